@@ -1,4 +1,4 @@
-/** Which build this is. The build bakes the values in; a run from source says so. */
+/** Facts about this build of svc. The build bakes the values in; a run from source has defaults. */
 
 declare const SVC_VERSION: string | undefined;
 declare const SVC_COMMIT: string | undefined;

@@ -1,13 +1,13 @@
 /**
  * Modules that are found by their path, so that a new one is listed nowhere: commands and the
- * implementations of services. From source they are imported as they are; a bundle holds only what
- * it sees imported, so the build puts a table in the place of this file
+ * implementations of services. A run from source imports them directly. A bundle contains only
+ * modules that the bundler sees imported, so the build replaces this file with a table of them
  * (`packaging/modules-by-path.ts`).
  */
 
 /**
- * Imports a module by its path from `src`. Rejects when there is none; one that the bundle has not
- * is a fault of the build's list.
+ * The module at a path relative to `src`. Rejects when there is none; when the bundle lacks one
+ * that exists, the build's list is wrong.
  */
 export function importModule(path: string): Promise<unknown> {
   return import(`./${path}`);

@@ -1,6 +1,6 @@
 /**
- * The way to the confirmation page for whoever has one into the server already: its owner, and who
- * is logged in to it.
+ * Access to the confirmation page for users who are already known to the server: its owner, and
+ * users who are logged in to it.
  */
 
 import { normalizeAddress } from "../config/address.ts";
@@ -15,8 +15,8 @@ interface Credentials {
 }
 
 /**
- * An address that opens a page of the server logged in, once; undefined when nothing here proves
- * who the user is. Credentials are sent to the server that they are of, and to no other.
+ * An address that opens a page of the server logged in, once; undefined when no credentials here
+ * prove who the user is. Credentials are only sent to the server that they belong to.
  */
 export async function entryToPage(context: Context, path: string, dataDir: string): Promise<string | undefined> {
   const { api, http, signal } = context;
@@ -26,7 +26,7 @@ export async function entryToPage(context: Context, path: string, dataDir: strin
       const entry = await (await api.auth()).createEntry({ path }, { headers: { authorization: `Bearer ${accessToken}` } });
       return entry.url;
     } catch {
-      // They work no longer; the login needs none of them.
+      // These credentials no longer work, and the login needs none of them.
       signal.throwIfAborted();
     }
   }

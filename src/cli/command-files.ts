@@ -1,17 +1,18 @@
 /**
- * Which files below `src/commands` are commands, and what they are called: the path of the file is
- * the path of the command.
+ * The mapping of files below `src/commands` to commands: the path of the file is the path of the
+ * command.
  */
 
 /**
- * What a file below `src/commands` is: a command, the heading of a group, or what commands share.
+ * The role of a file below `src/commands`: a command, the heading of a group, or code that commands
+ * share (a view, flags, the tree).
  */
 export type CommandFileRole = "command" | "group" | "view" | "flags" | "tree";
 
 /** A file below `src/commands`. */
 export interface CommandFile {
   readonly role: CommandFileRole;
-  /** Words behind `svc`; of a view or flags, those of the folder that it lies in. */
+  /** Words after `svc`; for a view or flags, those of the folder that contains the file. */
   readonly path: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a command is. Every command file exports one `defineCommand({...})` with the parts in this
- * order.
+ * The declaration of a command. Every command file exports one `defineCommand({...})` with the
+ * parts in this order.
  */
 
 import type { Context } from "../context/context.ts";
@@ -22,10 +22,7 @@ export type Input<A extends ArgSpecs, F extends FlagSpecs> = {
   readonly rest: readonly string[];
 };
 
-/**
- * What flags come to when they are parsed, by name: the type of `input` for functions beside the
- * command.
- */
+/** The parsed values of flags by name: the type of `input` for functions outside the command. */
 export type InputOf<F extends FlagSpecs> = Omit<Input<Record<never, never>, F>, "rest">;
 
 /** Preconditions checked before `run`: a project folder above, or credentials for the server. */
@@ -35,25 +32,25 @@ export type Need = "project" | "session";
 export type Example = string | { readonly run: string; readonly does: string };
 
 /**
- * What the tree says of a command or a group without loading it. In a command's file each is a
- * literal on one line (`tree-facts.ts` reads it there).
+ * The metadata of a command or group that the tree has without loading it. In a command's file each
+ * property is a literal on one line (`tree-facts.ts` reads it there).
  */
-export interface TreeWords {
+export interface TreeMetadata {
   /** Starts with a verb, at most 60 characters, no final dot. */
   readonly summary: string;
   /** Heading in the root help, for commands and groups whose path has one word. */
   readonly category?: string;
-  /** Other words for the last one of its path. */
+  /** Other names for the last word of its path. */
   readonly aliases?: readonly string[];
-  /** Words behind it that mean the command itself: `svc resolvers list` is `svc resolvers`. */
+  /** Words after the path that mean the command itself: `svc resolvers list` is `svc resolvers`. */
   readonly selfVerbs?: readonly string[];
-  /** In no help and no completion. */
+  /** Whether help and completion leave it out. */
   readonly hidden?: boolean;
 }
 
 /** A command. `Data` is what `run` returns and `view` shows. */
-export interface Command<A extends ArgSpecs = ArgSpecs, F extends FlagSpecs = FlagSpecs, Data = unknown> extends TreeWords {
-  /** Paragraphs for help, when the summary is not enough. */
+export interface Command<A extends ArgSpecs = ArgSpecs, F extends FlagSpecs = FlagSpecs, Data = unknown> extends TreeMetadata {
+  /** Paragraphs for help when the summary is not enough. */
   readonly description?: string;
   readonly examples: readonly Example[];
   readonly needs?: readonly Need[];
@@ -61,53 +58,56 @@ export interface Command<A extends ArgSpecs = ArgSpecs, F extends FlagSpecs = Fl
   readonly flags?: F;
   /** Words after `--` are taken (container run, sandbox exec). Default: they are an error. */
   readonly takesRest?: boolean;
-  /** Rules that cross flags: throw UsageError. */
+  /** Checks rules between flags. Throws UsageError. */
   check?(input: Input<A, F>, context: Context): void;
   /**
-   * Does the work and returns data; prints nothing. An async iterable streams: each item is shown
-   * as it comes, one JSON object a line.
+   * Does the work and returns data; prints nothing. An async iterable is a stream: each item is
+   * shown as it comes, with --json one object per line.
    */
   run(context: Context, input: Input<A, F>): Promise<Data> | AsyncIterable<Data>;
-  /** How the data is shown. */
+  /** The view that shows the data. */
   readonly view: View<Data>;
   /**
-   * Exit code for data that says "failed" (lint findings, a failing health check). Default 0.
-   * Throws what is to be told below the data.
+   * The exit code for data that means failure (lint findings, a failing health check). Default 0.
+   * An error that it throws is printed below the data.
    */
   exitCode?(data: Data): number;
 }
 
-/** Declares a command; it only helps the types along. */
+/** A command as declared; the call only gives the types. */
 export function defineCommand<const A extends ArgSpecs, const F extends FlagSpecs, Data>(
   command: Command<A, F, Data>,
 ): Command<A, F, Data> {
   return command;
 }
 
-/** A command as the tree holds it, whatever its types. */
+/** A command in the tree, whatever the types of its input and data. */
 // biome-ignore lint/suspicious/noExplicitAny: each command is called only with its own input
 export type AnyCommand = Command<any, any, any>;
 
-/** The heading of commands whose path begins alike, where that beginning runs nothing itself. */
-export interface Group extends TreeWords {
+/**
+ * The heading of commands whose path starts with the same words, when those words alone run
+ * nothing.
+ */
+export interface Group extends TreeMetadata {
   /** Examples of its commands. */
   readonly examples: readonly Example[];
 }
 
-/** Declares a group; it only helps the types along. */
+/** A group as declared; the call only gives the type. */
 export function defineGroup(group: Group): Group {
   return group;
 }
 
 /**
- * A verb or a group in the static tree: enough to print help and complete words without loading the
- * command.
+ * A command or a group in the static tree: enough to print help and complete words without loading
+ * the command.
  */
-export interface TreeEntry extends TreeWords {
+export interface TreeEntry extends TreeMetadata {
   /** Loads the command; absent for a group that only prints its help. */
   readonly load?: () => Promise<{ default: AnyCommand }>;
-  /** Verbs below it. */
+  /** Entries below it, by name. */
   readonly verbs?: Readonly<Record<string, TreeEntry>>;
-  /** Examples of a group that only prints its help; a command has its own. */
+  /** Examples of a group that only prints its help; a command declares its own. */
   readonly examples?: readonly Example[];
 }

@@ -1,8 +1,9 @@
 /**
- * Completing words for shells: `svc __complete <words...>`, where the last word is the one being
- * typed. One candidate a line, a tab, its meaning; the last line tells the shell what else fits:
- * `:files`, `:dirs` or `:none`. With `--empty` first, nothing of the word was typed yet (shells
- * that cannot pass an empty word). Names of features, branches and the like come from the server.
+ * Completion of words for shells: `svc __complete <words...>`, where the last word is the one being
+ * typed. Prints one candidate per line, with its meaning after a tab; the last line tells the shell
+ * what else fits: `:files`, `:dirs` or `:none`. `--empty` as the first word means that the word
+ * being typed is still empty (for shells that cannot pass an empty word). Names of features,
+ * branches and so on come from the server.
  */
 
 import type { ServerNoun } from "../context/context.ts";
@@ -15,22 +16,22 @@ import { isFlagWord, normalizeFlag } from "./name.ts";
 import { type FlagTable, flagTable } from "./parse.ts";
 import { mayNameExtension, resolve, type Tree } from "./resolve.ts";
 
-/** A word that fits, and what it means. */
+/** A word that fits, and its meaning. */
 export interface Candidate {
   readonly value: string;
   readonly meaning: string;
 }
 
-/** Global flags by key of `globalFlags`, as far as the words before the cursor have them. */
+/** Global flags before the cursor, by key of `globalFlags`. */
 export type GivenGlobals = Readonly<Record<string, string>>;
 
-/** What completion asks beyond the tree of commands. */
+/** Sources of candidates beyond the tree of commands. */
 export interface CompletionSources {
   readonly serverNames?: NamesOf;
   readonly extensions?: () => Promise<readonly Extension[]>;
 }
 
-/** The server's names of a kind of thing; empty when it cannot be asked in time. */
+/** The names of one kind that the server knows; empty when the server does not answer in time. */
 export type NamesOf = (noun: ServerNoun, globals: GivenGlobals) => Promise<readonly Candidate[]>;
 
 interface Completion {
@@ -41,7 +42,7 @@ interface Completion {
 const NOTHING: Completion = { candidates: [], otherwise: ":none" };
 const FILES: Completion = { candidates: [], otherwise: ":files" };
 
-/** Answers a shell. */
+/** The text that answers a shell's request for completions. */
 export async function complete(tree: Tree, given: readonly string[], sources: CompletionSources = {}): Promise<string> {
   const words = given[0] === "--empty" ? [...given.slice(1), ""] : given;
   const current = words.at(-1) ?? "";
@@ -71,21 +72,21 @@ async function completeWord(
   const command = (await entry?.load?.())?.default;
   const table = flagTable(command?.flags as FlagSpecs | undefined);
   const awaiting = awaitedFlag(before.at(-1), table);
-  const ask = (noun: ServerNoun) => serverNames(noun, globalsOf(before, table));
-  if (awaiting && !(awaiting.optionalValue && isFlagWord(current))) return completeValue(awaiting, "", current, ask);
-  if (current.startsWith("-")) return completeFlag(table, current, ask);
+  const lookUpNames = (noun: ServerNoun) => serverNames(noun, globalsOf(before, table));
+  if (awaiting && !(awaiting.optionalValue && isFlagWord(current))) return completeValue(awaiting, "", current, lookUpNames);
+  if (current.startsWith("-")) return completeFlag(table, current, lookUpNames);
   if (path[0] === "help") return completeVerbs(descend(tree, after));
   const words = after.filter((word, i) => !isFlagWord(word) && !awaitedFlag(after[i - 1], table));
   if (words.length === 0 && (!entry || entry.verbs)) {
     const verbs = completeVerbs(entry ? (entry.verbs ?? {}) : tree);
     const others = before.length === 0 ? await extensions() : [];
     const named = others.map(({ name, path }) => ({ value: name, meaning: `extension: ${path}` }));
-    return { ...verbs, candidates: [...verbs.candidates, ...named, ...(await argumentWords(command, 0, ask))] };
+    return { ...verbs, candidates: [...verbs.candidates, ...named, ...(await argumentWords(command, 0, lookUpNames))] };
   }
-  return { candidates: await argumentWords(command, words.length, ask), otherwise: ":none" };
+  return { candidates: await argumentWords(command, words.length, lookUpNames), otherwise: ":none" };
 }
 
-/** The global flags that say which server, environment and branch are meant. */
+/** The global flags that select the server, environment and branch. */
 function globalsOf(words: readonly string[], table: FlagTable): GivenGlobals {
   const given: Record<string, string> = {};
   for (const [at, word] of words.entries()) {
@@ -100,18 +101,18 @@ function globalsOf(words: readonly string[], table: FlagTable): GivenGlobals {
   return given;
 }
 
-/** The flag whose value the word behind it is. */
+/** The flag whose value is the word after `word`; undefined when no value is expected. */
 function awaitedFlag(word: string | undefined, table: FlagTable): Flag<unknown> | undefined {
   if (word === undefined || !isFlagWord(word) || word.includes("=")) return undefined;
   const flag = table.get(normalizeFlag(word))?.flag;
   return flag && flag.type !== "bool" ? flag : undefined;
 }
 
-async function completeFlag(table: FlagTable, current: string, ask: Ask): Promise<Completion> {
+async function completeFlag(table: FlagTable, current: string, lookUpNames: LookUpNames): Promise<Completion> {
   const at = current.indexOf("=");
   if (at > 0) {
     const flag = table.get(normalizeFlag(current.slice(0, at)))?.flag;
-    return flag ? completeValue(flag, current.slice(0, at + 1), current.slice(at + 1), ask) : NOTHING;
+    return flag ? completeValue(flag, current.slice(0, at + 1), current.slice(at + 1), lookUpNames) : NOTHING;
   }
   const candidates = [...table]
     .filter(([name, { flag }]) => !flag.hidden && (name.startsWith("--") || current === "-"))
@@ -119,19 +120,19 @@ async function completeFlag(table: FlagTable, current: string, ask: Ask): Promis
   return { candidates, otherwise: ":none" };
 }
 
-type Ask = (noun: ServerNoun) => Promise<readonly Candidate[]>;
+type LookUpNames = (noun: ServerNoun) => Promise<readonly Candidate[]>;
 
 /**
- * Values of a flag behind what stands before them; of a comma list, the last one. Keys of a
- * `key=value` end in `=`.
+ * Values of a flag, each with `prefix` (`--name=`) before it; for a comma list, values of the last
+ * item. Keys of a `key=value` flag end in `=`.
  */
-async function completeValue(flag: Flag<unknown>, prefix: string, current: string, ask: Ask): Promise<Completion> {
+async function completeValue(flag: Flag<unknown>, prefix: string, current: string, lookUpNames: LookUpNames): Promise<Completion> {
   if (flag.type === "path") return { candidates: [], otherwise: /director|folder/.test(flag.meaning) ? ":dirs" : ":files" };
   if (flag.names !== undefined) {
     const isKey = flag.type === "key=value";
     if (isKey && current.includes("=")) return NOTHING;
     const before = prefix + (flag.split ? current.slice(0, current.lastIndexOf(",") + 1) : "");
-    const names = await ask(flag.names);
+    const names = await lookUpNames(flag.names);
     return {
       candidates: names.map(({ value, meaning }) => ({ value: `${before}${value}${isKey ? "=" : ""}`, meaning })),
       otherwise: ":none",
@@ -152,9 +153,9 @@ function descend(tree: Tree, words: readonly string[]): Tree {
   return entries;
 }
 
-async function argumentWords(command: AnyCommand | undefined, at: number, ask: Ask): Promise<readonly Candidate[]> {
+async function argumentWords(command: AnyCommand | undefined, at: number, lookUpNames: LookUpNames): Promise<readonly Candidate[]> {
   const specs = Object.values((command?.args ?? {}) as ArgSpecs);
   const arg = specs[at] ?? (specs.at(-1)?.variadic ? specs.at(-1) : undefined);
-  if (arg?.names !== undefined) return ask(arg.names);
+  if (arg?.names !== undefined) return lookUpNames(arg.names);
   return (arg?.values ?? []).map((value) => ({ value, meaning: arg?.meaning ?? "" }));
 }

@@ -1,9 +1,11 @@
-/** Completion scripts. Each asks `svc __complete` (see `complete.ts`) for the words that fit. */
+/**
+ * Completion scripts for shells. Each one runs `svc __complete` (see `complete.ts`) for candidates.
+ */
 
-/** Shells with a script. */
+/** Shells that have a completion script. */
 export const shells = ["bash", "zsh", "fish", "powershell"] as const;
 
-/** One of them. */
+/** A shell that has a completion script. */
 export type Shell = (typeof shells)[number];
 
 const BASH = `# bash completion for svc: source <(svc completion bash)

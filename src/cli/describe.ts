@@ -1,4 +1,4 @@
-/** The tree of commands as data: what `svc help --json` prints and what help texts are made of. */
+/** The tree of commands as data: the output of `svc help --json`, and the input of help texts. */
 
 import { formatDuration } from "../domain/duration.ts";
 import type { AnyCommand, ArgSpecs, Example, FlagSpecs } from "./command.ts";
@@ -8,14 +8,14 @@ import { globalFlags } from "./globals.ts";
 import { flagName } from "./name.ts";
 import { type Tree, walk } from "./resolve.ts";
 
-/** A flag. Keys are those of the JSON. */
+/** A flag's description. The keys are those of the JSON. */
 export interface FlagInfo {
   readonly name: string;
   readonly aliases: readonly string[];
   /** The type, with `[]` when the flag may be repeated. */
   readonly type: string;
   readonly values?: readonly string[];
-  /** The default as text, or in words; absent = none. */
+  /** The default as text, or described in words; absent when there is none. */
   readonly default?: string | number | boolean;
   readonly repeatable: boolean;
   readonly required: boolean;
@@ -26,7 +26,7 @@ export interface FlagInfo {
   readonly hidden: boolean;
 }
 
-/** An argument. */
+/** An argument's description. */
 export interface ArgInfo {
   readonly name: string;
   readonly required: boolean;
@@ -35,15 +35,15 @@ export interface ArgInfo {
   readonly values?: readonly string[];
 }
 
-/** A command or a group. */
+/** A command's or a group's description. */
 export interface CommandInfo {
   /** Words after `svc`, joined by blanks. */
   readonly path: string;
-  /** Other full paths that mean it. */
+  /** Other full paths of the same entry. */
   readonly aliases: readonly string[];
   readonly summary: string;
   readonly category?: string;
-  /** It can be run; a group that only prints its help cannot. */
+  /** False for a group that only prints its help. */
   readonly runnable: boolean;
   readonly description?: string;
   readonly args: readonly ArgInfo[];
@@ -55,7 +55,7 @@ export interface CommandInfo {
 export interface TreeInfo {
   readonly globals: readonly FlagInfo[];
   readonly commands: readonly CommandInfo[];
-  /** Programs on PATH that are commands of svc too. */
+  /** Programs on PATH that also work as commands of svc. */
   readonly extensions: readonly Extension[];
 }
 
@@ -66,7 +66,7 @@ function defaultOf(flag: Flag<unknown>): FlagInfo["default"] {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : undefined;
 }
 
-/** The flags of a declaration. */
+/** Descriptions of a command's flags. */
 export function describeFlags(flags: FlagSpecs = {}): FlagInfo[] {
   return Object.entries(flags).map(([key, flag]) => ({
     name: flagName(key),
@@ -84,7 +84,7 @@ export function describeFlags(flags: FlagSpecs = {}): FlagInfo[] {
   }));
 }
 
-/** The global flags. */
+/** Descriptions of the global flags. */
 export function describeGlobals(): FlagInfo[] {
   return describeFlags(globalFlags);
 }
@@ -98,25 +98,26 @@ function describeExample(example: Example): { run: string; does?: string } {
 }
 
 /**
- * Other full paths of the entry at `path`: every mix of the aliases on the way, and its self verbs.
+ * Other full paths of the entry at `path`: every combination of aliases along it, and its self
+ * verbs.
  */
 export function pathAliases(tree: Tree, path: readonly string[]): string[] {
-  let spellings: string[] = [""];
+  let paths: string[] = [""];
   let entries: Tree = tree;
   let selfVerbs: readonly string[] = [];
   for (const name of path) {
     const entry = entries[name];
     if (!entry) return [];
     const words = [name, ...(entry.aliases ?? [])];
-    spellings = spellings.flatMap((above) => words.map((word) => (above === "" ? word : `${above} ${word}`)));
+    paths = paths.flatMap((above) => words.map((word) => (above === "" ? word : `${above} ${word}`)));
     selfVerbs = entry.selfVerbs ?? [];
     entries = entry.verbs ?? {};
   }
-  const selves = spellings.flatMap((spelling) => selfVerbs.map((verb) => `${spelling} ${verb}`));
-  return [...spellings.slice(1), ...selves];
+  const selves = paths.flatMap((alias) => selfVerbs.map((verb) => `${alias} ${verb}`));
+  return [...paths.slice(1), ...selves];
 }
 
-/** What the static tree knows of an entry, without loading it. */
+/** The description of an entry from the static tree alone, without loading its command. */
 export function describeEntry(tree: Tree, path: readonly string[]): CommandInfo {
   let entries: Tree = tree;
   let category: string | undefined;
@@ -138,7 +139,7 @@ export function describeEntry(tree: Tree, path: readonly string[]): CommandInfo 
   };
 }
 
-/** An entry with its loaded command. */
+/** The description of an entry whose command is loaded. */
 export function describeCommand(tree: Tree, path: readonly string[], command: AnyCommand): CommandInfo {
   return {
     ...describeEntry(tree, path),
@@ -149,14 +150,12 @@ export function describeCommand(tree: Tree, path: readonly string[], command: An
   };
 }
 
-/**
- * The whole tree with the extensions of a machine, as far as it is known without loading commands.
- */
+/** The description of the whole tree and of the machine's extensions, without loading commands. */
 export function describeTree(tree: Tree, extensions: readonly Extension[] = []): TreeInfo {
   return { globals: describeGlobals(), commands: visible(tree).map(({ path }) => describeEntry(tree, path)), extensions };
 }
 
-/** The same with arguments and flags: every command is loaded. */
+/** The description of the whole tree with arguments and flags; loads every command. */
 export async function describeLoadedTree(tree: Tree, extensions: readonly Extension[] = []): Promise<TreeInfo> {
   const commands = await Promise.all(
     visible(tree).map(async ({ path, entry }) =>

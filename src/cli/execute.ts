@@ -1,6 +1,6 @@
 /**
- * Running one command: parse, check, and then the life of the command, which citty leads:
- * preconditions, then run and render.
+ * Execution of one command: parse and check, then the command's life cycle, which citty runs:
+ * preconditions, run, render.
  */
 
 import { runCommand } from "citty";
@@ -15,17 +15,17 @@ import { SECRETS, toGlobalFlags } from "./globals.ts";
 import { normalizeFlag } from "./name.ts";
 import { type Parsed, parse } from "./parse.ts";
 import { type Resolved, unknownCommand } from "./resolve.ts";
-import { asksFor, type Deps } from "./run.ts";
+import { type Deps, hasFlag } from "./run.ts";
 import { showHelp } from "./show-help.ts";
 
-/** Loads and runs the command; resolves with its exit code, rejects with what went wrong. */
+/** Loads and runs the command. Resolves with its exit code; rejects with the command's error. */
 export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["load"]>, deps: Deps): Promise<number> {
   const { path, before, after } = resolved;
   const command: AnyCommand = (await load()).default;
   const own = new Set(Object.values((command.flags ?? {}) as FlagSpecs).flatMap((flag) => flag.aliases.map(normalizeFlag)));
   const words = [...before, ...after];
   if (
-    asksFor(
+    hasFlag(
       words,
       ["--help", "-h"].filter((word) => !own.has(word)),
     )
@@ -42,7 +42,7 @@ export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["l
   const { result } = await runCommand(
     {
       meta: { name: path.join(" "), description: command.summary },
-      setup: () => meet(command.needs ?? [], context),
+      setup: () => checkNeeds(command.needs ?? [], context),
       run: () => runAndShow(command, parsed, context, deps),
     },
     { rawArgs: [...parsed.canonical] },
@@ -50,7 +50,7 @@ export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["l
   return result as number;
 }
 
-/** Runs the command and shows its data, all of it or item by item; resolves with the exit code. */
+/** Runs the command and shows its data, whole or item by item. Resolves with the exit code. */
 async function runAndShow(command: AnyCommand, { input }: Parsed, context: Context, deps: Deps): Promise<number> {
   const { json, color } = context.flags;
   const { env } = deps.surroundings;
@@ -67,7 +67,7 @@ async function runAndShow(command: AnyCommand, { input }: Parsed, context: Conte
   return command.exitCode && !isStream(data) ? command.exitCode(data) : exitCodes.ok;
 }
 
-/** The context with the secret that a flag left to stdin; stdin holds one. */
+/** The context with the secret that a flag's `-` reads from stdin. Stdin can hold only one. */
 async function withSecrets(context: Context, deps: Deps): Promise<Context> {
   const { flags, prompt } = context;
   const asked = Object.entries(SECRETS).filter(([key]) => flags[key as keyof typeof SECRETS] === "-");
@@ -97,9 +97,10 @@ function parseWords({ path, entry, before, after }: Resolved, command: AnyComman
 }
 
 /**
- * Checks the preconditions: a project folder above, or credentials. Throws what the user must do.
+ * Checks the preconditions: a project folder above, or credentials. Throws an error that says what
+ * the user must do.
  */
-async function meet(needs: readonly Need[], context: Context): Promise<void> {
+async function checkNeeds(needs: readonly Need[], context: Context): Promise<void> {
   for (const need of needs) {
     if (need === "project") await context.project();
     else {
@@ -110,8 +111,8 @@ async function meet(needs: readonly Need[], context: Context): Promise<void> {
 }
 
 /**
- * What a first user must do next: where a server of this machine is expected and none runs,
- * starting it logs in too.
+ * The error for a user without credentials. Where a local server is expected and none runs, its
+ * hint is to start one, which also logs in.
  */
 async function notLoggedIn({ http }: Context, server: string | undefined): Promise<AuthError> {
   const isHere = server !== undefined && isLoopbackHost(new URL(server).hostname);

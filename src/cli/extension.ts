@@ -1,7 +1,7 @@
 /**
- * Commands that svc does not have itself: `svc foo` runs the program `svc-foo` of PATH, in its own
- * place and with the environment as it is. A command of svc always wins, and nothing is added to
- * the environment: what an extension needs to know, `svc config --json` tells it.
+ * Extensions: `svc foo` runs the program `svc-foo` of PATH in place of this process, with an
+ * unchanged environment. A command of svc always wins over an extension. An extension gets its
+ * settings from `svc config --json`.
  */
 
 import type { Machine, Program } from "../context/context.ts";
@@ -9,7 +9,7 @@ import { mayNameExtension, type Tree } from "./resolve.ts";
 
 const PREFIX = "svc-";
 
-/** An extension; `name` is the word behind `svc`. */
+/** An extension; `name` is the word after `svc`. */
 export type Extension = Program;
 
 /** The extensions on this machine, by name. */
@@ -19,7 +19,7 @@ export async function listExtensions(tree: Tree, machine: Pick<Machine, "program
     .filter(({ name }) => mayNameExtension(tree, name));
 }
 
-/** Runs the extension that a word names with the words behind it; undefined when there is none. */
+/** Runs the extension that a word names, with the words after it; undefined when there is none. */
 export async function runExtension(
   word: string,
   words: readonly string[],

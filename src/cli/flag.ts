@@ -1,5 +1,5 @@
 /**
- * Declaring flags and arguments. A flag is a value: it can be spread into several commands, so that
+ * Declarations of flags and arguments. A flag is a value that several commands can share, so that
  * one meaning has one name.
  */
 
@@ -8,36 +8,36 @@ import type { ServerNoun } from "../context/context.ts";
 /** A flag's declaration; `T` is the type after parsing. */
 export interface Flag<T> {
   readonly type: "bool" | "string" | "int" | "float" | "duration" | "timestamp" | "enum" | "json" | "key=value" | "quantity" | "path";
-  /** What it means: lower case, no final dot. */
+  /** The meaning: lower case, no final dot. */
   readonly meaning: string;
-  /** Other spellings, each with its dashes: `-y`, `--force`. */
+  /** Other forms, each with its dashes: `-y`, `--force`. */
   readonly aliases: readonly string[];
   readonly values?: readonly string[];
   readonly default?: unknown;
-  /** Text of the default in help, when it is not the value itself. */
+  /** Text of the default in help, when the value itself is not shown. */
   readonly defaultText?: string;
   readonly repeatable: boolean;
-  /** A repeated flag that also splits commas. */
+  /** Whether each value of a repeated flag is also split at commas. */
   readonly split: boolean;
   readonly required: boolean;
-  /** May stand without a value, which is then `true`. */
+  /** Whether the flag may stand without a value, which is then `true`. */
   readonly optionalValue: boolean;
   /** Placeholder in help, for example `<feature=value>`. */
   readonly placeholder?: string;
-  /** Not shown in help (synonyms kept for other spellings). */
+  /** Whether help leaves the flag out (synonyms kept for compatibility). */
   readonly hidden: boolean;
   /**
-   * The value is a secret, which does not belong on a command line; the text says how else it can
-   * be given.
+   * Set when the value is a secret, which does not belong on a command line: the text says how else
+   * to give it.
    */
   readonly secret?: string;
   /** Heading in help. */
   readonly group?: string;
-  /** Refuse instants without a zone. */
+  /** Whether times without a zone are refused. */
   readonly requireZone?: boolean;
-  /** What its values, or the keys of a `key=value`, name. */
+  /** The kind of things that its values, or the keys of a `key=value`, name. */
   readonly names?: ServerNoun;
-  /** Carries T; never read. */
+  /** Carries T for the type checker; never read. */
   readonly _type?: T;
 }
 
@@ -47,12 +47,12 @@ export interface Arg<T> {
   readonly required: boolean;
   readonly variadic: boolean;
   readonly values?: readonly string[];
-  /** What its values name. */
+  /** The kind of things that its values name. */
   readonly names?: ServerNoun;
   readonly _type?: T;
 }
 
-/** What a flag may be given beside its meaning. */
+/** Options of a flag's declaration. */
 export interface FlagOptions<T> {
   readonly aliases?: readonly string[];
   readonly default?: T;
@@ -84,7 +84,7 @@ function make<T>(type: Flag<T>["type"], meaning: string, options: FlagOptions<un
 /** A boolean: `--x`, `--x=true`, `--x=False`. Default false. */
 export const bool = (meaning: string, options: FlagOptions<boolean> = {}): Flag<boolean> =>
   make("bool", meaning, { default: false, ...options });
-/** A boolean that can also be left open: undefined when not given. */
+/** A boolean that can be left open: undefined when not given. */
 export const maybe = (meaning: string, options: FlagOptions<boolean> = {}): Flag<boolean | undefined> => make("bool", meaning, options);
 /** Text. */
 export const text = <const O extends FlagOptions<string>>(meaning: string, options?: O): Flag<Given<O, string>> =>
@@ -109,7 +109,7 @@ export const choice = <const V extends string, const O extends FlagOptions<V>>(
   values: readonly V[],
   options?: O,
 ): Flag<Given<O, V>> => make("enum", meaning, { ...options, values });
-/** A JSON document. */
+/** A JSON document, parsed. */
 export const json = <const O extends FlagOptions<unknown>>(meaning: string, options?: O): Flag<unknown> => make("json", meaning, options);
 /** A path, made absolute against the `--dir` directory; `-` stays. */
 export const path = <const O extends FlagOptions<string>>(meaning: string, options?: O): Flag<Given<O, string>> =>
@@ -128,7 +128,7 @@ export const list = <T>(flag: Flag<T>, options: { split?: boolean } = {}): Flag<
 /** `key=value`, split at the first `=`. */
 export const keyValue = (meaning: string, options?: FlagOptions<never>): Flag<readonly [string, string]> =>
   make("key=value", meaning, options);
-/** A flag whose value may be missing: undefined when not given, true when bare. */
+/** A flag whose value may be missing: undefined when not given, true when given without a value. */
 export const optionalValue = <T>(flag: Flag<T>): Flag<T | true | undefined> =>
   ({ ...flag, optionalValue: true }) as Flag<T | true | undefined>;
 

@@ -34,8 +34,8 @@ export const globalFlags = {
 } satisfies FlagSpecs;
 
 /**
- * The global flags whose value is a secret, with its name in a sentence. `-` stands for one that is
- * read from stdin.
+ * The global flags whose value is a secret, each with its name in a sentence. `-` as the value
+ * reads the secret from stdin.
  */
 export const SECRETS = { clientSecret: "client secret", accessToken: "access token" } as const;
 
@@ -45,8 +45,8 @@ export function isCi(env: Readonly<Record<string, string | undefined>>): boolean
 }
 
 /**
- * The global flags as commands see them. `given` holds values by key of `globalFlags`; `dir` is
- * absolute.
+ * The global flags in the form that commands get. `given` holds values by key of `globalFlags`;
+ * `dir` is absolute.
  */
 export function toGlobalFlags(
   given: Readonly<Record<string, unknown>>,

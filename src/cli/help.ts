@@ -1,4 +1,4 @@
-/** Help texts: as wide as the terminal, within bounds that read well; 80 columns elsewhere. */
+/** Help texts, as wide as the terminal within bounds that read well; 80 columns elsewhere. */
 
 import { EXIT_CODE_MEANINGS } from "../errors/exit-codes.ts";
 import type { Style } from "../output/view.ts";
@@ -12,7 +12,10 @@ const WIDEST_LABEL = 28;
 
 type Row = readonly [label: string, meaning: string];
 
-/** Labels at the left, meanings wrapped at the right; a long label has a line of its own. */
+/**
+ * Two columns: labels on the left, wrapped meanings on the right. A long label has a line of its
+ * own.
+ */
 function columns(rows: readonly Row[], width: number, widestLabel = Math.max(0, ...rows.map(([label]) => label.length))): string[] {
   const labelWidth = Math.min(WIDEST_LABEL, Math.floor(width / 3), widestLabel);
   const indent = 2 + labelWidth + 2;
@@ -41,7 +44,7 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
   path: "<path>",
 };
 
-/** Short spellings and the name; other long spellings are taken too, but not shown. */
+/** One row per flag: its short forms and its name. Other long forms work too, but are not shown. */
 function flagRow(flag: FlagInfo): Row {
   const short = flag.aliases.filter((alias) => !alias.startsWith("--"));
   const names = [...short, flag.name].join(", ");
@@ -73,7 +76,7 @@ function flagSections(style: Style, flags: readonly FlagInfo[]): string[] {
   return [...groups].flatMap(([title, rows]) => section(style, title, columns(rows, textWidth(style))));
 }
 
-/** The flags that every command takes, but for those that `own` has under the same name. */
+/** The global flags, except those that `own` has under the same name. */
 function globalSection(style: Style, own: readonly FlagInfo[] = []): string[] {
   const names = new Set(own.map((flag) => flag.name));
   const rows = describeGlobals()
@@ -82,7 +85,7 @@ function globalSection(style: Style, own: readonly FlagInfo[] = []): string[] {
   return section(style, "Global flags", columns(rows, textWidth(style)));
 }
 
-/** The way from nothing to the first answer. */
+/** The steps from an empty machine to the first answer. */
 const FIRST_STEPS: readonly Row[] = [
   ["svc server start --detach", "the platform, on this machine; logs you in to it"],
   ["svc init", "a project to begin with, in this folder"],
@@ -188,7 +191,7 @@ function verbRows(tree: Tree, path: readonly string[]): Row[] {
     .map(([name]): Row => [name, describeEntry(tree, [...path, name]).summary]);
 }
 
-/** All commands and extensions, one a line. */
+/** All commands and extensions, one per line. */
 export function listHelp({ commands, extensions }: TreeInfo, style: Style): string {
   const rows = [
     ...commands.map((command): Row => [`svc ${command.path}`, command.summary]),

@@ -1,6 +1,6 @@
 /**
- * The manual: `svc.1`, a page for each command with its verbs, made of the tree of commands, and
- * the page of lint's rules.
+ * The manual: `svc.1`, one page per command with its verbs, made from the tree of commands, and the
+ * page of lint rules.
  */
 
 import { EXIT_CODE_MEANINGS } from "../errors/exit-codes.ts";
@@ -8,7 +8,7 @@ import { bold, italic, item, type ManualEdition, page, paragraphs, section, sent
 import { RULES_PAGE, rulesPage } from "../output/rules-page.ts";
 import type { CommandInfo, FlagInfo, TreeInfo } from "./describe.ts";
 
-/** What the pages are made of; extensions are a machine's, not a release's. */
+/** The parts of the tree that the pages show; extensions belong to a machine, not to a release. */
 type SvcTree = Pick<TreeInfo, "globals" | "commands">;
 
 /** Pages by file name. */

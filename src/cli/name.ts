@@ -1,14 +1,14 @@
 /**
- * How flags are spelled: `dryRun` in a command's declaration is `--dry-run` on the command line,
- * and `--dry_run` means the same.
+ * Names of flags: `dryRun` in a command's declaration is `--dry-run` on the command line, and
+ * `--dry_run` means the same.
  */
 
-/** The long spelling of a flag declared under `key`. */
+/** The long form of a flag declared under `key`. */
 export function flagName(key: string): string {
   return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** One spelling for a flag's name as typed: underscores after the dashes become dashes. */
+/** The normal form of a flag as typed: underscores after the dashes become dashes. */
 export function normalizeFlag(typed: string): string {
   const dashes = typed.startsWith("--") ? 2 : 1;
   return typed.slice(0, dashes) + typed.slice(dashes).replaceAll("_", "-");
@@ -22,7 +22,7 @@ export function isDashedValue(word: string): boolean {
   return word === "-" || /^-(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(word) || /^-(\d+(\.\d+)?\s*(ms|us|w|d|h|m|s)\s*)+(ago)?$/i.test(word);
 }
 
-/** Whether a word is a flag: it starts with a dash and is no value. */
+/** Whether a word is a flag: it starts with a dash and is not a value. */
 export function isFlagWord(word: string): boolean {
   return word.startsWith("-") && !isDashedValue(word);
 }

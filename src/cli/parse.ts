@@ -10,9 +10,9 @@ import type { ArgSpecs, FlagSpecs } from "./command.ts";
 import type { Flag } from "./flag.ts";
 import { globalFlags } from "./globals.ts";
 import { flagName, isFlagWord, normalizeFlag } from "./name.ts";
-import { absolutePath, quoted, readArgument, readValue, type ValueContext, wanted } from "./value.ts";
+import { absolutePath, expectedText, quoted, readArgument, readValue, type ValueContext } from "./value.ts";
 
-/** A flag in a table of spellings. `global` names the global flag that the same value also sets. */
+/** A flag in a table of flags. `global` names the global flag that the same value also sets. */
 interface Entry {
   readonly key: string;
   readonly flag: Flag<unknown>;
@@ -21,18 +21,18 @@ interface Entry {
   readonly global?: string;
 }
 
-/** Spellings with their dashes, to flags. */
+/** Flags by each of their forms, with dashes: `--dry-run`, `-n`. */
 export type FlagTable = ReadonlyMap<string, Entry>;
 
-/** A flag found among the words, and its text; `true` when it stood without a value. */
+/** A flag among the words with the text of its value; `true` when it had no value. */
 interface Given {
   readonly entry: Entry;
-  /** As it was typed, without its value. */
+  /** The flag as typed, without its value. */
   readonly typed: string;
   readonly text: string | true;
 }
 
-/** The words of a command, told apart. */
+/** The words of a command, classified. */
 interface Scanned {
   readonly flags: readonly Given[];
   readonly positionals: readonly string[];
@@ -40,7 +40,7 @@ interface Scanned {
   readonly rest: readonly string[] | undefined;
 }
 
-/** What a command line is parsed against. */
+/** The declarations that a command line is parsed against. */
 export interface ParseSpec {
   /** For messages: `features list`. */
   readonly path: string;
@@ -55,11 +55,11 @@ export interface Parsed {
   readonly input: Readonly<Record<string, unknown>> & { readonly rest: readonly string[] };
   /** Global flags that were given, by key. */
   readonly globals: Readonly<Record<string, unknown>>;
-  /** The same line in one form: `--k=v` flags, then `--`, then arguments. */
+  /** The command line in normal form: `--k=v` flags, then `--`, then arguments. */
   readonly canonical: readonly string[];
   /** Absolute directory to start from (`--dir`). */
   readonly dir: string;
-  /** For each flag that was given a secret, a line that warns of it. */
+  /** A warning for each flag that was given a secret. */
   readonly warnings: readonly string[];
 }
 
@@ -68,8 +68,8 @@ function sameKind(a: Flag<unknown>, b: Flag<unknown>): boolean {
 }
 
 /**
- * The spellings of a command's flags and of the globals. A local flag wins over a global one; of
- * the same name and type, it sets both.
+ * The table of a command's flags and the global ones. A local flag wins over a global one; with the
+ * same name and type, it sets both.
  */
 export function flagTable(local: FlagSpecs = {}): FlagTable {
   const table = new Map<string, Entry>();
@@ -77,13 +77,13 @@ export function flagTable(local: FlagSpecs = {}): FlagTable {
   for (const [key, flag] of Object.entries(local)) {
     const twin = globals[key];
     const entry: Entry = { key, flag, local: true, global: twin && sameKind(twin, flag) ? key : undefined };
-    for (const spelling of [flagName(key), ...flag.aliases]) table.set(normalizeFlag(spelling), entry);
+    for (const form of [flagName(key), ...flag.aliases]) table.set(normalizeFlag(form), entry);
   }
   for (const [key, flag] of Object.entries(globals)) {
     const twin = local[key];
     const entry: Entry = twin && sameKind(twin, flag) ? (table.get(flagName(key)) as Entry) : { key, flag, local: false, global: key };
-    for (const spelling of [flagName(key), ...flag.aliases]) {
-      const name = normalizeFlag(spelling);
+    for (const form of [flagName(key), ...flag.aliases]) {
+      const name = normalizeFlag(form);
       if (!table.has(name)) table.set(name, entry);
     }
   }
@@ -91,8 +91,8 @@ export function flagTable(local: FlagSpecs = {}): FlagTable {
 }
 
 /**
- * A flag word taken apart: the flags it names, the last with its text if it carries one. Undefined
- * when a name is unknown.
+ * A flag word split into the flags that it names, the last one with its value if the word contains
+ * one. Undefined when a name is unknown.
  */
 function splitWord(word: string, table: FlagTable): { entry: Entry; typed: string; text?: string }[] | undefined {
   const at = word.indexOf("=");
@@ -124,8 +124,8 @@ function splitWord(word: string, table: FlagTable): { entry: Entry; typed: strin
 }
 
 /**
- * How many words a flag word and its value take at `at`; 0 when it names no flag of the table. Used
- * to find the command's path.
+ * The number of words, from `at`, that a flag and its value take; 0 when the word at `at` names no
+ * flag of the table. Used to find the command's path.
  */
 export function flagSpan(words: readonly string[], at: number, table: FlagTable): number {
   const parts = splitWord(words[at] as string, table);
@@ -140,7 +140,7 @@ function takesNext(flag: Flag<unknown>, next: string | undefined): boolean {
   return true;
 }
 
-/** Tells flags, their values, arguments and the words after `--` apart. */
+/** Separates flags, their values, arguments and the words after `--`. */
 function scan(words: readonly string[], table: FlagTable, path: string): Scanned {
   const flags: Given[] = [];
   const positionals: string[] = [];
@@ -166,21 +166,21 @@ function scan(words: readonly string[], table: FlagTable, path: string): Scanned
 
 function missingValue(typed: string, flag: Flag<unknown>, next: string | undefined): UsageError {
   const hint = next?.startsWith("-") && next !== "--" ? `To give a value that starts with a dash, write ${typed}=${next}.` : undefined;
-  return new UsageError(`${typed} needs a value: ${wanted(flag)}`, { hint });
+  return new UsageError(`${typed} needs a value: ${expectedText(flag)}`, { hint });
 }
 
 /** The error for a flag that a command does not have. */
 export function unknownFlag(word: string, table: FlagTable, path: string): UsageError {
   const typed = normalizeFlag(word.split("=")[0] as string);
-  const spellings = [...table].filter(([, entry]) => !entry.flag.hidden).map(([name]) => name);
+  const forms = [...table].filter(([, entry]) => !entry.flag.hidden).map(([name]) => name);
   const where = path === "" ? "" : ` for 'svc ${path}'`;
   const hint = `Run \`svc ${path === "" ? "" : `${path} `}--help\` to see the flags.`;
   const positive = `--${typed.slice(5)}`;
   if (typed.startsWith("--no-") && table.get(positive)?.flag.type === "bool") {
     return new UsageError(`unknown flag ${quoted(typed)}${where}; to turn it off write ${positive}=false`, { hint });
   }
-  const longOne = typed.startsWith("--") ? [] : spellings.filter((name) => name === `-${typed}`);
-  const close = longOne[0] ? `did you mean '${longOne[0]}'?` : didYouMean(typed, spellings);
+  const longOne = typed.startsWith("--") ? [] : forms.filter((name) => name === `-${typed}`);
+  const close = longOne[0] ? `did you mean '${longOne[0]}'?` : didYouMean(typed, forms);
   return new UsageError(`unknown flag ${quoted(typed)}${where}${close && `; ${close}`}`, { hint });
 }
 
@@ -239,7 +239,8 @@ export function parse(
 }
 
 /**
- * A global flag given before the path also sets the command's own flag of the same name and type.
+ * A global flag given before the path, assigned also to the command's own flag of the same name and
+ * type.
  */
 function relocate(given: Given, table: FlagTable): Given {
   const own = table.get(flagName(given.entry.key));
@@ -282,7 +283,7 @@ function assignArguments(spec: ParseSpec, positionals: readonly string[], input:
   throw new UsageError(`unexpected argument ${quoted(surplus)} for 'svc ${spec.path}'; ${takes}`, { hint: usage });
 }
 
-/** Arguments as usage shows them: `<name> [<other>] [<more>...]`. */
+/** Arguments in usage notation: `<name> [<other>] [<more>...]`. */
 export function argumentUsage(args: ArgSpecs): string {
   return Object.entries(args)
     .map(([name, arg]) => {

@@ -1,4 +1,4 @@
-/** Finding the command that argv names, on the static tree: nothing is loaded. */
+/** Finding the command that argv names in the static tree; loads nothing. */
 
 import { closestNames, didYouMean } from "../domain/closest.ts";
 import { UsageError } from "../errors/cli-error.ts";
@@ -7,10 +7,10 @@ import { isFlagWord } from "./name.ts";
 import { type FlagTable, flagSpan, flagTable } from "./parse.ts";
 import { quoted } from "./value.ts";
 
-/** Entries by name, as `src/commands/index.ts` declares them. */
+/** Entries by name, as declared in `src/commands/index.ts`. */
 export type Tree = Readonly<Record<string, TreeEntry>>;
 
-/** What argv names. */
+/** The result of resolving argv. */
 export interface Resolved {
   /** Canonical words of the path; empty for the root. */
   readonly path: readonly string[];
@@ -22,8 +22,8 @@ export interface Resolved {
   readonly after: readonly string[];
 }
 
-/** Singular and plural of a group's name: both are accepted. */
-function otherNumber(name: string): string[] {
+/** The plural of a singular group name, or the singular of a plural one: both are accepted. */
+function singularOrPlural(name: string): string[] {
   if (name.endsWith("ies")) return [`${name.slice(0, -3)}y`];
   if (/(s|x|z|ch|sh)es$/.test(name)) return [name.slice(0, -2), name.slice(0, -1)];
   if (name.endsWith("s")) return [name.slice(0, -1)];
@@ -41,22 +41,22 @@ export function findEntry(entries: Tree, word: string): { name: string; entry: T
   if (Object.hasOwn(entries, word)) return { name: word, entry: entries[word] as TreeEntry };
   for (const [name, entry] of Object.entries(entries)) if (entry.aliases?.includes(word)) return { name, entry };
   for (const [name, entry] of Object.entries(entries)) {
-    if (isGroup(entry) && otherNumber(name).includes(word)) return { name, entry };
+    if (isGroup(entry) && singularOrPlural(name).includes(word)) return { name, entry };
   }
   return undefined;
 }
 
 /**
- * Whether a word can name an extension (`extension.ts`): it names no command of svc, and it is no
- * path, no flag, and nothing that a terminal would act on.
+ * Whether a word can name an extension (`extension.ts`): not a command of svc, a path or a flag,
+ * and without control characters.
  */
 export function mayNameExtension(tree: Tree, word: string | undefined): word is string {
   return word !== undefined && /^[a-z0-9]+([_-][a-z0-9]+)*$/.test(word) && findEntry(tree, word) === undefined;
 }
 
 /**
- * Follows words down the tree, without flags; for `svc help <path>`. Throws UsageError for a word
- * that names nothing.
+ * Follows words down the tree; flags are not allowed. For `svc help <path>`. Throws UsageError for
+ * a word that names nothing.
  */
 export function followPath(tree: Tree, words: readonly string[]): Pick<Resolved, "path" | "entry"> {
   let path: string[] = [];
@@ -72,8 +72,8 @@ export function followPath(tree: Tree, words: readonly string[]): Pick<Resolved,
 }
 
 /**
- * Finds the command that argv names. Throws UsageError when the first word that is no flag names
- * none.
+ * The command that argv names. Throws UsageError when the first word that is not a flag names no
+ * command.
  */
 export function resolve(tree: Tree, argv: readonly string[]): Resolved {
   const globals = flagTable();
@@ -97,7 +97,7 @@ export function resolve(tree: Tree, argv: readonly string[]): Resolved {
     const found: ReturnType<typeof findEntry> = isSelf || !entries ? undefined : findEntry(entries, word);
     if (!found && !isSelf) {
       if (entry?.load) break;
-      throw unknownCommand(tree, path, word, swallowedWord(argv.slice(0, i), tree, globals));
+      throw unknownCommand(tree, path, word, commandTakenAsValue(argv.slice(0, i), tree, globals));
     }
     if (found) {
       path.push(found.name);
@@ -111,8 +111,11 @@ export function resolve(tree: Tree, argv: readonly string[]): Resolved {
   return { path, entry, before, after: argv.slice(end) };
 }
 
-/** A command's name that a flag took for its value, as in `svc --branch apply`. */
-export function swallowedWord(words: readonly string[], tree: Tree, globals: FlagTable = flagTable()): string | undefined {
+/**
+ * A command's name that a flag took as its value, as in `svc --branch apply`; undefined when there
+ * is none.
+ */
+export function commandTakenAsValue(words: readonly string[], tree: Tree, globals: FlagTable = flagTable()): string | undefined {
   for (let i = 0; i < words.length; i++) {
     if (!isFlagWord(words[i] as string)) continue;
     if (flagSpan(words, i, globals) === 2 && findEntry(tree, words[i + 1] as string)) return `${words[i]} ${words[i + 1]}`;

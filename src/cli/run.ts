@@ -1,6 +1,6 @@
 /**
- * From argv to an exit code: find the command, parse, check, run, render; one place turns errors
- * into messages and codes.
+ * From argv to an exit code: find the command, parse, check, run, render. All errors become
+ * messages and codes here.
  */
 
 import { buildInfo } from "../build-info.ts";
@@ -10,7 +10,7 @@ import { exitCodes } from "../errors/exit-codes.ts";
 import type { NamesOf } from "./complete.ts";
 import { mayNameExtension, resolve, type Tree } from "./resolve.ts";
 
-/** What the program runs with; `systemDeps` makes the real one, tests make theirs. */
+/** The dependencies of the program; `systemDeps` makes the real ones, tests make their own. */
 export interface Deps {
   readonly tree: Tree;
   /** Headings of the root help, in order. */
@@ -21,28 +21,28 @@ export interface Deps {
   readonly cwd: string;
   /** Epoch milliseconds. */
   now(): number;
-  /** Aborted with an InterruptedError by Ctrl-C and its like. */
+  /** Aborted with an InterruptedError by Ctrl-C, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
   /** Makes the context of the one command that runs. */
   createContext(flags: GlobalFlags): Promise<Context>;
   /**
-   * Words for programs rather than people, which stand in no help: they take what follows them as
-   * it is.
+   * Commands for programs rather than people, by name, in no help. They get the words after the
+   * name unparsed and resolve with an exit code.
    */
-  readonly inner?: Readonly<Record<string, (words: readonly string[]) => Promise<number>>>;
-  /** Names that the server knows, for completion; without it there are none. */
+  readonly internalCommands?: Readonly<Record<string, (words: readonly string[]) => Promise<number>>>;
+  /** Names that the server knows, for completion; absent means none. */
   readonly serverNames?: NamesOf;
-  /** Rejects when something failed where nobody waited for it. */
+  /** Rejects with an error that no code handled. */
   readonly crashed?: Promise<never>;
 }
 
 /**
- * Whether one of a flag's spellings stands among the words, before `--`; for what must be known
- * although the words may not parse.
+ * Whether any of a flag's forms is among the words before `--`. For flags that must work although
+ * the words may not parse.
  */
-export function asksFor(argv: readonly string[], spellings: readonly string[]): boolean {
+export function hasFlag(argv: readonly string[], forms: readonly string[]): boolean {
   const end = argv.indexOf("--");
-  return (end < 0 ? argv : argv.slice(0, end)).some((word) => spellings.includes(word.toLowerCase()));
+  return (end < 0 ? argv : argv.slice(0, end)).some((word) => forms.includes(word.toLowerCase()));
 }
 
 /**
@@ -54,8 +54,8 @@ export async function main(argv: readonly string[], deps: Deps): Promise<number>
     return await (deps.crashed ? Promise.race([work, deps.crashed]) : work);
   } catch (error) {
     const { report } = await import("../errors/report.ts");
-    const json = asksFor(argv, ["--json", "--json=true"]);
-    const debug = asksFor(argv, ["-vv", "--debug", "--debug=true", "--extra-verbose"]);
+    const json = hasFlag(argv, ["--json", "--json=true"]);
+    const debug = hasFlag(argv, ["-vv", "--debug", "--debug=true", "--extra-verbose"]);
     return report(deps.signal.aborted ? deps.signal.reason : error, deps.io, { json, debug, mark: await errorMark(deps, argv) });
   }
 }
@@ -68,27 +68,27 @@ async function printVersion({ io }: Deps, json: boolean): Promise<number> {
 
 async function errorMark(deps: Deps, argv: readonly string[]): Promise<(text: string) => string> {
   const { colorChoice, createStyle } = await import("../output/style.ts");
-  const color = colorChoice(deps.surroundings.env, asksFor(argv, ["--no-color", "--no_color"]) || undefined);
+  const color = colorChoice(deps.surroundings.env, hasFlag(argv, ["--no-color", "--no_color"]) || undefined);
   const style = await createStyle({ isTTY: deps.io.stderrIsTTY, color, width: Number.POSITIVE_INFINITY });
   return (text) => style.red(style.bold(text));
 }
 
-/** The machine, for what is no command of svc. */
+/** The machine, for runs that are not a command of svc. */
 export async function machineOf({ createContext, cwd, surroundings }: Deps): Promise<Machine> {
   const { toGlobalFlags } = await import("./globals.ts");
   return (await createContext(toGlobalFlags({ noUpdateCheck: true }, { env: surroundings.env, dir: cwd }))).machine;
 }
 
 async function dispatch(argv: readonly string[], deps: Deps): Promise<number> {
-  if (argv[0] === "--version" || argv[0] === "-V") return printVersion(deps, asksFor(argv, ["--json"]));
+  if (argv[0] === "--version" || argv[0] === "-V") return printVersion(deps, hasFlag(argv, ["--json"]));
   if (argv[0] === "__complete") {
     const { complete } = await import("./complete.ts");
     const extensions = async () => (await import("./extension.ts")).listExtensions(deps.tree, await machineOf(deps));
     await deps.io.writeOut(await complete(deps.tree, argv.slice(1), { serverNames: deps.serverNames, extensions }));
     return exitCodes.ok;
   }
-  const inner = argv[0]?.startsWith("__") ? deps.inner?.[argv[0]] : undefined;
-  if (inner) return inner(argv.slice(1));
+  const internal = argv[0]?.startsWith("__") ? deps.internalCommands?.[argv[0]] : undefined;
+  if (internal) return internal(argv.slice(1));
   const [word, ...words] = argv;
   if (mayNameExtension(deps.tree, word)) {
     const { runExtension } = await import("./extension.ts");
@@ -100,7 +100,7 @@ async function dispatch(argv: readonly string[], deps: Deps): Promise<number> {
     const { execute } = await import("./execute.ts");
     return execute(resolved, resolved.entry.load, deps);
   }
-  if (resolved.path.length === 0 && asksFor(argv, ["--version"])) return printVersion(deps, asksFor(argv, ["--json"]));
+  if (resolved.path.length === 0 && hasFlag(argv, ["--version"])) return printVersion(deps, hasFlag(argv, ["--json"]));
   const { showGroup } = await import("./show-help.ts");
   return showGroup(resolved, argv, deps);
 }

@@ -11,20 +11,20 @@ import { type Extension, listExtensions } from "./extension.ts";
 import { toGlobalFlags } from "./globals.ts";
 import { commandHelp, listHelp, rootHelp } from "./help.ts";
 import { parse } from "./parse.ts";
-import { type Resolved, swallowedWord, type Tree } from "./resolve.ts";
-import { asksFor, type Deps, machineOf } from "./run.ts";
+import { commandTakenAsValue, type Resolved, type Tree } from "./resolve.ts";
+import { type Deps, hasFlag, machineOf } from "./run.ts";
 
 /**
- * What help is about: the whole program, whose texts need the tree only with `all`; or one command
- * or group.
+ * The subject of help: the whole program, or one command or group. The texts of the whole program
+ * need the tree only with `all`.
  */
 export type HelpTopic =
   | { readonly all: boolean; readonly extensions: readonly Extension[]; readonly tree: () => TreeInfo }
   | { readonly command: CommandInfo };
 
 /**
- * The topic of a path; empty = the whole program with the extensions of the machine, whose commands
- * are loaded with `all`.
+ * The subject of a path; an empty path is the whole program with the machine's extensions. `all`
+ * loads every command.
  */
 export async function helpTopic(
   tree: Tree,
@@ -45,7 +45,7 @@ export async function helpTopic(
   return { command: entry?.load ? describeCommand(tree, path, (await entry.load()).default) : describeEntry(tree, path) };
 }
 
-/** The view of a topic, for a tree of commands. */
+/** The view of help, for a tree of commands. */
 export function helpView(tree: Tree, categories: readonly string[]) {
   return textView<HelpTopic>(
     (topic, style) => {
@@ -58,14 +58,14 @@ export function helpView(tree: Tree, categories: readonly string[]) {
 }
 
 /**
- * Help for the root or a group, which run nothing themselves. Throws UsageError for flags that are
- * not global.
+ * Shows help for the root or for a group that runs nothing itself. Throws UsageError for flags that
+ * are not global.
  */
 export async function showGroup(resolved: Resolved, argv: readonly string[], deps: Deps): Promise<number> {
   const { path, before, after } = resolved;
-  if (!asksFor(argv, ["--help", "-h"])) {
+  if (!hasFlag(argv, ["--help", "-h"])) {
     parse({ path: path.join(" ") }, { before, after }, { now: deps.now(), cwd: deps.cwd, homeDir: deps.surroundings.homeDir });
-    const swallowed = path.length === 0 ? swallowedWord(argv, deps.tree) : undefined;
+    const swallowed = path.length === 0 ? commandTakenAsValue(argv, deps.tree) : undefined;
     if (swallowed) {
       throw new UsageError(`no command given: '${swallowed}' was read as a flag and its value`, {
         hint: "Put the flag after the command.",
@@ -76,7 +76,7 @@ export async function showGroup(resolved: Resolved, argv: readonly string[], dep
   return exitCodes.ok;
 }
 
-/** Help for a path whose command may be loaded already. */
+/** Shows help for a path; `command` is given when it is loaded already. */
 export async function showHelp(
   path: readonly string[],
   command: AnyCommand | undefined,
@@ -84,10 +84,10 @@ export async function showHelp(
   deps: Deps,
 ): Promise<void> {
   const { tree, categories, io } = deps;
-  const json = asksFor(argv, ["--json", "--json=true"]);
+  const json = hasFlag(argv, ["--json", "--json=true"]);
   const given = {
-    ...(asksFor(argv, ["--no-color", "--no_color"]) ? { noColor: true } : {}),
-    ...(asksFor(argv, ["--no-pager", "--no_pager"]) ? { noPager: true } : {}),
+    ...(hasFlag(argv, ["--no-color", "--no_color"]) ? { noColor: true } : {}),
+    ...(hasFlag(argv, ["--no-pager", "--no_pager"]) ? { noPager: true } : {}),
   };
   const flags = toGlobalFlags(given, { env: deps.surroundings.env, dir: "/" });
   const topic: HelpTopic = command

@@ -1,41 +1,41 @@
 /** Run by the bundler as a macro: its result, not this file, becomes part of the binary. */
 
 import { join, resolve } from "node:path";
-import type { Group, TreeWords } from "./command.ts";
+import type { Group, TreeMetadata } from "./command.ts";
 import { commandFile } from "./command-files.ts";
 
 /**
- * An entry of the tree of commands as data: what `TreeEntry` has, and the file of its command in
- * place of the function that loads it.
+ * An entry of the tree of commands as data: `TreeEntry` with the path of the command's file instead
+ * of the function that loads it.
  */
-export interface TreeFacts extends TreeWords {
+export interface TreeFacts extends TreeMetadata {
   readonly examples?: Group["examples"];
   /**
-   * Path of the command's file from the folder of all commands; absent for a group that runs
+   * Path of the command's file relative to the commands folder; absent for a group that runs
    * nothing itself.
    */
   readonly file?: string;
   readonly verbs?: Readonly<Record<string, TreeFacts>>;
 }
 
-/** The same while it is made. */
+/** The same with mutable properties, for building it. */
 type Draft = { -readonly [K in keyof TreeFacts]: TreeFacts[K] } & { verbs?: Record<string, Draft> };
 
-/** In which order help lists commands: `order.json` in their folder. */
+/** The order in which help lists commands: `order.json` in their folder. */
 interface TreeOrder {
   /** Headings of the root help. */
   readonly categories: readonly string[];
-  /** First words that come before the others of their heading, in this order. */
+  /** First words of paths that come before the others of their heading, in this order. */
   readonly nouns: readonly string[];
-  /** Words behind them that come before the others, in this order. */
+  /** Second words of paths that come before the others, in this order. */
   readonly verbs: readonly string[];
 }
 
 /**
- * The tree of the commands in a folder, given from this one: by heading, then by the order given,
- * then by name. Commands are read as text, because importing all of them takes longer than most
- * commands and is done at every start from source. Throws when a command or a group says nothing of
- * itself.
+ * The tree of the commands in a folder, whose path is relative to this file's: sorted by heading,
+ * then by the given order, then by name. Commands are read as text, because importing all of them
+ * takes longer than most commands run, and a run from source does this at every start. Throws when
+ * a command or a group lacks its metadata.
  */
 export async function treeFacts(
   folder: string,
@@ -45,7 +45,7 @@ export async function treeFacts(
   const tree: Draft = { summary: "", verbs: {} };
   for (const file of [...new Bun.Glob("**/*.ts").scanSync(root)].map((path) => path.replaceAll("\\", "/")).sort()) {
     const { role, path } = commandFile(file);
-    if (role === "command") Object.assign(entryAt(tree, path), wordsOf(file, await Bun.file(join(root, file)).text()), { file });
+    if (role === "command") Object.assign(entryAt(tree, path), metadataOf(file, await Bun.file(join(root, file)).text()), { file });
     else if (role === "group") Object.assign(entryAt(tree, path), ((await import(join(root, file))) as { default: Group }).default);
   }
   for (const [path, entry] of drafts(tree))
@@ -62,7 +62,7 @@ function inOrder({ verbs, ...entry }: TreeFacts, order: readonly string[]): Tree
   return { ...entry, verbs: Object.fromEntries(sorted(Object.entries(verbs), order).map(([name, verb]) => [name, inOrder(verb, order)])) };
 }
 
-/** Entries with those of `first` in front, in its order; the others by name. */
+/** Entries with those of `first` in front, in that order; the others by name. */
 function sorted<T>(entries: readonly (readonly [string, T])[], first: readonly string[]): (readonly [string, T])[] {
   const rank = (name: string) => (first.includes(name) ? first.indexOf(name) : first.length);
   return [...entries].sort(([one], [other]) => rank(one) - rank(other) || (one < other ? -1 : 1));
@@ -86,13 +86,11 @@ function* drafts(entry: Draft, above = ""): Generator<readonly [path: string, en
   }
 }
 
-/**
- * What a command says of itself: the properties of its declaration that are literals on one line.
- */
-function wordsOf(file: string, text: string): TreeWords {
+/** The metadata of a command: the properties of its declaration that are literals on one line. */
+function metadataOf(file: string, text: string): TreeMetadata {
   const declaration = /^export default defineCommand\(\{\n(.*?)^\}\);/ms.exec(text)?.[1];
   const found = (declaration ?? "").matchAll(/^ {2}(summary|category|aliases|selfVerbs|hidden):\s+(.+),$/gm);
   const words = Object.fromEntries([...found].map(([, key, literal]) => [key, JSON.parse(literal as string)]));
   if (typeof words.summary !== "string") throw new Error(`src/commands/${file} has no \`export default defineCommand({ summary: "..."\``);
-  return words as unknown as TreeWords;
+  return words as unknown as TreeMetadata;
 }

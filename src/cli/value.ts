@@ -1,6 +1,6 @@
 /**
- * From the text of a flag's value to its type, with messages that name the flag, what was wanted
- * and what was given.
+ * Conversion of a flag's text to its type, with errors that name the flag, what it expects and what
+ * was given.
  */
 
 import { isAbsolute, join, resolve } from "node:path";
@@ -11,7 +11,7 @@ import { parseTimestamp, TIMESTAMP_GRAMMAR } from "../domain/timestamp.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import type { Arg, Flag } from "./flag.ts";
 
-/** What reading values depends on. */
+/** The surroundings that parsing a value depends on. */
 export interface ValueContext {
   /** Epoch milliseconds, for relative times. */
   readonly now: number;
@@ -22,8 +22,8 @@ export interface ValueContext {
 
 const QUANTITY = /^\d+(\.\d+)?([numkMGTPE]|[KMGTPE]i|e[+-]?\d+)?$/;
 
-/** What a flag wants, for messages: "a whole number". */
-export function wanted(flag: Pick<Flag<unknown>, "type" | "values" | "requireZone">): string {
+/** What a flag expects, in words for messages: "a whole number". */
+export function expectedText(flag: Pick<Flag<unknown>, "type" | "values" | "requireZone">): string {
   switch (flag.type) {
     case "bool":
       return "true or false";
@@ -50,21 +50,21 @@ export function wanted(flag: Pick<Flag<unknown>, "type" | "values" | "requireZon
   }
 }
 
-/** A value as it stands in a message: controls escaped, long ones cut. */
+/** A value as shown in messages: control characters escaped, long values shortened. */
 export function quoted(given: string): string {
   const safe = escapeControls(given);
   return `'${safe.length > 80 ? `${safe.slice(0, 79)}…` : safe}'`;
 }
 
-/** Reads one value of a flag spelled `name`. Throws UsageError. */
+/** Parses one value of the flag named `name`. Throws UsageError. */
 export function readValue(name: string, flag: Flag<unknown>, given: string, context: ValueContext): unknown {
   const value = convert(flag, given, context);
   if (value !== undefined) return value;
   const extra = flag.type === "enum" ? didYouMean(given, flag.values ?? []) : flag.type === "json" ? jsonProblem(given) : "";
-  throw new UsageError(`${name} wants ${wanted(flag)}, got ${quoted(given)}${extra && `; ${extra}`}`);
+  throw new UsageError(`${name} wants ${expectedText(flag)}, got ${quoted(given)}${extra && `; ${extra}`}`);
 }
 
-/** Checks an argument against its words. Throws UsageError. */
+/** Checks an argument against its allowed words. Throws UsageError. */
 export function readArgument(name: string, arg: Arg<unknown>, given: string): string {
   if (!arg.values || arg.values.includes(given)) return given;
   const close = didYouMean(given, arg.values);
@@ -109,8 +109,8 @@ function convert(flag: Flag<unknown>, given: string, context: ValueContext): unk
 }
 
 /**
- * A path made absolute against the context's directory; `-` (a standard stream) stays and a leading
- * `~/` is the home folder.
+ * A path made absolute against the context's directory; `-` (a standard stream) stays, and a
+ * leading `~/` becomes the home folder.
  */
 export function absolutePath(given: string, context: Pick<ValueContext, "dir" | "homeDir">): string {
   if (given === "-") return given;

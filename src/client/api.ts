@@ -1,53 +1,57 @@
 /**
- * What commands know of the server: typed services and plain HTTP. Everything about transport,
- * tokens and retries stays behind it.
+ * The server as commands see it: typed services and plain HTTP. Transport, tokens and retries stay
+ * behind this interface.
  */
 
 import type { Client } from "@connectrpc/connect";
 import type { Services } from "../contract/services.ts";
 
 /**
- * The services by name. A member resolves the generated code and the transport on first use; calls
+ * The services by name. A member loads the generated code and the transport on first use; calls
  * throw CliErrors.
  */
 export type Api = { readonly [K in keyof Services]: () => Promise<Client<Services[K]>> };
 
 /**
- * What a token exchange gave. The token is a secret: it is never shown but where it is asked for.
+ * The result of a token exchange. The token is a secret, shown only by commands that exist to show
+ * it.
  */
 export interface Session {
   readonly accessToken: string;
-  /** Environment that the credentials select by themselves. */
+  /** The environment that the credentials select by default. */
   readonly primaryEnvironment: string | undefined;
   /** Query server per environment id. */
   readonly engines: Readonly<Record<string, string>>;
   /** Epoch milliseconds at which the token ends. */
   readonly expiresAt: number;
-  /** Epoch milliseconds from which on it is exchanged anew. */
+  /** Epoch milliseconds from which the token is renewed. */
   readonly refreshAt: number;
 }
 
-/** What a server says of itself to whoever asks. */
+/** The public health report of a server. */
 export interface ServerHealth {
   readonly status: string;
-  /** Empty when it says none. */
+  /** Empty when the server does not say. */
   readonly version: string;
-  /** Its process; undefined when it is on another machine, or of a version that did not say it. */
+  /**
+   * Its process ID; undefined for a server on another machine, or of a version that does not say.
+   */
   readonly pid: number | undefined;
   /**
-   * Its clock when it answered, in epoch milliseconds, cut to the second; undefined when it did not
-   * say.
+   * Its clock at the time of the answer, in epoch milliseconds, truncated to the second; undefined
+   * when it did not say.
    */
   readonly time: number | undefined;
 }
 
-/** What lies between this machine and the API server. */
+/** The network path from this machine to the API server. */
 export interface Route {
   /**
-   * The proxy and the variable that names it, without its password; undefined when there is none.
+   * The proxy's address, without its password, and the variable that names it; undefined without a
+   * proxy.
    */
   readonly proxy: string | undefined;
-  /** What is wrong with the file that NODE_EXTRA_CA_CERTS names. */
+  /** What is wrong with the file that NODE_EXTRA_CA_CERTS names; undefined when nothing is. */
   readonly authoritiesFault: string | undefined;
 }
 
@@ -56,8 +60,8 @@ export interface HttpClient {
   /** GET and PUT of signed addresses (relative ones are resolved against the API server). */
   download(url: string): Promise<Uint8Array>;
   /**
-   * `onSent` is told how many bytes were handed to the network; fewer than before when the upload
-   * begins anew.
+   * `onSent` gets the number of bytes handed to the network so far; it drops when the upload starts
+   * over.
    */
   upload(url: string, body: Uint8Array, onSent?: (bytes: number) => void): Promise<void>;
   /**
@@ -67,13 +71,13 @@ export interface HttpClient {
    */
   downloadSource(url: string, folder: string): Promise<readonly string[]>;
   /**
-   * `GET /health` of the API server, or of another one; resolves with what it said, rejects with a
+   * `GET /health` of the API server, or of another one. Resolves with the report; rejects with a
    * CliError that says what was tried.
    */
   ping(server?: string): Promise<ServerHealth>;
   /**
-   * How the API server is reached; dials nothing. Rejects with a CliError for a proxy that svc
-   * cannot use.
+   * The network path to the API server; opens no connection. Rejects with a CliError for a proxy
+   * that svc cannot use.
    */
   route(): Promise<Route>;
   /**
@@ -82,8 +86,8 @@ export interface HttpClient {
    */
   session(): Promise<Session>;
   /**
-   * Exchanges credentials that are not stored yet, past the cache, at the API server or at another
-   * one. Rejects with AuthError when they are refused.
+   * Exchanges credentials that are not stored yet, bypassing the cache, at the API server or at
+   * another one. Rejects with AuthError when they are refused.
    */
   checkCredentials(clientId: string, clientSecret: string, server?: string): Promise<Session>;
   /** Removes the cached token of a client of the API server. */

@@ -1,6 +1,6 @@
 /**
  * Tokens: the client ID and secret are exchanged for a JWT, which is kept in a private file per
- * server and client. One process at a time exchanges; the others wait and read what it got.
+ * server and client. One process at a time exchanges; the others wait and read its result.
  */
 
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { AuthError } from "../errors/cli-error.ts";
 import type { Session } from "./api.ts";
 import type { Endpoint } from "./fetch.ts";
 
-/** What the exchange answers. */
+/** The result of a token exchange. */
 export interface Exchanged {
   readonly accessToken: string;
   /** Lifetime in seconds. */
@@ -22,10 +22,10 @@ export interface Exchanged {
   readonly engines: Readonly<Record<string, string>>;
 }
 
-/** What token keeping depends on. */
+/** The dependencies of the token cache. */
 export interface TokenDeps {
   readonly clock: Clock;
-  /** Folder of cached tokens. */
+  /** Folder of the cached tokens. */
   readonly cacheDir: string;
   readonly endpoint: Endpoint;
   readonly clientId: Setting;
@@ -35,12 +35,14 @@ export interface TokenDeps {
   verbose(text: string): void;
 }
 
-/** Whether a text can stand in a header as a token: visible ASCII, and not nothing. */
+/** Whether a text can be a bearer token in a header: visible ASCII, and not empty. */
 export function isBearerToken(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
-/** A token is not used in its last minute, nor in the last tenth of a short life. */
+/**
+ * A token is not used in its last minute, or in the last tenth of its life when that is shorter.
+ */
 const MARGIN_MS = 60_000;
 const FORMAT = 1;
 
@@ -51,13 +53,16 @@ interface Cached extends Session {
 
 /** Tokens of one server and client. */
 export interface Tokens {
-  /** A token that still lives, from memory, from the file, or from an exchange. */
+  /** A valid token: from memory, from the file, or from an exchange. */
   get(): Promise<Session>;
-  /** A token other than `refused`: what another process got meanwhile, or a fresh exchange. */
+  /**
+   * A token other than `refused`: one that another process got meanwhile, or that of a new
+   * exchange.
+   */
   renew(refused: Session): Promise<Session>;
 }
 
-/** Makes the keeper of tokens. Throws AuthError when there are no credentials. */
+/** The tokens of a client. Throws AuthError when there are no credentials. */
 export function createTokens(deps: TokenDeps): Tokens {
   const { clientId, clientSecret } = deps;
   if (clientId.value === undefined || clientSecret.value === undefined) {
@@ -70,9 +75,9 @@ export function createTokens(deps: TokenDeps): Tokens {
   const credentials = { id: clientId.value, secret: clientSecret.value };
   const secretHash = sha256(`${deps.endpoint.url}\n${credentials.id}\n${credentials.secret}`);
   const path = cacheFile(deps.cacheDir, deps.endpoint.url, credentials.id);
-  let held: Session | undefined;
+  let current: Session | undefined;
 
-  const lives = (session: Session | undefined): session is Session => session !== undefined && deps.clock.now() < session.refreshAt;
+  const isFresh = (session: Session | undefined): session is Session => session !== undefined && deps.clock.now() < session.refreshAt;
   const read = (): Session | undefined => {
     const text = readPrivateFile(path, { followLinks: false });
     const cached = text === undefined ? undefined : parseCached(text);
@@ -80,15 +85,15 @@ export function createTokens(deps: TokenDeps): Tokens {
   };
   const exchange = async (): Promise<Session> => {
     deps.verbose(`exchanging the client ID and secret at ${deps.endpoint.url}`);
-    const got = await deps.exchange(credentials.id, credentials.secret);
+    const exchanged = await deps.exchange(credentials.id, credentials.secret);
     const now = deps.clock.now();
-    const life = got.expiresIn * 1000;
+    const lifetimeMs = exchanged.expiresIn * 1000;
     const session: Session = {
-      accessToken: got.accessToken,
-      primaryEnvironment: got.primaryEnvironment,
-      engines: got.engines,
-      expiresAt: now + life,
-      refreshAt: now + life - Math.min(MARGIN_MS, life / 10),
+      accessToken: exchanged.accessToken,
+      primaryEnvironment: exchanged.primaryEnvironment,
+      engines: exchanged.engines,
+      expiresAt: now + lifetimeMs,
+      refreshAt: now + lifetimeMs - Math.min(MARGIN_MS, lifetimeMs / 10),
     };
     const cached: Cached = { ...session, format: FORMAT, secretHash };
     try {
@@ -106,23 +111,23 @@ export function createTokens(deps: TokenDeps): Tokens {
     };
     const canLock = await writable(deps.cacheDir);
     const { withFileLock } = await import("../disk/lock.ts");
-    held = canLock
+    current = canLock
       ? await withFileLock(`${path.slice(0, -5)}.lock`, { what: "the token cache", signal: deps.signal }, fresh)
       : await fresh();
-    return held;
+    return current;
   };
 
   return {
     async get() {
-      if (lives(held)) return held;
+      if (isFresh(current)) return current;
       const found = read();
-      if (lives(found)) {
-        held = found;
+      if (isFresh(found)) {
+        current = found;
         return found;
       }
-      return locked(lives);
+      return locked(isFresh);
     },
-    renew: (refused) => locked((found): found is Session => lives(found) && found.accessToken !== refused.accessToken),
+    renew: (refused) => locked((found): found is Session => isFresh(found) && found.accessToken !== refused.accessToken),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * What all calls of a command share: addresses, tokens, scope headers, the retry policy and the
- * redactor. Everything is found on first use.
+ * The state that all calls of a command share: addresses, tokens, scope headers, the retry policy
+ * and the redactor. Each is made on first use.
  */
 
 import { normalizeAddress } from "../config/address.ts";
@@ -24,7 +24,7 @@ import { createCommandRetries, type RetryPolicy } from "./retry.ts";
 /** The parts of the context that the client needs. */
 export type ClientHost = Pick<Context, "flags" | "surroundings" | "clock" | "progress" | "signal" | "machine" | "settings">;
 
-/** Which server of the platform a call goes to. */
+/** The server that a call goes to. */
 export type Target = "api" | Service["target"];
 
 /** A connection to the platform. */
@@ -34,20 +34,20 @@ export interface Connection {
   readonly proxies: Proxies;
   readonly retry: RetryPolicy;
   readonly fetch: WireFetch;
-  /** The address of a server; that of the query server may cost a token exchange. */
+  /** The address of a server; finding that of the query server may take a token exchange. */
   endpoint(target: Target): Promise<Endpoint>;
   /** Tokens of the settings' client; rejects with AuthError without credentials. */
   tokens(): Promise<Tokens>;
-  /** `svc-environment` and `svc-branch`, as flags and settings say. */
+  /** `svc-environment` and `svc-branch`, as set by flags and settings. */
   scopeHeaders(): Promise<ReadonlyMap<string, string>>;
   /**
-   * Runs a call with a bearer token; when the server does not take it, once more with a fresh one.
-   * Rejects with AuthError when that is refused too.
+   * Runs a call with a bearer token, and once more with a new token when the server refuses the
+   * first. Rejects with AuthError when that is refused too.
    */
   authorized<T>(endpoint: Endpoint, call: (token: string) => Promise<T>): Promise<T>;
 }
 
-/** Makes the connection; dials nothing. */
+/** The connection; opens no network connection before the first call. */
 export function createConnection(host: ClientHost): Connection {
   const redactor = createRedactor();
   const proxies = createProxies(host.surroundings.env);
@@ -80,9 +80,9 @@ export function createConnection(host: ClientHost): Connection {
     });
   });
   const session = async (): Promise<Session> => {
-    const got = await (await tokens()).get();
-    redactor.add(got.accessToken);
-    return got;
+    const current = await (await tokens()).get();
+    redactor.add(current.accessToken);
+    return current;
   };
   const scopeHeaders = once(async () => {
     const headers = new Map<string, string>();
@@ -152,7 +152,7 @@ function sourceOf(settings: Settings) {
   return settings.grpcServer.source.kind === "default" ? settings.apiServer.source : settings.grpcServer.source;
 }
 
-/** Header values are ASCII: other characters, and `%`, are written as in a URL. */
+/** A header value in ASCII: other characters, and `%`, are percent-encoded as in a URL. */
 function encodeHeader(value: string): string {
   return value.replace(/[^\x21-\x24\x26-\x7e]+/g, encodeURIComponent);
 }

@@ -1,4 +1,6 @@
-/** What commands call the server with. Nothing is read or dialled before the first call. */
+/**
+ * The client of the server, as commands call it. Nothing is read or dialled before the first call.
+ */
 
 import type { DescService } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
@@ -32,7 +34,7 @@ export function createApi(host: ClientHost): Api {
   return Object.fromEntries(services);
 }
 
-/** Plain HTTP of the server, for the context of one command. */
+/** The plain HTTP client of the server, for the context of one command. */
 export function createHttp(host: ClientHost): HttpClient {
   const objects = () => import("./objects.ts");
   return {

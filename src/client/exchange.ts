@@ -12,7 +12,7 @@ import type { RetryPolicy } from "./retry.ts";
 
 const TIMEOUT_MS = 15_000;
 
-/** What an exchange goes through. */
+/** The dependencies of an exchange. */
 export interface ExchangeDeps {
   readonly fetch: WireFetch;
   readonly retry: RetryPolicy;
@@ -22,8 +22,8 @@ export interface ExchangeDeps {
 }
 
 /**
- * Exchanges a client ID and secret for a token. It leaves nothing behind on the server, so it is
- * tried again when the network fails. Rejects with AuthError when they are refused.
+ * Exchanges a client ID and secret for a token. The exchange changes nothing on the server, so it
+ * is retried when the network fails. Rejects with AuthError when they are refused.
  */
 export async function exchangeToken(
   deps: ExchangeDeps,
@@ -44,11 +44,11 @@ export async function exchangeToken(
       const body = await readBody(response, endpoint, { timeoutMs: TIMEOUT_MS }, 1024 * 1024);
       const failure = () => failureOf(response, body, endpoint, deps.proxies, deps.clock.now());
       if (response.status === 400 || response.status === 401) {
-        const said = failure();
+        const refusal = failure();
         if (isJson(response))
           throw new AuthError(`${endpoint.url} rejected the client ID and secret (from ${credentials.from})`, {
             code: "credentials_rejected",
-            details: { reason: deps.redactor.text(said.message) },
+            details: { reason: deps.redactor.text(refusal.message) },
           });
       }
       if (!response.ok && (isJson(response) || response.status >= 500)) throw callError(failure(), endpoint, deps.redactor);

@@ -1,6 +1,6 @@
 /**
- * What a failed call says: the server's refusal as an error for the user, whether it came as
- * Connect JSON, as a stream's end, or as something else.
+ * Failed calls: the server's refusal as an error for the user, whether it came as Connect JSON, as
+ * the end of a stream, or in another form.
  */
 
 import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
@@ -13,13 +13,15 @@ import { type Proxies, throughProxy } from "./proxy.ts";
 import type { Redactor } from "./redact.ts";
 import { retryAfterMs, type Transient } from "./retry.ts";
 
-/** The parts of a refusal, however it was sent. */
+/** The parts of a refusal, in whatever form it was sent. */
 export interface WireFailure {
   /** Connect code, snake_case. */
   readonly code: string;
   readonly message: string;
   readonly detail?: ErrorDetail;
-  /** What the details say, when there are several: a query can be wrong in more than one way. */
+  /**
+   * The messages of the details when there are several: a query can be wrong in more than one way.
+   */
   readonly messages?: readonly string[];
   readonly retryAfterMs?: number;
 }
@@ -36,14 +38,14 @@ export class CallError extends CliError {
   }
 }
 
-/** Whether and when a failed call may be sent again. */
+/** Whether and when a failed call may be retried; undefined when it may not. */
 export function transientCall(error: unknown): Transient | undefined {
   if (!(error instanceof CallError)) return undefined;
   const { code, retryAfterMs: wait } = error.failure;
   return code === "unavailable" || code === "resource_exhausted" ? { retryAfterMs: wait, refused: true } : undefined;
 }
 
-/** Whether the server did not take the token. */
+/** Whether the server refused the token. */
 export function isUnauthenticated(error: unknown): boolean {
   return error instanceof CallError && error.failure.code === "unauthenticated";
 }
@@ -63,8 +65,8 @@ const CODE_OF_STATUS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Reads the refusal from a response that is no success. `body` is the whole body; `proxies` say
- * whether it may be a proxy that speaks.
+ * The refusal in a response that is not a success. `body` is the whole body; `proxies` say whether
+ * a proxy may have answered.
  */
 export function failureOf(response: Response, body: Uint8Array, endpoint: Endpoint, proxies: Proxies, now: number): WireFailure {
   const wait = retryAfterMs(response.headers.get("retry-after"), now);
@@ -80,18 +82,18 @@ export function failureOf(response: Response, body: Uint8Array, endpoint: Endpoi
       retryAfterMs: wait ?? (detail?.retryAfter ? durationToMs(detail.retryAfter) : undefined),
     };
   }
-  const said = parsed?.message ?? parsed?.error_description ?? parsed?.error;
+  const text = parsed?.message ?? parsed?.error_description ?? parsed?.error;
   return {
     code: CODE_OF_STATUS[response.status] ?? "unknown",
     message:
-      typeof said === "string"
-        ? said
+      typeof text === "string"
+        ? text
         : `HTTP status ${response.status}${describeBody(response, body)}${throughProxy(proxies, endpoint.url)}`,
     retryAfterMs: wait,
   };
 }
 
-/** Makes the error that the user sees. */
+/** The error for the user. */
 export function callError(failure: WireFailure, endpoint: Endpoint, redactor: Redactor): CallError {
   const { detail, messages = [] } = failure;
   const message = redactor.text(messages.join("\n") || detail?.message || failure.message || failure.code.replaceAll("_", " "));
@@ -125,14 +127,16 @@ export function callError(failure: WireFailure, endpoint: Endpoint, redactor: Re
   }
 }
 
-/** The error for credentials that were refused even after a fresh exchange. */
-export function refusedCredentials(endpoint: Endpoint, from: string, said: string): AuthError {
-  return new AuthError(`${endpoint.url} did not accept the credentials (from ${from})${said ? `: ${said}` : ""}`, {
+/** The error for credentials that are refused even with a new token. */
+export function refusedCredentials(endpoint: Endpoint, from: string, reason: string): AuthError {
+  return new AuthError(`${endpoint.url} did not accept the credentials (from ${from})${reason ? `: ${reason}` : ""}`, {
     hint: "Run `svc login`.",
   });
 }
 
-/** An answer of another kind than was asked for: a proxy's page, another program's port. */
+/**
+ * The error for an answer of an unexpected content type: a proxy's page, another program's port.
+ */
 export function wrongContent(
   response: Response,
   body: Uint8Array,
@@ -147,7 +151,7 @@ export function wrongContent(
   });
 }
 
-/** A message that cannot be decoded. */
+/** The decoded message of an answer. Throws a CliError when it cannot be decoded. */
 export function decodeAnswer<D extends DescMessage>(schema: D, body: Uint8Array, endpoint: Endpoint) {
   try {
     return fromBinary(schema, body);
@@ -160,14 +164,14 @@ export function decodeAnswer<D extends DescMessage>(schema: D, body: Uint8Array,
   }
 }
 
-/** Our first detail among those of a Connect error. */
+/** The first `ErrorDetail` among the details of a Connect error. */
 export function detailOf(details: readonly unknown[]): ErrorDetail | undefined {
   return detailsIn(details)[0];
 }
 
 /**
- * Our details among those of a Connect error, `{type, value: base64 without padding}`; those that
- * cannot be read are left out.
+ * The `ErrorDetail`s among the details of a Connect error, `{type, value: base64 without padding}`;
+ * unreadable ones are left out.
  */
 function detailsIn(details: readonly unknown[]): ErrorDetail[] {
   const schema = messageNamed<ErrorDetail>("svc.v1.ErrorDetail");

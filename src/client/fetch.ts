@@ -1,7 +1,7 @@
 /**
- * The one door to the network. Every request passes here, so that no environment variable can make
- * it print headers or skip certificate checks, so that each is logged without its secrets, and so
- * that each failure says what was tried.
+ * The shared fetch function. Every request passes through it, so that no environment variable can
+ * make the request print headers or skip certificate checks, so that each request is logged without
+ * its secrets, and so that each failure says what was tried.
  */
 
 import { isLoopback } from "../config/address.ts";
@@ -15,32 +15,31 @@ import type { Redactor } from "./redact.ts";
 import type { Transient } from "./retry.ts";
 import type { TlsFault } from "./tls.ts";
 
-/** An address, what it is, and where it came from, for messages. */
+/** An address with its name and its origin, for messages. */
 export interface Endpoint {
   /** Without a slash at the end. */
   readonly url: string;
-  /** For example "API server". */
+  /** The server's name in messages, for example "API server". */
   readonly what: string;
   readonly source: Source;
 }
 
 /**
- * Longest body that is taken, after decompression, unless a call says otherwise. A message of this
- * size takes some twenty times as much memory when it is decoded, so there is nothing to be had
- * from taking more.
+ * Longest body that is accepted, after decompression, unless a call sets another limit. Decoding a
+ * message takes some twenty times its size in memory, so a larger limit would not help.
  */
 export const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
- * What became of a request without an answer: `unreachable` when no connection came about,
- * `timeout` when nothing came in time, `connection_lost` when it broke after it was made. Scripts
- * tell them apart by the `code` of the error with --json; the exit code is that of every failure.
+ * The ways in which a request can go unanswered: `unreachable` when no connection was made,
+ * `timeout` when nothing came in time, `connection_lost` when the connection broke. Scripts tell
+ * them apart by the error's `code` with --json; the exit code is that of every failure.
  */
 export type NetworkFault = "unreachable" | "timeout" | "connection_lost";
 
 const MAX_REDIRECTS = 5;
 
-/** No answer came, or it was cut: the request may or may not have arrived. */
+/** No answer, or a truncated one: the server may or may not have received the request. */
 export class NetworkError extends CliError {
   override readonly name = "NetworkError";
   constructor(
@@ -55,25 +54,25 @@ export class NetworkError extends CliError {
   }
 }
 
-/** Whether and when a failure of the network may pass. */
+/** Whether and when a network failure may be retried; undefined when it may not. */
 export function transientNetwork(error: unknown): Transient | undefined {
   return error instanceof NetworkError && error.passing ? {} : undefined;
 }
 
-/** A request of ours; the signal of the command is always obeyed as well. */
+/** An HTTP request of a command. The command's abort signal always applies too. */
 export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT";
   readonly url: string;
   readonly headers: Headers;
-  /** A stream can be sent once only. */
+  /** A stream can be sent only once. */
   readonly body?: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Follow redirects; only downloads do. */
+  /** Whether redirects are followed; only downloads do so. */
   readonly followRedirects?: boolean;
   /**
-   * The answer as it came: a redirect is handed back, and nothing is decompressed. For files whose
-   * bytes count.
+   * Whether the answer is returned unprocessed: redirects are not followed and nothing is
+   * decompressed. For files whose exact bytes matter.
    */
   readonly raw?: boolean;
 }
@@ -81,9 +80,7 @@ export interface WireRequest {
 /** The fetch function of a command. */
 export type WireFetch = (endpoint: Endpoint, request: WireRequest) => Promise<Response>;
 
-/**
- * Makes the fetch function. Requests go through the proxies that are given, and through no other.
- */
+/** The fetch function of a command. Requests go only through the given proxies. */
 export function createWireFetch(
   host: Pick<Context, "flags" | "progress" | "signal" | "surroundings">,
   { redactor, proxies }: { readonly redactor: Redactor; readonly proxies: Proxies },
@@ -115,7 +112,13 @@ export function createWireFetch(
       return response;
     } catch (error) {
       const fault = await tlsFault(error, request.url, host, proxy);
-      if (fault) throw new NetworkError(`${named(endpoint, proxy)} ${fault.said}`, fault.hint ?? checkAddress(endpoint), false, error);
+      if (fault)
+        throw new NetworkError(
+          `${describeEndpoint(endpoint, proxy)} ${fault.description}`,
+          fault.hint ?? checkAddress(endpoint),
+          false,
+          error,
+        );
       throw networkFailure(error, endpoint, request, { timeout, interrupted: host.signal, proxy });
     }
   };
@@ -133,15 +136,12 @@ export function createWireFetch(
 }
 
 /**
- * Keeps Bun from a proxy of its own choice: without it, one that the environment names is taken for
- * every host, this machine included.
+ * Keeps Bun from choosing a proxy: without this, Bun uses one that the environment names for every
+ * host, this machine included.
  */
 const DIRECT = false;
 
-/**
- * Where a redirect leads to; undefined when it says nothing that can be followed, or leads away
- * from https.
- */
+/** The target of a redirect; undefined when it is missing or malformed, or leaves https. */
 function nextAddress(response: Response, url: string): string | undefined {
   const location = response.headers.get("location");
   if (location === null || !URL.canParse(location, url)) return undefined;
@@ -150,8 +150,8 @@ function nextAddress(response: Response, url: string): string | undefined {
 }
 
 /**
- * What is wrong with the server's TLS, if it is that; asked of modules that only such a failure
- * loads.
+ * The TLS fault behind a failed request; undefined when the failure is another one. Loads the
+ * diagnosing modules only for such failures.
  */
 async function tlsFault(
   error: unknown,
@@ -170,13 +170,13 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-function named(endpoint: Endpoint, proxy?: HttpProxy): string {
+function describeEndpoint(endpoint: Endpoint, proxy?: HttpProxy): string {
   const server = `${endpoint.url} (${endpoint.what}, from ${describeSource(endpoint.source)})`;
   return proxy ? `${server} through the proxy ${proxy.shown}` : server;
 }
 
 /**
- * Reads a body whole. Throws NetworkError when it is cut, and a CliError when it is larger than
+ * The whole body. Throws NetworkError when it is truncated, and a CliError when it is larger than
  * `maxBytes`.
  */
 export async function readBody(
@@ -206,16 +206,16 @@ export async function readBody(
 }
 
 /**
- * Whether the end of an answer that was read shows that it is whole: by its length, by its last
- * chunk, or by the end of its compression. An answer that ends where the connection does may have
- * been cut anywhere, and half a message can look like a whole one.
+ * Whether the answer proves that the body is complete: by its length, its last chunk, or the end of
+ * its compression. An answer that ends when the connection closes may be truncated anywhere, and
+ * half a message can look like a whole one.
  */
-export function endShows({ headers }: Response, body: Uint8Array): boolean {
+export function isProvablyComplete({ headers }: Response, body: Uint8Array): boolean {
   if ((headers.get("content-encoding") ?? "identity") !== "identity") return body.length > 0;
   return headers.has("content-length") || headers.has("transfer-encoding");
 }
 
-/** The error for an answer that is larger than is taken. */
+/** The error for an answer that exceeds the limit. */
 export function answerTooLarge(endpoint: Endpoint, maxBytes: number): CliError {
   return new CliError(`the answer of ${endpoint.url} is larger than ${Math.round(maxBytes / 1048576)} MiB`, {
     code: "answer_too_large",
@@ -224,8 +224,8 @@ export function answerTooLarge(endpoint: Endpoint, maxBytes: number): CliError {
 }
 
 /**
- * Turns a failure of `fetch` or of reading a body into an error that says what was tried, and
- * through which proxy; an abort by the user stays what it is.
+ * The error for a failure of `fetch` or of reading a body: it says what was tried, and through
+ * which proxy. An abort by the user stays as it is.
  */
 function networkFailure(
   error: unknown,
@@ -236,11 +236,11 @@ function networkFailure(
   const { timeout, interrupted, proxy } = attempt;
   if (error instanceof CliError) return error;
   if (interrupted?.aborted) return interrupted.reason;
-  const server = named(endpoint);
-  const where = named(endpoint, proxy);
+  const server = describeEndpoint(endpoint);
+  const where = describeEndpoint(endpoint, proxy);
   const code = codeOf(error);
   const name = error instanceof Error ? error.name : "";
-  const nextStep = proxy ? checkProxy(endpoint) : whatNext(endpoint);
+  const nextStep = proxy ? checkProxy(endpoint) : addressHint(endpoint);
   const fail = (message: string, passing: boolean, hint = nextStep, fault: NetworkFault = "unreachable") =>
     new NetworkError(message, hint, passing, error, fault);
   if (timeout?.aborted || name === "TimeoutError") {
@@ -280,20 +280,20 @@ function networkFailure(
   return fail(`the request to ${where} failed: ${errorText(error)}`, false);
 }
 
-/** The next step when an address turns out to be wrong. */
+/** The hint for an address that seems wrong. */
 export function checkAddress(endpoint: Endpoint): string {
   return endpoint.source.kind === "service"
     ? "Run `svc doctor`, so that the address is asked for anew."
     : `Check the address: \`svc config\` shows it, --api-host overrides it.`;
 }
 
-function whatNext(endpoint: Endpoint): string {
+function addressHint(endpoint: Endpoint): string {
   return endpoint.source.kind !== "service" && isLoopback(endpoint.url)
     ? "Start a server with `svc server start`, or name another with --api-host."
     : checkAddress(endpoint);
 }
 
-/** The next step when a proxy stands in the way. */
+/** The hint for a failure that a proxy may have caused. */
 export function checkProxy(endpoint: Endpoint): string {
   return `Correct the variable, or, if the server is reached without a proxy, name its host in NO_PROXY: ${new URL(endpoint.url).hostname}.`;
 }
@@ -305,8 +305,8 @@ function proxyRefused(proxy: HttpProxy, endpoint: Endpoint, answer: string, caus
 }
 
 /**
- * The status that a proxy answered with instead of opening a tunnel; the runtime says it at the end
- * of its message.
+ * The status with which a proxy refused to open a tunnel; the runtime puts it at the end of its
+ * message.
  */
 function tunnelAnswer(error: unknown): string {
   return error instanceof Error ? error.message.replace(/^.*: (?=\d{3} )/, "") : String(error);

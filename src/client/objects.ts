@@ -1,5 +1,5 @@
 /**
- * Signed addresses, the server's health page, and credentials that are tried before they are
+ * Signed addresses, the server's health report, and the check of credentials before they are
  * stored.
  */
 
@@ -13,7 +13,7 @@ import { type Endpoint, readBody, transientNetwork } from "./fetch.ts";
 import { plainFetch } from "./plain.ts";
 
 const TRANSFER_TIMEOUT_MS = 300_000;
-/** Longest file behind a signed address: no bundle is larger. */
+/** Longest download from a signed address: no bundle is larger. */
 const MAX_DOWNLOAD_BYTES = 128 * 1024 * 1024;
 const PING_TIMEOUT_MS = 5_000;
 const CHUNK_BYTES = 256 * 1024;
@@ -41,9 +41,9 @@ export async function download(connection: Connection, url: string): Promise<Uin
 }
 
 /**
- * PUTs bytes to a signed address. Putting the same bytes twice changes nothing, so a broken
- * connection is tried again.
- * @param onSent told how many bytes were handed to the network
+ * PUTs bytes to a signed address. Repeating the PUT changes nothing, so it is retried when the
+ * connection breaks.
+ * @param onSent gets the number of bytes handed to the network so far
  */
 export async function upload(
   connection: Connection,
@@ -70,7 +70,7 @@ export async function upload(
   );
 }
 
-/** Bytes as a stream that tells how many of them were taken. */
+/** Bytes as a stream that reports how many of them were consumed. */
 function counted(bytes: Uint8Array, onTaken: (bytes: number) => void): ReadableStream<Uint8Array> {
   let taken = 0;
   return new ReadableStream({
@@ -96,12 +96,12 @@ export async function ping(connection: Connection, server?: string): Promise<Ser
   const response = await plainFetch(connection.fetch, endpoint, request);
   const body = await readBody(response, endpoint, request, 1024 * 1024);
   try {
-    const said: unknown = JSON.parse(new TextDecoder().decode(body));
-    if (response.ok && said !== null && typeof said === "object" && "status" in said) {
+    const report: unknown = JSON.parse(new TextDecoder().decode(body));
+    if (response.ok && report !== null && typeof report === "object" && "status" in report) {
       return {
-        status: String(said.status),
-        version: "version" in said ? String(said.version) : "",
-        pid: "pid" in said && typeof said.pid === "number" ? said.pid : undefined,
+        status: String(report.status),
+        version: "version" in report ? String(report.version) : "",
+        pid: "pid" in report && typeof report.pid === "number" ? report.pid : undefined,
         time: Date.parse(response.headers.get("date") ?? "") || undefined,
       };
     }
@@ -109,17 +109,21 @@ export async function ping(connection: Connection, server?: string): Promise<Ser
   throw wrongContent(response, body, endpoint, connection);
 }
 
-/** Exchanges credentials past the cache. */
+/** Exchanges credentials, bypassing the cache. */
 export async function checkCredentials(connection: Connection, clientId: string, clientSecret: string, server?: string): Promise<Session> {
   const settings = await connection.host.settings();
   const endpoint = await endpointOf(connection, server);
   const from = settings.clientSecret.value === clientSecret ? describeSource(settings.clientSecret.source) : "the login";
-  const got = await exchangeToken({ ...connection, clock: connection.host.clock }, endpoint, { id: clientId, secret: clientSecret, from });
-  const expiresAt = connection.host.clock.now() + got.expiresIn * 1000;
+  const exchanged = await exchangeToken({ ...connection, clock: connection.host.clock }, endpoint, {
+    id: clientId,
+    secret: clientSecret,
+    from,
+  });
+  const expiresAt = connection.host.clock.now() + exchanged.expiresIn * 1000;
   return {
-    accessToken: got.accessToken,
-    primaryEnvironment: got.primaryEnvironment,
-    engines: got.engines,
+    accessToken: exchanged.accessToken,
+    primaryEnvironment: exchanged.primaryEnvironment,
+    engines: exchanged.engines,
     expiresAt,
     refreshAt: expiresAt,
   };
@@ -141,8 +145,8 @@ async function objectEndpoint(connection: Connection, url: string): Promise<Endp
 function refusal(response: Response, body: Uint8Array, endpoint: Endpoint, connection: Connection, what: string): CliError {
   const failure = failureOf(response, body, endpoint, connection.proxies, connection.host.clock.now());
   if (failure.code === "unavailable") return callError(failure, endpoint, connection.redactor);
-  const said = connection.redactor.text(failure.message);
-  return new CallError(failure, `${endpoint.url} refused the ${what}: ${said}`, {
+  const reason = connection.redactor.text(failure.message);
+  return new CallError(failure, `${endpoint.url} refused the ${what}: ${reason}`, {
     code: `${what}_refused`,
     ...(failure.code === "out_of_space" ? {} : { hint: "The signed address may have ended; run the command again." }),
   });

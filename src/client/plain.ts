@@ -1,18 +1,18 @@
 /**
- * Plain HTTP: ofetch on the one fetch function. It writes JSON bodies and their headers. Its
+ * Plain HTTP: ofetch on the shared fetch function. ofetch writes JSON bodies and their headers. Its
  * retries, parsing and status errors are off: retries share one policy and budget with calls, and
- * no answer is read further than its bound.
+ * every answer is read only up to its limit.
  */
 
 import type { Endpoint, WireFetch, WireRequest } from "./fetch.ts";
 
-/** A request whose body may be an object, which is sent as JSON. */
+/** A plain HTTP request; a body that is an object is sent as JSON. */
 export interface PlainRequest extends Omit<WireRequest, "body"> {
   readonly body?: WireRequest["body"] | Readonly<Record<string, string>>;
 }
 
 /**
- * Sends a plain request; the body of the answer is still to be read. Rejects with NetworkError or
+ * Sends a plain request; the caller reads the body of the answer. Rejects with NetworkError or
  * CliError when there is no answer.
  */
 export async function plainFetch(fetch: WireFetch, endpoint: Endpoint, request: PlainRequest): Promise<Response> {

@@ -1,7 +1,8 @@
 /**
- * Which proxy a request goes through, by the rules of curl. `http_proxy` (in lower case alone, as a
- * web server's CGI can be made to set the other), `https_proxy` and `HTTPS_PROXY`, else `all_proxy`
- * and `ALL_PROXY`; none for the hosts of `no_proxy` or `NO_PROXY`, and never one for this machine.
+ * The choice of a proxy for a request, by the rules of curl: `http_proxy` (lower case only, because
+ * a client can set the other through a web server's CGI), `https_proxy` and `HTTPS_PROXY`, else
+ * `all_proxy` and `ALL_PROXY`; none for the hosts of `no_proxy` or `NO_PROXY`, and none for this
+ * machine.
  */
 
 import { isInNetwork, isLoopbackHost, parseAddress } from "../domain/ip-address.ts";
@@ -9,17 +10,17 @@ import { CliError } from "../errors/cli-error.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** A proxy, and where it is named. */
+/** A proxy and the variable that names it. */
 export interface HttpProxy {
-  /** With its user and password, when it has them. */
+  /** With user and password, when it has them. */
   readonly url: string;
-  /** For messages: its address, without them, and the variable that names it. */
+  /** For messages: its address without user and password, and the variable that names it. */
   readonly shown: string;
 }
 
 /**
- * The proxy for a request to an address; undefined for none. Throws CliError when the variable
- * names what svc cannot use.
+ * The proxy for a request to an address; undefined for none. Throws CliError when the variable's
+ * value is one that svc cannot use.
  */
 export type Proxies = (url: string) => HttpProxy | undefined;
 
@@ -38,7 +39,7 @@ export function createProxies(env: Env): Proxies {
   };
 }
 
-/** For messages about an answer that may be a proxy's: ` through the proxy ...`, or nothing. */
+/** Text for messages about an answer that may be a proxy's: ` through the proxy ...`, or empty. */
 export function throughProxy(proxies: Proxies, url: string): string {
   const proxy = proxies(url);
   return proxy ? ` through the proxy ${proxy.shown}` : "";
@@ -58,8 +59,8 @@ function parseProxy(given: string, variable: string): HttpProxy {
 }
 
 /**
- * Whether a list such as `example.com, .internal, 10.0.0.0/8, host:8080, [fd00::1]` names the host:
- * itself, a domain or network that it is in, or `*`.
+ * Whether a list such as `example.com, .internal, 10.0.0.0/8, host:8080, [fd00::1]` matches the
+ * host: by its name, a domain or network that contains it, or `*`.
  */
 function isExempt(target: URL, list: string): boolean {
   const host = plainHost(target.hostname);

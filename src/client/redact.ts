@@ -1,9 +1,9 @@
 /**
- * Taking secrets out of everything that is logged or reported: by the name of a header or key, and
- * by value. `message-text.ts` adds what the contract calls secret.
+ * Removal of secrets from everything that is logged or reported: by the name of a header or key,
+ * and by value. `message-text.ts` adds the fields that the contract marks as secret.
  */
 
-/** What stands where a secret was. */
+/** The replacement for a secret. */
 export const REDACTED = "[redacted]";
 
 const SECRET_HEADER = /^(authorization|proxy-authorization|cookie|set-cookie|.*(token|secret|api-?key|signature).*)$/i;
@@ -12,10 +12,10 @@ const SIGNED_PARAMETER = /([?&](?:[a-z0-9_-]*(?:signature|sig|token|secret|crede
 const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/g;
 const JWT = /\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+/g;
 
-/** Removes secrets from what people see. One instance serves all sinks of a command. */
+/** Removes secrets from output. One instance serves all outputs of a command. */
 export interface Redactor {
   /**
-   * Makes a value known as secret, in every spelling it may take (plain, URL-encoded, base64,
+   * Registers a secret value, in every encoding in which it may appear (plain, URL-encoded, base64,
    * JSON).
    */
   add(secret: string | undefined): void;
@@ -23,16 +23,16 @@ export interface Redactor {
   text(text: string): string;
   /** Headers as `name: value` lines. */
   headers(headers: Headers): string[];
-  /** A JSON document on one line; values below secret-sounding keys are blotted out. */
+  /** A JSON document on one line; values under keys that sound secret are replaced. */
   json(value: unknown): string;
 }
 
-/** Makes a redactor. */
+/** A new redactor. */
 export function createRedactor(): Redactor {
-  const spellings = new Set<string>();
+  const encodings = new Set<string>();
   const text = (given: string): string => {
     let out = given;
-    for (const spelling of spellings) out = out.replaceAll(spelling, REDACTED);
+    for (const encoding of encodings) out = out.replaceAll(encoding, REDACTED);
     return out
       .replace(BEARER, (_, scheme: string) => `${scheme} ${REDACTED}`)
       .replace(JWT, REDACTED)
@@ -42,14 +42,14 @@ export function createRedactor(): Redactor {
     add(secret) {
       if (secret === undefined || secret.length < 4) return;
       const bytes = Buffer.from(secret);
-      for (const spelling of [
+      for (const encoding of [
         secret,
         encodeURIComponent(secret),
         bytes.toString("base64"),
         bytes.toString("base64url"),
         JSON.stringify(secret).slice(1, -1),
       ])
-        spellings.add(spelling);
+        encodings.add(encoding);
     },
     text,
     headers: (headers) => [...headers].map(([name, value]) => `${name}: ${SECRET_HEADER.test(name) ? REDACTED : text(value)}`),

@@ -1,13 +1,13 @@
 /**
- * When a request is sent again: only when that cannot do anything twice, only for failures that
- * pass, with full jitter, as late as the server asks, and never more than a small share of all
- * requests.
+ * The retry policy: a request is repeated only when that cannot have an effect twice, only for
+ * transient failures, with full jitter, no earlier than the server asks, and never more than a
+ * small share of all requests.
  *
- * The share holds within a process. Commands know nothing of each other, so what they do to a
- * server that is overloaded together is bounded by what each of them may do: a server that refuses
- * without saying when to come back is asked once more and no more, which is at most twice the load.
- * One that says when is obeyed, and a broken connection, which tells of no load, is tried more
- * often.
+ * The share holds within one process. Commands do not know of each other, so their joint load on an
+ * overloaded server is bounded by what each one may do: a server that refuses without saying when
+ * to come back is asked once more and then no more, which at most doubles the load. A time that the
+ * server states is respected, and a broken connection, which says nothing about load, is retried
+ * more often.
  */
 
 import type { Clock } from "../context/clock.ts";
@@ -15,40 +15,38 @@ import type { Context } from "../context/context.ts";
 import type { Redactor } from "./redact.ts";
 
 /**
- * A failure that may pass: the connection broke, or the server said that it is overloaded or not
- * ready.
+ * A transient failure: the connection broke, or the server said that it is overloaded or not ready.
  */
 export interface Transient {
-  /** Milliseconds the server asked to wait; undefined = it did not say. */
+  /** Milliseconds that the server asked to wait; undefined when it did not say. */
   readonly retryAfterMs?: number;
   /**
-   * Whether the server itself refused, as one that is overloaded does; default: the connection
-   * broke.
+   * Whether the server itself refused, as an overloaded one does; default: the connection broke.
    */
   readonly refused?: boolean;
 }
 
 /** Limits of the policy. */
 export interface RetryLimits {
-  /** Attempts in all. */
+  /** Attempts in total. */
   readonly attempts: number;
-  /** Attempts in all when the server refuses and does not say when to come back. */
+  /** Attempts in total when the server refuses and does not say when to come back. */
   readonly refusedAttempts: number;
-  /** First longest wait; doubles with every attempt. */
+  /** Upper bound of the first wait; doubles with every attempt. */
   readonly baseMs: number;
-  /** The same after a refusal without a time. */
+  /** The same after a refusal without a stated time. */
   readonly refusedBaseMs: number;
-  /** Longest wait that is chosen; a longer one that the server asks for ends the attempts. */
+  /** Longest wait; when the server asks for a longer one, there are no more attempts. */
   readonly capMs: number;
   /** Longest time from the first attempt to the last. */
   readonly totalMs: number;
-  /** Retries that a burst may use before the share of `refill` counts. */
+  /** Retries available for a burst before the share of `refill` applies. */
   readonly budget: number;
   /** Retries earned by a request that succeeds. */
   readonly refill: number;
 }
 
-/** The limits that commands run with. */
+/** The limits of commands. */
 export const RETRY_LIMITS: RetryLimits = {
   attempts: 4,
   refusedAttempts: 2,
@@ -60,29 +58,28 @@ export const RETRY_LIMITS: RetryLimits = {
   refill: 0.1,
 };
 
-/** What the policy depends on. */
+/** The dependencies of the policy. */
 export interface RetryDeps {
   readonly clock: Clock;
   readonly signal?: AbortSignal;
   /** Uniform in [0, 1). */
   readonly random?: () => number;
-  /** Told before each wait. */
+  /** Called before each wait. */
   readonly onRetry?: (attempt: number, waitMs: number, error: unknown) => void;
   readonly limits?: RetryLimits;
 }
 
-/** The policy of one process. */
+/** The retry policy of one process. */
 export interface RetryPolicy {
   /**
-   * Runs an attempt, and again while `transient` says that its failure may pass. Rejects with the
-   * last failure.
-   * @param idempotent whether a second run cannot do anything twice; without it there is one
-   * attempt
+   * Runs an attempt, and again while `transient` says that its failure is transient. Rejects with
+   * the last failure.
+   * @param idempotent whether a second run cannot have an effect twice; false allows one attempt
    */
   run<T>(idempotent: boolean, attempt: () => Promise<T>, transient: (error: unknown) => Transient | undefined): Promise<T>;
 }
 
-/** Makes the policy. */
+/** A policy with the given limits. */
 export function createRetryPolicy(deps: RetryDeps): RetryPolicy {
   const limits = deps.limits ?? RETRY_LIMITS;
   const random = deps.random ?? Math.random;
@@ -112,7 +109,7 @@ export function createRetryPolicy(deps: RetryDeps): RetryPolicy {
   };
 }
 
-/** The policy of a command, which tells with --verbose why it tries again. */
+/** The policy of a command, which logs with --verbose why it retries. */
 export function createCommandRetries(
   { clock, signal, progress }: Pick<Context, "clock" | "signal" | "progress">,
   redactor: Redactor,
@@ -128,8 +125,8 @@ export function createCommandRetries(
 }
 
 /**
- * Milliseconds that a `Retry-After` header asks for: seconds or an HTTP date. Undefined when there
- * is none or it says nothing.
+ * Milliseconds that a `Retry-After` header asks for: seconds or an HTTP date. Undefined when it is
+ * missing or malformed.
  */
 export function retryAfterMs(value: string | null, now: number): number | undefined {
   if (value === null || value.trim() === "") return undefined;

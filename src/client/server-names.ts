@@ -1,6 +1,6 @@
 /**
- * Names that the server knows, for shells that complete words: asked once in a while, kept in a
- * private file, silent when the server is away.
+ * Names that the server knows, for shell completion: cached for a short time in a private file; no
+ * error when the server does not answer.
  */
 
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import type { Context, ServerNoun } from "../context/context.ts";
 import { readPrivateFile, writePrivateFile } from "../disk/private-file.ts";
 import { readableName } from "../domain/name.ts";
 
-/** A name and what it is, in a few words. */
+/** A name, and what it is in a few words. */
 export interface ServerName {
   readonly value: string;
   readonly meaning: string;
@@ -18,21 +18,21 @@ export interface ServerName {
 /** The parts of the context that are needed. */
 export type NamesHost = Pick<Context, "api" | "clock" | "flags" | "settings" | "surroundings">;
 
-/** Milliseconds that names are taken from the file. */
+/** Milliseconds for which the cached names are used. */
 const FRESH_MS = 15_000;
-const MOST_NAMES = 2_000;
+const MAX_NAMES = 2_000;
 const FORMAT = 1;
 
 /**
- * The names of a kind of noun, in the environment and branch that flags and settings select. Empty
- * when the server cannot be asked.
+ * The names of one kind, in the environment and branch that flags and settings select. Empty when
+ * the server does not answer.
  */
 export async function serverNames(host: NamesHost, noun: ServerNoun): Promise<readonly ServerName[]> {
   try {
     const path = await cachePath(host, noun);
     const cached = readCached(path, host.clock.now());
     if (cached) return cached;
-    const names = (await ask(host, noun)).slice(0, MOST_NAMES);
+    const names = (await fetchNames(host, noun)).slice(0, MAX_NAMES);
     writePrivateFile(path, JSON.stringify({ format: FORMAT, at: host.clock.now(), names }), { durable: false });
     return names;
   } catch {
@@ -57,7 +57,7 @@ function readCached(path: string, now: number): readonly ServerName[] | undefine
   }
 }
 
-async function ask(host: NamesHost, noun: ServerNoun): Promise<readonly ServerName[]> {
+async function fetchNames(host: NamesHost, noun: ServerNoun): Promise<readonly ServerName[]> {
   switch (noun) {
     case "feature":
     case "output": {

@@ -1,4 +1,4 @@
-/** Server streams, through the Connect client on the one fetch function. */
+/** Server streams, through the Connect client on the shared fetch function. */
 
 import type { DescMessage, DescMethodServerStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { type CallOptions, Code, ConnectError, type Transport } from "@connectrpc/connect";
@@ -9,19 +9,16 @@ import { callError, detailOf } from "./failure.ts";
 import { answerTooLarge, type Endpoint, MAX_BODY_BYTES, NetworkError, readBody } from "./fetch.ts";
 import { callHeaders, logMessage } from "./unary.ts";
 
-/**
- * A stream ends with an error when nothing comes for this long; servers send a heartbeat every 10
- * s.
- */
+/** Longest silence of a stream before it fails; servers send a heartbeat every 10 s. */
 export const IDLE_TIMEOUT_MS = 45_000;
-/** Longest life of a stream. */
+/** Longest duration of a stream. */
 const STREAM_TIMEOUT_MS = 24 * 3_600_000;
-/** Longest body of an answer that is no stream: a refusal, or somebody else's page. */
+/** Longest body of an answer that is not a stream: a refusal, or a page of another program. */
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 
 /**
- * Calls a server-streaming method. Items are passed on as they come; a failure is a CliError,
- * `connection_lost` when the connection broke, in which case the caller may start over.
+ * Calls a server-streaming method and yields messages as they come. Throws CliErrors; after
+ * `connection_lost` (the connection broke) the caller may start over.
  */
 export async function* streamCall<I extends DescMessage, O extends DescMessage>(
   connection: Connection,
@@ -85,8 +82,8 @@ function transportOf(connection: Connection, endpoint: Endpoint): Transport {
 }
 
 /**
- * The answer, ended with an error before it takes more memory than a message may: the Connect
- * client believes every length that it is told.
+ * The answer, which fails before it takes more memory than a message may: the Connect client trusts
+ * every length that it receives.
  */
 async function bounded(response: Response, endpoint: Endpoint): Promise<Response> {
   const { headers, status, body } = response;
@@ -98,8 +95,8 @@ async function bounded(response: Response, endpoint: Endpoint): Promise<Response
 }
 
 /**
- * Lets messages through, each a head of 5 bytes (flags, and the length as a big-endian number) and
- * a body, until one is announced as too long.
+ * A stream that passes messages on, each a header of 5 bytes (flags, and the length as a big-endian
+ * number) and a body, and fails when a length exceeds the limit.
  */
 function messageGuard(endpoint: Endpoint): TransformStream<Uint8Array, Uint8Array> {
   const head = new Uint8Array(5);

@@ -1,18 +1,18 @@
 /**
- * What is wrong with a server's TLS, in words that lead somewhere. The runtime's fetch says that a
- * handshake failed; why, only its sockets say.
+ * The diagnosis of TLS failures. The runtime's fetch only says that a handshake failed; its sockets
+ * say why.
  */
 
 import { readFileSync } from "node:fs";
 import { connect } from "node:tls";
 import { systemWords } from "../disk/disk-error.ts";
 
-/** Longest wait for the handshake that asks why another one failed. */
-const ASK_TIMEOUT_MS = 3_000;
+/** Longest wait for the handshake that diagnoses a failed one. */
+const DIAGNOSIS_TIMEOUT_MS = 3_000;
 
 const UNTRUSTED = "no authority that this machine trusts has signed it";
 
-/** Why a certificate is not accepted, by the runtime's code. */
+/** The reason why a certificate is not accepted, by the runtime's code. */
 const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
   UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
@@ -26,9 +26,9 @@ const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
 
 /** A failure of TLS. */
 export interface TlsFault {
-  /** What follows the server's name in a sentence. */
-  readonly said: string;
-  /** The next step; undefined when it is to check the address. */
+  /** The words after the server's name in a sentence. */
+  readonly description: string;
+  /** The next step; undefined when the default, checking the address, fits. */
   readonly hint: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface TlsFault {
 export function certificateFault(code: string, extraAuthorities: string | undefined): TlsFault | undefined {
   const why = CERTIFICATE_FAULTS[code] ?? (/CERT|SELF_SIGNED|ISSUER/.test(code) ? code.toLowerCase().replaceAll("_", " ") : undefined);
   if (why === undefined) return undefined;
-  return { said: `has a certificate that is not accepted: ${why}`, hint: nextStep(code, extraAuthorities) };
+  return { description: `has a certificate that is not accepted: ${why}`, hint: nextStep(code, extraAuthorities) };
 }
 
 function nextStep(code: string, extraAuthorities: string | undefined): string | undefined {
@@ -51,8 +51,8 @@ function nextStep(code: string, extraAuthorities: string | undefined): string | 
 }
 
 /**
- * Why the file of further authorities that NODE_EXTRA_CA_CERTS names cannot be used; undefined when
- * it can, or none is named.
+ * The reason why the file of additional authorities that NODE_EXTRA_CA_CERTS names cannot be used;
+ * undefined when it can, or none is named.
  */
 export function unusableAuthorities(path: string | undefined): string | undefined {
   if (!path) return undefined;
@@ -65,7 +65,7 @@ export function unusableAuthorities(path: string | undefined): string | undefine
 }
 
 /**
- * Asks a server why no handshake comes about; nothing but the handshake is sent. `url` begins with
+ * The reason why no handshake succeeds, found by trying one; sends nothing else. `url` starts with
  * https.
  */
 export async function handshakeFault(url: string, signal: AbortSignal): Promise<TlsFault> {
@@ -79,33 +79,33 @@ export async function handshakeFault(url: string, signal: AbortSignal): Promise<
       rejectUnauthorized: false,
     });
     const stop = () => socket.destroy();
-    const timer = setTimeout(stop, ASK_TIMEOUT_MS);
+    const timer = setTimeout(stop, DIAGNOSIS_TIMEOUT_MS);
     signal.addEventListener("abort", stop, { once: true });
-    let said = "";
+    let code = "";
     socket.on("error", (error: Error & { code?: string }) => {
-      said = error.code ?? error.message;
+      code = error.code ?? error.message;
     });
     socket.on("close", () => {
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
-      resolve(said);
+      resolve(code);
     });
   });
   if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE|BAD_CERTIFICATE)/.test(reason)) {
     const certain = reason.includes("CERTIFICATE_REQUIRED");
     return {
-      said: certain
+      description: certain
         ? "wants a client certificate, which svc does not have"
         : "refused the TLS handshake, as one that wants a client certificate does",
       hint: "svc shows no client certificate; let the server, or what stands in front of it, take connections without one.",
     };
   }
   if (/WRONG_VERSION_NUMBER|UNKNOWN_PROTOCOL|HTTP_REQUEST/.test(reason)) {
-    return { said: "does not speak TLS", hint: "Write http:// in front of the address if the server has no certificate." };
+    return { description: "does not speak TLS", hint: "Write http:// in front of the address if the server has no certificate." };
   }
   const why = reason
     .replace(/^ERR_SSL_(TLSV1_ALERT_|SSLV3_ALERT_)?/, "")
     .toLowerCase()
     .replaceAll("_", " ");
-  return { said: `did not come to terms about TLS${why ? `: ${why}` : ""}`, hint: undefined };
+  return { description: `did not come to terms about TLS${why ? `: ${why}` : ""}`, hint: undefined };
 }

@@ -1,5 +1,5 @@
 /**
- * Unary calls: a Connect unary call is one POST of a protobuf message, so it is sent as that. It
+ * Unary calls. A Connect unary call is one POST of a protobuf message, so it is sent as that. This
  * starts three times faster than the Connect client, which is loaded only for streams; commands see
  * the same typed functions.
  */
@@ -9,14 +9,14 @@ import type { CallOptions } from "@connectrpc/connect";
 import type { Method } from "../contract/contract.ts";
 import type { Connection, Target } from "./connection.ts";
 import { callError, decodeAnswer, failureOf, transientCall, wrongContent } from "./failure.ts";
-import { type Endpoint, endShows, NetworkError, readBody, transientNetwork } from "./fetch.ts";
+import { type Endpoint, isProvablyComplete, NetworkError, readBody, transientNetwork } from "./fetch.ts";
 
-/** Longest wait for an answer, unless the call says otherwise. */
+/** Longest wait for an answer, unless the call sets another. */
 export const CALL_TIMEOUT_MS = 60_000;
 
 /**
- * Headers of a call: the scope, the token, and what the caller adds; an empty value of the caller's
- * takes a scope header away.
+ * The headers of a call: the scope, the token, and the caller's; an empty value from the caller
+ * removes a scope header.
  */
 export async function callHeaders(connection: Connection, token: string | undefined, options: CallOptions | undefined): Promise<Headers> {
   const headers = new Headers();
@@ -30,8 +30,8 @@ export async function callHeaders(connection: Connection, token: string | undefi
 }
 
 /**
- * Makes the function that calls a unary method. It rejects with CliErrors. An `authorization`
- * header of the caller's goes before the settings' credentials.
+ * A function that calls a unary method and rejects with CliErrors. A caller's `authorization`
+ * header takes precedence over the settings' credentials.
  */
 export function unaryCall<I extends DescMessage, O extends DescMessage>(
   connection: Connection,
@@ -60,7 +60,7 @@ export function unaryCall<I extends DescMessage, O extends DescMessage>(
   };
 }
 
-/** Shows a message that goes out (`>`) or came in (`<`), if such are to be shown. */
+/** Logs a message that goes out (`>`) or came in (`<`), when messages are logged. */
 export async function logMessage<D extends DescMessage>(
   { host, redactor }: Connection,
   direction: ">" | "<",
@@ -96,7 +96,7 @@ async function post<O extends DescMessage>(
   }
   if (!/^application\/proto\b/i.test(response.headers.get("content-type") ?? ""))
     throw wrongContent(response, answer, endpoint, connection);
-  if (!endShows(response, answer)) {
+  if (!isProvablyComplete(response, answer)) {
     throw new NetworkError(
       `whether the answer of ${endpoint.url} is whole does not show`,
       "Try again.",

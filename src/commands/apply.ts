@@ -84,13 +84,13 @@ async function* eventsOf(context: Context, input: Input): AsyncIterable<ApplyEve
   }
 }
 
-/** How to ask what was deployed; empty when any query does. */
+/** The hint on querying the deployment; empty when queries reach it without further options. */
 function nextStep({ deployment, promoted }: Extract<ApplyEvent, { kind: "deployed" }>, { await: waited, watch }: Input): string {
   if (!promoted) return `Ask it with \`svc query --deployment ${escapeControls(deployment.id)}\`.`;
   return waited || watch ? "" : "Queries are answered by it once it is live; `svc apply --await` waits for that.";
 }
 
-/** The one JSON document of a run that does not watch. */
+/** The last event of a run that does not watch: its one JSON document. */
 async function lastOf(events: AsyncIterable<ApplyEvent>): Promise<ApplyEvent> {
   let last: ApplyEvent | undefined;
   let payload: unknown;
@@ -111,8 +111,8 @@ function asText(event: ApplyEvent, style: Style): string {
     default: {
       const { id, status, url } = event.deployment;
       const state = statusName(status);
-      const said = state !== "live" ? state : event.promoted ? style.green("live") : `${style.green("ready")}, not promoted`;
-      return `\nDeployment ${escapeControls(id)} is ${said}.\n${escapeControls(url)}`;
+      const stateText = state !== "live" ? state : event.promoted ? style.green("live") : `${style.green("ready")}, not promoted`;
+      return `\nDeployment ${escapeControls(id)} is ${stateText}.\n${escapeControls(url)}`;
     }
   }
 }

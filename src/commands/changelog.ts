@@ -6,16 +6,16 @@ import { type ChangelogEntry, changelogMarkdown } from "../domain/release/change
 import { CliError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 
-/** The changelog, and whether it was read in a pager already. */
+/** The changelog, and whether a pager already showed it. */
 interface ChangelogData {
   readonly entries: readonly ChangelogEntry[];
   readonly shown: boolean;
 }
 
-/** Widest text that is pleasant to read. */
+/** Widest text that is comfortable to read, in columns. */
 const READING_WIDTH = 100;
 
-/** The entries of the release feed; without one, those that this build carries. */
+/** The entries of the release feed; without a feed, those that this build carries. */
 async function entriesOf({ releases, progress }: Context, from: string | undefined): Promise<readonly ChangelogEntry[]> {
   const own = await releases.ownChangelog();
   if (from === undefined && !(await releases.hasOrigin())) return own;
@@ -29,7 +29,7 @@ async function entriesOf({ releases, progress }: Context, from: string | undefin
   }
 }
 
-/** Markdown without anything that a terminal would obey. */
+/** The entries as Markdown, without control characters. */
 function safeMarkdown(entries: readonly ChangelogEntry[]): string {
   return changelogMarkdown(entries).split("\n").map(escapeControls).join("\n");
 }

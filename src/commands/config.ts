@@ -10,14 +10,14 @@ import { textView } from "../output/view.ts";
 
 const FORMATS = ["table", "json", "env", "shell", "svcpy"] as const;
 
-/** One row: a setting under the name that people see and the key that JSON has. */
+/** One row: a setting, its label for people and its key in JSON. */
 interface Row {
   readonly key: string;
   readonly name: string;
   readonly setting: Setting;
 }
 
-/** The settings and the format they are asked for in. */
+/** The settings and the requested format. */
 interface Shown {
   readonly format: (typeof FORMATS)[number];
   readonly rows: readonly Row[];
@@ -41,7 +41,7 @@ export default defineCommand({
   },
   async run(context, { format }): Promise<Shown> {
     const settings = await context.settings();
-    const learned = await learn(context);
+    const learned = await fetchServerFacts(context);
     const environment = settings.environment.value === undefined ? service(learned.environment) : settings.environment;
     return {
       format: format ?? (context.flags.json ? "json" : "table"),
@@ -100,7 +100,7 @@ const VARIABLES = [
   ["SVC_API_SERVER", "api_server"],
 ] as const;
 
-interface Learned {
+interface ServerFacts {
   readonly environment: string | undefined;
   readonly environmentName: string | undefined;
   readonly engines: Readonly<Record<string, string>>;
@@ -108,11 +108,11 @@ interface Learned {
 }
 
 /**
- * What only the server knows; nothing of it, with a warning, when there are no credentials or the
+ * The facts that only the server knows; empty, with a warning, when there are no credentials or the
  * server does not answer.
  */
-async function learn({ api, http, progress, settings }: Context): Promise<Learned> {
-  const nothing: Learned = { environment: undefined, environmentName: undefined, engines: {}, onlyEngine: undefined };
+async function fetchServerFacts({ api, http, progress, settings }: Context): Promise<ServerFacts> {
+  const nothing: ServerFacts = { environment: undefined, environmentName: undefined, engines: {}, onlyEngine: undefined };
   const { accessToken, clientId, clientSecret } = await settings();
   if (accessToken.value === undefined && (clientId.value === undefined || clientSecret.value === undefined)) return nothing;
   try {
@@ -153,7 +153,7 @@ function shownValue({ key, setting }: Row): string {
   return key === "client_secret" ? masked(setting.value) : setting.value;
 }
 
-/** The last four characters, when enough are left to guess. */
+/** A masked secret, with its last four characters when enough others stay hidden. */
 function masked(secret: string): string {
   return secret.length >= 12 ? `********${secret.slice(-4)}` : "********";
 }
@@ -162,14 +162,17 @@ function document(rows: readonly Row[]): Record<string, unknown> {
   return Object.fromEntries(rows.map(({ key, setting }) => [key, { value: setting.value ?? null, source: sourceName(setting.source) }]));
 }
 
-/** As it is when the shell takes it as one plain word, else in single quotes. */
+/**
+ * A value as one word of a shell command: unchanged when the shell would not interpret it, else in
+ * single quotes.
+ */
 function shellQuoted(value: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]*$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 }
 
 /**
- * Python code that makes a client with what is known; the client finds the rest as it does without
- * arguments.
+ * Python code that makes a client with the settings that were given; the client finds the others as
+ * it does without arguments.
  */
 function pythonCall(sdkRoot: string, given: readonly (readonly [name: string, value: string])[]): string {
   const lines = given.filter(([, value]) => value !== "").map(([name, value]) => `    ${name}=${pythonText(value)},\n`);
@@ -178,8 +181,8 @@ function pythonCall(sdkRoot: string, given: readonly (readonly [name: string, va
 }
 
 /**
- * A Python string literal. JSON's escapes mean the same in Python, but for surrogate pairs, which
- * JSON text does not escape.
+ * A Python string literal. JSON's escapes mean the same in Python, except for surrogate pairs,
+ * which JSON text does not escape.
  */
 function pythonText(value: string): string {
   return escapeControls(JSON.stringify(value));

@@ -1,4 +1,4 @@
-/** The question before something that cannot be taken back, and the flag that answers it. */
+/** The confirmation of an action that cannot be undone, and the flag that skips it. */
 
 import { bool } from "../cli/flag.ts";
 import type { Context } from "../context/context.ts";
@@ -7,7 +7,9 @@ import { AbortedError } from "../errors/cli-error.ts";
 /** `--force`, `--yes`, `-y`. */
 export const confirmFlags = { force: bool("skip the confirmation", { aliases: ["--yes", "-y"] }) };
 
-/** Asks, unless the flag says yes. Rejects with AbortedError for any other answer. */
+/**
+ * Asks for confirmation unless the flag gives it. Rejects with AbortedError for any answer but yes.
+ */
 export async function confirm(
   { prompt }: Pick<Context, "prompt">,
   { force }: { readonly force: boolean },

@@ -4,7 +4,7 @@ import { browserFilesDir } from "../config/home.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 
-/** The page, and whether a browser took it. The address logs a browser in, once. */
+/** The page, and whether a browser opened it. The address logs a browser in, once. */
 interface Page {
   readonly url: string;
   readonly page: string;

@@ -13,7 +13,7 @@ interface SourceDiff {
   readonly source: string;
   readonly target: string;
   readonly differs: boolean;
-  /** What the diff tool printed. */
+  /** The output of the diff tool. */
   readonly diff: string;
 }
 
@@ -80,9 +80,9 @@ export default defineCommand({
 async function fetchSide({ api, http, machine }: Context, target: string, folder: string): Promise<Side> {
   const { deployment, url } = await (await api.deployments()).getSource({ target }, { headers: { "svc-branch": "" } });
   if (!deployment) throw new CliError("the server named no deployment for this source", { code: "broken_answer" });
-  const place = join(folder, deployment.id);
-  if (await machine.exists(place)) return { id: deployment.id, files: [] };
-  return { id: deployment.id, files: await http.downloadSource(url, place) };
+  const destination = join(folder, deployment.id);
+  if (await machine.exists(destination)) return { id: deployment.id, files: [] };
+  return { id: deployment.id, files: await http.downloadSource(url, destination) };
 }
 
 async function compare(context: Context, folder: string, left: Side, right: Side, unified: boolean): Promise<string> {
@@ -90,9 +90,9 @@ async function compare(context: Context, folder: string, left: Side, right: Side
   const tool = machine.which("diff");
   if (tool === undefined) return compareByLines(context, folder, left, right);
   const argv = [tool, "-r", "-N", ...(unified ? ["-u"] : []), left.id, right.id];
-  const said = await machine.run(argv, { cwd: folder });
-  if (said.exitCode > 1) throw new CliError(`${tool} failed: ${said.stderr.trim()}`, { code: "diff_failed" });
-  return said.stdout.trimEnd();
+  const result = await machine.run(argv, { cwd: folder });
+  if (result.exitCode > 1) throw new CliError(`${tool} failed: ${result.stderr.trim()}`, { code: "diff_failed" });
+  return result.stdout.trimEnd();
 }
 
 async function compareByLines({ machine }: Context, folder: string, left: Side, right: Side): Promise<string> {

@@ -8,16 +8,16 @@ import { type Check, examine } from "../doctor/examine.ts";
 import { visibleLines } from "../domain/visible.ts";
 import { type Style, textView } from "../output/view.ts";
 
-/** What was done and what was found. */
+/** The actions taken and the checks made. */
 interface Report {
   /** Cached tokens that were removed. */
   readonly removed: number;
-  /** Files and folders that --fix closed to other users. */
+  /** Files and folders that --fix made private. */
   readonly closed: readonly string[];
   readonly checks: readonly Check[];
 }
 
-/** Columns of the longest name of a check. */
+/** Columns of the longest check name. */
 const LABEL_WIDTH = 7;
 const MARKS = { ok: "✓", warning: "!", failed: "✗" } as const;
 
@@ -61,7 +61,7 @@ async function close({ flags, machine, surroundings }: Context): Promise<string[
   return closed;
 }
 
-/** A check on one line, or several on a terminal that is narrow, and its fix below. */
+/** A check on one line, or on several in a narrow terminal, with its fix below. */
 function lines({ name, status, message, fix }: Check, style: Style): string[] {
   const color = { ok: style.green, warning: style.yellow, failed: style.red }[status];
   const indent = `  ${" ".repeat(LABEL_WIDTH)} `;

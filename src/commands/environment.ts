@@ -8,7 +8,7 @@ import { escapeControls } from "../domain/name.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 
-/** The environment that is active, and the file that says so when it was changed. */
+/** The active environment, and the file that selects it when the command changed it. */
 interface ActiveEnvironment {
   readonly id: string;
   readonly name: string;

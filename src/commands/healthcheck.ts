@@ -1,13 +1,13 @@
 import type { CheckHealthResponse, HealthCheck } from "../../gen/svc/v1/health_pb.ts";
 import { defineCommand } from "../cli/command.ts";
-import { enumSpelling } from "../contract/contract.ts";
+import { formatEnum } from "../contract/contract.ts";
 import { escapeControls } from "../domain/name.ts";
 import { isSound } from "../domain/server-part.ts";
 import { messageTable } from "../output/message-view.ts";
 
-/** The status as the API spells it, which is what the specification wants here. */
+/** The status in the API's notation, which the specification requires here. */
 const apiStatus = ({ status }: HealthCheck) =>
-  `HEALTH_CHECK_STATUS_${String(enumSpelling("svc.v1.HealthCheckStatus", status) ?? "unspecified").toUpperCase()}`;
+  `HEALTH_CHECK_STATUS_${String(formatEnum("svc.v1.HealthCheckStatus", status) ?? "unspecified").toUpperCase()}`;
 
 export default defineCommand({
   summary: "Check the API server's components",

@@ -48,10 +48,10 @@ export default defineCommand({
   ),
 });
 
-/** What to do with the example. */
+/** The next steps after an example was written. */
 const NEXT_STEPS = ["svc apply --await", "svc query --in user.id=1 --in user.email=ada@example.com --out user.domain"];
 
-/** The project file of a folder; its name becomes the project's. */
+/** The project file of a folder, whose name becomes the project's. */
 function projectFile(folder: string): string {
   const name =
     folder

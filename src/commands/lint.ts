@@ -13,14 +13,14 @@ import { choiceView, tableView, textView } from "../output/view.ts";
 
 interface Findings extends Pick<Validation, "diagnostics" | "source"> {
   readonly root: string;
-  /** Why only this machine's half was done, where both were asked for. */
+  /** The reason why only local rules were checked although the server was to be asked too. */
   readonly failure: CliError | undefined;
 }
 
-/** A rule that was asked about, or all of them. */
+/** The requested rule, or all rules. */
 type Explained = { readonly rule: Rule } | { readonly rules: readonly Rule[] };
 
-/** The rule of that number or id. Throws UsageError with the nearest ones when there is none. */
+/** The rule with that number or id. Throws UsageError with the nearest ones when there is none. */
 function explain(named: string): Rule {
   const rule = findRule(named);
   if (rule) return rule;
@@ -50,7 +50,7 @@ const rulesView = tableView({
   long: true,
 });
 
-/** The failure to ask the server, told after the findings of this machine. */
+/** The error that says why the server was not asked, shown after the local findings. */
 async function localOnly(cause: unknown): Promise<CliError> {
   const { code, details, exitCode, hint, message } = await toCliError(cause);
   const text = `only the checks of this machine were made, for the server could not be asked: ${message}`;
@@ -88,7 +88,7 @@ export default defineCommand({
     const diagnostics = lsp && validation.remote ? validation.remote : validation.diagnostics;
     const failed = diagnostics.some(isError);
     if (failed && !local && !validation.remote) context.progress.note("The server was not asked: mend the errors first.");
-    const failure = failed || validation.unasked === undefined ? undefined : await localOnly(validation.unasked);
+    const failure = failed || validation.serverFailure === undefined ? undefined : await localOnly(validation.serverFailure);
     return { diagnostics, source: validation.source, root: validation.project.root, failure };
   },
   exitCode(data) {

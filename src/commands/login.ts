@@ -11,7 +11,7 @@ import { CliError, UsageError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 import { dataDirFlag, dataDirOf } from "./server/flags.ts";
 
-/** Longest wait when the server does not say when the session ends. */
+/** Longest wait when the server does not say when the login session ends. */
 const SESSION_MS = 600_000;
 
 interface Credentials {
@@ -20,7 +20,7 @@ interface Credentials {
   readonly environment: string | undefined;
 }
 
-/** What a login stored; the secret is not part of it. */
+/** The stored login, without its secret. */
 interface Login {
   readonly client_id: string;
   readonly environment: string | null;

@@ -11,11 +11,13 @@ import { AuthError, CliError, isUnanswered, UsageError } from "../errors/cli-err
 import { timeText } from "../output/time.ts";
 import { choiceView, tableView, textView } from "../output/view.ts";
 
-/** What a logout took back, and what it removed here. */
+/** The result of a logout: what was revoked on the server, and what was removed locally. */
 interface LoggedOut {
-  /** Client whose credentials were taken back or forgotten; null when only sessions ended. */
+  /** Client whose credentials were revoked or forgotten; null when only sessions ended. */
   readonly client_id: string | null;
-  /** Whether the server deleted the client; false when it did not know it, or was not asked. */
+  /**
+   * Whether the server deleted the client; false when the server did not know it, or was not asked.
+   */
   readonly deleted: boolean;
   readonly ended_sessions: number;
   readonly config_file: string;
@@ -23,7 +25,7 @@ interface LoggedOut {
   readonly config_keys: readonly string[];
 }
 
-/** Who is logged in. */
+/** A logged-in client or browser session. */
 interface LoggedIn {
   readonly clients: readonly ApiClient[];
   readonly sessions: readonly BrowserSession[];
@@ -167,8 +169,7 @@ async function ownClientId(context: Context): Promise<string> {
 }
 
 /**
- * Removes what this machine keeps of a client: its entries of the config file, and its cached
- * token.
+ * Removes this machine's data of a client: its entries in the config file, and its cached token.
  */
 async function forget(context: Context, clientId: string, done: Pick<LoggedOut, "deleted" | "ended_sessions">): Promise<LoggedOut> {
   const { flags, http, progress, surroundings } = context;

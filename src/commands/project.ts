@@ -66,7 +66,8 @@ function document({ name, root, configPath, environments, validation }: Project)
 }
 
 /**
- * Opens the project file and waits for the editor's end. A file that is no YAML can be opened too.
+ * Opens the project file in the editor and waits until the editor ends. A file that is not valid
+ * YAML can be opened too.
  */
 async function openEditor({ flags, io, machine, surroundings }: Context): Promise<string> {
   const { projectFileOf } = await import("../project/load.ts");
@@ -86,7 +87,7 @@ async function openEditor({ flags, io, machine, surroundings }: Context): Promis
   return path;
 }
 
-/** The findings about the project file, on stderr. */
+/** Prints the findings about the project file on stderr. */
 async function warnOfFindings(context: Context): Promise<void> {
   const project = await context.project();
   if (project.diagnostics.length === 0) return;

@@ -9,7 +9,7 @@ import { visibleLines } from "../domain/visible.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { choiceView, tableView, type View } from "../output/view.ts";
 import { type BenchmarkReport, benchmarkExitCode, runBenchmark } from "../query-client/benchmark.ts";
-import { tellRunLog } from "../query-client/run-log.ts";
+import { showRunLog } from "../query-client/run-log.ts";
 import { spansOf } from "../query-client/spans.ts";
 import { createQueryFigures, type QueryFigures } from "../query-client/statsd.ts";
 import { answerJson, type FailureStyle, failureLines, runLine, valueText } from "./query/answer-view.ts";
@@ -20,7 +20,7 @@ import { checkQueryFlags, type QueryFlags, queryFlags, queryRequest } from "./qu
 import { countText, isRows, relationTables } from "./query/relation-view.ts";
 import { spanTree } from "./query/spans-view.ts";
 
-/** An answer, and how it is to be shown. */
+/** An answer, and how to show it. */
 interface Answer {
   readonly kind: "answer";
   readonly response: QueryResponse;
@@ -57,7 +57,7 @@ export default defineCommand({
   check: checkQueryFlags,
   run(context, input): Promise<Shown> | AsyncIterable<Shown> {
     if (input.benchmark) return benchmark(context, input);
-    return context.flags.json && input.repeat === undefined ? askOnce(context, input) : answers(context, input);
+    return context.flags.json && input.repeat === undefined ? answerOnce(context, input) : answers(context, input);
   },
   view: choiceView((shown: Shown) =>
     shown.kind === "answer"
@@ -90,10 +90,12 @@ const answerView = tableView({
   },
 });
 
-type Ask = () => Promise<Answer | BulkAnswer>;
+type SendQuery = () => Promise<Answer | BulkAnswer>;
 
-/** The question, made once; asked as often as need be. */
-async function question(context: Context, input: QueryFlags, service: Client<typeof QueryService>): Promise<Ask> {
+/**
+ * The function that sends the query; the request is built once and can be sent any number of times.
+ */
+async function prepareQuery(context: Context, input: QueryFlags, service: Client<typeof QueryService>): Promise<SendQuery> {
   const shown = { translate: input.translateFqns, includeMeta: input.includeMeta, spans: [] };
   if (input.bulk) {
     const given = givenColumns(input.in);
@@ -104,11 +106,11 @@ async function question(context: Context, input: QueryFlags, service: Client<typ
   return async () => ({ kind: "answer", response: await service.query(request), ...shown });
 }
 
-/** Asks, and tells StatsD how long it took and how it ended. */
-async function timed(ask: Ask, figures: QueryFigures): Promise<Answer | BulkAnswer> {
+/** Sends the query and reports its latency and outcome to StatsD. */
+async function timed(send: SendQuery, figures: QueryFigures): Promise<Answer | BulkAnswer> {
   const started = performance.now();
   try {
-    const answer = await ask();
+    const answer = await send();
     figures.record(performance.now() - started, firstError(answer));
     return answer;
   } catch (error) {
@@ -117,35 +119,40 @@ async function timed(ask: Ask, figures: QueryFigures): Promise<Answer | BulkAnsw
   }
 }
 
-/** The answer with its spans, which are read after it so that they cost the query nothing. */
+/**
+ * The answer with its spans, which are fetched after it so that tracing does not slow the query.
+ */
 async function withSpans<A extends Answer | BulkAnswer>(context: Context, service: Client<typeof QueryService>, answer: A): Promise<A> {
   return { ...answer, spans: await spansOf(context, service, answer.response.meta) };
 }
 
-async function askOnce(context: Context, input: QueryFlags): Promise<Answer | BulkAnswer> {
+async function answerOnce(context: Context, input: QueryFlags): Promise<Answer | BulkAnswer> {
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
     const service = await context.api.query();
-    return await withSpans(context, service, await timed(await question(context, input, service), figures));
+    return await withSpans(context, service, await timed(await prepareQuery(context, input, service), figures));
   } finally {
     await figures.close();
   }
 }
 
-/** The generator goes on once its item was shown, so failures come below the table. */
+/**
+ * The answers, one or repeated. The generator resumes after its item is shown, so failures come
+ * below the table.
+ */
 async function* answers(context: Context, input: QueryFlags): AsyncIterable<Answer | BulkAnswer> {
   const { clock, flags, progress, signal } = context;
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
     const service = await context.api.query();
-    const ask = await question(context, input, service);
+    const send = await prepareQuery(context, input, service);
     for (;;) {
       const started = clock.now();
-      const answer = await withSpans(context, service, await timed(ask, figures));
+      const answer = await withSpans(context, service, await timed(send, figures));
       for (const namespace of answer.response.inferredOutputs) progress.note(`Using '--out=${escapeControls(namespace)}'`);
       yield answer;
       for (const line of linesOf(answer, { stacks: flags.verbose })) progress.note(line);
-      if (flags.verbose && !flags.json) await tellRunLog(context, service, answer.response.meta);
+      if (flags.verbose && !flags.json) await showRunLog(context, service, answer.response.meta);
       if (input.storePlanStages) progress.note(stagesNote(answer.response.meta));
       if (input.repeat === undefined && (await isOnlyLabel(context, input)))
         progress.note(
@@ -163,8 +170,8 @@ async function* answers(context: Context, input: QueryFlags): AsyncIterable<Answ
 }
 
 /**
- * Whether a query that names its outputs has the name of no named query; false where the queries'
- * names may not be read.
+ * Whether a query that names its outputs has a name that no named query has; false when the list of
+ * named queries may not be read.
  */
 async function isOnlyLabel({ api, flags }: Context, { deployment, out, queryName }: QueryFlags): Promise<boolean> {
   if (queryName === undefined || out.length === 0 || flags.json) return false;
@@ -175,12 +182,12 @@ async function isOnlyLabel({ api, flags }: Context, { deployment, out, queryName
 async function benchmark(context: Context, input: QueryFlags): Promise<BenchmarkReport> {
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
-    const ask = await question(context, input, await context.api.query());
-    await ask();
+    const send = await prepareQuery(context, input, await context.api.query());
+    await send();
     return await runBenchmark(
       context,
       input,
-      () => ask().then(firstError, errorCode),
+      () => send().then(firstError, errorCode),
       ({ error, latencyMs, measured }) => measured && figures.record(latencyMs, error),
     );
   } finally {
@@ -188,7 +195,7 @@ async function benchmark(context: Context, input: QueryFlags): Promise<Benchmark
   }
 }
 
-/** Where the stages of a query are. */
+/** A note on where the stages of a query can be read. */
 function stagesNote(meta: QueryMeta | undefined): string {
   if (!meta || meta.planStages === 0) return "No stages were kept: no step gave anything, or the server's log says what failed";
   const count = meta.planStages === 1 ? "1 stage is kept" : `${meta.planStages} stages are kept`;

@@ -5,7 +5,7 @@ import { currentBranch } from "../config/branch.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 
-/** Where a deployment's source is now. */
+/** The folder that a deployment's source was unpacked into. */
 export interface SourceFolder {
   readonly deployment_id: string;
   readonly path: string;

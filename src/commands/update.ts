@@ -12,13 +12,13 @@ import type { InstalledBuild } from "../release/install-folder.ts";
 import type { CurrentBuild } from "../release/releases.ts";
 import { confirm, confirmFlags } from "./confirm-flags.ts";
 
-/** What `svc update` did, or with --list what there is. */
+/** The result of `svc update`, or with --list the releases. */
 type UpdateData =
   | { readonly kind: "current"; readonly build: CurrentBuild }
   | { readonly kind: "list"; readonly builds: readonly InstalledBuild[] }
   | { readonly kind: "pruned"; readonly removed: readonly InstalledBuild[] };
 
-/** Removes what is not needed, when the user agrees. */
+/** Removes unneeded builds when the user agrees. */
 async function prune(context: Context, force: boolean): Promise<UpdateData> {
   const { releases } = context;
   const builds = await releases.prunable();
@@ -29,7 +29,7 @@ async function prune(context: Context, force: boolean): Promise<UpdateData> {
   return { kind: "pruned", removed: await releases.prune(builds) };
 }
 
-/** PATH may lead to another svc than the one that was just made current. */
+/** Warns when PATH leads to another svc than the build that was just made current. */
 function noteOtherSvc({ progress, surroundings }: Context, { link, path, found_on_path: found }: CurrentBuild): void {
   if (found === link) return;
   const folder = link.slice(0, Math.max(link.lastIndexOf("/"), link.lastIndexOf("\\")));
@@ -38,8 +38,8 @@ function noteOtherSvc({ progress, surroundings }: Context, { link, path, found_o
 }
 
 /**
- * Manual pages that the installer put beside its folder of builds are written anew by the build
- * that is current now.
+ * Rewrites the manual pages beside the installer's folder of builds, using the build that is now
+ * current.
  */
 async function renewManual({ machine, progress, surroundings }: Context, { link, path, version }: CurrentBuild): Promise<void> {
   const home = svcHome(surroundings);

@@ -5,7 +5,7 @@ import type { Context } from "../context/context.ts";
 import { platformName } from "../domain/release/target.ts";
 import { textView } from "../output/view.ts";
 
-/** What `svc version` prints. */
+/** The data of `svc version`. */
 interface VersionData {
   readonly version: string;
   readonly platform: string;
@@ -13,7 +13,7 @@ interface VersionData {
   readonly build_time: string;
   /** With --check: the latest version. */
   readonly latest?: string | null;
-  /** Null where nobody has said where releases come from. */
+  /** Null when no source of releases is configured. */
   readonly up_to_date?: boolean | null;
 }
 

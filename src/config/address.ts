@@ -9,9 +9,9 @@ export function isLoopback(url: string): boolean {
 }
 
 /**
- * The address in full, without a slash at the end: `example.com` is `https://example.com`,
- * `localhost:5757` is `http://localhost:5757`. Throws a CliError that names `from` when it is no
- * HTTP address, or carries credentials.
+ * The complete address, without a slash at the end: `example.com` is `https://example.com`,
+ * `localhost:5757` is `http://localhost:5757`. Throws a CliError that names `from` when it is not
+ * an HTTP address, or contains credentials.
  */
 export function normalizeAddress(given: string, from: string): string {
   const text = given.trim();

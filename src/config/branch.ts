@@ -1,5 +1,5 @@
 /**
- * The branch that a command targets: `--branch <name>`, or a bare `--branch` for the branch that
+ * The branch that a command targets: `--branch <name>`, or with a bare `--branch` the branch that
  * git has checked out.
  */
 
@@ -10,7 +10,7 @@ const found = new WeakMap<object, Promise<string>>();
 
 /**
  * The branch's name, or undefined without `--branch`. Throws CliError for a bare `--branch` outside
- * a git work tree or on no branch.
+ * a git work tree, or when git is on no branch.
  */
 export async function currentBranch(host: Pick<Context, "flags" | "machine">): Promise<string | undefined> {
   const { branch, dir } = host.flags;
@@ -25,12 +25,12 @@ export async function currentBranch(host: Pick<Context, "flags" | "machine">): P
 
 async function gitBranch(machine: Context["machine"], dir: string): Promise<string> {
   const hint = "Name the branch: --branch=<name>.";
-  const said = await machine.run(["git", "-C", dir, "symbolic-ref", "--quiet", "--short", "HEAD"]).catch((error) => {
+  const result = await machine.run(["git", "-C", dir, "symbolic-ref", "--quiet", "--short", "HEAD"]).catch((error) => {
     throw new CliError("--branch without a name needs git, which cannot be started", { code: "no_git", hint, cause: error });
   });
-  if (said.exitCode === 0 && said.stdout.trim()) return said.stdout.trim();
+  if (result.exitCode === 0 && result.stdout.trim()) return result.stdout.trim();
   throw new CliError(
-    /not a git repository/i.test(said.stderr)
+    /not a git repository/i.test(result.stderr)
       ? `--branch without a name takes the current git branch, but ${dir} is in no git work tree`
       : "--branch without a name takes the current git branch, but no branch is checked out",
     { code: "no_git_branch", hint },

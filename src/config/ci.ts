@@ -1,11 +1,11 @@
 /**
- * Where a deployment comes from: the CI job and the repository, read from the environment of common
- * CI systems, else from `git remote`.
+ * The origin of a deployment: the CI job and the repository, from the environment variables of
+ * common CI systems, else from `git remote`.
  */
 
 import type { Surroundings } from "../context/context.ts";
 
-/** Addresses of the job and the repository; undefined = not known. */
+/** Addresses of the job and the repository; undefined when not known. */
 export interface CiFacts {
   /** Name of the CI system, for messages. */
   readonly system: string | undefined;
@@ -82,8 +82,8 @@ const SYSTEMS: readonly CiSystem[] = [
 ];
 
 /**
- * Reads the environment. Addresses that are none are left out, and credentials in them are taken
- * away.
+ * The facts in the environment. Malformed addresses are left out, and credentials in addresses are
+ * removed.
  */
 export function detectCi(env: Env): CiFacts {
   const system = SYSTEMS.find((candidate) => candidate.detect(env));
@@ -95,18 +95,18 @@ export function detectCi(env: Env): CiFacts {
 }
 
 /**
- * The web address of a repository as git or a CI system writes it: `git@host:group/name.git` and
- * `ssh://git@host/group/name` become `https://host/group/name`; user names, passwords, queries and
- * fragments that could hold tokens are dropped. Undefined for paths and other things that are no
- * address. A job's fragment (`#job-id`) and query stay.
+ * The web address of a repository given in the form of git or a CI system:
+ * `git@host:group/name.git` and `ssh://git@host/group/name` become `https://host/group/name`; user
+ * names, passwords, queries and fragments that could contain tokens are dropped. Undefined for
+ * paths and other texts that are not addresses. A job's fragment (`#job-id`) and query stay.
  */
 export function webAddress(given: string | undefined): string | undefined {
   const text = given?.trim();
   if (!text) return undefined;
   const scp = /^(?:[^@/\s]+@)?([A-Za-z0-9.-]+\.[A-Za-z]{2,}):(?!\/\/)([^\s]+)$/.exec(text);
-  const spelled = scp ? `https://${scp[1]}/${scp[2]}` : text;
-  if (!URL.canParse(spelled)) return undefined;
-  const url = new URL(spelled);
+  const address = scp ? `https://${scp[1]}/${scp[2]}` : text;
+  if (!URL.canParse(address)) return undefined;
+  const url = new URL(address);
   if (!["http:", "https:", "ssh:", "git:", "git+ssh:"].includes(url.protocol)) return undefined;
   const scheme = url.protocol === "http:" ? "http:" : "https:";
   const host = url.protocol === "http:" || url.protocol === "https:" ? url.host : url.hostname;

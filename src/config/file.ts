@@ -11,14 +11,12 @@ import { yamlMessage } from "../domain/yaml-tree.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { locateConfig } from "./location.ts";
 
-/**
- * The key of the entry that holds outside projects, and for projects without an entry of their own.
- */
+/** The key of the entry used outside projects, and for projects without an entry of their own. */
 export const DEFAULT_KEY = "default";
 
-/** One entry of `tokens`. Everything is text; what is missing is undefined. */
+/** One entry of `tokens`. All values are text; a missing one is undefined. */
 export interface ConfigEntry {
-  /** Who the credentials belong to, for people. */
+  /** The owner of the credentials, for people. */
   readonly name?: string;
   readonly clientId?: string;
   readonly clientSecret?: string;
@@ -31,8 +29,8 @@ export interface ConfigEntry {
 const FIELDS = ["name", "clientId", "clientSecret", "apiServer", "grpcServer", "queryServer", "activeEnvironment"] as const;
 
 /**
- * The entries of a config file by key. Throws a CliError with file, line and column when it is no
- * YAML or has another shape.
+ * The entries of a config file by key. Throws a CliError with file, line and column when it is not
+ * YAML or has another structure.
  */
 export async function readEntries(path: string): Promise<ReadonlyMap<string, ConfigEntry>> {
   const text = readPrivateFile(path);
@@ -40,14 +38,14 @@ export async function readEntries(path: string): Promise<ReadonlyMap<string, Con
   return entriesOf(quickParse(text) ?? valuesOf(await parseDocumentOf(path, text), path), path);
 }
 
-/** Whether a config file holds a secret that other users of this machine may read or replace. */
+/** Whether a config file contains a secret that other users of this machine may read or replace. */
 export function isExposed(path: string, entries: ReadonlyMap<string, ConfigEntry>): boolean {
   return [...entries.values()].some(({ clientSecret }) => clientSecret !== undefined) && isOpenToOthers(path);
 }
 
 /**
- * Whether the config file allows the daily look for a newer version: `updateCheck: false` at its
- * top forbids it. A broken file allows nothing.
+ * Whether the config file allows the daily check for a newer version: `updateCheck: false` at its
+ * top level forbids it, and so does a broken file.
  */
 export async function allowsUpdateCheck(
   flags: Pick<GlobalFlags, "authConfig">,
@@ -65,9 +63,8 @@ export async function allowsUpdateCheck(
 
 /**
  * Changes one entry of the file that the flags and the surroundings select, and returns that file's
- * path: fields that are given are set, an undefined one is removed, all others stay. Writers wait
- * for each other, so that none of their changes is lost. The folder is made when it is missing; the
- * file ends up with mode 0600.
+ * path: given fields are set, undefined ones removed, all others stay. Writers wait for each other,
+ * so that no change is lost. The folder is made when it is missing; the file gets mode 0600.
  */
 export async function updateEntry(
   flags: Pick<GlobalFlags, "authConfig">,
@@ -77,8 +74,8 @@ export async function updateEntry(
 ): Promise<string> {
   return editEntries(flags, surroundings, async (document) => {
     const { isMap } = await import("yaml");
-    for (const place of [[], ["tokens"], ["tokens", key]]) {
-      if (!isMap(document.getIn(place, true))) document.setIn(place, document.createNode({}));
+    for (const path of [[], ["tokens"], ["tokens", key]]) {
+      if (!isMap(document.getIn(path, true))) document.setIn(path, document.createNode({}));
     }
     for (const [field, value] of Object.entries(change)) {
       if (value === undefined) document.deleteIn(["tokens", key, field]);
@@ -89,8 +86,8 @@ export async function updateEntry(
 }
 
 /**
- * Removes the entries that hold a client of a server, and returns the file's path and their keys.
- * Without such an entry nothing is written.
+ * Removes the entries that contain a client of a server, and returns the file's path and their
+ * keys. Writes nothing when there is no such entry.
  */
 export async function removeEntriesOf(
   flags: Pick<GlobalFlags, "authConfig">,
@@ -108,7 +105,7 @@ export async function removeEntriesOf(
   return { path, keys };
 }
 
-/** Edits the document while nobody else does, and writes it when `edit` says that it changed. */
+/** Edits the document under the file's lock, and writes it when `edit` reports a change. */
 async function editEntries(
   flags: Pick<GlobalFlags, "authConfig">,
   surroundings: Pick<Surroundings, "env" | "homeDir">,
@@ -133,9 +130,9 @@ function lockPath(path: string): string {
 }
 
 /**
- * Parses what `svc` itself writes, without loading the YAML library that knows positions and
- * comments. Undefined when the built-in parser refuses the text or sees anything but text in it
- * (where the two could disagree, for example about `0123`).
+ * Parses files in the form that `svc` itself writes, without loading the YAML library that keeps
+ * positions and comments. Undefined when the built-in parser refuses the text or finds values other
+ * than text (where the two could disagree, for example about `0123`).
  */
 function quickParse(text: string): unknown {
   try {
@@ -168,8 +165,8 @@ async function parseDocumentOf(path: string, text: string) {
 }
 
 /**
- * What a document holds; an alias that leads nowhere, or to too much, only shows when it is
- * followed.
+ * The values of a document. Throws CliError for an alias that has no target, or expands to too
+ * much; both only show when it is resolved.
  */
 function valuesOf(document: { toJS(): unknown }, path: string): unknown {
   try {

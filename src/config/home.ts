@@ -4,8 +4,7 @@ import { join, resolve } from "node:path";
 import type { Surroundings } from "../context/context.ts";
 
 /**
- * The folder of everything that is kept for the user: tokens, virtual environments, the embedded
- * server's data.
+ * The folder of all state of the user: tokens, virtual environments, the embedded server's data.
  */
 export function svcHome(surroundings: Pick<Surroundings, "env" | "homeDir">): string {
   const { env, homeDir } = surroundings;
@@ -17,12 +16,12 @@ export function tokenCacheDir(surroundings: Pick<Surroundings, "env" | "homeDir"
   return join(svcHome(surroundings), "cache");
 }
 
-/** The folder of the embedded server's data, unless `--data-dir` names another. */
+/** The folder of the embedded server's data, unless `--data-dir` names another one. */
 export function serverDataDir(surroundings: Pick<Surroundings, "env" | "homeDir">): string {
   return join(svcHome(surroundings), "data");
 }
 
-/** The folder of files that send a browser on to an address which holds a code. */
+/** The folder of HTML files that redirect a browser to an address which contains a code. */
 export function browserFilesDir(surroundings: Pick<Surroundings, "env" | "homeDir">): string {
   return join(svcHome(surroundings), "browser");
 }

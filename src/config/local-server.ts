@@ -1,6 +1,6 @@
 /**
- * The embedded server as other commands of this machine see it: its note and lock in the data
- * directory, its process.
+ * The embedded server as other commands of this machine see it: its status file and lock in the
+ * data directory, and its process.
  */
 
 import { Database } from "bun:sqlite";
@@ -13,21 +13,21 @@ import { readPrivateFile } from "../disk/private-file.ts";
 import { renameInPlace } from "../disk/rename.ts";
 import { CliError } from "../errors/cli-error.ts";
 
-/** What a running server says of itself in `server.json`. */
+/** The facts about a running server in `server.json`. */
 export interface LocalServer {
   readonly pid: number;
   readonly url: string;
   readonly version: string;
   /** ISO 8601. */
   readonly startedAt: string;
-  /** Milliseconds that it goes on serving after it was told to stop. */
+  /** Milliseconds for which it finishes running requests after it was told to stop. */
   readonly drainMs: number;
 }
 
 /** Paths below a data directory. */
 export function serverFiles(dataDir: string): {
   readonly note: string;
-  /** Credentials of the server's owner, as long as it runs. */
+  /** Credentials of the server's owner, valid while it runs. */
   readonly owner: string;
   readonly lock: string;
   readonly errors: string;
@@ -40,10 +40,10 @@ export function serverFiles(dataDir: string): {
   };
 }
 
-/** Lines of a failed start that its error repeats. */
+/** Lines of a failed start that its error includes. */
 const LAST_LINES = 5;
 
-/** Who announced itself in a data directory; undefined when nobody did. */
+/** The server that announced itself in a data directory; undefined when there is none. */
 export async function readLocalServer(dataDir: string): Promise<LocalServer | undefined> {
   try {
     const note = JSON.parse(readPrivateFile(serverFiles(dataDir).note) ?? "") as Partial<LocalServer>;
@@ -61,8 +61,8 @@ export async function readLocalServer(dataDir: string): Promise<LocalServer | un
 }
 
 /**
- * What proves that this user owns a server: credentials that only he may read, for the server at
- * `url` and no longer than it runs.
+ * Credentials that prove that this user owns a server: readable by that user only, for the server
+ * at `url` and only while it runs.
  */
 export interface OwnerCredentials {
   readonly url: string;
@@ -71,8 +71,8 @@ export interface OwnerCredentials {
 }
 
 /**
- * The credentials of a data directory's owner; undefined when no server runs on it, or it is not
- * this user's.
+ * The credentials of a data directory's owner; undefined when no server runs on it, or it belongs
+ * to another user.
  */
 export async function readOwner(dataDir: string): Promise<OwnerCredentials | undefined> {
   try {
@@ -87,7 +87,8 @@ export async function readOwner(dataDir: string): Promise<OwnerCredentials | und
 }
 
 /**
- * Whether a server holds the data directory: its lock is gone the moment it is, however it ended.
+ * Whether a server holds the data directory: its lock is released the moment it ends, however it
+ * ends.
  */
 export async function isHeld(dataDir: string): Promise<boolean> {
   const { lock } = serverFiles(dataDir);
@@ -111,7 +112,7 @@ export async function isHeld(dataDir: string): Promise<boolean> {
   }
 }
 
-/** Asks a process to end (SIGTERM). False when there is none, or it belongs to somebody else. */
+/** Sends SIGTERM to a process. False when there is none, or it belongs to another user. */
 export function terminate(pid: number): boolean {
   try {
     return process.kill(pid, "SIGTERM");
@@ -120,12 +121,9 @@ export function terminate(pid: number): boolean {
   }
 }
 
-/** What starts a server in the background. */
+/** Options of starting a server in the background. */
 export interface BackgroundStart {
-  /**
-   * Words of the program that starts it in the foreground and prints one line of JSON when it is
-   * ready.
-   */
+  /** Command that starts it in the foreground and prints one line of JSON when it is ready. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly dataDir: string;
@@ -135,14 +133,15 @@ export interface BackgroundStart {
 
 /**
  * Starts a server that outlives this process, and resolves with the line that it prints when it is
- * ready. Rejects with a CliError when it ends before, or takes too long; it is ended then.
+ * ready. Rejects with a CliError when it ends before, or takes too long; then the server is
+ * stopped.
  */
 export async function startInBackground(start: BackgroundStart): Promise<{ readonly pid: number; readonly line: string }> {
   const { errors } = serverFiles(start.dataDir);
   await mkdir(start.dataDir, { recursive: true, mode: 0o700 });
   /**
-   * Of this start alone, so that starts at once do not empty each other's; the one that wins gives
-   * it the lasting name.
+   * A file of this start only, so that concurrent starts do not empty each other's; the one that
+   * wins renames it to the lasting name.
    */
   const ownErrors = `${errors}.${randomUUID()}`;
   const stderr = openSync(ownErrors, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
@@ -192,8 +191,8 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string | u
 }
 
 /**
- * What a server that ended at once said: its own error, else the last lines that it or its runtime
- * wrote.
+ * The error for a server that ended at once: its own error, else the last lines that it or its
+ * runtime wrote.
  */
 function startFailure(stderr: string | undefined, dataDir: string): CliError {
   const lines = (stderr ?? "").split("\n").filter((line) => line.trim() !== "");

@@ -1,5 +1,6 @@
 /**
- * Where the config file is: the order of `--auth-config`, `$XDG_CONFIG_HOME` and the home folder.
+ * The location of the config file, by `--auth-config`, `$XDG_CONFIG_HOME` and the home folder, in
+ * this order.
  */
 
 import { existsSync } from "node:fs";
@@ -7,17 +8,17 @@ import { join } from "node:path";
 import type { GlobalFlags, Surroundings } from "../context/context.ts";
 import { isRegularFile } from "../disk/regular-file.ts";
 
-/** The file that settings are read from, if there is one, and the file that they are written to. */
+/** The file that settings are read from, if any, and the file that they are written to. */
 export interface ConfigLocation {
   readonly read: string | undefined;
   readonly write: string;
 }
 
 /**
- * Finds the config file. Read: `--auth-config`; else below `$XDG_CONFIG_HOME` when that is set:
- * `svc.yml`, `.svc.yml`; else the first of `~/.config/svc.yml`, `~/.svc.yml`, `~/.config.yml`; each
- * also as `.yaml`. Written is the file that was read, except `~/.config.yml`, which other programs
- * may own; else the first place.
+ * The location of the config file. Read: `--auth-config`; else below `$XDG_CONFIG_HOME` when that
+ * is set: `svc.yml`, `.svc.yml`; else the first of `~/.config/svc.yml`, `~/.svc.yml`,
+ * `~/.config.yml`; each also as `.yaml`. Written is the file that was read, except `~/.config.yml`,
+ * which other programs may own; else the first candidate.
  */
 export function locateConfig(flags: Pick<GlobalFlags, "authConfig">, surroundings: Pick<Surroundings, "env" | "homeDir">): ConfigLocation {
   if (flags.authConfig !== undefined) {

@@ -1,7 +1,7 @@
 /**
- * Where settings come from, first found wins: flags, environment variables, the config file's entry
- * of the project root, its `default` entry, what the token exchange told (filled in by the client),
- * built-in defaults.
+ * The sources of settings; the first that has a value wins: flags, environment variables, the
+ * config file's entry of the project root, its `default` entry, the token exchange (filled in by
+ * the client), built-in defaults.
  */
 
 import type { GlobalFlags, Surroundings } from "../context/context.ts";
@@ -10,7 +10,7 @@ import { type ConfigEntry, DEFAULT_KEY, isExposed, readEntries } from "./file.ts
 import { locateConfig } from "./location.ts";
 import type { Setting, Settings, Source } from "./settings.ts";
 
-/** Server that is asked when no other is named: the embedded one. */
+/** The server used when no other is named: the embedded one. */
 export const DEFAULT_API_SERVER = "http://127.0.0.1:5757";
 
 /** Flags that settings are read from. */
@@ -19,18 +19,18 @@ export type SettingFlags = Pick<
   "environment" | "apiHost" | "grpcHost" | "clientId" | "clientSecret" | "accessToken" | "authConfig"
 >;
 
-interface Place {
+interface SettingPlaces {
   readonly flag?: readonly [name: string, value: string | undefined];
   readonly env?: string;
   readonly field?: keyof ConfigEntry;
 }
 
-/** The sources by rank; a smaller number wins. */
+/** The precedence of sources; a smaller number wins. */
 const RANK: Readonly<Record<Source["kind"], number>> = { flag: 0, env: 1, file: 2, service: 3, default: 4, empty: 5 };
 
 /**
- * Where a value came from, in words: `flag --api-host`, `environment variable SVC_API_SERVER`, a
- * path, `built-in default`.
+ * The source of a value in words: `flag --api-host`, `environment variable SVC_API_SERVER`, a path,
+ * `built-in default`.
  */
 export function describeSource(source: Source): string {
   switch (source.kind) {
@@ -50,11 +50,11 @@ export function describeSource(source: Source): string {
 }
 
 /**
- * Resolves the settings. Reads the config file, dials nothing.
+ * The settings. Reads the config file, opens no connection.
  * @param projectRoot absolute path of the project folder above the working directory, if there is
  * one
- * @param warn called with a line when the config file shows its secrets to other users
- * @throws CliError for a config file that is broken and for an address that is none
+ * @param warn called with a line when other users can read the config file's secrets
+ * @throws CliError for a malformed config file or address
  */
 export async function createSettings(
   flags: SettingFlags,
@@ -69,7 +69,7 @@ export async function createSettings(
     warn(`${read} holds a client secret, and other users of this machine may open it; close it with: chmod 600 ${read}`);
   const ranked = [projectRoot === undefined ? undefined : entries.get(projectRoot), entries.get(DEFAULT_KEY)];
 
-  const find = (place: Place): Setting => {
+  const find = (place: SettingPlaces): Setting => {
     if (place.flag?.[1]) return { value: place.flag[1], source: { kind: "flag", name: place.flag[0] } };
     const fromEnv = place.env === undefined ? undefined : surroundings.env[place.env];
     if (place.env !== undefined && fromEnv) return { value: fromEnv, source: { kind: "env", name: place.env } };
@@ -85,8 +85,8 @@ export async function createSettings(
 
   const apiServer = address(find({ flag: ["--api-host", flags.apiHost], env: "SVC_API_SERVER", field: "apiServer" }), DEFAULT_API_SERVER);
   /**
-   * An address of another service of the platform does not outlive a change of the API server that
-   * it belonged to.
+   * A setting for the address of another service of the platform; empty when the API server comes
+   * from a source of higher precedence, because the address belongs to the server that it replaced.
    */
   const besideApi = (setting: Setting): Setting =>
     RANK[setting.source.kind] > RANK[apiServer.source.kind] ? { value: undefined, source: { kind: "empty" } } : setting;

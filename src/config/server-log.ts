@@ -12,11 +12,11 @@ import { makePrivateFolder } from "../disk/private-file.ts";
 import { renameInPlaceSync } from "../disk/rename.ts";
 import { CliError } from "../errors/cli-error.ts";
 
-/** Bounds of the log on the disk. */
+/** Limits of the log on disk. */
 export interface LogBounds {
-  /** Size at which a file is full, in bytes. A longer line has a file of its own. */
+  /** Size at which a file is full, in bytes. A longer line gets a file of its own. */
   readonly fileBytes: number;
-  /** Files that are kept, the newest with them. */
+  /** Number of files kept, including the newest. */
   readonly files: number;
 }
 
@@ -31,9 +31,9 @@ export function logFiles(dataDir: string, { files }: LogBounds = LOG_BOUNDS): st
 
 /**
  * A function that appends lines to the log, which is private and whose folder is made when it is
- * missing. When the disk refuses a line it is dropped and counted; the next one that is taken has a
- * line before it that says how many are missing and why. Throws a CliError only now, when the file
- * cannot be opened.
+ * missing. A line that the disk refuses is dropped and counted; before the next line that succeeds,
+ * a line says how many are missing and why. Throws a CliError when the file cannot be opened; the
+ * returned function never throws.
  */
 export function openServerLog(dataDir: string, clock: Pick<Clock, "now">, bounds: LogBounds = LOG_BOUNDS): (line: string) => void {
   try {
@@ -52,7 +52,7 @@ export function openServerLog(dataDir: string, clock: Pick<Clock, "now">, bounds
 class BoundedLog {
   #descriptor: number | undefined;
   #bytes = 0;
-  /** Whether the file ends with a piece of a line. */
+  /** Whether the file ends with a partial line. */
   #torn = false;
   #lost = 0;
   #reason = "";
@@ -103,7 +103,7 @@ class BoundedLog {
     return descriptor;
   }
 
-  /** Every file becomes one older; the oldest goes. */
+  /** Renames every file to the next older name; the oldest is removed. */
   #rotate(): number {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
@@ -119,15 +119,15 @@ class BoundedLog {
 }
 
 /**
- * Up to where a log was read: a file, told by its number on the disk because it is renamed when it
- * is full, and the offset in it.
+ * The position up to which a log was read: a file, identified by its inode because it is renamed
+ * when it is full, and the offset in it.
  */
 export interface LogPosition {
   readonly inode: number;
   readonly offset: number;
 }
 
-/** Lines of the log, and the position behind them; undefined when there is no log yet. */
+/** Lines of the log, and the position after them; undefined when there is no log yet. */
 export interface LogRead {
   readonly lines: string[];
   readonly position: LogPosition | undefined;
@@ -148,7 +148,7 @@ export async function readServerLog(dataDir: string, count: number): Promise<Log
 }
 
 /**
- * Whole lines that were appended since `position`, also over files that were begun since then.
+ * Complete lines that were appended since `position`, including those in files begun since then.
  * Rejects with the system's error.
  */
 export async function readServerLogSince(dataDir: string, position: LogPosition | undefined): Promise<LogRead> {

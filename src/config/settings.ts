@@ -1,6 +1,6 @@
-/** The settings a command runs with. Every value knows where it came from. */
+/** The settings of a command. Every value has its source. */
 
-/** Where a value came from. */
+/** The source of a value. */
 export type Source =
   | { readonly kind: "flag"; readonly name: string }
   | { readonly kind: "env"; readonly name: string }
@@ -15,7 +15,7 @@ export interface Setting {
   readonly source: Source;
 }
 
-/** The settings; `engines` and the service-learned values come only with a token exchange. */
+/** The settings; `engines` and values from the service are set only after a token exchange. */
 export interface Settings {
   readonly clientId: Setting;
   readonly clientSecret: Setting;
@@ -24,9 +24,9 @@ export interface Settings {
   readonly grpcServer: Setting;
   readonly queryServer: Setting;
   readonly accessToken: Setting;
-  /** Whether a client ID and secret, or an access token, are there to be used. */
+  /** Whether a client ID and secret, or an access token, are available. */
   readonly hasCredentials: boolean;
-  /** Config file that a login or an environment switch writes to. */
+  /** Config file that a login or an environment switch writes. */
   readonly configFile: string;
   /** Key in that file: the project root, or `default`. */
   readonly configKey: string;

@@ -1,4 +1,4 @@
-/** Time as commands and the server see it; tests hand in their own. */
+/** The time for commands and the server; tests pass their own. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;

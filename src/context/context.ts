@@ -1,7 +1,7 @@
 /**
- * What a command is given. Everything is a lazy getter or a function, so that `svc --help` reads no
- * file and dials nothing; tests hand in their own. No other module touches `process`, `console` or
- * `node:fs` on a command's behalf.
+ * The context of a command: everything that it may use. Members are lazy getters or functions, so
+ * that `svc --help` reads no file and opens no connection; tests pass their own. No other module
+ * uses `process`, `console` or `node:fs` for a command.
  */
 
 import type { Api, HttpClient } from "../client/api.ts";
@@ -15,12 +15,12 @@ import type { Io } from "./io.ts";
 import type { Progress, Prompt } from "./prompt.ts";
 
 /**
- * What the server knows by name and a shell can complete; `output` is a feature or a class,
- * `source` a branch or a deployment.
+ * A kind of thing that the server knows by name and a shell can complete; `output` is a feature or
+ * a class, `source` a branch or a deployment.
  */
 export type ServerNoun = "feature" | "output" | "branch" | "environment" | "deployment" | "source";
 
-/** Where colours are written: on terminals, everywhere, or nowhere. */
+/** Where colours are used: on terminals, everywhere, or nowhere. */
 export type ColorChoice = "auto" | "always" | "never";
 
 /** Global flags after parsing. */
@@ -38,11 +38,11 @@ export interface GlobalFlags {
   readonly verbose: boolean;
   readonly debug: boolean;
   /**
-   * Whether a newer version may be looked for and mentioned: not with --json, in CI, or when it was
-   * turned off.
+   * Whether svc may look for a newer version and mention it: not with --json, in CI, or when turned
+   * off.
    */
   readonly updateCheck: boolean;
-  /** Absolute directory to start looking from. */
+  /** Absolute directory from which the project is looked for. */
   readonly dir: string;
   readonly color: ColorChoice;
   /** Whether long output may be shown in a pager. */
@@ -76,21 +76,22 @@ export interface Program {
   readonly path: string;
 }
 
-/** Where UDP datagrams are sent to. */
+/** A sender of UDP datagrams. */
 export interface Datagrams {
-  /** Sends one; nobody waits for it, and nobody says whether it arrived. */
+  /** Sends one datagram without waiting for it or confirming its arrival. */
   send(text: string): void;
   /**
-   * Resolves when everything was handed to the network, with the first error there was, such as a
-   * host that does not exist.
+   * Resolves when everything was handed to the network, with the first error if there was one, such
+   * as a host that does not exist.
    */
   close(): Promise<Error | undefined>;
 }
 
-/** Reaching the machine: files, programs, a browser. Paths are absolute. */
+/** The machine: files, programs, a browser. Paths are absolute. */
 export interface Machine {
   /**
-   * Runs a program to its end; `inherit` gives it the terminal. Rejects when it cannot be started.
+   * Runs a program to its end; `inherit` gives it the terminal. Rejects when the program cannot be
+   * started.
    */
   run(
     argv: readonly string[],
@@ -104,32 +105,35 @@ export interface Machine {
   /** First match of a program on PATH. */
   which(name: string): string | undefined;
   /**
-   * The programs whose names begin with a prefix, by name: those in the absolute folders of PATH,
-   * of each name the first.
+   * The programs whose names begin with a prefix, sorted by name: those in the absolute folders of
+   * PATH, the first one of each name.
    */
   programs(prefix: string): Promise<readonly Program[]>;
   /**
-   * Makes another program of this process, with its streams and its environment; signals and the
-   * exit code are that program's. Resolves, with the exit code, only where a process cannot become
-   * another. Rejects with a CliError when it cannot be started.
+   * Replaces this process with another program, with the same streams and environment; signals and
+   * the exit code are then those of the program. Resolves, with the exit code, only on systems
+   * where a process cannot be replaced. Rejects with a CliError when the program cannot be started.
    */
   become(path: string, words: readonly string[]): Promise<number>;
   /**
-   * Opens a URL in the browser; false when there is none to open. One that holds a secret is opened
+   * Opens a URL in the browser; false when no browser can be opened. A URL with a secret is opened
    * `privately`, through a file in that folder that only this user may read; the next one removes
-   * it.
+   * the file.
    */
   openUrl(url: string, options?: { readonly privately?: string }): Promise<boolean>;
   readText(path: string): Promise<string | undefined>;
   readBytes(path: string): Promise<Uint8Array | undefined>;
-  /** Writes a file and its folders; `private` = mode 0600. Atomic: written beside and renamed. */
+  /**
+   * Writes a file and creates its folders; `private` means mode 0600. Atomic: written beside and
+   * renamed.
+   */
   writeFile(path: string, content: string | Uint8Array, options?: { private?: boolean }): Promise<void>;
   exists(path: string): Promise<boolean>;
-  /** Datagrams to a host and port. */
+  /** A sender of datagrams to a host and port. */
   datagrams(host: string, port: number): Promise<Datagrams>;
-  /** What a folder, or the nearest one above it that is there, can be used for. */
+  /** Facts about a folder, or about the nearest existing one above it. */
   folder(path: string): Promise<FolderFacts>;
-  /** Takes a file or folder out of the reach of other users; false when that did not succeed. */
+  /** Removes other users' access to a file or folder; false when that failed. */
   closeToOthers(path: string): Promise<boolean>;
   makeTempDir(prefix: string): Promise<string>;
   remove(path: string): Promise<void>;
@@ -148,7 +152,7 @@ export interface Context {
   readonly progress: Progress;
   /** Aborted by Ctrl-C, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
-  /** Settings with their sources; reads config files, does not dial. */
+  /** Settings with their sources; reads config files, opens no connection. */
   settings(): Promise<Settings>;
   /** The project above `flags.dir`. Throws the "no project file" error. */
   project(): Promise<Project>;
@@ -157,8 +161,8 @@ export interface Context {
   /** Releases of svc itself, and the installed builds. */
   readonly releases: Releases;
   /**
-   * Shows a long text a screen at a time, on a terminal; resolves with false, and shows nothing,
-   * where there is none.
+   * Shows a long text one screen at a time on a terminal. Resolves with false, and shows nothing,
+   * without a terminal.
    */
   page(text: string): Promise<boolean>;
   /** The server's services, with scope headers and credentials. */

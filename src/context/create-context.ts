@@ -1,6 +1,6 @@
 /**
- * Puts a command's context together. Settings, project, Python and the client are imported and made
- * on first use.
+ * The construction of a command's context. Settings, project, Python and the client are imported
+ * and made on first use.
  */
 
 import type { Api, HttpClient } from "../client/api.ts";
@@ -13,10 +13,10 @@ import type { Releases } from "../release/releases.ts";
 import type { Context } from "./context.ts";
 import { findProjectRoot } from "./project-root.ts";
 
-/** The parts of a context that are given; the others are made from them. */
+/** The given parts of a context, from which the others are made. */
 export type ContextParts = Pick<Context, "flags" | "io" | "clock" | "surroundings" | "machine" | "prompt" | "progress" | "signal">;
 
-/** Makes the context of one command. Nothing is read or dialled before it is asked for. */
+/** The context of one command. Nothing is read or dialled before it is first used. */
 export function createContext(parts: ContextParts): Context {
   const { flags, surroundings, progress } = parts;
   const settings = once(async (): Promise<Settings> => {

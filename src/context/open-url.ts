@@ -1,7 +1,7 @@
 /**
- * Opening an address in the browser. The words of a running program can be read by every user of
- * the machine, and those of a browser's stay as long as it runs: an address that holds a secret
- * goes through a private file which sends the browser on.
+ * Opening an address in the browser. Every user of the machine can read the arguments of a running
+ * program, and those of a browser stay as long as it runs: an address with a secret therefore goes
+ * through a private file that redirects the browser.
  */
 
 import { readdir, rm, stat } from "node:fs/promises";
@@ -9,10 +9,10 @@ import { join } from "node:path";
 import { writePrivateFile } from "../disk/private-file.ts";
 import type { Surroundings } from "./context.ts";
 
-/** Milliseconds after which a file is of no use, and removed by the next that is written. */
+/** Milliseconds after which such a file is useless, and is removed when the next one is written. */
 const FILE_LIFETIME_MS = 120_000;
 
-/** The program that opens a URL, or undefined when there is no screen to open it on. */
+/** The program that opens a URL, or undefined without a graphical display. */
 function opener({ env, platform }: Pick<Surroundings, "env" | "platform">): readonly string[] | undefined {
   if (platform === "darwin") return ["open"];
   if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
@@ -21,10 +21,10 @@ function opener({ env, platform }: Pick<Surroundings, "env" | "platform">): read
 }
 
 /**
- * Opens an address; false when it is not of the web, or there is no browser to open it.
+ * Opens an address; false when it is not a web address, or there is no browser.
  * @param which first match of a program on PATH
- * @param folder private folder for the file of an address that holds a secret; undefined opens the
- * address itself
+ * @param folder private folder for the file that hides an address with a secret; undefined opens
+ * the address directly
  */
 export async function openUrl(
   url: string,

@@ -1,6 +1,6 @@
 /**
- * The pager for machines that have none: on the terminal's second screen, which is left as it was
- * found.
+ * The built-in pager, for machines that have none: it uses the terminal's alternate screen, so that
+ * the screen's content is restored.
  */
 
 import type { Context } from "./context.ts";
@@ -12,8 +12,8 @@ const TOP_LEFT = "\u001b[H";
 const REST_OF_LINE = "\u001b[0m\u001b[K";
 
 /**
- * Shows a text until the user leaves it; a text that fits on the screen is printed. Rejects with
- * the signal's reason when the command is ended.
+ * Shows a text until the user quits; a text that fits on the screen is printed. Rejects with the
+ * signal's reason when the command is interrupted.
  */
 export async function showPages({ io, signal }: Pick<Context, "io" | "signal">, text: string): Promise<void> {
   const { stdin, stdout } = process;
@@ -46,7 +46,7 @@ export async function showPages({ io, signal }: Pick<Context, "io" | "signal">, 
   signal.throwIfAborted();
 }
 
-/** Keys of what a terminal sends at once: an escape sequence is one key. */
+/** The keys in a terminal's input: an escape sequence is one key. */
 function keysOf(data: string): string[] {
   return data.match(/\u001b(?:\[[0-9;]*[A-Za-z~])?|[\s\S]/gu) ?? [];
 }
@@ -54,7 +54,7 @@ function keysOf(data: string): string[] {
 function screenOf(pages: Pages): string {
   const { lines, top, height, typing, message } = pages;
   const rows = Array.from({ length: height }, (_, row) => `${lines[top + row] ?? ""}${REST_OF_LINE}`);
-  const place = atEnd(pages) ? "end" : `${Math.floor(((top + height) / lines.length) * 100)} %`;
-  const last = typing === undefined ? message || `${place}  (q leaves, / searches)` : `/${typing}`;
+  const position = atEnd(pages) ? "end" : `${Math.floor(((top + height) / lines.length) * 100)} %`;
+  const last = typing === undefined ? message || `${position}  (q leaves, / searches)` : `/${typing}`;
   return `${TOP_LEFT}${[...rows, `\u001b[7m${last}${REST_OF_LINE}`].join("\r\n")}`;
 }

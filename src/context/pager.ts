@@ -1,5 +1,6 @@
 /**
- * A long text, a screen at a time: in the user's pager, in `less`, or in a small one of our own.
+ * The display of a long text one screen at a time: in the user's pager, in `less`, or in the
+ * built-in one.
  */
 
 import type { Context } from "./context.ts";
@@ -7,12 +8,12 @@ import type { Context } from "./context.ts";
 /** The parts of the context that a pager needs. */
 export type PagerHost = Pick<Context, "io" | "machine" | "surroundings" | "flags" | "signal">;
 
-/** Programs that are no pager at all: people set them to have the text printed. */
+/** Settings of PAGER that mean no pager: people use them to have the text printed. */
 const NO_PAGER = ["", "cat"];
 
 /**
- * Shows the text where a person can look at it, and resolves when that person is done; with false,
- * when nobody is there or wants a pager, and nothing was shown then.
+ * Shows the text in a pager and resolves with true when the user quits it; with false, showing
+ * nothing, when there is no terminal or the user wants no pager.
  */
 export async function page(host: PagerHost, text: string): Promise<boolean> {
   const { io, machine, surroundings, flags } = host;

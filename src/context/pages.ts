@@ -1,24 +1,24 @@
-/** The state of a pager, without a terminal: which line is on top, and what a key does. */
+/** The state of a pager, without a terminal: the line on top, and the effect of keys. */
 
-/** What is on the screen. */
+/** The content of the screen. */
 export interface Pages {
   readonly lines: readonly string[];
-  /** Rows of the screen, without the last one, which is the pager's own. */
+  /** Rows of the screen, without the last one, which is the pager's status line. */
   readonly height: number;
-  /** Index of the first line that is shown. */
+  /** Index of the first visible line. */
   readonly top: number;
-  /** What is being typed behind a slash; undefined when nothing is. */
+  /** The search text being typed after a slash; undefined when none is. */
   readonly typing: string | undefined;
-  /** What was looked for last. */
-  readonly sought: string;
-  /** Said in the last row until the next key. */
+  /** The last search text. */
+  readonly lastSearch: string;
+  /** A message in the status line until the next key. */
   readonly message: string;
   readonly done: boolean;
 }
 
 /** The pages of a text, from their beginning. */
 export function startPages(lines: readonly string[], height: number): Pages {
-  return { lines, height, top: 0, typing: undefined, sought: "", message: "", done: false };
+  return { lines, height, top: 0, typing: undefined, lastSearch: "", message: "", done: false };
 }
 
 const MOVES: Readonly<Record<string, (pages: Pages) => number>> = {
@@ -40,8 +40,8 @@ const MOVES: Readonly<Record<string, (pages: Pages) => number>> = {
 };
 
 /**
- * What a key does: q or Ctrl-C ends, arrows and space move, `/` searches, n searches on. Other keys
- * do nothing.
+ * The state after a key, or the end: q or Ctrl-C quits, arrows and space move, `/` searches, n
+ * finds the next match. Other keys do nothing.
  */
 export function press(pages: Pages, key: string): Pages {
   const quiet = { ...pages, message: "" };
@@ -49,18 +49,18 @@ export function press(pages: Pages, key: string): Pages {
   if (pages.typing !== undefined) return type(quiet, pages.typing, key);
   if (key === "q" || key === "Q" || key === "\u0004") return { ...quiet, done: true };
   if (key === "/") return { ...quiet, typing: "" };
-  if (key === "n") return seek(quiet, pages.sought, pages.top + 1);
+  if (key === "n") return seek(quiet, pages.lastSearch, pages.top + 1);
   const move = MOVES[key];
   return move ? { ...quiet, top: withinText(pages, move(pages)) } : quiet;
 }
 
-/** Whether the last line is on the screen. */
+/** Whether the last line is visible. */
 export function atEnd({ lines, height, top }: Pages): boolean {
   return top + height >= lines.length;
 }
 
 function type(pages: Pages, typed: string, key: string): Pages {
-  if (key === "\r" || key === "\n") return seek({ ...pages, typing: undefined }, typed === "" ? pages.sought : typed, pages.top);
+  if (key === "\r" || key === "\n") return seek({ ...pages, typing: undefined }, typed === "" ? pages.lastSearch : typed, pages.top);
   if (key === "\u001b") return { ...pages, typing: undefined };
   if (key === "\u007f" || key === "\b") return { ...pages, typing: typed === "" ? undefined : typed.slice(0, -1) };
   return key < " " || key.startsWith("\u001b") ? pages : { ...pages, typing: typed + key };
@@ -70,7 +70,9 @@ function seek(pages: Pages, sought: string, from: number): Pages {
   if (sought === "") return pages;
   const wanted = sought.toLowerCase();
   const found = pages.lines.findIndex((line, index) => index >= from && Bun.stripANSI(line).toLowerCase().includes(wanted));
-  return found < 0 ? { ...pages, sought, message: "not found" } : { ...pages, sought, top: withinText(pages, found) };
+  return found < 0
+    ? { ...pages, lastSearch: sought, message: "not found" }
+    : { ...pages, lastSearch: sought, top: withinText(pages, found) };
 }
 
 function withinText({ lines, height }: Pages, top: number): number {

@@ -1,4 +1,4 @@
-/** Other people's programs on PATH: finding them, and running one in the place of svc. */
+/** Programs on PATH: finding them, and replacing this process with one. */
 
 import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -8,8 +8,8 @@ import { CliError } from "../errors/cli-error.ts";
 import type { Program, Surroundings } from "./context.ts";
 
 /**
- * The programs whose names begin with a prefix, by name: those in the absolute folders of PATH, of
- * each name the first. On Windows an `.exe`.
+ * The programs whose names begin with a prefix, sorted by name: those in the absolute folders of
+ * PATH, the first one of each name. On Windows an `.exe`.
  */
 export function programsOnPath(prefix: string, { env, platform }: Pick<Surroundings, "env" | "platform">): Program[] {
   const found = new Map<string, string>();
@@ -40,15 +40,16 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * The next step when a file cannot be started although it may be run: what its first line says is
- * to run it is not there, or it says nothing.
+ * The hint when an executable file cannot be started: the interpreter that its first line names is
+ * missing, or it names none.
  */
-const NAME_THE_INTERPRETER = "Its first line must name the program that runs it, such as #!/bin/sh.";
+const INTERPRETER_HINT = "Its first line must name the program that runs it, such as #!/bin/sh.";
 
 /**
- * Makes another program of this process: it gets the words, the streams, the environment and every
- * signal, and its exit code is that of the process. Windows has no such thing; there it is waited
- * for, and its exit code returned. Throws CliError when it cannot be started.
+ * Replaces this process with another program, which gets the arguments, the streams, the
+ * environment and every signal, and whose exit code is that of the process. Windows cannot do this;
+ * there the program is awaited and its exit code returned. Throws CliError when it cannot be
+ * started.
  */
 export async function becomeProgram(
   path: string,
@@ -57,11 +58,11 @@ export async function becomeProgram(
 ): Promise<number> {
   try {
     if (platform === "win32") return await Bun.spawn([path, ...words], { env, stdio: ["inherit", "inherit", "inherit"] }).exited;
-    // The runtime would tell the user that it thinks of execve as experimental.
+    // The runtime would warn the user that its execve is experimental.
     process.removeAllListeners("warning");
     throw process.execve?.(path, [path, ...words], { ...env });
   } catch (error) {
-    const hint = ["ENOEXEC", "ENOENT"].includes(systemCode(error) ?? "") ? NAME_THE_INTERPRETER : undefined;
+    const hint = ["ENOEXEC", "ENOENT"].includes(systemCode(error) ?? "") ? INTERPRETER_HINT : undefined;
     throw new CliError(`cannot start ${path}: ${systemWords(error) ?? error}`, { code: "program_unusable", hint, cause: error });
   }
 }

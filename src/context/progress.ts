@@ -1,7 +1,6 @@
 /**
- * What is going on, on stderr: spinners on a terminal, lines elsewhere, nothing with --json; logs
- * with -v and -vv. Texts may hold what servers and files say, so their control characters are
- * written visibly.
+ * Progress on stderr: spinners on a terminal, lines elsewhere, nothing with --json; logs with -v
+ * and -vv. Texts may come from servers and files, so their control characters are escaped.
  */
 
 import { visibleLines } from "../domain/visible.ts";
@@ -11,17 +10,17 @@ import type { Progress } from "./prompt.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 80;
-/** Milliseconds from which on a step says how long it took. */
-const TOLD_FROM_MS = 2_000;
+/** Milliseconds from which a step's duration is shown. */
+const SHOW_DURATION_FROM_MS = 2_000;
 const CLEAR_LINE = "\r\u001b[2K";
 
-/** Where -v and -vv go. */
+/** The output of -v and -vv. */
 interface Log {
   step(text: string): void;
   detail(text: string): void;
 }
 
-/** consola on stderr, loaded only when there is something to log. */
+/** consola on stderr, loaded only when something is logged. */
 async function createLog(io: Pick<Io, "writeErr">): Promise<Log> {
   const { createConsola } = await import("consola/basic");
   const stderr = { write: (text: string) => io.writeErr(text) } as unknown as NodeJS.WriteStream;
@@ -29,7 +28,7 @@ async function createLog(io: Pick<Io, "writeErr">): Promise<Log> {
   return { step: (text) => log.info(text), detail: (text) => log.debug(text) };
 }
 
-/** Makes the progress of one command. */
+/** The progress of one command. */
 export async function createProgress(
   io: Pick<Io, "writeErr" | "stderrIsTTY" | "stdoutIsTTY">,
   flags: Pick<GlobalFlags, "json" | "spinners" | "verbose" | "debug" | "color">,
@@ -50,15 +49,15 @@ export async function createProgress(
   };
 }
 
-/** A step that is not over. */
+/** A step in progress. */
 interface Step {
   readonly label: string;
   readonly since: number;
-  /** What is just being done; empty = nothing was said. */
+  /** The current activity; empty when none was reported. */
   doing: string;
 }
 
-/** One spinner for all steps: the innermost one is shown. */
+/** One spinner for all steps; it shows the innermost one. */
 class Spinner {
   private readonly steps: Step[] = [];
   private timer: ReturnType<typeof setInterval> | undefined;
@@ -88,7 +87,7 @@ class Spinner {
     }
   }
 
-  /** Writes something else without mixing it with the spinner's line. */
+  /** Writes other text without mixing it with the spinner's line. */
   around(write: () => void): void {
     if (this.timer) this.io.writeErr(CLEAR_LINE);
     write();
@@ -117,7 +116,7 @@ class Spinner {
     this.steps.splice(this.steps.indexOf(step), 1);
     if (!this.mode.animated) return;
     const ms = performance.now() - step.since;
-    const took = ms < TOLD_FROM_MS ? "" : ` (${(ms / 1000).toFixed(1)}s)`;
+    const took = ms < SHOW_DURATION_FROM_MS ? "" : ` (${(ms / 1000).toFixed(1)}s)`;
     this.io.writeErr(`${CLEAR_LINE}${mark} ${step.label}${took}\n`);
     this.draw();
     if (this.steps.length > 0) return;

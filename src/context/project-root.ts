@@ -1,11 +1,14 @@
-/** Where the project of a folder is, without reading it: settings are kept per project root. */
+/**
+ * The root of the project that contains a folder, without reading the project: settings are kept
+ * per project root.
+ */
 
 import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isRegularFile } from "../disk/regular-file.ts";
 
 /**
- * The nearest folder at or above `dir` that holds `svc.yaml` or `svc.yml`, with links resolved;
+ * The nearest folder at or above `dir` that contains `svc.yaml` or `svc.yml`, with links resolved;
  * undefined when there is none.
  */
 export function findProjectRoot(dir: string): string | undefined {

@@ -4,32 +4,34 @@
  */
 export interface Prompt {
   /**
-   * Asks `question [y/n]`; y or yes is true, anything else false; AbortedError at the end of file.
-   * A pipe may answer.
+   * Asks `question [y/n]`; y or yes is true, anything else false. Rejects with AbortedError at the
+   * end of file. The answer may come from a pipe.
    */
   confirm(question: string): Promise<boolean>;
   /**
-   * A secret, such as a client secret: asked for on a terminal, without echo, else all of stdin,
-   * without the newline at its end. Throws a UsageError when nothing came, or what cannot be a
-   * secret: more than a line, or more than 64 KiB.
+   * A secret, such as a client secret: on a terminal typed without echo, else all of stdin without
+   * the newline at its end. Throws a UsageError for an empty or impossible secret: more than one
+   * line, or more than 64 KiB.
    */
   secret(what: string): Promise<string>;
-  /** Asks for one of several on a terminal; without one throws a UsageError that names `flag`. */
+  /**
+   * The user's choice among several options, on a terminal; without one throws a UsageError that
+   * names `flag`.
+   */
   pick<T>(question: string, options: readonly { label: string; value: T; hint?: string }[], flag: string): Promise<T>;
 }
 
 /**
- * What is going on, on stderr: a spinner on a terminal, nothing or a line elsewhere, silent with
- * `--json`.
+ * Progress on stderr: a spinner on a terminal, nothing or a line elsewhere, silent with `--json`.
  */
 export interface Progress {
   /**
-   * Runs `work` under a label, behind which it may say what it is just doing. The label alone stays
-   * with a mark when done: a cross when `work` throws, or gave what `failed` says is no success,
-   * and then the seconds when it took more than two.
+   * Runs `work` under a label, after which `work` may show its current activity. When it ends, the
+   * label stays with a mark: a cross when `work` throws or `failed` says that its result is a
+   * failure; then also the duration, when it exceeds two seconds.
    */
   step<T>(label: string, work: (say: (doing: string) => void) => Promise<T>, failed?: (result: T) => boolean): Promise<T>;
-  /** One line of information on stderr (kept with --json off only). */
+  /** One line of information on stderr; none with --json. */
   note(text: string): void;
   /** A warning on stderr, always. */
   warn(text: string): void;

@@ -1,22 +1,22 @@
-/** Ctrl-C and its like become an aborted signal; a second one ends the process at once. */
+/** Ctrl-C, SIGTERM and SIGHUP abort the command's signal; a second one ends the process at once. */
 
 import { InterruptedError } from "../errors/cli-error.ts";
 import { type EndingSignal, exitCodes, signalExitCode } from "../errors/exit-codes.ts";
 
-/** How long a command may take to stop before the user is told how to stop it at once. */
-const PATIENCE_MS = 1_500;
+/** Milliseconds that a command may take to stop before the user is told how to stop it at once. */
+const GRACE_MS = 1_500;
 
-/** What `listenForSignals` gives. */
+/** The results of `listenForSignals`. */
 export interface Signals {
   /** Aborted with an InterruptedError. */
   readonly signal: AbortSignal;
-  /** Rejects with an error that nobody waited for. */
+  /** Rejects with the first error that no code handled. */
   readonly crashed: Promise<never>;
 }
 
 /**
- * Listens for the signals that end a command, and for errors that nobody handled: those abort the
- * command too, and what then still keeps the process alive is cut off. `say` writes to stderr.
+ * Listens for the signals that end a command, and for unhandled errors: those abort the command
+ * too, and end the process soon after if something keeps it alive. `say` writes to stderr.
  */
 export function listenForSignals(say: (text: string) => void): Signals {
   const controller = new AbortController();
@@ -30,7 +30,7 @@ export function listenForSignals(say: (text: string) => void): Signals {
         return;
       }
       if (name === "SIGINT") {
-        setTimeout(() => say("Stopping. Press Ctrl-C again to stop at once.\n"), PATIENCE_MS).unref();
+        setTimeout(() => say("Stopping. Press Ctrl-C again to stop at once.\n"), GRACE_MS).unref();
       }
       controller.abort(new InterruptedError(signalExitCode(name)));
     });
@@ -38,7 +38,7 @@ export function listenForSignals(say: (text: string) => void): Signals {
   const crash = (error: unknown) => {
     reject(error);
     controller.abort(error);
-    setTimeout(() => process.exit(exitCodes.failure), PATIENCE_MS).unref();
+    setTimeout(() => process.exit(exitCodes.failure), GRACE_MS).unref();
   };
   process.on("uncaughtException", crash);
   process.on("unhandledRejection", crash);

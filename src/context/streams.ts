@@ -1,7 +1,7 @@
 /**
- * The process's streams. stdout is written through `Bun.write`, which waits until all bytes are
- * taken, reports ENOSPC and EPIPE, and does not load the stream machinery behind `process.stdout`.
- * Nothing is not written at all: `Bun.write` would empty a file that stdout goes to.
+ * The streams of the process. stdout is written through `Bun.write`, which waits until all bytes
+ * are written, reports ENOSPC and EPIPE, and does not load the stream code behind `process.stdout`.
+ * Empty output is never passed on: `Bun.write` would truncate a file that stdout goes to.
  */
 
 import { fstatSync, readFileSync, statSync, writeSync } from "node:fs";
@@ -9,16 +9,16 @@ import { CliError, OutputClosedError } from "../errors/cli-error.ts";
 import { fromSystem } from "../errors/from-system.ts";
 import type { Io } from "./io.ts";
 
-/** Longest wait for a stderr that is full. */
-const STDERR_PATIENCE_MS = 5_000;
+/** Longest wait for a stderr whose buffer is full. */
+const STDERR_TIMEOUT_MS = 5_000;
 
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
 /**
- * Whether a descriptor is a terminal. Pipes, files and the null device are told by a stat, without
- * the modules behind `isatty`.
+ * Whether a descriptor is a terminal. Pipes, files and the null device are recognized by a stat,
+ * without loading the modules of `isatty`.
  */
 function isTerminal(fd: number): boolean {
   try {
@@ -32,14 +32,14 @@ function isTerminal(fd: number): boolean {
 }
 
 /**
- * O_CLOEXEC in the `flags` of `/proc/self/fdinfo`, on every architecture that there are builds for.
+ * O_CLOEXEC in the `flags` of `/proc/self/fdinfo`; the same on every architecture of the builds.
  */
 const CLOSE_ON_EXEC = 0o2000000;
 
 /**
- * Whether stdout was closed when the process started (`>&-`). The runtime opens the null device in
- * its place, close-on-exec, which no descriptor that was handed down can be. Where the kernel does
- * not tell flags (macOS, Windows) it is never closed.
+ * Whether stdout was closed when the process started (`>&-`). The runtime then opens the null
+ * device for it, close-on-exec, which an inherited descriptor cannot be. False where the kernel
+ * does not report flags (macOS, Windows).
  */
 function stdoutWasClosed(): boolean {
   try {
@@ -52,8 +52,8 @@ function stdoutWasClosed(): boolean {
 }
 
 /**
- * Lines of stdin as they come. The reader is let go between two reads, so that an unread terminal
- * does not keep the process alive.
+ * Lines of stdin. The reader is released between two reads, so that an unread terminal does not
+ * keep the process alive.
  */
 class Input {
   private reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
@@ -111,13 +111,13 @@ class Input {
     return Buffer.concat(parts);
   }
 
-  /** Stops waiting for stdin, so that the process can end. */
+  /** Stops reading stdin, so that the process can end. */
   async close(): Promise<void> {
     await this.reader?.cancel().catch(() => {});
   }
 }
 
-/** The streams of this process. `close` lets go of stdin at the end. */
+/** The streams of this process. `close` releases stdin at the end. */
 export function systemIo(signal: AbortSignal): Io & { close(): Promise<void> } {
   const input = new Input(signal);
   let last: Promise<unknown> = Promise.resolve();
@@ -148,7 +148,7 @@ export function systemIo(signal: AbortSignal): Io & { close(): Promise<void> } {
     },
     writeErr(text) {
       const bytes = Buffer.from(text);
-      const until = performance.now() + STDERR_PATIENCE_MS;
+      const until = performance.now() + STDERR_TIMEOUT_MS;
       for (let at = 0; at < bytes.length; ) {
         try {
           at += writeSync(2, bytes, at);

@@ -9,7 +9,7 @@ import { CliError } from "../errors/cli-error.ts";
 import { fromSystem } from "../errors/from-system.ts";
 import type { Datagrams, Machine, Surroundings } from "./context.ts";
 
-/** Taken from the module that is loaded anyway; `node:fs/promises` would be another one. */
+/** Taken from `node:fs`, which is loaded anyway; `node:fs/promises` would load another module. */
 const { access, mkdir, mkdtemp, open, readFile, rm, unlink } = promises;
 
 function codeOf(error: unknown): string | undefined {

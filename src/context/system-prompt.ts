@@ -7,12 +7,12 @@ import type { GlobalFlags } from "./context.ts";
 import type { Io } from "./io.ts";
 import type { Prompt } from "./prompt.ts";
 
-const NOBODY_ANSWERED = "Nobody answered: stdin ended. Pass --yes where there is nobody to ask.";
+const NO_ANSWER = "Nobody answered: stdin ended. Pass --yes where there is nobody to ask.";
 
-/** Longest secret that is read, in bytes. */
-const LONGEST_SECRET = 64 * 1024;
+/** Longest secret that is accepted, in bytes. */
+const MAX_SECRET_BYTES = 64 * 1024;
 
-/** Makes the prompts of one command. */
+/** The prompts of one command. */
 export function createPrompt(
   io: Pick<Io, "writeErr" | "readLine" | "readChunk" | "stdinIsTTY" | "stderrIsTTY">,
   flags: Pick<GlobalFlags, "json">,
@@ -26,7 +26,7 @@ export function createPrompt(
         throw error;
       });
       if (answer === undefined || !io.stdinIsTTY) io.writeErr("\n");
-      if (answer === undefined) throw new AbortedError({ hint: NOBODY_ANSWERED });
+      if (answer === undefined) throw new AbortedError({ hint: NO_ANSWER });
       return /^\s*y(es)?\s*$/i.test(answer);
     },
     async secret(what) {
@@ -69,7 +69,7 @@ async function readSecret(what: string, io: Pick<Io, "readChunk">): Promise<stri
   const chunks: Uint8Array[] = [];
   for (let size = 0, chunk = await io.readChunk(); chunk !== undefined; chunk = await io.readChunk()) {
     size += chunk.length;
-    if (size > LONGEST_SECRET) throw new UsageError(`the ${what} on stdin is longer than ${LONGEST_SECRET / 1024} KiB`);
+    if (size > MAX_SECRET_BYTES) throw new UsageError(`the ${what} on stdin is longer than ${MAX_SECRET_BYTES / 1024} KiB`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks)

@@ -1,9 +1,9 @@
-/** The real machine, for `main`. */
+/** The real dependencies of `main`. */
 
 import type * as os from "node:os";
 import type { ServerName } from "../client/server-names.ts";
 import type { Context, GlobalFlags, ServerNoun, Surroundings } from "./context.ts";
-import { innerCommands } from "./inner-commands.ts";
+import { internalCommands } from "./internal-commands.ts";
 import type { Progress } from "./prompt.ts";
 import { quietFlags, SILENT } from "./quiet.ts";
 import { listenForSignals } from "./signals.ts";
@@ -13,10 +13,10 @@ import { systemClock } from "./system-clock.ts";
 /** Milliseconds that completion waits for the server. */
 const COMPLETION_LIMIT_MS = 100;
 
-/** Loaded when it is needed: it takes longer than all of `svc --version`. */
+/** Loaded on first use: it takes longer than all of `svc --version`. */
 const nodeOs = (): typeof os => require("node:os");
 
-/** What surrounds this process. */
+/** The surroundings of this process. */
 export function systemSurroundings(): Surroundings {
   const { env, platform, arch, execPath, pid } = process;
   return {
@@ -34,7 +34,7 @@ export function systemSurroundings(): Surroundings {
   };
 }
 
-/** The working directory; of one that was deleted, the path that the shell remembers. */
+/** The working directory; when it was deleted, the path that the shell remembers. */
 function workingDirectory(env: Surroundings["env"]): string {
   try {
     return process.cwd();
@@ -43,7 +43,7 @@ function workingDirectory(env: Surroundings["env"]): string {
   }
 }
 
-/** Everything `main` needs from the machine. */
+/** Everything that `main` needs from the machine. */
 export function systemDeps() {
   const surroundings = systemSurroundings();
   let say: (text: string) => void = () => {};
@@ -71,7 +71,7 @@ export function systemDeps() {
     });
   };
   return {
-    inner: innerCommands({ io, surroundings, clock: systemClock, signal }),
+    internalCommands: internalCommands({ io, surroundings, clock: systemClock, signal }),
     io,
     surroundings,
     cwd,
@@ -83,22 +83,22 @@ export function systemDeps() {
       return contextOf(flags, signal);
     },
     /**
-     * What completion gets from the server, in the time that a person does not notice; a command
-     * line that cannot be read gets nothing.
+     * The server's names for completion, within a time limit that people do not notice; empty for a
+     * command line that cannot be parsed.
      */
     async serverNames(thing: ServerNoun, given: Readonly<Record<string, string>>): Promise<readonly ServerName[]> {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(COMPLETION_LIMIT_MS)]);
-      const { promise: late, resolve } = Promise.withResolvers<readonly ServerName[]>();
+      const { promise: timedOut, resolve } = Promise.withResolvers<readonly ServerName[]>();
       limit.addEventListener("abort", () => resolve([]), { once: true });
       const { serverNames } = await import("../client/server-names.ts");
       const context = await contextOf({ ...quietFlags(given.dir ?? cwd), ...given }, limit, SILENT);
-      return Promise.race([serverNames(context, thing), late]);
+      return Promise.race([serverNames(context, thing), timedOut]);
     },
-    /** What comes after a command: a word about a newer version, to people only. */
+    /** The reminder of a newer version after a command, for people only. */
     async afterwards(): Promise<void> {
       if (!asked?.updateCheck || signal.aborted || !io.stderrIsTTY) return;
-      const { remind } = await import("../release/reminder.ts");
-      await remind({ flags: asked, surroundings, now: systemClock.now(), writeErr: io.writeErr }).catch(() => undefined);
+      const { showReminder } = await import("../release/reminder.ts");
+      await showReminder({ flags: asked, surroundings, now: systemClock.now(), writeErr: io.writeErr }).catch(() => undefined);
     },
     close: () => io.close(),
   };

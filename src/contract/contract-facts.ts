@@ -16,8 +16,8 @@ import { Permission, permission, takes_credentials } from "../../gen/svc/v1/opti
 import { generatedCodeOf, SERVICES, type Service } from "./services.ts";
 
 /**
- * What is said of the contract, by the names of services and types in it, such as
- * `svc.v1.WhoAmIRequest`: each as JSON of its own, because a command needs few of them.
+ * Facts about the contract, by the names of its services and types, such as `svc.v1.WhoAmIRequest`.
+ * Each is JSON of its own, because a command needs few of them.
  */
 export interface ContractFacts {
   /** `MethodFacts[]` */
@@ -33,21 +33,21 @@ export interface MethodFacts {
   readonly name: string;
   readonly localName: string;
   readonly methodKind: DescMethod["methodKind"];
-  /** Whether it changes nothing, so that it can be called again. */
+  /** Whether it changes nothing, so that it can be retried. */
   readonly idempotent: boolean;
-  /** Whether it is called without credentials, also by those who have some. */
+  /** Whether it is called without credentials, even when the caller has some. */
   readonly isPublic: boolean;
   readonly input: string;
   readonly output: string;
 }
 
 /**
- * The properties of a descriptor that are neither functions nor other descriptors; what is false is
+ * The properties of a descriptor that are neither functions nor other descriptors; false ones are
  * left out.
  */
 export type PlainFacts = Readonly<Record<string, string | number | true>>;
 
-/** A field; the types in it, and the oneof that it is in, are named. */
+/** A field; its types and its oneof are given by name. */
 export interface FieldFacts {
   readonly plain: PlainFacts;
   readonly message?: string | undefined;

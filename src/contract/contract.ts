@@ -1,8 +1,8 @@
 /**
- * The contract's descriptors, as much of them as is read to encode and decode messages. The
- * generated code decodes all of its descriptors when it is loaded, which takes longer than the rest
- * of a call; the facts in here were read when the program was bundled, and a message is put
- * together when it is first asked for.
+ * The descriptors of the contract, as far as encoding and decoding messages need them. The
+ * generated code decodes all descriptors when it is loaded, which takes longer than the rest of a
+ * call; the facts here are read when the program is bundled, and a message's descriptor is built on
+ * first use.
  */
 
 import type { DescEnum, DescField, DescMessage, DescMethod, DescOneof, Message } from "@bufbuild/protobuf";
@@ -16,23 +16,23 @@ export interface Method<I extends DescMessage = DescMessage, O extends DescMessa
   /** Its name in a client. */
   readonly localName: string;
   readonly methodKind: DescMethod["methodKind"];
-  /** The service, for example `svc.v1.AuthService` and `AuthService`. */
+  /** The service; its names are, for example, `svc.v1.AuthService` and `AuthService`. */
   readonly parent: { readonly typeName: string; readonly name: string };
   readonly input: I;
   readonly output: O;
-  /** Whether it changes nothing, so that it can be called again. */
+  /** Whether it changes nothing, so that it can be retried. */
   readonly idempotent: boolean;
   /** Whether it can be called without credentials. */
   readonly isPublic: boolean;
 }
 
 /**
- * All files of the contract, and Google's that it imports, are proto3: its number in
- * `google.protobuf.Edition`.
+ * The number of proto3 in `google.protobuf.Edition`: all files of the contract, and Google's that
+ * it imports, are proto3.
  */
 const FILE = { edition: 999 };
 
-/** What the macro found; the bundler awaits it. */
+/** The macro's result; the bundler awaits it. */
 const facts = contractFacts() as never as ContractFacts;
 const messages = new Map<string, DescMessage>();
 const enums = new Map<string, DescEnum>();
@@ -69,10 +69,10 @@ export function enumValueName(typeName: string, number: number): string | undefi
 }
 
 /**
- * How people and `--json` see an enum's value: its name in lower case, null when it is not stated,
- * its number when it is of a newer contract.
+ * An enum's value for people and `--json`: its name in lower case, null when it is unspecified, its
+ * number when it is of a newer contract.
  */
-export function enumSpelling(typeName: string, number: number): string | number | null {
+export function formatEnum(typeName: string, number: number): string | number | null {
   const name = enumValueName(typeName, number);
   return name === undefined ? number : name === "UNSPECIFIED" ? null : name.toLowerCase();
 }

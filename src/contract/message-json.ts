@@ -1,17 +1,17 @@
 /**
- * Messages as the documents of `--json`, by one rule, so that what commands print and the contract
- * cannot differ:
+ * Messages as the documents of `--json`, by one rule, so that the output of commands and the
+ * contract cannot differ:
  *
  * - A key is the field's name in the contract; `next_page_token` is `next_cursor`, and absent at
  *   the end of a list.
  * - A value of an enum is its name without the prefix, in lower case: `not_configured`. Null when
- *   it is not stated.
- * - A time is RFC 3339 in UTC with microseconds, a length of time is as flags take it (`1h30m`), a
- *   feature's value is plain JSON.
+ *   it is unspecified.
+ * - A time is RFC 3339 in UTC with microseconds, a duration is in the notation of flags (`1h30m`),
+ *   a feature's value is plain JSON.
  * - 64-bit integers are bigints, which `output/json.ts` writes as numbers up to 2^53 and as text
- *   beyond, and bytes as base64.
- * - What is not set is null; of a oneof, the case that is set stands under its own name and the
- *   others are absent.
+ *   beyond, and bytes are base64.
+ * - A field that is not set is null; of a oneof, the case that is set has its own name as key and
+ *   the others are absent.
  * - A field marked `debug_redact` is left out.
  */
 
@@ -23,14 +23,14 @@ import { durationToMs, timestampToMicros } from "../domain/proto-time.ts";
 import { fromProtoValue } from "../domain/proto-value.ts";
 import { formatMicros } from "../domain/timestamp.ts";
 import { toPlainJson } from "../domain/value.ts";
-import { enumSpelling, messageNamed } from "./contract.ts";
+import { formatEnum, messageNamed } from "./contract.ts";
 
 /** A member of a message: a field, or a oneof by its own name. */
 export type MemberOf<M> = Exclude<keyof M, `$${string}`> & string;
 
 /**
- * How a member differs from the rule: left out (`false`), null when it is empty (`null`), another
- * value under its key, or another key. A secret is shown only by an exception that gives its value.
+ * An exception of a member from the rule: it is left out (`false`), null when it is empty (`null`),
+ * or has another value or another key. A secret is shown only by an exception that gives its value.
  */
 export type JsonException<M> =
   | false
@@ -38,10 +38,10 @@ export type JsonException<M> =
   | ((message: M) => unknown)
   | { readonly key: string; readonly value?: (message: M) => unknown };
 
-/** The members of a message that differ from the rule. */
+/** The exceptions of a message's members from the rule. */
 export type JsonExceptions<M> = { readonly [K in MemberOf<M>]?: JsonException<M> | undefined };
 
-/** The JSON document of a message. What stands beside its members in the object is left out. */
+/** The JSON document of a message. Other properties of the object are left out. */
 export function messageJson<M extends Message>(message: M, exceptions: JsonExceptions<M> = {}): Record<string, unknown> {
   const { members } = messageNamed(message.$typeName);
   return Object.fromEntries(members.flatMap((member) => entries(member, message, exceptions[member.localName as MemberOf<M>])));
@@ -60,7 +60,7 @@ function entries<M extends Message>(
     .map(({ field, value }) => [exception?.key ?? keyOf(field), exception === null && isEmpty(value) ? null : value] as const);
 }
 
-/** The fields that a member shows, as the rule has them: of a oneof the one that is set. */
+/** The fields and values of a member that the rule shows: of a oneof, the field that is set. */
 function ruled(member: DescField | DescOneof, message: Message): { readonly field: DescField; readonly value: unknown }[] {
   const given = (message as unknown as Readonly<Record<string, unknown>>)[member.localName];
   if (member.kind === "field") return [{ field: member, value: fieldJson(member, given) }];
@@ -80,7 +80,7 @@ function valueJson(
   field: { readonly message?: DescMessage | undefined; readonly enum?: { readonly typeName: string } | undefined },
   value: unknown,
 ) {
-  if (field.enum) return enumSpelling(field.enum.typeName, value as number);
+  if (field.enum) return formatEnum(field.enum.typeName, value as number);
   switch (field.message?.typeName) {
     case undefined:
       return value;

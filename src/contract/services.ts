@@ -1,7 +1,7 @@
 /**
- * The services of the contract. A row is all that a service needs to be known: the calls of
- * commands, the client, the facts that the bundle holds of its messages, and what the server loads
- * to answer it derive from here.
+ * The services of the contract. Everything that depends on the list of services derives from these
+ * rows: the calls of commands, the client, the message facts in the bundle, and the implementations
+ * that the server loads.
  */
 
 import type { DescService } from "@bufbuild/protobuf";
@@ -23,7 +23,7 @@ function service<S extends DescService>(typeName: `svc.v1.${string}Service`, tar
   return { typeName, target };
 }
 
-/** Every service, by the name under which commands call it. */
+/** Every service, by its name in commands. */
 export const SERVICES = {
   auth: service<typeof import("../../gen/svc/v1/auth_pb.ts").AuthService>("svc.v1.AuthService"),
   deployments: service<typeof import("../../gen/svc/v1/deployment_pb.ts").DeploymentService>("svc.v1.DeploymentService"),
@@ -37,7 +37,7 @@ export const SERVICES = {
 export type Services = { readonly [K in keyof typeof SERVICES]: (typeof SERVICES)[K] extends Service<infer S> ? S : never };
 
 /**
- * The area that a service is named for, as words: `svc.v1.QueryHistoryService` is `["query",
+ * The area that a service is named after, as words: `svc.v1.QueryHistoryService` is `["query",
  * "history"]`.
  */
 function areaOf({ typeName }: Service): string[] {
@@ -48,15 +48,14 @@ function areaOf({ typeName }: Service): string[] {
     .split(" ");
 }
 
-/** Path of a service's generated code, from the folder `gen`: `svc/v1/query_history_pb.ts`. */
+/** Path of a service's generated code relative to `gen`: `svc/v1/query_history_pb.ts`. */
 export function generatedCodeOf(service: Service): string {
   const folder = service.typeName.split(".").slice(0, -1).join("/");
   return `${folder}/${areaOf(service).join("_")}_pb.ts`;
 }
 
 /**
- * Path of what implements a service, from the folder `src`:
- * `server/wire/services/query-history.ts`.
+ * Path of a service's implementation relative to `src`: `server/wire/services/query-history.ts`.
  */
 export function implementationOf(service: Service): string {
   return `server/wire/services/${areaOf(service).join("-")}.ts`;

@@ -1,5 +1,6 @@
 /**
- * One deployment, step by step: validate here and there, show the diff, ask, upload, deploy, wait.
+ * One deployment, step by step: validate locally and on the server, show the diff, ask, upload,
+ * deploy, wait.
  */
 
 import { toJson } from "@bufbuild/protobuf";
@@ -19,7 +20,7 @@ import { followDeployment, statusName } from "./follow.ts";
 import type { Provenance } from "./provenance.ts";
 import { type Validation, validateProject } from "./validate.ts";
 
-/** What to deploy, and how. */
+/** Options of a deployment. */
 export interface DeployOptions {
   readonly branch: string | undefined;
   readonly force: boolean;
@@ -36,29 +37,29 @@ export interface DeployOptions {
   readonly provenance: Provenance;
 }
 
-/** What `apply` tells, in the order in which it happens. */
+/** The events of `apply`, in the order in which they happen. */
 export type ApplyEvent =
   | { readonly kind: "payload"; readonly payload: unknown }
   | ({ readonly kind: "diff"; readonly payload?: unknown } & Plan)
   | ({
       readonly kind: "deployed";
       readonly deployment: Deployment;
-      /** Whether it takes the place of what is live, once it is. */
+      /** Whether the deployment replaces the live one once it is live itself. */
       readonly promoted: boolean;
       readonly payload?: unknown;
     } & Plan);
 
-/** What deploying changes. */
+/** The changes of a deployment. */
 export interface Plan {
   readonly diff: DeploymentDiff;
-  /** Features whose cached values stay although their resolvers change. */
+  /** Features whose cached values remain although their resolvers change. */
   readonly outliving: readonly Feature[];
 }
 
 /**
- * Deploys once. The generator goes on after each event was shown, so that the diff stands above the
- * question. Throws a CliError when something is wrong with the project or the deployment fails, and
- * AbortedError when the user says no; nothing is deployed then.
+ * Deploys once. The generator resumes after each event is shown, so that the diff is above the
+ * question. Throws a CliError when the project has errors or the deployment fails, and AbortedError
+ * when the user says no; then nothing is deployed.
  */
 export async function* deploy(context: Context, options: DeployOptions): AsyncGenerator<ApplyEvent, void, undefined> {
   const validation = await validateProject(context, {
@@ -67,8 +68,8 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
     skipLocalWarnings: options.skipLsp,
     skipDrivers: options.skipSqlExtrasCheck,
   });
-  tellFindings(context, validation);
-  if (validation.unasked !== undefined) throw validation.unasked;
+  showFindings(context, validation);
+  if (validation.serverFailure !== undefined) throw validation.serverFailure;
   const { diff, graph, project, environment } = validation;
   if (!diff || !graph) throw new CliError("the server did not compare the project with what is live", { code: "broken_answer" });
   const request = {
@@ -114,8 +115,8 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
     const bundle = await project.bundle(environment.name);
     const upload = await service.createUpload({ sha256: bundle.sha256, sizeBytes: BigInt(bundle.bytes.length) });
     const { length } = bundle.bytes;
-    const tell = (sent: number) => say(`${Math.floor((100 * sent) / length)}% of ${sizeText(length)}`);
-    if (!upload.complete) await context.http.upload(upload.url, bundle.bytes, tell);
+    const onSent = (sent: number) => say(`${Math.floor((100 * sent) / length)}% of ${sizeText(length)}`);
+    if (!upload.complete) await context.http.upload(upload.url, bundle.bytes, onSent);
     return (await service.createDeployment({ ...request, uploadId: upload.uploadId })).deployment;
   });
   if (!started) throw new CliError("the server did not name the deployment", { code: "broken_answer" });
@@ -128,7 +129,10 @@ function scopeOf({ branch }: DeployOptions): string {
   return branch === undefined ? "this environment" : `branch '${branch}'`;
 }
 
-/** Taking the place of another project is not left to whatever answers in a pipe. */
+/**
+ * The error for a project that would replace another one without a terminal: a confirmation from a
+ * pipe is not enough.
+ */
 function otherProject(options: DeployOptions, live: string): CliError {
   return new CliError(
     `nothing was deployed: ${scopeOf(options)} runs project '${live}', and there is no terminal to ask whether that is meant`,
@@ -140,8 +144,8 @@ function otherProject(options: DeployOptions, live: string): CliError {
   );
 }
 
-/** Shows findings on stderr; throws when one of them stops the deployment. */
-function tellFindings({ progress }: Context, validation: Validation): void {
+/** Prints findings on stderr. Throws when one of them stops the deployment. */
+function showFindings({ progress }: Context, validation: Validation): void {
   const { diagnostics, source } = validation;
   if (diagnostics.length > 0) progress.note(formatDiagnostics(diagnostics, source));
   if (!diagnostics.some(isError)) return;

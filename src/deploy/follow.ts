@@ -1,4 +1,4 @@
-/** Following a deployment until it is live or has failed. */
+/** Waiting for a deployment until it is live or has failed. */
 
 import { type Deployment, DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
 import type { Context } from "../context/context.ts";
@@ -8,14 +8,15 @@ import { CliError, isUnanswered } from "../errors/cli-error.ts";
 const RECONNECTS = 10;
 const RECONNECT_MS = 500;
 
-/** The spec's spelling of a state, lower case: `queued`, `live`, `failed`. */
+/** The specification's name of a state, in lower case: `queued`, `live`, `failed`. */
 export function statusName(status: DeploymentStatus): string {
   return (DeploymentStatus[status] ?? "unspecified").toLowerCase();
 }
 
 /**
- * Waits until a deployment is live, failed or replaced, and returns it; shows what the server says
- * it is doing. A broken stream is taken up again, since the server tells the present state first.
+ * Waits until a deployment is live, failed or replaced, and returns it; shows the server's reports
+ * of its progress. A broken stream is opened again, because the server reports the current state
+ * first.
  */
 export async function followDeployment(context: Context, id: string): Promise<Deployment> {
   const { api, clock, progress, signal } = context;
@@ -43,7 +44,7 @@ export async function followDeployment(context: Context, id: string): Promise<De
   );
 }
 
-/** Whether asking again may help. */
+/** Whether a failed stream may succeed when opened again. */
 function isPassing(error: unknown): error is CliError {
   return isUnanswered(error) || (error instanceof CliError && error.code === "unavailable");
 }

@@ -1,15 +1,15 @@
 import { detectCi, webAddress } from "../config/ci.ts";
 import type { Context } from "../context/context.ts";
 
-/** Where the code comes from, for the deployment's record; empty = not known. */
+/** The origin of the code, for the deployment's record; empty when not known. */
 export interface Provenance {
   readonly ciJobUrl: string;
   readonly repositoryUrl: string;
 }
 
 /**
- * What the flags say, else the CI system, else the remote of the git work tree. Credentials in
- * addresses are dropped.
+ * The origin in the flags, else from the CI system, else the remote of the git work tree.
+ * Credentials in addresses are dropped.
  */
 export async function findProvenance(
   context: Context,
@@ -27,8 +27,8 @@ export async function findProvenance(
 async function gitRemote({ machine }: Context, root: string): Promise<string | undefined> {
   if (machine.which("git") === undefined) return undefined;
   const git = async (...args: string[]) => {
-    const said = await machine.run(["git", "-C", root, ...args]).catch(() => undefined);
-    return said?.exitCode === 0 ? said.stdout.trim() : "";
+    const result = await machine.run(["git", "-C", root, ...args]).catch(() => undefined);
+    return result?.exitCode === 0 ? result.stdout.trim() : "";
   };
   const remotes = (await git("remote")).split("\n").filter((name) => name !== "");
   const remote = remotes.includes("origin") ? "origin" : remotes[0];

@@ -1,7 +1,7 @@
 /**
- * Validating a project, as `lint` and `apply` do it: the rules that need the text only, the
- * analyzer (Python), then the server. Each step adds findings; the server is asked only about a
- * graph without errors.
+ * The validation of a project, for `lint` and `apply`: first the rules that need only the text,
+ * then the analyzer (Python), then the server. Each step adds findings; the server is asked only
+ * about a graph without errors.
  */
 
 import { join, posix } from "node:path";
@@ -18,57 +18,57 @@ import type { LintInput } from "../project/lint/lint.ts";
 import type { Project, ProjectEnvironment } from "../project/project.ts";
 import { readTextFile } from "../project/text-file.ts";
 
-/** What to validate. */
+/** Options of a validation. */
 export interface ValidateOptions {
-  /** Ask the server too. Default true. */
+  /** Whether the server is asked too. Default true. */
   readonly remote?: boolean;
-  /** Throw at once when the server cannot be asked, before anything is validated. */
+  /** Whether to throw at once when the server cannot be asked, before anything is validated. */
   readonly needsServer?: boolean;
-  /** Branch that the server compares with; undefined or empty = the environment. */
+  /** Branch that the server compares with; undefined or empty means the environment. */
   readonly branch?: string | undefined;
-  /** Leave out the warnings that are found on this machine (`--skip-lsp`); errors always count. */
+  /** Whether warnings found on this machine are left out (`--skip-lsp`); errors always count. */
   readonly skipLocalWarnings?: boolean;
-  /** Leave out rule 194 (`--skip-sql-extras-check`). */
+  /** Whether rule 194 is left out (`--skip-sql-extras-check`). */
   readonly skipDrivers?: boolean;
 }
 
-/** What came of it. */
+/** The result of a validation. */
 export interface Validation {
   readonly project: Project;
-  /** The settings that hold for the environment that was validated for. */
+  /** The settings of the environment that was validated for. */
   readonly environment: ProjectEnvironment;
   /** The analyzer's graph; undefined when Python could not be run. */
   readonly graph: Graph | undefined;
-  /** Findings of all steps, without doubles, in the order of file and line. */
+  /** Findings of all steps, without duplicates, sorted by file and line. */
   readonly diagnostics: readonly Diagnostic[];
   /** Findings of the server alone; undefined when it was not asked. */
   readonly remote: readonly Diagnostic[] | undefined;
-  /** What a deployment would change; undefined when the server was not asked. */
+  /** The changes of a deployment; undefined when the server was not asked. */
   readonly diff: DeploymentDiff | undefined;
   /**
-   * Project that is live where this one would be deployed; empty when nothing is, or the server was
-   * not asked.
+   * The project that is live where this one would be deployed; empty when none is, or the server
+   * was not asked.
    */
   readonly liveProject: string;
   /**
-   * Why the server could not be asked, such as that nothing answers there; undefined when it could,
-   * or was not to be.
+   * The error for which the server could not be asked, for example that nothing answers at its
+   * address; undefined when it was asked, or did not have to be.
    */
-  readonly unasked: unknown;
-  /** Text of the files that findings speak of. */
+  readonly serverFailure: unknown;
+  /** Text of the files that findings are about. */
   readonly source: SourceText;
 }
 
 /**
- * Number of files from which on what linting leaves behind is collected while Python is still busy,
- * so that the graph can take its place.
+ * Number of files from which the memory of the lint is collected while Python is still busy, so
+ * that the graph can reuse it.
  */
 const MANY_FILES = 50;
 
 /**
  * Validates the project of a context, for the environment that the server compares with; without
- * the server, for that of the flag or the stored setting. Throws what loading the project throws,
- * and with `needsServer` why the server could not be asked.
+ * the server, for that of the flag or the stored setting. Throws the errors of loading the project,
+ * and with `needsServer` the error for which the server could not be asked.
  */
 export async function validateProject(context: Context, options: ValidateOptions = {}): Promise<Validation> {
   const project = await context.project();
@@ -103,7 +103,7 @@ export async function validateProject(context: Context, options: ValidateOptions
         () => undefined,
       );
       await Promise.race([started.promise, settled]);
-      const found = await knownOrLinted(context, {
+      const found = await cachedLint(context, {
         files,
         policy: project.validation,
         skipDrivers: options.skipDrivers ?? false,
@@ -115,11 +115,12 @@ export async function validateProject(context: Context, options: ValidateOptions
     hasErrors,
   );
   const diagnostics = options.skipLocalWarnings ? local.diagnostics.filter(isError) : local.diagnostics;
-  const here = mergeFindings(project.diagnostics, diagnostics);
+  const localFindings = mergeFindings(project.diagnostics, diagnostics);
   const { graph } = local;
   const base = { project, environment, graph, source: (file: string) => texts.get(file) };
-  const alone = { ...base, diagnostics: here, remote: undefined, diff: undefined, liveProject: "" };
-  if (!server || !graph || here.some(isError) || server.failure !== undefined) return { ...alone, unasked: server?.failure };
+  const localResult = { ...base, diagnostics: localFindings, remote: undefined, diff: undefined, liveProject: "" };
+  if (!server || !graph || localFindings.some(isError) || server.failure !== undefined)
+    return { ...localResult, serverFailure: server?.failure };
   const { value: answer, failure } = await outcome(context, () =>
     context.progress.step(
       "Validating against the deployment",
@@ -130,14 +131,14 @@ export async function validateProject(context: Context, options: ValidateOptions
       hasErrors,
     ),
   );
-  if (!answer) return { ...alone, unasked: failure };
+  if (!answer) return { ...localResult, serverFailure: failure };
   return {
     ...base,
-    diagnostics: mergeFindings(here, answer.diagnostics),
+    diagnostics: mergeFindings(localFindings, answer.diagnostics),
     remote: answer.diagnostics,
     diff: answer.diff,
     liveProject: answer.liveProjectName,
-    unasked: undefined,
+    serverFailure: undefined,
   };
 }
 
@@ -145,7 +146,7 @@ function hasErrors({ diagnostics }: { readonly diagnostics: readonly Diagnostic[
   return diagnostics.some(isError);
 }
 
-/** What work gives, or why it failed; throws when the command was interrupted meanwhile. */
+/** The value of some work, or its failure. Throws when the command was interrupted meanwhile. */
 async function outcome<T>({ signal }: Context, work: () => Promise<T>): Promise<{ readonly value?: T; readonly failure?: unknown }> {
   try {
     return { value: await work() };
@@ -160,7 +161,10 @@ async function activeEnvironment({ api, signal }: Context): Promise<string> {
   return (await (await api.auth()).whoAmI({}, { signal })).environmentName;
 }
 
-/** The project file knows environments by name; an id says nothing there. */
+/**
+ * The name of an environment; undefined for an id, because the project file knows environments by
+ * name only.
+ */
 function nameOf(environment: string | undefined): string | undefined {
   return environment?.startsWith("env_") ? undefined : environment;
 }
@@ -174,10 +178,8 @@ async function readFiles(context: Context, project: Project, environment: Projec
   });
 }
 
-/**
- * The findings of the static lint, which are taken from an earlier run when the input is the same.
- */
-async function knownOrLinted(context: Context, input: LintInput): Promise<readonly Diagnostic[]> {
+/** The findings of the static lint, cached from an earlier run with the same input. */
+async function cachedLint(context: Context, input: LintInput): Promise<readonly Diagnostic[]> {
   const [{ LintCache }, folder] = await Promise.all([import("../project/lint/lint-cache.ts"), context.python().cacheFolder()]);
   const known = new LintCache(join(folder, "lint"), input);
   const before = known.get();
@@ -189,8 +191,8 @@ async function knownOrLinted(context: Context, input: LintInput): Promise<readon
 }
 
 /**
- * What the text shows and what the analyzer says, each thing once: syntax that only newer versions
- * of Python know is 104, and to the older one 101.
+ * The findings of the text and of the analyzer, each problem once: syntax that only newer Python
+ * versions accept is finding 104, and 101 to the older interpreter.
  */
 async function withAnalysis(
   found: readonly Diagnostic[],
@@ -214,9 +216,9 @@ async function withAnalysis(
 }
 
 /**
- * Whether the analyzer's word counts instead, as the rule says; on SQL files it does when it found
- * no error. The text alone may have been misread, and a project that works is not to be stopped by
- * that.
+ * Whether the analyzer's result replaces the finding, as its rule says; in SQL files it does when
+ * the analyzer found no error. The text alone may have been misread, and that must not stop a
+ * project that works.
  */
 function isOverruled(diagnostic: Diagnostic, isSound: boolean, ran: boolean): boolean {
   const yields = ruleOf(diagnostic)?.yields;

@@ -1,4 +1,4 @@
-/** Redeploying a branch on every change of the project. */
+/** Watch mode: a new deployment of a branch on every change of the project. */
 
 import type { Context } from "../context/context.ts";
 import { CliError } from "../errors/cli-error.ts";
@@ -8,8 +8,8 @@ import { type ApplyEvent, type DeployOptions, deploy } from "./deploy.ts";
 const DEBOUNCE_MS = 100;
 
 /**
- * Deploys, and again whenever the files that are uploaded have changed, until interrupted. Only the
- * first time asks. What is wrong with the project, or with the server, is told and waited out.
+ * Deploys, and again whenever uploaded files change, until interrupted. Only the first deployment
+ * asks. Errors of the project or the server are shown, and the next change is awaited.
  */
 export async function* deployOnChange(context: Context, options: DeployOptions): AsyncGenerator<ApplyEvent, void, undefined> {
   const { progress, signal } = context;
@@ -19,7 +19,7 @@ export async function* deployOnChange(context: Context, options: DeployOptions):
   let deployed = "";
   let current = options;
   for (;;) {
-    const project = await loadProject(root, context.surroundings).catch((error) => tell(context, error));
+    const project = await loadProject(root, context.surroundings).catch((error) => reportError(context, error));
     const fingerprint = project ? (await project.bundle().catch(() => undefined))?.sha256 : undefined;
     if (project && fingerprint !== deployed) {
       deployed = fingerprint ?? "";
@@ -28,7 +28,7 @@ export async function* deployOnChange(context: Context, options: DeployOptions):
         current = { ...current, force: true };
       } catch (error) {
         if (!(error instanceof CliError) || error.code === "aborted" || error.exitCode === 4 || signal.aborted) throw error;
-        tell(context, error);
+        reportError(context, error);
       }
       progress.note(`Watching ${root} for changes; Ctrl-C stops.`);
     }
@@ -36,14 +36,14 @@ export async function* deployOnChange(context: Context, options: DeployOptions):
   }
 }
 
-function tell({ flags, io }: Context, error: unknown): undefined {
+function reportError({ flags, io }: Context, error: unknown): undefined {
   if (!(error instanceof CliError)) throw error;
   const { code, message, hint, details } = error;
   io.writeErr(flags.json ? `${JSON.stringify({ error: { code, message, details } })}\n` : `Error: ${message}\n${hint ? `${hint}\n` : ""}`);
   return undefined;
 }
 
-/** Wakes one waiter; a wake-up that nobody waits for is kept. */
+/** A signal between one waiter and its waker; a wake-up without a waiter is kept for the next. */
 function createWakeup(signal: AbortSignal): { wake(): void; next(): Promise<void> } {
   let pending = false;
   let waiter: (() => void) | undefined;

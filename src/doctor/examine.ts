@@ -1,6 +1,6 @@
 /**
- * What svc needs in order to work, examined one by one. Nothing is changed, but for the bare
- * virtual environment that every project is checked in.
+ * The checks of everything that svc needs to work. Nothing is changed, except that an empty virtual
+ * environment is made for the check of Python.
  */
 
 import { buildInfo } from "../build-info.ts";
@@ -18,38 +18,38 @@ import { CliError } from "../errors/cli-error.ts";
 import { toCliError } from "../errors/report.ts";
 import type { Project } from "../project/project.ts";
 
-/** One thing that was examined. */
+/** One check and its result. */
 export interface Check {
   readonly name: string;
   readonly status: "ok" | "warning" | "failed";
   readonly message: string;
-  /** What mends it; null when nothing is wrong, or nothing is known that does. */
+  /** The fix; null when nothing is wrong, or no fix is known. */
   readonly fix: string | null;
 }
 
 type Finding = Omit<Check, "name">;
 
 /**
- * Milliseconds that two clocks may be apart: what is signed for a time, and times such as `--now
- * 5m`, go by them.
+ * Milliseconds by which two clocks may differ: time-limited signatures and times such as `--now 5m`
+ * depend on them.
  */
 const CLOCK_TOLERANCE_MS = 30_000;
 /**
- * Free space below which an installation of requirements is likely to fail, and below which little
- * else works.
+ * Free space below which an installation of requirements is likely to fail, and below which most
+ * other things fail too.
  */
 const LOW_SPACE_BYTES = 1e9;
-const LEAST_SPACE_BYTES = 1e8;
+const MIN_SPACE_BYTES = 1e8;
 
-const LOOK_INTO_THE_LOG = "The log of the server says more; of one on this machine, `svc server logs` prints it.";
+const LOG_HINT = "The log of the server says more; of one on this machine, `svc server logs` prints it.";
 
 const ok = (message: string): Finding => ({ status: "ok", message, fix: null });
 const warning = (message: string, fix: string): Finding => ({ status: "warning", message, fix });
 const failed = (message: string, fix: string | null): Finding => ({ status: "failed", message, fix });
 
-/** Examines everything. What cannot be examined because something before it failed is left out. */
+/** Runs all checks. A check whose precondition failed is left out. */
 export async function examine(context: Context): Promise<readonly Check[]> {
-  const config = await named(context, "config", () => configFile(context));
+  const config = await runCheck(context, "config", () => configFile(context));
   const project = context.project();
   project.catch(() => undefined);
   const settings = context.settings();
@@ -59,15 +59,15 @@ export async function examine(context: Context): Promise<readonly Check[]> {
   );
   const [server, ...own] = await Promise.all([
     config.status === "failed" && !areSettled ? [] : serverChecks(context, settings),
-    named(context, "python", () => python(context, settings, project)),
-    named(context, "state", () => stateFolder(context)),
-    named(context, "project", () => projectFile(project)),
+    runCheck(context, "python", () => python(context, settings, project)),
+    runCheck(context, "state", () => stateFolder(context)),
+    runCheck(context, "project", () => projectFile(project)),
   ]);
   return [config, ...server, ...own];
 }
 
-/** The finding under its name; an error is one of its own. */
-async function named(context: Context, name: string, find: () => Promise<Finding>): Promise<Check> {
+/** A check by name; an error is a failed check. */
+async function runCheck(context: Context, name: string, find: () => Promise<Finding>): Promise<Check> {
   try {
     return { name, ...(await find()) };
   } catch (error) {
@@ -85,16 +85,16 @@ async function configFile({ flags, surroundings }: Context): Promise<Finding> {
   return ok(read);
 }
 
-/** What has to do with the server; nothing after the first that stands in the way of the others. */
+/** The checks of the server, up to the first failure that prevents the others. */
 async function serverChecks(context: Context, settings: Promise<Settings>): Promise<readonly Check[]> {
-  const address = await named(context, "address", () => serverAddress(context, settings));
+  const address = await runCheck(context, "address", () => serverAddress(context, settings));
   if (address.status === "failed") return [address];
   const before = context.clock.now();
   let skew: number | undefined;
-  const server = await named(context, "server", async () => {
+  const server = await runCheck(context, "server", async () => {
     const { status, time, version } = await context.http.ping();
     if (time !== undefined) skew = (before + context.clock.now()) / 2 - (time + 500);
-    if (status !== "ok") return failed(`it answers that it is '${status}'`, LOOK_INTO_THE_LOG);
+    if (status !== "ok") return failed(`it answers that it is '${status}'`, LOG_HINT);
     if (version !== "" && version !== buildInfo.version)
       return warning(
         `it runs ${version}, and this is svc ${buildInfo.version}`,
@@ -103,13 +103,13 @@ async function serverChecks(context: Context, settings: Promise<Settings>): Prom
     return ok(`answers${version === "" ? "" : `, ${version}`}`);
   });
   if (server.status === "failed") return [address, server];
-  const login = await named(context, "login", () => credentials(context, settings));
+  const login = await runCheck(context, "login", () => credentials(context, settings));
   return [
     address,
     server,
     ...(skew === undefined ? [] : [{ name: "clock", ...clock(skew) }]),
     login,
-    ...(login.status === "failed" ? [] : [await named(context, "health", () => health(context))]),
+    ...(login.status === "failed" ? [] : [await runCheck(context, "health", () => health(context))]),
   ];
 }
 
@@ -141,12 +141,12 @@ async function credentials({ api }: Context, settings: Promise<Settings>): Promi
 async function health({ api }: Context): Promise<Finding> {
   const failing = (await (await api.health()).checkHealth({})).checks.filter((part) => !isSound(part));
   if (failing.length === 0) return ok("all parts of the server work");
-  return failed(failing.map(({ name, message }) => (message ? `${name}: ${message}` : name)).join("; "), LOOK_INTO_THE_LOG);
+  return failed(failing.map(({ name, message }) => (message ? `${name}: ${message}` : name)).join("; "), LOG_HINT);
 }
 
 /**
- * Python by the runtime of the project, and a virtual environment of it; one without pip takes no
- * requirements.
+ * The check of Python for the project's runtime, with a virtual environment; a warning when
+ * requirements cannot be installed into one.
  */
 async function python(context: Context, settings: Promise<Settings>, project: Promise<Project>): Promise<Finding> {
   const { machine, signal } = context;
@@ -180,7 +180,7 @@ async function stateFolder({ machine, surroundings }: Context): Promise<Finding>
   if (freeBytes === undefined) return ok(home);
   const room = `${home}, ${sizeText(freeBytes)} free`;
   const fix = "Make room on that device, or name a folder on another one in SVC_HOME.";
-  if (freeBytes < LEAST_SPACE_BYTES) return failed(room, fix);
+  if (freeBytes < MIN_SPACE_BYTES) return failed(room, fix);
   return freeBytes < LOW_SPACE_BYTES ? warning(room, fix) : ok(room);
 }
 

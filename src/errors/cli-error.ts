@@ -1,6 +1,6 @@
 /** Errors that reach the user: what happened, why, and what to do next. */
 
-/** What a CliError may carry beside its message. */
+/** Options of a CliError beside its message. */
 export interface CliErrorOptions {
   /** Machine-readable, snake_case; printed with --json. */
   readonly code?: string;
@@ -14,7 +14,7 @@ export interface CliErrorOptions {
 }
 
 /**
- * A failure that the user can understand. `main` prints its message and hint and exits with its
+ * A failure that the user can understand. `main` prints its message and hint, and exits with its
  * code.
  */
 export class CliError extends Error {
@@ -35,14 +35,14 @@ export class CliError extends Error {
 const UNANSWERED: readonly string[] = ["unreachable", "timeout", "connection_lost"];
 
 /**
- * Whether an error says that no answer came, or that it was cut: what was asked for may have been
- * done or not.
+ * Whether an error means that there was no answer, or a truncated one: the request may have been
+ * carried out or not.
  */
 export function isUnanswered(error: unknown): error is CliError {
   return error instanceof CliError && UNANSWERED.includes(error.code);
 }
 
-/** The command line itself is wrong: exit 2. */
+/** A wrong command line: exit 2. */
 export class UsageError extends CliError {
   override readonly name = "UsageError";
   constructor(message: string, options: Omit<CliErrorOptions, "exitCode"> = {}) {
@@ -50,7 +50,7 @@ export class UsageError extends CliError {
   }
 }
 
-/** No credentials, or they were refused: exit 4. */
+/** Missing or refused credentials: exit 4. */
 export class AuthError extends CliError {
   override readonly name = "AuthError";
   constructor(message: string, options: Omit<CliErrorOptions, "exitCode"> = {}) {
@@ -63,7 +63,7 @@ export class AuthError extends CliError {
   }
 }
 
-/** The user said no, or there was nobody to ask, which the hint says. Exit 1. */
+/** A refused question, or one that nobody could answer, as the hint says. Exit 1. */
 export class AbortedError extends CliError {
   override readonly name = "AbortedError";
   constructor(options: Pick<CliErrorOptions, "hint"> = {}) {
@@ -72,7 +72,8 @@ export class AbortedError extends CliError {
 }
 
 /**
- * Ctrl-C, or the process was told to end. It is also the reason of the aborted `context.signal`.
+ * An interruption: Ctrl-C, or a signal to end. It is also the reason of the aborted
+ * `context.signal`.
  */
 export class InterruptedError extends CliError {
   override readonly name = "InterruptedError";
@@ -82,7 +83,8 @@ export class InterruptedError extends CliError {
 }
 
 /**
- * Whoever read stdout went away (`svc ... | head -1`): the command ends quietly, with exit code 0.
+ * The end of stdout's reader (`svc ...
+ * head -1`): the command ends quietly, with exit code 0.
  */
 export class OutputClosedError extends CliError {
   override readonly name = "OutputClosedError";

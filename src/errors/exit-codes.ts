@@ -2,8 +2,8 @@
 export const exitCodes = {
   ok: 0,
   /**
-   * API errors, validation or lint errors, an aborted question, a failed test or wait; a network
-   * that failed too: with --json the `code` of the error says which (`unreachable`, `timeout`,
+   * API errors, validation or lint errors, an aborted question, a failed test or wait; also a
+   * failed network, where with --json the error's `code` says how (`unreachable`, `timeout`,
    * `connection_lost`).
    */
   failure: 1,
@@ -11,14 +11,14 @@ export const exitCodes = {
   usage: 2,
   /** Not logged in, or the credentials were refused. */
   auth: 4,
-  /** Closed terminal. */
+  /** A closed terminal. */
   hangup: 129,
   /** Ctrl-C. */
   interrupted: 130,
   terminated: 143,
 } as const;
 
-/** What the exit codes mean, as help and README say it. */
+/** The meanings of the exit codes, as in help and the README. */
 export const EXIT_CODE_MEANINGS: Readonly<Record<number, string>> = {
   [exitCodes.ok]: "done",
   [exitCodes.failure]: "failed",

@@ -1,7 +1,4 @@
-/**
- * Connect errors that reached the top as they were: from a server called in-process, or a client
- * that did not translate them.
- */
+/** Connect errors that no client code translated, for example from a server called in-process. */
 
 import type { ConnectError } from "@connectrpc/connect";
 import { ErrorCode, ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
@@ -28,28 +25,28 @@ const CODES: Readonly<Record<number, string>> = {
   16: "unauthenticated",
 };
 
-/** Whether an error is a Connect error; the package itself is not loaded for it. */
+/** Whether an error is a Connect error, decided without loading its package. */
 export function isConnectError(error: unknown): error is ConnectError {
   return error instanceof Error && error.name === "ConnectError" && "rawMessage" in error && "findDetails" in error;
 }
 
-/** The error for the user. `tried` is the address that was called. */
+/** The error for the user. `tried` names the address that was called. */
 export function fromConnect(error: ConnectError, tried = "the API server"): CliError {
   const detail = error.findDetails(ErrorDetailSchema)[0];
-  const said = detail?.message || error.rawMessage;
+  const reason = detail?.message || error.rawMessage;
   const code = CODES[error.code] ?? "unknown";
   const unreachable = networkFailure(error.cause);
   if (code === "unavailable" || unreachable) {
-    return new CliError(`cannot reach ${tried}: ${unreachable ?? said}`, {
+    return new CliError(`cannot reach ${tried}: ${unreachable ?? reason}`, {
       code: "unavailable",
       hint: detail?.hint || "Start a server with `svc server start`, or name another one with --api-host.",
       cause: error,
     });
   }
   if (code === "unauthenticated") {
-    return new AuthError(`${tried} did not accept the credentials${said ? `: ${said}` : ""}`, { cause: error });
+    return new AuthError(`${tried} did not accept the credentials${reason ? `: ${reason}` : ""}`, { cause: error });
   }
-  return new CliError(said || code.replaceAll("_", " "), {
+  return new CliError(reason || code.replaceAll("_", " "), {
     code: detail && detail.code !== ErrorCode.UNSPECIFIED ? ErrorCode[detail.code].toLowerCase() : code,
     hint: detail?.hint || undefined,
     details: detail ? { feature: detail.feature || undefined, resolver: detail.resolver || undefined } : undefined,

@@ -1,9 +1,9 @@
-/** Errors of plain HTTP that reached the top as they were. */
+/** Errors of plain HTTP that no client code translated. */
 
 import { AuthError, CliError } from "./cli-error.ts";
 import { networkFailure } from "./network.ts";
 
-/** The parts of an ofetch error that count. */
+/** The relevant parts of an ofetch error. */
 interface HttpFailure {
   readonly request?: unknown;
   readonly status?: number;
@@ -11,16 +11,16 @@ interface HttpFailure {
 }
 
 /**
- * The error for the user when `error` came from a request: no connection, or a status that is no
+ * The error for the user when `error` came from a request: no connection, or a status other than
  * success. Undefined for other errors.
  */
 export function fromFetch(error: Error): CliError | undefined {
   const { request, status, data } = error as Error & HttpFailure;
   const tried = typeof request === "string" ? request : request instanceof Request ? request.url : "the server";
   if (error.name === "FetchError" && status !== undefined) {
-    const said = messageOf(data);
-    if (status === 401) return new AuthError(`${tried} did not accept the credentials${said && `: ${said}`}`, { cause: error });
-    return new CliError(`${tried} answered with HTTP status ${status}${said && `: ${said}`}`, { code: `http_${status}`, cause: error });
+    const reason = messageOf(data);
+    if (status === 401) return new AuthError(`${tried} did not accept the credentials${reason && `: ${reason}`}`, { cause: error });
+    return new CliError(`${tried} answered with HTTP status ${status}${reason && `: ${reason}`}`, { code: `http_${status}`, cause: error });
   }
   const unreachable = networkFailure(error);
   if (!unreachable) return undefined;

@@ -1,11 +1,11 @@
-/** Errors of the operating system (files, streams) in words. */
+/** Errors of the operating system (files, streams) as errors for the user. */
 
 import { DiskError, systemCode, systemWords } from "../disk/disk-error.ts";
 import { CliError } from "./cli-error.ts";
 
 /**
- * The error for the user when `error` is one of the system's, else undefined. `what` says what was
- * being done, for example "write to stdout".
+ * The error for the user when `error` is a system error, else undefined. `what` names the action
+ * that failed, for example "write to stdout".
  */
 export function fromSystem(error: unknown, what?: string): CliError | undefined {
   if (error instanceof DiskError) return new CliError(error.message, { code: error.code, hint: error.hint, cause: error });

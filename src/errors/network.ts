@@ -1,4 +1,4 @@
-/** What the runtime's network errors mean, in words. */
+/** The runtime's network errors in words. */
 
 const WORDS: Readonly<Record<string, string>> = {
   ConnectionRefused: "connection refused",
@@ -22,8 +22,8 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Words for a failure to reach a server, looked for in the error and its causes; undefined when it
- * is something else.
+ * The cause of a failure to reach a server, in words, found in the error and its causes; undefined
+ * for other failures.
  */
 export function networkFailure(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {

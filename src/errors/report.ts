@@ -1,7 +1,4 @@
-/**
- * Telling the user about an error: text with a hint, or one JSON object, on stderr. No stack
- * without -vv.
- */
+/** The report of an error on stderr: text with a hint, or one JSON object. Stacks only with -vv. */
 
 import type { Io } from "../context/io.ts";
 import { escapeUnseen, visibleLines } from "../domain/visible.ts";
@@ -9,18 +6,17 @@ import { CliError } from "./cli-error.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { fromSystem } from "./from-system.ts";
 
-/** How to report. */
+/** Options of a report. */
 export interface ReportOptions {
   readonly json: boolean;
-  /** -vv: stacks, causes and details too. */
+  /** -vv: also stacks, causes and details. */
   readonly debug: boolean;
-  /** Marks the word `Error`, on a terminal. */
+  /** Styles the word `Error` on a terminal. */
   readonly mark?: (text: string) => string;
 }
 
 /**
- * An error as one that the user can understand. Anything unforeseen is a fault of svc itself, and
- * says so.
+ * The error as one that the user can understand. An unexpected error is reported as a bug of svc.
  */
 export async function toCliError(error: unknown): Promise<CliError> {
   if (error instanceof CliError) return error;
@@ -35,8 +31,8 @@ export async function toCliError(error: unknown): Promise<CliError> {
     const network = fromFetch(error);
     if (network) return network;
   }
-  const said = error instanceof Error ? error.message || error.name : String(error);
-  return new CliError(`this is a fault in svc: ${said}`, {
+  const message = error instanceof Error ? error.message || error.name : String(error);
+  return new CliError(`this is a fault in svc: ${message}`, {
     code: "internal",
     hint: "Run the command again with -vv to see where it happened, and report that.",
     cause: error,

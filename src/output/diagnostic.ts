@@ -15,8 +15,8 @@ import { escapeControls } from "../domain/name.ts";
 import type { Style } from "./view.ts";
 
 /**
- * Text of a file of the project, by its path relative to the root; undefined when it is not at
- * hand.
+ * Text of a file of the project, by its path relative to the root; undefined when it is not
+ * available.
  */
 export type SourceText = (file: string) => string | undefined;
 
@@ -28,36 +28,36 @@ const PLAIN: Pick<Style, "bold" | "dim" | "red" | "yellow" | "cyan"> = {
   yellow: (text) => text,
   cyan: (text) => text,
 };
-/** Widest excerpt line; what is longer is cut around the marker. */
+/** Widest line of an excerpt; a longer one is cut around the marker. */
 const WIDEST = 160;
 const TAB = "    ";
 
-/** One finding as text, without a newline at its end. */
+/** One finding as text, without a newline at the end. */
 export function formatDiagnostic(diagnostic: Diagnostic, source: SourceText, style: typeof PLAIN = PLAIN): string {
   const isWarning = diagnostic.severity === WARNING;
   const colour = isWarning ? style.yellow : style.red;
-  const [said = "", ...more] = diagnostic.message.split("\n");
-  const head = `${colour(`${isWarning ? "Warning" : "Error"}[${diagnostic.code}]`)}${style.bold(`: ${visible(said)}`)}`;
+  const [first = "", ...more] = diagnostic.message.split("\n");
+  const head = `${colour(`${isWarning ? "Warning" : "Error"}[${diagnostic.code}]`)}${style.bold(`: ${visible(first)}`)}`;
   const lines = [head, ...more.map((line) => `  ${visible(line.trimEnd())}`)];
-  if (diagnostic.span) lines.push(...place(diagnostic.span, diagnostic.label, source, style, colour));
+  if (diagnostic.span) lines.push(...location(diagnostic.span, diagnostic.label, source, style, colour));
   for (const { span, message } of diagnostic.related) {
     lines.push(`  ${style.cyan("note")}: ${visible(message)}`);
-    if (span) lines.push(...place(span, "", source, style, style.cyan));
+    if (span) lines.push(...location(span, "", source, style, style.cyan));
   }
   if (diagnostic.hint) lines.push(`  ${style.cyan("hint")}: ${visible(diagnostic.hint)}`);
   return lines.join("\n");
 }
 
 /**
- * All findings, parted by blank lines, and the line that counts them; "No problems found." without
- * any.
+ * All findings, separated by blank lines, and the line with their count; "No problems found." when
+ * there are none.
  */
 export function formatDiagnostics(diagnostics: readonly Diagnostic[], source: SourceText, style: typeof PLAIN = PLAIN): string {
   const texts = splitSources(source);
   return [...diagnostics.map((diagnostic) => `${formatDiagnostic(diagnostic, texts, style)}\n`), countLine(diagnostics)].join("\n");
 }
 
-/** "2 errors, 1 warning found." or "No problems found." */
+/** The count of findings: "2 errors, 1 warning found." or "No problems found." */
 export function countLine(diagnostics: readonly Diagnostic[]): string {
   const warnings = diagnostics.filter((diagnostic) => diagnostic.severity === WARNING).length;
   const errors = diagnostics.length - warnings;
@@ -69,7 +69,7 @@ function count(number: number, noun: string): string {
   return number === 0 ? "" : `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** Keeps each file's text, so that a file with many findings is asked for once. */
+/** A source that keeps each file's text, so that a file with many findings is read once. */
 function splitSources(source: SourceText): SourceText {
   const kept = new Map<string, string | undefined>();
   return (file) => {
@@ -78,7 +78,7 @@ function splitSources(source: SourceText): SourceText {
   };
 }
 
-function place(span: Span, label: string, source: SourceText, style: typeof PLAIN, mark: (text: string) => string): string[] {
+function location(span: Span, label: string, source: SourceText, style: typeof PLAIN, mark: (text: string) => string): string[] {
   const text = source(span.file);
   const lines = text === undefined ? [] : linesAround(text, span.line);
   const gutter = String(span.line).length;
@@ -104,7 +104,7 @@ function place(span: Span, label: string, source: SourceText, style: typeof PLAI
   return out;
 }
 
-/** The marked line and the one or two before it, with their numbers. */
+/** The marked line and up to two lines before it, with their numbers. */
 function linesAround(text: string, line: number): { number: number; text: string }[] {
   let start = 0;
   for (let number = 1; number < line; number++) {
@@ -124,8 +124,8 @@ function linesAround(text: string, line: number): { number: number; text: string
 }
 
 /**
- * The marked part of a line with what fits around it; `from` and `to` are the marker's ends in
- * UTF-16 units of `text`.
+ * The marked part of a line with as much as fits around it; `from` and `to` are the marker's ends
+ * in UTF-16 units of `text`.
  */
 function cutAround(line: string, span: Span): { text: string; from: number; to: number; lead: string } {
   const from = unitsOf(line, span.column - 1);
@@ -139,7 +139,7 @@ function cutAround(line: string, span: Span): { text: string; from: number; to: 
   return { text: line.slice(start, end) + tail, from: from - start, to: Math.min(to, end) - start, lead };
 }
 
-/** UTF-16 units of a number of code points from the start of a text. */
+/** The number of UTF-16 units in the first `points` code points of a text. */
 function unitsOf(text: string, points: number): number {
   let units = 0;
   for (let left = points; left > 0 && units < text.length; left--) units += (text.codePointAt(units) as number) > 0xffff ? 2 : 1;
@@ -188,8 +188,8 @@ export interface LspDiagnostic {
 }
 
 /**
- * A finding for editors.
- * @param root absolute path of the project root; a finding without a place is the project's own
+ * A finding as a diagnostic for editors.
+ * @param root absolute path of the project root; a finding without a span belongs to the project
  */
 export function lspDiagnostic(diagnostic: Diagnostic, source: SourceText, root: string): LspDiagnostic {
   const message = [diagnostic.message, diagnostic.hint].filter((part) => part !== "").join("\n");

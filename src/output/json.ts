@@ -1,10 +1,13 @@
-/** JSON on stdout: bigint safe, nothing lost silently, nothing a terminal would obey. */
+/**
+ * JSON on stdout: safe for bigints, without silent loss, and without control characters for
+ * terminals.
+ */
 
 import { escapeUnseen } from "../domain/visible.ts";
 
 /**
- * bigints as numbers up to 2^53 and as text beyond; NaN and the infinities as text, since JSON has
- * no word for them; bytes as base64.
+ * The JSON value of a bigint, number or bytes: bigints are numbers up to 2^53 and text beyond; NaN
+ * and the infinities are text, since JSON cannot express them; bytes are base64.
  */
 function replacer(this: unknown, _key: string, value: unknown): unknown {
   if (typeof value === "bigint") {
@@ -17,12 +20,12 @@ function replacer(this: unknown, _key: string, value: unknown): unknown {
   return value;
 }
 
-/** A document, indented by two spaces, without newline at the end. */
+/** A JSON document, indented by two spaces, without a newline at the end. */
 export function jsonDocument(value: unknown): string {
   return escapeUnseen(JSON.stringify(value, replacer, 2) ?? "null");
 }
 
-/** One line of a stream. */
+/** A JSON document on one line, for a stream. */
 export function jsonLine(value: unknown): string {
   return escapeUnseen(JSON.stringify(value, replacer) ?? "null");
 }

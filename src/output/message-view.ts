@@ -1,11 +1,11 @@
 /**
- * Views of the server's answers. A view names the fields that people see; `--json` has all of them,
- * by the rule of `contract/message-json.ts`.
+ * Views of the server's answers. A view names the fields that people see; `--json` shows all of
+ * them, by the rule of `contract/message-json.ts`.
  */
 
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import { enumSpelling, messageNamed } from "../contract/contract.ts";
+import { formatEnum, messageNamed } from "../contract/contract.ts";
 import type { JsonException, JsonExceptions, MemberOf } from "../contract/message-json.ts";
 import { formatDuration } from "../domain/duration.ts";
 import { escapeControls } from "../domain/name.ts";
@@ -15,33 +15,36 @@ import { timeText } from "./time.ts";
 import { type Column, type Style, type TableView, tableView, textView, type View } from "./view.ts";
 
 /**
- * A field: its header, which is absent when people do not see it, how its cell is written when not
- * as in JSON, and how its JSON differs from the rule.
+ * A field's view: its header, which is absent when people do not see it, the text of its cell when
+ * it differs from the JSON, and its exception from the rule of JSON.
  */
 export interface FieldView<M> extends Partial<Omit<Column<M>, "header">> {
   readonly header?: string;
   readonly json?: JsonException<M>;
 }
 
-/** The fields that people see, or whose JSON differs from the rule: a header, or more than that. */
+/**
+ * The views of fields that people see, or whose JSON differs from the rule: a header, or a whole
+ * view.
+ */
 export type FieldViews<M> = { readonly [K in MemberOf<M>]?: string | FieldView<M> };
 
-/** The fields of an answer that hold messages. */
+/** The fields of an answer that contain messages. */
 type RowsField<A> = { [K in MemberOf<A>]: A[K] extends readonly Message[] ? K : never }[MemberOf<A>];
 type RowOf<A> = A[RowsField<A>] extends readonly (infer R extends Message)[] ? R : never;
 
-/** What a table of messages may say beside its columns. */
+/** Options of a table of messages, beside its columns. */
 export interface MessageTableOptions<A extends Message>
   extends Partial<Pick<TableView<A, RowOf<A>>, "things" | "long" | "before" | "after">> {
   /** Fields of the answer beside the rows whose JSON differs from the rule. */
   readonly json?: JsonExceptions<A>;
 }
 
-/** The rule, loaded when JSON is asked for. */
+/** The rule of JSON, loaded when JSON is asked for. */
 const rule = () => import("../contract/message-json.ts");
 
 /**
- * A table of the messages in one field of an answer, such as `branches`; the empty table says `No
+ * A table of the messages in one field of an answer, such as `branches`. An empty table shows `No
  * branches found.`
  */
 export function messageTable<A extends Message>(
@@ -65,14 +68,13 @@ export function messageTable<A extends Message>(
   });
 }
 
-/** The fields of one message, a line for each. */
+/** The fields of one message, one per line. */
 export function messageFields<M extends Message>(fields: FieldViews<M>): View<M> {
   return resourceFields((message: M) => message, fields);
 }
 
 /**
- * The fields of the resource that an answer holds, a line for each; its JSON is that of the
- * resource alone.
+ * The fields of the resource in an answer, one per line; the JSON is that of the resource alone.
  */
 export function resourceFields<A, M extends Message>(resource: (answer: A) => M | undefined, fields: FieldViews<M>): View<A> {
   const columns = columnsOf(fields);
@@ -102,8 +104,8 @@ function columnsOf<M extends Message>(fields: FieldViews<M>): Column<M>[] {
 }
 
 /**
- * A member in a cell: times to the second, lengths of time with units, lists behind commas; nothing
- * for what is not set or false.
+ * The text of a member's cell: times to the second, durations with units, lists separated by
+ * commas; empty for an unset or false value.
  */
 function cellText<M extends Message>(message: M, name: MemberOf<M>): string {
   const type = messageNamed(message.$typeName).fields.find(({ localName }) => localName === name)?.enum?.typeName;
@@ -112,7 +114,7 @@ function cellText<M extends Message>(message: M, name: MemberOf<M>): string {
 }
 
 function valueText(value: unknown, enumType: string | undefined): string {
-  if (enumType !== undefined && typeof value === "number") return String(enumSpelling(enumType, value) ?? "");
+  if (enumType !== undefined && typeof value === "number") return String(formatEnum(enumType, value) ?? "");
   if (value === undefined || value === false) return "";
   if (value === true) return "✓";
   if (typeof value !== "object" || value === null) return String(value);

@@ -1,4 +1,7 @@
-/** The only door to stdout: a command's data and its view become a table, text, or JSON. */
+/**
+ * The only module that writes to stdout: a command's data and its view become a table, text, or
+ * JSON.
+ */
 
 import type { ColorChoice } from "../context/context.ts";
 import type { Io } from "../context/io.ts";
@@ -7,7 +10,7 @@ import { createStyle } from "./style.ts";
 import { TableLayout } from "./table.ts";
 import type { Style, TableView, TextView, View } from "./view.ts";
 
-/** How to render. */
+/** Options of rendering. */
 export interface RenderOptions {
   readonly json: boolean;
   readonly color: ColorChoice;
@@ -18,19 +21,20 @@ export interface RenderOptions {
   /** Stops a stream between two items. */
   readonly signal?: AbortSignal;
   /**
-   * Shows a text in a pager; false when nobody is there or wants one, and nothing was shown then.
+   * Shows a text in a pager. Resolves with false, showing nothing, when there is no terminal or the
+   * user wants no pager.
    */
   readonly page?: (text: string) => Promise<boolean>;
 }
 
-/** Whether data comes item by item. */
+/** Whether the data is a stream of items. */
 export function isStream(data: unknown): data is AsyncIterable<unknown> {
   return data !== null && typeof data === "object" && Symbol.asyncIterator in data;
 }
 
 /**
- * Writes data to stdout as its view says. Rejects with the system's error when stdout does not take
- * it.
+ * Writes data to stdout through its view. Rejects with the system's error when stdout cannot be
+ * written.
  */
 export async function render<Data>(
   data: Data | AsyncIterable<Data>,

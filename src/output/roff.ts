@@ -1,6 +1,6 @@
-/** Manual pages in the man macros (man-pages(7)): their parts as lines of roff. */
+/** Manual pages in the man macros (man-pages(7)): parts of pages as lines of roff. */
 
-/** What stands at the foot of every page. */
+/** The version and date in the footer of every page. */
 export interface ManualEdition {
   /** `v<major>.<minor>.<patch>`. */
   readonly version: string;
@@ -20,7 +20,7 @@ export function section(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? "" : [`.SH ${quoted(title)}`, ...lines].join("\n");
 }
 
-/** The head of a part of a section. */
+/** The heading of a subsection. */
 export function subsection(title: string): string {
   return `.SS ${quoted(title)}`;
 }
@@ -30,7 +30,7 @@ export function item(label: string, meaning: string): string[] {
   return [".TP", label, text(sentence(meaning))];
 }
 
-/** Running text is filled; lines that start with blanks stay as they are. */
+/** Paragraphs of running text, filled; lines that start with blanks stay as they are. */
 export function paragraphs(description: string): string[] {
   return description.split(/\n\s*\n/).flatMap((paragraph) => {
     const lines = paragraph.replace(/^\n+|\s+$/g, "").split("\n");
@@ -39,24 +39,24 @@ export function paragraphs(description: string): string[] {
   });
 }
 
-/** Words in bold type. */
+/** A text in bold type. */
 export const bold = (words: string): string => `\\fB${escaped(words)}\\fR`;
 
-/** Words in italic type, which terminals underline. */
+/** A text in italic type, which terminals underline. */
 export const italic = (words: string): string => `\\fI${escaped(words)}\\fR`;
 
-/** Words that begin with a capital letter. */
+/** A text with a capital first letter. */
 export const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
-/** A line of text: one that would be read as a request is guarded. */
+/** A line of text, escaped where roff would read a request. */
 export function text(line: string): string {
   const safe = escaped(line);
   return /^[.']/.test(safe) ? `\\&${safe}` : safe;
 }
 
 /**
- * Text of any characters as roff (groff_char(7)): the ones with a meaning, and those that UTF-8
- * pages would turn into typographic ones.
+ * Any text as roff (groff_char(7)): escapes characters with a meaning, and those that UTF-8 pages
+ * would replace with typographic ones.
  */
 export function escaped(words: string): string {
   return words

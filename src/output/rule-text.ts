@@ -1,4 +1,4 @@
-/** A rule of lint for a person who asks what it means: `svc lint --explain`. */
+/** The explanation of a lint rule: `svc lint --explain`. */
 
 import type { ExampleFiles, Finder, Rule, RuleExample } from "../domain/rules/rule.ts";
 import type { Style } from "./view.ts";
@@ -12,14 +12,15 @@ const FINDERS: Readonly<Record<Finder, string>> = {
   machine: "on this machine",
 };
 
-/** The rule's facts as JSON: what it means, and an example or the reason why there is none. */
+/** The rule as JSON: its meaning, and an example or the reason why there is none. */
 export function ruleJson({ code, example, foundBy, id, means, severity, title, why }: Rule) {
   const shown = "none" in example ? { no_example: example.none } : { example };
   return { code, id, severity, title, means, why, found_by: foundBy, ...shown };
 }
 
 /**
- * The rule as text of the terminal's width: what it means, why, and an example before and after.
+ * The rule as text of the terminal's width: its meaning, its reason, and an example before and
+ * after.
  */
 export function explainedRule(rule: Rule, style: Style): string {
   const width = textWidth(style);
@@ -30,20 +31,20 @@ export function explainedRule(rule: Rule, style: Style): string {
   return [
     `${colour(number)}${style.bold(first.slice(number.length))}`,
     ...more.map((line) => style.bold(line)),
-    ...[rule.means, rule.why, foundWhere(rule)].flatMap((paragraph) => ["", ...wrap(paragraph, width)]),
+    ...[rule.means, rule.why, foundBySentence(rule)].flatMap((paragraph) => ["", ...wrap(paragraph, width)]),
     ...examples(rule, style, width),
   ].join("\n");
 }
 
-/** Where the rule finds what it finds, as a sentence. */
-export function foundWhere({ foundBy }: Rule): string {
+/** The place where the rule is checked, as a sentence. */
+export function foundBySentence({ foundBy }: Rule): string {
   return `Found ${foundBy.map((finder) => FINDERS[finder]).join(", or ")}.`;
 }
 
-/** What is not shown of an example. */
-const LEFT_OUT = "Imports of svc are left out.";
+/** A note on omissions from an example. */
+const OMISSIONS = "Imports of svc are left out.";
 
-/** One file of an example, with what is to be seen in it. */
+/** One file of an example. */
 export interface ShownFile {
   /** "Breaks the rule" or "Keeps the rule". */
   readonly title: string;
@@ -52,8 +53,8 @@ export interface ShownFile {
 }
 
 /**
- * The files of an example in the order of reading; what the mended side has the same is not shown
- * twice.
+ * The files of an example in reading order; a fixed file that equals the broken one is not shown
+ * again.
  */
 export function shownFiles({ broken, mended }: RuleExample): ShownFile[] {
   const shown = (title: string, files: ExampleFiles, before: ExampleFiles): ShownFile[] =>
@@ -72,5 +73,5 @@ function examples({ example }: Rule, style: Style, width: number): string[] {
       "",
       ...lines.map((line) => (line === "" ? "" : `    ${line}`)),
     ])
-    .concat("", LEFT_OUT);
+    .concat("", OMISSIONS);
 }

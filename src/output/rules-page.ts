@@ -1,14 +1,14 @@
-/** The manual page of lint's rules: `man svc-lint-rules`. */
+/** The manual page of the lint rules: `man svc-lint-rules`. */
 
 import type { Rule } from "../domain/rules/rule.ts";
 import { RULES } from "../domain/rules/rules.ts";
 import { escaped, type ManualEdition, page, section, subsection, text } from "./roff.ts";
-import { foundWhere, type ShownFile, shownFiles } from "./rule-text.ts";
+import { foundBySentence, type ShownFile, shownFiles } from "./rule-text.ts";
 
 /** File name of the page. */
 export const RULES_PAGE = "svc-lint-rules.1";
 
-/** The page: every rule by its number, with what it means and an example before and after. */
+/** The page: every rule by number, with its meaning and an example before and after. */
 export function rulesPage(edition: ManualEdition): string {
   return page("svc-lint-rules", "what the findings of svc lint mean", edition, [
     section("DESCRIPTION", [
@@ -25,7 +25,7 @@ function ruleLines(rule: Rule): string[] {
   const word = rule.severity === "warning" ? "Warning" : "Error";
   return [
     subsection(`${word} ${rule.code}, ${rule.id}: ${rule.title}`),
-    ...[rule.means, rule.why, foundWhere(rule)].flatMap((paragraph) => [".PP", text(paragraph)]),
+    ...[rule.means, rule.why, foundBySentence(rule)].flatMap((paragraph) => [".PP", text(paragraph)]),
     ...("none" in example ? [".PP", text(example.none)] : shownFiles(example).flatMap(fileLines)),
   ];
 }

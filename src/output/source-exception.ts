@@ -1,10 +1,10 @@
-/** Places of definitions in JSON. */
+/** Source positions of definitions in JSON. */
 
 import type { Span } from "../../gen/svc/v1/error_pb.ts";
 
 /**
- * A definition's span is told as `source`, with the place where it begins; null when it is not
- * known.
+ * The JSON exception for a definition's span: key `source`, with the position where the span
+ * begins; null when it is unknown.
  */
 export const sourceException = {
   key: "source",

@@ -1,12 +1,12 @@
-/** Colours: on a terminal, unless the environment or --no-color says otherwise. */
+/** Colours: on a terminal, unless the environment or --no-color decides otherwise. */
 
 import type { ColorChoice } from "../context/context.ts";
 import type { Style } from "./view.ts";
 
 /**
- * The choice of the flag, else of the environment: NO_COLOR (no-color.org) before FORCE_COLOR and
- * CLICOLOR_FORCE, which reach pipes too, before CLICOLOR=0 (bixense.com/clicolors) and a terminal
- * that knows no colours.
+ * The choice of the flag, else of the environment, in this order: NO_COLOR (no-color.org),
+ * FORCE_COLOR and CLICOLOR_FORCE, which also affect pipes, CLICOLOR=0 (bixense.com/clicolors), and
+ * a terminal without colours.
  */
 export function colorChoice(env: Readonly<Record<string, string | undefined>>, noColor?: boolean): ColorChoice {
   if (noColor !== undefined) return noColor ? "never" : "auto";
@@ -24,8 +24,8 @@ function hasColor(color: ColorChoice, isTTY: boolean): boolean {
 const same = (text: string): string => text;
 
 /**
- * Whether a terminal shows hyperlinks: FORCE_HYPERLINK, else what the known ones say of themselves.
- * Multiplexers and unknown terminals get addresses.
+ * Whether a terminal shows hyperlinks: as FORCE_HYPERLINK says, else by the identification of known
+ * terminals. Multiplexers and unknown terminals get plain addresses.
  */
 export function showsLinks(env: Readonly<Record<string, string | undefined>>): boolean {
   if (env.FORCE_HYPERLINK !== undefined) return env.FORCE_HYPERLINK !== "0";
@@ -38,18 +38,18 @@ export function showsLinks(env: Readonly<Record<string, string | undefined>>): b
   );
 }
 
-/** A hyperlink in the form OSC 8. The address must hold no control characters. */
+/** A hyperlink as an OSC 8 escape sequence. The address must not contain control characters. */
 function hyperlink(url: string, text: string): string {
   return `\u001b]8;;${url}\u001b\\${text}\u001b]8;;\u001b\\`;
 }
 
-/** A style that adds nothing. */
+/** A style without colours and marks. */
 export function plainStyle(options: Partial<Pick<Style, "width" | "isTTY" | "now">> = {}): Style {
   const { width = Number.POSITIVE_INFINITY, isTTY = false, now = Date.now() } = options;
   return { dim: same, bold: same, red: same, yellow: same, green: same, cyan: same, link: same, width, isTTY, now };
 }
 
-/** The style for a stream. The colour package is loaded only when there is colour. */
+/** The style of a stream. The colour package is loaded only when colours are used. */
 export async function createStyle(stream: {
   readonly isTTY: boolean;
   readonly color: ColorChoice;

@@ -1,7 +1,7 @@
 /**
- * Tables: aligned columns with two spaces between them. On a terminal too narrow for them the
- * flexible columns are cut, and where that is not enough each row becomes a block of lines, one for
- * a column.
+ * Tables: aligned columns with two spaces between them. On a terminal that is too narrow the
+ * flexible columns are shortened; where that is not enough, each row becomes a block with one line
+ * per column.
  */
 
 import { escapeControls } from "../domain/name.ts";
@@ -9,28 +9,28 @@ import type { Column, Style } from "./view.ts";
 
 const GAP = "  ";
 /**
- * An empty cell where programs read, which count columns by the blanks between them; the last one
- * may be missing.
+ * The text of an empty cell in output for programs, which count columns by the blanks between them;
+ * the last cell of a row may be missing.
  */
 const NOTHING = "-";
-/** Columns below which a flexible column is not cut. */
+/** Width, in columns of the terminal, below which a flexible column is not shortened. */
 const FLEXIBLE_FLOOR = 16;
-/** Columns that a block leaves to a value at least. */
+/** Least width of the values in a block, in columns of the terminal. */
 const VALUE_FLOOR = 10;
 let segmenter: Intl.Segmenter | undefined;
 
-/** What a reader sees as one character each. */
+/** The graphemes of a text: what a reader sees as single characters. */
 function graphemes(text: string): Iterable<{ readonly segment: string }> {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   return segmenter.segment(text);
 }
 
-/** Columns that a text takes on a terminal. */
+/** The width of a text on a terminal, in columns. */
 export function displayWidth(text: string): number {
   return Bun.stringWidth(text);
 }
 
-/** The text, cut to `width` columns with an ellipsis. */
+/** The text, shortened to `width` columns with an ellipsis. */
 export function truncate(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   if (width < 1) return "";
@@ -46,7 +46,7 @@ export function truncate(text: string, width: number): string {
 }
 
 /**
- * Widths that fit into `available` columns: the widest columns are narrowed first, none below the
+ * Column widths that fit into `available`: the widest columns are narrowed first, none below the
  * smaller of its own width and `floor`. Widths that fit stay.
  */
 export function fitWidths(natural: readonly number[], available: number, floor = 6): number[] {
@@ -68,7 +68,7 @@ export function fitWidths(natural: readonly number[], available: number, floor =
 }
 
 /**
- * Lays rows out under one header; keeps layout and column widths from one call to the next, so that
+ * The layout of rows under one header. It keeps the layout and column widths between calls, so that
  * a stream stays aligned.
  */
 export class TableLayout<Row> {
@@ -80,7 +80,7 @@ export class TableLayout<Row> {
     private readonly style: Style,
   ) {}
 
-  /** The header (the first time) and the rows, each ended by a newline. */
+  /** The header (the first time) and the rows, each with a newline at the end. */
   rows(rows: readonly Row[]): string {
     const last = this.columns.length - 1;
     const cells = rows.map((row) =>
@@ -132,8 +132,8 @@ export class TableLayout<Row> {
   }
 
   /**
-   * One line for a column, long values wrapped below their beginning, and a blank line between two
-   * rows. Empty cells are left out.
+   * One line per column, with long values wrapped below their beginning, and a blank line between
+   * two rows. Empty cells are left out.
    */
   private blocks(rows: readonly Row[], cells: readonly string[][], isFirst: boolean): string {
     const labelWidth = Math.max(...this.columns.map(({ header }) => displayWidth(header)));

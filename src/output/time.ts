@@ -1,4 +1,4 @@
-/** When something was, as people read it. */
+/** Times as text for people. */
 
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { formatTimestamp } from "../domain/timestamp.ts";
@@ -11,8 +11,8 @@ const UNITS = [
 ] as const;
 
 /**
- * The age of a time in its largest whole unit, such as `3h ago`; nothing for a time that is not
- * set, none below zero.
+ * The age of a time in its largest whole unit, such as `3h ago`; never below zero, empty for a time
+ * that is not set.
  */
 export function age(at: Timestamp | undefined, { now }: Pick<Style, "now">): string {
   if (!at) return "";
@@ -21,7 +21,7 @@ export function age(at: Timestamp | undefined, { now }: Pick<Style, "now">): str
   return `${Math.floor(seconds / size)}${unit} ago`;
 }
 
-/** A time to the second, `2024-05-01T12:00:00Z`; nothing for one that is not set. */
+/** A time to the second, `2024-05-01T12:00:00Z`; empty for a time that is not set. */
 export function timeText(at: Timestamp | undefined): string {
   return at ? formatTimestamp(Number(at.seconds) * 1000) : "";
 }

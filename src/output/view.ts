@@ -1,9 +1,12 @@
 /**
- * How a command's data is shown. A command declares one view; `render.ts` turns data and view into
- * a table, plain text or JSON.
+ * The presentation of a command's data. A command declares one view; `render.ts` turns data and
+ * view into a table, plain text or JSON.
  */
 
-/** Marks text with a meaning; the renderer gives it a colour on a terminal and none elsewhere. */
+/**
+ * Marks for parts of a text by their meaning; the renderer shows them as colours on a terminal, and
+ * nowhere else.
+ */
 export interface Style {
   dim(text: string): string;
   bold(text: string): string;
@@ -11,36 +14,34 @@ export interface Style {
   yellow(text: string): string;
   green(text: string): string;
   cyan(text: string): string;
-  /** An address; on a terminal that can, a text that leads to it. */
+  /** An address, or on a terminal with hyperlinks a text that links to it. */
   link(url: string, text: string): string;
   /** Columns of the terminal; Infinity when output is not a terminal. */
   readonly width: number;
   /** Whether output is a terminal. */
   readonly isTTY: boolean;
-  /** When it is shown, in epoch milliseconds: ages count from then. */
+  /** The time at which ages end, in epoch milliseconds. */
   readonly now: number;
 }
 
 /** One column of a table. */
 export interface Column<Row> {
-  /** Header, as the inventory spells it. */
+  /** Header, as in the inventory. */
   readonly header: string;
-  /** The cell's text. Control characters are escaped by the renderer. */
+  /** The cell's text. The renderer escapes control characters. */
   cell(row: Row, style: Style): string;
-  /** Numbers are aligned to the right. Default left. */
+  /** Alignment; right for numbers. Default left. */
   readonly align?: "left" | "right";
   /**
-   * Whether a narrow terminal may cut the cell. Default false: ids and names are shown whole, if
-   * need be below each other.
+   * Whether a narrow terminal may shorten the cell. Default false: ids and names are shown in full,
+   * on lines of their own if need be.
    */
   readonly flexible?: boolean;
-  /** A mark for the cell, for example green for a check mark. */
+  /** The cell's text with a mark, for example green for a check mark. */
   style?(text: string, style: Style, row: Row): string;
 }
 
-/**
- * A table: rows are taken from the data, and the empty table says `No <things> found.` on stderr.
- */
+/** A table: rows are taken from the data; an empty table shows `No <things> found.` on stderr. */
 export interface TableView<Data, Row> {
   readonly kind: "table";
   readonly columns: readonly Column<Row>[];
@@ -57,7 +58,7 @@ export interface TableView<Data, Row> {
   readonly long?: boolean;
 }
 
-/** Text made by the command's view. No newline at the end is needed. */
+/** A text that the command's view makes. It needs no newline at the end. */
 export interface TextView<Data> {
   readonly kind: "text";
   text(data: Data, style: Style): string;
@@ -67,11 +68,11 @@ export interface TextView<Data> {
   readonly long?: boolean;
 }
 
-/** The view of a command whose data has several shapes. */
+/** A view that depends on the data, for commands whose data has several forms. */
 export interface ChoiceView<Data> {
   readonly kind: "choice";
   /**
-   * The view of one item; the same object for items of one shape, so that a stream's columns stay
+   * The view of one item; the same object for items of one form, so that a stream's columns stay
    * aligned.
    */
   of(data: Data): TableView<Data, never> | TextView<Data>;
@@ -80,12 +81,12 @@ export interface ChoiceView<Data> {
 /** The view of a command's data. */
 export type View<Data> = TableView<Data, never> | TextView<Data> | ChoiceView<Data>;
 
-/** Declares a table view; keeps the row's type checked between `rows` and `columns`. */
+/** A table view; the call only checks the row's type between `rows` and `columns`. */
 export function tableView<Data, Row>(view: Omit<TableView<Data, Row>, "kind">): View<Data> {
   return { kind: "table", ...view } as unknown as View<Data>;
 }
 
-/** Declares a text view. */
+/** A text view. */
 export function textView<Data>(
   text: (data: Data, style: Style) => string,
   json?: (data: Data) => unknown,
@@ -94,10 +95,7 @@ export function textView<Data>(
   return { kind: "text", text, json, long };
 }
 
-/**
- * Declares a view that depends on the data. Each view it chooses is only shown data of its own
- * shape.
- */
+/** A view that depends on the data. Each chosen view only gets data of its own form. */
 export function choiceView<Data>(of: (data: Data) => View<never>): View<Data> {
   return { kind: "choice", of } as unknown as View<Data>;
 }

@@ -1,21 +1,21 @@
 /**
- * Running text in lines: as wide as the terminal, within bounds that read well; 80 columns
+ * The wrapping of running text: as wide as the terminal, within bounds that read well; 80 columns
  * elsewhere.
  */
 
 import type { Style } from "./view.ts";
 
-/** Widest line of a text that is not for a terminal. */
+/** Widest line of a text without a terminal. */
 const PLAIN_WIDTH = 80;
 const NARROWEST = 40;
 const WIDEST = 120;
 
-/** Columns of running text on what `style` is for. */
+/** The width of running text for `style`, in columns. */
 export function textWidth(style: Pick<Style, "width">): number {
   return Number.isFinite(style.width) ? Math.max(NARROWEST, Math.min(WIDEST, style.width)) : PLAIN_WIDTH;
 }
 
-/** Breaks text at blanks into lines of at most `width` columns. */
+/** A text split at blanks into lines of at most `width` columns. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const paragraph of text.split("\n")) {

@@ -1,6 +1,6 @@
 /**
- * Archives of a release: the same entries give the same bytes, with one time for all of them, no
- * owner, and the order they are given in.
+ * Archives of a release. The same entries give the same bytes: all have one time, no owner, and the
+ * given order.
  */
 
 import { writeFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { crc32, deflateRaw, gzip } from "node:zlib";
 import { TAR_END, tarEntry } from "../domain/tar/writer.ts";
 
-/** A file of an archive. Folders are made of the paths. */
+/** A file in an archive. Folders are derived from the paths. */
 export interface ArchivedFile {
   /** Relative, with `/`. */
   readonly path: string;
@@ -17,23 +17,23 @@ export interface ArchivedFile {
   readonly mode: number;
 }
 
-/** What is written, and how hard it is compressed (1 to 9). */
-export interface ArchiveOrder {
+/** The contents of an archive, and its compression level (1 to 9). */
+export interface ArchiveOptions {
   readonly files: readonly ArchivedFile[];
   /**
-   * Of every entry: milliseconds since 1970, kept to the second (to two of them in a zip, and not
-   * before 1980).
+   * The time of every entry in milliseconds since 1970, stored in seconds (in a zip in steps of
+   * two, and not before 1980).
    */
   readonly time: number;
   readonly level: number;
 }
 
-/** Writes `path`: a zip when it ends so, else a tar in gzip. */
-export async function writeArchive(path: string, order: ArchiveOrder): Promise<void> {
+/** Writes `path`: a zip when its name ends in `.zip`, else a tar in gzip. */
+export async function writeArchive(path: string, order: ArchiveOptions): Promise<void> {
   await writeFile(path, path.endsWith(".zip") ? await zip(order) : await tarGz(order));
 }
 
-async function tarGz({ files, time, level }: ArchiveOrder): Promise<Buffer> {
+async function tarGz({ files, time, level }: ArchiveOptions): Promise<Buffer> {
   const blocks = files.flatMap((file) => tarEntry({ ...file, time }));
   return promisify<Buffer, object, Buffer>(gzip)(Buffer.concat([...blocks, TAR_END]), { level });
 }
@@ -44,8 +44,8 @@ const UTF8_NAMES = 0x0800;
 const DEFLATE = 8;
 const REGULAR_FILE = 0o100000;
 
-/** PKWARE's APPNOTE, 4.3. */
-async function zip({ files, time, level }: ArchiveOrder): Promise<Buffer> {
+/** A zip file, after PKWARE's APPNOTE, 4.3. */
+async function zip({ files, time, level }: ArchiveOptions): Promise<Buffer> {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
@@ -87,7 +87,7 @@ function littleEndian(...fields: readonly (readonly [bytes: 2 | 4, value: number
   );
 }
 
-/** Time below, date above, in UTC. */
+/** A time in the format of DOS, in UTC: the time in the lower half, the date in the upper. */
 function dosTime(time: number): number {
   const at = new Date(Math.max(time, Date.UTC(1980, 0, 1)));
   const date = ((at.getUTCFullYear() - 1980) << 9) | ((at.getUTCMonth() + 1) << 5) | at.getUTCDate();

@@ -15,7 +15,7 @@ export function archiveNames(version: string, target: string): { readonly file: 
   return { folder, file: `${folder}.${target.startsWith("windows-") ? "zip" : "tar.gz"}` };
 }
 
-/** What every archive holds beside the binary. `builtAt` is RFC 3339. */
+/** The files of every archive beside the binary. `builtAt` is RFC 3339. */
 export async function accompanyingFiles(root: string, version: string, builtAt: string): Promise<ArchivedFile[]> {
   const { categories, commandTree } = await import("../commands/index.ts");
   const tree: Tree = commandTree;

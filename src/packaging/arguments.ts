@@ -1,18 +1,19 @@
-/** What the build was asked for: the command line and the environment of `build.ts`. */
+/** The options of a build: the command line of `build.ts`. */
 
 import { parseArgs } from "node:util";
 import { releaseVersion } from "../domain/release/manifest.ts";
 import { RELEASE_TARGETS, type ReleaseTarget } from "../domain/release/target.ts";
 import { PackagingError } from "./packaging-error.ts";
 
-/** A build, as asked for. */
+/** The options of a build. */
 export interface BuildArguments {
-  /** One binary for development and tests, without a release around it. */
+  /** Builds one binary for development and tests, not a release. */
   readonly single: boolean;
-  /** Write a new signing key to this file, and nothing else. */
+  /** Writes a new signing key to this file, and does nothing else. */
   readonly newKey: string | undefined;
   /**
-   * Sign what this feed says about its latest release anew, with a later expiry, and nothing else.
+   * Signs this feed's statements about its latest release again, with a later expiry, and does
+   * nothing else.
    */
   readonly renew: string | undefined;
   /** `v<major>.<minor>.<patch>`. */
@@ -22,15 +23,18 @@ export interface BuildArguments {
    * target of a release.
    */
   readonly targets: readonly ReleaseTarget[] | undefined;
-  /** Folder of the release, or the file with `single`; undefined for the usual one below `dist`. */
+  /** Folder of the release, or the file with `single`; undefined for the default below `dist`. */
   readonly out: string | undefined;
   /** Folders of older releases. */
   readonly deltasFrom: readonly string[];
-  /** Of zstd, 1 to 19; gzip goes up to 9. */
+  /** Compression level of zstd, 1 to 19; gzip goes up to 9. */
   readonly level: number;
   /** Feed to add the release to. */
   readonly publish: string | undefined;
-  /** Where the feed will be served, without a slash at the end; empty when that is not known. */
+  /**
+   * The URL from which the feed will be served, without a slash at the end; empty when it is
+   * unknown.
+   */
   readonly baseUrl: string;
   readonly expiresDays: number;
 }
@@ -52,7 +56,7 @@ bun build.ts --renew=FEED [--expires-days=N]                               sign 
 
 The signing key is in SVC_SIGNING_KEY (its text) or SVC_SIGNING_KEY_FILE; a release needs one.`;
 
-/** Reads the command line. Relative paths are left as they are. Throws PackagingError. */
+/** Parses the command line. Relative paths stay relative. Throws PackagingError. */
 export function parseBuildArguments(argv: readonly string[], packageVersion: string): BuildArguments {
   const { values } = parsed(argv);
   const version = releaseVersion(values.version ?? packageVersion);

@@ -1,4 +1,4 @@
-/** What `build.ts` does, from its arguments to the files. */
+/** The steps of `build.ts`, from its arguments to the files. */
 
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
@@ -14,9 +14,12 @@ import { requiredSigningKey, signingKey, writeNewKey } from "./signing-key.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Where a build takes place. */
-export interface BuildPlace {
-  /** Folder of the sources, and of this process: the names of a binary's parts depend on it. */
+/** The folders of a build. */
+export interface BuildContext {
+  /**
+   * Folder of the sources and working directory of this process: the names of a binary's modules
+   * depend on it.
+   */
   readonly root: string;
   /** Folder that paths of the command line are relative to. */
   readonly cwd: string;
@@ -25,16 +28,16 @@ export interface BuildPlace {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Does what `argv` asks for. Throws PackagingError. */
-export async function build(argv: readonly string[], place: BuildPlace): Promise<void> {
+/** Runs the build that `argv` describes. Throws PackagingError. */
+export async function build(argv: readonly string[], context: BuildContext): Promise<void> {
   if (argv.includes("--help")) return console.log(USAGE);
-  const wanted = parseBuildArguments(argv, place.packageVersion);
-  if (wanted.newKey !== undefined) return console.log(await writeNewKey(resolve(place.cwd, wanted.newKey)));
-  if (wanted.renew !== undefined) return renewFeed(wanted.renew, wanted.expiresDays, place);
-  return wanted.single ? buildSingle(wanted, place) : buildAll(wanted, place);
+  const wanted = parseBuildArguments(argv, context.packageVersion);
+  if (wanted.newKey !== undefined) return console.log(await writeNewKey(resolve(context.cwd, wanted.newKey)));
+  if (wanted.renew !== undefined) return renewFeed(wanted.renew, wanted.expiresDays, context);
+  return wanted.single ? buildSingle(wanted, context) : buildAll(wanted, context);
 }
 
-async function buildSingle({ version, targets, out, baseUrl }: BuildArguments, { root, cwd, env }: BuildPlace): Promise<void> {
+async function buildSingle({ version, targets, out, baseUrl }: BuildArguments, { root, cwd, env }: BuildContext): Promise<void> {
   const outfile = out === undefined ? join(root, process.platform === "win32" ? "dist/svc.exe" : "dist/svc") : resolve(cwd, out);
   const [target] = targets ?? [];
   const key = await signingKey(env);
@@ -51,7 +54,7 @@ async function buildSingle({ version, targets, out, baseUrl }: BuildArguments, {
   console.log(`${relative(cwd, outfile)} ${version}`);
 }
 
-async function buildAll(wanted: BuildArguments, { root, cwd, env }: BuildPlace): Promise<void> {
+async function buildAll(wanted: BuildArguments, { root, cwd, env }: BuildContext): Promise<void> {
   const started = performance.now();
   const key = await requiredSigningKey(env);
   const { version, targets = [], baseUrl, level } = wanted;
@@ -83,7 +86,7 @@ async function buildAll(wanted: BuildArguments, { root, cwd, env }: BuildPlace):
   console.log(figuresTable(built, (performance.now() - started) / 1000));
 }
 
-async function renewFeed(feed: string, expiresDays: number, { cwd, env }: BuildPlace): Promise<void> {
+async function renewFeed(feed: string, expiresDays: number, { cwd, env }: BuildContext): Promise<void> {
   const key = await requiredSigningKey(env);
   const { latest, expires_at } = await renew({ feed: resolve(cwd, feed), key, expiresAt: timeText(Date.now() + expiresDays * DAY_MS) });
   console.log(`${feed} says until ${expires_at} that ${latest} is the latest`);

@@ -1,4 +1,4 @@
-/** From the sources to one executable file. */
+/** The compilation of the sources into one executable file. */
 
 import { chmod, mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -6,7 +6,7 @@ import { ensureSigned } from "./mach-o-signature.ts";
 import { modulesByPathPlugin } from "./modules-by-path.ts";
 import { PackagingError } from "./packaging-error.ts";
 
-/** What is baked into a binary; `src/build-info.ts` reads it. */
+/** The facts baked into a binary; `src/build-info.ts` reads them. */
 export interface BakedFacts {
   readonly version: string;
   readonly commit: string;
@@ -16,28 +16,31 @@ export interface BakedFacts {
   readonly target: string;
   /** Empty without a key. */
   readonly publicKey: string;
-  /** Empty when it has none of its own. */
+  /** Empty when there is none. */
   readonly releaseHost: string;
 }
 
 /**
- * Arguments that the runtime reads before those of the user. The first refuses every way to turn
- * text into code, and with it the inspector and what `BUN_INSPECT_PRELOAD` names. The second ends
- * the runtime's own options: what `BUN_OPTIONS` adds comes behind it, where nobody reads it.
+ * Arguments that the runtime reads before those of the user. The first forbids turning text into
+ * code, and with it the inspector and the module that `BUN_INSPECT_PRELOAD` names. The second ends
+ * the runtime's own options: those of `BUN_OPTIONS` come after it, where they are ignored.
  */
 const RUNTIME_ARGUMENTS = ["--disallow-code-generation-from-strings=strict", "--"];
 
-/** How an executable is made, beside what is in it. */
+/** Options of a compilation, beside the sources and facts. */
 export interface CompileOptions {
   /** Bun's name of the runtime; undefined for this machine's. */
   readonly bunTarget?: string | undefined;
-  /** Write the maps of its parts beside it, and leave the bytecode out: for `source-maps.ts`. */
+  /**
+   * Whether source maps of its modules are written beside it, and bytecode is left out: for
+   * `source-maps.ts`.
+   */
   readonly sourceMaps?: boolean;
 }
 
 /**
- * Makes the executable `outfile` of the sources below `root`: whole or not at all. macOS runs it as
- * it is. Throws PackagingError.
+ * Compiles the sources below `root` into the executable `outfile`, completely or not at all. macOS
+ * runs it without further signing. Throws PackagingError.
  */
 export async function compile(root: string, outfile: string, facts: BakedFacts, bunTarget?: string): Promise<void> {
   const temporary = join(dirname(outfile), `.building-${process.pid}-${facts.target || "single"}`);
@@ -53,9 +56,9 @@ export async function compile(root: string, outfile: string, facts: BakedFacts, 
 }
 
 /**
- * Bundles the sources and writes the executable, whose name becomes part of it. Every file and
- * module is inside, and nothing of the folder it runs in is loaded. Returns the file's path. Throws
- * PackagingError.
+ * Bundles the sources and writes the executable, whose name becomes part of it. It contains every
+ * file and module, and loads nothing from the folder in which it runs. Returns the file's path.
+ * Throws PackagingError.
  */
 export async function executable(root: string, outfile: string, facts: BakedFacts, options: CompileOptions): Promise<string> {
   const { bunTarget, sourceMaps = false } = options;
@@ -79,7 +82,10 @@ export async function executable(root: string, outfile: string, facts: BakedFact
   return outfile;
 }
 
-/** How the sources below `root` are bundled, for the binary and for what looks at it. */
+/**
+ * The bundler's configuration for the sources below `root`, for the binary and for tools that
+ * inspect it.
+ */
 export function bundled(root: string, facts: BakedFacts): Bun.BuildConfig {
   return {
     plugins: [modulesByPathPlugin(root)],
@@ -101,8 +107,7 @@ export function bundled(root: string, facts: BakedFacts): Bun.BuildConfig {
 }
 
 /**
- * Worker threads are entry points of their own; `src/server/thread/worker-entry.ts` finds them in
- * the binary.
+ * The entry points of worker threads; `src/server/thread/worker-entry.ts` finds them in the binary.
  */
 function workerEntries(root: string): string[] {
   return [...new Bun.Glob("src/server/**/*-worker.ts").scanSync(root)].sort();

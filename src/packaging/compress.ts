@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { constants, gzip, type ZstdOptions, zstdCompress } from "node:zlib";
 import { PackagingError } from "./packaging-error.ts";
 
-/** How a file of a release is compressed; the name is the file's extension. */
+/** The compression of a release's file; the name is the file's extension. */
 export type Encoding = "zst" | "gz";
 
 /** The encodings of every binary. */
@@ -15,19 +15,19 @@ export const ENCODINGS: readonly Encoding[] = ["zst", "gz"];
 const PLAIN_WINDOW_LOG = 27;
 
 /**
- * Above it, a patch takes much longer and gets no smaller: nearly all of it is found by long
- * distance matching.
+ * The level for patches. A higher one takes much longer and saves nothing, because long distance
+ * matching finds nearly everything.
  */
 const DELTA_LEVEL = 12;
 
-/** The level of gzip (1 to 9) that fits one of zstd (1 to 19). */
+/** The gzip level (1 to 9) that corresponds to a zstd level (1 to 19). */
 export function gzipLevel(level: number): number {
   return Math.min(9, Math.max(1, Math.ceil(level / 2)));
 }
 
 /**
- * Writes `<file>.<encoding>`. `level` is that of zstd, 1 to 19. The same bytes give the same bytes:
- * there is no time or name inside.
+ * Writes `<file>.<encoding>`. `level` is that of zstd, 1 to 19. The same input gives the same
+ * bytes: the output contains no time or name.
  */
 export async function compressFile(file: string, encoding: Encoding, level: number): Promise<void> {
   const content = await readFile(file);
@@ -46,20 +46,20 @@ export async function compressFile(file: string, encoding: Encoding, level: numb
 }
 
 /**
- * Writes the patch that makes `file` of `older`; `zstd -d --patch-from=<older> --long=31` applies
- * it. Made by the `zstd` tool: zlib's own encoder takes a dictionary, but looks for matches only
- * near its end, and the patch becomes a hundred times larger. Throws PackagingError when there is
- * no such tool.
+ * Writes the patch that turns `older` into `file`; `zstd -d --patch-from=<older> --long=31` applies
+ * it. Made with the `zstd` tool: zlib's own encoder takes a dictionary, but looks for matches only
+ * near its end, which makes the patch a hundred times larger. Throws PackagingError when the tool
+ * is missing.
  */
 export async function writeDelta(older: string, file: string, patch: string, level: number): Promise<void> {
   const tool = Bun.which("zstd");
   if (!tool) throw new PackagingError("patches from older releases are made by the zstd tool, which is not installed");
   const argv = ["-q", "-f", `-${Math.min(DELTA_LEVEL, level)}`, "--single-thread", "--long=27", "--check", "--patch-from", older, file];
   const child = Bun.spawn([tool, ...argv, "-o", `${patch}.new`], { stdin: "ignore", stdout: "ignore", stderr: "pipe" });
-  const [said, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
+  const [stderr, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
   if (code !== 0) {
     await rm(`${patch}.new`, { force: true });
-    throw new PackagingError(`zstd cannot make ${patch}: ${said.trim()}`);
+    throw new PackagingError(`zstd cannot make ${patch}: ${stderr.trim()}`);
   }
   await chmod(`${patch}.new`, 0o644);
   await rename(`${patch}.new`, patch);

@@ -6,8 +6,8 @@ import type { BuiltRelease } from "./release.ts";
 const megabytes = (bytes: number | undefined) => (bytes === undefined ? "-" : (bytes / 1e6).toFixed(bytes < 1e6 ? 2 : 1));
 
 /**
- * A line per target: MB of its binary, of its compressed forms and of the smallest patch, and the
- * seconds they took; then the time of everything.
+ * One line per target: MB of its binary, of its compressed forms and of the smallest patch, and the
+ * seconds they took; then the total time.
  */
 export function figuresTable({ manifest, seconds }: BuiltRelease, totalSeconds: number): string {
   const head = ["target", "MB", "gz", "zst", "delta", "build s", "gz s", "zst s", "delta s"];

@@ -5,7 +5,7 @@ import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { ReleaseFile } from "../domain/release/manifest.ts";
 
-/** States a file beside the manifest. */
+/** The size and hash of a file beside the manifest. */
 export async function describeFile(path: string): Promise<ReleaseFile> {
   const hash = new Bun.CryptoHasher("sha256");
   let size = 0;
@@ -25,7 +25,10 @@ export async function fileNames(dir: string): Promise<string[]> {
     .sort();
 }
 
-/** `SHA256SUMS` as `sha256sum --check` reads it: of every file of the folder that `named` takes. */
+/**
+ * The content of `SHA256SUMS` for `sha256sum --check`: the files of the folder whose names `named`
+ * accepts.
+ */
 export async function sumsOf(dir: string, named: (name: string) => boolean): Promise<string> {
   const lines: string[] = [];
   for (const name of await fileNames(dir)) if (named(name)) lines.push(`${(await describeFile(join(dir, name))).sha256}  ${name}\n`);

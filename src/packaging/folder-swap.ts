@@ -1,18 +1,21 @@
-/** Folders that readers see whole: made under another name, and put in place in one step. */
+/**
+ * Folders that readers only see complete: made under a temporary name, and moved into place in one
+ * step.
+ */
 
 import { copyFile, link, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileNames } from "./file-facts.ts";
 
 /**
- * How a file comes into a new folder: a file of its own, or another name for the same one, where
- * the disk can do that. What is one file under two names in the old folder is so in the new one.
+ * How files get into a new folder: copied, or as hard links where the disk supports them. Files
+ * that are hard links of each other in the source stay so.
  */
 export type Copying = "copied" | "linked";
 
 /**
- * Makes `folder` with the files of `source`. It must not exist yet. `change` may change the copy
- * before anybody sees it.
+ * Makes `folder`, which must not exist yet, with the files of `source`. `change` may modify the
+ * copy before it becomes visible.
  */
 export async function addFolder(
   source: string,
@@ -26,8 +29,8 @@ export async function addFolder(
 }
 
 /**
- * Like {@link addFolder}, in place of the folder that is there. Where the system can exchange two
- * names (Linux), there is no moment without the folder; elsewhere there is a short one.
+ * Like {@link addFolder}, but replaces an existing folder. Where the system can exchange two names
+ * (Linux), the folder exists at every moment; elsewhere it is missing for a short one.
  */
 export async function replaceFolder(
   source: string,
@@ -68,7 +71,7 @@ async function preparedCopy(source: string, folder: string, copying: Copying): P
   return fresh;
 }
 
-/** Makes `path` another name of a file, or a copy where the disk has no such thing. */
+/** Makes `path` a hard link to a file, or a copy where the disk has no hard links. */
 export async function linkOrCopy(file: string, path: string): Promise<void> {
   await link(file, path).catch(() => copyFile(file, path));
 }
@@ -76,7 +79,7 @@ export async function linkOrCopy(file: string, path: string): Promise<void> {
 const AT_FDCWD = -100;
 const RENAME_EXCHANGE = 2;
 
-/** renameat2(2) with RENAME_EXCHANGE: false where it cannot be done. */
+/** Exchanges two paths by renameat2(2) with RENAME_EXCHANGE; false where the system cannot. */
 async function exchanged(one: string, other: string): Promise<boolean> {
   if (process.platform !== "linux") return false;
   const { dlopen, FFIType, ptr } = await import("bun:ffi");

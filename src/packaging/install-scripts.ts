@@ -1,4 +1,4 @@
-/** The install scripts, with the release's key and host in them. */
+/** The install scripts, with the release's key and host filled in. */
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,8 +11,8 @@ const SOURCES: Readonly<Record<string, string>> = { "install.sh": "install.sh", 
 export const INSTALL_SCRIPTS: readonly string[] = Object.keys(SOURCES);
 
 /**
- * Texts by name: `install.sh` and `install.ps1` of the sources with their two empty settings filled
- * in. Throws PackagingError.
+ * Texts by name: `install.sh` and `install.ps1` of the sources, with their two empty settings
+ * filled in. Throws PackagingError.
  */
 export async function filledInstallScripts(root: string, publicKey: string, baseUrl: string): Promise<Map<string, string>> {
   const filled = new Map<string, string>();
@@ -25,7 +25,9 @@ export async function filledInstallScripts(root: string, publicKey: string, base
   return filled;
 }
 
-/** `NAME=""` of a shell, `$NAME = ""` of PowerShell, alone on its line. */
+/**
+ * Fills in a setting that is alone on its line: `NAME=""` of a shell, `$NAME = ""` of PowerShell.
+ */
 function fill(text: string, setting: string, value: string, script: string): string {
   const line = new RegExp(`^(\\$?${setting} ?= ?)""(?=[ \\t\\r]*$)`, "gm");
   if ([...text.matchAll(line)].length !== 1) throw new PackagingError(`${script} has not exactly one line ${setting}="" to fill in`);

@@ -1,8 +1,8 @@
-/** Work that runs side by side, within a limit. */
+/** Parallel work within a limit. */
 
 /**
  * Runs every job, at most `limit` at once, and returns their results in order. After a failure no
- * further job starts; it throws the first one.
+ * further job starts. Throws the first failure.
  */
 export async function inParallel<T>(jobs: readonly (() => Promise<T>)[], limit: number): Promise<T[]> {
   const results: T[] = [];

@@ -1,8 +1,8 @@
 /**
  * Code signatures of Mach-O files. macOS on arm64 kills a process whose file has none, and every
- * macOS one whose signature does not fit, so each build is checked, and signed ad hoc (by nobody,
- * which is enough to run) where what the compiler left does not fit. Formats: <mach-o/loader.h> and
- * <kern/cs_blobs.h> of xnu.
+ * macOS one whose signature is invalid. Each build is therefore checked, and signed ad hoc (without
+ * an identity, which is enough to run) when the compiler left no valid signature. Formats:
+ * <mach-o/loader.h> and <kern/cs_blobs.h> of xnu.
  */
 
 import { createHash } from "node:crypto";
@@ -17,7 +17,7 @@ const LC_CODE_SIGNATURE = 0x1d;
 const EMBEDDED_SIGNATURE = 0xfade0cc0;
 const CODE_DIRECTORY = 0xfade0c02;
 const CODE_DIRECTORY_SLOT = 0;
-/** The first version that says where the executable segment is. */
+/** The first version with the fields of the executable segment. */
 const VERSION_WITH_EXEC_SEGMENT = 0x20400;
 const CODE_DIRECTORY_BYTES = 88;
 const FLAGS_ADHOC_LINKER_SIGNED = 0x20002;
@@ -26,22 +26,25 @@ const HASH_SHA256 = 2;
 const HASH_BYTES = 32;
 const PAGE_LOG = 12;
 const PAGE_BYTES = 1 << PAGE_LOG;
-/** Of the memory of a segment, on the machine with the larger pages. */
+/** The alignment of segments in memory, on the machines with larger pages. */
 const SEGMENT_ALIGNMENT = 16_384n;
 
 interface Layout {
-  /** Offset of the load command of the signature. */
+  /** Offset of the signature's load command. */
   readonly command: number;
-  /** Offset and bytes of the signature. */
+  /** Offset of the signature, and its size in bytes. */
   readonly at: number;
   readonly size: number;
-  /** Offset of the load command of the segment at the file's end, which holds the signature. */
+  /** Offset of the load command of the file's last segment, which contains the signature. */
   readonly linkedit: number;
-  /** Bytes of the executable segment. */
+  /** Size of the executable segment in bytes. */
   readonly textBytes: bigint;
 }
 
-/** Why the system would not run the file; undefined when its signature fits every page. */
+/**
+ * The reason why macOS would not run the file; undefined when its signature is valid for every
+ * page.
+ */
 export function signatureFault(file: Buffer): string | undefined {
   const { at, size } = layoutOf(file);
   if (at + size !== file.length) return "the signature is not at the end";
@@ -60,9 +63,7 @@ export function signatureFault(file: Buffer): string | undefined {
   return undefined;
 }
 
-/**
- * The file with an ad hoc signature in place of what it had. `identifier` names the program in it.
- */
+/** The file with a new ad hoc signature. `identifier` names the program in it. */
 export function signedAdHoc(file: Buffer, identifier: string): Buffer {
   const { command, at, linkedit, textBytes } = layoutOf(file);
   const pages = Math.ceil(at / PAGE_BYTES);
@@ -102,9 +103,7 @@ export function signedAdHoc(file: Buffer, identifier: string): Buffer {
   return signed;
 }
 
-/**
- * Leaves a file that macOS runs: signs it when its signature does not fit. Throws PackagingError.
- */
+/** Signs the file when its signature is invalid, so that macOS runs it. Throws PackagingError. */
 export async function ensureSigned(path: string): Promise<void> {
   const file = await readFile(path);
   if (signatureFault(file) === undefined) return;

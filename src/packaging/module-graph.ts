@@ -1,33 +1,36 @@
 /**
- * The modules inside an executable that Bun made, as its loader finds them: a table before the mark
- * at the end of its section.
+ * The modules inside an executable made by Bun, found as its loader does: by a table before the
+ * mark at the end of its section.
  */
 
 import { PackagingError } from "./packaging-error.ts";
 
 /** A module in an executable. */
 export interface EmbeddedModule {
-  /** As it appears in stacks: `/$bunfs/root/chunk-xqd0jqqw.js`. */
+  /** Name in stack traces: `/$bunfs/root/chunk-xqd0jqqw.js`. */
   readonly name: string;
   readonly code: string;
 }
 
-/** What the names of modules begin with. */
+/** The prefix of module names. */
 export const MODULE_ROOT = "/$bunfs/root/";
 
 const MARK = Buffer.from("\n---- Bun! ----\n");
 /**
- * Byte count (64 bits), offset and length of the table, entry point, offset and length of the
- * arguments, flags.
+ * The trailer: byte count (64 bits), offset and length of the table, entry point, offset and length
+ * of the arguments, flags.
  */
 const TRAILER_BYTES = 32;
 /**
- * Six pairs of offset and length (name, code, source map, bytecode, its metadata, its origin) and
- * four bytes of kinds.
+ * An entry: six pairs of offset and length (name, code, source map, bytecode, its metadata, its
+ * origin) and four bytes of kinds.
  */
 const ENTRY_BYTES = 52;
 
-/** Reads the table. Throws PackagingError when the executable holds none of the known form. */
+/**
+ * The modules in the table. Throws PackagingError when the executable has no table of the known
+ * format.
+ */
 export function embeddedModules(executable: Buffer): EmbeddedModule[] {
   const end = executable.lastIndexOf(MARK);
   const trailer = end - TRAILER_BYTES;

@@ -1,20 +1,20 @@
 /**
- * The modules that are imported by their path, as a table that the bundler sees: what stands in a
- * bundle in the place of `src/modules.ts`.
+ * The modules that are imported by path, as a table that the bundler sees: it replaces
+ * `src/modules.ts` in a bundle.
  */
 
 import { join } from "node:path";
 import { commandFile } from "../cli/command-files.ts";
 import { implementationOf, SERVICES } from "../contract/services.ts";
 
-/** Paths from `src` of the modules that are imported by path, sorted. */
+/** Paths relative to `src` of the modules that are imported by path, sorted. */
 export function modulesByPath(root: string): string[] {
   const commands = [...new Bun.Glob("**/*.ts").scanSync(join(root, "src/commands"))].map((path) => path.replaceAll("\\", "/"));
   const paths = commands.filter((file) => commandFile(file).role === "command").map((file) => `commands/${file}`);
   return [...paths, ...Object.values(SERVICES).map(implementationOf)].sort();
 }
 
-/** Puts the table into a bundle of the sources below `root`. */
+/** The plugin that puts the table into a bundle of the sources below `root`. */
 export function modulesByPathPlugin(root: string): Bun.BunPlugin {
   const table = modulesByPath(root).map((path) => `${JSON.stringify(path)}: () => import(${JSON.stringify(`./${path}`)}),`);
   const contents = `const modules = {\n${table.join("\n")}\n};\nexport const importModule = async (path) => modules[path]();\n`;

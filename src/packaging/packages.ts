@@ -1,6 +1,6 @@
 /**
- * Manifests of package managers and CI systems: the templates in `templates/`, filled in with what
- * a release holds.
+ * Manifests of package managers and CI systems: the templates in `templates/`, filled in with the
+ * facts of a release.
  */
 
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
@@ -10,38 +10,37 @@ import { archiveNames } from "./archives.ts";
 import { describeFile } from "./file-facts.ts";
 import { PackagingError } from "./packaging-error.ts";
 
-/** What templates are filled in with. */
+/** The facts for the templates. */
 export interface PackageFacts {
   readonly manifest: ReleaseManifest;
   /** Archives by target. */
   readonly archives: Readonly<Record<string, ReleaseFile>>;
-  /** Where the feed is served; empty when that is not known. */
+  /** The URL from which the feed is served; empty when it is unknown. */
   readonly baseUrl: string;
 }
 
 /** A template that this release cannot fill in. */
-export interface LeftOut {
+export interface SkippedTemplate {
   readonly template: string;
-  /** What is not there. */
+  /** The missing fact. */
   readonly missing: string;
 }
 
 const TEMPLATES = join(import.meta.dir, "templates");
 
 /**
- * A placeholder: `{{name}}` or `{{name:target}}`, so that what CI systems write as `${{ name }}`
- * stays.
+ * A placeholder: `{{name}}` or `{{name:target}}`, so that the `${{ name }}` of CI systems stays.
  */
 const PLACEHOLDER = /\{\{([a-zA-Z0-9-]+)(?::([a-z0-9-]+))?\}\}/g;
 
-/** Names of the templates: paths below the folder of the packages. */
+/** Names of the templates: paths relative to the folder of the packages. */
 export function templateNames(): string[] {
   return [...new Bun.Glob("**/*").scanSync(TEMPLATES)].map((name) => name.replaceAll("\\", "/")).sort();
 }
 
 /**
- * Fills in one template; what is missing when the release has not all that it names. Throws
- * PackagingError for a placeholder that means nothing.
+ * The filled template, or the fact that the release lacks for it. Throws PackagingError for an
+ * unknown placeholder.
  */
 export function fillTemplate(text: string, facts: PackageFacts): { readonly text: string } | { readonly missing: string } {
   let missing: string | undefined;
@@ -55,11 +54,11 @@ export function fillTemplate(text: string, facts: PackageFacts): { readonly text
 }
 
 /**
- * Fills in every template into `dir`, but those that need what this release has not. Throws
- * PackagingError.
+ * Writes every filled template into `dir`, and returns those that the release cannot fill in.
+ * Throws PackagingError.
  */
-export async function writePackages(dir: string, facts: PackageFacts): Promise<LeftOut[]> {
-  const leftOut: LeftOut[] = [];
+export async function writePackages(dir: string, facts: PackageFacts): Promise<SkippedTemplate[]> {
+  const leftOut: SkippedTemplate[] = [];
   for (const template of templateNames()) {
     const result = fillTemplate(await readFile(join(TEMPLATES, template), "utf8"), facts);
     if ("missing" in result) leftOut.push({ template, missing: result.missing });
@@ -72,7 +71,7 @@ export async function writePackages(dir: string, facts: PackageFacts): Promise<L
   return leftOut;
 }
 
-/** Describes the archives in a release's folder. */
+/** The size and hash of the archives in a release's folder, by target. */
 export async function describeArchives(dir: string, version: string, targets: readonly string[]): Promise<Record<string, ReleaseFile>> {
   const archives: Record<string, ReleaseFile> = {};
   for (const target of targets) archives[target] = await describeFile(join(dir, archiveNames(version, target).file));

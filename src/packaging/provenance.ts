@@ -1,19 +1,17 @@
-/**
- * Where a build comes from: the commit and its time, so that the same commit gives the same bytes.
- */
+/** The origin of a build: the commit and its time, so that the same commit gives the same bytes. */
 
-/** Source of a build. */
+/** The origin of a build. */
 export interface Provenance {
   /**
-   * Git commit, with `-dirty` when files differ from it; `unknown` outside of a repository and
-   * where there is no git.
+   * Git commit, with `-dirty` when files differ from it; `unknown` outside a repository or without
+   * git.
    */
   readonly commit: string;
   /** RFC 3339, UTC: SOURCE_DATE_EPOCH when it is set, else the time of the commit, else now. */
   readonly builtAt: string;
 }
 
-/** Asks the git on the PATH of `env` about the folder `root`. */
+/** The origin of a build from the folder `root`, read with the git on the PATH of `env`. */
 export function provenanceOf(root: string, env: Readonly<Record<string, string | undefined>>): Provenance {
   const program = Bun.which("git", { PATH: env.PATH });
   const git = (...args: string[]) => (program === null ? "" : answerOf([program, ...args], root));
@@ -23,7 +21,7 @@ export function provenanceOf(root: string, env: Readonly<Record<string, string |
   return { commit: commit === "" ? "unknown" : `${commit}${dirty ? "-dirty" : ""}`, builtAt: timeText(seconds * 1000) };
 }
 
-/** RFC 3339 in UTC to the second, of milliseconds since 1970. */
+/** RFC 3339 in UTC, to the second, of milliseconds since 1970. */
 export function timeText(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -1,6 +1,6 @@
 /**
- * Adding a release to a feed: a folder that any static file server can serve. A reader never sees
- * half a release.
+ * Adding a release to a feed: a folder that any static file server can serve. Readers never see an
+ * incomplete release.
  */
 
 import { chmod, copyFile, mkdir, readFile, rename, writeFile } from "node:fs/promises";
@@ -16,15 +16,15 @@ import { PackagingError } from "./packaging-error.ts";
 import { MANIFEST, readRelease, SUMS, signStatements } from "./release.ts";
 import { writeSigned } from "./signed-file.ts";
 
-/** What to publish. */
-export interface PublishOrder {
+/** The release to publish, and its feed. */
+export interface PublishOptions {
   /** Folder of the sources, for the changelog. */
   readonly root: string;
   /** Folder of the release. */
   readonly release: string;
   readonly feed: string;
   readonly key: SecretKey;
-  /** When it is published: RFC 3339, UTC. */
+  /** Time of publication: RFC 3339, UTC. */
   readonly now: string;
   /** RFC 3339, UTC. */
   readonly expiresAt: string;
@@ -35,15 +35,15 @@ export const INDEX = "index.json";
 
 /**
  * Adds the release: first its folder, made under another name and renamed; then `latest`; then the
- * index that names it. The newest version is the latest, whatever the order of publishing. A
- * version that is there already stays as it is, and may only be published again when nothing
- * differs. Throws PackagingError.
+ * index that lists it. The newest version is the latest, whatever the order of publishing. A
+ * version that exists already stays as it is; publishing it again is allowed only with the same
+ * files. Throws PackagingError.
  */
-export function publish(order: PublishOrder): Promise<ReleaseFeed> {
-  return alone(order.feed, () => add(order));
+export function publish(order: PublishOptions): Promise<ReleaseFeed> {
+  return withFeedLock(order.feed, () => add(order));
 }
 
-async function add({ root, release, feed, key, now, expiresAt }: PublishOrder): Promise<ReleaseFeed> {
+async function add({ root, release, feed, key, now, expiresAt }: PublishOptions): Promise<ReleaseFeed> {
   const manifest = await readRelease(release);
   const { version } = manifest;
   const before = await readFeed(feed, key);
@@ -74,8 +74,8 @@ async function add({ root, release, feed, key, now, expiresAt }: PublishOrder): 
   return index;
 }
 
-/** When and with what a feed is signed anew. */
-export interface RenewOrder {
+/** The feed to sign again, with key and expiry. */
+export interface RenewOptions {
   readonly feed: string;
   readonly key: SecretKey;
   /** RFC 3339, UTC. */
@@ -83,15 +83,16 @@ export interface RenewOrder {
 }
 
 /**
- * Signs what a feed says about its latest release anew, with a later expiry: the release's manifest
- * and sums, `latest`, and the index. Binaries and sums stay as they are. Throws PackagingError.
+ * Signs a feed's statements about its latest release again, with a later expiry: the release's
+ * manifest and sums, `latest`, and the index. Binaries and the content of the sums do not change.
+ * Throws PackagingError.
  */
-export async function renew(order: RenewOrder): Promise<ReleaseFeed> {
+export async function renew(order: RenewOptions): Promise<ReleaseFeed> {
   if (!(await Bun.file(join(order.feed, INDEX)).exists())) throw new PackagingError(`${order.feed} is no feed: it has no ${INDEX}`);
-  return alone(order.feed, () => signAnew(order));
+  return withFeedLock(order.feed, () => signAnew(order));
 }
 
-async function signAnew({ feed, key, expiresAt }: RenewOrder): Promise<ReleaseFeed> {
+async function signAnew({ feed, key, expiresAt }: RenewOptions): Promise<ReleaseFeed> {
   const before = await readFeed(feed, key);
   if (!before) throw new PackagingError(`${feed} has lost its ${INDEX}`);
   const folder = join(feed, "releases", before.latest);
@@ -106,14 +107,14 @@ async function signAnew({ feed, key, expiresAt }: RenewOrder): Promise<ReleaseFe
 }
 
 /**
- * File that whoever changes the feed holds. It stays there, empty, and may be read by all as the
- * rest may, so that copying a feed meets no error.
+ * File that is locked while the feed changes. It stays there, empty, and as readable as the other
+ * files, so that copying a feed does not fail.
  */
 const LOCK = ".publishing.lock";
 const LOCK_TIMEOUT_MS = 15 * 60 * 1000;
 
-/** Runs `work` while nobody else changes the feed; waits for those who do. */
-async function alone<T>(feed: string, work: () => Promise<T>): Promise<T> {
+/** Runs `work` while no other process changes the feed; waits for those that do. */
+async function withFeedLock<T>(feed: string, work: () => Promise<T>): Promise<T> {
   await mkdir(feed, { recursive: true });
   try {
     return await withFileLock(join(feed, LOCK), { what: `the feed ${feed}`, timeoutMs: LOCK_TIMEOUT_MS }, async () => {
@@ -126,8 +127,8 @@ async function alone<T>(feed: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * The index of a feed, checked with the key that is going to sign it again; undefined when there is
- * none yet. Throws PackagingError.
+ * The index of a feed, verified with the key that will sign it again; undefined when there is none
+ * yet. Throws PackagingError.
  */
 export async function readFeed(feed: string, key: SecretKey): Promise<ReleaseFeed | undefined> {
   const path = join(feed, INDEX);

@@ -31,16 +31,16 @@ import { writeSigned } from "./signed-file.ts";
 import { writeSourceMaps } from "./source-maps.ts";
 
 /**
- * The oldest build that can update itself to the one being built: to be raised when a change in the
- * layout of an installation or a feed needs it.
+ * The oldest build that can update itself to this one: raised when a change in the layout of an
+ * installation or a feed requires it.
  */
 export const MIN_VERSION = "v0.1.0";
 
-/** What to release. */
-export interface ReleaseOrder {
+/** The options of a release. */
+export interface ReleaseOptions {
   /** Folder of the sources. */
   readonly root: string;
-  /** Folder to write; made anew. */
+  /** Folder to write; an older release in it is removed. */
   readonly out: string;
   readonly version: string;
   readonly provenance: Provenance;
@@ -49,18 +49,18 @@ export interface ReleaseOrder {
   readonly baseUrl: string;
   /** RFC 3339, UTC. */
   readonly expiresAt: string;
-  /** Of zstd. */
+  /** Compression level of zstd. */
   readonly level: number;
   /** Folders of older releases. */
   readonly deltasFrom: readonly string[];
-  /** Told about each step as it ends. */
+  /** Called with a line about each step when it ends. */
   readonly progress: (line: string) => void;
 }
 
-/** Seconds that the steps took, by file name. */
+/** Duration of the steps in seconds, by file name. */
 export type StepSeconds = Map<string, number>;
 
-/** A finished release. */
+/** A completed release. */
 export interface BuiltRelease {
   readonly manifest: ReleaseManifest;
   readonly seconds: StepSeconds;
@@ -71,8 +71,8 @@ export const MANIFEST = "manifest.json";
 /** File of the sums in a release's folder. */
 export const SUMS = "SHA256SUMS";
 
-/** Builds, compresses, describes and signs. Throws PackagingError. */
-export async function buildRelease(order: ReleaseOrder): Promise<BuiltRelease> {
+/** Builds, compresses, describes and signs a release. Throws PackagingError. */
+export async function buildRelease(order: ReleaseOptions): Promise<BuiltRelease> {
   const { root, out, version, provenance, key, baseUrl } = order;
   const older = await Promise.all(order.deltasFrom.map((dir) => readOlderRelease(dir, version)));
   const scripts = await filledInstallScripts(root, publicKeyText(key.public), baseUrl);
@@ -109,10 +109,10 @@ export async function buildRelease(order: ReleaseOrder): Promise<BuiltRelease> {
 }
 
 /**
- * Builds whose names end in `.exe` are there without that too, and so is what is said instead of a
- * build: the sums speak for these names as well.
+ * Gives builds whose names end in `.exe` a second name without it, and writes the text that
+ * replaces the missing build for 386, so that the sums cover these names too.
  */
-async function writePlainNames({ out, targets }: ReleaseOrder): Promise<void> {
+async function writePlainNames({ out, targets }: ReleaseOptions): Promise<void> {
   for (const { name } of targets)
     if (releaseFileName(name) !== plainFileName(name)) await linkOrCopy(join(out, releaseFileName(name)), join(out, plainFileName(name)));
   await writeFile(join(out, plainFileName(NO_BUILD_FOR_386.target)), NO_BUILD_FOR_386.text);
@@ -120,8 +120,8 @@ async function writePlainNames({ out, targets }: ReleaseOrder): Promise<void> {
 
 type Timed = (name: string, work: () => Promise<unknown>) => Promise<void>;
 
-/** One after the other: the compiler uses every core by itself. */
-async function compileTargets({ root, out, version, provenance, targets, key, baseUrl }: ReleaseOrder, timed: Timed): Promise<void> {
+/** Compiles one target after the other: the compiler uses every core by itself. */
+async function compileTargets({ root, out, version, provenance, targets, key, baseUrl }: ReleaseOptions, timed: Timed): Promise<void> {
   for (const { name, bun } of targets) {
     const facts = { ...provenance, version, target: name, publicKey: publicKeyText(key.public), releaseHost: baseUrl };
     const file = releaseFileName(name);
@@ -130,9 +130,9 @@ async function compileTargets({ root, out, version, provenance, targets, key, ba
   }
 }
 
-/** What is made of the binaries, each file by a job of one core. */
+/** The jobs that make files from the binaries, each for one core. */
 async function derivedFiles(
-  { root, out, version, provenance, targets, level }: ReleaseOrder,
+  { root, out, version, provenance, targets, level }: ReleaseOptions,
   deltas: readonly PlannedDelta[],
   timed: Timed,
 ): Promise<(() => Promise<void>)[]> {
@@ -157,7 +157,7 @@ async function derivedFiles(
 }
 
 /**
- * Writes and signs what speaks for the files of a release's folder: the sums, and then the
+ * Writes and signs the statements about the files of a release's folder: the sums, then the
  * manifest.
  */
 export async function signRelease(dir: string, manifest: ReleaseManifest, key: SecretKey): Promise<void> {
@@ -165,7 +165,7 @@ export async function signRelease(dir: string, manifest: ReleaseManifest, key: S
   await signStatements(dir, manifest, key);
 }
 
-/** Signs the sums as they are, and writes and signs the manifest. */
+/** Signs the existing sums, and writes and signs the manifest. */
 export async function signStatements(dir: string, manifest: ReleaseManifest, key: SecretKey): Promise<void> {
   const { version, expires_at } = manifest;
   await writeSigned(join(dir, SUMS), await readFile(join(dir, SUMS), "utf8"), key, { what: "sums", version, expiresAt: expires_at });
@@ -232,15 +232,15 @@ async function describeBinary(out: string, target: string, planned: readonly Pla
   return { ...(await describeFile(join(out, file))), encodings, deltas };
 }
 
-/** What a build writes, also one that was ended before it was done. */
-const OF_A_RELEASE = /^(svc-|\.building-|install\.|SHA256SUMS|manifest\.json|sourcemaps$|packages$)/;
+/** Names of files that a build writes, including an interrupted one. */
+const RELEASE_FILES = /^(svc-|\.building-|install\.|SHA256SUMS|manifest\.json|sourcemaps$|packages$)/;
 
 async function emptyFolder(dir: string): Promise<void> {
   const names: string[] = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw new PackagingError(`--out=${dir}: ${error.code === "ENOTDIR" ? "this is a file" : error.message}`);
   });
-  const other = names.find((name) => !OF_A_RELEASE.test(name));
+  const other = names.find((name) => !RELEASE_FILES.test(name));
   if (other !== undefined) throw new PackagingError(`--out=${dir}: the folder holds ${other}, which is not of a release; name another one`);
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true });

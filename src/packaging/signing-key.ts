@@ -1,4 +1,4 @@
-/** The key that signs releases: from the environment or a file, never from the tree. */
+/** The key that signs releases: from the environment or a file, never from the source tree. */
 
 import { open, readFile } from "node:fs/promises";
 import {
@@ -11,14 +11,13 @@ import {
 } from "../domain/release/minisign.ts";
 import { PackagingError } from "./packaging-error.ts";
 
-/** Environment variables that hold the key's text, or name its file. */
+/** Environment variables with the key's text, or the path of its file. */
 export const KEY_VARIABLES = { text: "SVC_SIGNING_KEY", file: "SVC_SIGNING_KEY_FILE" } as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The key of the environment; undefined when none is set. Throws PackagingError when it is set and
- * cannot be used.
+ * The key of the environment; undefined when none is set. Throws PackagingError when it is invalid.
  */
 export async function signingKey(env: Environment): Promise<SecretKey | undefined> {
   const text = env[KEY_VARIABLES.text];
@@ -31,7 +30,7 @@ export async function signingKey(env: Environment): Promise<SecretKey | undefine
   return parsed(content, `${KEY_VARIABLES.file}=${file}`);
 }
 
-/** Like {@link signingKey}, for what cannot be without one. */
+/** Like {@link signingKey}, for steps that need a key. Throws PackagingError when none is set. */
 export async function requiredSigningKey(env: Environment): Promise<SecretKey> {
   const key = await signingKey(env);
   if (!key)
@@ -43,7 +42,7 @@ export async function requiredSigningKey(env: Environment): Promise<SecretKey> {
 
 /**
  * Writes a new key to a file that does not exist yet, readable by its owner only, and its public
- * half beside it as `<file>.pub`. Returns that half's text.
+ * half beside it as `<file>.pub`. Returns the text of the public half.
  */
 export async function writeNewKey(file: string): Promise<string> {
   const key = await createSecretKey();

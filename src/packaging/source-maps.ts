@@ -1,7 +1,7 @@
 /**
- * Source maps of a binary, kept beside it. Maps change what the compiler writes (the names of the
- * parts, and the parts' size), so they come from a second build of the same sources, whose parts
- * are the same code in the same order, and get the names that the released binary shows in stacks.
+ * Source maps of a binary, kept beside it. Maps change the compiler's output (the names and sizes
+ * of modules), so they come from a second build of the same sources, whose modules contain the same
+ * code in the same order, and get the names that the released binary shows in stack traces.
  */
 
 import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
@@ -12,8 +12,8 @@ import { type EmbeddedModule, embeddedModules, MODULE_ROOT } from "./module-grap
 import { PackagingError } from "./packaging-error.ts";
 
 /**
- * Writes the maps of `binary`, which was made of `root` with `facts`, into the folder `out`, by the
- * names of its parts: `chunk-xqd0jqqw.js.map`. Returns how many. Throws PackagingError.
+ * Writes the maps of `binary`, which was made from `root` with `facts`, into the folder `out`, by
+ * the names of its modules: `chunk-xqd0jqqw.js.map`. Returns their number. Throws PackagingError.
  */
 export async function writeSourceMaps(root: string, binary: string, out: string, facts: BakedFacts, bunTarget?: string): Promise<number> {
   const temporary = await mkdtemp(join(tmpdir(), "svc-source-maps-"));
@@ -39,7 +39,7 @@ function scripts(file: Buffer): EmbeddedModule[] {
   return embeddedModules(file).filter(({ code }) => code.startsWith("// @bun"));
 }
 
-/** The code without what says which build it is of; line and column of everything else stay. */
+/** The code without the facts of its build; the line and column of everything else stay. */
 function plain(code: string): string {
   return code
     .replace(/^\/\/ @bun.*\n/, "")

@@ -1,6 +1,6 @@
 /**
- * Turning a source folder into a graph: the analyzer's process, its failures as findings, and the
- * linking of SQL files.
+ * The analysis of a source folder: runs the analyzer's process, turns its failures into findings,
+ * and links the SQL files into the graph.
  */
 
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
@@ -14,14 +14,14 @@ import { checkGraph } from "../domain/graph-rules.ts";
 import { IMPORT_UNFINISHED } from "../domain/rules/loading.ts";
 import { isPythonModule, isSqlFile } from "../domain/source-file.ts";
 import { linkSqlFiles } from "../domain/sql/link.ts";
-import { crashedAt, lastWords } from "./crash.ts";
-import type { ImportEffects } from "./known-analysis.ts";
+import type { ImportEffects } from "./cached-analysis.ts";
+import { crashedAt, lastOutput } from "./crash.ts";
 import { readGraph } from "./read-graph.ts";
 import { type RunResult, runProgram } from "./subprocess.ts";
 import type { AnalyzeOptions } from "./toolchain.ts";
 import { userCodeEnv } from "./user-code-env.ts";
 
-/** What the analyzer's process is started with. */
+/** Options of the analyzer's process. */
 export interface AnalyzerOptions {
   /** Interpreter of the project's virtual environment. */
   readonly python: string;
@@ -29,27 +29,27 @@ export interface AnalyzerOptions {
   readonly sdkRoot: string;
   /** Private folder for the files between the two processes. */
   readonly scratchDir: string;
-  /** Environment of this process; what of it reaches user code is chosen by `userCodeEnv`. */
+  /** Environment of this process; `userCodeEnv` selects the variables that user code sees. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** File of compiled modules, which is taken from and given to. */
+  /** File of compiled modules, which the analyzer reads and updates. */
   readonly codeFile: string;
 }
 
-/** A graph, and how it came about. */
+/** A graph, and the effects of its import. */
 export interface AnalyzedProject {
   readonly graph: Graph;
-  /** Undefined when the import did not end well. */
+  /** Undefined when the import did not succeed. */
   readonly effects: ImportEffects | undefined;
 }
 
-/** Longest import unless the caller says otherwise. */
+/** Time limit of an import unless the caller sets one. */
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** Lines of stderr that a finding shows. */
+/** Most lines of stderr in a finding. */
 const SHOWN_LINES = 8;
 
 /**
  * Imports the project in a process of its own, links the SQL files into its graph and checks the
- * whole. Whatever user code does, the result is a graph with findings: a process that hangs, exits
+ * result. Whatever user code does, the result is a graph with findings: a process that hangs, exits
  * or crashes is finding 103.
  */
 export async function analyzeProject(options: AnalyzeOptions, analyzer: AnalyzerOptions): Promise<AnalyzedProject> {
@@ -103,16 +103,16 @@ async function importProject(root: string, options: AnalyzeOptions, analyzer: An
   }
 }
 
-/** A graph that holds finding 103 and nothing else. */
+/** A graph with finding 103 and nothing else. */
 function unfinished(result: RunResult, root: string, timeoutMs: number): Graph {
   const frame = crashedAt(result.stderr, root);
-  const place = frame ? ` at ${frame.file}:${frame.line} in ${frame.function}` : "";
+  const position = frame ? ` at ${frame.file}:${frame.line} in ${frame.function}` : "";
   let what: string;
-  if (result.timedOut) what = `importing the project took longer than ${timeoutMs / 1000} s; it was stopped${place}`;
-  else if (result.signal) what = `importing the project was killed by ${result.signal}${place}`;
+  if (result.timedOut) what = `importing the project took longer than ${timeoutMs / 1000} s; it was stopped${position}`;
+  else if (result.signal) what = `importing the project was killed by ${result.signal}${position}`;
   else what = `importing the project ended the interpreter with exit code ${result.exitCode}`;
-  const said = lastWords(result.stderr, SHOWN_LINES).map((line) => `  ${line}`);
-  const message = [said.length > 0 ? `${what}. Its last lines:` : what, ...said].join("\n");
+  const output = lastOutput(result.stderr, SHOWN_LINES).map((line) => `  ${line}`);
+  const message = [output.length > 0 ? `${what}. Its last lines:` : what, ...output].join("\n");
   return create(GraphSchema, { diagnostics: [finding103(message, frame)] });
 }
 

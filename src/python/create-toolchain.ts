@@ -1,4 +1,4 @@
-/** The toolchain on this machine. */
+/** The Python toolchain of this machine. */
 
 import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -9,9 +9,9 @@ import { prune, ResultCache } from "../disk/result-cache.ts";
 import { finding } from "../domain/finding.ts";
 import { IMPORT_FAILED } from "../domain/rules/loading.ts";
 import { analyzeProject } from "./analyze.ts";
-import { interpreterFinding, type SearchPlaces } from "./interpreter.ts";
-import { AnalysisQuestion } from "./known-analysis.ts";
-import { findKnownInterpreter } from "./known-interpreter.ts";
+import { CachedAnalysis } from "./cached-analysis.ts";
+import { findInterpreterCached } from "./cached-interpreter.ts";
+import { interpreterFinding, type SearchContext } from "./interpreter.ts";
 import { type Requirements, RequirementsError, readRequirements } from "./requirements.ts";
 import { unpackSdk } from "./sdk.ts";
 import { type AnalyzeOptions, type InterpreterSearch, type PythonToolchain, ToolchainError } from "./toolchain.ts";
@@ -20,30 +20,27 @@ import { ensureVenv } from "./venv.ts";
 const ANALYSIS_LIMITS = { maxBytes: 64 * 1024 * 1024, maxFiles: 64 };
 const CODE_LIMITS = { maxBytes: 256 * 1024 * 1024, maxFiles: 32 };
 
-/** What a toolchain is made with. */
+/** Options of a toolchain. */
 export interface ToolchainOptions {
   /**
-   * Folder of all state, `$SVC_HOME`; virtual environments, the unpacked SDK and scratch files lie
-   * below it.
+   * Folder of all state, `$SVC_HOME`, which contains the virtual environments, the unpacked SDK and
+   * scratch files.
    */
   readonly home: string;
   /**
-   * Environment variables: `PATH` is searched for interpreters and `uv`; what of them user code and
-   * installers see is said in `user-code-env.ts`.
+   * Environment variables: `PATH` is searched for interpreters and `uv`; `user-code-env.ts` selects
+   * those that user code and installers see.
    */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Default: that of this machine. */
   readonly platform?: NodeJS.Platform;
-  /** The user's folder, where pyenv keeps its versions. Default: that of this user. */
+  /** The user's home folder, where pyenv keeps its versions. Default: that of this user. */
   readonly homeDir?: string;
 }
 
-/**
- * Makes the toolchain. Nothing is looked for or written before it is asked for; what was found is
- * kept.
- */
+/** A toolchain. Nothing is looked for or written before it is first needed; results are kept. */
 export function createToolchain(options: ToolchainOptions): PythonToolchain {
-  const places: SearchPlaces = {
+  const searchContext: SearchContext = {
     env: options.env,
     platform: options.platform ?? process.platform,
     homeDir: options.homeDir ?? (process.platform === "win32" ? undefined : options.env.HOME) ?? homedir(),
@@ -60,7 +57,7 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
 
   const findInterpreter = async (runtime?: string): Promise<InterpreterSearch> => {
     const key = runtime ?? "";
-    const searching = searches.get(key) ?? findKnownInterpreter(cache, runtime, places);
+    const searching = searches.get(key) ?? findInterpreterCached(cache, runtime, searchContext);
     searches.set(key, searching);
     const search = await searching;
     if (!search.found) searches.delete(key);
@@ -80,14 +77,14 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
   const environmentPython: PythonToolchain["environmentPython"] = async (wanted) => {
     const search = await findInterpreter(wanted.runtime);
     if (!search.found) {
-      const finding = interpreterFinding(wanted.runtime, search, places);
+      const finding = interpreterFinding(wanted.runtime, search, searchContext);
       throw new ToolchainError(finding.message, [finding]);
     }
     return ensureVenv({
       folder: join(options.home, "venvs"),
       interpreter: search.found,
       requirements: await requirementsOf(wanted.requirements ?? "", wanted.root, wanted.requirementsFile),
-      places,
+      searchContext: searchContext,
       ...(wanted.root !== undefined && { root: wanted.root }),
       ...(wanted.onProgress && { onProgress: wanted.onProgress }),
       ...(wanted.signal && { signal: wanted.signal }),
@@ -106,13 +103,13 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
         if (!(error instanceof ToolchainError)) throw error;
         return { graph: create(GraphSchema, { diagnostics: [...error.diagnostics] }), python: undefined };
       }
-      const question = new AnalysisQuestion(await realpath(wanted.root), python, wanted, options.env);
-      const known = question.known(analyses);
+      const cached = new CachedAnalysis(await realpath(wanted.root), python, wanted, options.env);
+      const known = cached.get(analyses);
       if (known) return { graph: known, python };
       const codeFile = await compiledCode(python, wanted.project);
       const scratchDir = join(options.home, "tmp");
       const { graph, effects } = await analyzeProject(wanted, { python, sdkRoot: await sdkRoot(), scratchDir, env: options.env, codeFile });
-      if (effects) question.keep(analyses, graph, effects);
+      if (effects) cached.put(analyses, graph, effects);
       prune(dirname(codeFile), CODE_LIMITS);
       return { graph, python };
     },

@@ -1,7 +1,7 @@
-/** What installers are doing, in a few words, from the lines of their logs. */
+/** The progress of installers in a few words, from the lines of their logs. */
 
-/** Lines of pip and uv that tell people something, and what they say. */
-const SAYINGS: readonly (readonly [line: RegExp, saying: (...groups: string[]) => string])[] = [
+/** Patterns for informative lines of pip and uv, and the text shown for each. */
+const LOG_PATTERNS: readonly (readonly [line: RegExp, format: (...groups: string[]) => string])[] = [
   [/^Collecting ([\w.-]+)(?:\[[^\]]*\])?==([^\s,;]+)/, (name, version) => `installing ${name} ${version}`],
   [/^Collecting ([\w.-]+)/, (name) => `installing ${name}`],
   [
@@ -18,11 +18,11 @@ const SAYINGS: readonly (readonly [line: RegExp, saying: (...groups: string[]) =
   [/^((?:WARNING|DEPRECATION|warning): .+)$/, (text = "") => text],
 ];
 
-/** What a line of pip's or uv's log tells people; undefined for one that tells them nothing. */
+/** The text shown for a line of pip's or uv's log; undefined for an uninformative line. */
 export function installProgress(line: string): string | undefined {
-  for (const [pattern, saying] of SAYINGS) {
+  for (const [pattern, format] of LOG_PATTERNS) {
     const found = pattern.exec(line.trim());
-    if (found) return saying(...found.slice(1));
+    if (found) return format(...found.slice(1));
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** Finding a Python interpreter. None is ever downloaded. */
+/** The search for a Python interpreter. None is ever downloaded. */
 
 import { existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -10,98 +10,98 @@ import { RUNTIME_NAMES, runtimeMinor, SUPPORTED_MINORS } from "./runtime.ts";
 import { runProgram } from "./subprocess.ts";
 import type { Interpreter, InterpreterSearch } from "./toolchain.ts";
 
-/** The machine as the search sees it. */
-export interface SearchPlaces {
+/** The parts of the machine that the search uses. */
+export interface SearchContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
   readonly homeDir: string;
 }
 
-/** Longest time that an interpreter may take to say its version. */
+/** Time limit for an interpreter to print its version. */
 const PROBE_TIMEOUT_MS = 10_000;
 
 const PROBE =
   "import sys, json; print(json.dumps([sys.executable, '%d.%d.%d' % sys.version_info[:3], sys.implementation.name, sys.version_info[1]]))";
 
-/** What a candidate said of itself, or why it is none. */
+/** A candidate's description of itself, or the reason why it is not usable. */
 type Probe = { readonly interpreter: Interpreter; readonly minor: number } | { readonly reason: string };
 
-/** One place to look at: what to call it in a message, and the command that starts it. */
+/** A candidate: its description for messages, and the command that starts it. */
 interface Candidate {
-  readonly place: string;
+  readonly description: string;
   readonly argv: readonly string[];
 }
 
 /**
- * Looks for an interpreter of a runtime (`python311`), or of the newest supported version. Order:
+ * Searches an interpreter for a runtime (`python311`), or of the newest supported version. Order:
  * `uv python find`, `python3.X` on PATH, pyenv's versions, `python3` and `python` on PATH when
  * their version fits, the `py` launcher on Windows. Each candidate is started to see that it works.
  */
-export async function searchInterpreter(runtime: string | undefined, places: SearchPlaces): Promise<InterpreterSearch> {
+export async function searchInterpreter(runtime: string | undefined, context: SearchContext): Promise<InterpreterSearch> {
   const minors = runtime === undefined ? SUPPORTED_MINORS : [runtimeMinor(runtime)];
   const searched: string[] = [];
   const probed = new Map<string, Promise<Probe>>();
-  const uv = whichAll("uv", places)[0];
+  const uv = whichAll("uv", context)[0];
   if (!uv) searched.push("uv: not installed");
   for (const minor of minors) {
     if (minor === undefined) return { found: undefined, searched: [`'${runtime}' is not one of ${RUNTIME_NAMES}`] };
-    for await (const candidate of candidatesOf(minor, uv, places, (said) => note(searched, said))) {
+    for await (const candidate of candidatesOf(minor, uv, context, (text) => note(searched, text))) {
       const key = candidate.argv.join("\0");
-      const probing = probed.get(key) ?? probe(candidate.argv, places);
+      const probing = probed.get(key) ?? probe(candidate.argv, context);
       probed.set(key, probing);
       const result = await probing;
-      if ("reason" in result) note(searched, `${candidate.place}: ${result.reason}`);
-      else if (result.minor !== minor) note(searched, `${candidate.place}: ${result.interpreter.version}`);
+      if ("reason" in result) note(searched, `${candidate.description}: ${result.reason}`);
+      else if (result.minor !== minor) note(searched, `${candidate.description}: ${result.interpreter.version}`);
       else return { found: result.interpreter, searched };
     }
   }
   return { found: undefined, searched };
 }
 
-function note(searched: string[], said: string): void {
-  if (!searched.includes(said)) searched.push(said);
+function note(searched: string[], text: string): void {
+  if (!searched.includes(text)) searched.push(text);
 }
 
 async function* candidatesOf(
   minor: number,
   uv: string | undefined,
-  places: SearchPlaces,
-  say: (said: string) => void,
+  context: SearchContext,
+  say: (text: string) => void,
 ): AsyncGenerator<Candidate> {
   const name = `python3.${minor}`;
   if (uv) {
-    const path = await uvFind(uv, minor, places);
-    if (path) yield { place: `uv python find 3.${minor} (${path})`, argv: [path] };
+    const path = await uvFind(uv, minor, context);
+    if (path) yield { description: `uv python find 3.${minor} (${path})`, argv: [path] };
     else say(`uv python find 3.${minor}: none`);
   }
-  const named = whichAll(name, places);
+  const named = whichAll(name, context);
   if (named.length === 0) say(`${name} on PATH: none`);
-  for (const path of named) yield { place: path, argv: [path] };
-  yield* pyenvCandidates(minor, places, say);
+  for (const path of named) yield { description: path, argv: [path] };
+  yield* pyenvCandidates(minor, context, say);
   for (const generic of ["python3", "python"]) {
-    const paths = whichAll(generic, places);
+    const paths = whichAll(generic, context);
     if (paths.length === 0) say(`${generic} on PATH: none`);
-    for (const path of paths) yield { place: path, argv: [path] };
+    for (const path of paths) yield { description: path, argv: [path] };
   }
-  if (places.platform === "win32") {
-    const launcher = whichAll("py", places)[0];
-    if (launcher) yield { place: `py -3.${minor}`, argv: [launcher, `-3.${minor}`] };
+  if (context.platform === "win32") {
+    const launcher = whichAll("py", context)[0];
+    if (launcher) yield { description: `py -3.${minor}`, argv: [launcher, `-3.${minor}`] };
     else say("py launcher: not installed");
   }
 }
 
-function* pyenvCandidates(minor: number, places: SearchPlaces, say: (said: string) => void): Generator<Candidate> {
-  const versions = join(pyenvRoot(places), "versions");
+function* pyenvCandidates(minor: number, context: SearchContext, say: (text: string) => void): Generator<Candidate> {
+  const versions = join(pyenvRoot(context), "versions");
   if (!existsSync(versions)) return say("pyenv: not installed");
   const patches = namesIn(versions)
     .filter((version) => new RegExp(`^3\\.${minor}\\.\\d+$`).test(version))
     .sort((a, b) => Number(b.split(".")[2]) - Number(a.split(".")[2]));
   if (patches.length === 0) say(`pyenv: no 3.${minor} in ${versions}`);
-  const program = places.platform === "win32" ? "python.exe" : "bin/python";
-  for (const version of patches) yield { place: `pyenv ${version}`, argv: [join(versions, version, program)] };
+  const program = context.platform === "win32" ? "python.exe" : "bin/python";
+  for (const version of patches) yield { description: `pyenv ${version}`, argv: [join(versions, version, program)] };
 }
 
-/** Names in a folder; none when it cannot be read, as another user's. */
+/** Names in a folder; empty when it cannot be read, for example another user's. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -111,24 +111,24 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Files and folders that a search for a runtime looks at: when none of them changed, it finds the
- * same, unless `uv` was given another interpreter.
+ * Files and folders that a search for a runtime looks at: when none of them changed, its result is
+ * the same, unless `uv` got another interpreter.
  */
-export function searchedPaths(runtime: string | undefined, places: SearchPlaces): string[] {
+export function searchedPaths(runtime: string | undefined, context: SearchContext): string[] {
   const minors = runtime === undefined ? SUPPORTED_MINORS : [runtimeMinor(runtime)];
   const names = ["uv", ...minors.map((minor) => `python3.${minor}`), "python3", "python", "py"];
-  const pyenv = pyenvRoot(places);
-  return [...names.flatMap((name) => whichAll(name, places)), join(pyenv, "versions"), join(pyenv, "version")];
+  const pyenv = pyenvRoot(context);
+  return [...names.flatMap((name) => whichAll(name, context)), join(pyenv, "versions"), join(pyenv, "version")];
 }
 
-function pyenvRoot({ env, homeDir, platform }: SearchPlaces): string {
+function pyenvRoot({ env, homeDir, platform }: SearchContext): string {
   return env.PYENV_ROOT || join(homeDir, ".pyenv", platform === "win32" ? "pyenv-win" : "");
 }
 
-async function uvFind(uv: string, minor: number, places: SearchPlaces): Promise<string | undefined> {
+async function uvFind(uv: string, minor: number, context: SearchContext): Promise<string | undefined> {
   try {
     const result = await runProgram([uv, "python", "find", "--system", `3.${minor}`], {
-      env: { ...places.env, UV_PYTHON_DOWNLOADS: "never" },
+      env: { ...context.env, UV_PYTHON_DOWNLOADS: "never" },
       timeoutMs: PROBE_TIMEOUT_MS,
     });
     return result.exitCode === 0 ? result.stdout.trim() || undefined : undefined;
@@ -137,9 +137,9 @@ async function uvFind(uv: string, minor: number, places: SearchPlaces): Promise<
   }
 }
 
-async function probe(argv: readonly string[], places: SearchPlaces): Promise<Probe> {
+async function probe(argv: readonly string[], context: SearchContext): Promise<Probe> {
   try {
-    const result = await runProgram([...argv, "-I", "-S", "-c", PROBE], { env: places.env, timeoutMs: PROBE_TIMEOUT_MS });
+    const result = await runProgram([...argv, "-I", "-S", "-c", PROBE], { env: context.env, timeoutMs: PROBE_TIMEOUT_MS });
     if (result.timedOut) return { reason: "does not answer" };
     if (result.exitCode !== 0) return { reason: "does not run" };
     const [path, version, implementation, minor] = JSON.parse(result.stdout) as [string, string, string, number];
@@ -150,11 +150,11 @@ async function probe(argv: readonly string[], places: SearchPlaces): Promise<Pro
   }
 }
 
-/** Every executable of that name in the absolute folders of PATH, in order. */
-function whichAll(name: string, places: SearchPlaces): string[] {
-  const windows = places.platform === "win32";
+/** Every executable with a name in the absolute folders of PATH, in order. */
+function whichAll(name: string, context: SearchContext): string[] {
+  const windows = context.platform === "win32";
   const found: string[] = [];
-  for (const folder of searchFolders(places.env.PATH ?? places.env.Path, delimiter)) {
+  for (const folder of searchFolders(context.env.PATH ?? context.env.Path, delimiter)) {
     const path = Bun.which(name, { PATH: folder });
     if (path && !found.includes(path) && !(windows && /[\\/]WindowsApps[\\/]/.test(path))) found.push(path);
   }
@@ -162,32 +162,32 @@ function whichAll(name: string, places: SearchPlaces): string[] {
 }
 
 /**
- * Finding 191: no interpreter for the runtime. One line that says what was searched and how to
- * install one on this machine.
+ * Finding 191: no interpreter for the runtime. One line with the places that were searched and the
+ * command that installs one on this machine.
  */
-export function interpreterFinding(runtime: string | undefined, search: InterpreterSearch, places: SearchPlaces): Diagnostic {
+export function interpreterFinding(runtime: string | undefined, search: InterpreterSearch, context: SearchContext): Diagnostic {
   const minor = runtime === undefined ? undefined : runtimeMinor(runtime);
   const wanted = minor === undefined ? "no Python 3.10 to 3.13" : `no Python 3.${minor}`;
-  const said =
+  const problem =
     runtime !== undefined && minor === undefined
       ? NO_INTERPRETER.notSupported({ runtime, runtimes: RUNTIME_NAMES })
-      : NO_INTERPRETER.notFound({ wanted, searched: search.searched.join("; "), command: installCommand(minor ?? 12, places) });
-  return finding(said, undefined);
+      : NO_INTERPRETER.notFound({ wanted, searched: search.searched.join("; "), command: installCommand(minor ?? 12, context) });
+  return finding(problem, undefined);
 }
 
-/** The shortest way to a Python of that minor version here. */
-function installCommand(minor: number, places: SearchPlaces): string {
-  if (whichAll("uv", places).length > 0) return `\`uv python install 3.${minor}\``;
-  if (whichAll("pyenv", places).length > 0) return `\`pyenv install 3.${minor}\``;
-  switch (places.platform) {
+/** The shortest command that installs that minor version of Python here. */
+function installCommand(minor: number, context: SearchContext): string {
+  if (whichAll("uv", context).length > 0) return `\`uv python install 3.${minor}\``;
+  if (whichAll("pyenv", context).length > 0) return `\`pyenv install 3.${minor}\``;
+  switch (context.platform) {
     case "darwin":
       return `\`brew install python@3.${minor}\``;
     case "win32":
       return `\`winget install Python.Python.3.${minor}\``;
     default: {
-      if (whichAll("apt-get", places).length > 0) return `\`sudo apt-get install python3.${minor} python3.${minor}-venv\``;
-      if (whichAll("dnf", places).length > 0) return `\`sudo dnf install python3.${minor}\``;
-      if (whichAll("apk", places).length > 0) return "`apk add python3`";
+      if (whichAll("apt-get", context).length > 0) return `\`sudo apt-get install python3.${minor} python3.${minor}-venv\``;
+      if (whichAll("dnf", context).length > 0) return `\`sudo dnf install python3.${minor}\``;
+      if (whichAll("apk", context).length > 0) return "`apk add python3`";
       return `uv (https://docs.astral.sh/uv): \`uv python install 3.${minor}\``;
     }
   }

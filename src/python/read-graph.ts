@@ -1,6 +1,6 @@
 /**
- * Reading what the analyzer writes: JSON of a graph, of which a large project's is never held as a
- * whole.
+ * Reading the analyzer's output: the JSON of a graph, which for a large project is never parsed as
+ * a whole.
  */
 
 import { create, type DescMessage, fromJson, type JsonObject, type JsonValue, type MessageShape, mergeFromJson } from "@bufbuild/protobuf";
@@ -9,8 +9,8 @@ import { FeatureSetSchema, type Graph, GraphSchema, ResolverSchema } from "../..
 const NEWLINE = 0x0a;
 
 /**
- * The graph of a document that has a line for each member, and for each item of members that are
- * lists. Throws SyntaxError for what is no JSON, and what `fromJson` throws.
+ * The graph of a document that has one line per member, and one per item of members that are lists.
+ * Throws SyntaxError for malformed JSON, and the errors of `fromJson`.
  */
 export function readGraph(document: Uint8Array): Graph {
   const graph = create(GraphSchema);

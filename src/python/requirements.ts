@@ -1,4 +1,4 @@
-/** Requirements files: what is installed, and what two equal ones have in common. */
+/** Requirements files: the lines to install, and the hash by which equal ones are recognized. */
 
 import { createHash } from "node:crypto";
 import { isAbsolute, join, relative, resolve } from "node:path";
@@ -8,48 +8,47 @@ import { readRegularFile } from "../disk/regular-file.ts";
 /** Requirements ready to be installed. */
 export interface Requirements {
   /**
-   * One requirement or option a line, without comments and without the SDK itself. Empty = nothing
-   * to install.
+   * One requirement or option per line, without comments and without the SDK itself. Empty means
+   * nothing to install.
    */
   readonly lines: readonly string[];
-  /** Where each of the lines stands in the project. */
-  readonly places: readonly RequirementPlace[];
-  /** SHA-256, hex, of the lines and of the constraint files they name. */
+  /** The position of each of the lines in the project. */
+  readonly locations: readonly RequirementLocation[];
+  /** SHA-256, in hex, of the lines and of the constraint files that they name. */
   readonly sha256: string;
 }
 
-/** Where a requirement stands. */
-export interface RequirementPlace {
+/** The position of a requirement. */
+export interface RequirementLocation {
   /**
-   * Relative to the project's folder, with `/`; undefined for a text that was given without its
-   * file's name.
+   * Relative to the project's folder, with `/`; undefined for a text whose file name is unknown.
    */
   readonly file: string | undefined;
   /** 1-based. */
   readonly line: number;
 }
 
-/** The requirements cannot be read: a file they include is missing or lies outside the project. */
+/** Unreadable requirements: an included file is missing or outside the project. */
 export class RequirementsError extends Error {
   override readonly name = "RequirementsError";
 }
 
 /** Largest included file, in bytes. */
-const LARGEST_FILE = 1024 * 1024;
+const MAX_FILE_BYTES = 1024 * 1024;
 const SDK_LINE = /^svc\s*(\[[^\]]*\]\s*)?($|[<>=!~@;(])/i;
 const INCLUDE = /^(?:-r|--requirement)(?:\s+|=)?(.+)$/;
 const CONSTRAINT = /^(?:-c|--constraint)(?:\s+|=)?(.+)$/;
 
 /**
- * Reads requirements text: comments, blank lines and lines that name the SDK are dropped (the
- * binary carries it), continued lines are joined, and files included with `-r` are put in place.
- * Included and constraint files are looked up in `root`. Throws RequirementsError.
- * @param file the text's own, relative to `root`
+ * Parses requirements text: drops comments, blank lines and lines that name the SDK (the binary
+ * carries it), joins continued lines, and inserts files included with `-r`. Included and constraint
+ * files are looked up in `root`. Throws RequirementsError.
+ * @param file the path of the text's own file, relative to `root`
  */
 export async function readRequirements(text: string, root: string | undefined, file?: string): Promise<Requirements> {
   const hash = createHash("sha256");
   const lines: string[] = [];
-  const places: RequirementPlace[] = [];
+  const places: RequirementLocation[] = [];
   const visit = async (content: string, folder: string | undefined, name: string | undefined, depth: number): Promise<void> => {
     for (const { text: line, at } of logicalLines(content)) {
       const add = (kept: string): void => {
@@ -78,12 +77,12 @@ export async function readRequirements(text: string, root: string | undefined, f
     }
   };
   await visit(text, root, file, 0);
-  return { lines, places, sha256: hash.digest("hex") };
+  return { lines, locations: places, sha256: hash.digest("hex") };
 }
 
 /**
- * The lines of a requirements file without comments, continued ones joined, each with the number of
- * its first.
+ * The lines of a requirements file without comments, with continued lines joined, each with the
+ * number of its first line.
  */
 function logicalLines(content: string): { readonly text: string; readonly at: number }[] {
   let next = 1;
@@ -115,7 +114,7 @@ function projectPath(path: string, folder: string | undefined, root: string | un
 
 function readIncluded(path: string, name: string): string {
   try {
-    const text = readRegularFile(path, { maxBytes: LARGEST_FILE })?.toString("utf8");
+    const text = readRegularFile(path, { maxBytes: MAX_FILE_BYTES })?.toString("utf8");
     if (text !== undefined) return text;
   } catch (error) {
     if (error instanceof DiskError) throw new RequirementsError(`requirements name the file '${name}': ${error.message}`);

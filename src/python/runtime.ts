@@ -1,4 +1,4 @@
-/** Names of Python versions as the project file spells them. */
+/** Names of Python versions as in the project file. */
 
 /** Minor versions of Python 3 that the SDK runs on, newest first. */
 export const SUPPORTED_MINORS: readonly number[] = [13, 12, 11, 10];

@@ -1,6 +1,4 @@
-/**
- * The Python package `svc`, carried by the binary and unpacked where interpreters can import it.
- */
+/** The Python package `svc`, which the binary carries and unpacks for interpreters to import. */
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -14,7 +12,7 @@ const files: Readonly<Record<string, string>> = sdkAssets();
 /** Paths of the package's files, for example `svc/features.py`. */
 export const SDK_FILES: readonly string[] = Object.keys(files);
 
-/** SHA-256, hex, of the package: of every path and content. */
+/** SHA-256, in hex, of every path and content of the package. */
 export function sdkHash(): string {
   const hash = createHash("sha256");
   for (const [path, text] of Object.entries(files)) hash.update(`${path}\0${Buffer.byteLength(text)}\0${text}`);
@@ -23,7 +21,7 @@ export function sdkHash(): string {
 
 /**
  * Unpacks the package into `<folder>/<hash>/svc` unless it is there, and returns `<folder>/<hash>`.
- * It appears there as a whole or not at all, also when several processes unpack at once or one is
+ * The folder appears complete or not at all, even when several processes unpack at once or one is
  * killed.
  */
 export async function unpackSdk(folder: string): Promise<string> {

@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * SHA-256, hex, of the sources of svc and the versions of its dependencies: what others have
- * computed may have been computed otherwise.
+ * SHA-256, in hex, of the sources of svc and the versions of its dependencies: results computed by
+ * other sources may differ.
  */
 export function sourceFingerprint(): string {
   const root = `${import.meta.dir}/../..`;

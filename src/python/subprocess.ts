@@ -1,32 +1,29 @@
-/**
- * Child processes that end by themselves or are ended: bounded output, a time limit, and no process
- * left behind.
- */
+/** Child processes with bounded output and a time limit, none of which outlives its run. */
 
-/** How to run a program. */
+/** Options of a run. */
 export interface RunOptions {
   readonly cwd?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Longest run; the whole process group is killed after it. */
+  /** Time limit, after which the whole process group is killed. */
   readonly timeoutMs?: number;
   /**
-   * Sent to the group at the time limit, before it is killed, to make the program say where it is;
-   * it gets 500 ms to do so.
+   * Signal sent to the group at the time limit, before it is killed, so that the program can print
+   * where it is; it has 500 ms for that.
    */
   readonly timeoutSignal?: NodeJS.Signals;
   readonly signal?: AbortSignal;
   /**
-   * Gives the program a stdin that nothing is written to, and that is closed when this process
-   * ends, however it does.
+   * Whether the program gets a stdin to which nothing is written, and which is closed when this
+   * process ends, however it ends.
    */
   readonly heldOpen?: boolean;
   /** Called with every line of stdout and stderr. */
   readonly onLine?: (line: string) => void;
-  /** How much of the end of each stream is kept, in bytes; default 64 KiB. */
+  /** Bytes kept of the end of each stream; default 64 KiB. */
   readonly keepBytes?: number;
 }
 
-/** How a program ended. */
+/** The outcome of a run. */
 export interface RunResult {
   /** Undefined when a signal ended it. */
   readonly exitCode: number | undefined;
@@ -38,17 +35,17 @@ export interface RunResult {
   readonly stderr: string;
 }
 
-/** Time that output may still take to arrive after the program itself has ended. */
+/** Time for which output may still arrive after the program itself has ended. */
 const OUTPUT_GRACE_MS = 500;
 
 /**
- * Runs a program in a process group of its own, with no stdin. Whatever it started and left in that
- * group is killed when it ends. Throws the system's error when it cannot be started, and the
+ * Runs a program in a process group of its own, without stdin. When it ends, its remaining
+ * processes in the group are killed. Throws the system's error when it cannot be started, and the
  * signal's reason when aborted.
  */
 export async function runProgram(argv: readonly string[], options: RunOptions): Promise<RunResult> {
   options.signal?.throwIfAborted();
-  const child = privately(() =>
+  const child = withPrivateUmask(() =>
     Bun.spawn([...argv], {
       cwd: options.cwd,
       env: options.env,
@@ -96,10 +93,10 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
 }
 
 /**
- * Runs what starts a process so that the files which that makes are its owner's alone, whatever the
- * umask is here.
+ * Runs `spawn` with a umask of 077, so that files which the started process makes are private to
+ * its owner.
  */
-export function privately<T>(spawn: () => T): T {
+export function withPrivateUmask<T>(spawn: () => T): T {
   const before = process.umask(0o077);
   try {
     return spawn();
@@ -109,7 +106,7 @@ export function privately<T>(spawn: () => T): T {
 }
 
 /**
- * Sends a signal to a process group; one that has ended is left alone. On Windows only the process
+ * Sends a signal to a process group; does nothing when it has ended. On Windows only the process
  * itself is ended.
  */
 export function killGroup(pid: number, signal: NodeJS.Signals): void {
@@ -120,23 +117,23 @@ export function killGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Waits for work to end, but no longer than that. Rejects when the work does. */
+/** Waits for some work, but no longer than `ms`. Rejects when the work does. */
 export async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, ms);
+  const timeout = Promise.withResolvers<void>();
+  const timer = setTimeout(timeout.resolve, ms);
   try {
-    await Promise.race([work, late.promise]);
+    await Promise.race([work, timeout.promise]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Last lines of a text, without empty ones at its end. */
+/** Last lines of a text, without trailing empty ones. */
 export function lastLines(text: string, count: number): string[] {
   return text.trimEnd().split("\n").slice(-count);
 }
 
-/** Reads a stream to its end and keeps the last bytes of it. */
+/** Reads a stream to its end and keeps its last bytes. */
 class StreamTail {
   readonly ended: Promise<void>;
   private chunks: Uint8Array[] = [];

@@ -1,7 +1,7 @@
 /**
- * Python on this machine: interpreters, virtual environments, the SDK carried by the binary, and
- * the analyzer that turns a source folder into a graph. Both halves use it: `svc apply` analyzes
- * before it asks, and the server analyzes what it was sent.
+ * Python on this machine: interpreters, virtual environments, the SDK that the binary carries, and
+ * the analyzer that turns a source folder into a graph. Both halves use it: `svc apply` analyzes a
+ * project before it asks the server, and the server analyzes uploads.
  */
 
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
@@ -15,36 +15,36 @@ export interface Interpreter {
   readonly version: string;
 }
 
-/** Where interpreters were looked for, for the message of finding 191. */
+/** The result of a search for an interpreter; the places are for the message of finding 191. */
 export interface InterpreterSearch {
   readonly found: Interpreter | undefined;
-  /** Each place or command tried, and what it said. */
+  /** Each place or command that was tried, and its result. */
   readonly searched: readonly string[];
 }
 
-/** What an analysis needs. */
+/** Options of an analysis. */
 export interface AnalyzeOptions {
   /** Folder with the project's source. */
   readonly root: string;
   /** Python files to import and SQL files to read, relative to the root. */
   readonly files: readonly string[];
-  /** `python311`; undefined = the newest supported one found. */
+  /** `python311`; undefined means the newest supported version found. */
   readonly runtime?: string;
-  /** Text of the requirements file; undefined or empty = none. */
+  /** Text of the requirements file; undefined or empty means none. */
   readonly requirements?: string;
   /** Its path relative to the root, for findings. */
   readonly requirementsFile?: string;
-  /** Name of the project: what is compiled for it is kept under that name. */
+  /** Name of the project, under which its compiled modules are kept. */
   readonly project?: string;
   /** Name of the environment, visible to user code. */
   readonly environmentName?: string;
-  /** Longest import; default 60 s. */
+  /** Time limit of the import; default 60 s. */
   readonly timeoutMs?: number;
-  /** Called with what is being done, in a few words, for example "installing requests 2.32.3". */
+  /** Called with the current activity in a few words, for example "installing requests 2.32.3". */
   readonly onProgress?: (doing: string) => void;
   /**
-   * Called when the analyzer's process runs: what the caller has to do on its own thread meanwhile
-   * holds up nothing from then on.
+   * Called when the analyzer's process has started: from then on, the caller's own work delays
+   * nothing.
    */
   readonly onStart?: () => void;
   readonly signal?: AbortSignal;
@@ -54,20 +54,22 @@ export interface AnalyzeOptions {
 export interface Analysis {
   readonly graph: Graph;
   /**
-   * The interpreter of the environment it ran in; undefined when it could not be made ready
+   * The interpreter of the environment that was used; undefined when it could not be prepared
    * (findings 191, 102).
    */
   readonly python: string | undefined;
 }
 
-/** The toolchain. Folders live below `~/.svc` (or the server's data directory), mode 0700. */
+/**
+ * The toolchain. Its folders are below `~/.svc` (or the server's data directory), with mode 0700.
+ */
 export interface PythonToolchain {
-  /** Looks for an interpreter for a runtime. */
+  /** Searches an interpreter for a runtime. */
   findInterpreter(runtime?: string): Promise<InterpreterSearch>;
   /**
-   * The interpreter of a virtual environment for a runtime and requirements, built if need be and
-   * kept by its hash. Throws `ToolchainError` with the installer's log. Files that the requirements
-   * name are looked up in `root`.
+   * The interpreter of a virtual environment for a runtime and requirements, built when it is
+   * missing and kept by its hash. Throws `ToolchainError` with the installer's log. Files that the
+   * requirements name are looked up in `root`.
    */
   environmentPython(
     options: Pick<AnalyzeOptions, "runtime" | "requirements" | "requirementsFile" | "onProgress" | "signal"> &
@@ -75,21 +77,21 @@ export interface PythonToolchain {
   ): Promise<string>;
   /** Folder that holds the `svc` package, unpacked from the binary. */
   sdkRoot(): Promise<string>;
-  /** Folder of results that are kept for later processes; it need not exist. */
+  /** Folder of the caches for later processes; it need not exist. */
   cacheFolder(): Promise<string>;
   /**
-   * Path of the file with what was compiled of a project for an interpreter; there need be none. It
-   * is written by `analyze` alone.
+   * Path of the file of a project's modules compiled for an interpreter; it need not exist. Only
+   * `analyze` writes it.
    */
   compiledCode(python: string, project?: string): Promise<string>;
   /**
-   * Imports the project, links the SQL files, and returns the graph with all findings; a graph of
-   * the same project that is known is returned without that. Never throws because of user code.
+   * Imports the project, links the SQL files, and returns the graph with all findings, or the
+   * cached graph of the same project. Never throws because of user code.
    */
   analyze(options: AnalyzeOptions): Promise<Analysis>;
 }
 
-/** Python could not be made ready. `diagnostics` holds the finding (191, 102) that says why. */
+/** Failed preparation of Python. `diagnostics` contains the finding (191, 102) with the reason. */
 export class ToolchainError extends Error {
   override readonly name = "ToolchainError";
   constructor(

@@ -1,6 +1,7 @@
 /**
- * Virtual environments, kept by the hash of what is in them. One is built where it stays, under a
- * lock, and marked when it is complete: a build that was killed leaves no mark and is begun anew.
+ * Virtual environments, kept by the hash of their contents. Each is built in its final folder,
+ * under a lock, and marked when it is complete: a build that was killed leaves no mark and starts
+ * over.
  */
 
 import { createHash } from "node:crypto";
@@ -13,13 +14,13 @@ import { withFileLock } from "../disk/lock.ts";
 import { finding } from "../domain/finding.ts";
 import { IMPORT_FAILED } from "../domain/rules/loading.ts";
 import { installProgress } from "./install-progress.ts";
-import type { SearchPlaces } from "./interpreter.ts";
-import type { RequirementPlace, Requirements } from "./requirements.ts";
+import type { SearchContext } from "./interpreter.ts";
+import type { RequirementLocation, Requirements } from "./requirements.ts";
 import { lastLines, type RunResult, runProgram } from "./subprocess.ts";
 import { type Interpreter, ToolchainError } from "./toolchain.ts";
 import { installerEnv } from "./user-code-env.ts";
 
-/** What a virtual environment is made of. */
+/** The contents of a virtual environment, and options of building it. */
 export interface VenvOptions {
   /** Folder of all virtual environments. */
   readonly folder: string;
@@ -27,28 +28,25 @@ export interface VenvOptions {
   readonly requirements: Requirements;
   /** The project's folder, in which relative paths of the requirements are looked up. */
   readonly root?: string;
-  readonly places: SearchPlaces;
-  /** Called with what is being done, in a few words. */
+  readonly searchContext: SearchContext;
+  /** Called with the current activity in a few words. */
   readonly onProgress?: (doing: string) => void;
   readonly signal?: AbortSignal;
 }
 
-/** Longest installation. */
+/** Time limit of an installation. */
 const INSTALL_TIMEOUT_MS = 15 * 60_000;
-/** Lines of the installer's log that a finding shows. */
+/** Most lines of the installer's log in a finding. */
 const SHOWN_LINES = 12;
-/** Before each command in the log. */
+/** The prefix of commands in the log. */
 const COMMAND = "$ ";
-/**
- * Name of the copy of the requirements that the installer reads, without what the project's files
- * include.
- */
+/** Name of the requirements file that the installer reads: a copy with included files inserted. */
 const COPIED = "requirements.txt";
-/** How installers name a line of it. */
+/** The forms in which installers name a line of it. */
 const COUNTED = /from line (\d+) of requirements\.txt|-r requirements\.txt \(line (\d+)\)/g;
 const COMPLETE = ".svc-complete";
 
-/** The hash by which a virtual environment is kept. */
+/** The hash under which a virtual environment is kept. */
 export function venvKey(interpreter: Interpreter, requirements: Requirements, platform: string): string {
   return createHash("sha256")
     .update(`${interpreter.version}\0${requirements.sha256}\0${platform}-${process.arch}`)
@@ -57,14 +55,14 @@ export function venvKey(interpreter: Interpreter, requirements: Requirements, pl
 }
 
 /**
- * The interpreter of the virtual environment, built if need be: by `uv` when it is installed, else
- * by `python -m venv` and pip. Without requirements it is a bare one and nothing is fetched.
- * Several processes may ask at once; one of them builds. Throws ToolchainError with the installer's
- * log.
+ * The interpreter of the virtual environment, which is built when it is missing: by `uv` when that
+ * is installed, else by `python -m venv` and pip. Without requirements it is empty and nothing is
+ * downloaded. Several processes may ask at once; one of them builds. Throws ToolchainError with the
+ * installer's log.
  */
 export async function ensureVenv(options: VenvOptions): Promise<string> {
-  const target = join(options.folder, venvKey(options.interpreter, options.requirements, options.places.platform));
-  const python = join(target, options.places.platform === "win32" ? "Scripts/python.exe" : "bin/python");
+  const target = join(options.folder, venvKey(options.interpreter, options.requirements, options.searchContext.platform));
+  const python = join(target, options.searchContext.platform === "win32" ? "Scripts/python.exe" : "bin/python");
   const ready = () => existsSync(join(target, COMPLETE)) && existsSync(python);
   if (ready()) return python;
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
@@ -83,7 +81,7 @@ export async function ensureVenv(options: VenvOptions): Promise<string> {
 }
 
 async function build(target: string, python: string, options: VenvOptions): Promise<void> {
-  const { interpreter, requirements, places } = options;
+  const { interpreter, requirements, searchContext: places } = options;
   const file = join(target, COPIED);
   const lines: string[] = [];
   const note = (line: string) => {
@@ -129,48 +127,52 @@ function installFailure(
 ): ToolchainError {
   const how = result.timedOut ? "took too long" : result.signal ? `was killed by ${result.signal}` : `exited with ${result.exitCode}`;
   const log = lines.join("\n");
-  const said = lines.filter((line) => !line.startsWith(COMMAND)).join("\n");
-  const shown = lastLines(inProject(said, file, requirements), SHOWN_LINES).map((line) => `  ${line}`);
+  const output = lines.filter((line) => !line.startsWith(COMMAND)).join("\n");
+  const shown = lastLines(inProject(output, file, requirements), SHOWN_LINES).map((line) => `  ${line}`);
   const message = [`${what} ${how}`, ...shown].join("\n");
-  return new ToolchainError(message, [finding(IMPORT_FAILED.install({ problem: message }), spanOf(refused(lines, requirements)))], log);
+  return new ToolchainError(
+    message,
+    [finding(IMPORT_FAILED.install({ problem: message }), spanOf(failedRequirement(lines, requirements)))],
+    log,
+  );
 }
 
 /**
- * What an installer says, with the lines of the project's files in place of those of the copy that
- * it read.
+ * An installer's output in which lines of the copied requirements are replaced by those of the
+ * project's files.
  */
-function inProject(said: string, copy: string, { places }: Requirements): string {
-  return said.replaceAll(copy, COPIED).replace(COUNTED, (whole, from?: string, of?: string) => {
-    const place = places[Number(from ?? of) - 1];
-    return place ? `${place.file ?? COPIED}, line ${place.line}` : whole;
+function inProject(output: string, copy: string, { locations }: Requirements): string {
+  return output.replaceAll(copy, COPIED).replace(COUNTED, (whole, from?: string, of?: string) => {
+    const location = locations[Number(from ?? of) - 1];
+    return location ? `${location.file ?? COPIED}, line ${location.line}` : whole;
   });
 }
 
 /**
- * The requirement that an installer's errors are about: the one whose line they count, whose text
- * they repeat, or whose name they give.
+ * The requirement that an installer's errors are about: the one whose line number, text or name
+ * they contain. Undefined when they name none.
  */
-function refused(log: readonly string[], { lines, places }: Requirements): RequirementPlace | undefined {
-  for (const said of log.filter((line) => /error|because/i.test(line))) {
-    const counted = /\(from line (\d+) of /.exec(said)?.[1];
-    const repeated = lines.findIndex((line) => said.includes(line));
-    const named = lines.findIndex((line) => new RegExp(`(?<![\\w.-])${packageName(line)}(?![\\w-])`, "i").test(said));
-    const found = places[[Number(counted ?? 0) - 1, repeated, named].find((index) => index >= 0) ?? -1];
+function failedRequirement(log: readonly string[], { lines, locations }: Requirements): RequirementLocation | undefined {
+  for (const error of log.filter((line) => /error|because/i.test(line))) {
+    const counted = /\(from line (\d+) of /.exec(error)?.[1];
+    const repeated = lines.findIndex((line) => error.includes(line));
+    const named = lines.findIndex((line) => new RegExp(`(?<![\\w.-])${packageName(line)}(?![\\w-])`, "i").test(error));
+    const found = locations[[Number(counted ?? 0) - 1, repeated, named].find((index) => index >= 0) ?? -1];
     if (found) return found;
   }
   return undefined;
 }
 
 /**
- * A pattern for the name of the package that a requirement asks for, in all its spellings; one that
- * matches nothing for an option or a path.
+ * A pattern for the name of a requirement's package in all its forms; one that matches nothing for
+ * an option or a path.
  */
 function packageName(requirement: string): string {
   const [name] = /^[a-z\d](?:[\w.-]*[a-z\d])?(?=$|[\s[<>=!~@;(])/i.exec(requirement) ?? [];
   return name?.replace(/[-_.]+/g, "[-_.]+") ?? "$^";
 }
 
-function spanOf(place: RequirementPlace | undefined): Span | undefined {
-  if (place?.file === undefined) return undefined;
-  return create(SpanSchema, { file: place.file, line: place.line, column: 1, endLine: place.line, endColumn: 1 });
+function spanOf(location: RequirementLocation | undefined): Span | undefined {
+  if (location?.file === undefined) return undefined;
+  return create(SpanSchema, { file: location.file, line: location.line, column: 1, endLine: location.line, endColumn: 1 });
 }

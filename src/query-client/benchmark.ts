@@ -6,23 +6,23 @@ import { errorText } from "../domain/error-text.ts";
 import { jsonDocument } from "../output/json.ts";
 import { type LoadPlan, type LoadResult, type LoadSample, runLoad, SYSTEM_LOAD_CLOCK } from "./load.ts";
 
-/** Load without `--qps`, in queries per second. */
+/** Rate without `--qps`, in queries per second. */
 export const DEFAULT_QPS = 10;
-/** Length without `--duration`. */
+/** Duration without `--duration`. */
 export const DEFAULT_DURATION_MS = 10_000;
 /** Warm-up without `--warmup-duration`. */
 export const DEFAULT_WARMUP_MS = 2_000;
-/** Queries under way at once, at most. */
+/** Most queries in progress at once. */
 const CONCURRENCY = 256;
 
 /** Percentiles of a report. */
 export const PERCENTILES = [50, 75, 90, 95, 99, 99.9] as const;
 /** Bins of a report's histogram. */
 export const HISTOGRAM_LINES = 16;
-/** Report of the progress, in milliseconds. */
+/** Milliseconds between two progress reports. */
 const UPDATE_EVERY_MS = 500;
 
-/** The flags that make a load test. */
+/** The flags of a load test. */
 export interface BenchmarkFlags {
   readonly qps: number | undefined;
   readonly duration: number | undefined;
@@ -30,18 +30,18 @@ export interface BenchmarkFlags {
   readonly benchmarkOutput: string | undefined;
 }
 
-/** What a load test came to. */
+/** The result of a load test. */
 export interface BenchmarkReport {
   readonly kind: "benchmark";
   readonly plan: LoadPlan;
   readonly result: LoadResult;
-  /** The file that it was asked to be written to, and whether it was. */
+  /** The report file that was asked for, and the failure if it could not be written. */
   readonly saved?: { readonly path: string; readonly failure?: string };
 }
 
 /**
- * Runs the load test and writes the report's file. `send` resolves with the code of what went
- * wrong, or undefined.
+ * Runs the load test and writes the report's file. `send` resolves with the code of the query's
+ * error, or undefined.
  */
 export async function runBenchmark(
   context: Context,
@@ -121,12 +121,12 @@ export function benchmarkJson({ plan, result }: BenchmarkReport): Record<string,
   };
 }
 
-/** Queries a second that were answered, to the hundredth. */
+/** Queries answered per second, rounded to hundredths. */
 export function achievedQps({ answered, elapsedMs }: LoadResult): number {
   return elapsedMs > 0 ? Math.round((answered / elapsedMs) * 100_000) / 100 : 0;
 }
 
-/** How many there are of all codes. */
+/** The total of all codes. */
 export function sumOf(counts: ReadonlyMap<string, number>): number {
   return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }

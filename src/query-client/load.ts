@@ -1,46 +1,46 @@
 /**
- * Load at a fixed rate, whatever the server does (an open loop): query number n is due n intervals
- * after the start, and its latency counts from then, not from when it could be sent. So a server
- * that stalls is charged for every query that would have been sent meanwhile (coordinated
+ * Load at a fixed rate that does not depend on the server (an open loop): query number n is due n
+ * intervals after the start, and its latency counts from then, not from when it could be sent. A
+ * stalled server is thus charged for every query that would have been sent meanwhile (coordinated
  * omission).
  */
 
 import { LatencyHistogram } from "../domain/latency-histogram.ts";
 
-/** How much load, for how long. */
+/** The rate and duration of a load. */
 export interface LoadPlan {
   /** Queries per second. */
   readonly qps: number;
-  /** Time that is measured. */
+  /** Measured time. */
   readonly durationMs: number;
-  /** Time before, under the same load, that is not. */
+  /** Time before it under the same load, not measured. */
   readonly warmupMs: number;
-  /** Most queries under way at once; what is due meanwhile waits, and its latency grows. */
+  /** Most queries in progress at once; further ones wait, and their latency grows. */
   readonly concurrency: number;
 }
 
-/** What came of one query. */
+/** The outcome of one query. */
 export interface LoadSample {
-  /** From when it was due to its answer. */
+  /** From the time when it was due to its answer. */
   readonly latencyMs: number;
-  /** Code of what went wrong; undefined when nothing did. */
+  /** Code of the error; undefined when there was none. */
   readonly error: string | undefined;
   /** False during the warm-up. */
   readonly measured: boolean;
 }
 
-/** What came of all. Only the measured queries are counted. */
+/** The outcome of all queries. Only measured ones are counted. */
 export interface LoadResult {
   /**
-   * Latencies in microseconds. Queries that were due and never sent are in it with the time that
-   * they had waited when the load ended.
+   * Latencies in microseconds. A query that was due and never sent counts with the time for which
+   * it had waited when the load ended.
    */
   readonly latencies: LatencyHistogram;
   /** Queries that were due. */
   readonly due: number;
   /** Queries that were answered, with or without errors. */
   readonly answered: number;
-  /** Queries that were due and never sent, because too many were under way. */
+  /** Queries that were due and never sent, because too many were in progress. */
   readonly unsent: number;
   /** Failed queries by code. */
   readonly errors: ReadonlyMap<string, number>;
@@ -50,30 +50,30 @@ export interface LoadResult {
   readonly interrupted: boolean;
 }
 
-/** The time that a load runs on. */
+/** The clock of a load. */
 export interface LoadClock {
   /** Milliseconds with fractions, from any origin. */
   now(): number;
   sleep(ms: number): Promise<void>;
-  /** Lets other work go on for a moment that is shorter than any sleep. */
-  breathe(): Promise<void>;
+  /** Lets other work run for a moment that is shorter than any sleep. */
+  yieldToEventLoop(): Promise<void>;
 }
 
-/** The process's own time. */
+/** The clock of the process. */
 export const SYSTEM_LOAD_CLOCK: LoadClock = {
   now: () => performance.now(),
   sleep: (ms) => Bun.sleep(ms),
-  breathe: () => new Promise((resolve) => setImmediate(resolve)),
+  yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
-/** A timer may be late by about that much, so the last stretch is not slept. */
+/** The usual lateness of a timer; the last such interval is spent without sleeping. */
 const TIMER_SLACK_MS = 1.5;
-/** A sleep ends in time to see an interruption. */
-const LONGEST_SLEEP_MS = 100;
+/** Longest sleep, so that an interruption is noticed in time. */
+const MAX_SLEEP_MS = 100;
 
 /**
- * Runs the load. `send` resolves with the code of what went wrong, or undefined, and never rejects;
- * it is expected to end soon once the signal is aborted. Resolves when all queries that were sent
+ * Runs the load. `send` resolves with the code of the query's error, or undefined, and never
+ * rejects; it should end soon once the signal is aborted. Resolves when all queries that were sent
  * have ended.
  */
 export async function runLoad(
@@ -84,8 +84,8 @@ export async function runLoad(
   const { clock, signal, onSample } = options;
   const latencies = new LatencyHistogram();
   const errors = new Map<string, number>();
-  // All times are counted from the start: added to the clock's they would be rounded, and the last
-  // query now and then be one more or one less.
+  // All times are relative to the start. Added to the clock's value they would be rounded, and now
+  // and then there would be one query more or less.
   const start = clock.now();
   const elapsed = () => clock.now() - start;
   const measureFrom = plan.warmupMs;
@@ -117,10 +117,10 @@ export async function runLoad(
     const now = elapsed();
     if (now < due) {
       const wait = due - now;
-      await (wait > TIMER_SLACK_MS ? clock.sleep(Math.min(wait - TIMER_SLACK_MS, LONGEST_SLEEP_MS)) : clock.breathe());
+      await (wait > TIMER_SLACK_MS ? clock.sleep(Math.min(wait - TIMER_SLACK_MS, MAX_SLEEP_MS)) : clock.yieldToEventLoop());
     } else if (underWay.size >= plan.concurrency) {
       if (now >= end) break;
-      await Promise.race([...underWay, clock.sleep(Math.min(end - now, LONGEST_SLEEP_MS))]);
+      await Promise.race([...underWay, clock.sleep(Math.min(end - now, MAX_SLEEP_MS))]);
     } else {
       launch(due);
       next++;

@@ -1,11 +1,13 @@
-/** The spans of a traced query, fetched after its answer so that they cost the query nothing. */
+/**
+ * The spans of a traced query, fetched after its answer so that tracing does not slow the query.
+ */
 
 import type { Client } from "@connectrpc/connect";
 import type { QueryMeta, QueryService, TraceSpan } from "../../gen/svc/v1/query_pb.ts";
 import type { Context } from "../context/context.ts";
 import { errorText } from "../domain/error-text.ts";
 
-/** The spans of a query that was traced; none, and a word of it, when they cannot be read. */
+/** The spans of a traced query; empty, with a note, when they cannot be read. */
 export async function spansOf(
   { progress }: Pick<Context, "progress">,
   service: Client<typeof QueryService>,

@@ -1,18 +1,16 @@
-/**
- * Figures of each query for a StatsD daemon: its latency, that it happened, and whether it failed.
- */
+/** Metrics of each query for a StatsD daemon: its latency, a count, and a count of failures. */
 
 import type { Context } from "../context/context.ts";
 
-/** Where figures go. */
+/** A recipient of metrics. */
 export interface QueryFigures {
-  /** Tells of one query. `error` is the code of what went wrong. */
+  /** Records one query. `error` is its error code. */
   record(latencyMs: number, error: string | undefined): void;
-  /** Resolves when everything was sent; a problem is told on stderr. */
+  /** Resolves when everything was sent; a problem is reported on stderr. */
   close(): Promise<void>;
 }
 
-/** The figures' sender; without a host, one that does nothing. */
+/** The sender of metrics; without a host, one that does nothing. */
 export async function createQueryFigures(
   { machine, progress }: Pick<Context, "machine" | "progress">,
   host: string | undefined,

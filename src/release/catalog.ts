@@ -1,4 +1,4 @@
-/** What an origin offers: its feed, and the manifest of a version. */
+/** The contents of an origin: its feed, and the manifest of a version. */
 
 import { parseFeed, parseManifest, type ReleaseFeed, type ReleaseManifest } from "../domain/release/manifest.ts";
 import { ReleaseError } from "./release-error.ts";
@@ -6,23 +6,19 @@ import type { ReleaseFiles } from "./release-files.ts";
 import { readSigned, refuseExpired } from "./signed-document.ts";
 
 /**
- * A release that was found, and the folder of its files relative to the origin's base; empty for
- * the base itself.
+ * A release, and the folder of its files relative to the origin's base; empty for the base itself.
  */
 export interface FoundRelease {
   readonly manifest: ReleaseManifest;
   readonly folder: string;
 }
 
-/**
- * Reads the feed. One that has expired says nothing about what is latest: see `freshFeed`. Throws
- * ReleaseError.
- */
+/** The feed. An expired one does not say what is latest: see `freshFeed`. Throws ReleaseError. */
 export async function readFeed(files: ReleaseFiles): Promise<ReleaseFeed> {
   return readSigned(files, "index.json", "index", parseFeed, ({ latest, expires_at }) => ({ version: latest, expiresAt: expires_at }));
 }
 
-/** Reads the feed to learn what is latest. Throws ReleaseError, also when it has expired. */
+/** The feed for finding the latest release. Throws ReleaseError, also when it has expired. */
 export async function freshFeed(files: ReleaseFiles, now: number): Promise<ReleaseFeed> {
   const feed = await readFeed(files);
   refuseExpired(feed.expires_at, now, files.nameOf("index.json"));
@@ -30,7 +26,7 @@ export async function freshFeed(files: ReleaseFiles, now: number): Promise<Relea
 }
 
 /**
- * Finds the latest release: of the feed, or of a folder that holds one release alone. Throws
+ * The latest release: of the feed, or of a folder that contains a single release. Throws
  * ReleaseError.
  */
 export async function findLatest(files: ReleaseFiles, now: number): Promise<FoundRelease> {
@@ -44,7 +40,7 @@ export async function findLatest(files: ReleaseFiles, now: number): Promise<Foun
   return found;
 }
 
-/** Finds one version, however old. Throws ReleaseError. */
+/** The release of a version, however old. Throws ReleaseError. */
 export async function findVersion(files: ReleaseFiles, version: string): Promise<FoundRelease> {
   const path = `releases/${version}/manifest.json`;
   const found =
@@ -71,7 +67,7 @@ function manifestPath({ latest, releases }: ReleaseFeed): string {
   );
 }
 
-/** Undefined when the error says that nothing is there; other errors are thrown. */
+/** Undefined when the error means that the file does not exist; throws other errors. */
 function absent(error: unknown): undefined {
   if (error instanceof ReleaseError && error.code === "release_not_found") return undefined;
   throw error;

@@ -1,6 +1,6 @@
 /**
- * Writing bytes from elsewhere into a new file: never more than expected, and kept only when they
- * are what was signed.
+ * Writing downloaded bytes to a new file: never more than expected, and kept only when they match
+ * the signed hash.
  */
 
 import { constants, createReadStream } from "node:fs";
@@ -14,7 +14,7 @@ import { ReleaseError } from "./release-error.ts";
 /** Size and hash that a file must have. */
 export type Expected = Pick<ReleaseFile, "sha256" | "size">;
 
-/** How compressed bytes become a file. */
+/** The encoding of a file's bytes. */
 export type Encoding =
   | { readonly kind: "zst" }
   | { readonly kind: "gz" }
@@ -22,25 +22,25 @@ export type Encoding =
   | { readonly kind: "delta"; readonly base: string };
 
 /**
- * 2^27 bytes, what zstd itself allows by default; a patch's window is as large as the file it is
- * for.
+ * 2^27 bytes, the default limit of zstd; the window of a patch is as large as the file that it
+ * makes.
  */
 const WINDOW_LOG = 27;
 const PATCH_WINDOW_LOG = 28;
 const CHUNK_BYTES = 1024 * 1024;
 
-/** How a file is written. */
+/** Options of writing a file. */
 export interface WriteOptions {
-  /** What is being written, for messages. */
+  /** The file's name for messages. */
   readonly name: string;
-  /** May be run once it is checked. */
+  /** Whether the file may be executed once it is checked. */
   readonly executable?: boolean;
-  /** Told how many bytes there are. */
+  /** Called with the number of bytes so far. */
   readonly onBytes?: (total: number) => void;
 }
 
 /**
- * Writes `source` to a new file and flushes it. Nothing is left of a file that does not fit.
+ * Writes `source` to a new file and flushes it. A file that does not match is removed.
  * @throws ReleaseError with release_too_large or release_checksum
  */
 export async function writeChecked(
@@ -88,8 +88,7 @@ async function copyChecked(
 }
 
 /**
- * The bytes of a compressed file, decompressed as they are asked for. Throws release_damaged when
- * they cannot be.
+ * The bytes of a compressed file, decompressed on demand. Throws release_damaged when that fails.
  */
 export async function* decompressed(path: string, encoding: Encoding, name: string): AsyncGenerator<Uint8Array> {
   const decoder = await decoderOf(encoding);

@@ -1,4 +1,4 @@
-/** Releases for the context of one command. */
+/** The releases of svc, for the context of one command. */
 
 import changelog from "../../CHANGELOG.md" with { type: "text" };
 import { buildInfo } from "../build-info.ts";
@@ -7,21 +7,21 @@ import type { ReleaseFeed } from "../domain/release/manifest.ts";
 import { freshFeed, readFeed } from "./catalog.ts";
 import { installedBuilds, installFolder } from "./install-folder.ts";
 import { findOrigin } from "./origin.ts";
-import { readCachedFeed, readCheckNote, writeCachedFeed, writeCheckNote } from "./release-cache.ts";
+import { readCachedFeed, readUpdateCheck, writeCachedFeed, writeUpdateCheck } from "./release-cache.ts";
 import { ReleaseError } from "./release-error.ts";
 import type { Releases } from "./releases.ts";
-import { hush } from "./reminder.ts";
+import { postponeReminder } from "./reminder.ts";
 import { openOrigin, prunableBuilds, pruneBuilds, type ReleaseHost, rollback, update } from "./update.ts";
 
-/** Longest wait for a list that people look at. */
+/** Longest silence of the host while a person waits for a list. */
 const LIST_STALL_MS = 10_000;
 
-/** Makes them; nothing is read or dialled before the first call. */
+/** The releases; nothing is read or dialled before the first call. */
 export function createReleases(host: ReleaseHost): Releases {
   const { surroundings, clock, flags } = host;
   const changed = async <T>(work: Promise<T>): Promise<T> => {
     const result = await work;
-    hush(surroundings, clock.now());
+    postponeReminder(surroundings, clock.now());
     return result;
   };
   return {
@@ -38,8 +38,8 @@ export function createReleases(host: ReleaseHost): Releases {
 }
 
 /**
- * The changelog of this build. What it has under `Unreleased` is what this build brings, unless it
- * has a section for its version.
+ * The changelog in this build. Its section `Unreleased` describes this build, unless there is a
+ * section for its version.
  */
 function carriedChangelog(): readonly ChangelogEntry[] {
   const { builtAt, version } = buildInfo;
@@ -73,14 +73,14 @@ async function knownFeed(host: ReleaseHost, from: string | undefined): Promise<R
 }
 
 /**
- * Fetches the feed and remembers what is latest; for the process that nobody waits for. Rejects
- * when it cannot be had.
+ * Fetches the feed and stores the latest version; for the background process. Rejects when the feed
+ * cannot be fetched.
  */
 export async function refreshFeed(host: ReleaseHost): Promise<ReleaseFeed> {
   const files = openOrigin(host, undefined, LIST_STALL_MS);
   const now = host.clock.now();
   const feed = await freshFeed(files, now);
   writeCachedFeed(host.surroundings, { origin: files.origin.base, fetched_at: new Date(now).toISOString(), feed });
-  writeCheckNote(host.surroundings, { ...readCheckNote(host.surroundings), checkedAt: now, latest: feed.latest });
+  writeUpdateCheck(host.surroundings, { ...readUpdateCheck(host.surroundings), checkedAt: now, latest: feed.latest });
   return feed;
 }

@@ -1,6 +1,6 @@
 /**
- * Files of a release host over HTTP: as many bytes as are wanted and no more, no step back from
- * https, and no waiting for ever.
+ * Files of a release host over HTTP: bounded in bytes and in time, and never redirected away from
+ * https.
  */
 
 import { NetworkError, transientNetwork, type WireFetch } from "../client/fetch.ts";
@@ -10,15 +10,15 @@ import { CliError } from "../errors/cli-error.ts";
 import { describeOrigin, type Origin } from "./origin.ts";
 import { ReleaseError } from "./release-error.ts";
 
-/** Longest wait for the head of an answer, and between two pieces of a body. */
+/** Longest wait for the headers of an answer, and between two chunks of a body. */
 const STALL_MS = 30_000;
-/** Longest download. */
+/** Time limit of a download. */
 const TOTAL_MS = 2 * 60 * 60 * 1000;
 const MAX_REDIRECTS = 5;
-/** A host that is overloaded or not ready. */
+/** Statuses of a host that is overloaded or not ready. */
 const PASSING_STATUS: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
-/** What a request needs. */
+/** The dependencies of a request. */
 export interface HttpAccess {
   readonly fetch: WireFetch;
   readonly origin: Origin;
@@ -27,7 +27,7 @@ export interface HttpAccess {
   readonly stallMs?: number;
 }
 
-/** A failure that may pass at another attempt. */
+/** A transient failure. */
 class PassingError extends ReleaseError {
   constructor(
     message: string,
@@ -39,9 +39,9 @@ class PassingError extends ReleaseError {
 }
 
 /**
- * The bytes of a file. Stops with an error as soon as there are more than `maxBytes`. After a
- * failure that may pass, it goes on where it was. Throws ReleaseError: release_not_found,
- * release_unreachable, release_too_large, release_insecure.
+ * The bytes of a file. Fails as soon as there are more than `maxBytes`. After a transient failure
+ * it resumes at the same offset. Throws ReleaseError: release_not_found, release_unreachable,
+ * release_too_large, release_insecure.
  */
 export async function* downloadUrl(access: HttpAccess, url: string, maxBytes: number): AsyncGenerator<Uint8Array> {
   let size = 0;
@@ -68,8 +68,8 @@ export async function* downloadUrl(access: HttpAccess, url: string, maxBytes: nu
 }
 
 /**
- * The bytes of a file from `offset` on, in one attempt: a host that knows no ranges sends the ones
- * before them too, and they are passed over.
+ * The bytes of a file from `offset` on, in one attempt: when a host does not support ranges, the
+ * bytes before `offset` are skipped.
  */
 async function* bodyFrom(access: HttpAccess, url: string, offset: number, maxBytes: number): AsyncGenerator<Uint8Array> {
   const { origin, stallMs = STALL_MS } = access;

@@ -1,7 +1,7 @@
 /**
- * The folder that builds are installed in: `svc-v<version>` for each of them, and `svc`, a link to
- * the current one. On Windows `svc.exe` is a copy, because links need rights there that people do
- * not have.
+ * The folder of installed builds: `svc-v<version>` for each of them, and `svc`, a link to the
+ * current one. On Windows `svc.exe` is a copy, because links need permissions there that users
+ * lack.
  */
 
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
@@ -10,34 +10,31 @@ import { svcHome } from "../config/home.ts";
 import type { Surroundings } from "../context/context.ts";
 import { fileHash } from "./file-hash.ts";
 
-/**
- * Beginning of the names of files that an update makes for itself. What a killed one left is
- * removed by the next.
- */
+/** Prefix of an update's temporary files. The next update removes those of a killed one. */
 export const TEMPORARY_PREFIX = ".svc-update-";
 
-/** The folder and the names in it. */
+/** The folder and the paths in it. */
 export interface InstallFolder {
   readonly path: string;
   readonly receipt: string;
-  /** The link, or on Windows the copy, that people run. */
+  /** The link, or on Windows the copy, that users run. */
   readonly link: string;
   /** The running executable, links followed. */
   readonly running: string;
   readonly windows: boolean;
 }
 
-/** The note beside the builds. */
+/** The receipt: a file about the installation, beside the builds. */
 export interface Receipt {
   /** Host or folder that the installation came from. */
   readonly source?: string;
   /** Name of the release target. */
   readonly target?: string;
-  /** Versions in the order in which they became current, without the one that is. */
+  /** Versions in the order in which they became current, without the current one. */
   readonly history?: readonly string[];
 }
 
-/** A build in the folder. */
+/** An installed build. */
 export interface InstalledBuild {
   readonly version: string;
   readonly path: string;
@@ -48,7 +45,7 @@ export interface InstalledBuild {
   readonly current: boolean;
 }
 
-/** The folder of the running executable when that was installed; else `$SVC_HOME/bin`. */
+/** The folder of the running executable when that is an installed build; else `$SVC_HOME/bin`. */
 export function installFolder(surroundings: Pick<Surroundings, "env" | "homeDir" | "execPath" | "platform">): InstallFolder {
   const windows = surroundings.platform === "win32";
   const running = realPath(surroundings.execPath);
@@ -69,7 +66,7 @@ export function buildPath(folder: InstallFolder, version: string): string {
   return join(folder.path, `svc-${version}${folder.windows ? ".exe" : ""}`);
 }
 
-/** Reads the note; one that is missing or damaged says nothing. */
+/** The receipt; empty when it is missing or damaged. */
 export function readReceipt(folder: string): Receipt {
   try {
     const found: unknown = JSON.parse(readFileSync(join(folder, ".svc-install.json"), "utf8"));
@@ -97,7 +94,7 @@ export async function installedBuilds(folder: InstallFolder): Promise<readonly I
     .sort((a, b) => Bun.semver.order(b.version, a.version));
 }
 
-/** The version that `svc` runs; undefined when none of the folder's builds is current. */
+/** The version that `svc` runs; undefined when no build of the folder is current. */
 export async function currentVersion(folder: InstallFolder): Promise<string | undefined> {
   try {
     if (!folder.windows) return versionOf(basename(readlinkSync(folder.link)), false);
@@ -113,7 +110,7 @@ export async function currentVersion(folder: InstallFolder): Promise<string | un
 }
 
 /**
- * The build to go back to: the one that was current before, as long as it is there; else the newest
+ * The build to roll back to: the one that was current before, if it still exists; else the newest
  * older one.
  * @param current version that is current
  */
@@ -153,7 +150,7 @@ function isInstalled(folder: string, name: string, windows: boolean): boolean {
   }
 }
 
-/** The path with links followed; as it was given when nothing is there. */
+/** The path with links followed; unchanged when it does not exist. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -1,14 +1,15 @@
 /**
- * Installations that something else keeps current: an update would be undone, or would break it.
+ * Installations that a package manager keeps current: an update would be undone, or would break
+ * them.
  */
 
 import { existsSync } from "node:fs";
 import { ReleaseError } from "./release-error.ts";
 
-/** Who manages an installation, and what updates it. */
+/** The manager of an installation, and the command that updates it. */
 export interface Manager {
   readonly name: string;
-  /** What to do, as a sentence. */
+  /** The advice, as a sentence. */
   readonly advice: string;
 }
 
@@ -16,8 +17,8 @@ const CONTAINER_MARKS = ["/.dockerenv", "/run/.containerenv"];
 const IMAGE_PATHS = ["/svc", "/bin/svc", "/usr/bin/svc", "/usr/local/bin/svc"];
 
 /**
- * The manager of the installation that holds the executable; undefined when there is none.
- * @param running the executable, links followed
+ * The manager of the installation that contains the executable; undefined when there is none.
+ * @param running the executable, with links followed
  */
 export function managerOf(running: string, exists: (path: string) => boolean = existsSync): Manager | undefined {
   const path = running.replaceAll("\\", "/").toLowerCase();
@@ -30,7 +31,7 @@ export function managerOf(running: string, exists: (path: string) => boolean = e
   return undefined;
 }
 
-/** Throws managed_install when something else keeps the installation current. */
+/** Throws managed_install when a package manager keeps the installation current. */
 export function refuseManaged(running: string): void {
   const manager = managerOf(running);
   if (!manager) return;

@@ -1,6 +1,6 @@
 /**
- * Getting a release's binary onto the disk: as a patch of a build that is there, compressed, or as
- * it is; whichever way, the result is the signed one.
+ * Downloading a release's binary: as a patch of an installed build, compressed, or as it is.
+ * Whatever the method, the result is checked against the signed hash.
  */
 
 import { statSync } from "node:fs";
@@ -12,76 +12,76 @@ import { fileHash } from "./file-hash.ts";
 import { buildPath, type InstallFolder, installedBuilds } from "./install-folder.ts";
 import { ReleaseError } from "./release-error.ts";
 import type { ReleaseFiles } from "./release-files.ts";
-import { discard, temporaryPath } from "./switch-build.ts";
+import { removeIfPossible, temporaryPath } from "./switch-build.ts";
 
-/** How a build was obtained; `kept` = it was there already. */
+/** The method by which a build was obtained; `kept` means that it was already installed. */
 export type Method = "kept" | "delta" | "zst" | "gz" | "full";
 
-/** What to obtain, and from where. */
-export interface Wanted {
+/** The build to obtain, and its source. */
+export interface BuildRequest {
   readonly files: ReleaseFiles;
   /** Folder of the release, relative to the origin's base. */
   readonly folder: string;
   readonly binary: ReleaseBinary;
   readonly version: string;
   readonly into: InstallFolder;
-  /** Told about bytes of the download: so many of so many. */
+  /** Called with the bytes downloaded so far and their total. */
   readonly onProgress: (bytes: number, of: number) => void;
-  /** Told why one way was given up for another. */
+  /** Called with the reason when a method failed and the next one is tried. */
   readonly onFallback: (why: string) => void;
 }
 
-/** A build as a file that is checked and flushed, and not yet in its place. */
-export interface Obtained {
+/** A build as a checked and flushed file that is not yet at its final path. */
+export interface ObtainedBuild {
   readonly path: string;
   readonly method: Exclude<Method, "kept">;
-  /** Bytes that were downloaded, those of ways that failed too. */
+  /** Bytes that were downloaded, including those of failed methods. */
   readonly bytes: number;
 }
 
-interface Way {
+interface Download {
   readonly method: Exclude<Method, "kept">;
   readonly file: ReleaseFile;
   readonly encoding?: Encoding;
 }
 
-/** Room that has to stay free. */
+/** Space that has to stay free. */
 const SPARE_BYTES = 16 * 1024 * 1024;
 /**
- * Reasons to try another way: the file is missing or not what it should be. Of a host that cannot
- * be reached, no other file can be had either.
+ * Errors after which the next method is tried: the file is missing or not as expected. When the
+ * host cannot be reached, no other file can be downloaded either.
  */
-const OTHER_WAY = ["release_not_found", "release_checksum", "release_too_large", "release_damaged"];
+const FALLBACK_CODES = ["release_not_found", "release_checksum", "release_too_large", "release_damaged"];
 
-/** Obtains the binary. Throws ReleaseError with the reason why the first way failed. */
-export async function obtainBuild(wanted: Wanted): Promise<Obtained> {
-  const ways = [...(await deltaWay(wanted)), ...fullWays(wanted.binary)];
-  requireSpace(wanted.into, wanted.binary.size + Math.max(...ways.map(({ file, encoding }) => (encoding ? file.size : 0))));
+/** Downloads the binary. Throws ReleaseError with the reason why the first method failed. */
+export async function obtainBuild(wanted: BuildRequest): Promise<ObtainedBuild> {
+  const downloads = [...(await deltaDownload(wanted)), ...fullDownloads(wanted.binary)];
+  requireSpace(wanted.into, wanted.binary.size + Math.max(...downloads.map(({ file, encoding }) => (encoding ? file.size : 0))));
   let bytes = 0;
   let failure: unknown;
-  for (const way of ways) {
+  for (const attempt of downloads) {
     let arrived = 0;
     try {
-      const path = await take(wanted, way, (total) => {
+      const path = await download(wanted, attempt, (total) => {
         arrived = total;
-        wanted.onProgress(total, way.file.size);
+        wanted.onProgress(total, attempt.file.size);
       });
-      return { path, method: way.method, bytes: bytes + arrived };
+      return { path, method: attempt.method, bytes: bytes + arrived };
     } catch (error) {
-      if (!(error instanceof ReleaseError) || !OTHER_WAY.includes(error.code)) throw error;
+      if (!(error instanceof ReleaseError) || !FALLBACK_CODES.includes(error.code)) throw error;
       bytes += arrived;
       failure ??= error;
-      wanted.onFallback(`${way.file.url}: ${error.message}`);
+      wanted.onFallback(`${attempt.file.url}: ${error.message}`);
     }
   }
   throw failure;
 }
 
-async function deltaWay({ binary, into }: Wanted): Promise<Way[]> {
+async function deltaDownload({ binary, into }: BuildRequest): Promise<Download[]> {
   if (binary.deltas.length === 0) return [];
   const builds = (await installedBuilds(into)).toSorted((a, b) => Number(b.current) - Number(a.current));
-  const places = [...builds.map(({ path }) => path), into.running];
-  for (const path of places) {
+  const paths = [...builds.map(({ path }) => path), into.running];
+  for (const path of paths) {
     const offered = binary.deltas.filter(
       ({ from, size }) => (path === into.running || path === buildPath(into, from)) && size < binary.size,
     );
@@ -93,7 +93,7 @@ async function deltaWay({ binary, into }: Wanted): Promise<Way[]> {
   return [];
 }
 
-function fullWays(binary: ReleaseBinary): Way[] {
+function fullDownloads(binary: ReleaseBinary): Download[] {
   const { zst, gz } = binary.encodings;
   return [
     ...(zst ? [{ method: "zst", file: zst, encoding: { kind: "zst" } } as const] : []),
@@ -102,9 +102,9 @@ function fullWays(binary: ReleaseBinary): Way[] {
   ];
 }
 
-async function take(
-  { files, folder, binary, version, into }: Wanted,
-  { file, encoding }: Way,
+async function download(
+  { files, folder, binary, version, into }: BuildRequest,
+  { file, encoding }: Download,
   onBytes: (total: number) => void,
 ): Promise<string> {
   const at = file.url.startsWith("https://") || folder === "" ? file.url : `${folder}/${file.url}`;
@@ -123,7 +123,7 @@ async function take(
     });
     return result;
   } finally {
-    discard(compressed);
+    removeIfPossible(compressed);
   }
 }
 
@@ -135,7 +135,7 @@ function requireSpace(folder: InstallFolder, bytes: number): void {
   });
 }
 
-/** Whether the file at `path` is the binary that was signed. */
+/** Whether the file at `path` is the signed binary. */
 export async function isBinary(path: string, binary: ReleaseFile): Promise<boolean> {
   try {
     return statSync(path).size === binary.size && (await fileHash(path)) === binary.sha256;

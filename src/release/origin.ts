@@ -1,6 +1,6 @@
 /**
- * Where releases come from: a host that serves files, or a folder. What is there is signed, so that
- * neither has to be trusted.
+ * The origin of releases: a host that serves files, or a folder. Its files are signed, so the
+ * origin need not be trusted.
  */
 
 import { isAbsolute, resolve } from "node:path";
@@ -11,7 +11,7 @@ import type { Surroundings } from "../context/context.ts";
 import { installFolder, readReceipt } from "./install-folder.ts";
 import { ReleaseError } from "./release-error.ts";
 
-/** A place that releases come from. */
+/** An origin of releases. */
 export interface Origin {
   /** Base URL without a slash at the end, or the absolute path of a folder. */
   readonly base: string;
@@ -20,8 +20,8 @@ export interface Origin {
 }
 
 /**
- * The place that was named: by `--from`, SVC_RELEASES, the note of the installation, or the build
- * itself. Undefined when there is none.
+ * The configured origin: that of `--from`, SVC_RELEASES, the receipt of the installation, or the
+ * build itself. Undefined when there is none.
  */
 export function findOrigin(
   from: string | undefined,
@@ -37,7 +37,7 @@ export function findOrigin(
   return buildInfo.releaseHost ? originOf(buildInfo.releaseHost, { kind: "default" }, dir) : undefined;
 }
 
-/** The place, or the error that says how to name one. */
+/** The configured origin. Throws ReleaseError with a hint on naming one when there is none. */
 export function requireOrigin(...[from, surroundings, dir]: Parameters<typeof findOrigin>): Origin {
   const origin = findOrigin(from, surroundings, dir);
   if (origin) return origin;
@@ -46,7 +46,7 @@ export function requireOrigin(...[from, surroundings, dir]: Parameters<typeof fi
   });
 }
 
-/** The place and who named it, for messages. */
+/** The origin and the setting that names it, for messages. */
 export function describeOrigin({ base, source }: Origin): string {
   return `${base} (from ${describeSource(source)})`;
 }

@@ -1,6 +1,6 @@
 /**
- * What was learned about releases, below `$SVC_HOME/cache`: the feed that was fetched last, and a
- * small note for the daily look for a newer version.
+ * The cache of facts about releases, below `$SVC_HOME/cache`: the feed that was fetched last, and a
+ * small record of the daily check for a newer version.
  */
 
 import { readFileSync } from "node:fs";
@@ -11,15 +11,15 @@ import { DiskError } from "../disk/disk-error.ts";
 import { writePrivateFile } from "../disk/private-file.ts";
 import { parseFeed, type ReleaseFeed } from "../domain/release/manifest.ts";
 
-type Place = Pick<Surroundings, "env" | "homeDir">;
+type CacheLocation = Pick<Surroundings, "env" | "homeDir">;
 
-/** The note. Times are epoch milliseconds; 0 = never. */
-export interface CheckNote {
-  /** When the feed was last asked for, whatever came of it. */
+/** The record of the daily check. Times are epoch milliseconds; 0 means never. */
+export interface UpdateCheck {
+  /** Time of the last request for the feed, successful or not. */
   readonly checkedAt: number;
-  /** When the user was last told. */
+  /** Time of the last reminder. */
   readonly toldAt: number;
-  /** The latest version that is known; empty when none is. */
+  /** The latest known version; empty when none is known. */
   readonly latest: string;
 }
 
@@ -32,12 +32,12 @@ export interface CachedFeed {
   readonly feed: ReleaseFeed;
 }
 
-const NOTHING: CheckNote = { checkedAt: 0, toldAt: 0, latest: "" };
+const NOTHING: UpdateCheck = { checkedAt: 0, toldAt: 0, latest: "" };
 
-/** Reads the note; one that is missing or damaged knows nothing. */
-export function readCheckNote(place: Place): CheckNote {
+/** The record of the daily check; all zero and empty when it is missing or damaged. */
+export function readUpdateCheck(location: CacheLocation): UpdateCheck {
   try {
-    const { checkedAt, toldAt, latest } = JSON.parse(readFileSync(path(place, "update-check.json"), "utf8")) as Partial<CheckNote>;
+    const { checkedAt, toldAt, latest } = JSON.parse(readFileSync(path(location, "update-check.json"), "utf8")) as Partial<UpdateCheck>;
     const sound =
       typeof checkedAt === "number" && typeof toldAt === "number" && typeof latest === "string" && /^(|v\d+\.\d+\.\d+)$/.test(latest);
     return sound ? { checkedAt, toldAt, latest } : NOTHING;
@@ -46,15 +46,15 @@ export function readCheckNote(place: Place): CheckNote {
   }
 }
 
-/** Writes the note; where nothing can be written, nothing is remembered. */
-export function writeCheckNote(place: Place, note: CheckNote): void {
-  write(path(place, "update-check.json"), note);
+/** Stores the record; does nothing where it cannot be written. */
+export function writeUpdateCheck(location: CacheLocation, check: UpdateCheck): void {
+  write(path(location, "update-check.json"), check);
 }
 
-/** The feed that was fetched last from this origin; undefined when there is none. */
-export function readCachedFeed(place: Place, origin: string): CachedFeed | undefined {
+/** The feed that was last fetched from this origin; undefined when there is none. */
+export function readCachedFeed(location: CacheLocation, origin: string): CachedFeed | undefined {
   try {
-    const found = JSON.parse(readFileSync(path(place, "releases.json"), "utf8")) as Partial<CachedFeed>;
+    const found = JSON.parse(readFileSync(path(location, "releases.json"), "utf8")) as Partial<CachedFeed>;
     if (found.origin !== origin || typeof found.fetched_at !== "string") return undefined;
     return { origin, fetched_at: found.fetched_at, feed: parseFeed(JSON.stringify(found.feed)) };
   } catch {
@@ -62,13 +62,13 @@ export function readCachedFeed(place: Place, origin: string): CachedFeed | undef
   }
 }
 
-/** Keeps a feed; where nothing can be written, nothing is kept. */
-export function writeCachedFeed(place: Place, cached: CachedFeed): void {
-  write(path(place, "releases.json"), cached);
+/** Stores a feed; does nothing where it cannot be written. */
+export function writeCachedFeed(location: CacheLocation, cached: CachedFeed): void {
+  write(path(location, "releases.json"), cached);
 }
 
-function path(place: Place, name: string): string {
-  return join(svcHome(place), "cache", name);
+function path(location: CacheLocation, name: string): string {
+  return join(svcHome(location), "cache", name);
 }
 
 function write(file: string, content: unknown): void {

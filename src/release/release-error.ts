@@ -1,10 +1,10 @@
-/** Why a release is not taken: one code for each reason. */
+/** The reasons for which a release is refused, with one code each. */
 
 import { ReleaseFormatError } from "../domain/release/manifest.ts";
 import { SignatureError } from "../domain/release/minisign.ts";
 import { CliError } from "../errors/cli-error.ts";
 
-/** The reasons. */
+/** Codes of the reasons. */
 export type ReleaseCode =
   | "signature_malformed"
   | "signature_unknown_key"
@@ -28,7 +28,7 @@ export type ReleaseCode =
   | "directory_read_only"
   | "managed_install";
 
-/** A release, or a build on the disk, is refused. */
+/** A refused release, or a refused build on disk. */
 export class ReleaseError extends CliError {
   override readonly name = "ReleaseError";
   constructor(
@@ -40,8 +40,8 @@ export class ReleaseError extends CliError {
   }
 }
 
-/** Says which file a failed check was about. Other errors stay what they are. */
-export function refusalOf(error: unknown, where: string): unknown {
+/** The error of a failed check with the name of the file; other errors are unchanged. */
+export function withFileName(error: unknown, where: string): unknown {
   if (error instanceof SignatureError)
     return new ReleaseError(`${where} is not trusted: ${error.message}`, error.code, {
       hint: "Nothing was installed. Look for another place to get it from, and tell the people who make the releases.",

@@ -1,4 +1,4 @@
-/** Reading the files of an origin, whatever it is. */
+/** Reading the files of an origin, on a host or in a folder. */
 
 import { createReadStream, statSync } from "node:fs";
 import { join } from "node:path";
@@ -10,18 +10,18 @@ import { ReleaseError } from "./release-error.ts";
 /** The files of an origin. */
 export interface ReleaseFiles {
   readonly origin: Origin;
-  /** What a file is called in messages. */
+  /** The name of a file in messages. */
   nameOf(path: string): string;
   /**
-   * The bytes of a file below the base, or of an https URL; an error as soon as there are more than
+   * The bytes of a file below the base, or of an https URL. Fails as soon as there are more than
    * `maxBytes`.
    */
   open(path: string, maxBytes: number): AsyncIterable<Uint8Array>;
-  /** A small file whole. */
+  /** The whole content of a small file. */
   read(path: string, maxBytes: number): Promise<Uint8Array>;
 }
 
-/** The files of an origin, which is asked over HTTP when it is no folder. */
+/** The files of an origin: over HTTP, or from a folder. */
 export function releaseFiles(access: HttpAccess): ReleaseFiles {
   const { origin } = access;
   const nameOf = (path: string) => (isUrl(path) ? path : origin.isUrl ? `${origin.base}/${path}` : join(origin.base, path));

@@ -1,19 +1,18 @@
 /**
- * Telling the user about a newer version, after a command and from what is known already: the
- * command has ended when this file is loaded, and what has to be asked of a network is asked by
- * another process that nobody waits for.
+ * The reminder of a newer version, shown after a command from cached facts: this file is loaded
+ * when the command has ended, and a background process makes the network requests.
  */
 
 import { buildInfo } from "../build-info.ts";
 import type { GlobalFlags, Surroundings } from "../context/context.ts";
-import { readCheckNote, writeCheckNote } from "./release-cache.ts";
+import { readUpdateCheck, writeUpdateCheck } from "./release-cache.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Word of the hidden command that refreshes what is known. */
+/** Name of the internal command that refreshes the cached facts. */
 export const REFRESH_COMMAND = "__refresh-releases";
 
-/** What a reminder needs. */
+/** The dependencies of a reminder. */
 export interface ReminderHost {
   readonly flags: Pick<GlobalFlags, "authConfig" | "dir">;
   readonly surroundings: Surroundings;
@@ -22,29 +21,29 @@ export interface ReminderHost {
   writeErr(text: string): void;
 }
 
-/** Says once a day that a newer version is known, and once a day starts to look for one. */
-export async function remind(host: ReminderHost): Promise<void> {
+/** Mentions a known newer version once a day, and once a day starts to look for one. */
+export async function showReminder(host: ReminderHost): Promise<void> {
   if (buildInfo.publicKey === "") return;
   const { surroundings, now } = host;
-  const note = readCheckNote(surroundings);
+  const check = readUpdateCheck(surroundings);
   const older = (then: number) => now - then >= DAY_MS || then > now;
-  const tell = note.latest !== "" && older(note.toldAt) && Bun.semver.order(note.latest, buildInfo.version) > 0;
-  const look = older(note.checkedAt);
-  if (!tell && !look) return;
+  const isReminderDue = check.latest !== "" && older(check.toldAt) && Bun.semver.order(check.latest, buildInfo.version) > 0;
+  const isCheckDue = older(check.checkedAt);
+  if (!isReminderDue && !isCheckDue) return;
   const { allowsUpdateCheck } = await import("../config/file.ts");
   if (!(await allowsUpdateCheck(host.flags, surroundings))) return;
-  writeCheckNote(surroundings, { ...note, toldAt: tell ? now : note.toldAt, checkedAt: look ? now : note.checkedAt });
-  if (tell) {
+  writeUpdateCheck(surroundings, { ...check, toldAt: isReminderDue ? now : check.toldAt, checkedAt: isCheckDue ? now : check.checkedAt });
+  if (isReminderDue) {
     const { managerOf } = await import("./managed-install.ts");
     const advice = managerOf(surroundings.execPath)?.advice;
-    host.writeErr(advice ? `svc ${note.latest} is available. ${advice}\n` : `svc ${note.latest} is available: run \`svc update\`\n`);
+    host.writeErr(advice ? `svc ${check.latest} is available. ${advice}\n` : `svc ${check.latest} is available: run \`svc update\`\n`);
   }
-  if (look) await startRefresh(host);
+  if (isCheckDue) await startRefresh(host);
 }
 
-/** Says nothing about newer versions for a day: the user has just been busy with them. */
-export function hush(surroundings: Surroundings, now: number): void {
-  writeCheckNote(surroundings, { ...readCheckNote(surroundings), toldAt: now });
+/** Suppresses the reminder for a day: the user has just dealt with versions. */
+export function postponeReminder(surroundings: Surroundings, now: number): void {
+  writeUpdateCheck(surroundings, { ...readUpdateCheck(surroundings), toldAt: now });
 }
 
 async function startRefresh({ surroundings, flags }: ReminderHost): Promise<void> {

@@ -1,18 +1,18 @@
 /**
- * Documents with a signature beside them: read, checked against the key of this build, and checked
- * to be what their signature says they are.
+ * Documents with a signature beside them: read, verified with the key of this build, and compared
+ * with the signature's comment.
  */
 
 import { buildInfo } from "../build-info.ts";
 import { type PublicKey, parsePublicKey, verify } from "../domain/release/minisign.ts";
 import { parseTrustedComment, type SignedThing } from "../domain/release/trusted-comment.ts";
-import { ReleaseError, refusalOf } from "./release-error.ts";
+import { ReleaseError, withFileName } from "./release-error.ts";
 import type { ReleaseFiles } from "./release-files.ts";
 
 /** Longest index or manifest that is read. */
 const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024;
 const MAX_SIGNATURE_BYTES = 4096;
-/** Longer than it takes to rename two files. */
+/** Milliseconds, longer than it takes to rename two files. */
 const REPLACING_MS = 200;
 
 /** The parts of a document that its signature's comment repeats. */
@@ -32,8 +32,8 @@ export function trustedKey(): PublicKey {
 }
 
 /**
- * Reads and checks a document. Throws ReleaseError; the file is named in its message. A document
- * and a signature that do not fit each other are read once more, because the host may just have
+ * Reads and verifies a document. Throws ReleaseError with the file's name in its message. When a
+ * document and its signature do not match, both are read once more, because the host may just have
  * been replacing them.
  */
 export async function readSigned<T>(...given: Parameters<typeof readOnce<T>>): Promise<T> {
@@ -71,11 +71,11 @@ async function readOnce<T>(
     }
     return document;
   } catch (error) {
-    throw refusalOf(error, files.nameOf(path));
+    throw withFileName(error, files.nameOf(path));
   }
 }
 
-/** Throws release_expired when the time is over until which a document may say what is latest. */
+/** Throws release_expired when a document has expired and may no longer say what is latest. */
 export function refuseExpired(expiresAt: string, now: number, where: string): void {
   if (now < Date.parse(expiresAt)) return;
   throw new ReleaseError(
@@ -87,7 +87,7 @@ export function refuseExpired(expiresAt: string, now: number, where: string): vo
   );
 }
 
-/** A signature that is missing, or too long to be one. */
+/** The error for a missing signature, or a file too long to be one. */
 function noSignature(error: unknown): unknown {
   if (!(error instanceof ReleaseError) || !["release_not_found", "release_too_large"].includes(error.code)) return error;
   return new ReleaseError(error.message, "signature_malformed", { hint: "Nothing is taken without a signature.", cause: error });

@@ -1,5 +1,5 @@
 /**
- * Making a build of the folder the current one, so that at every moment `svc` is the old build or
+ * Making a build of the folder current, so that at every moment `svc` is either the old build or
  * the new one.
  */
 
@@ -23,18 +23,18 @@ import { syncFolder } from "../disk/private-file.ts";
 import { renameInPlaceSync } from "../disk/rename.ts";
 import { buildPath, currentVersion, type InstallFolder, type Receipt, readReceipt, TEMPORARY_PREFIX } from "./install-folder.ts";
 
-/** A name for a file that only this update knows. */
+/** A path for a new temporary file of this update. */
 export function temporaryPath(folder: InstallFolder, kind: string): string {
   return join(folder.path, `${TEMPORARY_PREFIX}${crypto.randomUUID()}.${kind}${folder.windows ? ".exe" : ""}`);
 }
 
-/** Removes what updates that were killed have left. Only for the holder of the lock. */
-export function sweep(folder: InstallFolder): void {
-  for (const name of readdirSync(folder.path)) if (name.startsWith(TEMPORARY_PREFIX)) discard(join(folder.path, name));
+/** Removes the temporary files of killed updates. Only for the holder of the lock. */
+export function removeTemporaryFiles(folder: InstallFolder): void {
+  for (const name of readdirSync(folder.path)) if (name.startsWith(TEMPORARY_PREFIX)) removeIfPossible(join(folder.path, name));
 }
 
-/** Removes a file if it can be: on Windows one that runs stays until the next time. */
-export function discard(path: string): void {
+/** Removes a file if possible; on Windows a running one stays until the next update. */
+export function removeIfPossible(path: string): void {
   try {
     unlinkSync(path);
   } catch (error) {
@@ -42,15 +42,15 @@ export function discard(path: string): void {
   }
 }
 
-/** Puts a checked and flushed file in the place of a version's build. */
+/** Moves a checked and flushed file to the path of a version's build. */
 export function placeBuild(folder: InstallFolder, temporary: string, version: string): void {
   renameInPlaceSync(temporary, buildPath(folder, version));
   syncFolder(folder.path);
 }
 
 /**
- * Makes a version the current one, and remembers which was before it. What `receipt` says is noted
- * where nothing was noted before.
+ * Makes a version current, and records the previous one. The fields of `receipt` are stored where
+ * the receipt does not have them yet.
  */
 export async function switchTo(folder: InstallFolder, version: string, receipt: Receipt): Promise<void> {
   adoptPlainFile(folder);
@@ -76,12 +76,12 @@ function replaceLink(folder: InstallFolder, version: string): void {
   try {
     renameSync(temporary, folder.link);
   } catch (error) {
-    discard(temporary);
+    removeIfPossible(temporary);
     throw error;
   }
 }
 
-/** A running executable cannot be replaced on Windows, but renamed. */
+/** Replaces the copy on Windows, where a running executable cannot be overwritten, but renamed. */
 function replaceCopy(folder: InstallFolder, version: string): void {
   const temporary = temporaryPath(folder, "new");
   const aside = temporaryPath(folder, "old");
@@ -92,24 +92,24 @@ function replaceCopy(folder: InstallFolder, version: string): void {
     return;
   } catch (error) {
     if (!["EACCES", "EPERM", "EBUSY", "EEXIST"].includes(systemCode(error) ?? "")) {
-      discard(temporary);
+      removeIfPossible(temporary);
       throw error;
     }
   }
   try {
     renameSync(folder.link, aside);
   } catch (error) {
-    discard(temporary);
+    removeIfPossible(temporary);
     throw error;
   }
   try {
     renameInPlaceSync(temporary, folder.link);
   } catch (error) {
     renameInPlaceSync(aside, folder.link);
-    discard(temporary);
+    removeIfPossible(temporary);
     throw error;
   }
-  discard(aside);
+  removeIfPossible(aside);
 }
 
 function flush(path: string): void {
@@ -122,8 +122,8 @@ function flush(path: string): void {
 }
 
 /**
- * Keeps a build that somebody put there by hand, in the place of the link: it gets its version's
- * name too, so that one can go back to it.
+ * Keeps a build that was put in place of the link by hand: it also gets the name of its version, so
+ * that a rollback to it is possible.
  */
 function adoptPlainFile(folder: InstallFolder): void {
   if (folder.windows || folder.running !== folder.link) return;

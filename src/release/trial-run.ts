@@ -1,12 +1,12 @@
-/** Running a build before anybody depends on it. */
+/** The test run of a build before it becomes current. */
 
 import { errorText } from "../domain/error-text.ts";
 import { ReleaseError } from "./release-error.ts";
 
-/** Longest time a build may take to say its version. */
+/** Time limit for a build to print its version. */
 const LIMIT_MS = 30_000;
 
-/** What a build says of itself with `svc version --json`. */
+/** The facts that a build prints with `svc version --json`. */
 export interface BuildFacts {
   readonly version: string;
   readonly platform: string;
@@ -15,8 +15,8 @@ export interface BuildFacts {
 }
 
 /**
- * Runs the build at `path`; resolves with what it says of itself. Throws release_does_not_run when
- * it does not run, or is of another version.
+ * Runs the build at `path`; resolves with the facts that it prints. Throws release_does_not_run
+ * when it does not run, or is of another version.
  */
 export async function tryBuild(
   path: string,
@@ -25,14 +25,14 @@ export async function tryBuild(
   signal: AbortSignal,
 ): Promise<BuildFacts> {
   signal.throwIfAborted();
-  const said = await run(path, env, signal);
+  const result = await run(path, env, signal);
   signal.throwIfAborted();
-  const facts = said.exitCode === 0 ? factsOf(said.stdout) : undefined;
+  const facts = result.exitCode === 0 ? factsOf(result.stdout) : undefined;
   if (facts?.version === version) return facts;
-  const why = facts ? `it says that it is ${facts.version}` : said.stderr.trim().split("\n")[0] || `exit code ${said.exitCode}`;
+  const why = facts ? `it says that it is ${facts.version}` : result.stderr.trim().split("\n")[0] || `exit code ${result.exitCode}`;
   throw new ReleaseError(`svc ${version} does not run here: ${why}`, "release_does_not_run", {
     hint: "The svc that was current still is.",
-    details: { stderr: said.stderr.slice(0, 2000) },
+    details: { stderr: result.stderr.slice(0, 2000) },
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Changing which build is current: installing one, going back, removing old ones. One process at a
- * time does so.
+ * Changes of the current build: installing one, rolling back, removing old ones. Only one process
+ * at a time makes them.
  */
 
 import { existsSync, unlinkSync } from "node:fs";
@@ -34,18 +34,18 @@ import { ReleaseError } from "./release-error.ts";
 import { type ReleaseFiles, releaseFiles } from "./release-files.ts";
 import type { CurrentBuild } from "./releases.ts";
 import { trustedKey } from "./signed-document.ts";
-import { discard, placeBuild, sweep, switchTo } from "./switch-build.ts";
+import { placeBuild, removeIfPossible, removeTemporaryFiles, switchTo } from "./switch-build.ts";
 import { type BuildFacts, tryBuild } from "./trial-run.ts";
 
 /** The parts of the context that releases need. */
 export type ReleaseHost = Pick<Context, "flags" | "surroundings" | "clock" | "progress" | "signal">;
 
-/** Longest wait for another update, and how long of it is not worth a word. */
+/** Longest wait for another update, and the wait after which a message is shown. */
 const LOCK_TIMEOUT_MS = 15 * 60 * 1000;
-const LOCK_SILENCE_MS = 500;
+const QUIET_WAIT_MS = 500;
 const PROGRESS_MS = 100;
 
-/** The files of the place that releases come from. `stallMs` is the longest wait without a byte. */
+/** The files of the configured origin. `stallMs` is the longest wait without a byte. */
 export function openOrigin(host: ReleaseHost, from: string | undefined, stallMs?: number): ReleaseFiles {
   const redactor = createRedactor();
   return releaseFiles({
@@ -61,7 +61,7 @@ export async function update(host: ReleaseHost, options: { readonly version?: st
   const folder = installFolder(host.surroundings);
   refuseManaged(folder.running);
   trustedKey();
-  return holding(host, folder, async () => {
+  return withUpdateLock(host, folder, async () => {
     const before = await currentVersion(folder);
     const found = await findRelease(host, folder, options);
     if (found === "installed") return switchInstalled(host, folder, options.version ?? "", before);
@@ -70,14 +70,14 @@ export async function update(host: ReleaseHost, options: { readonly version?: st
     if (options.version === undefined) refuseDowngrade(version, before ?? buildInfo.version);
     refuseTooOld(release.manifest);
     const target = targetOf(folder);
-    const { facts, method, bytes } = await bringIn(host, folder, files, release, binaryFor(release.manifest, target));
+    const { facts, method, bytes } = await ensureInstalled(host, folder, files, release, binaryFor(release.manifest, target));
     if (before !== version) await switchTo(folder, version, { source: files.origin.base, target });
     return outcome(host, folder, facts, { before, changed: before !== version || method !== "kept", method, bytes });
   });
 }
 
-/** Makes sure that the release's build lies in its place and runs; it is not current by that. */
-async function bringIn(
+/** Ensures that the release's build is in the folder and runs; does not make it current. */
+async function ensureInstalled(
   host: ReleaseHost,
   folder: InstallFolder,
   files: ReleaseFiles,
@@ -109,15 +109,15 @@ async function bringIn(
     placeBuild(folder, obtained.path, version);
     return { facts, method: obtained.method, bytes: obtained.bytes };
   } finally {
-    discard(obtained.path);
+    removeIfPossible(obtained.path);
   }
 }
 
-/** Makes the build current that was so before. Throws ReleaseError. */
+/** Makes the build current that was current before. Throws ReleaseError. */
 export async function rollback(host: ReleaseHost): Promise<CurrentBuild> {
   const folder = installFolder(host.surroundings);
   refuseManaged(folder.running);
-  return holding(host, folder, async () => {
+  return withUpdateLock(host, folder, async () => {
     const before = await currentVersion(folder);
     const version = previousVersion(folder, before);
     if (version === undefined) {
@@ -129,7 +129,7 @@ export async function rollback(host: ReleaseHost): Promise<CurrentBuild> {
   });
 }
 
-/** Builds that are neither current, nor the one to go back to, nor running now. */
+/** Builds that are neither current, nor the one to roll back to, nor running now. */
 export async function prunableBuilds(host: ReleaseHost): Promise<readonly InstalledBuild[]> {
   const folder = installFolder(host.surroundings);
   const builds = await installedBuilds(folder);
@@ -139,10 +139,10 @@ export async function prunableBuilds(host: ReleaseHost): Promise<readonly Instal
   return builds.filter(({ version, path }) => version !== current && version !== previous && path !== folder.running);
 }
 
-/** Removes builds, as long as they are still prunable. Resolves with those that are gone. */
+/** Removes builds that are still prunable. Resolves with the removed ones. */
 export async function pruneBuilds(host: ReleaseHost, builds: readonly InstalledBuild[]): Promise<readonly InstalledBuild[]> {
   const folder = installFolder(host.surroundings);
-  return holding(host, folder, async () => {
+  return withUpdateLock(host, folder, async () => {
     const free = new Set((await prunableBuilds(host)).map(({ version }) => version));
     const removed = builds.filter(({ version }) => free.has(version));
     for (const { path } of removed) unlinkSync(path);
@@ -206,8 +206,8 @@ function outcome(
 
 function foundOnPath({ surroundings }: ReleaseHost, { link, windows }: InstallFolder): string | null {
   const found = Bun.which("svc", { PATH: surroundings.env.PATH ?? "" });
-  const place = (path: string) => (windows ? realPath(path).toLowerCase() : realPath(path));
-  return found !== null && place(found) === place(link) ? link : found;
+  const comparable = (path: string) => (windows ? realPath(path).toLowerCase() : realPath(path));
+  return found !== null && comparable(found) === comparable(link) ? link : found;
 }
 
 function refuseDowngrade(version: string, current: string): void {
@@ -232,13 +232,13 @@ function binaryFor({ version, targets }: ReleaseManifest, target: string) {
 }
 
 /**
- * Runs `work` as the only update of the folder, with what killed ones left swept away. Says in
- * words why the folder cannot be written.
+ * Runs `work` as the only update of the folder, after removing the files of killed ones. Errors say
+ * why the folder cannot be written.
  */
-async function holding<T>(host: ReleaseHost, folder: InstallFolder, work: () => Promise<T>): Promise<T> {
+async function withUpdateLock<T>(host: ReleaseHost, folder: InstallFolder, work: () => Promise<T>): Promise<T> {
   try {
     return await locked(host, join(folder.path, ".svc-update.lock"), async () => {
-      sweep(folder);
+      removeTemporaryFiles(folder);
       return work();
     });
   } catch (error) {
@@ -256,7 +256,7 @@ async function holding<T>(host: ReleaseHost, folder: InstallFolder, work: () => 
 }
 
 async function locked<T>(host: ReleaseHost, path: string, work: () => Promise<T>): Promise<T> {
-  const waiting = setTimeout(() => host.progress.note("Another update is running; this one waits for it."), LOCK_SILENCE_MS);
+  const waiting = setTimeout(() => host.progress.note("Another update is running; this one waits for it."), QUIET_WAIT_MS);
   try {
     return await withFileLock(path, { what: "the lock of updates", signal: host.signal, timeoutMs: LOCK_TIMEOUT_MS }, () => {
       clearTimeout(waiting);

@@ -1,16 +1,16 @@
 /**
- * `svc __verify FILE SIGNATURE`: what the installer checks signatures with on a machine that has no
- * other program for it.
+ * `svc __verify FILE SIGNATURE`: the installer's way to verify signatures on a machine without
+ * another program for it.
  */
 
 import { readFile } from "node:fs/promises";
 import { verify } from "../domain/release/minisign.ts";
-import { refusalOf } from "./release-error.ts";
+import { withFileName } from "./release-error.ts";
 import { trustedKey } from "./signed-document.ts";
 
 /**
- * Resolves with the trusted comment when the signature fits the file and the key of this build.
- * Rejects with what does not.
+ * The trusted comment of the signature, when it is valid for the file and the key of this build.
+ * Rejects with the failed check.
  */
 export async function verifyFile(file: string, signature: string): Promise<string> {
   const key = trustedKey();
@@ -18,6 +18,6 @@ export async function verifyFile(file: string, signature: string): Promise<strin
   try {
     return await verify(data, text, key);
   } catch (error) {
-    throw refusalOf(error, file);
+    throw withFileName(error, file);
   }
 }

@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { commandFile } from "../../src/cli/command-files.ts";
 import { walk } from "../../src/cli/resolve.ts";
-import { plantTree } from "../../src/cli/tree.ts";
+import { attachLoaders } from "../../src/cli/tree.ts";
 import { treeFacts } from "../../src/cli/tree-facts.ts";
 import { commandTree } from "../../src/commands/index.ts";
 import { modulesByPath } from "../../src/packaging/modules-by-path.ts";
@@ -78,7 +78,7 @@ describe("the tree", () => {
       loaded.push(file);
       return { default: {} as never };
     };
-    const tree = plantTree({ a: { summary: "A", verbs: { b: { summary: "B", file: "a/b.ts" } } } }, load);
+    const tree = attachLoaders({ a: { summary: "A", verbs: { b: { summary: "B", file: "a/b.ts" } } } }, load);
     expect([loaded, tree.a?.load]).toEqual([[], undefined]);
     await tree.a?.verbs?.b?.load?.();
     expect(loaded).toEqual(["a/b.ts"]);

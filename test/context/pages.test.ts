@@ -33,7 +33,7 @@ describe("moving", () => {
 describe("searching", () => {
   test("goes to the next line that holds the text, whatever its case and colours, and on with n", () => {
     const found = typed(start(), "/", "L", "I", "N", "E", " ", "1", "\r");
-    expect([found.top, found.sought]).toEqual([1, "LINE 1"]);
+    expect([found.top, found.lastSearch]).toEqual([1, "LINE 1"]);
     expect(press(found, "n").top).toBe(10);
     expect(typed(found, "n", "n").top).toBe(11);
   });

@@ -13,7 +13,7 @@ import { commandTree } from "../../src/commands/index.ts";
 import type { ReleaseFile, ReleaseManifest } from "../../src/domain/release/manifest.ts";
 import { createSecretKey } from "../../src/domain/release/minisign.ts";
 import { archiveNames } from "../../src/packaging/archives.ts";
-import { describeArchives, fillTemplate, type LeftOut, templateNames, writePackages } from "../../src/packaging/packages.ts";
+import { describeArchives, fillTemplate, type SkippedTemplate, templateNames, writePackages } from "../../src/packaging/packages.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { writeSmallRelease } from "./release-on-disk.ts";
 
@@ -23,7 +23,7 @@ const release = join(root, "release");
 const packages = join(root, "packages");
 let manifest: ReleaseManifest;
 let archives: Readonly<Record<string, ReleaseFile>>;
-let leftOut: readonly LeftOut[];
+let leftOut: readonly SkippedTemplate[];
 beforeAll(async () => {
   const content = (target: string) => `#!/bin/sh\necho "svc for ${target}: $*"\n`;
   manifest = await writeSmallRelease({ dir: release, version: "v1.2.3", key: await createSecretKey(), content });

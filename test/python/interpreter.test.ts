@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { interpreterFinding, type SearchPlaces, searchInterpreter } from "../../src/python/interpreter.ts";
+import { interpreterFinding, type SearchContext, searchInterpreter } from "../../src/python/interpreter.ts";
 
 setDefaultTimeout(60_000);
 
@@ -14,7 +14,7 @@ let count = 0;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "svc-search-"));
-  const places: SearchPlaces = { env: process.env, platform: process.platform, homeDir: process.env.HOME ?? "/" };
+  const places: SearchContext = { env: process.env, platform: process.platform, homeDir: process.env.HOME ?? "/" };
   const found = [];
   for (const minor of [11, 12, 10, 13]) {
     const search = await searchInterpreter(`python3${minor}`, places);
@@ -41,7 +41,7 @@ async function bin(programs: Readonly<Record<string, string>>): Promise<string> 
 }
 
 /** A machine with those folders on PATH and nothing else. */
-function machine(path: string, more: Partial<SearchPlaces> = {}): SearchPlaces {
+function machine(path: string, more: Partial<SearchContext> = {}): SearchContext {
   return { env: { PATH: path, ...more.env }, platform: more.platform ?? "linux", homeDir: more.homeDir ?? folder };
 }
 

@@ -40,7 +40,7 @@ test("every line knows where it stands, in the file that it was included from", 
     await mkdir(join(root, "deps"));
     await writeFile(join(root, "deps", "base.txt"), "# base\r\nsix \\\r\n  ==1.16\r\nattrs\r\n");
     const found = await readRequirements("svc\n\nnumpy \\\n  >=1 \\\n  ,<3\n-r deps/base.txt\nlast", root, "requirements.txt");
-    expect(found.lines.map((line, index) => [line, found.places[index]])).toEqual([
+    expect(found.lines.map((line, index) => [line, found.locations[index]])).toEqual([
       ["numpy >=1 ,<3", { file: "requirements.txt", line: 3 }],
       ["six ==1.16", { file: "deps/base.txt", line: 2 }],
       ["attrs", { file: "deps/base.txt", line: 4 }],

@@ -14,7 +14,7 @@ class VirtualTime implements LoadClock {
       this.waiting.sort((left, right) => left.at - right.at);
     });
   }
-  breathe(): Promise<void> {
+  yieldToEventLoop(): Promise<void> {
     return this.sleep(0.1);
   }
   /** Lets time pass until the work is done. */

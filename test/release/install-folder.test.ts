@@ -27,7 +27,7 @@ import {
   readReceipt,
 } from "../../src/release/install-folder.ts";
 import { managerOf } from "../../src/release/managed-install.ts";
-import { sweep, switchTo } from "../../src/release/switch-build.ts";
+import { removeTemporaryFiles, switchTo } from "../../src/release/switch-build.ts";
 
 let home: string;
 let bin: string;
@@ -106,7 +106,7 @@ describe.each([
     await switchTo(place, "v0.1.0", {});
     for (const name of [".svc-update-1.part", ".svc-update-2.new", ".svc-update.lock", "svc-notes", ".svc-installed"])
       writeFileSync(join(bin, name), "");
-    sweep(place);
+    removeTemporaryFiles(place);
     expect(readdirSync(bin).sort()).toEqual(
       [".svc-install.json", ".svc-installed", ".svc-update.lock", `svc${extension}`, "svc-notes", `svc-v0.1.0${extension}`].sort(),
     );

@@ -1,4 +1,4 @@
-/** What a deployment changes, as text and as JSON. */
+/** The changes of a deployment, as text and as JSON. */
 
 import { ChangeKind, type DeploymentDiff, type FeatureChange, type ResolverChange } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Feature } from "../../../gen/svc/v1/graph_pb.ts";
@@ -16,11 +16,11 @@ const TITLES: Readonly<Record<(typeof KINDS)[number], string>> = {
   [ChangeKind.REMOVED]: "Removed",
 };
 
-/** Rows of a section beyond which a terminal gets the first ones and their number. */
+/** Rows of a section above which a terminal shows only the first ones and their number. */
 const FOLD_ABOVE = 30;
 const SHOWN_OF_FOLDED = 25;
-/** Features that are named of those whose cached values stay. */
-const NAMED_OUTLIVING = 5;
+/** Most features named in the note on cached values that remain. */
+const MAX_NAMED_FEATURES = 5;
 
 const version = (number: number) => (number === 0 ? "-" : String(number));
 
@@ -53,9 +53,9 @@ function featureColumns(kind: (typeof KINDS)[number]): readonly Column<FeatureCh
 }
 
 /**
- * Tables under the titles `Added Resolvers`, `Added Features` and so on, and the plan in one line
- * below them, where the question follows; one line when nothing changes. Cached values that outlive
- * their resolvers are named at the end. A terminal gets the beginning of long tables.
+ * Tables with the titles `Added Resolvers`, `Added Features` and so on, then the plan on one line,
+ * just above the question; one line when nothing changes. Cached values that outlive their
+ * resolvers are named at the end. A terminal shows only the first rows of long tables.
  */
 export function diffText({ diff, outliving }: Plan, style: Style): string {
   if (diff.resolvers.length + diff.features.length === 0) return "No resolvers or features change.";
@@ -66,12 +66,12 @@ export function diffText({ diff, outliving }: Plan, style: Style): string {
   return [...sections.filter((text) => text !== ""), style.bold(planLine(diff)), ...outlivingLines(outliving)].join("\n");
 }
 
-/** Which cached values stay, and how one is computed anew. */
+/** The note on cached values that remain, and how to compute one anew. */
 function outlivingLines(features: readonly Feature[]): string[] {
   const [first] = features;
   if (!first) return [];
-  const named = features.slice(0, NAMED_OUTLIVING).map((feature) => `${readableName(feature.fqn)} (${stalenessOf(feature)})`);
-  const rest = features.length > NAMED_OUTLIVING ? ` and ${features.length - NAMED_OUTLIVING} more` : "";
+  const named = features.slice(0, MAX_NAMED_FEATURES).map((feature) => `${readableName(feature.fqn)} (${stalenessOf(feature)})`);
+  const rest = features.length > MAX_NAMED_FEATURES ? ` and ${features.length - MAX_NAMED_FEATURES} more` : "";
   return [
     `Values that are cached already stay until they are that old: ${named.join(", ")}${rest}`,
     `To compute one anew: svc query --staleness ${first.fqn}=0s --out ${first.fqn} --in ...`,
@@ -130,7 +130,7 @@ function cacheOf({ feature }: FeatureChange): string | undefined {
   return feature && stalenessOf(feature);
 }
 
-/** How old a cached value may be; undefined for a feature that is not cached. */
+/** The maximum age of a cached value; undefined for a feature that is not cached. */
 function stalenessOf({ maxStaleness }: Feature): string | undefined {
   const ms = maxStaleness ? durationToMs(maxStaleness) : 0;
   return ms > 0 ? formatDuration(ms) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Metadata of features as JSON, for files and `--json`: types, durations and joins as users write
- * them.
+ * Metadata of features as JSON, for files and `--json`, with types, durations and joins in the
+ * notation of users.
  */
 
 import type { Feature, FeatureMetadata } from "../../../gen/svc/v1/graph_pb.ts";
@@ -10,7 +10,7 @@ import { fromProtoValue } from "../../domain/proto-value.ts";
 import { toPlainJson, typeName } from "../../domain/value.ts";
 import { sourceException } from "../../output/source-exception.ts";
 
-/** A feature's metadata; nothing of one that the server left out. */
+/** A feature's metadata as JSON, without what the server left out. */
 export function featureJson(metadata: FeatureMetadata): Record<string, unknown> {
   const { feature } = metadata;
   if (!feature) return {};

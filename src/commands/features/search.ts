@@ -6,7 +6,7 @@ import { fitsText, searchNames } from "../../domain/search.ts";
 import { textView } from "../../output/view.ts";
 import { featureJson } from "./metadata-view.ts";
 
-/** A feature that was found: by its name, or by the text that is told. */
+/** A feature that matches: by its name, or by the quoted text. */
 interface Match {
   readonly name: string;
   readonly metadata: FeatureMetadata;

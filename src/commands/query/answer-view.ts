@@ -14,11 +14,11 @@ import { visibleLines } from "../../domain/visible.ts";
 import type { Style } from "../../output/view.ts";
 import { spansJson } from "./spans-view.ts";
 
-/** How names are written in JSON. */
-export type NameSpelling = (name: string) => string;
+/** The format of names in JSON. */
+export type NameFormat = (name: string) => string;
 
-/** The answer as the JSON query API gives it, with the spans of a traced query in `meta`. */
-export function answerJson(response: QueryResponse, name: NameSpelling, spans: readonly TraceSpan[]): Record<string, unknown> {
+/** The answer in the form of the JSON query API, with the spans of a traced query in `meta`. */
+export function answerJson(response: QueryResponse, name: NameFormat, spans: readonly TraceSpan[]): Record<string, unknown> {
   return {
     data: response.data.map((result) => resultJson(result, response, name)),
     errors: response.errors.length > 0 ? response.errors.map((error) => errorJson(error, name)) : undefined,
@@ -26,10 +26,10 @@ export function answerJson(response: QueryResponse, name: NameSpelling, spans: r
   };
 }
 
-/** What is known of a query, as the JSON query API gives it. */
+/** The metadata of a query in the form of the JSON query API. */
 export function metaJson(
   { meta, inferredOutputs, explainOutput }: Pick<QueryResponse, "meta" | "inferredOutputs" | "explainOutput">,
-  name: NameSpelling,
+  name: NameFormat,
   spans: readonly TraceSpan[],
 ): Record<string, unknown> {
   return {
@@ -49,7 +49,7 @@ export function metaJson(
   };
 }
 
-function resultJson(result: FeatureResult, { meta }: QueryResponse, name: NameSpelling): Record<string, unknown> {
+function resultJson(result: FeatureResult, { meta }: QueryResponse, name: NameFormat): Record<string, unknown> {
   const observed = result.ts ?? meta?.queryTimestamp;
   return {
     field: name(result.field),
@@ -66,8 +66,8 @@ function resultJson(result: FeatureResult, { meta }: QueryResponse, name: NameSp
   };
 }
 
-/** An error as the JSON query API gives it. */
-export function errorJson(error: ErrorDetail, name: NameSpelling): Record<string, unknown> {
+/** An error in the form of the JSON query API. */
+export function errorJson(error: ErrorDetail, name: NameFormat): Record<string, unknown> {
   const { exception } = error;
   return {
     code: ErrorCode[error.code],
@@ -85,7 +85,7 @@ export function errorJson(error: ErrorDetail, name: NameSpelling): Record<string
   };
 }
 
-/** The values of an output as plain JSON, of one type when theirs is known. */
+/** The values of an output as plain JSON, converted by its type when that is known. */
 export function valuesJson(values: readonly (Value | undefined)[], type: DataType | undefined): unknown[] {
   if (!type) return values.map(valueJson);
   return outputToJson(
@@ -94,7 +94,7 @@ export function valuesJson(values: readonly (Value | undefined)[], type: DataTyp
   );
 }
 
-/** A value of the wire as plain JSON: see the table in `domain/value.ts`. */
+/** A protobuf value as plain JSON: see the table in `domain/value.ts`. */
 export function valueJson(value: Value | undefined): unknown {
   if (value === undefined) return null;
   switch (value.kind.case) {
@@ -112,8 +112,8 @@ export function valueJson(value: Value | undefined): unknown {
 }
 
 /**
- * A value for a table's cell: text as it is, times without needless digits, lengths of time with
- * units, everything else as JSON.
+ * A value for a table cell: text as it is, times without needless digits, durations with units,
+ * everything else as JSON.
  */
 export function valueText(value: Value | undefined): string {
   switch (value?.kind.case) {
@@ -138,15 +138,15 @@ export function valueText(value: Value | undefined): string {
   }
 }
 
-/** How failures are told. */
+/** The format of failures. */
 export interface FailureStyle {
-  /** With the stack of what a resolver raised below it. */
+  /** Whether the stack of a resolver's exception is shown below it. */
   readonly stacks: boolean;
 }
 
 /**
- * What failed, one line each, a failure that several features share once: `feature: message
- * (resolver, file:line)`.
+ * The failures, one line each; a failure that several features share is listed once: `feature:
+ * message (resolver, file:line)`.
  */
 export function failureLines(response: QueryResponse, style: FailureStyle): string[] {
   const all = [
@@ -155,20 +155,20 @@ export function failureLines(response: QueryResponse, style: FailureStyle): stri
   ];
   const seen = new Map<string, Set<string>>();
   for (const { error, field } of all) {
-    const said = failureText(error, style);
-    const fields = seen.get(said) ?? new Set<string>();
+    const failure = failureText(error, style);
+    const fields = seen.get(failure) ?? new Set<string>();
     const feature = field || error.feature;
     if (feature) fields.add(escapeControls(readableName(feature)));
-    seen.set(said, fields);
+    seen.set(failure, fields);
   }
-  return [...seen].map(([said, fields]) => {
+  return [...seen].map(([failure, fields]) => {
     const names = [...fields].join(", ");
-    return names === "" || said.startsWith(`${names}: `) ? said : `${names}: ${said}`;
+    return names === "" || failure.startsWith(`${names}: `) ? failure : `${names}: ${failure}`;
   });
 }
 
 /**
- * An error in words: `message [resolver, file:line]`; further lines of a message, and a stack, are
+ * An error as text: `message [resolver, file:line]`; further lines of a message, and a stack, are
  * indented.
  */
 export function failureText(error: ErrorDetail, { stacks }: FailureStyle): string {
@@ -176,18 +176,18 @@ export function failureText(error: ErrorDetail, { stacks }: FailureStyle): strin
   const raised = exception?.message ? `${exception.kind}: ${exception.message}` : (exception?.kind ?? "");
   const message =
     raised && !error.message.includes(exception?.message || raised) ? `${error.message} (${raised})` : error.message || raised;
-  const place = exception?.file ? `${exception.file}${exception.line ? `:${exception.line}` : ""}` : "";
+  const position = exception?.file ? `${exception.file}${exception.line ? `:${exception.line}` : ""}` : "";
   const facts = [
     error.resolver && !message.includes(error.resolver) ? `resolver ${error.resolver}` : "",
-    message.includes(place) ? "" : place,
+    message.includes(position) ? "" : position,
   ];
   const shown = facts.filter((fact) => fact !== "").join(", ");
-  const said = (shown ? `${message} [${shown}]` : message) || (ErrorCode[error.code] ?? "");
+  const head = (shown ? `${message} [${shown}]` : message) || (ErrorCode[error.code] ?? "");
   const stack = stacks ? (exception?.stacktrace.trimEnd() ?? "") : "";
-  return visibleLines(stack === "" ? said : `${said}\n${stack}`).replaceAll("\n", "\n  ");
+  return visibleLines(stack === "" ? head : `${head}\n${stack}`).replaceAll("\n", "\n  ");
 }
 
-/** The line that leads to the run's page; empty when the run was not kept. */
+/** The line with the address of the run's page; empty when the run was not kept. */
 export function runLine(meta: QueryMeta | undefined, style: Style): string {
   return meta?.url ? `${style.dim(style.link(escapeControls(meta.url), `Query run ${escapeControls(meta.queryId)}`))}\n` : "";
 }

@@ -1,4 +1,4 @@
-/** The report of a load test as text; as JSON it is what `--benchmark-output` writes. */
+/** The report of a load test as text; its JSON is the content of the `--benchmark-output` file. */
 
 import { escapeControls } from "../../domain/name.ts";
 import { TableLayout } from "../../output/table.ts";

@@ -1,17 +1,21 @@
-/** What `svc query --bulk` asks, from its flags: every value of a feature is one row's. */
+/**
+ * The request of `svc query --bulk`, from its flags: each value of a feature belongs to one row.
+ */
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { QueryBulkRequestSchema } from "../../../gen/svc/v1/query_pb.ts";
 import type { Context } from "../../context/context.ts";
 import { type QueryFlags, queryInput, queryRequest, unrooted } from "./flags.ts";
 
-/** What was given for one feature: its values in the order of the rows, or one for all rows. */
+/**
+ * The input values of one feature, in the order of the rows; a single value applies to all rows.
+ */
 export interface GivenColumn {
   readonly feature: string;
   readonly values: readonly string[];
 }
 
-/** The columns that were given: the values of one feature, in the order given, are its column. */
+/** The columns of inputs: the values of one feature, in the order given, are its column. */
 export function givenColumns(given: QueryFlags["in"]): readonly GivenColumn[] {
   const columns = new Map<string, { readonly feature: string; readonly values: string[] }>();
   for (const [feature, text] of given) {
@@ -22,7 +26,7 @@ export function givenColumns(given: QueryFlags["in"]): readonly GivenColumn[] {
   return [...columns.values()];
 }
 
-/** Makes the request. */
+/** The request of a bulk query. */
 export async function bulkRequest(
   context: Context,
   flags: QueryFlags,

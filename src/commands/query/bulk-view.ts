@@ -1,4 +1,4 @@
-/** `svc query --bulk`: many rows in one query, as tables and as the JSON query API gives them. */
+/** `svc query --bulk`: many rows in one query, as tables and in the form of the JSON query API. */
 
 import { ErrorCategory } from "../../../gen/svc/v1/error_pb.ts";
 import type { BulkTable, QueryBulkResponse, TraceSpan } from "../../../gen/svc/v1/query_pb.ts";
@@ -7,12 +7,12 @@ import { escapeControls, readableName } from "../../domain/name.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import { TableLayout } from "../../output/table.ts";
 import { type Column, type Style, textView } from "../../output/view.ts";
-import { errorJson, type FailureStyle, failureText, metaJson, type NameSpelling, runLine, valuesJson, valueText } from "./answer-view.ts";
+import { errorJson, type FailureStyle, failureText, metaJson, type NameFormat, runLine, valuesJson, valueText } from "./answer-view.ts";
 import type { GivenColumn } from "./bulk-flags.ts";
 import { unrooted } from "./flags.ts";
 import { spanTree } from "./spans-view.ts";
 
-/** An answer, and how it is to be shown. */
+/** An answer, and how to show it. */
 export interface BulkAnswer {
   readonly kind: "bulk";
   readonly response: QueryBulkResponse;
@@ -23,16 +23,16 @@ export interface BulkAnswer {
   readonly spans: readonly TraceSpan[];
 }
 
-/** One row of a table: its number, the cells, and which of them are stored values. */
+/** One row of a table: its number, its cells, and which of the cells are stored values. */
 interface Row {
   readonly number: number;
   readonly cells: readonly (Value | "failed" | undefined)[];
   readonly hits?: readonly boolean[];
 }
 
-/** The answer as the JSON query API gives it: a list of values per output. */
+/** The answer in the form of the JSON query API: a list of values per output. */
 export function bulkJson({ response, translate, includeMeta, spans }: BulkAnswer): Record<string, unknown> {
-  const name: NameSpelling = translate ? readableName : (field) => field;
+  const name: NameFormat = translate ? readableName : (field) => field;
   const { columns, errors, meta, rows, tables } = response;
   const types = meta?.types ?? {};
   return {
@@ -48,7 +48,7 @@ export function bulkJson({ response, translate, includeMeta, spans }: BulkAnswer
   };
 }
 
-function childrenJson({ columns, parents }: BulkTable, rows: number, type: DataType | undefined, name: NameSpelling): unknown[][] {
+function childrenJson({ columns, parents }: BulkTable, rows: number, type: DataType | undefined, name: NameFormat): unknown[][] {
   const lists: unknown[][] = Array.from({ length: rows }, () => []);
   const row = type?.kind.case === "list" ? type.kind.value.element : undefined;
   const types = new Map(row?.kind.case === "struct" ? row.kind.value.fields.map((field) => [field.name, field.dtype]) : []);
@@ -59,8 +59,8 @@ function childrenJson({ columns, parents }: BulkTable, rows: number, type: DataT
 }
 
 /**
- * The answer as tables: one of the rows, under what was given for them, and one of each relation's
- * rows.
+ * The answer as tables: one for the rows, below their inputs, and one for the rows of each
+ * relation.
  */
 export const bulkView = textView<BulkAnswer>(({ given, response, spans }, style) => {
   const { columns, errors, explainOutput, meta, rows, tables } = response;
@@ -113,13 +113,14 @@ function rowTable(given: readonly GivenColumn[], names: readonly string[], rows:
   return new TableLayout<Row>(columns, style).rows(rows);
 }
 
-/** What failed, one line each; rows that failed for one reason share a line. */
+/** The failures, one line each; rows that failed for the same reason share a line. */
 export function bulkFailureLines({ errors }: QueryBulkResponse, style: FailureStyle): string[] {
   const rowsOf = new Map<string, number[]>();
   for (const { error, row } of errors) {
     if (!error) continue;
-    const said = failureText(error, style);
-    const text = error.feature && !said.startsWith(error.feature) ? `${escapeControls(readableName(error.feature))}: ${said}` : said;
+    const failure = failureText(error, style);
+    const text =
+      error.feature && !failure.startsWith(error.feature) ? `${escapeControls(readableName(error.feature))}: ${failure}` : failure;
     const rows = rowsOf.get(text) ?? [];
     rows.push(row);
     rowsOf.set(text, rows);

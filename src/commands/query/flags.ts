@@ -1,4 +1,4 @@
-/** The flags of a query, the rules that cross them, and the request that they make. */
+/** The flags of a query, the rules between them, and the request that they describe. */
 
 import { isAbsolute, join } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -57,13 +57,13 @@ export const queryFlags = {
   statsdPort: int("its UDP port", { group: BENCHMARK }),
 };
 
-/** What they come to. */
+/** The parsed flags of a query. */
 export type QueryFlags = InputOf<typeof queryFlags>;
 
 /** Highest rate of a load test, in queries per second. */
 const MAX_QPS = 100_000;
 
-/** Rules that cross the flags; throws UsageError. */
+/** Checks the rules between the flags. Throws UsageError. */
 export function checkQueryFlags(flags: QueryFlags): void {
   if (flags.in.length === 0 && flags.queryName === undefined) {
     throw new UsageError("say what to query with: --in <feature>=<value>", { hint: "For example: svc query --in user.id=1 --out user" });
@@ -105,8 +105,13 @@ function checkOnce(flag: string, pairs: readonly (readonly [string, string])[]):
 
 function checkBenchmarkFlags(flags: QueryFlags): void {
   const { benchmark, benchmarkOutput, duration, qps, statsdHost, statsdPort, warmupDuration } = flags;
-  const alone = { "--qps": qps, "--duration": duration, "--warmup-duration": warmupDuration, "--benchmark-output": benchmarkOutput };
-  for (const [name, value] of Object.entries(alone)) {
+  const benchmarkFlags = {
+    "--qps": qps,
+    "--duration": duration,
+    "--warmup-duration": warmupDuration,
+    "--benchmark-output": benchmarkOutput,
+  };
+  for (const [name, value] of Object.entries(benchmarkFlags)) {
     if (value !== undefined && !benchmark) throw new UsageError(`${name} needs --benchmark`);
   }
   for (const [name, given] of Object.entries({
@@ -128,13 +133,14 @@ function checkBenchmarkFlags(flags: QueryFlags): void {
     throw new UsageError("--statsd-port is a port from 1 to 65535");
 }
 
-/** A feature's name without the dot that roots it, windows in raw form. */
+/** A feature's name without its leading dot; windows stay in raw form. */
 export function unrooted(feature: string): string {
   return rawName(feature).replace(/^\./, "");
 }
 
 /**
- * Makes the request; reads the files that `@file(path)` names, relative to the working directory.
+ * The request of a query; reads the files that `@file(path)` names, relative to the working
+ * directory.
  */
 export async function queryRequest(context: Context, flags: QueryFlags): Promise<MessageInitShape<typeof QueryRequestSchema>> {
   return {
@@ -182,8 +188,8 @@ async function fileText({ flags, machine }: Context, feature: string, file: stri
 }
 
 /**
- * A value of the context is JSON when it can be read as that, else text. Integers are exact; throws
- * UsageError for one beyond 64 bits.
+ * A value of the query context: JSON when the text parses as JSON, else the text. Integers are
+ * exact; throws UsageError for one beyond 64 bits.
  */
 function contextValue(key: string, text: string): FeatureValue {
   let value: FeatureValue;

@@ -1,6 +1,6 @@
 /**
- * Rows of has-many relations in an answer: on a terminal a table below that of the features,
- * elsewhere JSON in its cell.
+ * Rows of has-many relations in an answer: on a terminal as a table below that of the features,
+ * elsewhere as JSON in the cell.
  */
 
 import type { FeatureResult } from "../../../gen/svc/v1/query_pb.ts";
@@ -10,7 +10,7 @@ import { TableLayout } from "../../output/table.ts";
 import type { Column, Style } from "../../output/view.ts";
 import { valueText } from "./answer-view.ts";
 
-/** Rows of one relation beyond which a terminal gets the first ones and their number. */
+/** Rows of one relation above which a terminal shows only the first ones and their number. */
 const SHOWN_ROWS = 20;
 
 function rowsOf(value: Value | undefined): StructValue[] {
@@ -23,14 +23,15 @@ export function isRows(value: Value | undefined): boolean {
   return value?.kind.case === "listValue" && value.kind.value.values.length > 0 && rowsOf(value).length === value.kind.value.values.length;
 }
 
-/** `20 rows`. */
+/** The number of rows as text: `20 rows`. */
 export function countText(value: Value | undefined): string {
   const { length } = rowsOf(value);
   return length === 1 ? "1 row" : `${length} rows`;
 }
 
 /**
- * A table for each relation of an answer, under its name; empty when there is none, or no terminal.
+ * A table for each relation of an answer, under its name; empty without relations or without a
+ * terminal.
  */
 export function relationTables(results: readonly FeatureResult[], style: Style): string {
   if (!style.isTTY) return "";

@@ -8,17 +8,17 @@ import type { Style } from "../../output/view.ts";
 /** Most lines of a tree. */
 const MAX_LINES = 200;
 /**
- * Columns of the bars that show when a span began and how long it took, and of a terminal that has
- * room for them.
+ * Columns of the bars that show when a span began and how long it took, and the terminal width from
+ * which they are shown.
  */
 const BAR_WIDTH = 20;
 const WIDTH_FOR_BARS = 80;
 /**
- * Columns below which a text that does not fit is not begun: errors stand below the table anyway,
- * facts in --json.
+ * Least columns for a shortened text; with less room it is left out. Errors are below the table
+ * anyway, and --json has all facts.
  */
-const LEAST_ROOM = 12;
-/** Facts of a span that its label says already, or that are too long for a line. */
+const MIN_TEXT_WIDTH = 12;
+/** Facts that the span's label already contains, or that are too long for a line. */
 const QUIET_FACTS = new Set([
   "op",
   "provider",
@@ -49,14 +49,14 @@ export function spansJson(spans: readonly TraceSpan[]): Record<string, unknown>[
 
 interface Line {
   readonly label: string;
-  /** What stands below the label, before a further line of the same span. */
+  /** The indent of further lines of the same span, below the label. */
   readonly indent: string;
   readonly span: TraceSpan;
 }
 
 /**
- * Spans as a tree: what was done, how long it took, rows in and out, the statements that databases
- * were asked; on a terminal with bars of when. Empty without spans.
+ * Spans as a tree: the step, its duration, rows in and out, the statements sent to databases; on a
+ * terminal also bars that show when. Empty without spans.
  */
 export function spanTree(spans: readonly TraceSpan[], style: Style): string {
   const known = new Set(spans.map(({ spanId }) => spanId));
@@ -97,7 +97,7 @@ export function spanTree(spans: readonly TraceSpan[], style: Style): string {
   return `\n${style.dim(`Trace ${first.traceId}`)}\n${texts.join("\n")}\n`;
 }
 
-/** A bar at its place in the whole; at least one mark. */
+/** A bar at its position within the whole duration; at least one character long. */
 function barOf(fromMs: number, ms: number, wholeMs: number): string {
   const scale = wholeMs > 0 ? BAR_WIDTH / wholeMs : 0;
   const at = Math.min(BAR_WIDTH - 1, Math.floor(fromMs * scale));
@@ -105,10 +105,10 @@ function barOf(fromMs: number, ms: number, wholeMs: number): string {
   return `${" ".repeat(at)}${"━".repeat(length)}`.padEnd(BAR_WIDTH);
 }
 
-/** Text that fits into some columns; nothing when there is hardly room. */
+/** A text shortened to some columns; empty when there is hardly room. */
 function shortened(text: string, room: number): string {
   if (text.length <= room) return text;
-  return room < LEAST_ROOM ? "" : `${text.slice(0, room - 3)}...`;
+  return room < MIN_TEXT_WIDTH ? "" : `${text.slice(0, room - 3)}...`;
 }
 
 function labelOf(span: TraceSpan): string {

@@ -5,19 +5,19 @@ import type { Context } from "../../context/context.ts";
 import type { ReleaseEntry } from "../../domain/release/manifest.ts";
 import { tableView } from "../../output/view.ts";
 
-/** One release as it is listed. */
+/** A release in the list. */
 interface ListedRelease extends Omit<ReleaseEntry, "manifest" | "published_at"> {
   readonly published_at: string | null;
 }
 
-/** The build that runs, as a release: what is known without a host. */
+/** The running build as a release, with the facts that are known without a release host. */
 async function thisBuild({ releases }: Context): Promise<ListedRelease> {
   const { version, builtAt } = buildInfo;
   const own = (await releases.ownChangelog()).find((entry) => entry.version === version);
   return { version, component: "svc", published_at: builtAt === "unknown" ? null : builtAt, notes: own?.notes ?? "" };
 }
 
-/** The first thing that the notes say, on one line. */
+/** The first line of the notes that is not empty, as plain text. */
 function headline(notes: string): string {
   const plain = Bun.markdown.ansi(notes, { colors: false, hyperlinks: false }).split("\n");
   return plain.map((line) => line.replace(/^\s*[•*-]\s*/, "").trim()).find((line) => line !== "") ?? "";

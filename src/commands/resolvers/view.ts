@@ -11,7 +11,7 @@ function resolverKind({ kind }: Resolver): "online" | "offline" {
 }
 
 /**
- * What a resolver's parameter is given, as paths from its root class: a feature, the columns of a
+ * The inputs of a resolver's parameter, as paths from its root class: a feature, the columns of a
  * relation's rows or the relation itself, the columns of a table, or `now`.
  */
 export function inputPaths({ kind }: ResolverInput): string[] {
@@ -32,8 +32,7 @@ export function inputPaths({ kind }: ResolverInput): string[] {
 const allInputs = ({ inputs }: Resolver) => inputs.flatMap(inputPaths);
 
 /**
- * The resolvers of a deployment. Of their bodies the language is told, and nothing of their
- * translations.
+ * The resolvers of a deployment. Of a body only the language is shown; translations are left out.
  */
 export const resolversView = messageTable<ListResolversResponse>(
   "resolvers",

@@ -17,27 +17,28 @@ import { dataDirFlag, dataDirOf } from "./flags.ts";
 const LEVELS = ["debug", "info", "warning", "error"] as const;
 const DEFAULT_PORT = Number(new URL(DEFAULT_API_SERVER).port);
 const START_TIMEOUT_MS = 60_000;
-const LONGEST_DRAIN_MS = 3_600_000;
+const MAX_DRAIN_MS = 3_600_000;
 
 const UNENCRYPTED =
   "other machines reach this server without encryption (--insecure-http): whoever can listen on the way reads secrets, tokens and data";
 
 /**
- * A server that was started. Credentials are there when this start created them and nobody is
- * logged in to it yet.
+ * A server that was started. The credentials are set when this start created them and the user was
+ * not logged in to the server yet.
  */
 interface Started {
   readonly url: string;
   readonly pid: number;
   readonly data_dir: string;
   readonly detached: boolean;
-  /** Folder of the releases that it serves. */
+  /** Folder of the releases that the server offers. */
   readonly releases?: string;
   /**
-   * Its address for other machines; null when they do not reach it, or by no name that is known.
+   * The server's address for other machines; null when they cannot reach it, or no host name is
+   * known.
    */
   readonly remote_url: string | null;
-  /** Config file that now holds the login; null when a start changed nothing there. */
+  /** Config file that now contains the login; null when the start changed nothing there. */
   readonly logged_in: string | null;
   readonly client_id?: string;
   readonly client_secret?: string;
@@ -108,7 +109,7 @@ export default defineCommand({
     for (const host of allowedHost)
       if (!/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(host))
         throw new UsageError(`--allowed-host ${host}: expected a host name, with its port where that is not 80 or 443`);
-    if (drain > LONGEST_DRAIN_MS) throw new UsageError("--drain: expected an hour at most");
+    if (drain > MAX_DRAIN_MS) throw new UsageError("--drain: expected an hour at most");
     if (port < 0 || port > 65_535) throw new UsageError(`--port ${port}: expected 0 to 65535`);
   },
   run(context, input): Promise<Started> | AsyncIterable<Started> {
@@ -202,8 +203,8 @@ async function startDetached(context: Context, input: Input): Promise<Started> {
 }
 
 /**
- * The words that start this program again: the binary itself, or the runtime and the entry file
- * when run from source.
+ * The command that starts this program again: the binary itself, or the runtime and the entry file
+ * for a run from source.
  */
 function selfArgv(execPath: string): string[] {
   return Bun.main.startsWith("/$bunfs/") || Bun.main.startsWith("B:/~BUN/") || Bun.main.startsWith("B:\\~BUN\\")
@@ -212,8 +213,8 @@ function selfArgv(execPath: string): string[] {
 }
 
 /**
- * Stores the first credentials as the default login, unless there is one. A stored login that this
- * server takes, but at the address that it had before, follows it to the new one.
+ * Stores the first credentials as the default login, unless there is one. When this server accepts
+ * a stored login of its previous address, that login moves to the new address.
  */
 async function logIn(
   { flags, http, surroundings }: Context,
@@ -244,7 +245,10 @@ async function logIn(
   return { logged_in: await updateEntry(flags, surroundings, DEFAULT_KEY, { apiServer: url }), client_id: clientId };
 }
 
-/** Warnings and errors of the log as people read them; the rest is in the file only. */
+/**
+ * A line of the log for people: warnings and errors as text; undefined for others, which only the
+ * file has.
+ */
 function consoleLine(line: string): string | undefined {
   try {
     const { level, message, ...rest } = JSON.parse(line) as Record<string, unknown>;

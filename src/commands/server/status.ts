@@ -5,7 +5,7 @@ import { dataDirFlag, dataDirOf } from "./flags.ts";
 
 /** State of the embedded server of a data directory. */
 interface ServerStatus {
-  /** `running`, `not_answering` (it holds its data but says nothing), or `stopped`. */
+  /** `running`, `not_answering` (it holds its data directory but does not answer), or `stopped`. */
   readonly status: "running" | "not_answering" | "stopped";
   readonly url: string | null;
   readonly pid: number | null;
@@ -25,12 +25,12 @@ export default defineCommand({
     if (!(await isHeld(folder))) return nothing;
     const note = await readLocalServer(folder);
     if (!note) return { ...nothing, status: "not_answering" };
-    const said = await context.http.ping(note.url).catch(() => undefined);
+    const health = await context.http.ping(note.url).catch(() => undefined);
     return {
-      status: said?.status === "ok" ? "running" : "not_answering",
+      status: health?.status === "ok" ? "running" : "not_answering",
       url: note.url,
       pid: note.pid,
-      version: said?.version ?? note.version,
+      version: health?.version ?? note.version,
       started_at: note.startedAt || null,
       data_dir: folder,
     };

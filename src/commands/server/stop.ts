@@ -4,11 +4,11 @@ import { CliError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
 import { dataDirFlag, dataDirOf } from "./flags.ts";
 
-/** Longer than a server that has drained waits for its running requests. */
+/** Longest wait for the server to stop: longer than it waits for running requests. */
 const STOP_TIMEOUT_MS = 30_000;
 const POLL_MS = 50;
 
-/** What was stopped; the process is null when no server ran. */
+/** The stopped server; the process is null when none ran. */
 interface Stopped {
   readonly stopped: boolean;
   readonly pid: number | null;
@@ -32,17 +32,17 @@ export default defineCommand({
         hint: "Try again in a moment.",
       });
     }
-    const said = await http.ping(note.url).catch(() => undefined);
-    if (said?.pid !== undefined && said.pid !== note.pid) {
+    const health = await http.ping(note.url).catch(() => undefined);
+    if (health?.pid !== undefined && health.pid !== note.pid) {
       throw new CliError(
-        `server.json in ${folder} names process ${note.pid}, and the server at ${note.url} is process ${said.pid}: nothing was ended`,
+        `server.json in ${folder} names process ${note.pid}, and the server at ${note.url} is process ${health.pid}: nothing was ended`,
         {
           code: "wrong_process",
-          hint: `The note was changed. If process ${said.pid} is the server that is to end, end it yourself: kill ${said.pid}`,
+          hint: `The note was changed. If process ${health.pid} is the server that is to end, end it yourself: kill ${health.pid}`,
         },
       );
     }
-    if (!said) {
+    if (!health) {
       throw new CliError(`the server at ${note.url} holds ${folder} but does not answer, so its process is not certain`, {
         code: "not_answering",
         hint: `If process ${note.pid} is an svc server, end it yourself: kill ${note.pid}`,

@@ -4,7 +4,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import { ErrorCode, type ExceptionInfo, ExceptionInfoSchema } from "../../../gen/svc/v1/error_pb.ts";
-import { crashedAt, lastWords } from "../../python/crash.ts";
+import { crashedAt, lastOutput } from "../../python/crash.ts";
 import type { ResolverCall, ResolverResult, RowError } from "./pool.ts";
 import type { LoadedResolver, WorkerEnding } from "./worker.ts";
 import type { Pending } from "./worker-slot.ts";
@@ -55,7 +55,7 @@ export function killedWith(call: ResolverCall, overrunner: string): ResolverResu
 /** RESOLVER_FAILED: the worker's process ended while the call was running. */
 export function crashed(call: ResolverCall, loaded: LoadedResolver | undefined, ending: WorkerEnding, sourceRoot: string): ResolverResult {
   const frame = crashedAt(ending.stderr, sourceRoot);
-  const said = lastWords(ending.stderr, CRASH_LINES);
+  const said = lastOutput(ending.stderr, CRASH_LINES);
   const place = frame ? ` at ${frame.file}:${frame.line} in ${frame.function}` : "";
   const what = `the worker ${ending.how}${place} while it ran ${named(call.resolver, loaded)}`;
   const message = [what, ...said.map((line) => `  ${line}`)].join("\n");

@@ -7,8 +7,8 @@ import type { Socket, Subprocess, UnixSocketListener } from "bun";
 import { type Diagnostic, DiagnosticSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { finding } from "../../domain/finding.ts";
 import { IMPORT_UNFINISHED } from "../../domain/rules/loading.ts";
-import { crashedAt, lastWords } from "../../python/crash.ts";
-import { killGroup, privately, within } from "../../python/subprocess.ts";
+import { crashedAt, lastOutput } from "../../python/crash.ts";
+import { killGroup, within, withPrivateUmask } from "../../python/subprocess.ts";
 import { encodeFrame, FrameReader, FrameWriter, type Message } from "./frames.ts";
 import { OutputCapture } from "./output-capture.ts";
 import type { WorkerLog } from "./pool.ts";
@@ -164,7 +164,7 @@ export class Worker {
     ];
     try {
       chmodSync(path, 0o600);
-      this.process = privately(() =>
+      this.process = withPrivateUmask(() =>
         Bun.spawn(argv, {
           cwd: spec.sourceRoot,
           env: { ...spec.env },
@@ -253,7 +253,7 @@ export class Worker {
     const what = this.slowStart
       ? `importing the project in a worker took longer than ${this.spec.startTimeoutMs / 1000} s; it was stopped${place}`
       : `the worker ${ending.how}${place} before the project was imported`;
-    const message = [what, ...lastWords(ending.stderr, 8).map((line) => `  ${line}`)].join("\n");
+    const message = [what, ...lastOutput(ending.stderr, 8).map((line) => `  ${line}`)].join("\n");
     return new WorkerStartError(message, [finding(IMPORT_UNFINISHED.unfinished({ problem: message }), undefined)]);
   }
 

@@ -5,12 +5,6 @@ import { createTable } from "../sqlite/table.ts";
 import type { BrowserSessionRecord, EntryRecord, LoginSessionRecord, LoginSessionState, SessionStore } from "./sessions.ts";
 import { clientTable } from "./sqlite-identity.ts";
 
-/**
- * Milliseconds for which an expired login session is kept, so that its page can say that it
- * expired.
- */
-const EXPIRED_KEPT_MS = 3_600_000;
-
 /** A login session's row. */
 interface LoginSessionRow extends LoginSessionRecord {
   /** Id of the client that decided about it; empty before. */
@@ -99,7 +93,6 @@ export function sqliteSessions(db: Database, writer: Writer): SessionStore {
 
     createLoginSession: (session) =>
       writer.write(() => {
-        db.query("delete from login_session where expires_at < ?").run(session.createdAt - EXPIRED_KEPT_MS);
         loginSessions.insert({ ...session, confirmedBy: "" });
       }),
 

@@ -4,8 +4,6 @@ import { integer, text } from "../sqlite/row-codec.ts";
 import { createTable } from "../sqlite/table.ts";
 import type { UploadRecord, UploadStore } from "./uploads.ts";
 
-const ENDED_KEPT_MS = 86_400_000;
-
 /** Uploads of the SQLite driver. */
 export function sqliteUploads(db: Database, writer: Writer): UploadStore {
   const uploads = createTable<UploadRecord>(db, "upload", {
@@ -18,7 +16,6 @@ export function sqliteUploads(db: Database, writer: Writer): UploadStore {
   return {
     createUpload: (upload) =>
       writer.write(() => {
-        db.query("delete from upload where expires_at < ?").run(upload.createdAt - ENDED_KEPT_MS);
         uploads.insert(upload);
       }),
 

@@ -1,59 +1,59 @@
 /**
- * Analyses that were made before, by this command line or by a server of the same user. One is
- * taken again when all that it came of is the same: the project's Python and SQL files, every other
- * file and folder that the import read, the interpreter, its packages, svc itself, and the
- * variables that user code sees. An import that did more than read is always made
- * anew, and so is one that found errors.
+ * The cache of analyses, shared by the command line and servers of the same user. A cached analysis
+ * is valid while all inputs are the same: the project's Python and SQL files, every other file and
+ * folder that the import read, the interpreter, its packages, svc itself, and the variables that
+ * user code sees. An import that did more than read, or that found errors, is never cached.
  *
- * Who reads such a file may believe it because it lies in the folder of this user's private state,
- * from which the SDK and the virtual environments are run as well: nobody can put a graph there who
- * could not already run what he likes. What a client sends over the wire is never put there.
+ * The cache can be trusted because it is in this user's folder of private state, from which the SDK
+ * and the virtual environments are run as well: whoever can write a graph there can already run any
+ * code. A graph that a client sent over the wire is never cached.
  */
 
-import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import type { ResultCache } from "../disk/result-cache.ts";
 import { isError } from "../domain/finding.ts";
+import { fileStamp } from "./file-stamp.ts";
 import { sourceFingerprint } from "./source-fingerprint.ts" with { type: "macro" };
 import type { AnalyzeOptions } from "./toolchain.ts";
 import { userCodeEnv } from "./user-code-env.ts";
 
-/** What an import read and did besides, as the analyzer's process says it. */
+/** The effects of an import, as reported by the analyzer's process. */
 export interface ImportEffects {
   /** Absolute paths of files and folders. */
   readonly read: readonly string[];
-  /** The first thing that was done besides reading; empty when there is none. */
+  /** The first effect other than reading; empty when there is none. */
   readonly acted: string;
 }
 
-/** A file or folder that an import read, and what tells whether it changed. */
-type Witness = readonly [path: string, state: string];
+/** A file or folder that an import read, and its state, which differs after a change. */
+type FileState = readonly [path: string, state: string];
 
-interface Kept {
+interface CacheHeader {
   /** Epoch milliseconds. */
-  readonly keptAt: number;
-  readonly witnesses: readonly Witness[];
+  readonly storedAt: number;
+  readonly fileStates: readonly FileState[];
 }
 
 const SVC = sourceFingerprint();
 /**
- * What an import takes from the clock or the network by ways that cannot be seen is never older
- * than this.
+ * Maximum age of a cached analysis: an import may depend on the clock or the network without a
+ * visible effect.
  */
-const KEPT_MS = 86_400_000;
-/** Steps of the clock by which file systems tell when a file was changed, with room to spare. */
+const MAX_AGE_MS = 86_400_000;
+/** Resolution of modification times in file systems, with a margin. */
 const CLOCK_STEP_MS = 50;
 const LENGTH_BYTES = 4;
-const MOST_WITNESSES = 20_000;
+const MAX_FILE_STATES = 20_000;
 
-/** The analysis that one project asks for, as it stands when this is made. */
-export class AnalysisQuestion {
+/** The cache entry of one project's analysis, for the project's state at construction. */
+export class CachedAnalysis {
   readonly #startedAt = Date.now();
   /**
-   * Hash of all that the graph comes of; undefined when a file cannot be read, which the analysis
-   * is to say.
+   * Hash of all inputs of the graph; undefined when a file cannot be read, which the analysis will
+   * report.
    */
   readonly #key: string | undefined;
 
@@ -68,8 +68,8 @@ export class AnalysisQuestion {
     this.#key = this.#keyNow();
   }
 
-  /** The answer that is kept; undefined when there is none for the project as it is. */
-  known(cache: ResultCache): Graph | undefined {
+  /** The cached graph; undefined when there is none for the project's state. */
+  get(cache: ResultCache): Graph | undefined {
     if (this.#key === undefined) return undefined;
     for (const key of [this.#key, this.#keyHere(this.#key)]) {
       const content = cache.get(key);
@@ -80,33 +80,32 @@ export class AnalysisQuestion {
   }
 
   /**
-   * Keeps an answer, unless it may be another the next time, or the project changed while it was
-   * made.
+   * Caches a graph, unless the next analysis might differ, or the project changed during this one.
    */
-  keep(cache: ResultCache, graph: Graph, { read, acted }: ImportEffects): void {
+  put(cache: ResultCache, graph: Graph, { read, acted }: ImportEffects): void {
     if (this.#key === undefined || acted !== "" || graph.diagnostics.some(isError)) return;
-    const witnesses = this.#witnesses(read);
-    if (witnesses === undefined || this.#keyNow() !== this.#key) return;
+    const fileStates = this.#fileStates(read);
+    if (fileStates === undefined || this.#keyNow() !== this.#key) return;
     const bytes = toBinary(GraphSchema, graph);
     const isOfThisFolder = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(this.root);
-    const content = packed({ keptAt: Date.now(), witnesses }, bytes);
+    const content = packed({ storedAt: Date.now(), fileStates }, bytes);
     cache.put(isOfThisFolder ? this.#keyHere(this.#key) : this.#key, content);
   }
 
   #graphOf(content: Uint8Array): Graph | undefined {
-    const { kept, bytes } = unpacked(content);
-    const age = Date.now() - kept.keptAt;
-    if (age < 0 || age >= KEPT_MS) return undefined;
-    if (kept.witnesses.some(([path, state]) => stateOf(path, this.root) !== state)) return undefined;
+    const { header, bytes } = unpacked(content);
+    const age = Date.now() - header.storedAt;
+    if (age < 0 || age >= MAX_AGE_MS) return undefined;
+    if (header.fileStates.some(([path, state]) => stateOf(path, this.root) !== state)) return undefined;
     return fromBinary(GraphSchema, bytes);
   }
 
   #keyNow(): string | undefined {
     const { files, environmentName, runtime } = this.options;
     const hash = new Bun.CryptoHasher("sha256");
-    const packages = packageFolders(this.python).map((folder) => [folder, stampOf(folder)]);
+    const packages = packageFolders(this.python).map((folder) => [folder, fileStamp(folder)]);
     const variables = Object.entries(userCodeEnv(this.env)).sort(([a], [b]) => (a < b ? -1 : 1));
-    hash.update(JSON.stringify([SVC, this.python, stampOf(this.python), packages, variables, environmentName, runtime]));
+    hash.update(JSON.stringify([SVC, this.python, fileStamp(this.python), packages, variables, environmentName, runtime]));
     try {
       for (const path of [...files].sort()) {
         const content = readFileSync(join(this.root, path));
@@ -118,19 +117,21 @@ export class AnalysisQuestion {
     return hash.digest("hex");
   }
 
-  /** The key of an answer that holds for this folder alone, for it names the folder. */
+  /**
+   * The key of a graph that is valid for this folder only, because it contains the folder's path.
+   */
   #keyHere(key: string): string {
     return new Bun.CryptoHasher("sha256").update(`${key}\0${this.root}`).digest("hex");
   }
 
   /**
-   * Undefined when one of them cannot tell whether it changes, or may have changed since the import
-   * began.
+   * The states of the files that were read; undefined when changes of one cannot be detected, or
+   * one may have changed since the import began.
    */
-  #witnesses(read: readonly string[]): readonly Witness[] | undefined {
-    if (read.length > MOST_WITNESSES) return undefined;
+  #fileStates(read: readonly string[]): readonly FileState[] | undefined {
+    if (read.length > MAX_FILE_STATES) return undefined;
     const inKey = new Set(this.options.files);
-    const found: Witness[] = [];
+    const found: FileState[] = [];
     for (const path of read) {
       const inside = insideOf(path, this.root);
       if (inside !== undefined && inKey.has(inside)) continue;
@@ -143,8 +144,8 @@ export class AnalysisQuestion {
 }
 
 /**
- * What is at a path: content inside of the project, whose folder may be another; elsewhere size and
- * time. Undefined for what has no state.
+ * The state of a path: content inside the project, whose folder may be another one; elsewhere size
+ * and time. Undefined for special or unreadable files.
  */
 function stateOf(path: string, root: string): string | undefined {
   const isInside = path.startsWith(`.${sep}`);
@@ -154,7 +155,7 @@ function stateOf(path: string, root: string): string | undefined {
     if (found === undefined) return "absent";
     if (found.isDirectory()) return sha256(JSON.stringify(readdirSync(full).sort()));
     if (!found.isFile()) return undefined;
-    return isInside ? sha256(readFileSync(full)) : stampOf(full);
+    return isInside ? sha256(readFileSync(full)) : fileStamp(full);
   } catch {
     return undefined;
   }
@@ -170,19 +171,9 @@ function insideOf(path: string, root: string): string | undefined {
   return inside.startsWith("..") || inside.startsWith(sep) || inside === path ? undefined : inside;
 }
 
-/** What changes when a file or folder does; empty when there is none. */
-function stampOf(path: string): string {
-  try {
-    const { dev, ino, size, mtimeMs } = statSync(realpathSync(path));
-    return `${dev}/${ino}/${size}/${mtimeMs}`;
-  } catch {
-    return "";
-  }
-}
-
 /**
- * The folders of installed packages of a virtual environment: installing or removing one changes
- * them.
+ * The folders of installed packages in a virtual environment; installing or removing a package
+ * changes them.
  */
 function packageFolders(python: string): string[] {
   const environment = dirname(dirname(python));
@@ -198,14 +189,14 @@ function sha256(content: string | Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(content).digest("hex");
 }
 
-function packed(kept: Kept, bytes: Uint8Array): Uint8Array {
-  const head = Buffer.from(JSON.stringify(kept));
+function packed(header: CacheHeader, bytes: Uint8Array): Uint8Array {
+  const head = Buffer.from(JSON.stringify(header));
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32LE(head.length);
   return Buffer.concat([length, head, bytes]);
 }
 
-function unpacked(content: Uint8Array): { readonly kept: Kept; readonly bytes: Uint8Array } {
+function unpacked(content: Uint8Array): { readonly header: CacheHeader; readonly bytes: Uint8Array } {
   const end = LENGTH_BYTES + new DataView(content.buffer, content.byteOffset).getUint32(0, true);
-  return { kept: JSON.parse(Buffer.from(content.subarray(LENGTH_BYTES, end)).toString()) as Kept, bytes: content.subarray(end) };
+  return { header: JSON.parse(Buffer.from(content.subarray(LENGTH_BYTES, end)).toString()) as CacheHeader, bytes: content.subarray(end) };
 }

@@ -3,8 +3,8 @@ import { appendFileSync, readFileSync, statSync, symlinkSync, writeFileSync } fr
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type SearchPlaces, searchInterpreter } from "../../src/python/interpreter.ts";
-import { findKnownInterpreter } from "../../src/python/known-interpreter.ts";
+import { findInterpreterCached } from "../../src/python/cached-interpreter.ts";
+import { type SearchContext, searchInterpreter } from "../../src/python/interpreter.ts";
 import type { Interpreter } from "../../src/python/toolchain.ts";
 
 setDefaultTimeout(60_000);
@@ -46,8 +46,8 @@ async function wrapper(into: string): Promise<string> {
   return path;
 }
 
-const machine = (path = bin): SearchPlaces => ({ env: { PATH: path }, platform: "linux", homeDir: folder });
-const find = (places = machine()) => findKnownInterpreter(cache, runtime, places);
+const machine = (path = bin): SearchContext => ({ env: { PATH: path }, platform: "linux", homeDir: folder });
+const find = (places = machine()) => findInterpreterCached(cache, runtime, places);
 const starts = () => {
   try {
     return readFileSync(join(bin, "starts"), "utf8").split("\n").length - 1;
@@ -83,7 +83,7 @@ test("a change in what the search goes by makes it search again", async () => {
 
 test("another runtime is another question", async () => {
   await find();
-  expect((await findKnownInterpreter(cache, undefined, machine())).found).toEqual(real);
+  expect((await findInterpreterCached(cache, undefined, machine())).found).toEqual(real);
   expect(starts()).toBe(2);
   await find();
   expect(starts()).toBe(2);

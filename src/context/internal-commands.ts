@@ -1,5 +1,5 @@
 /**
- * What installers, and svc itself, call svc for. People have no use for these words, and no help
+ * Internal commands, which installers and svc itself run. They are not for people, and no help
  * names them.
  */
 
@@ -11,30 +11,30 @@ import type { Io } from "./io.ts";
 import { quietFlags, SILENT } from "./quiet.ts";
 
 /**
- * Longest run of the process that looks for a newer version: nobody sees it, and nobody would end
- * it.
+ * Longest run of the process that looks for a newer version: it runs in the background, where no
+ * user would stop it.
  */
 const REFRESH_LIMIT_MS = 60_000;
 
-/** What the words need. */
-export interface InnerHost {
+/** The dependencies of the internal commands. */
+export interface InternalHost {
   readonly io: Pick<Io, "writeOut">;
   readonly surroundings: Surroundings;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** The words; each resolves with an exit code. */
-export function innerCommands({ io, surroundings, clock, signal }: InnerHost) {
+/** The internal commands by name; each resolves with an exit code. */
+export function internalCommands({ io, surroundings, clock, signal }: InternalHost) {
   return {
-    /** `__verify FILE SIGNATURE` prints the trusted comment of a signature that fits. */
+    /** `__verify FILE SIGNATURE` prints the trusted comment of a signature that is valid. */
     async __verify([file, signature]: readonly string[]): Promise<number> {
       if (file === undefined || signature === undefined) throw new UsageError("__verify takes a file and its signature");
       const { verifyFile } = await import("../release/verify-file.ts");
       await io.writeOut(`${await verifyFile(file, signature)}\n`);
       return exitCodes.ok;
     },
-    /** `__refresh-releases` remembers what is latest, for the reminder of a later command. */
+    /** `__refresh-releases` stores the latest version, for the reminder of a later command. */
     async "__refresh-releases"(): Promise<number> {
       const { refreshFeed } = await import("../release/create-releases.ts");
       const limited = AbortSignal.any([signal, AbortSignal.timeout(REFRESH_LIMIT_MS)]);
