@@ -5,6 +5,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { join, relative } from "node:path";
+import { findComponents } from "../src/domain/components.ts";
 
 const SRC = join(import.meta.dir, "../src");
 
@@ -173,6 +174,17 @@ describe("rooms of the server", () => {
     );
     expect(up).toEqual(["wire -> ui"]);
   });
+});
+
+test("no more than three files import each other in a circle, types included", () => {
+  const needs = Map.groupBy(
+    imports.filter(({ kind, path }) => kind !== "dynamic" && sources.has(path)),
+    ({ file }) => file,
+  );
+  const components = findComponents(sources.keys(), (file) => needs.get(file)?.map(({ path }) => path) ?? []);
+  const circles = [...new Set(components.values())].filter(({ size }) => size > 3);
+  expect(needs.get("server/query/run/executor.ts")?.length).toBeGreaterThan(10);
+  expect(circles.map((files) => [...files].sort())).toEqual([]);
 });
 
 /** Packages, and the folders that may import them. */

@@ -11,7 +11,18 @@ import { join } from "node:path";
 
 const ROOT = join(import.meta.dir, "..");
 const NOUN = join(import.meta.dir, "fixtures/new-noun");
-const COPIED = ["src", "gen", "proto", "build.ts", "package.json", "bun.lock", "tsconfig.json", "bunfig.toml", "CHANGELOG.md", "install.sh"];
+const COPIED = [
+  "src",
+  "gen",
+  "proto",
+  "build.ts",
+  "package.json",
+  "bun.lock",
+  "tsconfig.json",
+  "bunfig.toml",
+  "CHANGELOG.md",
+  "install.sh",
+];
 const TESTED_WITH = ["test/client/test-context.ts", "test/commands/platform.ts", "test/harness"];
 const ROW = '  labels: service<typeof import("../../gen/svc/v1/label_pb.ts").LabelService>("svc.v1.LabelService"),\n';
 

@@ -6,8 +6,8 @@
  * branches and so on come from the server.
  */
 
-import type { ServerNoun } from "../context/context.ts";
 import { escapeControls } from "../domain/name.ts";
+import type { ServerNoun } from "../domain/server-noun.ts";
 import type { AnyCommand, ArgSpecs, FlagSpecs, TreeEntry } from "./command.ts";
 import type { Extension } from "./extension.ts";
 import type { Flag } from "./flag.ts";

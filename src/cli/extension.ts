@@ -4,7 +4,7 @@
  * settings from `svc config --json`.
  */
 
-import type { Machine, Program } from "../context/context.ts";
+import type { Machine, Program } from "../context/machine.ts";
 import { mayNameExtension, type Tree } from "./resolve.ts";
 
 const PREFIX = "svc-";

@@ -3,7 +3,7 @@
  * one meaning has one name.
  */
 
-import type { ServerNoun } from "../context/context.ts";
+import type { ServerNoun } from "../domain/server-noun.ts";
 
 /** A flag's declaration; `T` is the type after parsing. */
 export interface Flag<T> {

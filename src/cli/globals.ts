@@ -1,6 +1,6 @@
 /** The flags that every command takes, before or after its path. */
 
-import type { GlobalFlags } from "../context/context.ts";
+import type { GlobalFlags } from "../context/flags.ts";
 import { colorChoice } from "../output/style.ts";
 import type { FlagSpecs } from "./command.ts";
 import { bool, optionalValue, path, text } from "./flag.ts";

@@ -4,8 +4,10 @@
  */
 
 import { buildInfo } from "../build-info.ts";
-import type { Context, GlobalFlags, Machine, Surroundings } from "../context/context.ts";
+import type { Context } from "../context/context.ts";
+import type { GlobalFlags } from "../context/flags.ts";
 import type { Io } from "../context/io.ts";
+import type { Machine, Surroundings } from "../context/machine.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import type { NamesOf } from "./complete.ts";
 import { mayNameExtension, resolve, type Tree } from "./resolve.ts";

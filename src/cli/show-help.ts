@@ -1,6 +1,6 @@
 /** Printing help, as text or as data. */
 
-import type { Machine } from "../context/context.ts";
+import type { Machine } from "../context/machine.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import { render } from "../output/render.ts";

@@ -7,11 +7,11 @@
 import { isLoopback } from "../config/address.ts";
 import { describeSource } from "../config/resolve.ts";
 import type { Source } from "../config/settings.ts";
-import type { Context } from "../context/context.ts";
 import { errorText } from "../domain/error-text.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { type HttpProxy, type Proxies, throughProxy } from "./proxy.ts";
 import type { Redactor } from "./redact.ts";
+import type { RequestHost } from "./request-host.ts";
 import type { Transient } from "./retry.ts";
 import type { TlsFault } from "./tls.ts";
 
@@ -82,7 +82,7 @@ export type WireFetch = (endpoint: Endpoint, request: WireRequest) => Promise<Re
 
 /** The fetch function of a command. Requests go only through the given proxies. */
 export function createWireFetch(
-  host: Pick<Context, "flags" | "progress" | "signal" | "surroundings">,
+  host: Pick<RequestHost, "flags" | "progress" | "signal" | "surroundings">,
   { redactor, proxies }: { readonly redactor: Redactor; readonly proxies: Proxies },
 ): WireFetch {
   const send = async (endpoint: Endpoint, request: WireRequest, timeout: AbortSignal): Promise<Response> => {
@@ -156,7 +156,7 @@ function nextAddress(response: Response, url: string): string | undefined {
 async function tlsFault(
   error: unknown,
   url: string,
-  host: Pick<Context, "signal" | "surroundings">,
+  host: Pick<RequestHost, "signal" | "surroundings">,
   proxy: HttpProxy | undefined,
 ): Promise<TlsFault | undefined> {
   const code = codeOf(error);

@@ -11,8 +11,8 @@
  */
 
 import type { Clock } from "../context/clock.ts";
-import type { Context } from "../context/context.ts";
 import type { Redactor } from "./redact.ts";
+import type { RequestHost } from "./request-host.ts";
 
 /**
  * A transient failure: the connection broke, or the server said that it is overloaded or not ready.
@@ -111,7 +111,7 @@ export function createRetryPolicy(deps: RetryDeps): RetryPolicy {
 
 /** The policy of a command, which logs with --verbose why it retries. */
 export function createCommandRetries(
-  { clock, signal, progress }: Pick<Context, "clock" | "signal" | "progress">,
+  { clock, signal, progress }: Pick<RequestHost, "clock" | "signal" | "progress">,
   redactor: Redactor,
 ): RetryPolicy {
   return createRetryPolicy({

@@ -5,9 +5,10 @@
 
 import { join } from "node:path";
 import { tokenCacheDir } from "../config/home.ts";
-import type { Context, ServerNoun } from "../context/context.ts";
+import type { Context } from "../context/context.ts";
 import { readPrivateFile, writePrivateFile } from "../disk/private-file.ts";
 import { readableName } from "../domain/name.ts";
+import type { ServerNoun } from "../domain/server-noun.ts";
 
 /** A name, and what it is in a few words. */
 export interface ServerName {

@@ -7,7 +7,7 @@ import { args, bool, path } from "../cli/flag.ts";
 import { manualPages } from "../cli/manual.ts";
 import { followPath, mayNameExtension } from "../cli/resolve.ts";
 import { type HelpTopic, helpTopic, helpView } from "../cli/show-help.ts";
-import type { Machine } from "../context/context.ts";
+import type { Machine } from "../context/machine.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import { choiceView, textView } from "../output/view.ts";
 import { categories, commandTree } from "./index.ts";

@@ -3,7 +3,7 @@
  * common CI systems, else from `git remote`.
  */
 
-import type { Surroundings } from "../context/context.ts";
+import type { Surroundings } from "../context/machine.ts";
 
 /** Addresses of the job and the repository; undefined when not known. */
 export interface CiFacts {

@@ -4,7 +4,8 @@
  */
 
 import { dirname, join } from "node:path";
-import type { GlobalFlags, Surroundings } from "../context/context.ts";
+import type { GlobalFlags } from "../context/flags.ts";
+import type { Surroundings } from "../context/machine.ts";
 import { isOpenToOthers, readPrivateFile, refuseLink, writePrivateFile } from "../disk/private-file.ts";
 import { errorText } from "../domain/error-text.ts";
 import { yamlMessage } from "../domain/yaml-tree.ts";

@@ -1,7 +1,7 @@
 /** Folders of state that belong to the user: `$SVC_HOME`, default `~/.svc`. */
 
 import { join, resolve } from "node:path";
-import type { Surroundings } from "../context/context.ts";
+import type { Surroundings } from "../context/machine.ts";
 
 /**
  * The folder of all state of the user: tokens, virtual environments, the embedded server's data.

@@ -5,7 +5,8 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { GlobalFlags, Surroundings } from "../context/context.ts";
+import type { GlobalFlags } from "../context/flags.ts";
+import type { Surroundings } from "../context/machine.ts";
 import { isRegularFile } from "../disk/regular-file.ts";
 
 /** The file that settings are read from, if any, and the file that they are written to. */

@@ -4,7 +4,8 @@
  * the client), built-in defaults.
  */
 
-import type { GlobalFlags, Surroundings } from "../context/context.ts";
+import type { GlobalFlags } from "../context/flags.ts";
+import type { Surroundings } from "../context/machine.ts";
 import { normalizeAddress } from "./address.ts";
 import { type ConfigEntry, DEFAULT_KEY, isExposed, readEntries } from "./file.ts";
 import { locateConfig } from "./location.ts";

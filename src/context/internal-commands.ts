@@ -6,8 +6,8 @@
 import { UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import type { Clock } from "./clock.ts";
-import type { Surroundings } from "./context.ts";
 import type { Io } from "./io.ts";
+import type { Surroundings } from "./machine.ts";
 import { quietFlags, SILENT } from "./quiet.ts";
 
 /**

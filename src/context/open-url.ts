@@ -7,7 +7,7 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { writePrivateFile } from "../disk/private-file.ts";
-import type { Surroundings } from "./context.ts";
+import type { Surroundings } from "./machine.ts";
 
 /** Milliseconds after which such a file is useless, and is removed when the next one is written. */
 const FILE_LIFETIME_MS = 120_000;

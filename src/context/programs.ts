@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { systemCode, systemWords } from "../disk/disk-error.ts";
 import { searchFolders } from "../domain/search-path.ts";
 import { CliError } from "../errors/cli-error.ts";
-import type { Program, Surroundings } from "./context.ts";
+import type { Program, Surroundings } from "./machine.ts";
 
 /**
  * The programs whose names begin with a prefix, sorted by name: those in the absolute folders of

@@ -4,7 +4,7 @@
  */
 
 import { visibleLines } from "../domain/visible.ts";
-import type { GlobalFlags } from "./context.ts";
+import type { GlobalFlags } from "./flags.ts";
 import type { Io } from "./io.ts";
 import type { Progress } from "./prompt.ts";
 

@@ -1,6 +1,6 @@
 /** Contexts without a user: background processes, and shells that complete words. */
 
-import type { GlobalFlags } from "./context.ts";
+import type { GlobalFlags } from "./flags.ts";
 import type { Progress } from "./prompt.ts";
 
 /** Progress that shows nothing. */

@@ -7,7 +7,7 @@ import { closeToOthers } from "../disk/private-file.ts";
 import { renameInPlace } from "../disk/rename.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { fromSystem } from "../errors/from-system.ts";
-import type { Datagrams, Machine, Surroundings } from "./context.ts";
+import type { Datagrams, Machine, Surroundings } from "./machine.ts";
 
 /** Taken from `node:fs`, which is loaded anyway; `node:fs/promises` would load another module. */
 const { access, mkdir, mkdtemp, open, readFile, rm, unlink } = promises;

@@ -3,7 +3,7 @@
 import { escapeControls } from "../domain/name.ts";
 import { AbortedError, InterruptedError, UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
-import type { GlobalFlags } from "./context.ts";
+import type { GlobalFlags } from "./flags.ts";
 import type { Io } from "./io.ts";
 import type { Prompt } from "./prompt.ts";
 

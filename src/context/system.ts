@@ -2,8 +2,11 @@
 
 import type * as os from "node:os";
 import type { ServerName } from "../client/server-names.ts";
-import type { Context, GlobalFlags, ServerNoun, Surroundings } from "./context.ts";
+import type { ServerNoun } from "../domain/server-noun.ts";
+import type { Context } from "./context.ts";
+import type { GlobalFlags } from "./flags.ts";
 import { internalCommands } from "./internal-commands.ts";
+import type { Surroundings } from "./machine.ts";
 import type { Progress } from "./prompt.ts";
 import { quietFlags, SILENT } from "./quiet.ts";
 import { listenForSignals } from "./signals.ts";

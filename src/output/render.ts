@@ -3,7 +3,7 @@
  * JSON.
  */
 
-import type { ColorChoice } from "../context/context.ts";
+import type { ColorChoice } from "../context/flags.ts";
 import type { Io } from "../context/io.ts";
 import { jsonDocument, jsonLine } from "./json.ts";
 import { createStyle } from "./style.ts";

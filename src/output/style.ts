@@ -1,6 +1,6 @@
 /** Colours: on a terminal, unless the environment or --no-color decides otherwise. */
 
-import type { ColorChoice } from "../context/context.ts";
+import type { ColorChoice } from "../context/flags.ts";
 import type { Style } from "./view.ts";
 
 /**

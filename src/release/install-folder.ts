@@ -7,7 +7,7 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { svcHome } from "../config/home.ts";
-import type { Surroundings } from "../context/context.ts";
+import type { Surroundings } from "../context/machine.ts";
 import { fileHash } from "./file-hash.ts";
 
 /** Prefix of an update's temporary files. The next update removes those of a killed one. */

@@ -7,7 +7,7 @@ import { isAbsolute, resolve } from "node:path";
 import { buildInfo } from "../build-info.ts";
 import { describeSource } from "../config/resolve.ts";
 import type { Source } from "../config/settings.ts";
-import type { Surroundings } from "../context/context.ts";
+import type { Surroundings } from "../context/machine.ts";
 import { installFolder, readReceipt } from "./install-folder.ts";
 import { ReleaseError } from "./release-error.ts";
 

@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { svcHome } from "../config/home.ts";
-import type { Surroundings } from "../context/context.ts";
+import type { Surroundings } from "../context/machine.ts";
 import { DiskError } from "../disk/disk-error.ts";
 import { writePrivateFile } from "../disk/private-file.ts";
 import { parseFeed, type ReleaseFeed } from "../domain/release/manifest.ts";

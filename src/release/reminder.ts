@@ -4,7 +4,8 @@
  */
 
 import { buildInfo } from "../build-info.ts";
-import type { GlobalFlags, Surroundings } from "../context/context.ts";
+import type { GlobalFlags } from "../context/flags.ts";
+import type { Surroundings } from "../context/machine.ts";
 import { readUpdateCheck, writeUpdateCheck } from "./release-cache.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

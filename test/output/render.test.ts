@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { ColorChoice } from "../../src/context/context.ts";
+import type { ColorChoice } from "../../src/context/flags.ts";
 import { jsonDocument, jsonLine } from "../../src/output/json.ts";
 import { render } from "../../src/output/render.ts";
 import { colorChoice, createStyle, showsLinks } from "../../src/output/style.ts";

@@ -13,7 +13,7 @@ import { scalarText } from "../yaml-tree.ts";
 import { dialectOf } from "./dialect.ts";
 import { FileReport } from "./file-report.ts";
 import { HEADER_KEYS, type HeaderKey, isUnsupported, readHeader, type SqlHeader } from "./header.ts";
-import type { Completeness, SqlFile } from "./link.ts";
+import type { Completeness, SqlFile } from "./link-input.ts";
 import { ColumnReader } from "./output-columns.ts";
 import { inputsOf, PlaceholderReader } from "./placeholders.ts";
 import { type SelectList, selectList } from "./select-list.ts";

@@ -10,24 +10,7 @@ import { GraphIndex } from "../graph-index.ts";
 import { DUPLICATE_RESOLVER } from "../rules/resolvers.ts";
 import { isSqlFile, sqlResolverFqn } from "../source-file.ts";
 import { SqlFileLinker } from "./link-file.ts";
-
-/** A file with its text. Paths are relative to the project root. */
-export interface SqlFile {
-  readonly path: string;
-  readonly text: string;
-}
-
-/**
- * The completeness of a graph: whether what is not in it does not exist. The analyzer's graph is
- * complete unless its findings say otherwise; a graph made from Python text alone may be incomplete
- * in parts.
- */
-export interface Completeness {
-  /** Whether a class that is not in the graph does not exist. */
-  readonly allClasses: boolean;
-  /** Whether the features of a class in the graph are all that it has. */
-  allFeatures(namespace: string): boolean;
-}
+import type { Completeness, SqlFile } from "./link-input.ts";
 
 /**
  * The resolvers of SQL files, checked against a graph: rules 146, 148, 149, 150, 151, 152, 153,

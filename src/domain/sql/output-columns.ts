@@ -8,7 +8,7 @@ import { BAD_HEADER, BAD_SELECT_LIST, STAR_COLUMNS } from "../rules/sql-files.ts
 import { entryOf, type YamlNode } from "../yaml-tree.ts";
 import { featureOfColumn, noSuchOutput } from "./columns.ts";
 import type { FileReport } from "./file-report.ts";
-import type { Completeness } from "./link.ts";
+import type { Completeness } from "./link-input.ts";
 import type { SelectItem, SelectList } from "./select-list.ts";
 import type { SqlSettings } from "./settings.ts";
 

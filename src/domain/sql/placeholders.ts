@@ -13,7 +13,7 @@ import type { BrokenPath, GraphIndex } from "../graph-index.ts";
 import type { RuleProblem } from "../rules/rule.ts";
 import { BAD_PLACEHOLDER } from "../rules/sql-files.ts";
 import type { FileReport } from "./file-report.ts";
-import type { Completeness } from "./link.ts";
+import type { Completeness } from "./link-input.ts";
 import { type SqlDialect, SqlScanner } from "./tokenize.ts";
 
 const SHOWN_NAME = 60;

@@ -12,7 +12,7 @@ import {
   type ResolverSchema,
   SourceKind,
 } from "../../../gen/svc/v1/graph_pb.ts";
-import type { Completeness } from "../../domain/sql/link.ts";
+import type { Completeness } from "../../domain/sql/link-input.ts";
 import { readAnnotation } from "./annotation.ts";
 import { type ClassModel, dottedPath, type FieldModel, literalText, type ProjectModel, type ResolverModel } from "./project-model.ts";
 import type { Arguments, Expression } from "./python-expression.ts";
