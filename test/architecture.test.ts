@@ -340,7 +340,7 @@ describe("time in tests", () => {
     "config/file.test.ts": "reads at intervals while others write",
     "context/process.test.ts": "a program that takes its time",
     "disk/lock.test.ts": "holds a lock for a moment",
-    "python/cached-analysis.test.ts": "lets the clock of the file system go on",
+    "python/analysis-cache.test.ts": "lets the clock of the file system go on",
     "release/http-source.test.ts": "an interruption after a moment",
     "server/wire/http/body.test.ts": "a sender that is slow",
     "server/boot/data-files.test.ts": "lets the group commit end",

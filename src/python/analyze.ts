@@ -14,7 +14,7 @@ import { checkGraph } from "../domain/graph-rules.ts";
 import { IMPORT_UNFINISHED } from "../domain/rules/loading.ts";
 import { isPythonModule, isSqlFile } from "../domain/source-file.ts";
 import { linkSqlFiles } from "../domain/sql/link.ts";
-import type { ImportEffects } from "./cached-analysis.ts";
+import type { ImportEffects } from "./analysis-cache.ts";
 import { crashedAt, lastOutput } from "./crash.ts";
 import { readGraph } from "./read-graph.ts";
 import { type RunResult, runProgram } from "./subprocess.ts";

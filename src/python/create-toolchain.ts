@@ -8,10 +8,10 @@ import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { prune, ResultCache } from "../disk/result-cache.ts";
 import { finding } from "../domain/finding.ts";
 import { IMPORT_FAILED } from "../domain/rules/loading.ts";
+import { AnalysisCacheEntry } from "./analysis-cache.ts";
 import { analyzeProject } from "./analyze.ts";
-import { CachedAnalysis } from "./cached-analysis.ts";
-import { findInterpreterCached } from "./cached-interpreter.ts";
 import { interpreterFinding, type SearchContext } from "./interpreter.ts";
+import { findInterpreterCached } from "./interpreter-cache.ts";
 import { type Requirements, RequirementsError, readRequirements } from "./requirements.ts";
 import { unpackSdk } from "./sdk.ts";
 import { type AnalyzeOptions, type InterpreterSearch, type PythonToolchain, ToolchainError } from "./toolchain.ts";
@@ -103,7 +103,7 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
         if (!(error instanceof ToolchainError)) throw error;
         return { graph: create(GraphSchema, { diagnostics: [...error.diagnostics] }), python: undefined };
       }
-      const cached = new CachedAnalysis(await realpath(wanted.root), python, wanted, options.env);
+      const cached = new AnalysisCacheEntry(await realpath(wanted.root), python, wanted, options.env);
       const known = cached.get(analyses);
       if (known) return { graph: known, python };
       const codeFile = await compiledCode(python, wanted.project);

@@ -3,8 +3,8 @@ import { appendFileSync, readFileSync, statSync, symlinkSync, writeFileSync } fr
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findInterpreterCached } from "../../src/python/cached-interpreter.ts";
 import { type SearchContext, searchInterpreter } from "../../src/python/interpreter.ts";
+import { findInterpreterCached } from "../../src/python/interpreter-cache.ts";
 import type { Interpreter } from "../../src/python/toolchain.ts";
 
 setDefaultTimeout(60_000);

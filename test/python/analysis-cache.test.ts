@@ -20,7 +20,7 @@ let home: string;
 let count = 0;
 const env: Record<string, string | undefined> = { ...process.env, SVC_WORKER_ENV: "SHOP_*" };
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "svc-cached-analysis-"));
+  folder = await mkdtemp(join(tmpdir(), "svc-analysis-cache-"));
   home = join(folder, "home");
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));

@@ -49,7 +49,7 @@ const LENGTH_BYTES = 4;
 const MAX_FILE_STATES = 20_000;
 
 /** The cache entry of one project's analysis, for the project's state at construction. */
-export class CachedAnalysis {
+export class AnalysisCacheEntry {
   readonly #startedAt = Date.now();
   /**
    * Hash of all inputs of the graph; undefined when a file cannot be read, which the analysis will
