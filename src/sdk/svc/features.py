@@ -1,4 +1,4 @@
-"""Feature classes: what a project knows about its entities.
+"""Feature classes: the entities of a project and their features.
 
     from svc.features import features, feature, Primary, FeatureTime, has_one, Features
 """
@@ -75,21 +75,23 @@ def feature(
     cache_nulls: Optional[bool] = None,
     **others: NoReturn,
 ) -> Any:
-    """What there is to say about a feature beside its type; stands to the right of `=` in a feature
-    class.
+    """The options of a feature beside its type, to the right of `=` in a feature class.
 
     max_staleness: how old a stored value may be to be served, such as "1h30m" or "infinity"; "0s"
-    never stores. Default: the class's.
-        A feature that is given its old name or type back has its old stored values back too, while they are not too old.
+        never stores. Default: the class's. A feature that is given its old name or type back has
+        its old stored values back too, while they are not too old.
     default: the value when nothing provides one, or what does gives None; that None is stored like
-    a value. owner, tags, description: metadata. They may as well stand in the comment above, as
-    text, `:owner:` and `:tags:`. primary: whether it identifies a row; `Primary[...]` says the
-    same. name: its name in queries, when it differs from the attribute's. expression: how it is
-    computed without code, such as `_.total - _.tax`. store_online: False keeps its values out of
-    the online store, whatever its staleness. Default: the class's, else True. store_offline: False
-    keeps its values out of the offline store. Default: the class's, else True. cache_nulls: False
-    keeps None out of the online store; an older value stays until it is too old. Default: the
-    class's, else True.
+        a value.
+    owner, tags, description: metadata. They may as well stand in the comment above, as text,
+        `:owner:` and `:tags:`.
+    primary: whether it identifies a row; `Primary[...]` says the same.
+    name: its name in queries, when it differs from the attribute's.
+    expression: how it is computed without code, such as `_.total - _.tax`.
+    store_online: False keeps its values out of the online store, whatever its staleness.
+        Default: the class's, else True.
+    store_offline: False keeps its values out of the offline store. Default: the class's, else True.
+    cache_nulls: False keeps None out of the online store; an older value stays until it is too old.
+        Default: the class's, else True.
     """
     storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
     unknown = kept("feature", others)
@@ -97,7 +99,7 @@ def feature(
 
 
 def has_one(join: Callable[[], Any], **others: NoReturn) -> Any:
-    """A relation to at most one row of another class, with the join spelt out:
+    """A relation to at most one row of another class, with an explicit join:
 
         account: "Account | None" = has_one(lambda: Account.owner_id == User.id)
 
@@ -118,7 +120,7 @@ def has_one(join: Callable[[], Any], **others: NoReturn) -> Any:
 
 
 def has_many(join: Callable[[], Any], *, max_staleness: Union[str, timedelta, None] = None, **others: NoReturn) -> Any:
-    """A relation to any number of rows of another class, with the join spelt out:
+    """A relation to any number of rows of another class, with an explicit join:
 
         visits: "DataFrame[Visit]" = has_many(lambda: (Visit.org == User.org) & (Visit.mail == User.email))
 

@@ -36,9 +36,10 @@ def windowed(
 
     Each window is a feature of its own, `User.fails["10m"]`; `User.fails` means all of them.
 
-    windows: lengths of time such as "10m", "1h30m" or "7d"; "all" is 36,500 days. expression: how a
-    window is computed; `_.svc_window` is its start and `_.svc_now` its end. Without one, resolvers
-    give the values. The rest is as for `feature`.
+    windows: lengths of time such as "10m", "1h30m" or "7d"; "all" is 36,500 days.
+    expression: how a window is computed; `_.svc_window` is its start and `_.svc_now` its end.
+        Without one, resolvers give the values.
+    The rest is as for `feature`.
     """
     storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
     unknown = kept("windowed", others)

@@ -20,7 +20,7 @@ _IMMUTABLE = {list: "()", set: "frozenset()"}
 
 
 def distinct_classes(classes: list[FeatureClass], report: Report) -> list[FeatureClass]:
-    """The classes that count, one per namespace. Of one class written twice in a file it is the
+    """The classes that are used, one per namespace. Of a class that a file defines twice it is the
     last.
     """
     last = {(item.origin.filename, item.origin.name, item.namespace): item for item in classes}
@@ -42,7 +42,7 @@ def distinct_classes(classes: list[FeatureClass], report: Report) -> list[Featur
 
 
 def check_class(item: FeatureClass, report: Report) -> None:
-    """Everything about a class but its joins."""
+    """Reports every finding about a class except those about its joins."""
     for option, text in check_options(CLASS_CHECKS, item.options).items():
         report(rules.BadValue.option(problem=text).at(class_option_span(item, option)))
     for attribute in item.unannotated:
@@ -69,7 +69,9 @@ def check_class(item: FeatureClass, report: Report) -> None:
 
 
 def check_field(field: Field, report: Report) -> None:
-    """A feature's type and default. Raises DefinitionError when the annotation makes no sense."""
+    """Reports findings about a feature's type and default. Raises DefinitionError when the
+    annotation makes no sense.
+    """
     kind = field.type
     if kind.target is not None:
         _check_relation(field, kind.target, report)

@@ -1,7 +1,7 @@
-"""Expressions of feature classes, read against the class: as proto3 JSON of `svc.v1.Expression`,
-with rules 130, 132 and 134.
+"""Expressions of feature classes, resolved against the class and written as proto3 JSON of
+`svc.v1.Expression`; rules 130, 132 and 134.
 
-Types, names of functions and null rules are not looked at here: the server checks them with the
+Types, names of functions and null rules are not checked here: the server does that with the
 function table.
 """
 
@@ -29,9 +29,8 @@ from .expression_path import Steps, a_number, field_of_struct, first_name, inner
 from .function_names import AGGREGATIONS, CONDITIONS, ONE_COLUMN
 from .places import value_node, value_span
 
-#: How deep an expression may be nested; `a + b + c` is nested once for each operator. A message of
-#: the graph is read to a depth of 100, and every
-#: level takes two.
+#: The deepest nesting of an expression; `a + b + c` is nested once for each operator. A message of
+#: the graph is read to a depth of 100, and every level takes two.
 DEEPEST = 40
 
 Report = Callable[[Finding], None]
@@ -39,11 +38,11 @@ Json = dict[str, Any]
 
 
 class _Unreadable(Exception):
-    """There is a finding about it already."""
+    """An expression about which there is a finding already."""
 
 
 def resolve_expressions(classes: list[FeatureClass], report: Report) -> dict[Field, Json]:
-    """The expression of every feature that has one, per window; findings for those that make no
+    """The expressions of all features that have one, per window; findings for those that make no
     sense.
     """
     found: dict[Field, Json] = {}
@@ -66,8 +65,8 @@ def _too_deep(field: Field) -> Finding:
 
 
 class _Reader:
-    """Reads one feature's expression. Every node of the tree goes along with the syntax that it was
-    made by, as far as that is known.
+    """The reader of one feature's expression. Every node of the tree comes with its syntax, where
+    that is known.
     """
 
     def __init__(self, field: Field, report: Report) -> None:
@@ -90,7 +89,7 @@ class _Reader:
         return self.source.span(node) if self.source and node else value_span(self.field, "expression")
 
     def problem(self, said: Said, place: Union[ast.AST, Span, None]) -> _Unreadable:
-        """Reports a finding; what it gives may be raised."""
+        """Reports a finding; returns an exception for the caller to raise."""
         return self.problem_of(said.at(place if isinstance(place, Span) else self.span(place)))
 
     def problem_of(self, finding: Finding) -> _Unreadable:
@@ -266,7 +265,7 @@ class _Reader:
     def sort_items(
         self, items: tuple[Any, ...], nodes: list[Optional[ast.AST]], child: FeatureClass
     ) -> tuple[list[tuple[Expression, Optional[ast.AST]]], list[tuple[Expression, Optional[ast.AST]]]]:
-        """What stands in brackets: conditions, and the column."""
+        """The items in brackets, sorted into conditions and the column."""
         filters: list[tuple[Expression, Optional[ast.AST]]] = []
         columns: list[tuple[Expression, Optional[ast.AST]]] = []
         for each, node in zip(items, nodes):

@@ -1,4 +1,4 @@
-"""Joins of relations: spelt out with `has_one` or `has_many`, or inferred from foreign keys. Rules
+"""Joins of relations: explicit with `has_one` or `has_many`, or inferred from foreign keys. Rules
 120 to 123 and 126.
 """
 
@@ -25,12 +25,13 @@ Join = list[tuple[Field, Field]]
 
 @dataclass(frozen=True)
 class _Candidates:
-    """Joins that a rule of inference found, each of one pair."""
+    """Candidate joins of one inference rule, each of one pair."""
 
     pairs: list[tuple[Field, Field]]
 
     def choose(self, names: tuple[Callable[[tuple[Field, Field]], str], ...], side: int) -> Optional[tuple[Field, Field]]:
-        """The only pair, else the only one whose key on a side has one of the conventional names.
+        """The only pair, else the only one whose key on that side has a conventional name; None
+        when there is neither.
         """
         if len(self.pairs) == 1:
             return self.pairs[0]
@@ -42,7 +43,7 @@ class _Candidates:
 
 
 def resolve_joins(classes: list[FeatureClass], report: Callable[[Finding], None]) -> dict[Field, Join]:
-    """The join of every relation that has one; findings for the others."""
+    """The joins by relation; findings for relations that have none."""
     joins: dict[Field, Join] = {}
     open_relations: list[tuple[Field, FeatureClass, list[tuple[Field, Field]]]] = []
     for item in classes:
@@ -170,8 +171,8 @@ def _ambiguous(field: Field, target: FeatureClass, several: list[tuple[Field, Fi
 
 
 def _evaluate(field: Field, join: Any) -> Any:
-    """Calls the join's function; names that only a type checker imports are found too. Raises
-    DefinitionError.
+    """The condition that the join's function returns; names imported under `TYPE_CHECKING` are
+    found too. Raises DefinitionError.
     """
     function = join
     if isinstance(join, FunctionType):

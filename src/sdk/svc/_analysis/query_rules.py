@@ -102,7 +102,7 @@ def _resolve(query: NamedQuery, namespaces: dict[str, FeatureClass], report: Rep
 
 
 def _paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) -> list[str]:
-    """The paths that an element stands for. Raises DefinitionError."""
+    """The paths that an item of a named query means. Raises DefinitionError."""
     if isinstance(item, str):
         item = _named(item, namespaces)
     if isinstance(item, FeatureSelection):
@@ -123,8 +123,8 @@ def _paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) ->
 
 
 def _stored_paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) -> list[str]:
-    """As `_paths`, but a has-many relation stands for its rows, which are stored together. Raises
-    DefinitionError.
+    """The paths as `_paths` gives them, except that a has-many relation means its rows, which are
+    stored together. Raises DefinitionError.
     """
     found = _named(item, namespaces) if isinstance(item, str) else item
     if isinstance(found, FeatureReference) and type_of(field_of(found)).many:

@@ -1,6 +1,4 @@
-"""Values as proto3 JSON of `svc.v1.Value`, for what stands in the code: defaults and members of
-enums.
-"""
+"""Values in a project's code, defaults and members of enums, as proto3 JSON of `svc.v1.Value`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from .conditions import Column, Comparison, Condition, column_of, is_reference
 if TYPE_CHECKING:
     from .dataframe import DataFrame
 
-#: By the sign: the function of the table, and what it is in Python.
+#: By operator: the name in the function table, and Python's function.
 SIGNS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "+": ("add", operator.add),
     "-": ("sub", operator.sub),
@@ -23,7 +23,7 @@ SIGNS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
 
 
 class ArithmeticOperators:
-    """`+ - * / // %` with numbers and features, and `-` alone."""
+    """Operators `+ - * / // %` with numbers and features, and unary `-`."""
 
     __slots__ = ()
 
@@ -68,7 +68,9 @@ class ArithmeticOperators:
 
 
 class Arithmetic(ArithmeticOperators, Condition):
-    """A number made of features and numbers; in a filter it is compared. Null makes null."""
+    """Arithmetic on features and numbers, to be compared in a filter. It is null where an operand
+    is.
+    """
 
     def __init__(self, sign: str, left: Any, right: Any) -> None:
         self.sign = sign

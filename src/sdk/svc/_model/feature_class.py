@@ -1,4 +1,4 @@
-"""The decorator `features` and what it makes of a class."""
+"""The decorator `features`, and the feature classes that it makes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .windows import format_window, split_windowed_name, window_seconds
 
 @dataclass(frozen=True)
 class ClassOptions:
-    """What `features(...)` was given."""
+    """The options of `features(...)`."""
 
     name: Optional[str] = None
     owner: Optional[str] = None
@@ -49,7 +49,7 @@ class FeatureClass:
         self.unannotated: list[str] = []
         self._references: dict[str, FeatureReference] = {}
         self._marked: Optional[tuple[list[Field], list[Field]]] = None
-        #: The definition that was looked at, and its annotated assignments.
+        #: The definition that was last read, and its annotated assignments.
         self._field_nodes: Optional[tuple[Optional[ast.ClassDef], dict[str, ast.AnnAssign]]] = None
         for attribute, annotation in inspect.get_annotations(cls).items():
             if not attribute.startswith("_") and not _is_class_variable(annotation):
@@ -93,8 +93,8 @@ class FeatureClass:
         return {field.name: field for field in (*self.fields.values(), *self.members())}
 
     def _marked_fields(self) -> tuple[list[Field], list[Field]]:
-        """The primary keys and the feature times. They are kept once the type of every feature
-        could be read, which then stays the same.
+        """The primary keys and the feature times. They are cached once the types of all features
+        could be read; types do not change after that.
         """
         if self._marked is not None:
             return self._marked
@@ -175,7 +175,8 @@ def _is_class_variable(annotation: Any) -> bool:
 
 
 class FeatureAttribute:
-    """A feature on its class: the class gives the reference, an instance the value or the default.
+    """The descriptor of a feature: the class gives the reference, an instance the value or the
+    default.
     """
 
     def __init__(self, field: Field) -> None:
@@ -302,8 +303,11 @@ def features(
     feature that does not say otherwise, relations aside. Instances take any of the features by
     keyword, compare by value, and iterate as (FQN, value).
 
-        @features(owner="a@example.com", max_staleness="1d") class User: id: int # What we call the
-        user name: str | None
+        @features(owner="a@example.com", max_staleness="1d")
+        class User:
+            id: int
+            # What we call the user
+            name: str | None
     """
     unknown = kept("features", others)
     options = ClassOptions(name, owner, tags, max_staleness, store_online, store_offline, cache_nulls, unknown)

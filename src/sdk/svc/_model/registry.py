@@ -1,4 +1,4 @@
-"""Everything that the imported modules define, in the order of definition."""
+"""The definitions of the imported modules, in the order of definition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 
 def _replace(items: dict[Key, Item], key: Key, item: Item) -> Optional[Item]:
-    """Puts an item behind all others, in the place of that with the same key, which is returned."""
+    """Appends an item and removes that with the same key, which is returned."""
     old = items.pop(key, None)
     items[key] = item
     return old

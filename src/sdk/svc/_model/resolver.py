@@ -1,4 +1,4 @@
-"""The decorators `online` and `offline`, and what the worker knows of a resolver."""
+"""The decorators `online` and `offline`, and the specification of a resolver for the worker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OFFLINE = "RESOLVER_KIND_OFFLINE"
 
 @dataclass(frozen=True)
 class ResolverOptions:
-    """What a resolver's decorator was given."""
+    """The options of a resolver's decorator."""
 
     tags: Optional[Tags] = None
     environment: Union[str, Sequence[str], None] = None
@@ -107,7 +107,7 @@ class ResolverSpec:
     timeout: Optional[float]
     definition: ResolverDefinition
     #: `ROWS` for a DataFrame of its class, `RELATION` for the rows of a has-many relation; empty
-    #: for values of the row asked.
+    #: for values of the requested row.
     shape: str = ""
     #: The has-many relation that it fills, for example "user.txns".
     relation: str = ""
@@ -119,12 +119,12 @@ class ResolverSpec:
 
     @property
     def has_frames(self) -> bool:
-        """Whether it takes or gives DataFrames."""
+        """Whether it takes or returns DataFrames."""
         return bool(self.shape) or any(item.is_frame for item in self.inputs)
 
     def unpack(self, result: Any) -> tuple[Any, ...]:
-        """One value per output from what the function returned. Raises TypeError when that is not
-        what it declares.
+        """One value per output from the function's result. Raises TypeError when the result is not
+        what the function declares.
         """
         if isinstance(result, self.output_class):
             return self._unpack_instance(result)
@@ -260,21 +260,24 @@ def online(
     before; for a parameter that is a DataFrame it takes a list of rows as well, and applies the
     filters and columns that the parameter declares.
 
-        @online(timeout="200ms") def domain(email: User.email) -> User.domain: return
-        email.split("@")[1]
+        @online(timeout="200ms")
+        def domain(email: User.email) -> User.domain:
+            return email.split("@")[1]
 
     A parameter that is Optional or has a default does not stop the function: where its feature is
     None, has no row or failed, it is given None, or the default.
 
-    tags: what a query must carry for the resolver to be considered. environment: the environments
-    that it exists in; default: all. timeout: the longest run of one call, such as "200ms". cron:
-    when it runs by itself, a duration such as "1d" or a cron expression; this version of svc runs
-    nothing by a schedule, which `svc lint` says. owner: who answers for it. name: the last part of
-    its FQN, when it differs from the function's name. total: whether the DataFrame that it returns
-    has every row of its class, so that other rows do not exist. translate: False = the function
-    always runs in Python. Else one that is no more than arithmetic, text and comparisons of its
-    parameters is computed
-        by the server, with the same results.
+    tags: what a query must carry for the resolver to be considered.
+    environment: the environments that it exists in; default: all.
+    timeout: the longest run of one call, such as "200ms".
+    cron: when it runs by itself, a duration such as "1d" or a cron expression; this version of svc
+        runs nothing by a schedule, which `svc lint` says.
+    owner: who answers for it.
+    name: the last part of its FQN, when it differs from the function's name.
+    total: whether the DataFrame that it returns has every row of its class, so that other rows do
+        not exist.
+    translate: False = the function always runs in Python. Else one that is no more than arithmetic,
+        text and comparisons of its parameters is computed by the server, with the same results.
     """
     unknown = kept("online", others)
     return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, unknown))

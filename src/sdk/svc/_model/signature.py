@@ -1,4 +1,4 @@
-"""Reading a resolver's signature: what it needs, what it produces, and the rules 140 to 146."""
+"""The reading of a resolver's signature: its inputs, its outputs, and the rules 140 to 146."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .._codec.wire import value_json
 
 
 class _Reader(FrameSignature):
-    """Reads a resolver's signature; what it finds is in its attributes afterwards."""
+    """The reader of a resolver's signature; its attributes hold the result afterwards."""
 
     def read(self) -> None:
         for option, text in check_options(RESOLVER_CHECKS, self.definition.options).items():
@@ -149,7 +149,7 @@ class _Reader(FrameSignature):
         return core
 
     def given(self) -> list[FeatureReference]:
-        """The features of the row asked that the parameters are."""
+        """The features of the requested row that are parameters."""
         return [reference for spec, inner in self.inputs for reference in _references_of(spec, inner)] or [
             inner for _, inner in self.inputs if inner is not None
         ]
@@ -245,8 +245,8 @@ class _Reader(FrameSignature):
 
 
 def _as(code: int, error: DefinitionError) -> DefinitionError:
-    """An annotation that cannot be read, under the number of its place; unknown names and features
-    keep theirs.
+    """The error of an annotation that cannot be read, with the rule's number for its position;
+    unknown names and features keep theirs.
     """
     if error.code != rules.UnsupportedType.code:
         return error
@@ -254,7 +254,7 @@ def _as(code: int, error: DefinitionError) -> DefinitionError:
 
 
 def _references_of(spec: InputSpec, reference: Optional[FeatureReference]) -> list[FeatureReference]:
-    """The features of the row asked that a parameter needs."""
+    """The features of the requested row that a parameter needs."""
     if spec.table is not None:
         return [column.reference for column in spec.table.columns]
     return [reference] if reference is not None and spec.rows is None else []
@@ -283,7 +283,7 @@ def _relation_advice(root: FeatureClass, reference: FeatureReference) -> str:
 
 
 def _by_position(definition: ResolverDefinition) -> Callable[..., Any]:
-    """The function, made to take keyword-only parameters by position too."""
+    """The function, wrapped to take keyword-only parameters by position too."""
     parameters = list(definition.parameters.values())
     names = [parameter.name for parameter in parameters if parameter.kind == parameter.KEYWORD_ONLY]
     if not names:
@@ -293,8 +293,8 @@ def _by_position(definition: ResolverDefinition) -> Callable[..., Any]:
 
 
 def _with_windows(function: Callable[..., Any], inputs: list[InputSpec]) -> Callable[..., Any]:
-    """The function, made to take the windows of a feature one by one where it has a parameter for
-    all of them.
+    """The function, wrapped to take the windows of a feature one by one where it has a parameter
+    for all of them.
     """
     if not any(spec.windows_of for spec in inputs):
         return function
@@ -312,7 +312,7 @@ def _with_windows(function: Callable[..., Any], inputs: list[InputSpec]) -> Call
 
 
 def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverSpec], list[Problem]]:
-    """The resolver, or what is wrong with it."""
+    """The resolver, or its faults."""
     reader = _Reader(definition)
     reader.read()
     if reader.is_broken or any(problem.error.said.severity == ERROR for problem in reader.problems):

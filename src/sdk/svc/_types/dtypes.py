@@ -35,7 +35,7 @@ _NAMES = {value: "json" if value == "JSON" else key.__name__ for key, value in _
 _MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 _SETS = (set, frozenset)
 
-#: What to write instead of a type that no feature can have, by the name of the type.
+#: Advice on what to write instead of a type that no feature can have, by the type's name.
 _NEAREST = {
     "list": "list[str]",
     "set": "set[str]",
@@ -99,8 +99,8 @@ class ValueType:
 
 
 def value_type(core: Any, scope: Scope, seen: tuple[type, ...] = ()) -> ValueType:
-    """The type that a feature's annotation, already taken apart, stands for. Raises DefinitionError
-    114 when there is none.
+    """The type of values for the core of a feature's annotation. Raises DefinitionError 114 when
+    there is none.
     """
     try:
         return _value_type(core, scope, seen)
@@ -134,7 +134,7 @@ def _value_type(core: Any, scope: Scope, seen: tuple[type, ...]) -> ValueType:
 
 
 def unsupported(core: Any) -> DefinitionError:
-    """Finding 114 with the nearest type that there is."""
+    """Finding 114 with the nearest supported type."""
     origin = typing.get_origin(core) or core
     name = getattr(origin, "__name__", None) or getattr(origin, "_name", None) or str(origin)
     nearest = _NEAREST.get(name)
