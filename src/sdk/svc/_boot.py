@@ -23,7 +23,7 @@ import sys
 from _thread import start_new_thread
 
 
-def stand_between() -> None:
+def fork_child() -> None:
     """Forks and returns in the child, whose stdin is empty; the parent waits for it and ends with
     it. Where there is no `fork` it returns in this process.
     """
@@ -77,7 +77,7 @@ def main(argv: list[str]) -> int:
         print("usage: _boot.py analyze|worker --root <folder> ...", file=sys.stderr)
         return 2
     root = project_root(rest)
-    stand_between()
+    fork_child()
     sys.dont_write_bytecode = False  # of the package, whose folder is its own; never of the project
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]  # its `logging` is `svc.logging`, not Python's

@@ -55,8 +55,8 @@ __all__ = [
 ]
 
 #: The row of the class that is being defined, in expressions: `subtotal: float = _.total - _.tax`.
-#: In the brackets of a has-many relation,
-#: `_.txns[_.amount > 1000].count()`, it is the row of the other class.
+#: In the brackets of a has-many relation, `_.txns[_.amount > 1000].count()`, it is the row of the
+#: other class.
 _: Any = underscore
 
 

@@ -36,7 +36,7 @@ from .expression_reader import resolve_expressions
 from .graph import graph_json
 from .joins import resolve_joins
 from .option_rules import check_hooks, check_unknown_options
-from .places import resolver_part_span, resolver_span
+from .spans import resolver_part_span, resolver_span
 from .query_rules import check_queries, check_sources
 from .translate import translate_all
 

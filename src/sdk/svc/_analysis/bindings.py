@@ -41,7 +41,7 @@ class ProjectCode:
         return f"the project assigns an attribute called '{name}'" if name in self._writes else ""
 
     def _scan(self, source: Source, writes: set[str]) -> None:
-        self._hidden = self._hidden or _hidden_way(source)
+        self._hidden = self._hidden or _rebinding_name(source)
         writes.update(node.attr for node in source.nodes(ast.Attribute) if not isinstance(node.ctx, ast.Load))
         writes.update(_set_attributes(source).values())
 
@@ -66,7 +66,7 @@ class ProjectCode:
         is_own = own is not None and getattr(builtins, name, None) is own and name not in vars(module)
         return own if is_own and name not in self.bindings(_file_of(module)) and not self.obstacle(name) else None
 
-    def once(self, module: types.ModuleType, name: str) -> Optional[ast.AST]:
+    def only_binding(self, module: types.ModuleType, name: str) -> Optional[ast.AST]:
         """The only binding of a name of a module; None when there are several or the name may be
         rebound.
         """
@@ -80,7 +80,7 @@ class ProjectCode:
         followed.
         """
         for _ in range(8):
-            node = self.once(module, name)
+            node = self.only_binding(module, name)
             source = source_of(_file_of(module))
             if source is None or project_path(_file_of(module)) is None or not any(node is item for item in source.tree.body):
                 return None
@@ -104,10 +104,10 @@ class ProjectCode:
         """
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             holder = node.value.id
-            if vars(module).get(holder) is math and isinstance(self.once(module, holder), ast.Import) and not self.obstacle(node.attr):
+            if vars(module).get(holder) is math and isinstance(self.only_binding(module, holder), ast.Import) and not self.obstacle(node.attr):
                 return node.attr
         if isinstance(node, ast.Name):
-            binding = self.once(module, node.id)
+            binding = self.only_binding(module, node.id)
             if isinstance(binding, ast.ImportFrom) and binding.module == "math" and binding.level == 0:
                 for alias in binding.names:
                     if (alias.asname or alias.name) == node.id and vars(module)[node.id] is getattr(math, alias.name, None):
@@ -128,7 +128,7 @@ def _set_attributes(source: Source) -> dict[int, str]:
     return found
 
 
-def _hidden_way(source: Source) -> str:
+def _rebinding_name(source: Source) -> str:
     """The first name in a file whose use can change any binding; empty when there is none."""
     plain = _set_attributes(source)
     systems = {alias.asname or "sys" for item in source.nodes(ast.Import) for alias in item.names if alias.name == "sys"}

@@ -12,7 +12,7 @@ from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
 from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
 from .._model.windows import format_window, window_seconds
 from .._codec.wire import describe, value_json
-from .places import annotation_span, argument_span, class_option_span, class_span, field_span, unannotated_span, value_span
+from .spans import annotation_span, argument_span, class_option_span, class_span, field_span, unannotated_span, value_span
 
 Report = Callable[[Finding], None]
 
@@ -166,8 +166,8 @@ def _check_default(field: Field, report: Report) -> None:
         return
     if value is None:
         if not kind.nullable:
-            spelt = type_name(kind.dtype)
-            report(rules.BadDefault.none(feature=field.fqn, type=spelt, attribute=field.attribute).at(span))
+            written = type_name(kind.dtype)
+            report(rules.BadDefault.none(feature=field.fqn, type=written, attribute=field.attribute).at(span))
         return
     try:
         value_json(value, kind.dtype)

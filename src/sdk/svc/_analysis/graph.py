@@ -17,7 +17,7 @@ from .._model.resolver import InputSpec, ResolverSpec
 from .._codec.wire import NULL, value_json
 from ..sources import DataSource
 from .joins import Join
-from .places import call_span, class_span, field_span, resolver_span
+from .spans import call_span, class_span, field_span, resolver_span
 from .query_rules import ResolvedQuery
 
 

@@ -71,7 +71,7 @@ def explain(error: BaseException, path: str, root: str) -> Keyed:
     is_innermost = bool(frames) and inner is frames[-1]
     circle = _circle(error, frames)
     finding = _describe(error, file, line, source, root, frames, is_innermost)
-    return ("circle", circle) if circle else (file, line, type(error).__name__, finding.code, _said(error)), finding
+    return ("circle", circle) if circle else (file, line, type(error).__name__, finding.code, _message_of(error)), finding
 
 
 def _circle(error: BaseException, frames: list[Frame]) -> frozenset[str]:
@@ -166,7 +166,7 @@ def _frames(error: BaseException) -> list[Frame]:
     return kept
 
 
-def _said(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     text = "".join(traceback.format_exception_only(type(error), error)).strip().split("\n")[-1]
     if isinstance(error, ImportError) and error.path:
         text = text.replace(f" ({error.path})", "")
@@ -191,11 +191,11 @@ def _describe(
     place = f"{file}:{line}"
     if isinstance(error, SystemExit):
         hint = 'Put what only a script does below \'if __name__ == "__main__":\'.'
-        return rules.ImportUnfinished.exits(file=file, said=_said(error), place=place).at(whole_line, hint=hint)
+        return rules.ImportUnfinished.exits(file=file, said=_message_of(error), place=place).at(whole_line, hint=hint)
     if is_innermost and is_truth_test(error):
         return truth_test_finding(error, source, line, whole_line)
     span, label, hint = whole_line, "raised here", ""
-    said = _said(error)
+    said = _message_of(error)
     if isinstance(error, AttributeError) and is_innermost:
         feature = attribute_error(error)
         span = _token(source, line, error.name) or span

@@ -17,7 +17,7 @@ from .._model.field import Field
 from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Span
 from .._frames.conditions import Comparison, Condition, Conjunction
 from .._model.reference import FeatureReference, field_of, type_of
-from .places import annotation_span, field_span, value_span
+from .spans import annotation_span, field_span, value_span
 
 #: Pairs of (feature of the class that has the relation, feature of the other class).
 Join = list[tuple[Field, Field]]
@@ -126,7 +126,7 @@ def _key_of(item: FeatureClass) -> str:
     return keys[0].attribute if len(keys) == 1 else "id"
 
 
-def _spelt(field: Field, target: FeatureClass, local: str, foreign: str) -> str:
+def _join_code(field: Field, target: FeatureClass, local: str, foreign: str) -> str:
     owner, other = field.owner_class.cls.__name__, target.cls.__name__
     if field.type.many:
         return f'{field.attribute}: "DataFrame[{other}]" = has_many(lambda: {other}.{foreign} == {owner}.{local})'
@@ -149,9 +149,9 @@ def _impossible(field: Field, target: FeatureClass) -> Finding:
     listed = f"the foreign keys are: {', '.join(text for _, text in seen)}" if seen else "neither class has a foreign key"
     if many:
         back = f"{owner.namespace}_{key}"
-        added, hint = f"{back}: \"{owner.cls.__name__}.{key}\"' to {other.cls.__name__}", _spelt(field, target, key, back)
+        added, hint = f"{back}: \"{owner.cls.__name__}.{key}\"' to {other.cls.__name__}", _join_code(field, target, key, back)
     else:
-        added, hint = f"{field.attribute}_{key}: \"{other.cls.__name__}.{key}\"'", _spelt(field, target, f"{field.attribute}_{key}", key)
+        added, hint = f"{field.attribute}_{key}: \"{other.cls.__name__}.{key}\"'", _join_code(field, target, f"{field.attribute}_{key}", key)
     related = tuple((field_span(own), words) for own, words in seen)
     return rules.NoJoin.none(
         owner=owner.cls.__name__, other=other.cls.__name__, feature=field.fqn, listed=listed, added=added
@@ -164,7 +164,7 @@ def _ambiguous(field: Field, target: FeatureClass, several: list[tuple[Field, Fi
     local, foreign = several[0]
     keys = [local if local.type.references is not None else foreign for local, foreign in several]
     related = tuple((field_span(key), f"possible: {join}") for key, join in zip(keys, joins))
-    hint = _spelt(field, target, local.attribute, foreign.attribute)
+    hint = _join_code(field, target, local.attribute, foreign.attribute)
     return rules.AmbiguousJoin.several(owner=owner, other=other, feature=field.fqn, joins="; ".join(joins)).at(
         annotation_span(field), related=related, hint=hint
     )

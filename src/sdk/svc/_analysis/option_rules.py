@@ -17,7 +17,7 @@ from .._surface.options import check_environments
 from .._model.resolver import ONLINE, ResolverDefinition
 from .._surface.unknown_options import Others, unknown_option
 from ..sources import DataSource
-from .places import (
+from .spans import (
     call_option_name,
     class_option_name,
     field_option_name,
@@ -38,9 +38,9 @@ def check_unknown_options(
 ) -> None:
     """Reports finding 106 for every unknown option of every definition."""
 
-    def check(taker: str, others: Others, place: Callable[[str], Span]) -> None:
+    def check(taker: str, others: Others, span_of: Callable[[str], Span]) -> None:
         for option in others:
-            report(unknown_option(taker, option).said.at(place(option)))
+            report(unknown_option(taker, option).said.at(span_of(option)))
 
     for item in classes:
         check("features", item.options.others, lambda option, item=item: class_option_name(item, option))  # type: ignore[misc]

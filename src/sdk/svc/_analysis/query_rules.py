@@ -16,7 +16,7 @@ from .._surface.options import Check, check_options, check_staleness, check_tags
 from .._model.reference import FeatureReference, field_of, path_of, type_of
 from .._model.windows import format_window, split_windowed_name, window_seconds, windowed_name
 from ..sources import DataSource
-from .places import call_span
+from .spans import call_span
 
 Report = Callable[[Finding], None]
 

@@ -197,7 +197,7 @@ class _Function:
         module, code = self.expressions.module, self.expressions.code
         if vars(module).get(function.id) is not self.spec.output_class:
             return False
-        return isinstance(code.once(module, function.id), (ast.ClassDef, ast.ImportFrom))
+        return isinstance(code.only_binding(module, function.id), (ast.ClassDef, ast.ImportFrom))
 
     def _instance(self, made: ast.Call, names: Mapping[str, Node]) -> Results:
         """The results of `User(name=..., email=...)`: an output that is not given is None; a

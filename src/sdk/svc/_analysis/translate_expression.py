@@ -118,7 +118,7 @@ def literal(value: object, node: Optional[ast.AST] = None) -> Node:
             return call("neg", literal(0.0))
         said = value if math.isfinite(value) else "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         return Node({"literal": {"doubleValue": said}}, 1, 1, True)
-    if type(value) is str and (value.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in value)):
+    if type(value) is str and (value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)):
         return Node({"literal": {"stringValue": value}}, 1, 1, True)
     raise Untranslatable(f"it has the constant {describe(value)}, which the server does not compute with", node)
 
@@ -243,7 +243,7 @@ class Expressions:
             if self.code.math_name(self.module, node) in _MATH_CONSTANTS:
                 return literal(getattr(math, node.attr))
             imported = vars(self.module).get(holder.id)
-            if isinstance(imported, types.ModuleType) and self.code.once(self.module, holder.id) is not None:
+            if isinstance(imported, types.ModuleType) and self.code.only_binding(self.module, holder.id) is not None:
                 return self._constant(imported, node.attr, node)
         if node.attr not in _ATTRIBUTES:
             raise Untranslatable(f"it reads the attribute '{node.attr}'", node)

@@ -90,8 +90,8 @@ def _tests_of(node: ast.AST, source: Source) -> Iterator[tuple[str, Span, list[a
                 word = "in" if isinstance(operator, ast.In) else "not in"
                 yield word, source.span_between(left, right, r"\b(?:not\s+)?in\b") or source.span(node), [left, right]
             elif index > 0:
-                place = source.span_between(left, right, r"[<>=!]=?|\bis(?:\s+not)?\b") or source.span(node)
-                yield "<" if isinstance(operator, ast.Lt) else source.text_at(place) or "<", place, operands
+                span = source.span_between(left, right, r"[<>=!]=?|\bis(?:\s+not)?\b") or source.span(node)
+                yield "<" if isinstance(operator, ast.Lt) else source.text_at(span) or "<", span, operands
     elif isinstance(node, (ast.IfExp, ast.If, ast.While, ast.Assert)):
         yield "if", source.span(node.test), [node.test]
     elif isinstance(node, ast.comprehension):

@@ -185,7 +185,7 @@ class Session:
             token = self._get(refused=token)
             answer = self._query_server().post(path, body, {**headers, "authorization": f"Bearer {token}"})
         if answer.status == 401:
-            raise AuthenticationError(f"{self._query_server().url} does not take the token that {self.api.url} gave: {_said(answer.body)}")
+            raise AuthenticationError(f"{self._query_server().url} does not take the token that {self.api.url} gave: {_message_of(answer.body)}")
         return answer
 
     def close(self) -> None:
@@ -210,10 +210,10 @@ class Session:
         answer = self.api.post("/v1/oauth/token", body, {})
         got = answer.body if isinstance(answer.body, dict) else {}
         if answer.status in (400, 401):
-            raise AuthenticationError(f"{self.api.url} rejected the client ID and secret: {_said(got)}")
+            raise AuthenticationError(f"{self.api.url} rejected the client ID and secret: {_message_of(got)}")
         token, life = got.get("access_token"), got.get("expires_in")
         if answer.status != 200 or not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]+", token) or not isinstance(life, (int, float)):
-            raise UnexpectedAnswer(f"{self.api.url} answered the token exchange with {answer.status} and no token: {_said(got)}")
+            raise UnexpectedAnswer(f"{self.api.url} answered the token exchange with {answer.status} and no token: {_message_of(got)}")
         self._token = token
         self._refresh_at = self._now() + life - min(60.0, life / 10)
         if self._queries is None:
@@ -229,7 +229,7 @@ def with_hint(message: str, hint: Optional[str]) -> str:
     return f"{message} {hint}" if hint else message
 
 
-def _said(body: Any) -> str:
+def _message_of(body: Any) -> str:
     """The error message of a response body."""
     if isinstance(body, dict):
         for key in ("error_description", "message", "error"):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from .._diagnostics import rules
-from .._types.annotations import read_annotation, spell
+from .._types.annotations import annotation_text, read_annotation
 from .._model.feature_class import FeatureClass
 from .._diagnostics.findings import DefinitionError, Message, Said
 from .._model.reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
@@ -126,7 +126,7 @@ class FrameSignature:
             elif isinstance(core, FeatureReference):
                 found.extend(windows_of(core))
             else:
-                raise DefinitionError(refusal(type=spell(core)), token=spell(core))
+                raise DefinitionError(refusal(type=annotation_text(core)), token=annotation_text(core))
         return found
 
     def check_tables(self) -> None:

@@ -14,7 +14,7 @@ from .._diagnostics.findings import DefinitionError
 from .._codec.literal import literal_json
 from .._model.reference import FeatureReference, crosses_many, field_of, fields_of, path_of, type_of
 from .._codec.wire import describe
-from .arithmetic import SIGNS, Arithmetic
+from .arithmetic import ARITHMETIC, Arithmetic
 from .conditions import Comparison, Condition, Conjunction, Constant, Disjunction, Membership, Negation, NullTest, TimeBound, Truth, is_reference
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _time_bound(condition: TimeBound, child: FeatureClass) -> Json:
 
 def _operand(operand: Any, child: FeatureClass, must_be_bool: bool = False) -> Json:
     if isinstance(operand, Arithmetic):
-        return _call(SIGNS[operand.sign][0], *(_number(item, child) for item in operand.operands()))
+        return _call(ARITHMETIC[operand.symbol][0], *(_number(item, child) for item in operand.operands()))
     if isinstance(operand, Condition):
         return condition_json(operand, child)
     if not is_reference(operand):

@@ -37,7 +37,7 @@ class CodeCache:
         if found is None:
             return None
         self._used[digest] = found
-        return _placed(marshal.loads(found), filename)
+        return _with_filename(marshal.loads(found), filename)
 
     def holds(self, source: bytes) -> bool:
         """Whether the code of a module is known."""
@@ -84,9 +84,9 @@ def _read(path: str) -> dict[bytes, bytes]:
     return known
 
 
-def _placed(code: CodeType, filename: str) -> CodeType:
+def _with_filename(code: CodeType, filename: str) -> CodeType:
     """The code with `filename` as the file of it and of all code within."""
-    inner = tuple(_placed(item, filename) if isinstance(item, CodeType) else item for item in code.co_consts)
+    inner = tuple(_with_filename(item, filename) if isinstance(item, CodeType) else item for item in code.co_consts)
     return code.replace(co_filename=filename, co_consts=inner)
 
 

@@ -291,7 +291,7 @@ def given(*optional: Any) -> tuple[Any, ...]:
     return tuple(value for value in optional if value is not LEFT_OUT)
 
 
-class Asked(Computed):
+class When(Computed):
     """The chain `F.when(condition)`, which has no value until `.then(value)` is called."""
 
     __slots__ = ("parts",)
@@ -316,9 +316,9 @@ class Branches(Call):
     def __init__(self, parts: tuple[Operand, ...]) -> None:
         super().__init__("when", parts)
 
-    def when(self, condition: Any) -> Asked:
+    def when(self, condition: Any) -> When:
         """Adds a condition, tested when none before is true."""
-        return Asked((*self.arguments, as_operand(condition)))
+        return When((*self.arguments, as_operand(condition)))
 
     def otherwise(self, value: Any) -> Call:
         """The value when no condition is true."""
@@ -331,7 +331,7 @@ def when_call(condition: Any, then: Any, more: tuple[Any, ...]) -> Any:
     """
     parts = tuple(as_operand(part) for part in (condition, *given(then), *more))
     if len(parts) == 1:
-        return Asked(parts)
+        return When(parts)
     return Branches(parts) if len(parts) % 2 == 0 else Call("when", parts)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Callable, Optional
 
 from .._diagnostics import rules
-from .._types.annotations import read_annotation, spell, unreadable
+from .._types.annotations import annotation_text, read_annotation, unreadable
 from .feature_class import FeatureClass
 from .field import MISSING, WindowField
 from .._diagnostics.findings import ERROR, BrokenReference, DefinitionError, Said
@@ -161,7 +161,7 @@ class _Reader(FrameSignature):
         if core is DataFrame:
             return rules.BadOutput.bare_frame(example=self.frame_example())
         if not is_feature_class(core):
-            return rules.BadOutput.value(written=spell(core), advice=self.example())
+            return rules.BadOutput.value(written=annotation_text(core), advice=self.example())
         given, owner = self.given(), core.__svc_features__
         taken = {reference._svc_names[0] for reference in given if reference._svc_root is owner}
         rest = [field.attribute for field in owner.fields.values() if type_of(field).target is None and field.attribute not in taken]
@@ -266,7 +266,7 @@ def _not_a_feature(name: str, core: Any) -> Said:
     if is_feature_class(core):
         first = next(iter(core.__svc_features__.fields), "id")
         return rules.BadInput.whole_class(parameter=name, owner=core.__name__, first=first)
-    return rules.BadInput.value(parameter=name, written=spell(core))
+    return rules.BadInput.value(parameter=name, written=annotation_text(core))
 
 
 def _relation_advice(root: FeatureClass, reference: FeatureReference) -> str:

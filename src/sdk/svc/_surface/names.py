@@ -170,7 +170,7 @@ def closest_names(wanted: str, names: Iterable[str], limit: int = 3) -> list[str
     return [name for _, name in sorted(scored)[:limit]]
 
 
-def slip_of(wanted: str, names: Iterable[str]) -> str:
+def typo_suggestion(wanted: str, names: Iterable[str]) -> str:
     """The suggestion that `did_you_mean` makes, but only for typing errors and truncated names: a
     name that is merely similar means something else.
     """

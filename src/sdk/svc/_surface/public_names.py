@@ -11,7 +11,7 @@ import dis
 import sys
 from typing import Mapping
 
-from .names import slip_of
+from .names import typo_suggestion
 
 _ROOT = "svc"
 _FEATURES = "svc.features"
@@ -197,7 +197,7 @@ def missing_name(module: str, name: str) -> str:
     instead = ABSENT_NAMES.get(name)
     if instead:
         return f"this version of svc has no '{name}': {instead}"
-    near = slip_of(name, names_of(module) or PUBLIC_NAMES)
+    near = typo_suggestion(name, names_of(module) or PUBLIC_NAMES)
     return f"this version of svc has no '{name}'{near or f'; {_offer(module)}'}"
 
 
@@ -207,7 +207,7 @@ def missing_module(module: str) -> str:
     if instead:
         return f"this version of svc has no module '{module}': {instead}"
     listed = ", ".join(modules())
-    return f"this version of svc has no module '{module}'{slip_of(module, modules()) or f'; its modules are: {listed}'}"
+    return f"this version of svc has no module '{module}'{typo_suggestion(module, modules()) or f'; its modules are: {listed}'}"
 
 
 def _offer(module: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Mapping
 
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
-from .names import slip_of
+from .names import typo_suggestion
 from .public_names import PUBLIC_NAMES
 from .._model.registry import registry
 
@@ -153,7 +153,7 @@ def unknown_option(taker: str, option: str) -> DefinitionError:
     else:
         known = options_of(taker)
         listed = ", ".join(known) or "none"
-        text = f"{taker} has no option '{option}'{slip_of(option, known) or f'; its options are: {listed}'}"
+        text = f"{taker} has no option '{option}'{typo_suggestion(option, known) or f'; its options are: {listed}'}"
     return DefinitionError(rules.UnknownOption.no_option(problem=text), token=option)
 
 

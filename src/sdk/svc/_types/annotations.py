@@ -212,7 +212,7 @@ def _take_apart(annotation: Any, scope: Scope) -> Reading:
         elif is_union(core):
             rest = [item for item in typing.get_args(core) if item is not type(None)]
             if len(rest) != 1:
-                raise DefinitionError(rules.UnsupportedType.several_types(type=spell(core)))
+                raise DefinitionError(rules.UnsupportedType.several_types(type=annotation_text(core)))
             nullable, core = True, rest[0]
         elif core is None or core is type(None):
             raise DefinitionError(rules.UnsupportedType.none())
@@ -225,12 +225,12 @@ def is_union(annotation: Any) -> bool:
     return typing.get_origin(annotation) in (typing.Union, types.UnionType)
 
 
-def spell(annotation: Any) -> str:
+def annotation_text(annotation: Any) -> str:
     """An annotation as text, as a user writes it."""
     if isinstance(annotation, typing.ForwardRef):
         return annotation.__forward_arg__
     if is_union(annotation):
-        return " | ".join(spell(item) for item in typing.get_args(annotation))
+        return " | ".join(annotation_text(item) for item in typing.get_args(annotation))
     if isinstance(annotation, type) and typing.get_origin(annotation) is None:
         return "None" if annotation is type(None) else annotation.__qualname__.rpartition("<locals>.")[2]
     try:

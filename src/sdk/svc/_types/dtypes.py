@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Mapping, Optional
 
 from .._diagnostics import rules
-from .annotations import Scope, read_annotation, spell, unreadable
+from .annotations import Scope, annotation_text, read_annotation, unreadable
 from .._diagnostics.findings import CircularReference, DefinitionError
 from .._model.reference import FeatureReference, field_of, type_of
 
@@ -146,7 +146,7 @@ def unsupported(core: Any) -> DefinitionError:
         bases = [base for base in (bool, int, float, str, bytes, datetime, date, list, dict) if issubclass(origin, base)]
         nearest = bases[0].__name__ if bases else "a @dataclass" if hasattr(origin, "__annotations__") else None
     advice = f"write {nearest}" if nearest else f"a feature is {SUPPORTED}"
-    return DefinitionError(rules.UnsupportedType.unsupported(type=spell(core), advice=advice))
+    return DefinitionError(rules.UnsupportedType.unsupported(type=annotation_text(core), advice=advice))
 
 
 def _referenced(reference: FeatureReference) -> ValueType:

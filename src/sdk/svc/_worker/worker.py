@@ -118,7 +118,7 @@ class Worker:
             self._end_call()
         return None
 
-    def serve(self, runners: Dict[str, Runner], places: Dict[str, Dict[str, Any]], has_after_hooks: bool) -> None:
+    def serve(self, runners: Dict[str, Runner], resolvers: Dict[str, Dict[str, Any]], has_after_hooks: bool) -> None:
         """Answers calls until the server drains this worker."""
         self._runners = runners
         if any(runner.is_async for runner in runners.values()):
@@ -126,7 +126,7 @@ class Worker:
         signal.signal(signal.SIGUSR1, self._on_signal)
         gc.collect()
         gc.freeze()
-        self._data.send({"type": "READY", "resolvers": places, "hasAfterHooks": has_after_hooks})
+        self._data.send({"type": "READY", "resolvers": resolvers, "hasAfterHooks": has_after_hooks})
         receive = self._data.receive
         while True:
             message = receive()
@@ -323,7 +323,7 @@ def main(argv: List[str]) -> int:
         return 1
     with few_collections():
         runners = {fqn: runner_for(spec, project) for fqn, spec in registry.resolvers.items()}
-        places = {fqn: _place(spec, project) for fqn, spec in registry.resolvers.items()}
+        resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in registry.resolvers.items()}
     environment = os.environ.get("SVC_ENVIRONMENT_NAME", "")
     hooks = [hook for hook in registry.hooks if hook.runs_in(environment)]
     failed = worker.run_before([hook for hook in hooks if hook.kind == BEFORE])
@@ -331,7 +331,7 @@ def main(argv: List[str]) -> int:
         worker.fail([failed.json()])
         return 1
     after = [hook for hook in hooks if hook.kind == AFTER]
-    worker.serve(runners, places, bool(after))
+    worker.serve(runners, resolvers, bool(after))
     worker.run_after(after)
     return 0
 
@@ -349,7 +349,7 @@ def _hook_finding(hook: HookDefinition, described: Dict[str, Any]) -> Finding:
     return rules.ImportFailed.hook(problem=_hook_failure(hook, described)).at(span)
 
 
-def _place(spec: Any, project: Project) -> Dict[str, Any]:
+def _describe_resolver(spec: Any, project: Project) -> Dict[str, Any]:
     origin = spec.definition.origin
     uses_now = any(item.is_now or item.is_frame for item in spec.inputs)
     return {"isAsync": spec.is_async, "usesNow": uses_now, "file": _real_path(project, origin.filename), "line": origin.line}
