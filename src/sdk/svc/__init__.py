@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._types.annotations import Now
 from ._model.context import query_context, query_id, query_tags, traceparent
 from ._model.hooks import after_all, before_all
-from ._model.resolver import batch, offline, online, realtime
+from ._model.resolver_decorators import batch, offline, online, realtime
+from ._types.annotations import Now
 from .features import (
     DataFrame,
     Feature,

@@ -8,19 +8,19 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Union
 
-from ._types.annotations import FeatureTime, Now, Primary
+from ._frames.conditions import Condition, after, before
+from ._frames.dataframe import DataFrame
+from ._frames.selection import Features
 from ._model.expression import Expression, underscore
 from ._model.feature_class import FeatureClass, features
 from ._model.feature_facts import Feature, is_feature_time, unwrap_feature
 from ._model.field import MISSING, FeatureOptions, Field, RelationOptions, Tags
-from ._frames.conditions import Condition, after, before
-from ._frames.dataframe import DataFrame
-from ._frames.selection import Features
 from ._model.hooks import after_all, before_all
 from ._model.named_query import NamedQuery
 from ._model.reference import FeatureReference, field_of
-from ._model.resolver import batch, offline, online, realtime
+from ._model.resolver_decorators import batch, offline, online, realtime
 from ._surface.unknown_options import kept
+from ._types.annotations import FeatureTime, Now, Primary
 from .streams import Windowed, windowed
 
 __all__ = [

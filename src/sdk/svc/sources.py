@@ -15,8 +15,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
-from ._model.registry import registry
 from ._diagnostics.source import Origin
+from ._model.registry import registry
 from ._surface.unknown_options import Others, kept
 
 __all__ = ["DataSource", "MySQLSource", "PostgreSQLSource", "SQLiteSource"]

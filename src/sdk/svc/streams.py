@@ -8,9 +8,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
-from ._types.annotations import Windowed
 from ._model.field import MISSING, Tags, WindowedOptions
 from ._surface.unknown_options import kept
+from ._types.annotations import Windowed
 
 __all__ = ["Windowed", "windowed"]
 

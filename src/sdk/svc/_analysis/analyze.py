@@ -24,20 +24,20 @@ from typing import Any, Callable
 
 from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Findings, Span, to_json
+from .._diagnostics.source import project_path, source_of
 from .._loading.code_cache import code_cache, use_code_cache
 from .._loading.effects import Effects
 from .._loading.load import is_imported, load_project
 from .._model.registry import registry
 from .._model.resolver import ResolverDefinition, ResolverSpec
 from .._model.signature import compile_resolver
-from .._diagnostics.source import project_path, source_of
 from .class_rules import check_class, distinct_classes
 from .expression_reader import resolve_expressions
 from .graph import graph_json
 from .joins import resolve_joins
 from .option_rules import check_hooks, check_unknown_options
-from .spans import resolver_part_span, resolver_span
 from .query_rules import check_queries, check_sources
+from .spans import resolver_part_span, resolver_span
 from .translate import translate_all
 
 #: Rules whose findings say that a module was not imported, so its definitions are unknown.

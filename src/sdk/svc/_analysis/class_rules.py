@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from .._codec.wire import describe, value_json
 from .._diagnostics import rules
-from .._types.dtypes import type_name
+from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
 from .._model.feature_class import FeatureClass
 from .._model.field import MISSING, Field, WindowedOptions
-from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
-from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
 from .._model.windows import format_window, window_seconds
-from .._codec.wire import describe, value_json
+from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
+from .._types.data_type import type_name
 from .spans import annotation_span, argument_span, class_option_span, class_span, field_span, unannotated_span, value_span
 
 Report = Callable[[Finding], None]

@@ -9,9 +9,9 @@ import inspect
 from typing import Optional
 
 from .. import functions
-from .._model.expression import Bracketed, Call, Literal, Operand
 from .._diagnostics.findings import Span
 from .._diagnostics.source import Source
+from .._model.expression import Bracketed, Call, Literal, Operand
 
 _COMPARISONS = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}

@@ -7,12 +7,12 @@ import ast
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from .._types.dtypes import DataType
-from .._model.feature_class import FeatureClass
-from .._model.field import Field
 from .._diagnostics.findings import DefinitionError
 from .._frames.conditions import Condition
+from .._model.feature_class import FeatureClass
+from .._model.field import Field
 from .._model.reference import FeatureReference
+from .._types.data_type import DataType
 
 
 @dataclass

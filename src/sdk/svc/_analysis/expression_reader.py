@@ -11,19 +11,19 @@ import ast
 from datetime import timedelta
 from typing import Any, Callable, Optional, Union
 
+from .._codec.literal import literal_json
+from .._codec.wire import describe
 from .._diagnostics import rules
-from .._types.dtypes import DataType
+from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Said, Span
+from .._frames.conditions import Condition
 from .._model.expression import WINDOW_START, Aggregate, Bracketed, Call, Expression, Literal, Operand, Path, Special
 from .._model.feature_class import FeatureClass
 from .._model.field import Field, WindowField
-from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Said, Span
-from .._frames.conditions import Condition
-from .._codec.literal import literal_json
-from .._surface.names import closest_names, did_you_mean
 from .._model.operand import When
 from .._model.reference import FeatureReference, type_of
 from .._model.windows import format_window, window_seconds
-from .._codec.wire import describe
+from .._surface.names import closest_names, did_you_mean
+from .._types.data_type import DataType
 from .expression_nodes import arguments_of, items_of, method_of, name_span, prefix_of, receiver_of
 from .expression_path import Steps, a_number, field_of_struct, first_name, innermost
 from .function_names import AGGREGATIONS, CONDITIONS, ONE_COLUMN

@@ -7,18 +7,18 @@ import platform
 from typing import Any, Optional
 
 from .. import __version__
+from .._codec.wire import NULL, value_json
+from .._diagnostics.findings import DefinitionError, Finding
 from .._model.feature_class import FeatureClass
 from .._model.field import MISSING, Field, WindowField, tag_list
-from .._diagnostics.findings import DefinitionError, Finding
-from .._surface.names import duration_json, parse_duration
-from .._surface.options import schedule_text
 from .._model.reference import field_of
 from .._model.resolver import InputSpec, ResolverSpec
-from .._codec.wire import NULL, value_json
+from .._surface.names import duration_json, parse_duration
+from .._surface.options import schedule_text
 from ..sources import DataSource
 from .joins import Join
-from .spans import call_span, class_span, field_span, resolver_span
 from .query_rules import ResolvedQuery
+from .spans import call_span, class_span, field_span, resolver_span
 
 
 def graph_json(

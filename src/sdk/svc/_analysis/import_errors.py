@@ -14,12 +14,12 @@ from types import FrameType
 from typing import Iterable, Iterator, Optional
 
 from .._diagnostics import rules
-from .._types.annotations import attribute_error
 from .._diagnostics.findings import Finding, Span
 from .._diagnostics.missing_variable import missing_variable
+from .._diagnostics.source import Source, display_path, project_path, source_of
 from .._surface.names import did_you_mean
 from .._surface.public_names import missing_module, missing_name, modules, names_of
-from .._diagnostics.source import Source, display_path, project_path, source_of
+from .._types.annotations import attribute_error
 from .truth_tests import is_truth_test, truth_test_finding
 
 Frame = tuple[FrameType, int]

@@ -10,13 +10,13 @@ from types import FunctionType
 from typing import Any, Callable, Optional
 
 from .._diagnostics import rules
-from .._types.annotations import attribute_error
-from .._types.dtypes import comparable, type_name
-from .._model.feature_class import FeatureClass
-from .._model.field import Field
 from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Span
 from .._frames.conditions import Comparison, Condition, Conjunction
+from .._model.feature_class import FeatureClass
+from .._model.field import Field
 from .._model.reference import FeatureReference, field_of, type_of
+from .._types.annotations import attribute_error
+from .._types.data_type import comparable, type_name
 from .spans import annotation_span, field_span, value_span
 
 #: Pairs of (feature of the class that has the relation, feature of the other class).

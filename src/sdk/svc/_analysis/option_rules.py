@@ -8,13 +8,13 @@ import inspect
 from typing import Callable, Iterable
 
 from .._diagnostics import rules
+from .._diagnostics.findings import Finding, Span
 from .._model.feature_class import FeatureClass
 from .._model.field import Field, WindowedOptions
-from .._diagnostics.findings import Finding, Span
 from .._model.hooks import HookDefinition
 from .._model.named_query import NamedQuery
-from .._surface.options import check_environments
 from .._model.resolver import ONLINE, ResolverDefinition
+from .._surface.options import check_environments
 from .._surface.unknown_options import Others, unknown_option
 from ..sources import DataSource
 from .spans import (

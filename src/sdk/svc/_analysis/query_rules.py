@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
 from .._diagnostics import rules
-from .._types.annotations import read_annotation
-from .._model.feature_class import FeatureClass
 from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
 from .._frames.selection import FeatureSelection
+from .._model.feature_class import FeatureClass
 from .._model.named_query import NamedQuery
-from .._surface.names import did_you_mean
-from .._surface.options import Check, check_options, check_staleness, check_tags, check_text
 from .._model.reference import FeatureReference, field_of, path_of, type_of
 from .._model.windows import format_window, split_windowed_name, window_seconds, windowed_name
+from .._surface.names import did_you_mean
+from .._surface.options import Check, check_options, check_staleness, check_tags, check_text
+from .._types.annotations import read_annotation
 from ..sources import DataSource
 from .spans import call_span
 

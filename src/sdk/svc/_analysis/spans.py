@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from typing import Iterable, Optional, Union
 
+from .._diagnostics.findings import Span
+from .._diagnostics.source import Origin, Source, display_path, nodes_within, source_of
 from .._model.feature_class import FeatureClass
 from .._model.field import Field
-from .._diagnostics.findings import Span
 from .._model.hooks import HookDefinition
 from .._model.named_query import NamedQuery
 from .._model.resolver import ResolverDefinition
-from .._diagnostics.source import Origin, Source, display_path, nodes_within, source_of
 from ..sources import DataSource
 
 #: A definition made by a decorator of the SDK from a function.

@@ -19,9 +19,10 @@ import sys
 import types
 from typing import Any, Mapping, Optional, Sequence
 
-from .._model.feature_class import _init
-from .._model.resolver import ResolverSpec, offline, online
 from .._diagnostics.source import FunctionNode
+from .._model.feature_class import _init
+from .._model.resolver import ResolverSpec
+from .._model.resolver_decorators import offline, online
 from .bindings import ProjectCode
 from .translate_expression import NOTHING, PYTHON, Expressions, Node, Untranslatable, call, parameter
 

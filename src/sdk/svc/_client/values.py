@@ -18,12 +18,12 @@ from enum import Enum
 from functools import lru_cache, partial
 from typing import Any, Callable, Mapping, Optional
 
+from .._codec.values import decoder_of, plain_type, struct_hints
+from .._diagnostics.findings import DefinitionError
 from .._model.feature_class import FeatureClass
 from .._model.field import Field
-from .._diagnostics.findings import DefinitionError
 from .._model.reference import FeatureReference, fields_of
 from .._model.registry import registry
-from .._codec.values import decoder_of, plain_type, struct_hints
 from .._model.windows import window_seconds, windowed_name
 
 Decoder = Callable[[Any], Any]

@@ -7,12 +7,12 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence
 
-from .._model.field import MISSING
+from .._codec.values import plain_type
 from .._diagnostics.findings import DefinitionError
-from .._surface.names import did_you_mean
+from .._model.field import MISSING
 from .._model.reference import FeatureReference, field_of, fields_of
 from .._model.registry import registry
-from .._codec.values import plain_type
+from .._surface.names import did_you_mean
 from .conditions import is_reference
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Sequence, Union
 
-from .._surface.names import did_you_mean
 from .._model.reference import FeatureReference, field_of
+from .._surface.names import did_you_mean
 from . import aggregates
 from .columns import (
     Columns,

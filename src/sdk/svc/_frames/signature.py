@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from .._diagnostics import rules
-from .._types.annotations import annotation_text, read_annotation
-from .._model.feature_class import FeatureClass
 from .._diagnostics.findings import DefinitionError, Message, Said
+from .._model.feature_class import FeatureClass
 from .._model.reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from .._model.resolver import InputSpec, ResolverDefinition
 from .._model.windows import format_window
+from .._types.annotations import annotation_text, read_annotation
 from .rules import removed_columns
 from .selection import TableType
 from .spec import columns_of_class, list_spec, rows_spec, table_spec

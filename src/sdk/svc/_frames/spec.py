@@ -8,12 +8,12 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Iterable, Optional
 
-from .._diagnostics import rules
-from .._types.dtypes import DataType, type_name
-from .._diagnostics.findings import DefinitionError
 from .._codec.literal import literal_json
-from .._model.reference import FeatureReference, crosses_many, field_of, fields_of, path_of, type_of
 from .._codec.wire import describe
+from .._diagnostics import rules
+from .._diagnostics.findings import DefinitionError
+from .._model.reference import FeatureReference, crosses_many, field_of, fields_of, path_of, type_of
+from .._types.data_type import DataType, type_name
 from .arithmetic import ARITHMETIC, Arithmetic
 from .conditions import Comparison, Condition, Conjunction, Constant, Disjunction, Membership, Negation, NullTest, TimeBound, Truth, is_reference
 
@@ -269,8 +269,6 @@ def _check_type(operand: Any, value: Any) -> None:
 
 
 def _literal(value: Any) -> Json:
-    from .._codec.literal import literal_json
-
     try:
         return {"literal": literal_json(value)}
     except DefinitionError as error:

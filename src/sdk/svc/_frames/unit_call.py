@@ -9,9 +9,10 @@ import inspect
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from .._types.annotations import is_union
 from .._diagnostics.findings import DefinitionError
 from .._model.reference import FeatureReference, RowSelection, crosses_many, field_of
+from .._model.signature import compile_resolver
+from .._types.annotations import is_union
 from .columns import columns_of
 from .conditions import references_in
 from .dataframe import DataFrame, project, refuse_others
@@ -70,8 +71,6 @@ def _may_be_frame(annotation: Any) -> bool:
 
 
 def _spec_of(definition: ResolverDefinition) -> Optional[ResolverSpec]:
-    from .._model.signature import compile_resolver
-
     found = getattr(definition, "unit_spec", None)
     if found is None:
         found, _ = compile_resolver(definition)

@@ -9,11 +9,11 @@ import sys
 from contextlib import contextmanager
 from typing import Iterator, Sequence
 
-from .._diagnostics import rules
 from .._analysis.import_errors import explain, explain_all
+from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Span
-from .._model.registry import registry
 from .._diagnostics.source import display_path, read_source, set_project_root
+from .._model.registry import registry
 from .code_cache import code_cache
 from .hook import install
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from .._model.expression import Call, Literal, is_in
 from .._frames.conditions import OPERATORS, Condition, Membership, NullTest, as_condition, is_reference
+from .._model.expression import Call, Literal, is_in
 
 Thunk = Callable[[], Any]
 

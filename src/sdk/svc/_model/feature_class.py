@@ -8,17 +8,17 @@ import sys
 import types
 import typing
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Callable, Iterator, Mapping, NoReturn, Optional, Union, overload
 
+from .._diagnostics.findings import DefinitionError
+from .._diagnostics.source import Comment, Origin, Source, read_comment, source_of
+from .._surface.names import did_you_mean, namespace_of
+from .._surface.unknown_options import Others, kept
 from .._types.annotations import Scope, scope_of_frame
 from .field import MISSING, FeatureOptions, Field, RelationOptions, Tags, tag_list, text_of
-from .._diagnostics.findings import DefinitionError
-from .._surface.names import did_you_mean, namespace_of
 from .reference import FeatureReference, type_of
 from .registry import registry
-from .._diagnostics.source import Comment, Origin, Source, read_comment, source_of
-from .._surface.unknown_options import Others, kept
 from .windows import format_window, split_windowed_name, window_seconds
 
 
@@ -107,7 +107,7 @@ class FeatureClass:
         values = [(field, kind) for field, kind in sound if kind.target is None]
         keys = [field for field, kind in values if kind.marked_primary] or [field for field, _ in values if field.attribute == "id"]
         times = [field for field, kind in values if kind.marked_time]
-        found = keys, times or [field for field, kind in values if field.attribute == "ts" and kind.python_type is _datetime()]
+        found = keys, times or [field for field, kind in values if field.attribute == "ts" and kind.python_type is datetime]
         if len(sound) == len(self.fields):
             self._marked = found
         return found
@@ -160,12 +160,6 @@ class FeatureClass:
     @property
     def tags(self) -> list[str]:
         return list(dict.fromkeys([*tag_list(self.options.tags), *self.docstring.tags]))
-
-
-def _datetime() -> type:
-    from datetime import datetime
-
-    return datetime
 
 
 def _is_class_variable(annotation: Any) -> bool:

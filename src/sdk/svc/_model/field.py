@@ -10,13 +10,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from .._diagnostics import rules
-from .._types.annotations import read_annotation
-from .._types.dtypes import DataType, value_type
-from .expression import Expression
 from .._diagnostics.findings import CircularReference, DefinitionError
-from .._frames.selection import table_columns
 from .._diagnostics.source import Comment
+from .._frames.selection import table_columns
 from .._surface.unknown_options import Others
+from .._types.annotations import read_annotation
+from .._types.data_type import DataType
+from .._types.dtypes import value_type
+from .expression import Expression
 from .windows import window_seconds, windowed_name
 
 if TYPE_CHECKING:

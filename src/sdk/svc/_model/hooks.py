@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, overload
 
+from .._surface.unknown_options import Others, kept
 from .decorated import DecoratedFunction
 from .registry import registry
-from .._surface.unknown_options import Others, kept
 
 F = TypeVar("F", bound=Callable[..., Any])
 

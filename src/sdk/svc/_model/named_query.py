@@ -6,11 +6,11 @@ import sys
 from datetime import timedelta
 from typing import Any, Mapping, NoReturn, Optional, Sequence, Union
 
+from .._diagnostics.source import Origin
+from .._surface.unknown_options import kept
 from .._types.annotations import scope_of_frame
 from .field import Tags
 from .registry import registry
-from .._diagnostics.source import Origin
-from .._surface.unknown_options import kept
 
 
 class NamedQuery:

@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Optional
 
 from .._diagnostics import rules
-from .expression import LITERALS
 from .._diagnostics.findings import BrokenReference, DefinitionError
 from .._frames.arithmetic import ArithmeticOperators
 from .._frames.conditions import Comparison, Condition, Membership, NullTest, Truth, as_condition, is_reference
 from .._surface.names import did_you_mean
+from .expression import LITERALS
 from .windows import format_window, split_windowed_name, window_seconds, windowed_name
 
 if TYPE_CHECKING:

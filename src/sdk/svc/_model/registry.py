@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Optional, TypeVar
 
 if TYPE_CHECKING:
+    from .._diagnostics.source import Origin
+    from ..sources import DataSource
     from .feature_class import FeatureClass
     from .hooks import HookDefinition
     from .named_query import NamedQuery
     from .resolver import ResolverDefinition, ResolverSpec
-    from .._diagnostics.source import Origin
-    from ..sources import DataSource
 
 
 Key = TypeVar("Key")
@@ -104,7 +104,7 @@ class Registry:
         counts.
         """
         if self._resolvers is None:
-            from .resolver import compile_resolvers
+            from .signature import compile_resolvers
 
             self._resolvers = compile_resolvers(self.definitions)
         return self._resolvers

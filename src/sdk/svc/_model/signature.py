@@ -6,22 +6,22 @@ import inspect
 from datetime import datetime
 from typing import Any, Callable, Optional
 
+from .._analysis.output_advice import example, free_features, of_relation
+from .._codec.wire import value_json
 from .._diagnostics import rules
-from .._types.annotations import annotation_text, read_annotation, unreadable
-from .feature_class import FeatureClass
-from .field import MISSING, WindowField
 from .._diagnostics.findings import ERROR, BrokenReference, DefinitionError, Said
 from .._frames.dataframe import DataFrame
 from .._frames.selection import FeatureSelection, TableType
 from .._frames.signature import FrameSignature, Problem, is_feature_class, is_many, windows_of
 from .._surface.names import parse_duration
 from .._surface.options import RESOLVER_CHECKS, check_options
-from .._diagnostics.output_advice import example, free_features, of_relation
+from .._types.annotations import annotation_text, read_annotation, unreadable
+from .feature_class import FeatureClass
+from .field import MISSING, WindowField
 from .reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from .registry import registry
 from .resolver import InputSpec, OutputSpec, ResolverDefinition, ResolverSpec
 from .windows import format_window, readable_path, windowed_name
-from .._codec.wire import value_json
 
 
 class _Reader(FrameSignature):
@@ -341,3 +341,13 @@ def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverS
         ),
         reader.problems,
     )
+
+
+def compile_resolvers(definitions: list[ResolverDefinition]) -> dict[str, ResolverSpec]:
+    """The resolvers whose definitions make sense."""
+    specs = {}
+    for definition in definitions:
+        spec, _ = compile_resolver(definition)
+        if spec is not None:
+            specs[spec.fqn] = spec
+    return specs

@@ -6,6 +6,7 @@ import math
 from datetime import timedelta
 from typing import Any, Callable, Optional
 
+from .._codec.wire import describe
 from .._model.expression import Expression
 from .names import (
     CRON_GRAMMAR,
@@ -17,7 +18,6 @@ from .names import (
     is_feature_name,
     parse_duration,
 )
-from .._codec.wire import describe
 
 Check = Callable[[str, Any], Optional[str]]
 

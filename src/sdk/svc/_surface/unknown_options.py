@@ -13,9 +13,9 @@ from typing import Any, Mapping
 
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
+from .._model.registry import registry
 from .names import typo_suggestion
 from .public_names import PUBLIC_NAMES
-from .._model.registry import registry
 
 #: Names of unknown options that were given.
 Others = tuple[str, ...]

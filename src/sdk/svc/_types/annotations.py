@@ -15,11 +15,12 @@ from typing import Annotated, Any, Mapping, Optional, TypeVar
 
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
+from .._diagnostics.source import source_of
 from .._loading.hook import compile_rewritten
+from .._model.reference import FeatureReference, no_such_feature
+from .._model.registry import registry
 from .._surface.names import did_you_mean
 from .._surface.public_names import modules as public_modules
-from .._model.registry import registry
-from .._diagnostics.source import source_of
 
 
 class Marker:
@@ -157,8 +158,6 @@ def attribute_error(error: AttributeError) -> DefinitionError:
     """An AttributeError as a finding: 142 when a feature class or a relation lacks the feature, 133
     for an unknown function, 105 for a name that a module of the SDK lacks, else 114.
     """
-    from .._model.reference import FeatureReference, no_such_feature
-
     name = error.name or ""
     if isinstance(error.obj, type) and "__svc_features__" in error.obj.__dict__:
         return no_such_feature(error.obj.__svc_features__, name)  # type: ignore[attr-defined]

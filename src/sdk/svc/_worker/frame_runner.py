@@ -11,12 +11,12 @@ import time
 from datetime import datetime
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
+from .._codec.values import decoder
 from .._frames.columns import Key
 from .._frames.dataframe import DataFrame, refuse_others
 from .._frames.spec import ColumnSpec
 from .._frames.unit_call import rows_returned
 from .._model.resolver import InputSpec, ResolverSpec
-from .._codec.values import decoder
 from .blocks import packed
 from .raised import Project
 from .runner import CallCancelled, Errors, Input, Row, Runner, Unreadable, attempt, column_decoder, column_encoder

@@ -9,9 +9,9 @@ from array import array
 from datetime import datetime
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
+from .._codec.values import decoder, encoder, plain_type, untag
 from .._model.context import NO_CONTEXT, CallInfo, frozen
 from .._model.resolver import InputSpec, ResolverSpec
-from .._codec.values import decoder, encoder, plain_type, untag
 from .blocks import Column, packed_floats, packed_integers
 from .raised import Project
 

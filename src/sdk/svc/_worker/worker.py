@@ -21,13 +21,13 @@ from functools import lru_cache
 from typing import Any, Dict, List, Optional, Set
 
 from .._diagnostics import rules
-from .._model.context import current_call
 from .._diagnostics.findings import Finding, Span
-from .._model.hooks import AFTER, BEFORE, HookDefinition
+from .._diagnostics.source import project_path, source_of
 from .._loading.code_cache import use_code_cache
 from .._loading.load import few_collections, load_project
+from .._model.context import current_call
+from .._model.hooks import AFTER, BEFORE, HookDefinition
 from .._model.registry import registry
-from .._diagnostics.source import project_path, source_of
 from .frame_runner import runner_for
 from .logs import LogHandler, LogSink, LogStream, level_from
 from .protocol import Connection, Message

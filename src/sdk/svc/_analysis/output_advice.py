@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Iterable, Optional
 
+from .._diagnostics.findings import DefinitionError
+from .._frames.selection import FeatureSelection
 from .._model.field import Field
-from .findings import DefinitionError
 from .._model.reference import FeatureReference, field_of, fields_of, type_of
 from .._model.registry import registry
+from .joins import resolve_joins
 
 if TYPE_CHECKING:
     from .._model.feature_class import FeatureClass
@@ -92,8 +94,6 @@ def _is_free(field: Field) -> bool:
 
 def _claimed(definition: ResolverDefinition) -> set[Field]:
     """The features that other resolvers declare as outputs, in annotations that are not quoted."""
-    from .._frames.selection import FeatureSelection
-
     found: set[Field] = set()
     for other in registry.definitions:
         items = other.returns.items if isinstance(other.returns, FeatureSelection) else (other.returns,)
@@ -111,6 +111,4 @@ def _newest() -> Optional[FeatureClass]:
 
 def _join_of(field: Field) -> list[tuple[Field, Field]]:
     """The join of a relation; empty when there is none."""
-    from .._analysis.joins import resolve_joins
-
     return resolve_joins(list(registry.classes), lambda _: None).get(field, [])
