@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from .._diagnostics.findings import DefinitionError
 from .._model.reference import FeatureReference, RowSelection, crosses_many, field_of
-from .._model.signature import compile_resolver
 from .._types.annotations import is_union
 from .columns import columns_of
 from .conditions import references_in
@@ -71,6 +70,9 @@ def _may_be_frame(annotation: Any) -> bool:
 
 
 def _spec_of(definition: ResolverDefinition) -> Optional[ResolverSpec]:
+    # a process that defines resolvers and calls none does without the rules of signatures
+    from .._model.signature import compile_resolver
+
     found = getattr(definition, "unit_spec", None)
     if found is None:
         found, _ = compile_resolver(definition)
