@@ -34,10 +34,7 @@ const ANSWERS: Readonly<Record<Exclude<ProxyMode, "forward" | "close">, string>>
  * Starts a proxy on a free port. `upstreams` are ports of 127.0.0.1 by `host:port`; others are
  * refused with 502.
  */
-export async function startCountingProxy(
-  upstreams: Readonly<Record<string, number>>,
-  mode: ProxyMode = "forward",
-): Promise<CountingProxy> {
+export async function startCountingProxy(upstreams: Readonly<Record<string, number>>, mode: ProxyMode = "forward"): Promise<CountingProxy> {
   const requests: string[] = [];
   const chunks: Buffer[] = [];
   const open = new Set<Socket>();

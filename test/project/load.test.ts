@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { CliError } from "../../src/errors/cli-error.ts";
 import { loadProject } from "../../src/project/load.ts";
-import { marked, spanOf, type Shown, shown } from "../harness/marked.ts";
+import { marked, type Shown, shown, spanOf } from "../harness/marked.ts";
 import { makeTree, removeTrees } from "./temp-tree.ts";
 
 afterAll(removeTrees);

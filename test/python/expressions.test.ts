@@ -15,7 +15,7 @@ import { createToolchain } from "../../src/python/create-toolchain.ts";
 import type { PythonToolchain } from "../../src/python/toolchain.ts";
 import { compileExpression } from "../../src/server/expressions/compile.ts";
 import type { RowColumns } from "../../src/server/expressions/compiled.ts";
-import { marked, spanOf, shown } from "../harness/marked.ts";
+import { marked, shown, spanOf } from "../harness/marked.ts";
 
 setDefaultTimeout(60_000);
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { ResolverKind, RowCount, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { completeStar } from "../../../src/domain/sql/columns.ts";
 import { linkSqlFiles } from "../../../src/domain/sql/link.ts";
-import { marked, spanOf, shown } from "../../harness/marked.ts";
+import { marked, shown, spanOf } from "../../harness/marked.ts";
 import { graphOf, resolver } from "../build-graph.ts";
 
 const classes = { User: "id name email at@ account_id account->Account", Account: "id balance" };

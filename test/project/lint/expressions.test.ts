@@ -7,7 +7,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Glob } from "bun";
 import { type LintInput, lintStatically } from "../../../src/project/lint/lint.ts";
-import { marked, spanOf, type Shown, shown } from "../../harness/marked.ts";
+import { marked, type Shown, shown, spanOf } from "../../harness/marked.ts";
 import { EXPECTED_RELATION_FINDINGS } from "../../sdk/expected-relations.ts";
 
 const SDK = `import svc.functions as F

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type LintInput, lintStatically } from "../../../src/project/lint/lint.ts";
-import { marked, spanOf, type Shown, shown } from "../../harness/marked.ts";
+import { marked, type Shown, shown, spanOf } from "../../harness/marked.ts";
 
 const FEATURES = `from svc import Now, NamedQuery, SQLiteSource, online, offline
 from svc.features import DataFrame, Features, FeatureTime, Primary, feature, features, has_one
