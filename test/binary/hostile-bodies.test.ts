@@ -8,7 +8,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { QueryBulkRequestSchema, QueryBulkResponseSchema, QueryRequestSchema } from "../../gen/svc/v1/query_pb.ts";
-import { type RawAnswer, sendRaw } from "../harness/raw-request.ts";
+import { type RawResponse, sendRaw } from "../harness/raw-request.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { residentMiB, type Watched, watching } from "../harness/server-watch.ts";
 
@@ -79,7 +79,7 @@ const DOORS = {
 type Door = (typeof DOORS)[keyof typeof DOORS];
 
 /** How often each status came. */
-function tally(answers: readonly RawAnswer[]): Record<string, number> {
+function tally(answers: readonly RawResponse[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { WhoAmIResponseSchema } from "../../gen/svc/v1/auth_pb.ts";
 import { type FakeServer, fakeServer, protoAnswer } from "../client/fake-server.ts";
 import { lacksAirGap } from "../harness/air-gap.ts";
-import { type CountingProxy, type ProxyManner, startCountingProxy } from "../harness/counting-proxy.ts";
+import { type CountingProxy, type ProxyMode, startCountingProxy } from "../harness/counting-proxy.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import type { Route, Routed } from "./proxy-routes.ts";
@@ -47,7 +47,7 @@ afterAll(async () => {
   await Promise.all([plain.stop(), secure?.stop(), sandbox[Symbol.asyncDispose]()]);
 });
 
-async function startProxy(manner?: ProxyManner): Promise<CountingProxy> {
+async function startProxy(manner?: ProxyMode): Promise<CountingProxy> {
   const ports = {
     "svc.example.test:80": Number(new URL(plain.url).port),
     "svc.example.test:443": Number(new URL(secure?.url ?? plain.url).port),
@@ -128,7 +128,7 @@ describe("a server elsewhere", () => {
   });
 
   for (const scheme of ["http", "https"] as const) {
-    const faults: [ProxyManner, RegExp][] = [
+    const faults: [ProxyMode, RegExp][] = [
       [
         "credentials",
         /^Error: the proxy PROXY did not let the request to SERVER .* through: 407 Proxy Authentication Required\n.*USER:PASSWORD.*NO_PROXY/m,

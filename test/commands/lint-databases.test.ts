@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { tempFolder } from "../client/test-context.ts";
 import { lacksMariadb, startMariadb } from "../harness/mariadb.ts";
-import { marked, placeOf } from "../harness/marked.ts";
+import { marked, spanOf } from "../harness/marked.ts";
 import { lacksPostgres, startPostgres } from "../harness/postgres.ts";
 import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
@@ -93,7 +93,7 @@ for (const [kind, { isAbsent, source }] of Object.entries(DATABASES) as [keyof t
           const fixture = marked(`-- Users.\n-- resolves: User\n-- source: db\n-- tags: t${index}\n\n${body};\n`.replaceAll("\n", newline));
           const path = `q${index}.svc.sql`;
           files[path] = fixture.text;
-          return placeOf(path, fixture).split("-")[0];
+          return spanOf(path, fixture).split("-")[0];
         });
         const done = await lint(files);
         const found = done.stdout.split("\n\n").flatMap((block) => {

@@ -1,6 +1,6 @@
 /**
- * Two machines joined by one wire, without a way to anywhere else: two network namespaces of this
- * machine, neither with a route.
+ * Two machines joined by one wire and to nothing else: two network namespaces of this machine,
+ * neither with a route.
  */
 
 import { lacks, lacksNamespaces, lacksProgram, lacksRight } from "./needs.ts";
@@ -24,17 +24,17 @@ cat > /dev/null
 kill $client
 `;
 
-/** Which of the machines. */
+/** One of the two machines. */
 export type Side = "server" | "client";
 
-/** Whether there can be no such machines here: see `lacksProgram`. */
+/** Whether such machines cannot be made here: see `lacksProgram`. */
 export function lacksAirGap(): boolean {
   if (lacksNamespaces("-rn") || lacksProgram("nsenter") || lacks("ip", Bun.which("ip") !== null)) return true;
   const link = ["unshare", "-rn", "ip", "link", "add", "name", "here", "type", "veth", "peer", "name", "there"];
   return lacksRight("virtual networks (ip link)", Bun.spawnSync(link, { stderr: "ignore" }).success);
 }
 
-/** The two machines; whatever runs on them is ended by who started it. */
+/** The two machines. A program on them must be ended by the test that started it. */
 export class AirGap implements AsyncDisposable {
   private constructor(
     private readonly holder: Bun.Subprocess<"pipe", "pipe", "inherit">,
@@ -50,7 +50,7 @@ export class AirGap implements AsyncDisposable {
     return new AirGap(holder, { server: holder.pid, client });
   }
 
-  /** The words before a command that make it run on a machine. */
+  /** The argument prefix that makes a command run on a machine. */
   on(side: Side): readonly string[] {
     return ["nsenter", "--preserve-credentials", "-U", "-n", "-t", String(this.pids[side])];
   }

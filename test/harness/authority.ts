@@ -1,6 +1,6 @@
 /**
- * Certificates for tests, made by openssl: an authority, and leaves that are right or wrong in one
- * way.
+ * Certificates for tests, made by openssl: an authority, and leaf certificates that are valid or
+ * have one fault.
  */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ export interface Leaf {
   readonly key: string;
 }
 
-/** An authority that nobody trusts who is not told to. */
+/** An authority that programs trust only when told to. */
 export class Authority implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), "svc-authority-"));
   /** The authority's own certificate, for NODE_EXTRA_CA_CERTS. */
@@ -37,7 +37,7 @@ export class Authority implements Disposable {
     return this.read(name);
   }
 
-  /** A certificate that is signed by itself. */
+  /** A self-signed certificate. */
   selfSigned(host: string): Leaf {
     const name = `leaf${this.made++}`;
     const names = ["-subj", `/CN=${host}`, "-addext", `subjectAltName=DNS:${host}`];

@@ -1,8 +1,8 @@
 /**
- * A browser's session without a browser: both of its halves, got as the entrance page gets them.
+ * A browser session without a browser: its cookie and page key, obtained as the entrance page does.
  */
 
-/** A session, and the headers with which it calls. */
+/** A session, and the headers of its calls. */
 export interface TestSession {
   /** Name and value of the cookie. */
   readonly cookie: string;
@@ -31,7 +31,7 @@ export async function exchange(url: string, clientId: string, clientSecret: stri
   return ((await response.json()) as { access_token: string }).access_token;
 }
 
-/** Makes an entry; gives its code. */
+/** Makes an entry and returns its code. */
 export async function makeEntry(
   url: string,
   token: string,

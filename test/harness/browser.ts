@@ -5,7 +5,7 @@ import { lacks, programPath } from "./needs.ts";
 
 const BROWSER = ["chromium", "chromium-browser", "google-chrome"].map(programPath).find((path) => path !== undefined);
 
-/** Whether there is no browser: see `lacks`. */
+/** Whether the browser is absent: see `lacks`. */
 export const lacksBrowser = (): boolean => lacks("chromium", BROWSER !== undefined);
 
 /** Starts a browser with an empty profile. */

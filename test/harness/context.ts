@@ -1,6 +1,6 @@
 /**
- * The twins of a command's context for tests: streams that remember what was written, a clock that
- * only moves when told, and `main` in-process.
+ * A command's context for tests: streams that keep what was written, a clock that moves only when
+ * told, and `main` in this process.
  */
 
 import { tmpdir } from "node:os";
@@ -17,9 +17,9 @@ import { createProgress } from "../../src/context/progress.ts";
 import { systemMachine } from "../../src/context/system-machine.ts";
 import { createPrompt } from "../../src/context/system-prompt.ts";
 
-/** What the streams are like. */
+/** Options of the streams. */
 export interface TestIoOptions {
-  /** What stdin holds. Default: nothing, at its end. */
+  /** Content of stdin. Default: none, at its end. */
   readonly stdin?: string;
   readonly stdoutIsTTY?: boolean;
   readonly stderrIsTTY?: boolean;
@@ -28,7 +28,7 @@ export interface TestIoOptions {
   readonly width?: number;
   /** Rows of the terminal. Default: 24 on a terminal. */
   readonly height?: number;
-  /** Called for each write to stdout; may throw as a full disk does. */
+  /** Called for each write to stdout; may throw, as a write to a full disk does. */
   readonly onWrite?: (text: string) => void;
 }
 
@@ -94,7 +94,7 @@ export function testClock(start = Date.UTC(2024, 4, 1, 12)): Clock & { advance(m
   };
 }
 
-/** Surroundings with an environment of their own: nothing of the developer's machine but PATH. */
+/** Surroundings with their own environment, which has only PATH from the developer's machine. */
 export function testSurroundings(env: Readonly<Record<string, string | undefined>> = {}): Surroundings {
   const home = env.HOME ?? `${tmpdir()}/no-home-of-svc-tests`;
   return {
@@ -108,7 +108,7 @@ export function testSurroundings(env: Readonly<Record<string, string | undefined
   };
 }
 
-/** Global flags as they are without any. */
+/** Global flags with their defaults, except those given. */
 export function testFlags(flags: Partial<GlobalFlags> = {}): GlobalFlags {
   return {
     json: false,
@@ -123,13 +123,13 @@ export function testFlags(flags: Partial<GlobalFlags> = {}): GlobalFlags {
   };
 }
 
-/** What a test context is made from. */
+/** Options of a test context. */
 export interface TestContextOptions extends TestIoOptions {
   readonly flags?: Partial<GlobalFlags>;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
-  /** Members to put in place of the real ones. */
+  /** Members that replace the real ones. */
   readonly replace?: Partial<Context>;
 }
 
@@ -152,7 +152,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
   return { ...streams, context: Object.assign(context, options.replace) };
 }
 
-/** How `runMain` differs from a plain run in a pipe. */
+/** Options of `runMain`. Default: a run in a pipe. */
 export interface RunMainOptions extends Omit<TestContextOptions, "flags"> {
   readonly tree?: Tree;
   readonly cwd?: string;
@@ -192,7 +192,7 @@ export async function runMain(
   return { exitCode, stdout: streams.stdout(), stderr: streams.stderr() };
 }
 
-/** Whether some line of a table holds all of the cells, whatever the widths. */
+/** Whether some line of a table holds all of the cells, at any column widths. */
 export function hasRow(table: string, ...cells: string[]): boolean {
   return table.split("\n").some((line) => {
     const words = line.split(/\s{2,}/).map((cell) => cell.trim());

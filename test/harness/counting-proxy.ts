@@ -1,6 +1,6 @@
 /**
- * An HTTP proxy on loopback, for plain requests and for tunnels, that knows which names it leads to
- * and keeps all that it was sent.
+ * An HTTP proxy on loopback, for plain requests and tunnels, that forwards to the hosts it was
+ * given and records everything that clients send.
  */
 
 import { connect, createServer, type Socket } from "node:net";
@@ -13,19 +13,19 @@ export interface CountingProxy {
    * host:443 HTTP/1.1`.
    */
   readonly requests: string[];
-  /** All bytes that clients sent, as Latin-1: what somebody who runs the proxy can read. */
+  /** All bytes that clients sent, as Latin-1: everything that the proxy's operator can read. */
   readonly seen: () => string;
   stop(): Promise<void>;
 }
 
 /**
- * What a proxy does with a request: leads it on, asks for credentials, answers with a page of its
- * own, or closes the connection.
+ * The proxy's response to a request: forwards it, asks for credentials, answers with its own page,
+ * or closes the connection.
  */
-export type ProxyManner = "forward" | "credentials" | "page" | "close";
+export type ProxyMode = "forward" | "credentials" | "page" | "close";
 
 const PAGE = "<html><title>Blocked by policy</title></html>";
-const ANSWERS: Readonly<Record<Exclude<ProxyManner, "forward" | "close">, string>> = {
+const ANSWERS: Readonly<Record<Exclude<ProxyMode, "forward" | "close">, string>> = {
   credentials: "HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
   page: `HTTP/1.1 403 Forbidden\r\ncontent-type: text/html\r\ncontent-length: ${PAGE.length}\r\nconnection: close\r\n\r\n${PAGE}`,
 };
@@ -34,10 +34,7 @@ const ANSWERS: Readonly<Record<Exclude<ProxyManner, "forward" | "close">, string
  * Starts a proxy on a free port. `upstreams` are ports of 127.0.0.1 by `host:port`; others are
  * refused with 502.
  */
-export async function startCountingProxy(
-  upstreams: Readonly<Record<string, number>>,
-  manner: ProxyManner = "forward",
-): Promise<CountingProxy> {
+export async function startCountingProxy(upstreams: Readonly<Record<string, number>>, mode: ProxyMode = "forward"): Promise<CountingProxy> {
   const requests: string[] = [];
   const chunks: Buffer[] = [];
   const open = new Set<Socket>();
@@ -56,8 +53,8 @@ export async function startCountingProxy(
       client.off("data", read);
       const [first = "", ...lines] = head.subarray(0, end).toString("latin1").split("\r\n");
       requests.push(first);
-      if (manner === "close") client.destroy();
-      else if (manner !== "forward") client.end(ANSWERS[manner]);
+      if (mode === "close") client.destroy();
+      else if (mode !== "forward") client.end(ANSWERS[mode]);
       else lead(client, first, lines, head.subarray(end + 4));
     };
     client.on("data", (chunk: Buffer) => chunks.push(chunk));

@@ -1,6 +1,6 @@
 /**
- * An editor with a project of its own: it starts the language server as a process and speaks with
- * it through the client library that editors use.
+ * An editor with its own project: it starts the language server as a process and talks to it
+ * through the client library that editors use.
  */
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
@@ -43,7 +43,7 @@ export class Editor implements AsyncDisposable {
   readonly child: ChildProcessWithoutNullStreams;
   readonly connection: ProtocolConnection;
   readonly registered: unknown[] = [];
-  /** What the server said to the user. */
+  /** Messages that the server showed to the user. */
   readonly said: string[] = [];
   stderr = "";
   private readonly shown = new Map<string, Diagnostic[]>();
@@ -122,7 +122,9 @@ export class Editor implements AsyncDisposable {
     await this.connection.sendNotification(DidSaveTextDocumentNotification.type, { textDocument: { uri: this.uri(path) } });
   }
 
-  /** Types the text with `|` in it, which marks the cursor, and gives what can be asked there. */
+  /**
+   * Types a text in which `|>` marks the cursor, and returns the cursor's document and position.
+   */
   async at(path: string, marked: string) {
     const offset = marked.indexOf("|>");
     const text = marked.replace("|>", "");
@@ -144,7 +146,7 @@ export class Editor implements AsyncDisposable {
     return hover === null ? "" : (hover.contents as { value: string }).value;
   }
 
-  /** Where a name is defined, as the text of that range. */
+  /** The definition of a name, as the text of its range. */
   async define(path: string, marked: string): Promise<string> {
     const found = (await this.connection.sendRequest(DefinitionRequest.type, await this.at(path, marked))) as Location | null;
     if (!found) return "";
@@ -167,7 +169,7 @@ export class Editor implements AsyncDisposable {
     return this.texts.get(path) ?? readFileSync(join(this.root, path), "utf8");
   }
 
-  /** The texts that an edit changes, by path, as they are with it. */
+  /** The texts that an edit changes, by path, after the edit. */
   edited({ changes = {}, documentChanges = [] }: WorkspaceEdit): Readonly<Record<string, string>> {
     const byDocument = documentChanges.flatMap((one) => ("edits" in one ? [[one.textDocument.uri, one.edits as TextEdit[]] as const] : []));
     return Object.fromEntries(
@@ -189,7 +191,7 @@ export class Editor implements AsyncDisposable {
     }
   }
 
-  /** The findings of a file that were shown last. */
+  /** The findings last shown of a file. */
   last(path: string): Diagnostic[] | undefined {
     return this.shown.get(this.uri(path));
   }

@@ -1,14 +1,15 @@
-/** Waiting for what another process, thread or timer brings about. */
+/** Waiting for effects of another process, thread or timer. */
 
 /**
- * Longest wait in milliseconds. It turns a hang into a failure that says what never came; how soon
- * something comes is no claim of any test.
+ * Longest wait in milliseconds. It turns a hang into a failure that names the missing condition; no
+ * test asserts how soon a condition holds.
  */
 const PATIENCE_MS = 45_000;
 const POLL_MS = 5;
 
 /**
- * Waits until a condition holds. Rejects with `what`, which names it, when it does not in the end.
+ * Waits until a condition holds. Rejects with `what`, the condition's name, when it does not hold
+ * in time.
  */
 export async function eventually(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const end = performance.now() + PATIENCE_MS;
@@ -20,7 +21,7 @@ export async function eventually(holds: () => boolean | Promise<boolean>, what: 
 
 /**
  * Whether a promise is still unsettled after everything that was ready in this process has run. It
- * shows that something waits, without waiting for it.
+ * shows that work is blocked, without a delay.
  */
 export async function isPending(work: Promise<unknown>): Promise<boolean> {
   let pending = true;
@@ -32,9 +33,7 @@ export async function isPending(work: Promise<unknown>): Promise<boolean> {
   return pending;
 }
 
-/**
- * Lets everything run that is ready in this process: promises, and two rounds of its event loop.
- */
+/** Runs everything that is ready in this process: promises, and two rounds of the event loop. */
 export async function turn(): Promise<void> {
   for (let round = 0; round < 2; round++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -62,8 +62,8 @@ export async function readAirports(): Promise<AirportRow[]> {
 }
 
 /**
- * Makes the SQLite file unless it is there already; a load that was cut off leaves nothing. Returns
- * the number of flights.
+ * Makes the SQLite file unless it exists; an interrupted load leaves no file. Returns the number of
+ * flights.
  */
 export async function loadFlights(path: string): Promise<number> {
   if (await Bun.file(path).exists()) {

@@ -1,6 +1,6 @@
 /**
- * How the cost of work grows with its size, in CPU time of this process: a claim that holds on a
- * fast and on a slow machine, and beside other programs.
+ * The growth of the cost of work with its size, in CPU time of this process: the ratio holds on
+ * fast and slow machines, and beside other programs.
  */
 
 const TIMES = 4;
@@ -13,8 +13,8 @@ const TRIES = 4;
 /**
  * Whether work of `size` costs no more than about four times as much as work of a quarter of it. A
  * garbage collection or a compilation can fall into one of the two, so a growth that is too large
- * is measured again: work that is quadratic is never found linear, and work that is linear is in
- * the end.
+ * is measured again: quadratic work never passes, and linear work passes in one of the
+ * measurements.
  */
 export function isNearLinear(size: number, work: (size: number) => void): boolean {
   return Array.from({ length: TRIES }, (_, index) => index).some(() => {

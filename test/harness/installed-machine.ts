@@ -14,7 +14,8 @@ export class InstalledMachine implements Disposable {
   readonly svc: string;
 
   /**
-   * `versions` are installed, the last of them is current. The folder's name can be made awkward.
+   * `versions` are installed, the last of them is current. The folder's name may hold awkward
+   * characters.
    */
   constructor(
     readonly feed: TestFeed,
@@ -104,7 +105,7 @@ export class InstalledMachine implements Disposable {
     return { exitCode, screen };
   }
 
-  /** What `svc version --tag-only` says. */
+  /** The output of `svc version --tag-only`. */
   async version(): Promise<string> {
     const { exitCode, stdout, stderr } = await this.run(["version", "--tag-only"]);
     return exitCode === 0 ? stdout.trim() : `exit ${exitCode}: ${stderr}`;

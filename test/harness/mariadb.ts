@@ -1,5 +1,5 @@
 /**
- * A real MariaDB for tests: data of its own in a temporary folder, on a free port, stopped by its
+ * A real MariaDB for tests, with its own data in a temporary folder, on a free port, stopped by its
  * process id.
  */
 
@@ -16,13 +16,13 @@ export interface TestMariadb {
   readonly user: string;
   readonly password: string;
   readonly database: string;
-  /** Ends the server as a crash does and starts it again on the same port. */
+  /** Kills the server, as a crash would, and starts it again on the same port. */
   restart(): Promise<void>;
   /** Stops the server and removes its files. */
   stop(): Promise<void>;
 }
 
-/** Far from UTC, so that what depends on the server's zone shows. */
+/** A zone far from UTC, so that code that depends on the server's zone fails. */
 const TIME_ZONE = "+05:00";
 const PASSWORD = "s3cret-of-test";
 

@@ -1,28 +1,26 @@
-/**
- * Fixtures with marked places: `«token»` in a source is a span that a finding must have exactly.
- */
+/** Fixtures with marked spans: `«token»` in a source is a span that a finding must have exactly. */
 
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import { Severity } from "../../gen/svc/v1/error_pb.ts";
 import { LineMap } from "../../src/domain/line-map.ts";
 
-/** A source without its marks, and what was marked. */
+/** A source without its marks, and the marked spans. */
 export interface Marked {
   readonly text: string;
   readonly marks: readonly { readonly start: number; readonly end: number; readonly token: string }[];
 }
 
-/** Takes the marks out of a source. */
+/** Splits a source into its text and its marks. */
 export function marked(source: string): Marked {
   let text = "";
   const marks: { start: number; end: number; token: string }[] = [];
   const open: number[] = [];
-  for (const sign of source) {
-    if (sign === "«") open.push(text.length);
-    else if (sign === "»") {
+  for (const character of source) {
+    if (character === "«") open.push(text.length);
+    else if (character === "»") {
       const start = open.pop() as number;
       marks.push({ start, end: text.length, token: text.slice(start) });
-    } else text += sign;
+    } else text += character;
   }
   return { text, marks };
 }
@@ -45,8 +43,8 @@ export function shown(diagnostics: readonly Diagnostic[]): Shown[] {
   }));
 }
 
-/** The place of a mark in the form of `shown`. */
-export function placeOf(file: string, { text, marks }: Marked, index = 0): string {
+/** The span of a mark in the form of `shown`. */
+export function spanOf(file: string, { text, marks }: Marked, index = 0): string {
   const mark = marks[index];
   if (!mark) throw new Error(`no mark ${index} in ${file}`);
   const { line, column, endLine, endColumn } = new LineMap(file, text).span(mark.start, mark.end);

@@ -1,13 +1,13 @@
 /**
- * What tests need of the machine besides Bun and Python. A test that needs what is absent is
- * skipped, and the process says once what that is, in a line that `test/run.ts` gathers. With
+ * Programs and rights that tests need besides Bun and Python. A test that needs an absent one is
+ * skipped, and the process names it once, in a line that `test/run.ts` collects. With
  * SVC_TEST_REQUIRE_ALL=1 a program or library that is absent is an error instead.
  */
 
-/** Before the name of what is absent, on a line of its own. */
+/** Prefix of the line that names an absent program or right. */
 export const ABSENT = "Skipped for want of: ";
 
-/** What no package of Debian brings, and so is never required. */
+/** Programs that are in no Debian package, and so never required. */
 const NOT_IN_DEBIAN = ["pwsh"];
 
 const said = new Set<string>();
@@ -26,8 +26,8 @@ export function programPath(name: string): string | undefined {
 }
 
 /**
- * The opposite of `isThere`, which is whether a library or another part of the system with this
- * name was found.
+ * Whether a library or another part of the system with this name is absent: the opposite of
+ * `isThere`.
  */
 export function lacks(name: string, isThere: boolean): boolean {
   if (!isThere && process.env.SVC_TEST_REQUIRE_ALL === "1" && !NOT_IN_DEBIAN.includes(name))
@@ -35,7 +35,7 @@ export function lacks(name: string, isThere: boolean): boolean {
   return lacksRight(name, isThere);
 }
 
-/** The opposite of `isAllowed`: for what can be denied to a user and cannot be installed. */
+/** Whether a right that cannot be installed is denied to this user: the opposite of `isAllowed`. */
 export function lacksRight(name: string, isAllowed: boolean): boolean {
   if (!isAllowed && !said.has(name)) {
     said.add(name);
@@ -45,8 +45,8 @@ export function lacksRight(name: string, isAllowed: boolean): boolean {
 }
 
 /**
- * Whether namespaces cannot be made here; the words are those of `unshare`, such as `-rm` for
- * mounts of one's own.
+ * Whether namespaces cannot be made here; `flags` are those of `unshare`, such as `-rm` for private
+ * mounts.
  */
 export function lacksNamespaces(flags: string): boolean {
   const isLinux = process.platform === "linux";

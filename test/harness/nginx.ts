@@ -1,6 +1,6 @@
 /**
- * A real nginx in front of a server, on free ports of 127.0.0.2: a name that the server does not
- * have by itself.
+ * A real nginx in front of a server, on free ports of 127.0.0.2, an address that is not the
+ * server's own.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,20 +12,20 @@ import { lacksProgram, programPath } from "./needs.ts";
 /** Whether nginx is absent, or openssl, which makes its certificate: see `lacksProgram`. */
 export const lacksNginx = (): boolean => lacksProgram("nginx", "openssl");
 
-/** Where the proxy listens. */
+/** Address on which the proxy listens. */
 export const PROXY_ADDRESS = "127.0.0.2";
 
-/** What the proxy does, on a port each. */
+/** Ports of the proxy, one for each configuration. */
 export interface ProxyPorts {
   /** Passes requests on with nginx's own headers: the Host is the server's. */
   readonly plain: number;
   /** Passes the Host on. */
   readonly named: number;
-  /** The same with TLS, and says so. */
+  /** Passes the Host on, over TLS, with `X-Forwarded-Proto`. */
   readonly tls: number;
 }
 
-/** Free ports for a proxy; known before the server starts, which has to be told of them. */
+/** Free ports for a proxy, chosen before the server starts, because its options name them. */
 export async function proxyPorts(): Promise<ProxyPorts> {
   const [plain, named, tls] = await Promise.all([freePort(), freePort(), freePort()]);
   return { plain, named, tls };
@@ -41,7 +41,7 @@ async function freePort(): Promise<number> {
   return promise;
 }
 
-/** A running nginx; it ends, and its folder goes, with the test. */
+/** A running nginx. It is stopped, and its folder removed, with the test. */
 export class Nginx implements AsyncDisposable {
   private constructor(
     private readonly folder: string,

@@ -1,5 +1,5 @@
 /**
- * A real PostgreSQL for tests: a cluster of its own in a temporary folder, on a free port, stopped
+ * A real PostgreSQL for tests, with its own cluster in a temporary folder, on a free port, stopped
  * by its process id.
  */
 
@@ -19,30 +19,33 @@ export interface TestPostgres {
   readonly database: string;
   /** Folder with the cluster's files. */
   readonly folder: string;
-  /** Ends the server as a crash does and starts it again on the same port. */
+  /** Kills the server, as a crash would, and starts it again on the same port. */
   restart(): Promise<void>;
   /** Stops the server and removes its files. */
   stop(): Promise<void>;
 }
 
-/** What a cluster starts with. */
+/** Options of a cluster. */
 export interface PostgresOptions {
   /** Lines for `postgresql.conf`. */
   readonly settings?: readonly string[];
-  /** Files to lie in the cluster's folder, readable by the server alone. */
+  /** Files to put in the cluster's folder, readable by the server alone. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
 const PASSWORD = "s3cret-of-test";
 const POLL_MS = 5;
 /**
- * Between two signals. They are repeated because a postmaster before PostgreSQL 16 can miss that
- * its child ended, and then sleeps for a minute.
+ * Interval between signals in milliseconds. They are repeated because a postmaster before
+ * PostgreSQL 16 can miss that its child ended, and then sleeps for a minute.
  */
 const NUDGE_MS = 200;
 const LONGEST_START_MS = 60_000;
 
-/** Folder of PostgreSQL's server programs, the newest first; undefined when none is installed. */
+/**
+ * Folder of the server programs of the newest installed PostgreSQL; undefined when none is
+ * installed.
+ */
 export function postgresBin(): string | undefined {
   const versions = "/usr/lib/postgresql";
   const folders = existsSync(versions)
@@ -110,16 +113,16 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
     writeFileSync(join(folder, name), text, { mode: 0o600 });
     if (isRoot) chownSync(join(folder, name), ...accountIds("postgres"));
   }
-  const note = join(folder, "postmaster.pid");
+  const pidFile = join(folder, "postmaster.pid");
   const start = async (): Promise<void> => {
     await run([join(bin, "pg_ctl"), "-D", folder, "-W", "-s", "-l", log, "start"]);
-    await untilReady(note, log);
+    await untilReady(pidFile, log);
   };
   const end = async (): Promise<void> => {
-    const pid = readNote(note)?.pid;
+    const pid = readPidFile(pidFile)?.pid;
     if (pid === undefined) return;
-    for (let waited = 0; existsSync(note); waited += POLL_MS) {
-      if (waited % NUDGE_MS === 0 && !signal(pid, "SIGQUIT")) return rmSync(note, { force: true });
+    for (let waited = 0; existsSync(pidFile); waited += POLL_MS) {
+      if (waited % NUDGE_MS === 0 && !signal(pid, "SIGQUIT")) return rmSync(pidFile, { force: true });
       await Bun.sleep(POLL_MS);
     }
   };
@@ -142,7 +145,9 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
   };
 }
 
-/** The text of a file that another process may remove at any moment; empty when it is not there. */
+/**
+ * The text of a file that another process may remove at any moment; empty when it does not exist.
+ */
 function textOf(path: string): string {
   try {
     return readFileSync(path, "utf8");
@@ -153,24 +158,24 @@ function textOf(path: string): string {
 }
 
 /**
- * What a postmaster writes of itself: its process id, and from a moment on its status, which is
- * `ready` when it takes connections.
+ * The postmaster's process id from its pid file, and its status, which is empty until it is written
+ * and `ready` when it accepts connections; undefined without a pid file.
  */
-function readNote(path: string): { readonly pid: number; readonly status: string } | undefined {
+function readPidFile(path: string): { readonly pid: number; readonly status: string } | undefined {
   const lines = textOf(path).split("\n");
   const pid = Number(lines[0]);
   return pid > 0 ? { pid, status: lines[7]?.trim() ?? "" } : undefined;
 }
 
 /**
- * Resolves when the server takes connections. Throws with its log when it has ended, or never
- * began.
+ * Resolves when the server accepts connections. Throws with its log when it has ended or did not
+ * start.
  */
-async function untilReady(note: string, log: string): Promise<void> {
+async function untilReady(pidFile: string, log: string): Promise<void> {
   const failed = (why: string) => new Error(`PostgreSQL ${why}:\n${textOf(log)}`);
   let seen: number | undefined;
   for (let waited = 0; ; waited += POLL_MS) {
-    const now = readNote(note);
+    const now = readPidFile(pidFile);
     if (now?.status === "ready") return;
     if (seen !== undefined && !signal(seen, waited % NUDGE_MS === 0 ? "SIGHUP" : 0)) throw failed("has ended");
     if (waited > LONGEST_START_MS) throw failed("does not start");

@@ -1,7 +1,4 @@
-/**
- * Requests as bytes on a socket: no client tidies their headers, buffers their bodies or waits
- * politely.
- */
+/** Requests as bytes on a socket: no client normalizes their headers or buffers their bodies. */
 
 import { connect } from "node:net";
 
@@ -10,22 +7,22 @@ export interface RawRequest {
   readonly method?: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Body: `chunk` again and again until `bytes` were sent. */
+  /** Body: `chunk` repeated until `bytes` were sent. */
   readonly body?: { readonly chunk: Uint8Array; readonly bytes: number; readonly framing: "announced" | "chunked" };
 }
 
-/** What came of it. */
-export interface RawAnswer {
+/** The response to a raw request. */
+export interface RawResponse {
   /** 0 when the connection ended without an answer. */
   readonly status: number;
-  /** Headers and body as text; what follows the first read is left out. */
+  /** Headers and body as text, as far as the first read has them. */
   readonly text: string;
   /** Bytes of the body that were handed to the system before the answer came. */
   readonly sent: number;
 }
 
 /** Sends a request; stops sending when the answer comes or the other side closes. */
-export function sendRaw(url: string, { method = "POST", path, headers = {}, body }: RawRequest): Promise<RawAnswer> {
+export function sendRaw(url: string, { method = "POST", path, headers = {}, body }: RawRequest): Promise<RawResponse> {
   const { hostname, port, host } = new URL(url);
   const framing: Record<string, string> = body
     ? body.framing === "chunked"
@@ -35,7 +32,7 @@ export function sendRaw(url: string, { method = "POST", path, headers = {}, body
   const head = Object.entries({ host, ...headers, ...framing }).map(([name, value]) => `${name}: ${value}\r\n`);
   return new Promise((resolve) => {
     let sent = 0;
-    let answer: RawAnswer | undefined;
+    let answer: RawResponse | undefined;
     const socket = connect(Number(port), hostname, () => {
       socket.write(`${method} ${path} HTTP/1.1\r\n${head.join("")}\r\n`);
       send();
@@ -61,8 +58,8 @@ export function sendRaw(url: string, { method = "POST", path, headers = {}, body
 }
 
 /**
- * Sends bytes as they are and gives everything that comes back until the other side closes, or
- * `enough` holds of it. A side that does neither is a failure.
+ * Sends bytes as they are and returns the response, read until the other side closes or `enough`
+ * holds of it. Rejects when neither happens.
  */
 export function sendBytes(
   url: string,
@@ -90,7 +87,7 @@ export function sendBytes(
   });
 }
 
-/** The statuses of answers that came one after another. */
+/** The statuses of consecutive responses on one connection. */
 export function statusesOf(text: string): number[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
 }

@@ -1,7 +1,7 @@
 /**
- * Three signed releases of the sources as they are, each with a delta from the one before it,
- * published in a feed by `build.ts`. They are built once for all test files, again when a source
- * changes, and removed when the sources have changed and no process uses them any more.
+ * Three signed releases of the current sources, each with a delta from the one before it, published
+ * in a feed by `build.ts`. They are built once for all test files and again when a source changes;
+ * outdated ones are removed once no process uses them.
  */
 
 import { Database } from "bun:sqlite";
@@ -16,7 +16,7 @@ const DIST = join(ROOT, "dist");
 const PREFIX = "test-feed-";
 const SOURCES = ["src/**/*", "gen/**/*.ts", "*.{ts,json,lock,md,sh,ps1}"];
 
-/** Whether deltas can be made. */
+/** Whether `zstd` is installed, which makes the deltas. */
 const HAS_ZSTD = programPath("zstd") !== undefined;
 
 /** Versions in the feed, oldest first. */
@@ -33,7 +33,7 @@ export interface TestFeed {
 
 /** A feed that tests read and never change: see `copyFeed`. */
 export interface BuiltFeed extends TestFeed {
-  /** The public half of the key, as people pass it around. */
+  /** The public key, in the form in which it is published. */
   readonly publicKey: string;
   /** The release target that it has builds for. */
   readonly target: string;
@@ -47,7 +47,7 @@ function machineTarget(): string {
 }
 
 /**
- * Builds the feed for a target, or finds it built; without deltas where there is no zstd. It stays
+ * The feed for a target, built unless it exists; without deltas where there is no zstd. It exists
  * until this process ends.
  */
 export async function builtFeed(target = TARGET): Promise<BuiltFeed> {
@@ -68,8 +68,7 @@ export async function builtFeed(target = TARGET): Promise<BuiltFeed> {
 }
 
 /**
- * Feeds that this process uses: a read lock on a file of each, which ends with the process however
- * it ends.
+ * Feeds that this process uses: a read lock on a file of each, released however the process ends.
  */
 const used = new Map<string, Database>();
 
@@ -130,8 +129,8 @@ function sourcesHash(): string {
 }
 
 /**
- * A feed of one's own with the same files, to be changed: documents and binaries are links, so
- * replace a file and never write into it.
+ * A private copy of a feed, to be changed. Its files are links: replace a file and never write into
+ * it.
  */
 export function copyFeed(feed: TestFeed, dir: string): TestFeed {
   for (const entry of readdirSync(feed.dir, { recursive: true, withFileTypes: true })) {

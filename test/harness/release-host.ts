@@ -1,6 +1,6 @@
 /**
- * A release host: a folder served over http, or over https by a certificate of the tests' own
- * authority. It counts what it serves and has faults where a test wants them.
+ * A release host: a folder served over http, or over https with a certificate of the tests' own
+ * authority. It records the files that it serves and can inject faults.
  */
 
 import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -11,13 +11,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { lacksProgram } from "./needs.ts";
 
-/** Answers a request in its own way. */
+/** A faulty handler of a request. */
 export type Fault = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** Answers by the request's path, the first that fits. */
+/** Faults by the request's path; the first that matches is used. */
 export type Faults = readonly (readonly [path: RegExp, fault: Fault])[];
 
-/** How a host is made. */
+/** Options of a host. */
 export interface ReleaseHostOptions {
   readonly faults?: Faults;
   /** Over https, by a certificate of this authority. Default: over http. */
@@ -27,13 +27,11 @@ export interface ReleaseHostOptions {
 /** A file that a host has sent. */
 export interface Served {
   readonly path: string;
-  /** Bytes of the body; of a fault's answer 0. */
+  /** Bytes of the body; 0 for a fault's response. */
   readonly bytes: number;
 }
 
-/**
- * The authority that every host's certificate is of; a program trusts it by the environment below.
- */
+/** The authority of every host's certificate; a program trusts it through `env`. */
 export class TestAuthority implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), "svc-ca-"));
   readonly certificate = join(this.folder, "localhost.crt");
@@ -73,9 +71,9 @@ export class TestAuthority implements Disposable {
 
 /** A host on a free port of loopback. */
 export class ReleaseHost implements AsyncDisposable {
-  /** Paths that were asked for. */
+  /** Requested paths. */
   readonly requests: string[] = [];
-  /** What was answered with a file or by a fault. */
+  /** Responses, of files and of faults. */
   readonly served: Served[] = [];
   /** Faults, to which more can be added. */
   readonly faults: Faults[number][];
@@ -137,13 +135,13 @@ export const answers =
   (response) =>
     response.writeHead(status, headers).end(body);
 
-/** Sends the client on. */
+/** Redirects the client. */
 export const redirects =
   (location: string | ((path: string) => string)): Fault =>
   (response, request) =>
     response.writeHead(302, { location: typeof location === "string" ? location : location(request.url ?? "/") }).end();
 
-/** Promises more than it sends, and hangs up. */
+/** Announces more bytes than it sends, and closes the connection. */
 export const hangsUp =
   (promised = 100_000, sent = 5000): Fault =>
   (response) => {
@@ -151,7 +149,7 @@ export const hangsUp =
     response.write("x".repeat(sent), () => response.destroy());
   };
 
-/** Begins, and then is silent. */
+/** Starts a response, and then sends nothing more. */
 export const stalls =
   (promised = 100_000, sent = 50): Fault =>
   (response) => {
@@ -159,7 +157,7 @@ export const stalls =
     response.write("x".repeat(sent));
   };
 
-/** Never ends. */
+/** Sends a body without end. */
 export const neverEnds: Fault = (response) => {
   response.writeHead(200);
   const more = () => {

@@ -1,6 +1,6 @@
 /**
- * A real server on a free port and a folder of its own, with clients for its services. Everything
- * it opens ends with it.
+ * A real server on a free port with its own folder, and clients for its services. Everything it
+ * opens is closed with it.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,13 +13,13 @@ import type { Clock } from "../../src/context/clock.ts";
 import { type InitialCredentials, type Server, type StartOptions, start } from "../../src/server/boot/start.ts";
 import { openSession, type TestSession } from "./browser-session.ts";
 
-/** The system's clock, which a test can put forward. */
+/** The system's clock, which a test can move forward. */
 export class TestClock implements Clock {
   private offset = 0;
   now(): number {
     return Date.now() + this.offset;
   }
-  /** Puts the clock forward. Sleepers are not woken. */
+  /** Moves the clock forward. Sleepers are not woken. */
   advance(ms: number): void {
     this.offset += ms;
   }
@@ -61,7 +61,7 @@ export class TestServer implements AsyncDisposable {
     readonly credentials: InitialCredentials,
   ) {}
 
-  /** Starts in a folder; credentials of an earlier start are handed in again. */
+  /** Starts a server in a folder; `credentials` are those of an earlier start in it. */
   static async start(folder: string, options: TestServerOptions = {}): Promise<TestServer> {
     const { clock = new TestClock(), credentials, ...rest } = options;
     const log: Record<string, unknown>[] = [];
@@ -112,7 +112,7 @@ export class TestServer implements AsyncDisposable {
     return this.sessionPromise;
   }
 
-  /** A page as a browser that is logged in gets it. */
+  /** A page as a logged-in browser receives it. */
   async page(path: string): Promise<Response> {
     return fetch(new URL(path, this.url), { headers: (await this.session()).headers });
   }

@@ -1,6 +1,6 @@
 /**
- * A new user's machine: an empty HOME and the compiled binary copied alone into an empty folder.
- * Everything a test starts here ends with it.
+ * A new user's machine: an empty HOME, and the compiled binary alone in an empty folder. Everything
+ * that a test starts here is ended with it.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -13,34 +13,34 @@ import { linkOrCopy } from "./release-feed.ts";
 /** The binary under test, made by `bun build.ts --single`. */
 export const BINARY = join(import.meta.dir, "../../dist", process.platform === "win32" ? "svc.exe" : "svc");
 
-/** What a command said. */
+/** The result of a command. */
 export interface Outcome {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** How a command is run. */
+/** Options of a command's run. */
 export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Record<string, string | undefined>;
   readonly input?: string;
   readonly timeoutMs?: number;
-  /** In the place of the sandbox's own. */
+  /** Used in place of the sandbox's own. */
   readonly wrapper?: readonly string[];
 }
 
-/** A machine of its own. */
+/** A user's machine for one test. */
 export class Sandbox implements AsyncDisposable {
   readonly root = mkdtempSync(join(tmpdir(), "svc-test-"));
   readonly home = join(this.root, "home");
   readonly work = join(this.root, "work");
-  /** May be another name of the binary that was built: it is replaced and never written into. */
+  /** The binary, which may be a link to the built one: replace it and never write into it. */
   readonly binary = join(this.root, "bin", "svc");
   readonly env: Record<string, string>;
   /** Address of the server, once started. */
   url = "";
-  /** Words before each command, for example of a program that enters a namespace. */
+  /** Arguments put before each command, for example of a program that enters a namespace. */
   wrapper: readonly string[] = [];
 
   constructor(env: Record<string, string> = {}) {
@@ -69,7 +69,7 @@ export class Sandbox implements AsyncDisposable {
     return { exitCode, stdout, stderr };
   }
 
-  /** Runs `svc ... --json` and parses what it printed; fails with its stderr when it failed. */
+  /** Runs `svc ... --json` and parses its output; throws with its stderr when it failed. */
   async json<T = unknown>(args: readonly string[], options: RunOptions = {}): Promise<T> {
     const outcome = await this.svc([...args, "--json"], options);
     if (outcome.exitCode !== 0) throw new Error(`svc ${args.join(" ")}: exit ${outcome.exitCode}\n${outcome.stderr}`);
@@ -84,7 +84,7 @@ export class Sandbox implements AsyncDisposable {
     return this.url;
   }
 
-  /** The text of a page, as a browser gets it that `svc dashboard` logged in. */
+  /** The text of a page, as a browser receives it that `svc dashboard` logged in. */
   async page(address: string): Promise<string> {
     const entry = new URL((await this.json<{ url: string }>(["dashboard", "/"])).url);
     const { headers } = await redeem(entry.origin, new URLSearchParams(entry.hash.slice(1)).get("code") ?? "");

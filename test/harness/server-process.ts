@@ -1,5 +1,5 @@
 /**
- * A server in a process of its own, to be killed: `bun server-process.ts <folder>`. Prints its
+ * A server in its own process, for tests that kill it: `bun server-process.ts <folder>`. Prints its
  * address and credentials as one line of JSON.
  */
 

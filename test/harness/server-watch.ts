@@ -1,25 +1,22 @@
-/**
- * A server that is watched while something is done to it: its memory, and how long it lets others
- * wait.
- */
+/** Measurements of a server under some work: its memory, and its response time for others. */
 
-/** What was seen. */
+/** The measurements, with the work's result. */
 export interface Watched<T> {
   readonly result: T;
   /** Highest resident memory, in MiB. */
   readonly peakMiB: number;
-  /** Longest time that `GET /health` took, in milliseconds, and how often it was answered. */
+  /** Longest time that `GET /health` took, in milliseconds, and the number of its responses. */
   readonly slowestMs: number;
   readonly answers: number;
 }
 
-/** Resident memory of a process in MiB, as Linux tells it. */
+/** Resident memory of a process in MiB, as Linux reports it. */
 export async function residentMiB(pid: number): Promise<number> {
   const status = await Bun.file(`/proc/${pid}/status`).text();
   return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
 }
 
-/** Watches while `work` runs, and once after it. Throws when the server does not answer. */
+/** Measures while `work` runs, and once after it. Throws when the server does not answer. */
 export async function watching<T>(url: string, pid: number, work: () => Promise<T>): Promise<Watched<T>> {
   const seen = { peakMiB: 0, slowestMs: 0, answers: 0 };
   const probe = async (): Promise<void> => {

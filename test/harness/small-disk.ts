@@ -1,18 +1,21 @@
 /**
- * A small disk of its own at a folder, seen only by what is run through it, that can be filled and
- * emptied. Linux; nothing needs root.
+ * A small disk mounted at a folder, visible only to programs run through it, that can be filled and
+ * emptied. Linux only; root is not needed.
  */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { lacksNamespaces, lacksProgram } from "./needs.ts";
 
-/** Whether there can be none on this machine: see `lacksProgram`. */
+/** Whether such a disk cannot be mounted here: see `lacksProgram`. */
 export const lacksSmallDisk = (): boolean => lacksNamespaces("-rm") || lacksProgram("nsenter");
 
 /** A mounted disk. */
 export class SmallDisk implements AsyncDisposable {
-  /** Words before a command that is to see the disk. Its working directory is the root. */
+  /**
+   * The argument prefix that makes the disk visible to a command. Its working directory is the
+   * root.
+   */
   readonly wrapper: readonly string[];
 
   private constructor(
@@ -22,7 +25,7 @@ export class SmallDisk implements AsyncDisposable {
     this.wrapper = ["nsenter", "-t", String(holder.pid), "-U", "-m", "--preserve-credentials"];
   }
 
-  /** Mounts an empty disk of that many KiB at a folder, which is made. */
+  /** Mounts an empty disk of a size in KiB at a folder, which is created. */
   static async mount(folder: string, kib: number): Promise<SmallDisk> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const script = 'mount -t tmpfs -o "size=$1k,mode=700" none "$0" && echo mounted && exec cat';
@@ -36,20 +39,17 @@ export class SmallDisk implements AsyncDisposable {
     return new SmallDisk(holder, folder);
   }
 
-  /** Runs a program that sees the disk; gives what it printed. */
+  /** Runs a program to which the disk is visible, and returns its output. */
   run(...argv: string[]): string {
     return Bun.spawnSync([...this.wrapper, ...argv], { stdin: "ignore" }).stdout.toString();
   }
 
-  /**
-   * Takes all room that is left, in as many steps as it needs, because whoever uses the disk may
-   * still free some.
-   */
+  /** Fills all space that is left. */
   fill(): void {
     this.run("sh", "-c", 'cat /dev/zero >> "$0" 2>/dev/null', join(this.folder, "filler"));
   }
 
-  /** Gives the room back. */
+  /** Frees the space that `fill` took. */
   empty(): void {
     this.run("rm", "-f", join(this.folder, "filler"));
   }

@@ -1,6 +1,6 @@
 /**
- * Small signed releases, made of shell scripts, where what counts is not the binary but what
- * surrounds it; and the documents of a feed, read, written and signed.
+ * Small signed releases with shell scripts as binaries, for tests of everything around the binary;
+ * and the documents of a feed, read, written and signed.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { type SecretKey, sign } from "../../src/domain/release/minisign.ts";
 import { type SignedThing, trustedComment } from "../../src/domain/release/trusted-comment.ts";
 import { TARGET, type TestFeed } from "./release-feed.ts";
 
-/** Writes a document with its signature. The comment can be made to lie. */
+/** Writes a document with its signature. A test can give a false comment. */
 export async function writeSigned(
   path: string,
   what: SignedThing,
@@ -39,7 +39,7 @@ export function readDocument<T extends ReleaseFeed | ReleaseManifest>(path: stri
   return JSON.parse(readFileSync(path, "utf8")) as T;
 }
 
-/** A build that does nothing but say which version it is: a shell script. */
+/** A build that only prints its version: a shell script. */
 export function scriptBuild(version: string, body = ""): Buffer {
   const facts = JSON.stringify({ version, platform: "test-machine", hash: "0".repeat(40), build_time: "2026-01-01T00:00:00Z" });
   return Buffer.from(
@@ -50,7 +50,7 @@ export function scriptBuild(version: string, body = ""): Buffer {
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 
 /**
- * Adds a small release to a feed, and makes it the latest. `change` may spoil the manifest before
+ * Adds a small release to a feed, and makes it the latest. `change` may corrupt the manifest before
  * it is signed.
  */
 export async function addSmallRelease(
@@ -102,14 +102,14 @@ export async function addSmallRelease(
 /** The files of a small release that hold its build. */
 export const BUILD_FILES = [`svc-${TARGET}`, `svc-${TARGET}.zst`, `svc-${TARGET}.gz`] as const;
 
-/** A manifest with other facts about this machine's build. */
+/** A manifest with changed entries of this machine's build. */
 export function changeTarget(manifest: ReleaseManifest, change: (target: ReleaseBinary) => object): ReleaseManifest {
   const target = manifest.targets[TARGET];
   if (!target) throw new Error(`the manifest has no build for ${TARGET}`);
   return { ...manifest, targets: { [TARGET]: { ...target, ...change(target) } } };
 }
 
-/** Feeds in a folder of their own, signed by the key of a feed, each with something wrong. */
+/** Feeds in their own folder, signed by the key of a feed, each with one fault. */
 export class SmallFeeds implements Disposable {
   readonly root = mkdtempSync(join(tmpdir(), "svc-feeds-"));
 
@@ -121,7 +121,7 @@ export class SmallFeeds implements Disposable {
     return { dir, key: this.signer.key };
   }
 
-  /** A feed that offers v0.2.0, spoiled. */
+  /** A feed that offers v0.2.0, corrupted. */
   async spoiled(spoil: (feed: TestFeed) => void | Promise<void> = () => {}): Promise<TestFeed> {
     const feed = this.empty();
     await addSmallRelease(feed, "v0.2.0");
@@ -129,7 +129,7 @@ export class SmallFeeds implements Disposable {
     return feed;
   }
 
-  /** A feed whose v0.2.0 has a manifest that says something else. */
+  /** A feed whose v0.2.0 has a changed manifest. */
   async offering(change: (manifest: ReleaseManifest) => ReleaseManifest, build?: Uint8Array): Promise<TestFeed> {
     const feed = this.empty();
     await addSmallRelease(feed, "v0.2.0", { change, build });

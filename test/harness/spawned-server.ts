@@ -1,4 +1,4 @@
-/** A server in a process of its own, which a test can kill. */
+/** A server in its own process, which a test can kill. */
 
 import { join } from "node:path";
 import type { InitialCredentials } from "../../src/server/boot/start.ts";
@@ -8,7 +8,7 @@ export interface SpawnedServer extends Disposable {
   readonly pid: number;
   readonly url: string;
   readonly credentials: InitialCredentials;
-  /** Kills it as hard as there is, and waits until it is gone. */
+  /** Kills it with SIGKILL, and waits until it is gone. */
   kill(): Promise<void>;
 }
 

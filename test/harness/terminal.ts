@@ -1,13 +1,13 @@
 /**
- * A terminal on which the binary runs as the foreground job of a shell, as a person has it: what it
- * shows, its keys, and its state before and after.
+ * A terminal on which the binary runs as the foreground job of a shell: its screen, its keys, and
+ * its state before and after.
  */
 
 import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Sandbox } from "./sandbox.ts";
 
-/** The shell stays alive when a key ends the program, and writes down what it finds. */
+/** The shell's script: it survives a key that ends the program, and records the state. */
 const JOB = `trap : INT
 stty -a > before
 sh -c 'echo $$ > pid; exec "$@"' sh "$@"
@@ -15,14 +15,18 @@ code=$?
 stty -a > after
 echo $code > code`;
 
-/** Longest wait for a text: a fault, not a measure. */
+/**
+ * Longest wait for a text, in milliseconds: reaching it is a failure; no test measures time by it.
+ */
 const PATIENCE_MS = 30_000;
 
-/** What is left when a program has ended. */
+/** The state after a program has ended. */
 export interface Ended {
-  /** As the shell tells it: 128 and the number of the signal when one ended the program. */
+  /**
+   * Exit code as the shell reports it: 128 plus the number of the signal that ended the program.
+   */
   readonly exitCode: number;
-  /** What `stty -a` says, before and after. */
+  /** The output of `stty -a`, before and after. */
   readonly before: string;
   readonly after: string;
   readonly screen: string;
@@ -83,7 +87,7 @@ export class Terminal {
     process.kill(Number(readFileSync(join(this.folder, "pid"), "utf8")), name);
   }
 
-  /** Waits for the end; a program that does not come to one is ended, and that is a failure. */
+  /** Waits for the end. A program that does not end is killed, and that is a failure. */
   async ended(): Promise<Ended> {
     const timer = setTimeout(() => this.child.kill("SIGKILL"), PATIENCE_MS);
     await this.child.exited;

@@ -1,6 +1,6 @@
 /**
- * A Windows machine: Wine with a prefix of its own, and the Windows build of the binary in it. Its
- * drive `Z:` is the file system of this machine.
+ * A Windows machine: Wine with its own prefix, and the Windows build of the binary in it. Its drive
+ * `Z:` is the file system of this machine.
  *
  * Bun's runtime takes random numbers from `bcryptprimitives.dll!ProcessPrng`, which Wine has since
  * version 9; for older ones the function is built here.
@@ -35,28 +35,28 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T size) {
 export const lacksWine = (): boolean =>
   process.platform !== "linux" || process.arch !== "x64" || lacksProgram("wine", "wineboot", "wineserver", COMPILER);
 
-/** The path of a file of this machine, as Windows programs name it. */
+/** The Windows path of a file of this machine. */
 export function windowsPath(path: string): string {
   return `Z:${path.replaceAll("/", "\\")}`;
 }
 
 /** A program on a console. */
-export interface OnTerminal {
+export interface ConsoleProgram {
   readonly exited: Promise<number>;
-  /** What it has shown so far. */
+  /** Its output so far. */
   text(): string;
   /** Presses keys. */
   write(keys: string): void;
-  /** Waits until a text was shown; rejects when the program ends without it. */
+  /** Waits until a text is shown; rejects when the program ends without it. */
   until(text: string): Promise<void>;
 }
 
-/** A Windows machine. Every program that was started on it ends with it. */
+/** A Windows machine. Every program started on it is ended with it. */
 export class WineMachine implements AsyncDisposable {
   readonly root = mkdtempSync(join(tmpdir(), "svc-wine-"));
   /** A folder on drive `Z:`. */
   readonly work = join(this.root, "work");
-  /** The binary, as this machine names it. */
+  /** Path of the binary on this machine. */
   readonly exe = join(this.root, "bin", "svc.exe");
   /** The folder `C:`. */
   readonly drive = join(this.root, "prefix", "drive_c");
@@ -117,7 +117,7 @@ export class WineMachine implements AsyncDisposable {
     return this.run([this.exe, ...args], options);
   }
 
-  /** Runs a script, bundled, with the runtime inside of the binary. */
+  /** Runs a script, bundled, with the runtime in the binary. */
   async script(path: string): Promise<Outcome> {
     const { outputs } = await Bun.build({ entrypoints: [path], target: "bun" });
     const bundled = join(this.root, `${crypto.randomUUID()}.js`);
@@ -126,8 +126,8 @@ export class WineMachine implements AsyncDisposable {
   }
 
   /**
-   * Runs a Windows program to its end. Its output goes to files: what it leaves running in the
-   * background would hold a pipe open.
+   * Runs a Windows program to its end. Its output goes to files, because programs that it leaves in
+   * the background would hold a pipe open.
    */
   async run(argv: readonly string[], options: RunOptions = {}): Promise<Outcome> {
     const [stdout, stderr] = [join(this.root, `${crypto.randomUUID()}.out`), join(this.root, `${crypto.randomUUID()}.err`)];
@@ -145,7 +145,7 @@ export class WineMachine implements AsyncDisposable {
   }
 
   /** Starts `svc.exe` on a console of 80 columns. */
-  onTerminal(args: readonly string[], env: Record<string, string> = {}): OnTerminal {
+  onTerminal(args: readonly string[], env: Record<string, string> = {}): ConsoleProgram {
     const decoder = new TextDecoder();
     let text = "";
     let changed = Promise.withResolvers<void>();

@@ -1,11 +1,11 @@
 /**
- * Bytes that may be messages, made from descriptors: valid ones, valid ones that are cut or
- * changed, random ones, and bombs.
+ * Bytes to be decoded as messages, made from descriptors: valid messages, truncated or changed
+ * ones, random bytes, and bombs.
  */
 
 import { type DescField, type DescMessage, fromBinary, ScalarType, toJsonString } from "@bufbuild/protobuf";
 
-/** Numbers that depend on a seed alone: uniform in [0, 1). */
+/** A generator of numbers from a seed, uniform in [0, 1). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -16,11 +16,11 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** Makes bodies. */
+/** A generator of request bodies. */
 export class WireFuzz {
   constructor(
     readonly random: () => number,
-    /** Texts that mean something to the server. */
+    /** Texts that the server knows, such as names. */
     readonly words: readonly string[],
   ) {}
 
@@ -88,7 +88,7 @@ export class WireFuzz {
       );
   }
 
-  /** Some bytes changed. */
+  /** The bytes with some of them changed. */
   changed(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
     const changed = Uint8Array.from(bytes);
     for (let i = 0; i <= bytes.length / 20; i++) if (bytes.length > 0) changed[this.below(bytes.length)] = this.below(256);
@@ -103,7 +103,7 @@ export class WireFuzz {
     }
   }
 
-  /** A field in itself, some thousand times. */
+  /** A message field nested in itself some thousand times. */
   #nested(number: number): Uint8Array<ArrayBuffer> {
     let bytes: number[] = [];
     for (let i = 0; i < 300; i++) bytes = [...varint(BigInt((number << 3) | 2)), ...varint(BigInt(bytes.length)), ...bytes];
@@ -167,7 +167,7 @@ function varint(value: bigint): number[] {
   }
 }
 
-/** A body in an envelope, as streams and gRPC-web have it. */
+/** A body in an envelope, as in streams and gRPC-web. */
 export function enveloped(body: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = new DataView(new ArrayBuffer(5));
   head.setUint32(1, body.length);

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { CliError } from "../../src/errors/cli-error.ts";
 import { loadProject } from "../../src/project/load.ts";
-import { marked, placeOf, type Shown, shown } from "../harness/marked.ts";
+import { marked, type Shown, shown, spanOf } from "../harness/marked.ts";
 import { makeTree, removeTrees } from "./temp-tree.ts";
 
 afterAll(removeTrees);
@@ -25,7 +25,7 @@ async function expectFindings(source: string, findings: readonly Omit<Shown, "at
   const fixture = marked(source);
   const { diagnostics } = await read(fixture.text);
   expect(shown(diagnostics)).toEqual(
-    findings.map((finding, index) => ({ rule: "E190", at: placeOf("svc.yaml", fixture, index), ...finding })),
+    findings.map((finding, index) => ({ rule: "E190", at: spanOf("svc.yaml", fixture, index), ...finding })),
   );
 }
 

@@ -15,7 +15,7 @@ import { createToolchain } from "../../src/python/create-toolchain.ts";
 import type { PythonToolchain } from "../../src/python/toolchain.ts";
 import { compileExpression } from "../../src/server/expressions/compile.ts";
 import type { RowColumns } from "../../src/server/expressions/compiled.ts";
-import { marked, placeOf, shown } from "../harness/marked.ts";
+import { marked, shown, spanOf } from "../harness/marked.ts";
 
 setDefaultTimeout(60_000);
 
@@ -75,14 +75,14 @@ test.each([
 ])("%s", async (_name, line, rule, message) => {
   const source = marked(HEAD + line);
   const finding = shown((await analyze(source.text)).diagnostics).find((candidate) => candidate.rule === rule);
-  expect(finding).toMatchObject({ message, at: placeOf("features.py", source) });
+  expect(finding).toMatchObject({ message, at: spanOf("features.py", source) });
 });
 
 test("windows of one feature say a finding once", async () => {
   const source = marked(`${HEAD}    x: Windowed[float] = windowed("1d", "7d", expression=«_.txns[_.amount, _.at > _.svc_window].max()»)\n`);
   const findings = shown((await analyze(source.text)).diagnostics).filter(({ rule }) => rule === "W136");
   expect(findings.map(({ at, message }) => `${at} ${message}`)).toEqual([
-    `${placeOf("features.py", source)} the expression of user.x may be null (max() of no rows is), and the feature is not optional`,
+    `${spanOf("features.py", source)} the expression of user.x may be null (max() of no rows is), and the feature is not optional`,
   ]);
 });
 

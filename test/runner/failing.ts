@@ -1,5 +1,6 @@
 /**
- * A test that fails, for the test of the runner, which names this file; no run finds it by itself.
+ * A failing test, for the test of the runner, which names this file; its name keeps it out of other
+ * runs.
  */
 
 import { expect, test } from "bun:test";

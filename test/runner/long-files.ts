@@ -1,7 +1,7 @@
 /**
  * Files that take some ten seconds or more, as `bun test/run.ts --times` prints them: seconds by
- * the clock and of processors. It orders files and is no bound; a figure that is wrong makes a run
- * longer, and nothing else.
+ * the clock and of processors. They order files and are no bounds; a wrong figure only makes a run
+ * longer.
  */
 export const LONG_FILES: Readonly<Record<string, { readonly wall: number; readonly cpu: number }>> = {
   "test/binary/answers.test.ts": { wall: 90, cpu: 12 },

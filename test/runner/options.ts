@@ -1,18 +1,18 @@
-/** The words of `bun test/run.ts`. */
+/** The command line of `bun test/run.ts`. */
 
 import { parseArgs } from "node:util";
 
-/** What a run of the tests is asked to do. */
+/** Options of a run of the tests. */
 export interface RunOptions {
   /** Parts of paths; a file runs when its path has one of them. None = every file. */
   readonly words: readonly string[];
-  /** Leave out what `SLOW_BY_NATURE` names. */
+  /** Leave out the files of `SLOW_BY_NATURE`. */
   readonly isQuick: boolean;
   /** Only test files: no build, and none of the checks of sources. */
   readonly isWithoutChecks: boolean;
-  /** Files in an order drawn from the seed, in place of the longest first. */
+  /** Run files in an order drawn from the seed instead of the longest first. */
   readonly isShuffled: boolean;
-  /** How many of the slowest files are listed at the end. */
+  /** Number of the slowest files listed at the end. */
   readonly times: number;
   /** Seed of random cases; absent = that of the gating run. */
   readonly seed?: number;
@@ -24,8 +24,7 @@ const LISTED_TIMES = 20;
 const MOST_SEEDS = 2 ** 31;
 
 /**
- * Options from the words of a command line. Throws an error in words when one is unknown or no
- * number.
+ * Options parsed from a command line. Throws an error for users when one is unknown or no number.
  */
 export function parseOptions(argv: readonly string[]): RunOptions {
   const { values, positionals } = parseArgs({
@@ -61,7 +60,10 @@ function wholeNumber(flag: string, text: string): number {
   return Number(text);
 }
 
-/** Variables that hand seed and number of cases to test files: see `test/harness/seed.ts`. */
+/**
+ * Environment variables with the seed and the number of cases for test files: see
+ * `test/harness/seed.ts`.
+ */
 export function variablesOf({ seed, runs }: RunOptions): Record<string, string> {
   return {
     ...(seed === undefined ? {} : { SVC_TEST_SEED: String(seed) }),
@@ -69,7 +71,7 @@ export function variablesOf({ seed, runs }: RunOptions): Record<string, string> 
   };
 }
 
-/** Flags that make another run have the same random cases; empty for a run with those that gate. */
+/** Flags that repeat this run's random cases; empty for the cases of the gating run. */
 export function repeatedBy({ seed, runs }: RunOptions): string {
   return [...(seed === undefined ? [] : [`--seed=${seed}`]), ...(runs === undefined ? [] : [`--runs=${runs}`])].join(" ");
 }

@@ -1,14 +1,13 @@
-/** Where a run finds programs. */
+/** The search path of a run's programs. */
 
 import { delimiter, dirname, join } from "node:path";
 
 const ASKED = "import sys; print(sys.executable)";
 
 /**
- * PATH of a run in a folder: tools of the dependencies first, which are found although no `bun run`
- * started it. A version manager's folder of scripts gives way to that of the interpreter which its
- * `python3` starts: each of its scripts computes longer than Python does, in every home that is
- * new.
+ * PATH of a run in a folder: tools of the dependencies first, so that they are found without `bun
+ * run`. A version manager's folder of shims is replaced by that of the interpreter that its
+ * `python3` starts: in every new home, each shim takes longer than Python itself.
  */
 export function programPath(root: string, path = process.env.PATH ?? ""): string {
   const python = Bun.which("python3", { PATH: path });

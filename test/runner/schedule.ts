@@ -1,25 +1,26 @@
 /**
- * Which test files run at the same time, and in which order: the longest first, so that none of
- * them is the last to begin, and files that wait beside those that compute, so that no core is
- * idle.
+ * The order of test files and their parallelism: the longest first, so that none of them starts
+ * last, and waiting files beside computing ones, so that no core is idle.
  */
 
 import { LONG_FILES } from "./long-files.ts";
 
-/** Files that run one after the other in each of `width` places. */
+/** A queue of files, `width` of which run at once. */
 export interface Lane {
   readonly width: number;
   readonly paths: readonly string[];
 }
 
-/** Files that mostly wait run this many at once, whatever the number of cores. */
+/** Number of mostly waiting files that run at once, on any number of cores. */
 const WAITING_WIDTH = 3;
-/** More would need more memory than build machines have. */
+/**
+ * Greatest number of computing files at once; more would need more memory than build machines have.
+ */
 const MOST_COMPUTING = 8;
-/** A file waits when it computes for less than this part of its time. */
+/** A file counts as waiting when it computes for less than this share of its time. */
 const WAITING_SHARE = 0.25;
 
-/** Lanes for files, on a machine with so many cores. A file is in one lane. */
+/** The lanes of files on a machine with `cores` cores. Each file is in one lane. */
 export function schedule(paths: readonly string[], cores: number): readonly Lane[] {
   const [waiting, computing] = [paths.filter(isWaiting), paths.filter((path) => !isWaiting(path))];
   return [
@@ -29,11 +30,12 @@ export function schedule(paths: readonly string[], cores: number): readonly Lane
 }
 
 /**
- * The same files in an order that a seed gives: what one file leaves behind meets other files then.
+ * The same files in an order drawn from a seed, so that the leftovers of a file meet different
+ * files.
  */
 export function shuffled(paths: readonly string[], seed: number): readonly string[] {
-  const placed = paths.map((path) => ({ path, place: Bun.hash(`${seed} ${path}`) }));
-  return placed.sort((a, b) => (a.place < b.place ? -1 : 1)).map(({ path }) => path);
+  const ranked = paths.map((path) => ({ path, rank: Bun.hash(`${seed} ${path}`) }));
+  return ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ path }) => path);
 }
 
 function isWaiting(path: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * Test files that are slow by what they test, and that `bun test/run.ts --quick` leaves out. A file
- * is here for a reason that more work on it would not remove. CI runs all of them.
+ * Test files that `bun test/run.ts --quick` leaves out because their subject makes them slow;
+ * optimizing them would not help. CI runs all of them.
  */
 export const SLOW_BY_NATURE: Readonly<Record<string, string>> = {
   "test/binary/update-windows.test.ts": "Wine, and releases built for Windows",

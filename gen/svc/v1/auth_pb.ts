@@ -22,7 +22,7 @@ export const file_svc_v1_auth: GenFile = /*@__PURE__*/
  */
 export type CreateLoginSessionRequest = Message<"svc.v1.CreateLoginSessionRequest"> & {
   /**
-   * What the confirmation page shows, for example the host's name.
+   * Name shown on the confirmation page, for example the host's.
    *
    * @generated from field: string device_name = 1;
    */
@@ -71,8 +71,8 @@ export type CreateLoginSessionResponse = Message<"svc.v1.CreateLoginSessionRespo
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Shown by the command line and on the page, so that a person confirms his own login: two groups
-   * of four letters, `BCDF-GHJK`. It proves nothing.
+   * Code shown by the command line and on the page, so that people recognize their own login: two
+   * groups of four letters, `BCDF-GHJK`. It authenticates nothing.
    *
    * @generated from field: string user_code = 5;
    */
@@ -270,8 +270,8 @@ export type CreateEntryResponse = Message<"svc.v1.CreateEntryResponse"> & {
   code: string;
 
   /**
-   * Full address to open, `{dashboard_url}/enter#code=<code>&to=<path>`. What is behind `#` is sent
-   * to no server.
+   * Full address to open, `{dashboard_url}/enter#code=<code>&to=<path>`. Browsers do not send the
+   * part after `#` to any server.
    *
    * @generated from field: string url = 2;
    */
@@ -314,7 +314,7 @@ export const RedeemEntryRequestSchema: GenMessage<RedeemEntryRequest> = /*@__PUR
   messageDesc(file_svc_v1_auth, 8);
 
 /**
- * Response of RedeemEntry. The other half of the session is the cookie that comes with it.
+ * Response of RedeemEntry. The other half of the session is the cookie in the response's headers.
  *
  * @generated from message svc.v1.RedeemEntryResponse
  */
@@ -520,7 +520,7 @@ export const EndSessionsRequestSchema: GenMessage<EndSessionsRequest> = /*@__PUR
  */
 export type EndSessionsResponse = Message<"svc.v1.EndSessionsResponse"> & {
   /**
-   * How many ended.
+   * Number of sessions that ended.
    *
    * @generated from field: int32 ended = 1;
    */
@@ -535,7 +535,7 @@ export const EndSessionsResponseSchema: GenMessage<EndSessionsResponse> = /*@__P
   messageDesc(file_svc_v1_auth, 16);
 
 /**
- * Who has credentials: a command line that logged in, or a service.
+ * A holder of credentials: a command line that logged in, or a service.
  *
  * @generated from message svc.v1.ApiClient
  */
@@ -654,7 +654,7 @@ export const DeleteClientRequestSchema: GenMessage<DeleteClientRequest> = /*@__P
  */
 export type DeleteClientResponse = Message<"svc.v1.DeleteClientResponse"> & {
   /**
-   * How many browser sessions ended with it.
+   * Number of browser sessions that ended with it.
    *
    * @generated from field: int32 ended_sessions = 1;
    */
@@ -717,25 +717,25 @@ export const LoginSessionStatusSchema: GenEnum<LoginSessionStatus> = /*@__PURE__
   enumDesc(file_svc_v1_auth, 0);
 
 /**
- * Who is calling, how a command line gets its credentials and a browser its session, and how both
- * are taken back.
+ * Authentication: the caller's identity, credentials for command lines, sessions for browsers, and
+ * the revocation of both.
  *
  * A browser session has two halves: the cookie `svc_session_<port>` (HttpOnly, SameSite=Strict),
  * and a page key that pages keep in their storage and send as the header `svc-page-key`. A call
- * with both is a call of the session, with the session's permissions; one half alone is none. A
- * bearer token goes before a session.
+ * with both is a call of the session, with the session's permissions; one half alone does not
+ * authenticate. A bearer token takes precedence over a session.
  *
  * `POST /v1/oauth/token` gives a bearer token for client credentials (RFC 6749 section 4.4): a form
- * or JSON, with the id and the secret in it or as HTTP Basic. A `scope` asks for some of the
- * client's permissions only.
+ * or JSON, with the id and the secret in it or as HTTP Basic. A `scope` restricts the token to some
+ * of the client's permissions.
  *
  * @generated from service svc.v1.AuthService
  */
 export const AuthService: GenService<{
   /**
-   * Opens a login session. Somebody who is logged in in a browser as a client with the permission
+   * Opens a login session. A person whose browser is logged in as a client with the permission
    * admin confirms it on the page `{dashboard_url}/cli/<login_session_id>`; it ends after ten
-   * minutes. RESOURCE_EXHAUSTED when too many wait already.
+   * minutes. RESOURCE_EXHAUSTED when too many are waiting.
    *
    * @generated from rpc svc.v1.AuthService.CreateLoginSession
    */
@@ -745,8 +745,8 @@ export const AuthService: GenService<{
     output: typeof CreateLoginSessionResponseSchema;
   },
   /**
-   * The state of a login session, and once it is confirmed the credentials: they are given out
-   * once. NOT_FOUND when unknown.
+   * The state of a login session and, once it is confirmed, the credentials, which are returned
+   * only once. NOT_FOUND when unknown.
    *
    * @generated from rpc svc.v1.AuthService.GetLoginSession
    */
@@ -766,9 +766,9 @@ export const AuthService: GenService<{
     output: typeof WhoAmIResponseSchema;
   },
   /**
-   * Makes a one-time address that logs a browser in as the caller. It works for two minutes; of a
-   * client's unused ones the newest ten do. PERMISSION_DENIED for callers that are browser sessions
-   * themselves.
+   * Makes a one-time address that logs a browser in as the caller. It works for two minutes; only
+   * the newest ten unused ones of a client work. PERMISSION_DENIED for callers that are browser
+   * sessions themselves.
    *
    * @generated from rpc svc.v1.AuthService.CreateEntry
    */
@@ -779,8 +779,8 @@ export const AuthService: GenService<{
   },
   /**
    * Opens a browser session with the code of an entry, once: sets its cookie and answers with its
-   * page key. A session that the request's cookie is of ends. NOT_FOUND when the code is unknown,
-   * used or too old.
+   * page key. An earlier session, whose cookie the request carries, ends. NOT_FOUND when the code
+   * is unknown, used or too old.
    *
    * @generated from rpc svc.v1.AuthService.RedeemEntry
    */
@@ -790,8 +790,8 @@ export const AuthService: GenService<{
     output: typeof RedeemEntryResponseSchema;
   },
   /**
-   * Browser sessions: the client's own, with the permission admin those of all clients of the team;
-   * last used first.
+   * Browser sessions of the caller's client, or with the permission admin of all clients of the
+   * team; last used first.
    *
    * @generated from rpc svc.v1.AuthService.ListSessions
    */
@@ -812,8 +812,8 @@ export const AuthService: GenService<{
     output: typeof EndSessionResponseSchema;
   },
   /**
-   * Ends all browser sessions of the caller's client; asked by a session without the permission
-   * admin, that session alone.
+   * Ends all browser sessions of the caller's client; when a session without the permission admin
+   * calls it, that session alone.
    *
    * @generated from rpc svc.v1.AuthService.EndSessions
    */
@@ -823,7 +823,7 @@ export const AuthService: GenService<{
     output: typeof EndSessionsResponseSchema;
   },
   /**
-   * Clients: the caller's own, with the permission admin all of the team; oldest first.
+   * The caller's client, or with the permission admin all clients of the team; oldest first.
    *
    * @generated from rpc svc.v1.AuthService.ListClients
    */
@@ -833,7 +833,7 @@ export const AuthService: GenService<{
     output: typeof ListClientsResponseSchema;
   },
   /**
-   * Takes a client's credentials back: its secret, its tokens, its entries and its browser sessions
+   * Revokes a client's credentials: its secret, its tokens, its entries and its browser sessions
    * are refused from the next request on. Every client may delete itself; another one, or from a
    * browser session, needs the permission admin, and is NOT_FOUND without it.
    *

@@ -61,7 +61,7 @@ export type ValidateGraphResponse = Message<"svc.v1.ValidateGraphResponse"> & {
   diagnostics: Diagnostic[];
 
   /**
-   * What a deployment would change.
+   * The changes that a deployment would make.
    *
    * @generated from field: svc.v1.DeploymentDiff diff = 2;
    */
@@ -84,7 +84,7 @@ export const ValidateGraphResponseSchema: GenMessage<ValidateGraphResponse> = /*
   messageDesc(file_svc_v1_deployment, 1);
 
 /**
- * What a deployment changes against the one it replaces.
+ * The difference between a deployment and the one it replaces.
  *
  * @generated from message svc.v1.DeploymentDiff
  */
@@ -188,7 +188,7 @@ export type FeatureChange = Message<"svc.v1.FeatureChange"> & {
   feature?: Feature | undefined;
 
   /**
-   * What changed in words, for example "type int -> str"; empty unless changed.
+   * The changes in words, for example "type int -> str"; empty unless changed.
    *
    * @generated from field: repeated string details = 4;
    */
@@ -251,7 +251,7 @@ export type CreateUploadResponse = Message<"svc.v1.CreateUploadResponse"> & {
   url: string;
 
   /**
-   * True when the server holds these bytes already and nothing need be sent.
+   * True when the server has these bytes already and nothing needs to be sent.
    *
    * @generated from field: bool complete = 3;
    */
@@ -335,7 +335,7 @@ export type CreateDeploymentRequest = Message<"svc.v1.CreateDeploymentRequest"> 
   repositoryUrl: string;
 
   /**
-   * Drop changes that were made to the branch otherwise than by deploying.
+   * Drop changes that were made to the branch in other ways than by deploying.
    *
    * @generated from field: bool reset = 9;
    */
@@ -483,7 +483,7 @@ export type Deployment = Message<"svc.v1.Deployment"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Why it failed; empty otherwise.
+   * The reason why it failed; empty otherwise.
    *
    * @generated from field: string error = 13;
    */
@@ -581,7 +581,7 @@ export type ListDeploymentsRequest = Message<"svc.v1.ListDeploymentsRequest"> & 
   pageSize: number;
 
   /**
-   * Where the last page ended; empty = the beginning.
+   * Token of the page, from the response before; empty = the beginning.
    *
    * @generated from field: string page_token = 3;
    */
@@ -658,7 +658,7 @@ export type WatchDeploymentResponse = Message<"svc.v1.WatchDeploymentResponse"> 
   deployment?: Deployment | undefined;
 
   /**
-   * What is being done, for example "analyzing" or "installing requests 2.32.3"; a line of the
+   * Current activity, for example "analyzing" or "installing requests 2.32.3"; a line of the
    * installer's log when it failed; empty for a heartbeat.
    *
    * @generated from field: string progress = 2;
@@ -723,7 +723,7 @@ export type Branch = Message<"svc.v1.Branch"> & {
   name: string;
 
   /**
-   * How often it was deployed to.
+   * Number of deployments to it.
    *
    * @generated from field: int32 deploys = 2;
    */
@@ -803,7 +803,7 @@ export const GetSourceResponseSchema: GenMessage<GetSourceResponse> = /*@__PURE_
   messageDesc(file_svc_v1_deployment, 20);
 
 /**
- * How something changes.
+ * Kind of a change.
  *
  * @generated from enum svc.v1.ChangeKind
  */
@@ -885,14 +885,14 @@ export enum DeploymentStatus {
   LIVE = 4,
 
   /**
-   * Did not come up; what was live before still is.
+   * Did not start; the deployment that was live before still is.
    *
    * @generated from enum value: DEPLOYMENT_STATUS_FAILED = 5;
    */
   FAILED = 5,
 
   /**
-   * Replaced by a later one; starts again when it is named in a query.
+   * Replaced by a later one; starts again when a query names it.
    *
    * @generated from enum value: DEPLOYMENT_STATUS_INACTIVE = 6;
    */
@@ -914,7 +914,7 @@ export const DeploymentService: GenService<{
   /**
    * Checks a graph against this environment (sources, statements) and compares it with what is
    * live. Changes nothing, but opens the databases that the graph names, which is why it needs more
-   * than reading.
+   * than the permission READ.
    *
    * @generated from rpc svc.v1.DeploymentService.ValidateGraph
    */
@@ -936,8 +936,8 @@ export const DeploymentService: GenService<{
   },
   /**
    * Deploys an uploaded bundle. Returns at once with the deployment in state QUEUED;
-   * WatchDeployment tells how it goes on. The server analyzes the bundle itself and does not trust
-   * the caller's graph. FAILED_PRECONDITION when the bundle was not uploaded whole.
+   * WatchDeployment streams its progress. The server analyzes the bundle itself and does not trust
+   * the caller's graph. FAILED_PRECONDITION when the upload of the bundle is incomplete.
    *
    * @generated from rpc svc.v1.DeploymentService.CreateDeployment
    */
@@ -967,7 +967,7 @@ export const DeploymentService: GenService<{
     output: typeof ListDeploymentsResponseSchema;
   },
   /**
-   * The states of a deployment as they come, until LIVE, FAILED or INACTIVE. Sends the present
+   * The states of a deployment as they change, until LIVE, FAILED or INACTIVE. Sends the current
    * state first.
    *
    * @generated from rpc svc.v1.DeploymentService.WatchDeployment
@@ -988,9 +988,9 @@ export const DeploymentService: GenService<{
     output: typeof ListBranchesResponseSchema;
   },
   /**
-   * Finds the deployment that a branch name, a deployment id or nothing (that of the header
-   * `svc-branch`, else the live one) means, and signs an address of its source. NOT_FOUND when
-   * there is none, INVALID_ARGUMENT when it is of another branch than the header names.
+   * The deployment of a branch name or a deployment id (when neither is given that of the header
+   * `svc-branch`, else the live one), with a signed address of its source. NOT_FOUND when there is
+   * none, INVALID_ARGUMENT when it belongs to another branch than the header names.
    *
    * @generated from rpc svc.v1.DeploymentService.GetSource
    */

@@ -52,7 +52,7 @@ export const ListEnvironmentsResponseSchema: GenMessage<ListEnvironmentsResponse
   messageDesc(file_svc_v1_environment, 1);
 
 /**
- * An environment: where deployments run.
+ * An environment, in which deployments run.
  *
  * @generated from message svc.v1.Environment
  */

@@ -15,7 +15,7 @@ export const file_svc_v1_error: GenFile = /*@__PURE__*/
   fileDesc("ChJzdmMvdjEvZXJyb3IucHJvdG8SBnN2Yy52MSJYCgRTcGFuEgwKBGZpbGUYASABKAkSDAoEbGluZRgCIAEoBRIOCgZjb2x1bW4YAyABKAUSEAoIZW5kX2xpbmUYBCABKAUSEgoKZW5kX2NvbHVtbhgFIAEoBSLEAQoKRGlhZ25vc3RpYxIMCgRjb2RlGAEgASgFEiIKCHNldmVyaXR5GAIgASgOMhAuc3ZjLnYxLlNldmVyaXR5Eg8KB21lc3NhZ2UYAyABKAkSGgoEc3BhbhgEIAEoCzIMLnN2Yy52MS5TcGFuEg0KBWxhYmVsGAUgASgJEiQKB3JlbGF0ZWQYBiADKAsyEy5zdmMudjEuUmVsYXRlZFNwYW4SDAoEaGludBgHIAEoCRIUCgxyZXBsYWNlbWVudHMYCCADKAkiOgoLUmVsYXRlZFNwYW4SGgoEc3BhbhgBIAEoCzIMLnN2Yy52MS5TcGFuEg8KB21lc3NhZ2UYAiABKAkiXgoNRXhjZXB0aW9uSW5mbxIMCgRraW5kGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoKc3RhY2t0cmFjZRgDIAEoCRIMCgRmaWxlGAQgASgJEgwKBGxpbmUYBSABKAUiuAIKC0Vycm9yRGV0YWlsEh8KBGNvZGUYASABKA4yES5zdmMudjEuRXJyb3JDb2RlEicKCGNhdGVnb3J5GAIgASgOMhUuc3ZjLnYxLkVycm9yQ2F0ZWdvcnkSDwoHbWVzc2FnZRgDIAEoCRIoCglleGNlcHRpb24YBCABKAsyFS5zdmMudjEuRXhjZXB0aW9uSW5mbxIPCgdmZWF0dXJlGAUgASgJEhAKCHJlc29sdmVyGAYgASgJEhoKBHNwYW4YByABKAsyDC5zdmMudjEuU3BhbhIMCgRoaW50GAggASgJEi4KC3JldHJ5X2FmdGVyGAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEicKC2RpYWdub3N0aWNzGAogAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMqTgoIU2V2ZXJpdHkSGAoUU0VWRVJJVFlfVU5TUEVDSUZJRUQQABISCg5TRVZFUklUWV9FUlJPUhABEhQKEFNFVkVSSVRZX1dBUk5JTkcQAiqBAQoNRXJyb3JDYXRlZ29yeRIeChpFUlJPUl9DQVRFR09SWV9VTlNQRUNJRklFRBAAEhoKFkVSUk9SX0NBVEVHT1JZX1JFUVVFU1QQARIYChRFUlJPUl9DQVRFR09SWV9GSUVMRBACEhoKFkVSUk9SX0NBVEVHT1JZX05FVFdPUksQAyqpAwoJRXJyb3JDb2RlEhoKFkVSUk9SX0NPREVfVU5TUEVDSUZJRUQQABIbChdFUlJPUl9DT0RFX1BBUlNFX0ZBSUxFRBABEiEKHUVSUk9SX0NPREVfUkVTT0xWRVJfTk9UX0ZPVU5EEAISHAoYRVJST1JfQ09ERV9JTlZBTElEX1FVRVJZEAMSIAocRVJST1JfQ09ERV9WQUxJREFUSU9OX0ZBSUxFRBAEEh4KGkVSUk9SX0NPREVfUkVTT0xWRVJfRkFJTEVEEAUSIQodRVJST1JfQ09ERV9SRVNPTFZFUl9USU1FRF9PVVQQBhIeChpFUlJPUl9DT0RFX1VQU1RSRUFNX0ZBSUxFRBAHEhgKFEVSUk9SX0NPREVfQ0FOQ0VMTEVEEAgSIAocRVJST1JfQ09ERV9ERUFETElORV9FWENFRURFRBAJEh4KGkVSUk9SX0NPREVfVU5BVVRIRU5USUNBVEVEEAoSGwoXRVJST1JfQ09ERV9VTkFVVEhPUklaRUQQCxIkCiBFUlJPUl9DT0RFX0lOVEVSTkFMX1NFUlZFUl9FUlJPUhAMYgZwcm90bzM", [file_google_protobuf_duration]);
 
 /**
- * A place in a project file. Lines and columns are 1-based and columns count Unicode code points;
+ * A range in a project file. Lines and columns are 1-based and columns count Unicode code points;
  * the end is exclusive.
  *
  * @generated from message svc.v1.Span
@@ -65,7 +65,7 @@ export const SpanSchema: GenMessage<Span> = /*@__PURE__*/
   messageDesc(file_svc_v1_error, 0);
 
 /**
- * One finding of lint: a rule's number, what it says, and where.
+ * One finding of lint: a rule's number, a message and a span.
  *
  * @generated from message svc.v1.Diagnostic
  */
@@ -85,7 +85,7 @@ export type Diagnostic = Message<"svc.v1.Diagnostic"> & {
   severity: Severity;
 
   /**
-   * What is wrong and, where it helps, what to write instead.
+   * The fault and, where it helps, what to write instead.
    *
    * @generated from field: string message = 3;
    */
@@ -120,7 +120,7 @@ export type Diagnostic = Message<"svc.v1.Diagnostic"> & {
   hint: string;
 
   /**
-   * What could stand at the span instead, best first; empty when nothing is close.
+   * Texts that could replace the span, best first; empty when nothing is close.
    *
    * @generated from field: repeated string replacements = 8;
    */
@@ -135,7 +135,7 @@ export const DiagnosticSchema: GenMessage<Diagnostic> = /*@__PURE__*/
   messageDesc(file_svc_v1_error, 1);
 
 /**
- * A second place that a finding speaks of.
+ * Another span that a finding refers to.
  *
  * @generated from message svc.v1.RelatedSpan
  */
@@ -148,7 +148,7 @@ export type RelatedSpan = Message<"svc.v1.RelatedSpan"> & {
   span?: Span | undefined;
 
   /**
-   * What it is, for example "first defined here".
+   * Its meaning, for example "first defined here".
    *
    * @generated from field: string message = 2;
    */
@@ -212,11 +212,11 @@ export const ExceptionInfoSchema: GenMessage<ExceptionInfo> = /*@__PURE__*/
   messageDesc(file_svc_v1_error, 3);
 
 /**
- * What every error carries beside its Connect code. Errors of plain HTTP are JSON that a client of
+ * Details of an error beside its Connect code. Errors of plain HTTP are JSON that a client of
  * Connect can read too: `code` (Connect's), `message`, `hint` when there is a next step, `error`
- * (what it is exactly, for example "body_too_large"; RFC 6749's code from the token exchange,
- * beside its `error_description`), and `errors`, every single thing that is wrong with the fields
- * of this message, its code and category without their prefixes.
+ * (the exact kind, for example "body_too_large"; RFC 6749's code from the token exchange, beside
+ * its `error_description`), and `errors`, one entry per error with the fields of this message, its
+ * code and category without their prefixes.
  *
  * @generated from message svc.v1.ErrorDetail
  */
@@ -271,7 +271,7 @@ export type ErrorDetail = Message<"svc.v1.ErrorDetail"> & {
   span?: Span | undefined;
 
   /**
-   * What to do next.
+   * The next step.
    *
    * @generated from field: string hint = 8;
    */
@@ -300,7 +300,7 @@ export const ErrorDetailSchema: GenMessage<ErrorDetail> = /*@__PURE__*/
   messageDesc(file_svc_v1_error, 4);
 
 /**
- * How bad a finding is.
+ * Severity of a finding.
  *
  * @generated from enum svc.v1.Severity
  */
@@ -334,7 +334,7 @@ export const SeveritySchema: GenEnum<Severity> = /*@__PURE__*/
   enumDesc(file_svc_v1_error, 0);
 
 /**
- * What kind of thing failed.
+ * Kind of failure.
  *
  * @generated from enum svc.v1.ErrorCategory
  */
@@ -416,7 +416,7 @@ export enum ErrorCode {
   VALIDATION_FAILED = 4,
 
   /**
-   * A resolver raised, crashed or returned nonsense.
+   * A resolver raised, crashed or returned an invalid result.
    *
    * @generated from enum value: ERROR_CODE_RESOLVER_FAILED = 5;
    */
@@ -437,7 +437,7 @@ export enum ErrorCode {
   UPSTREAM_FAILED = 7,
 
   /**
-   * The caller went away.
+   * The caller disconnected.
    *
    * @generated from enum value: ERROR_CODE_CANCELLED = 8;
    */

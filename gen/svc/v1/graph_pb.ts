@@ -223,7 +223,7 @@ export const ListNamedQueriesResponseSchema: GenMessage<ListNamedQueriesResponse
   messageDesc(file_svc_v1_graph, 7);
 
 /**
- * A feature and what the platform knows of it.
+ * A feature, with facts that the platform adds.
  *
  * @generated from message svc.v1.FeatureMetadata
  */
@@ -258,7 +258,7 @@ export const FeatureMetadataSchema: GenMessage<FeatureMetadata> = /*@__PURE__*/
   messageDesc(file_svc_v1_graph, 8);
 
 /**
- * Everything a project defines: what the analyzer finds in Python together with the SQL file
+ * The definitions of a project: those that the analyzer finds in Python, and the SQL file
  * resolvers.
  *
  * @generated from message svc.v1.Graph
@@ -433,7 +433,7 @@ export type Feature = Message<"svc.v1.Feature"> & {
   namespace: string;
 
   /**
-   * What kind of feature it is.
+   * Kind of feature.
    *
    * @generated from oneof svc.v1.Feature.kind
    */
@@ -485,8 +485,8 @@ export type Feature = Message<"svc.v1.Feature"> & {
   description: string;
 
   /**
-   * How old a stored value may be to be served; absent or zero = never stored online. The largest
-   * Duration, 315576000000 s, stands for "never expires".
+   * Greatest age of a stored value that is served; absent or zero = never stored online. The
+   * largest Duration, 315576000000 s, stands for "never expires".
    *
    * @generated from field: google.protobuf.Duration max_staleness = 10;
    */
@@ -549,21 +549,21 @@ export type ScalarFeature = Message<"svc.v1.ScalarFeature"> & {
   primary: boolean;
 
   /**
-   * Whether it is the time at which the row was observed.
+   * Whether it holds the time at which the row was observed.
    *
    * @generated from field: bool feature_time = 5;
    */
   featureTime: boolean;
 
   /**
-   * FQN of the feature that it refers to by type (a foreign key); empty = none.
+   * FQN of the feature that its type refers to (a foreign key); empty = none.
    *
    * @generated from field: string references = 6;
    */
   references: string;
 
   /**
-   * How it is computed without code; absent = by resolvers, given, or its default.
+   * The expression that computes it; absent = it comes from resolvers, inputs, or its default.
    *
    * @generated from field: svc.v1.Expression expression = 7;
    */
@@ -622,7 +622,7 @@ export const ScalarFeatureSchema: GenMessage<ScalarFeature> = /*@__PURE__*/
  */
 export type Expression = Message<"svc.v1.Expression"> & {
   /**
-   * What it is.
+   * The kind of node.
    *
    * @generated from oneof svc.v1.Expression.node
    */
@@ -677,7 +677,7 @@ export type Expression = Message<"svc.v1.Expression"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Where it is written.
+   * Its span in the source.
    *
    * @generated from field: svc.v1.Span span = 7;
    */
@@ -706,8 +706,8 @@ export type FeatureReference = Message<"svc.v1.FeatureReference"> & {
   path: string[];
 
   /**
-   * How many brackets out the scope lies: 0 = the innermost `_` (the child row inside a filter,
-   * else the class's row).
+   * Number of enclosing brackets between it and its scope: 0 = the innermost `_` (the child row
+   * inside a filter, else the class's row).
    *
    * @generated from field: int32 scope = 2;
    */
@@ -941,7 +941,7 @@ export type Resolver = Message<"svc.v1.Resolver"> & {
   kind: ResolverKind;
 
   /**
-   * What it needs, in the order of its parameters. All features are rooted in one namespace.
+   * Its parameters in order. All features are rooted in one namespace.
    *
    * @generated from field: repeated svc.v1.ResolverInput inputs = 3;
    */
@@ -990,7 +990,7 @@ export type Resolver = Message<"svc.v1.Resolver"> & {
   timeout?: Duration | undefined;
 
   /**
-   * When it runs by itself: a cron expression or a duration; empty = never.
+   * Schedule on which it runs by itself: a cron expression or a duration; empty = never.
    *
    * @generated from field: string schedule = 10;
    */
@@ -1035,7 +1035,7 @@ export type Resolver = Message<"svc.v1.Resolver"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * What its result is.
+   * The shape of its result.
    *
    * @generated from field: svc.v1.OutputShape output_shape = 15;
    */
@@ -1058,9 +1058,9 @@ export type Resolver = Message<"svc.v1.Resolver"> & {
   relation: string;
 
   /**
-   * For a Python function that is no more than arithmetic, text and comparisons of its parameters:
-   * expressions with the same results, for every output, by FQN. References are the parameters'
-   * paths without the namespace. Functions and literals mean what they mean in Python, int and
+   * Translation of a Python function that consists of arithmetic, text and comparisons of its
+   * parameters: expressions with the same results, for every output, by FQN. References are the
+   * parameters' paths without the namespace. Functions and literals have Python's meaning, int and
    * float kept apart, and the names are those of the evaluator of translations, not of the function
    * table: operators are `add sub mul truediv floordiv mod pow neg pos not and or if eq ne lt le gt
    * ge is among contains item slice`, `text` is an f-string, `after` computes its first argument
@@ -1073,8 +1073,8 @@ export type Resolver = Message<"svc.v1.Resolver"> & {
   translated: { [key: string]: Expression };
 
   /**
-   * Why a Python function that takes and gives values has no translation, for example "line 12: it
-   * loops"; empty when it has one.
+   * The reason why a Python function that takes and returns values has no translation, for example
+   * "line 12: it loops"; empty when it has one.
    *
    * @generated from field: string untranslated = 19;
    */
@@ -1102,7 +1102,7 @@ export type ResolverInput = Message<"svc.v1.ResolverInput"> & {
   name: string;
 
   /**
-   * What is passed.
+   * The value that is passed.
    *
    * @generated from oneof svc.v1.ResolverInput.kind
    */
@@ -1164,8 +1164,8 @@ export type RowsInput = Message<"svc.v1.RowsInput"> & {
   path: string;
 
   /**
-   * FQNs (or paths) of the child's features that are the columns; empty = its scalars that can be
-   * had.
+   * FQNs (or paths) of the child's features that are the columns; empty = its scalars that are
+   * available.
    *
    * @generated from field: repeated string columns = 2;
    */
@@ -1186,7 +1186,7 @@ export type RowsInput = Message<"svc.v1.RowsInput"> & {
   limit: number;
 
   /**
-   * Whether the resolver runs with an empty DataFrame when the rows cannot be had.
+   * Whether the resolver runs with an empty DataFrame when the rows are not available.
    *
    * @generated from field: bool optional = 5;
    */
@@ -1342,7 +1342,7 @@ export type SqlQuery = Message<"svc.v1.SqlQuery"> & {
   columns: SqlColumn[];
 
   /**
-   * How many rows it gives.
+   * Number of rows it returns.
    *
    * @generated from field: svc.v1.RowCount count = 5;
    */
@@ -1370,7 +1370,7 @@ export type SqlQuery = Message<"svc.v1.SqlQuery"> & {
   star: boolean;
 
   /**
-   * Namespace of the class that the query gives rows of; what it gives of the class is in
+   * Namespace of the class whose rows the query returns; the features that it returns are in
    * `columns`, or with `star` known only to the database.
    *
    * @generated from field: string namespace = 9;
@@ -1378,7 +1378,7 @@ export type SqlQuery = Message<"svc.v1.SqlQuery"> & {
   namespace: string;
 
   /**
-   * Where the file names its source.
+   * Span of the source's name in the file.
    *
    * @generated from field: svc.v1.Span source_span = 10;
    */
@@ -1448,8 +1448,8 @@ export type SqlColumn = Message<"svc.v1.SqlColumn"> & {
   feature: string;
 
   /**
-   * Where the file names it, in the select list or in the header's `fields`; absent for one that
-   * the database added for a `*`.
+   * Span of its name in the file, in the select list or in the header's `fields`; absent for one
+   * that the database added for a `*`.
    *
    * @generated from field: svc.v1.Span span = 3;
    */
@@ -1626,13 +1626,13 @@ export const ResolverKindSchema: GenEnum<ResolverKind> = /*@__PURE__*/
   enumDesc(file_svc_v1_graph, 0);
 
 /**
- * What a resolver's result is.
+ * Shape of a resolver's result.
  *
  * @generated from enum svc.v1.OutputShape
  */
 export enum OutputShape {
   /**
-   * One value per output for the row asked: scalar resolvers.
+   * One value per output for the requested row: scalar resolvers.
    *
    * @generated from enum value: OUTPUT_SHAPE_UNSPECIFIED = 0;
    */
@@ -1646,7 +1646,7 @@ export enum OutputShape {
   ROWS = 1,
 
   /**
-   * The rows of a has-many relation of the row asked.
+   * The rows of a has-many relation of the requested row.
    *
    * @generated from enum value: OUTPUT_SHAPE_RELATION = 2;
    */
@@ -1660,7 +1660,7 @@ export const OutputShapeSchema: GenEnum<OutputShape> = /*@__PURE__*/
   enumDesc(file_svc_v1_graph, 1);
 
 /**
- * How many rows a SQL resolver's query gives.
+ * Number of rows that a SQL resolver's query returns.
  *
  * @generated from enum svc.v1.RowCount
  */
@@ -1742,7 +1742,7 @@ export const SourceKindSchema: GenEnum<SourceKind> = /*@__PURE__*/
   enumDesc(file_svc_v1_graph, 3);
 
 /**
- * What a deployment defines, read back.
+ * The definitions of a deployment.
  *
  * @generated from service svc.v1.GraphService
  */

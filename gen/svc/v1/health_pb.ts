@@ -84,14 +84,14 @@ export type HealthCheck = Message<"svc.v1.HealthCheck"> & {
   status: HealthCheckStatus;
 
   /**
-   * What failed, or a figure; may be empty.
+   * The failure, or a figure; may be empty.
    *
    * @generated from field: string message = 3;
    */
   message: string;
 
   /**
-   * How long the probe took, in milliseconds.
+   * Duration of the probe in milliseconds.
    *
    * @generated from field: double latency_ms = 4;
    */
@@ -147,15 +147,15 @@ export const HealthCheckStatusSchema: GenEnum<HealthCheckStatus> = /*@__PURE__*/
   enumDesc(file_svc_v1_health, 0);
 
 /**
- * Whether the server's parts work.
+ * Health of the server's parts.
  *
  * @generated from service svc.v1.HealthService
  */
 export const HealthService: GenService<{
   /**
-   * Without credentials: that the server answers, and its version; nothing is probed. With
-   * credentials, which need the permission READ: probes every part with a real read or write and
-   * reports each; never fails because of a part.
+   * Without credentials: confirms that the server answers, with its version; nothing is probed.
+   * With credentials, which need the permission READ: probes every part with a real read or write
+   * and reports each; a failing part is never an error of the call.
    *
    * @generated from rpc svc.v1.HealthService.CheckHealth
    */

@@ -14,15 +14,15 @@ export const file_svc_v1_options: GenFile = /*@__PURE__*/
   fileDesc("ChRzdmMvdjEvb3B0aW9ucy5wcm90bxIGc3ZjLnYxKrwBCgpQZXJtaXNzaW9uEhoKFlBFUk1JU1NJT05fVU5TUEVDSUZJRUQQABIVChFQRVJNSVNTSU9OX1BVQkxJQxABEhwKGFBFUk1JU1NJT05fQVVUSEVOVElDQVRFRBACEhMKD1BFUk1JU1NJT05fUkVBRBADEhsKF1BFUk1JU1NJT05fUVVFUllfT05MSU5FEAQSFQoRUEVSTUlTU0lPTl9ERVBMT1kQBRIUChBQRVJNSVNTSU9OX0FETUlOEAY6VAoKcGVybWlzc2lvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKA4yEi5zdmMudjEuUGVybWlzc2lvblIKcGVybWlzc2lvbjpGCg5tYXhfYm9keV9ieXRlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyABKA1SDG1heEJvZHlCeXRlczpNChF0YWtlc19jcmVkZW50aWFscxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNOGAyABKAhSEHRha2VzQ3JlZGVudGlhbHNiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
- * What the caller must be allowed to do before a method runs. The server's check, `svc permissions
- * list` and the audit's list of endpoints are all derived from the option on each method.
+ * Permission that the caller needs before a method runs. The server's check, `svc permissions list`
+ * and the audit's list of endpoints are all derived from the option on each method.
  *
  * @generated from enum svc.v1.Permission
  */
 export enum Permission {
   /**
-   * No permission was stated; the server refuses such a method, so that forgetting the option
-   * cannot open a door.
+   * No permission was stated; the server refuses such a method, so a forgotten option cannot make
+   * it public.
    *
    * @generated from enum value: PERMISSION_UNSPECIFIED = 0;
    */
@@ -86,8 +86,8 @@ export const permission: GenExtension<MethodOptions, Permission> = /*@__PURE__*/
   extDesc(file_svc_v1_options, 0);
 
 /**
- * Longest body of a request, in bytes, of a compressed one what it holds; 0 = 16 KiB. The caller
- * is known and allowed before any of it is read.
+ * Longest body of a request in bytes, after decompression; 0 = 16 KiB. The caller is
+ * authenticated and authorized before any of it is read.
  *
  * @generated from extension: uint32 max_body_bytes = 50002;
  */
@@ -95,8 +95,7 @@ export const max_body_bytes: GenExtension<MethodOptions, number> = /*@__PURE__*/
   extDesc(file_svc_v1_options, 1);
 
 /**
- * Whether a public method tells more to callers with credentials, so that clients send those that
- * they have.
+ * Whether a public method returns more to callers with credentials, so that clients send theirs.
  *
  * @generated from extension: bool takes_credentials = 50003;
  */

@@ -21,7 +21,7 @@ export const file_svc_v1_query: GenFile = /*@__PURE__*/
 
 /**
  * Request of Query. Names may be relative to the first input's namespace, absolute with a leading
- * dot, or fully qualified; windows in either spelling.
+ * dot, or fully qualified; windows in either form.
  *
  * The JSON query API, `POST /v1/query/online` and `/v1/query/bulk`, has these fields by these
  * names; `inputs` is an object by feature, `tags` and the `environment` lie in `context`. Fields
@@ -31,9 +31,9 @@ export const file_svc_v1_query: GenFile = /*@__PURE__*/
  *   whole rows of a has-many relation are {"columns": [names], "values": [for each column, a value
  *   per row]}; inputs may have that form, whatever the option.
  * - `encode_large_integers_as_numbers`, default false. Then an integer beyond 2^53 is text, and so
- *   is every other integer at its place in the output (the value itself, the items of lists, one
- *   field of structs), so that a column has one type. Lengths of time that are no exact number do
- *   the same.
+ *   is every other integer at the same position in the output (the value itself, the items of
+ *   lists, one field of structs), so that a column has one type. Lengths of time that no number
+ *   represents exactly are text likewise.
  *
  * @generated from message svc.v1.QueryRequest
  */
@@ -54,7 +54,7 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   outputs: string[];
 
   /**
-   * How old a stored value may be, per feature; overrides the definition.
+   * Greatest age of a stored value that is served, per feature; overrides the definition.
    *
    * @generated from field: map<string, google.protobuf.Duration> staleness = 3;
    */
@@ -82,8 +82,8 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   queryName: string;
 
   /**
-   * Its version; empty = the one without a version, or else the latest: by Semantic Versioning, and
-   * versions that are no numbers before all that are.
+   * Its version; empty = the one without a version, or else the latest: by Semantic Versioning,
+   * with versions that are no numbers ordered before all others.
    *
    * @generated from field: string query_name_version = 7;
    */
@@ -104,31 +104,31 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   now?: Timestamp | undefined;
 
   /**
-   * Planner options, by the names that `svc query --help` lists. They come before those of the
-   * named query; an option that there is not is refused.
+   * Planner options, by the names that `svc query --help` lists. They override those of the named
+   * query; an unknown option is refused.
    *
    * @generated from field: map<string, string> planner_options = 10;
    */
   plannerOptions: { [key: string]: string };
 
   /**
-   * Give the plan with figures.
+   * Return the plan with figures.
    *
    * @generated from field: bool explain = 11;
    */
   explain: boolean;
 
   /**
-   * Give metadata per feature.
+   * Return metadata per feature.
    *
    * @generated from field: bool include_meta = 12;
    */
   includeMeta: boolean;
 
   /**
-   * Keep what every step gave, for GetQueryRunStages and the run's page, as long as the run is
-   * kept. Refused for more than 1,000 rows; of a step that gave more than 10,000 rows, or when the
-   * run's steps come to more than 32 MiB, only the figures are kept.
+   * Keep the result of every step, for GetQueryRunStages and the run's page, as long as the run is
+   * kept. Refused for more than 1,000 rows; for a step with more than 10,000 rows, or when the
+   * run's steps exceed 32 MiB, only the figures are kept.
    *
    * @generated from field: bool store_plan_stages = 13;
    */
@@ -150,7 +150,7 @@ export type QueryRequest = Message<"svc.v1.QueryRequest"> & {
   deploymentId: string;
 
   /**
-   * The caller's own key-value pairs, kept in the log and read by nobody else.
+   * The caller's own key-value pairs, kept in the log and not interpreted.
    *
    * @generated from field: map<string, string> meta = 16;
    */
@@ -201,8 +201,8 @@ export type QueryInput = Message<"svc.v1.QueryInput"> & {
     case: "text";
   } | {
     /**
-     * Text that is never decoded: the server converts it to the feature's type from its plain
-     * spelling.
+     * Text that is never decoded as JSON: the server parses it as the plain text form of the
+     * feature's type.
      *
      * @generated from field: string raw = 4;
      */
@@ -225,7 +225,7 @@ export const QueryInputSchema: GenMessage<QueryInput> = /*@__PURE__*/
  */
 export type QueryResponse = Message<"svc.v1.QueryResponse"> & {
   /**
-   * One result per output feature, in the order asked.
+   * One result per output feature, in the order of the request.
    *
    * @generated from field: repeated svc.v1.FeatureResult data = 1;
    */
@@ -302,14 +302,14 @@ export type FeatureResult = Message<"svc.v1.FeatureResult"> & {
   ts?: Timestamp | undefined;
 
   /**
-   * Why there is no value.
+   * The reason why there is no value.
    *
    * @generated from field: svc.v1.ErrorDetail error = 5;
    */
   error?: ErrorDetail | undefined;
 
   /**
-   * Where the value came from, when asked for.
+   * Origin of the value, when asked for.
    *
    * @generated from field: svc.v1.FeatureMeta meta = 6;
    */
@@ -324,7 +324,7 @@ export const FeatureResultSchema: GenMessage<FeatureResult> = /*@__PURE__*/
   messageDesc(file_svc_v1_query, 3);
 
 /**
- * Where a value came from.
+ * Origin of a value.
  *
  * @generated from message svc.v1.FeatureMeta
  */
@@ -344,7 +344,7 @@ export type FeatureMeta = Message<"svc.v1.FeatureMeta"> & {
   cacheHit: boolean;
 
   /**
-   * Spelling of the type, for example "int".
+   * The type as text, for example "int".
    *
    * @generated from field: string primitive_type = 3;
    */
@@ -366,7 +366,7 @@ export const FeatureMetaSchema: GenMessage<FeatureMeta> = /*@__PURE__*/
   messageDesc(file_svc_v1_query, 4);
 
 /**
- * About a query.
+ * Metadata of an answered query.
  *
  * @generated from message svc.v1.QueryMeta
  */
@@ -414,7 +414,7 @@ export type QueryMeta = Message<"svc.v1.QueryMeta"> & {
   queryTimestamp?: Timestamp | undefined;
 
   /**
-   * Same for queries of the same shape.
+   * Hash that is equal for queries of the same shape.
    *
    * @generated from field: string query_hash = 7;
    */
@@ -435,7 +435,7 @@ export type QueryMeta = Message<"svc.v1.QueryMeta"> & {
   traceId: string;
 
   /**
-   * How many stages are kept; 0 unless asked for.
+   * Number of stages kept; 0 unless asked for.
    *
    * @generated from field: int32 plan_stages = 10;
    */
@@ -482,8 +482,8 @@ export type QueryBulkRequest = Message<"svc.v1.QueryBulkRequest"> & {
   inputs: BulkInput[];
 
   /**
-   * The time to answer each row as of, as a query of that row alone with this `now` would: what was
-   * computed later is not seen, and windows end there. As many as there are rows, or one for all;
+   * The time to answer each row as of, like a query of that row alone with this `now`: values
+   * computed later are not seen, and windows end there. As many as there are rows, or one for all;
    * empty = `query.now`, which must be absent otherwise. In the JSON query API `now` is then a
    * list.
    *
@@ -674,7 +674,7 @@ export type BulkError = Message<"svc.v1.BulkError"> & {
   row: number;
 
   /**
-   * What failed.
+   * The error.
    *
    * @generated from field: svc.v1.ErrorDetail error = 2;
    */
@@ -747,7 +747,7 @@ export const GetTraceResponseSchema: GenMessage<GetTraceResponse> = /*@__PURE__*
   messageDesc(file_svc_v1_query, 13);
 
 /**
- * A piece of work while a query was answered.
+ * A timed part of the work on a query.
  *
  * @generated from message svc.v1.TraceSpan
  */
@@ -767,21 +767,21 @@ export type TraceSpan = Message<"svc.v1.TraceSpan"> & {
   spanId: string;
 
   /**
-   * The span that it is a part of: empty, or one of the caller's, for a query's first span.
+   * The parent span: for a query's first span empty, or a span of the caller.
    *
    * @generated from field: string parent_span_id = 3;
    */
   parentSpanId: string;
 
   /**
-   * What kind of work it is.
+   * Kind of the work.
    *
    * @generated from field: svc.v1.TraceSpanKind kind = 4;
    */
   kind: TraceSpanKind;
 
   /**
-   * What was done, for example the FQN of a resolver.
+   * Subject of the work, for example the FQN of a resolver.
    *
    * @generated from field: string name = 5;
    */
@@ -795,14 +795,14 @@ export type TraceSpan = Message<"svc.v1.TraceSpan"> & {
   startTime?: Timestamp | undefined;
 
   /**
-   * How long it took.
+   * Its length of time.
    *
    * @generated from field: google.protobuf.Duration duration = 7;
    */
   duration?: Duration | undefined;
 
   /**
-   * What went wrong; empty when nothing did.
+   * The error; empty when there was none.
    *
    * @generated from field: string error = 8;
    */
@@ -880,13 +880,13 @@ export const GetQueryRunStagesResponseSchema: GenMessage<GetQueryRunStagesRespon
   messageDesc(file_svc_v1_query, 16);
 
 /**
- * What a step of a plan gave.
+ * The result of a step of a plan.
  *
  * @generated from message svc.v1.PlanStage
  */
 export type PlanStage = Message<"svc.v1.PlanStage"> & {
   /**
-   * Its place among the query's stages, from 0.
+   * Its index among the query's stages, from 0.
    *
    * @generated from field: int32 stage = 1;
    */
@@ -901,7 +901,7 @@ export type PlanStage = Message<"svc.v1.PlanStage"> & {
   kind: string;
 
   /**
-   * What gave the values, for example the FQN of a resolver; empty for joins.
+   * Provider of the values, for example the FQN of a resolver; empty for joins.
    *
    * @generated from field: string provider = 3;
    */
@@ -915,7 +915,7 @@ export type PlanStage = Message<"svc.v1.PlanStage"> & {
   path: string;
 
   /**
-   * How many rows it gave.
+   * Number of its rows.
    *
    * @generated from field: int32 rows = 5;
    */
@@ -929,7 +929,7 @@ export type PlanStage = Message<"svc.v1.PlanStage"> & {
   columns: string[];
 
   /**
-   * Why its rows were not kept; empty when they were.
+   * The reason why its rows were not kept; empty when they were.
    *
    * @generated from field: string omitted = 7;
    */
@@ -971,7 +971,7 @@ export type GetQueryRunStageRowsRequest = Message<"svc.v1.GetQueryRunStageRowsRe
   pageSize: number;
 
   /**
-   * Where the page before ended; empty for the first.
+   * Token of the page, from the response before; empty for the first.
    *
    * @generated from field: string page_token = 4;
    */
@@ -1014,14 +1014,14 @@ export const GetQueryRunStageRowsResponseSchema: GenMessage<GetQueryRunStageRows
   messageDesc(file_svc_v1_query, 19);
 
 /**
- * A row that a step gave.
+ * A row of a step's result.
  *
  * @generated from message svc.v1.PlanStageRow
  */
 export type PlanStageRow = Message<"svc.v1.PlanStageRow"> & {
   /**
    * The row that it belongs to, from 0: of the query, or of the rows of the relation that the step
-   * worked on. Rows that a step of kind `rows` found name the row that they are of.
+   * worked on. For a step of kind `rows` it is the row whose relation was followed.
    *
    * @generated from field: int32 row = 1;
    */
@@ -1035,7 +1035,7 @@ export type PlanStageRow = Message<"svc.v1.PlanStageRow"> & {
   values: Value[];
 
   /**
-   * What went wrong, by column; empty when nothing did.
+   * The errors by column; empty when there were none.
    *
    * @generated from field: map<string, string> errors = 3;
    */
@@ -1154,14 +1154,14 @@ export const RunLogLineSchema: GenMessage<RunLogLine> = /*@__PURE__*/
  */
 export enum TraceSpanKind {
   /**
-   * Not said.
+   * Not stated.
    *
    * @generated from enum value: TRACE_SPAN_KIND_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * A request, from its arrival to its answer.
+   * A request, from when it is received until it is answered.
    *
    * @generated from enum value: TRACE_SPAN_KIND_GATEWAY = 1;
    */
@@ -1210,19 +1210,20 @@ export const TraceSpanKindSchema: GenEnum<TraceSpanKind> = /*@__PURE__*/
   enumDesc(file_svc_v1_query, 0);
 
 /**
- * Online queries. The JSON API, `POST /v1/query/online` and `/v1/query/bulk`, asks the same in
- * plain JSON; its `context` may name the `environment`, the `branch` and `tags`. An environment, a
- * branch or a deployment that the body and a header name differently is INVALID_ARGUMENT.
+ * Online queries. The JSON API, `POST /v1/query/online` and `/v1/query/bulk`, takes the same
+ * requests in plain JSON; its `context` may name the `environment`, the `branch` and `tags`. When
+ * the body and a header name different environments, branches or deployments, the request is
+ * INVALID_ARGUMENT.
  *
  * @generated from service svc.v1.QueryService
  */
 export const QueryService: GenService<{
   /**
    * Computes or serves features for one row. A wrong request fails as a whole with INVALID_ARGUMENT
-   * and an ErrorDetail; what fails while it runs is an error beside the data. Not idempotent: fresh
+   * and an ErrorDetail; failures while it runs are errors beside the data. Not idempotent: fresh
    * values are stored. When the caller's deadline passes (`connect-timeout-ms`, which counts for
-   * the JSON API too, or `grpc-timeout`), what is there is answered, and every other feature has
-   * failed with ERROR_CODE_DEADLINE_EXCEEDED.
+   * the JSON API too, or `grpc-timeout`), the response has the values found so far, and every other
+   * feature has failed with ERROR_CODE_DEADLINE_EXCEEDED.
    *
    * @generated from rpc svc.v1.QueryService.Query
    */
@@ -1243,8 +1244,8 @@ export const QueryService: GenService<{
     output: typeof QueryBulkResponseSchema;
   },
   /**
-   * The spans that a traced query left, by their start. NOT_FOUND when there are none: the query
-   * was not traced, or its trace is older than the log.
+   * The spans of a traced query, by start time. NOT_FOUND when there are none: the query was not
+   * traced, or its trace is older than the log.
    *
    * @generated from rpc svc.v1.QueryService.GetTrace
    */
@@ -1254,8 +1255,8 @@ export const QueryService: GenService<{
     output: typeof GetTraceResponseSchema;
   },
   /**
-   * The stages that a query with store_plan_stages left, without their rows. NOT_FOUND when there
-   * are none.
+   * The stages of a query with store_plan_stages, without their rows. NOT_FOUND when there are
+   * none.
    *
    * @generated from rpc svc.v1.QueryService.GetQueryRunStages
    */
@@ -1275,8 +1276,8 @@ export const QueryService: GenService<{
     output: typeof GetQueryRunStageRowsResponseSchema;
   },
   /**
-   * What the resolvers of a query printed and logged. Empty when that is nothing, when the run is
-   * older than the log, and for runs of other environments.
+   * Lines that the resolvers of a query printed and logged. Empty when there are none, when the run
+   * is older than the log, and for runs of other environments.
    *
    * @generated from rpc svc.v1.QueryService.GetQueryRunLog
    */

@@ -3,22 +3,28 @@
     from svc import online
     from svc.features import features, feature
 
-    @features class User: id: int email: str domain: str
+    @features
+    class User:
+        id: int
+        email: str
+        domain: str
 
-    @online def domain(email: User.email) -> User.domain: return email.split("@")[1]
+    @online
+    def domain(email: User.email) -> User.domain:
+        return email.split("@")[1]
 
 Every public name can be imported from here, but for `features`, which is the module's name;
-`_public_names` lists where else.
+`_surface/public_names.py` lists where else.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._types.annotations import Now
 from ._model.context import query_context, query_id, query_tags, traceparent
 from ._model.hooks import after_all, before_all
-from ._model.resolver import batch, offline, online, realtime
+from ._model.resolver_decorators import batch, offline, online, realtime
+from ._types.annotations import Now
 from .features import (
     DataFrame,
     Feature,
@@ -122,7 +128,7 @@ __version__ = "0.1.0"
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """The client is loaded when it is asked for: resolvers do without it."""
+        """The client's names, imported on first use because resolvers do without them."""
         from ._surface.public_names import PUBLIC_NAMES, no_such_name
 
         if PUBLIC_NAMES.get(name, ("",))[0] == "svc.client":

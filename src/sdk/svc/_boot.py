@@ -6,13 +6,12 @@
 Puts the folder of the package and the project's root on `sys.path`, and sets `TARGET_ROOT`, the
 folder that resolvers load their files from. The package, and with it what it needs of the standard
 library, is imported before the root is on the path, so that no file of the project can take the
-place of `types` or `logging`. The rest of the arguments is the business of the mode.
+place of `types` or `logging`. The mode reads the remaining arguments.
 
-What was started stays between the server and the code of the project: it forks before it has
-imported anything, and only the child goes on. What user code finds as its parent, and may kill, is
-therefore never the server. The parent ends as its child does, by the same signal or with the same
-code. When the server is gone, which closes the pipe that is the parent's stdin, it ends the whole
-process group, whatever the child is busy with.
+The process that the server started forks before it imports anything, and only the child goes on.
+The parent that user code sees, and may kill, is therefore never the server. The parent ends as its
+child does, by the same signal or with the same code. When the server is gone, which closes the pipe
+that is the parent's stdin, the parent kills the whole process group, whatever the child is doing.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ import sys
 from _thread import start_new_thread
 
 
-def stand_between() -> None:
-    """Returns in a child process, whose stdin is empty; in this process it never does. There is
-    nothing to be done where processes cannot be forked.
+def fork_child() -> None:
+    """Forks and returns in the child, whose stdin is empty; the parent waits for it and ends with
+    it. Where there is no `fork` it returns in this process.
     """
     if not hasattr(os, "fork"):
         return
@@ -78,7 +77,7 @@ def main(argv: list[str]) -> int:
         print("usage: _boot.py analyze|worker --root <folder> ...", file=sys.stderr)
         return 2
     root = project_root(rest)
-    stand_between()
+    fork_child()
     sys.dont_write_bytecode = False  # of the package, whose folder is its own; never of the project
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]  # its `logging` is `svc.logging`, not Python's

@@ -27,14 +27,14 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
 
 
 def pytest_configure(config: Any) -> None:
-    """The same where the plugin is loaded later, by a conftest file."""
+    """Installs the import hook when the plugin is loaded later, by a conftest file."""
     install(str(config.rootpath))
     _rewrite_tests()
 
 
 def _rewrite_tests() -> None:
-    """Test modules are compiled by pytest, which rewrites their asserts: has it rewrite the
-    operators as well, and keep those files apart.
+    """Makes pytest, which compiles test modules to rewrite their asserts, rewrite the operators as
+    well and cache those files separately.
     """
     try:
         from _pytest.assertion import rewrite as asserts

@@ -64,7 +64,7 @@ Times = Union[datetime, str, Sequence[Union[datetime, str]], None]
 
 @dataclass(frozen=True)
 class OnlineQueryContext:
-    """What one query says instead of its client: the environment that is asked, and the tags that
+    """Settings of one query that override its client's: the environment to ask, and the tags that
     the query carries.
     """
 
@@ -73,14 +73,16 @@ class OnlineQueryContext:
 
 
 class SvcClient:
-    """Queries a server. One client can be used from several threads; connections and the token are
-    kept between calls.
+    """A client that queries a server. It can be used from several threads; connections and the
+    token are kept between calls.
 
     client_id, client_secret, environment, api_server: without them the environment variables
-    ``SVC_CLIENT_ID``, ``SVC_CLIENT_SECRET``, ``SVC_ENVIRONMENT`` and ``SVC_API_SERVER`` count, else
-    the command line's config file, which `svc login` writes. branch: a branch deployment to query.
-    deployment_id: one deployment to query. timeout: seconds that an answer may take; what is not
-    there by then has failed with the code DEADLINE_EXCEEDED.
+        ``SVC_CLIENT_ID``, ``SVC_CLIENT_SECRET``, ``SVC_ENVIRONMENT`` and ``SVC_API_SERVER`` count,
+        else the command line's config file, which `svc login` writes.
+    branch: a branch deployment to query.
+    deployment_id: one deployment to query.
+    timeout: seconds that an answer may take; what is not there by then has failed with the code
+        DEADLINE_EXCEEDED.
 
     Nothing is sent before the first call. Raises ConfigError when there are no credentials.
     """
@@ -103,7 +105,7 @@ class SvcClient:
         self._deployment_id = deployment_id
         self._session = Session(self._settings, timeout)
         self._timeout = timeout
-        #: Of other environments than the client's, by name.
+        #: Sessions of other environments than the client's, by name.
         self._sessions: dict[str, Session] = {}
 
     @overload
@@ -170,17 +172,22 @@ class SvcClient:
         them as `query_bulk` does.
 
         input: values by feature, ``{User.id: 1}`` or ``{"user.id": 1}``, or a list of such rows
-        that all name the same features. output: features, feature classes or names; without any,
-        what the named query says, or the class of the input. context: the environment to ask and
-        the query's tags, when `tags` says none. staleness: how old a stored value may be, per
-        feature, as ``"1h"`` or a timedelta. now: the time to answer as of; for a list of rows it
-        may be a list too, with a time for each. query_context: what resolvers read with
-        `svc.query_context()`. query_name, query_name_version: a query that is stored with the code;
-        without a version, its latest. include_meta: `FeatureResult.meta` says where each value came
-        from. explain: `meta.explain_output` has the plan. planner_options: what `svc query --help`
-        lists, such as ``{"disable_cache_reads": True}``; they come before the named query's. trace:
-        spans are kept, under `meta.trace_id`. store_plan_stages: what every step gave is kept, as
-        long as the run is; much slower.
+            that all name the same features.
+        output: features, feature classes or names; without any, what the named query says, or the
+            class of the input.
+        context: the environment to ask and the query's tags, when `tags` says none.
+        staleness: how old a stored value may be, per feature, as ``"1h"`` or a timedelta.
+        now: the time to answer as of; for a list of rows it may be a list too, with a time for
+            each.
+        query_context: what resolvers read with `svc.query_context()`.
+        query_name, query_name_version: a query that is stored with the code; without a version, its
+            latest.
+        include_meta: `FeatureResult.meta` says where each value came from.
+        explain: `meta.explain_output` has the plan.
+        planner_options: what `svc query --help` lists, such as ``{"disable_cache_reads": True}``;
+            they come before the named query's.
+        trace: spans are kept, under `meta.trace_id`.
+        store_plan_stages: what every step gave is kept, as long as the run is; much slower.
 
         Raises QueryError when the query is refused, and other ClientErrors when there is no answer.
         What fails while it runs is in `errors`.
@@ -217,12 +224,14 @@ class SvcClient:
         trace: bool = False,
         store_plan_stages: bool = False,
     ) -> BulkQueryResult:
-        """Computes or serves features for many rows at once: ``query_bulk(input={User.id: [1, 2,
-        3]}, output=[User.name])``.
+        """Computes or serves features for many rows at once:
+        ``query_bulk(input={User.id: [1, 2, 3]}, output=[User.name])``.
 
         input: a list of values per feature, all of one length, or of length 1, which then stands
-        for every row. now: one time for all rows, or a list of them, as `input` has of values: each
-        row is then answered as a query of it alone with that time is. The rest as for `query`.
+            for every row.
+        now: one time for all rows, or a list of them, as `input` has of values: each row is then
+            answered as a query of it alone with that time is.
+        The rest is as for `query`.
         """
         given = {feature: _column(feature, values) for feature, values in input.items()}
         tags = tags if tags or context is None else context.tags
@@ -335,7 +344,7 @@ def _failure(answer: Answer) -> ClientError:
 
 
 def _listed(items: Any, what: str) -> list[Any]:
-    """One or several; a text is one."""
+    """The items as a list; a single item, also a text, is a list of one."""
     if items is None:
         return []
     if isinstance(items, str) or not isinstance(items, (list, tuple, set, frozenset)):

@@ -1,4 +1,4 @@
-"""Feature classes: what a project knows about its entities.
+"""Feature classes: the entities of a project and their features.
 
     from svc.features import features, feature, Primary, FeatureTime, has_one, Features
 """
@@ -8,19 +8,19 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Union
 
-from ._types.annotations import FeatureTime, Now, Primary
+from ._frames.conditions import Condition, after, before
+from ._frames.dataframe import DataFrame
+from ._frames.selection import Features
 from ._model.expression import Expression, underscore
 from ._model.feature_class import FeatureClass, features
 from ._model.feature_facts import Feature, is_feature_time, unwrap_feature
 from ._model.field import MISSING, FeatureOptions, Field, RelationOptions, Tags
-from ._frames.conditions import Condition, after, before
-from ._frames.dataframe import DataFrame
-from ._frames.selection import Features
 from ._model.hooks import after_all, before_all
 from ._model.named_query import NamedQuery
 from ._model.reference import FeatureReference, field_of
-from ._model.resolver import batch, offline, online, realtime
+from ._model.resolver_decorators import batch, offline, online, realtime
 from ._surface.unknown_options import kept
+from ._types.annotations import FeatureTime, Now, Primary
 from .streams import Windowed, windowed
 
 __all__ = [
@@ -55,8 +55,8 @@ __all__ = [
 ]
 
 #: The row of the class that is being defined, in expressions: `subtotal: float = _.total - _.tax`.
-#: In the brackets of a has-many relation,
-#: `_.txns[_.amount > 1000].count()`, it is the row of the other class.
+#: In the brackets of a has-many relation, `_.txns[_.amount > 1000].count()`, it is the row of the
+#: other class.
 _: Any = underscore
 
 
@@ -75,21 +75,23 @@ def feature(
     cache_nulls: Optional[bool] = None,
     **others: NoReturn,
 ) -> Any:
-    """What there is to say about a feature beside its type; stands to the right of `=` in a feature
-    class.
+    """The options of a feature beside its type, to the right of `=` in a feature class.
 
     max_staleness: how old a stored value may be to be served, such as "1h30m" or "infinity"; "0s"
-    never stores. Default: the class's.
-        A feature that is given its old name or type back has its old stored values back too, while they are not too old.
+        never stores. Default: the class's. A feature that is given its old name or type back has
+        its old stored values back too, while they are not too old.
     default: the value when nothing provides one, or what does gives None; that None is stored like
-    a value. owner, tags, description: metadata. They may as well stand in the comment above, as
-    text, `:owner:` and `:tags:`. primary: whether it identifies a row; `Primary[...]` says the
-    same. name: its name in queries, when it differs from the attribute's. expression: how it is
-    computed without code, such as `_.total - _.tax`. store_online: False keeps its values out of
-    the online store, whatever its staleness. Default: the class's, else True. store_offline: False
-    keeps its values out of the offline store. Default: the class's, else True. cache_nulls: False
-    keeps None out of the online store; an older value stays until it is too old. Default: the
-    class's, else True.
+        a value.
+    owner, tags, description: metadata. They may as well stand in the comment above, as text,
+        `:owner:` and `:tags:`.
+    primary: whether it identifies a row; `Primary[...]` says the same.
+    name: its name in queries, when it differs from the attribute's.
+    expression: how it is computed without code, such as `_.total - _.tax`.
+    store_online: False keeps its values out of the online store, whatever its staleness.
+        Default: the class's, else True.
+    store_offline: False keeps its values out of the offline store. Default: the class's, else True.
+    cache_nulls: False keeps None out of the online store; an older value stays until it is too old.
+        Default: the class's, else True.
     """
     storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
     unknown = kept("feature", others)
@@ -97,7 +99,7 @@ def feature(
 
 
 def has_one(join: Callable[[], Any], **others: NoReturn) -> Any:
-    """A relation to at most one row of another class, with the join spelt out:
+    """A relation to at most one row of another class, with an explicit join:
 
         account: "Account | None" = has_one(lambda: Account.owner_id == User.id)
 
@@ -118,7 +120,7 @@ def has_one(join: Callable[[], Any], **others: NoReturn) -> Any:
 
 
 def has_many(join: Callable[[], Any], *, max_staleness: Union[str, timedelta, None] = None, **others: NoReturn) -> Any:
-    """A relation to any number of rows of another class, with the join spelt out:
+    """A relation to any number of rows of another class, with an explicit join:
 
         visits: "DataFrame[Visit]" = has_many(lambda: (Visit.org == User.org) & (Visit.mail == User.email))
 

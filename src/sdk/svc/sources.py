@@ -1,8 +1,8 @@
 """Databases that SQL resolvers read.
 
-A source has a name; `-- source: <name>` in a SQL file means it. What is not said here comes from
-the server's environment, in variables that begin with the name in capitals and override what is
-said here; credentials only come from there.
+A source has a name; `-- source: <name>` in a SQL file means it. Settings that are not given here
+come from the server's environment, in variables that begin with the name in capitals and override
+those given here; credentials come only from there.
 
     from svc import SQLiteSource, PostgreSQLSource
     flights = SQLiteSource(name="flights", path="data/flights.db")     # FLIGHTS_SQLITE_PATH
@@ -15,8 +15,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
-from ._model.registry import registry
 from ._diagnostics.source import Origin
+from ._model.registry import registry
 from ._surface.unknown_options import Others, kept
 
 __all__ = ["DataSource", "MySQLSource", "PostgreSQLSource", "SQLiteSource"]
@@ -33,7 +33,7 @@ class DataSource:
         frame = sys._getframe(2)
         self.others = others
         self.name = name
-        #: What was said in code, as text.
+        #: The settings given in code, as text.
         self.settings = {key: str(value) for key, value in settings.items() if value is not None}
         self.origin = Origin(frame.f_code.co_filename, frame.f_lineno, type(self).__name__)
         registry.add_source(self)

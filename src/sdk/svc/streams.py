@@ -8,9 +8,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
-from ._types.annotations import Windowed
 from ._model.field import MISSING, Tags, WindowedOptions
 from ._surface.unknown_options import kept
+from ._types.annotations import Windowed
 
 __all__ = ["Windowed", "windowed"]
 
@@ -36,9 +36,10 @@ def windowed(
 
     Each window is a feature of its own, `User.fails["10m"]`; `User.fails` means all of them.
 
-    windows: lengths of time such as "10m", "1h30m" or "7d"; "all" is 36,500 days. expression: how a
-    window is computed; `_.svc_window` is its start and `_.svc_now` its end. Without one, resolvers
-    give the values. The rest is as for `feature`.
+    windows: lengths of time such as "10m", "1h30m" or "7d"; "all" is 36,500 days.
+    expression: how a window is computed; `_.svc_window` is its start and `_.svc_now` its end.
+        Without one, resolvers give the values.
+    The rest is as for `feature`.
     """
     storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
     unknown = kept("windowed", others)

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { ResolverKind, RowCount, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { completeStar } from "../../../src/domain/sql/columns.ts";
 import { linkSqlFiles } from "../../../src/domain/sql/link.ts";
-import { marked, placeOf, shown } from "../../harness/marked.ts";
+import { marked, shown, spanOf } from "../../harness/marked.ts";
 import { graphOf, resolver } from "../build-graph.ts";
 
 const classes = { User: "id name email at@ account_id account->Account", Account: "id balance" };
@@ -13,7 +13,7 @@ const header = "-- resolves: User\n-- source: lite\n";
 function lint(source: string, file = "get_user.svc.sql", graph = graphOf(classes, { sources })) {
   const fixture = marked(source);
   const { resolvers, diagnostics } = linkSqlFiles([{ path: file, text: fixture.text }], graph);
-  return { found: shown(diagnostics), places: fixture.marks.map((_, index) => placeOf(file, fixture, index)), resolvers, diagnostics };
+  return { found: shown(diagnostics), places: fixture.marks.map((_, index) => spanOf(file, fixture, index)), resolvers, diagnostics };
 }
 
 /** One finding, which must be the only one, at the only mark. */
@@ -76,8 +76,8 @@ describe("rules", () => {
     const message = (name: string) =>
       `resolver name '${name}' is taken: a SQL file's name without folder and ending must be unique in the project`;
     expect(shown(diagnostics)).toEqual([
-      { rule: "E148", at: placeOf("b.svc.sql", text), message: message("b"), label: "second resolver of this name" },
-      { rule: "E148", at: placeOf("y/a.svc.sql", text), message: message("a"), label: "second resolver of this name" },
+      { rule: "E148", at: spanOf("b.svc.sql", text), message: message("b"), label: "second resolver of this name" },
+      { rule: "E148", at: spanOf("y/a.svc.sql", text), message: message("a"), label: "second resolver of this name" },
     ]);
     expect(diagnostics[1]?.related[0]?.span?.file).toBe("x/a.svc.sql");
     expect(diagnostics[1]?.related[0]?.message).toBe("first defined here");

@@ -7,7 +7,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Glob } from "bun";
 import { type LintInput, lintStatically } from "../../../src/project/lint/lint.ts";
-import { marked, placeOf, type Shown, shown } from "../../harness/marked.ts";
+import { marked, type Shown, shown, spanOf } from "../../harness/marked.ts";
 import { EXPECTED_RELATION_FINDINGS } from "../../sdk/expected-relations.ts";
 
 const SDK = `import svc.functions as F
@@ -34,7 +34,7 @@ class User:
 function lint(text: string, more: Omit<LintInput, "files"> = {}) {
   const fixture = { path: "features.py", ...marked(text) };
   const found = shown(lintStatically({ files: [fixture], ...more }));
-  return { found, places: fixture.marks.map((_, index) => placeOf(fixture.path, fixture, index)) };
+  return { found, places: fixture.marks.map((_, index) => spanOf(fixture.path, fixture, index)) };
 }
 
 /** The findings, each at the mark of its number. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type LintInput, lintStatically } from "../../../src/project/lint/lint.ts";
-import { marked, placeOf, type Shown, shown } from "../../harness/marked.ts";
+import { marked, type Shown, shown, spanOf } from "../../harness/marked.ts";
 
 const FEATURES = `from svc import Now, NamedQuery, SQLiteSource, online, offline
 from svc.features import DataFrame, Features, FeatureTime, Primary, feature, features, has_one
@@ -13,7 +13,7 @@ function lint(sources: string | Record<string, string>, more: Omit<LintInput, "f
     ...marked(text),
   }));
   const diagnostics = lintStatically({ files: fixtures, ...more });
-  const places = fixtures.flatMap((fixture) => fixture.marks.map((_, index) => placeOf(fixture.path, fixture, index)));
+  const places = fixtures.flatMap((fixture) => fixture.marks.map((_, index) => spanOf(fixture.path, fixture, index)));
   return { found: shown(diagnostics), places, diagnostics };
 }
 

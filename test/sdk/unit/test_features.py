@@ -8,7 +8,7 @@ from enum import Enum, IntEnum
 from typing import Annotated, Any, ClassVar, Dict, List, NewType, Optional, Set, Union
 
 from svc.features import FeatureTime, Primary, description, feature, features, has_one, is_primary, owner, tags
-from svc._types.dtypes import type_name
+from svc._types.data_type import type_name
 from svc._diagnostics.findings import DefinitionError
 
 

@@ -135,11 +135,13 @@ class PlainValues(unittest.TestCase):
                     return [0, 1][1 and len(locals())]
             first = asyncio.run(f(BOX, 1))
             second = list(g(BOX, 1))
-        """) names = {"BOX": BOX} exec(compile_rewritten(source, "<test>"), names)
+        """)
+        names = {"BOX": BOX}
+        exec(compile_rewritten(source, "<test>"), names)
         self.assertEqual((names["first"], names["second"]), ((5, 1, 1), [1, None]))
         self.assertEqual((names["C"].both, names["C"]().m()[1], names["C"]().n()), ("both", 1, 1))
 
-            def test_syntax_errors_are_those_of_python(self):
+    def test_syntax_errors_are_those_of_python(self):
         for text in ("x[a and]", "def f(:", "return 1", "x = 5 +", "x[a and b]\nreturn 1"):
             with self.assertRaises(SyntaxError) as plain:
                 compile(text, "mod.py", "exec")
@@ -148,91 +150,94 @@ class PlainValues(unittest.TestCase):
             self.assertEqual((rewritten.exception.msg, rewritten.exception.lineno), (plain.exception.msg, plain.exception.lineno))
 
 
-        class Conditions(unittest.TestCase):
-            def test_and_or_not(self):
-        self.assertEqual(repr(within("Deal.flag and Deal.amount > 1")), "(Deal.flag) & (Deal.amount
-        > 1)") self.assertIsInstance(within("Deal.amount > 1 or Deal.amount < 0 or Deal.flag"),
-        Disjunction) self.assertIsInstance(within("not Deal.flag"), Negation)
-        self.assertEqual(repr(within("not (Deal.flag or Deal.amount > 1) and Deal.id == 3")),
-        "(~((Deal.flag) | (Deal.amount > 1))) & (Deal.id == 3)")
+class Conditions(unittest.TestCase):
+    def test_and_or_not(self):
+        self.assertEqual(repr(within("Deal.flag and Deal.amount > 1")), "(Deal.flag) & (Deal.amount > 1)")
+        self.assertIsInstance(within("Deal.amount > 1 or Deal.amount < 0 or Deal.flag"), Disjunction)
+        self.assertIsInstance(within("not Deal.flag"), Negation)
+        self.assertEqual(repr(within("not (Deal.flag or Deal.amount > 1) and Deal.id == 3")), "(~((Deal.flag) | (Deal.amount > 1))) & (Deal.id == 3)")
 
-            def test_in(self):
-        found = within('Deal.kind in ("a", "b")') self.assertIsInstance(found, Membership)
-        self.assertEqual(found.values, ("a", "b")) self.assertEqual(repr(within("Deal.id not in
-        range(3)")), "~(Deal.id.isin([0, 1, 2]))") with self.assertRaisesRegex(TypeError, "isin
-        takes a list"):
+    def test_in(self):
+        found = within('Deal.kind in ("a", "b")')
+        self.assertIsInstance(found, Membership)
+        self.assertEqual(found.values, ("a", "b"))
+        self.assertEqual(repr(within("Deal.id not in range(3)")), "~(Deal.id.isin([0, 1, 2]))")
+        with self.assertRaisesRegex(TypeError, "isin takes a list"):
             within('Deal.kind in "abc"')
 
-            def test_is(self):
+    def test_is(self):
         self.assertIsInstance(within("Deal.kind is None"), NullTest)
         self.assertEqual(repr(within("Deal.kind is not None")), "~(Deal.kind.is_null())")
-        self.assertEqual(repr(within("Deal.flag is True")), "(~(Deal.flag.is_null())) & (Deal.flag
-        == True)") self.assertEqual(repr(within("Deal.flag is not True")), "(Deal.flag.is_null()) |
-        (~(Deal.flag == True))") self.assertEqual(repr(within("_.flag is True")),
-        "~F.is_null(_.flag) & (_.flag == True)") self.assertEqual(repr(within("_.flag is not
-        True")), "F.is_null(_.flag) | ~(_.flag == True)")
+        self.assertEqual(repr(within("Deal.flag is True")), "(~(Deal.flag.is_null())) & (Deal.flag == True)")
+        self.assertEqual(repr(within("Deal.flag is not True")), "(Deal.flag.is_null()) | (~(Deal.flag == True))")
+        self.assertEqual(repr(within("_.flag is True")), "~F.is_null(_.flag) & (_.flag == True)")
+        self.assertEqual(repr(within("_.flag is not True")), "F.is_null(_.flag) | ~(_.flag == True)")
 
-            def test_is_is_never_null(self):
-        df = DataFrame({Deal.id: [1, 2, 3], Deal.flag: [True, False, None], Deal.kind: ["a"] * 3,
-        Deal.amount: [1.0] * 3}) flags = {1: True, 2: False, 3: None} for value in (True, False,
-        None):
+    def test_is_is_never_null(self):
+        df = DataFrame({Deal.id: [1, 2, 3], Deal.flag: [True, False, None], Deal.kind: ["a"] * 3, Deal.amount: [1.0] * 3})
+        flags = {1: True, 2: False, 3: None}
+        for value in (True, False, None):
             for text in (f"FLAG is {value}", f"FLAG is not {value}"):
                 for shown in (text, f"not ({text})", f"not (not ({text}))"):
                     kept = [key for key, flag in flags.items() if eval(shown, {"FLAG": flag})]
                     self.assertEqual(within_frame(df, shown.replace("FLAG", "Deal.flag")), kept, shown)
 
-            def test_chains(self):
-        self.assertEqual(repr(within("1 < Deal.amount <= 5")), "(Deal.amount > 1) & (Deal.amount <=
-        5)") self.assertIs(within("3 < 2 < Deal.amount"), False)
+    def test_chains(self):
+        self.assertEqual(repr(within("1 < Deal.amount <= 5")), "(Deal.amount > 1) & (Deal.amount <= 5)")
+        self.assertIs(within("3 < 2 < Deal.amount"), False)
 
-            def test_plain_conditions_beside_features(self):
-        self.assertEqual(repr(within("wanted and Deal.flag == False", wanted=True)), "Deal.flag ==
-        False") self.assertIs(within("wanted and Deal.flag is False", wanted=False), False)
+    def test_plain_conditions_beside_features(self):
+        self.assertEqual(repr(within("wanted and Deal.flag == False", wanted=True)), "Deal.flag == False")
+        self.assertIs(within("wanted and Deal.flag is False", wanted=False), False)
 
-            def test_features_are_still_keys(self):
+    def test_features_are_still_keys(self):
         self.assertIs(within("Deal.id in keys", keys={Deal.id: 1}), True)
         self.assertIs(within("Deal.id not in keys", keys=[Deal.kind]), True)
         self.assertIs(within("Deal.id is Deal.id"), True)
 
-            def test_expressions(self):
+    def test_expressions(self):
         self.assertEqual(repr(within("_.ok and _.amount > 1")), "_.ok & (_.amount > 1)")
-        self.assertEqual(repr(within("not _.ok")), "~_.ok") self.assertEqual(repr(within('_.kind in
-        ["a"] or _.kind is None')), "F.is_in(_.kind, ['a']) | F.is_null(_.kind)")
+        self.assertEqual(repr(within("not _.ok")), "~_.ok")
+        self.assertEqual(repr(within('_.kind in ["a"] or _.kind is None')), "F.is_in(_.kind, ['a']) | F.is_null(_.kind)")
 
-            def test_filters_of_a_frame(self):
-        df = DataFrame({Deal.id: [1, 2, 3], Deal.flag: [True, False, True], Deal.kind: ["a", None,
-        "b"], Deal.amount: [1.0, 5.0, 9.0]}) ids = lambda text: within_frame(df, text)  # noqa: E731
-        self.assertEqual(ids("Deal.flag and Deal.amount > 2"), [3]) self.assertEqual(ids("not
-        Deal.flag or Deal.kind in ('a',)"), [1, 2]) self.assertEqual(ids("Deal.kind is None"), [2])
-        self.assertEqual(ids("Deal.kind not in ['a']"), [3]) self.assertEqual(ids("2 < Deal.amount <
-        9"), [2])
-
-
-        def within_frame(df, text):
-            return eval(compile_rewritten(f"df[{text}]", "<test>", "eval"), {"df": df, "Deal": Deal})["id"].column("id")
+    def test_filters_of_a_frame(self):
+        df = DataFrame({Deal.id: [1, 2, 3], Deal.flag: [True, False, True], Deal.kind: ["a", None, "b"], Deal.amount: [1.0, 5.0, 9.0]})
+        ids = lambda text: within_frame(df, text)  # noqa: E731
+        self.assertEqual(ids("Deal.flag and Deal.amount > 2"), [3])
+        self.assertEqual(ids("not Deal.flag or Deal.kind in ('a',)"), [1, 2])
+        self.assertEqual(ids("Deal.kind is None"), [2])
+        self.assertEqual(ids("Deal.kind not in ['a']"), [3])
+        self.assertEqual(ids("2 < Deal.amount < 9"), [2])
 
 
-        class Modules(unittest.TestCase):
-            def setUp(self):
-        self.folder = tempfile.mkdtemp() sys.path.insert(0, self.folder) self.finder =
-        hook.install(self.folder)
+def within_frame(df, text):
+    return eval(compile_rewritten(f"df[{text}]", "<test>", "eval"), {"df": df, "Deal": Deal})["id"].column("id")
 
-            def tearDown(self):
+
+class Modules(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        sys.path.insert(0, self.folder)
+        self.finder = hook.install(self.folder)
+
+    def tearDown(self):
         import shutil
 
-        sys.path.remove(self.folder) hook.uninstall(self.finder) shutil.rmtree(self.folder)
+        sys.path.remove(self.folder)
+        hook.uninstall(self.finder)
+        shutil.rmtree(self.folder)
 
-            def load(self, name, source):
+    def load(self, name, source):
         with open(os.path.join(self.folder, f"{name}.py"), "w", encoding="utf-8") as stream:
             stream.write(textwrap.dedent(source))
-        importlib.invalidate_caches() return importlib.import_module(name)
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
 
-            def test_a_module_is_rewritten_and_tracebacks_keep_their_lines(self):
+    def test_a_module_is_rewritten_and_tracebacks_keep_their_lines(self):
         module = self.load(
             "hooked_one",
             '''
-            """A module.
-        """
+            """A module."""
             from __future__ import annotations
 
             def f(box, a):

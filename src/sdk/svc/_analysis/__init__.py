@@ -1,1 +1,1 @@
-"""From an imported project to its graph: what is read, checked and translated."""
+"""The way from an imported project to its graph: reading, checks and translation."""

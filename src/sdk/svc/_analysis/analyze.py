@@ -1,12 +1,13 @@
 """The analyzer: imports a project, checks what it defines, and writes the graph.
 
-    _boot.py analyze --root <folder> --out <path> [--files <list.json>] [--effects <path>] [--code <path>]
+    _boot.py analyze --root <folder> --out <path> [--files <list.json>] [--effects <path>]
+        [--code <path>]
 
---root: the project's folder. --files: a JSON array of the Python files, relative to the root;
-default: every one below the root. --out: where the graph goes as proto3 JSON of `svc.v1.Graph`: a
-path, `fd:<n>` or `-` for stdout. --effects: where it is written what the import read and did
-(`_loading/effects.py`), as JSON. --code: file of compiled modules that is taken from and given to
-(`_loading/code_cache.py`).
+--root: the project's folder.
+--files: a JSON array of the Python files, relative to the root; default: all below the root.
+--out: where the graph goes as proto3 JSON of `svc.v1.Graph`: a path, `fd:<n>` or `-` for stdout.
+--effects: path for the effects of the import (`_loading/effects.py`), as JSON.
+--code: the file of compiled modules, read and written (`_loading/code_cache.py`).
 
 The exit code is 0 whatever the project does, as long as the graph was written. What the project
 prints goes to stderr.
@@ -23,25 +24,25 @@ from typing import Any, Callable
 
 from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Findings, Span, to_json
+from .._diagnostics.source import project_path, source_of
 from .._loading.code_cache import code_cache, use_code_cache
 from .._loading.effects import Effects
 from .._loading.load import is_imported, load_project
 from .._model.registry import registry
 from .._model.resolver import ResolverDefinition, ResolverSpec
 from .._model.signature import compile_resolver
-from .._diagnostics.source import project_path, source_of
 from .class_rules import check_class, distinct_classes
 from .expression_reader import resolve_expressions
 from .graph import graph_json
 from .joins import resolve_joins
 from .option_rules import check_hooks, check_unknown_options
-from .places import resolver_part_span, resolver_span
 from .query_rules import check_queries, check_sources
+from .spans import resolver_part_span, resolver_span
 from .translate import translate_all
 
-#: A module that could not be imported, so that what it defines is not known.
+#: Rules whose findings say that a module was not imported, so its definitions are unknown.
 _LOST = (rules.InvalidSyntax.code, rules.ImportFailed.code, rules.ImportUnfinished.code, rules.UnknownSdkName.code)
-#: What may only seem wrong because of that.
+#: Rules that such a module can make look broken elsewhere.
 _MAYBE_LOST = (rules.NoJoin.code, rules.BadNamedQuery.code)
 
 
@@ -69,8 +70,8 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
 
 
 def _code_of(root: str, files: list[str]) -> list[str]:
-    """The Python files whose code runs in a deployment: those that it imports, and what they import
-    of the rest.
+    """The Python files whose code runs in a deployment: those that it imports, and other files of
+    the project that these import.
     """
     found = {os.path.join(os.path.realpath(root), *path.split("/")) for path in files if is_imported(path)}
     loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
@@ -78,7 +79,9 @@ def _code_of(root: str, files: list[str]) -> list[str]:
 
 
 def _lost_names(root: str, found: Findings) -> set[str]:
-    """Classes of modules that could not be imported: who refers to them is not to blame."""
+    """Names of classes in modules that could not be imported: a reference to one of them is not at
+    fault.
+    """
     names: set[str] = set()
     for finding in found.found:
         source = source_of(os.path.join(os.path.realpath(root), *finding.span.file.split("/"))) if finding.span else None
@@ -88,7 +91,7 @@ def _lost_names(root: str, found: Findings) -> set[str]:
 
 
 def _unless_lost(found: Findings, lost: set[str]) -> Callable[[Finding], None]:
-    """Reports findings, but not that a class is unknown whose module could not be imported."""
+    """A reporter that drops findings about classes whose module could not be imported."""
     failed = any(finding.code in _LOST for finding in found.found)
 
     def report(finding: Finding) -> None:
@@ -147,8 +150,8 @@ def _write(out: str, content: bytes, stdout: int) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Runs the analyzer. Ends the process itself, so that threads and exit handlers of the project
-    cannot hold it up.
+    """Runs the analyzer and ends the process itself, so that threads and exit handlers of the
+    project cannot delay it.
     """
     parser = argparse.ArgumentParser(prog="_boot.py analyze")
     parser.add_argument("--root", required=True)

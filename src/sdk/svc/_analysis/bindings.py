@@ -1,4 +1,4 @@
-"""What the names of a module mean, as far as nothing in the project can change it."""
+"""The meanings of a module's names, where nothing in the project can change them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Iterable, Iterator, Optional
 
 from .._diagnostics.source import Source, project_path, source_of
 
-#: What reaches names of other modules, or builtins, in ways that reading the code does not show.
+#: Names whose use can change other modules or builtins in ways that the code does not show.
 _HIDDEN_NAMES = {"exec", "eval", "globals", "locals", "vars", "builtins", "__builtins__", "__import__"}
 _HIDDEN_ATTRIBUTES = {"__dict__", "__globals__", "__code__", "__builtins__", "__setattr__", "__delattr__"}
 _SETTERS = {"setattr", "delattr"}
@@ -21,8 +21,7 @@ _BUILTINS = {name: getattr(builtins, name) for name in ("abs", "bool", "float", 
 
 
 class ProjectCode:
-    """All of a project's code: what it assigns to attributes, and with that to the names of other
-    modules.
+    """The code of a project: the attributes that it assigns, which may be names of other modules.
     """
 
     def __init__(self, filenames: Iterable[str]) -> None:
@@ -32,8 +31,7 @@ class ProjectCode:
         self._modules: dict[str, dict[str, list[ast.AST]]] = {}
 
     def obstacle(self, name: str) -> str:
-        """Why a name of a module, or a builtin, may come to mean something else; empty = it cannot.
-        """
+        """The reason why a name of a module, or a builtin, may be rebound; empty = it cannot be."""
         if self._writes is None:
             self._writes = set()
             for source in self._sources:
@@ -43,12 +41,12 @@ class ProjectCode:
         return f"the project assigns an attribute called '{name}'" if name in self._writes else ""
 
     def _scan(self, source: Source, writes: set[str]) -> None:
-        self._hidden = self._hidden or _hidden_way(source)
+        self._hidden = self._hidden or _rebinding_name(source)
         writes.update(node.attr for node in source.nodes(ast.Attribute) if not isinstance(node.ctx, ast.Load))
         writes.update(_set_attributes(source).values())
 
     def bindings(self, filename: str) -> dict[str, list[ast.AST]]:
-        """Everything in a file that gives a name of the module a meaning, by name."""
+        """The syntax that binds names of a file's module, by name."""
         found = self._modules.get(filename)
         if found is None:
             found = self._modules[filename] = {}
@@ -61,16 +59,16 @@ class ProjectCode:
         return found
 
     def builtin(self, module: types.ModuleType, name: str) -> Optional[Any]:
-        """The builtin that a name of a module means for good; None when it is none, or may not stay
-        one.
+        """The builtin that a name of a module always means; None when it is no builtin or may be
+        rebound.
         """
         own = _BUILTINS.get(name)
         is_own = own is not None and getattr(builtins, name, None) is own and name not in vars(module)
         return own if is_own and name not in self.bindings(_file_of(module)) and not self.obstacle(name) else None
 
-    def once(self, module: types.ModuleType, name: str) -> Optional[ast.AST]:
-        """The one place that binds a name of a module for good; None when there are several, or
-        others may.
+    def only_binding(self, module: types.ModuleType, name: str) -> Optional[ast.AST]:
+        """The only binding of a name of a module; None when there are several or the name may be
+        rebound.
         """
         bindings = self.bindings(_file_of(module))
         found = bindings.get(name, [])
@@ -82,7 +80,7 @@ class ProjectCode:
         followed.
         """
         for _ in range(8):
-            node = self.once(module, name)
+            node = self.only_binding(module, name)
             source = source_of(_file_of(module))
             if source is None or project_path(_file_of(module)) is None or not any(node is item for item in source.tree.body):
                 return None
@@ -101,15 +99,15 @@ class ProjectCode:
         return None
 
     def math_name(self, module: types.ModuleType, node: ast.expr) -> str:
-        """The name in `math` that `math.floor`, or `floor` imported from there, means for good;
-        empty when it means something else.
+        """The name in `math` that `math.floor`, or `floor` imported from there, always means; empty
+        when it may mean something else.
         """
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             holder = node.value.id
-            if vars(module).get(holder) is math and isinstance(self.once(module, holder), ast.Import) and not self.obstacle(node.attr):
+            if vars(module).get(holder) is math and isinstance(self.only_binding(module, holder), ast.Import) and not self.obstacle(node.attr):
                 return node.attr
         if isinstance(node, ast.Name):
-            binding = self.once(module, node.id)
+            binding = self.only_binding(module, node.id)
             if isinstance(binding, ast.ImportFrom) and binding.module == "math" and binding.level == 0:
                 for alias in binding.names:
                     if (alias.asname or alias.name) == node.id and vars(module)[node.id] is getattr(math, alias.name, None):
@@ -130,8 +128,8 @@ def _set_attributes(source: Source) -> dict[int, str]:
     return found
 
 
-def _hidden_way(source: Source) -> str:
-    """What a file uses that can change any name; empty when there is nothing."""
+def _rebinding_name(source: Source) -> str:
+    """The first name in a file whose use can change any binding; empty when there is none."""
     plain = _set_attributes(source)
     systems = {alias.asname or "sys" for item in source.nodes(ast.Import) for alias in item.names if alias.name == "sys"}
     for node in source.nodes(ast.Attribute):
@@ -160,8 +158,8 @@ def _file_of(module: types.ModuleType) -> str:
 
 
 def _bindings_of(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
-    """The names that code binds where it stands; what functions declare to be global is not among
-    them.
+    """The names that code binds in its own scope, each with its syntax; those that functions
+    declare global are not among them.
     """
     for node in nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from .._codec.wire import describe, value_json
 from .._diagnostics import rules
-from .._types.dtypes import type_name
+from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
 from .._model.feature_class import FeatureClass
 from .._model.field import MISSING, Field, WindowedOptions
-from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
-from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
 from .._model.windows import format_window, window_seconds
-from .._codec.wire import describe, value_json
-from .places import annotation_span, argument_span, class_option_span, class_span, field_span, unannotated_span, value_span
+from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
+from .._types.data_type import type_name
+from .spans import annotation_span, argument_span, class_option_span, class_span, field_span, unannotated_span, value_span
 
 Report = Callable[[Finding], None]
 
@@ -20,7 +20,7 @@ _IMMUTABLE = {list: "()", set: "frozenset()"}
 
 
 def distinct_classes(classes: list[FeatureClass], report: Report) -> list[FeatureClass]:
-    """The classes that count, one per namespace. Of one class written twice in a file it is the
+    """The classes that are used, one per namespace. Of a class that a file defines twice it is the
     last.
     """
     last = {(item.origin.filename, item.origin.name, item.namespace): item for item in classes}
@@ -42,7 +42,7 @@ def distinct_classes(classes: list[FeatureClass], report: Report) -> list[Featur
 
 
 def check_class(item: FeatureClass, report: Report) -> None:
-    """Everything about a class but its joins."""
+    """Reports every finding about a class except those about its joins."""
     for option, text in check_options(CLASS_CHECKS, item.options).items():
         report(rules.BadValue.option(problem=text).at(class_option_span(item, option)))
     for attribute in item.unannotated:
@@ -69,7 +69,9 @@ def check_class(item: FeatureClass, report: Report) -> None:
 
 
 def check_field(field: Field, report: Report) -> None:
-    """A feature's type and default. Raises DefinitionError when the annotation makes no sense."""
+    """Reports findings about a feature's type and default. Raises DefinitionError when the
+    annotation makes no sense.
+    """
     kind = field.type
     if kind.target is not None:
         _check_relation(field, kind.target, report)
@@ -164,8 +166,8 @@ def _check_default(field: Field, report: Report) -> None:
         return
     if value is None:
         if not kind.nullable:
-            spelt = type_name(kind.dtype)
-            report(rules.BadDefault.none(feature=field.fqn, type=spelt, attribute=field.attribute).at(span))
+            written = type_name(kind.dtype)
+            report(rules.BadDefault.none(feature=field.fqn, type=written, attribute=field.attribute).at(span))
         return
     try:
         value_json(value, kind.dtype)

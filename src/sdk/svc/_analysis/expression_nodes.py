@@ -1,5 +1,5 @@
-"""The syntax that the parts of an expression were made by, found by comparing the tree of the
-expression with that of the source.
+"""The syntax of each part of an expression, found by matching the expression's tree with the
+source's.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import inspect
 from typing import Optional
 
 from .. import functions
-from .._model.expression import Bracketed, Call, Literal, Operand
 from .._diagnostics.findings import Span
 from .._diagnostics.source import Source
+from .._model.expression import Bracketed, Call, Literal, Operand
 
 _COMPARISONS = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
@@ -34,7 +34,9 @@ Node = Optional[ast.AST]
 
 
 def arguments_of(item: Call, node: Node) -> list[Node]:
-    """The syntax of every argument; that of the whole call where it is not told apart."""
+    """The syntax of every argument; that of the whole call where the arguments cannot be told
+    apart.
+    """
     found = _matched(item, node)
     return found if found is not None else [node] * len(item.arguments)
 
@@ -131,7 +133,7 @@ def receiver_of(node: Node) -> Node:
 
 
 def items_of(item: Bracketed, node: Node) -> list[Node]:
-    """What stands in brackets, one node for each."""
+    """The syntax of each item in brackets."""
     found: list[Node] = []
     at = node
     while isinstance(at, ast.Subscript):

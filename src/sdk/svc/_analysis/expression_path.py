@@ -1,4 +1,5 @@
-"""Paths of expressions, followed through the classes, and what messages about them name."""
+"""Paths of expressions, followed through the classes, and the names that messages about them need.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +7,21 @@ import ast
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from .._types.dtypes import DataType
-from .._model.feature_class import FeatureClass
-from .._model.field import Field
 from .._diagnostics.findings import DefinitionError
 from .._frames.conditions import Condition
+from .._model.feature_class import FeatureClass
+from .._model.field import Field
 from .._model.reference import FeatureReference
+from .._types.data_type import DataType
 
 
 @dataclass
 class Steps:
-    """A path followed from a class: its fields, and the position of the has-many relation on the
-    way.
-    """
+    """A path followed from a class: its fields, and the position of the has-many relation in it."""
 
     fields: list[Field]
     many: Optional[int] = None
-    #: Names of fields to read of the last feature's value, which is a struct then.
+    #: Names of fields read from the last feature's value, which is then a struct.
     inside: tuple[str, ...] = ()
 
     @property
@@ -35,7 +34,7 @@ class Steps:
 
 
 def innermost(node: Optional[ast.AST]) -> Optional[ast.AST]:
-    """What brackets are attached to."""
+    """The path that brackets are attached to."""
     while isinstance(node, ast.Subscript):
         node = node.value
     return node
@@ -50,7 +49,7 @@ def field_of_struct(dtype: Optional[DataType], name: str) -> Optional[DataType]:
 
 
 def a_number(child: FeatureClass) -> str:
-    """A feature that an example may sum."""
+    """The name of a feature that an example may sum."""
     for field in child.fields.values():
         try:
             if field.type.target is None and field not in child.primary_keys and field.type.references is None:

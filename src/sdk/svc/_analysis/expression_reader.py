@@ -1,7 +1,7 @@
-"""Expressions of feature classes, read against the class: as proto3 JSON of `svc.v1.Expression`,
-with rules 130, 132 and 134.
+"""Expressions of feature classes, resolved against the class and written as proto3 JSON of
+`svc.v1.Expression`; rules 130, 132 and 134.
 
-Types, names of functions and null rules are not looked at here: the server checks them with the
+Types, names of functions and null rules are not checked here: the server does that with the
 function table.
 """
 
@@ -11,27 +11,26 @@ import ast
 from datetime import timedelta
 from typing import Any, Callable, Optional, Union
 
+from .._codec.literal import literal_json
+from .._codec.wire import describe
 from .._diagnostics import rules
-from .._types.dtypes import DataType
+from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Said, Span
+from .._frames.conditions import Condition
 from .._model.expression import WINDOW_START, Aggregate, Bracketed, Call, Expression, Literal, Operand, Path, Special
 from .._model.feature_class import FeatureClass
 from .._model.field import Field, WindowField
-from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Said, Span
-from .._frames.conditions import Condition
-from .._codec.literal import literal_json
-from .._surface.names import closest_names, did_you_mean
-from .._model.operand import Asked
+from .._model.operand import When
 from .._model.reference import FeatureReference, type_of
 from .._model.windows import format_window, window_seconds
-from .._codec.wire import describe
+from .._surface.names import closest_names, did_you_mean
+from .._types.data_type import DataType
 from .expression_nodes import arguments_of, items_of, method_of, name_span, prefix_of, receiver_of
 from .expression_path import Steps, a_number, field_of_struct, first_name, innermost
 from .function_names import AGGREGATIONS, CONDITIONS, ONE_COLUMN
-from .places import value_node, value_span
+from .spans import value_node, value_span
 
-#: How deep an expression may be nested; `a + b + c` is nested once for each operator. A message of
-#: the graph is read to a depth of 100, and every
-#: level takes two.
+#: The deepest nesting of an expression; `a + b + c` is nested once for each operator. A message of
+#: the graph is read to a depth of 100, and every level takes two.
 DEEPEST = 40
 
 Report = Callable[[Finding], None]
@@ -39,11 +38,11 @@ Json = dict[str, Any]
 
 
 class _Unreadable(Exception):
-    """There is a finding about it already."""
+    """An expression about which there is a finding already."""
 
 
 def resolve_expressions(classes: list[FeatureClass], report: Report) -> dict[Field, Json]:
-    """The expression of every feature that has one, per window; findings for those that make no
+    """The expressions of all features that have one, per window; findings for those that make no
     sense.
     """
     found: dict[Field, Json] = {}
@@ -66,8 +65,8 @@ def _too_deep(field: Field) -> Finding:
 
 
 class _Reader:
-    """Reads one feature's expression. Every node of the tree goes along with the syntax that it was
-    made by, as far as that is known.
+    """The reader of one feature's expression. Every node of the tree comes with its syntax, where
+    that is known.
     """
 
     def __init__(self, field: Field, report: Report) -> None:
@@ -89,9 +88,9 @@ class _Reader:
     def span(self, node: Optional[ast.AST]) -> Span:
         return self.source.span(node) if self.source and node else value_span(self.field, "expression")
 
-    def problem(self, said: Said, place: Union[ast.AST, Span, None]) -> _Unreadable:
-        """Reports a finding; what it gives may be raised."""
-        return self.problem_of(said.at(place if isinstance(place, Span) else self.span(place)))
+    def problem(self, said: Said, part: Union[ast.AST, Span, None]) -> _Unreadable:
+        """Reports a finding; returns an exception for the caller to raise."""
+        return self.problem_of(said.at(part if isinstance(part, Span) else self.span(part)))
 
     def problem_of(self, finding: Finding) -> _Unreadable:
         self._failed = True
@@ -123,7 +122,7 @@ class _Reader:
             if self.window is None:
                 raise self.problem(rules.BadExpression.window_start(feature=self.field.fqn, item=repr(item)), node)
             return {"windowStart": {}}
-        if isinstance(item, Asked):
+        if isinstance(item, When):
             raise self.problem(rules.BadExpression.unfinished(item=repr(item)), node)
         if isinstance(item, Call):
             nodes = arguments_of(item, node)
@@ -229,13 +228,13 @@ class _Reader:
         filters: list[tuple[Expression, Optional[ast.AST]]],
         columns: list[tuple[Expression, Optional[ast.AST]]],
     ) -> Json:
-        place = method_of(node, self.source) if self.source else None
+        part = method_of(node, self.source) if self.source else None
         if len(columns) > 1 or (not columns and item.method in ONE_COLUMN):
             named = ", ".join(repr(column) for column, _ in columns) or "none"
             example = f"{'.'.join(('_', *relation.names))}[_.{a_number(child)}].{item.method}()"
             self.problem(
                 rules.BadAggregation.one_column(method=item.method, named=named, example=example),
-                columns[1][1] if len(columns) > 1 and columns[1][1] else place or node,
+                columns[1][1] if len(columns) > 1 and columns[1][1] else part or node,
             )
         document: Json = {"path": relation.names, "function": item.method}
         conditions = [self.node(each, at, child) for each, at in filters]
@@ -266,7 +265,7 @@ class _Reader:
     def sort_items(
         self, items: tuple[Any, ...], nodes: list[Optional[ast.AST]], child: FeatureClass
     ) -> tuple[list[tuple[Expression, Optional[ast.AST]]], list[tuple[Expression, Optional[ast.AST]]]]:
-        """What stands in brackets: conditions, and the column."""
+        """The items in brackets, sorted into conditions and the column."""
         filters: list[tuple[Expression, Optional[ast.AST]]] = []
         columns: list[tuple[Expression, Optional[ast.AST]]] = []
         for each, node in zip(items, nodes):
@@ -292,12 +291,12 @@ class _Reader:
             for _ in path._svc_names[index + 1 :]:
                 here = prefix_of(here)
             exact = name_span(here, name, self.source) if self.source else None
-            place = exact or here
+            part = exact or here
             if at is None:
                 before = ".".join(("_", *path._svc_names[:index]))
                 dtype = field_of_struct(dtype, name)
                 if dtype is None:
-                    raise self.problem(rules.BadExpression.not_a_relation(before=before, name=name), place)
+                    raise self.problem(rules.BadExpression.not_a_relation(before=before, name=name), part)
                 steps.inside += (name,)
                 continue
             field = at.field(name)

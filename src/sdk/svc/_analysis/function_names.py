@@ -1,10 +1,10 @@
-"""Names of the function table that matter before the server has seen an expression. A test compares
-them with the table.
+"""Names of the function table that the analyzer needs before the server sees an expression. A test
+compares them with the table.
 """
 
 from __future__ import annotations
 
-#: What aggregates the rows of a has-many relation.
+#: Aggregations over the rows of a has-many relation.
 AGGREGATIONS = (
     "count",
     "sum",
@@ -22,10 +22,10 @@ AGGREGATIONS = (
     "array_agg",
 )
 
-#: The aggregations that need a column.
+#: Aggregations that need a column.
 ONE_COLUMN = frozenset(AGGREGATIONS) - {"count"}
 
-#: Functions whose result is always true or false: in brackets they are conditions, and no columns.
+#: Functions whose result is a bool: in brackets they are conditions, not columns.
 CONDITIONS = frozenset(
     (
         "eq",

@@ -7,18 +7,18 @@ import platform
 from typing import Any, Optional
 
 from .. import __version__
+from .._codec.wire import NULL, value_json
+from .._diagnostics.findings import DefinitionError, Finding
 from .._model.feature_class import FeatureClass
 from .._model.field import MISSING, Field, WindowField, tag_list
-from .._diagnostics.findings import DefinitionError, Finding
-from .._surface.names import duration_json, parse_duration
-from .._surface.options import schedule_text
 from .._model.reference import field_of
 from .._model.resolver import InputSpec, ResolverSpec
-from .._codec.wire import NULL, value_json
+from .._surface.names import duration_json, parse_duration
+from .._surface.options import schedule_text
 from ..sources import DataSource
 from .joins import Join
-from .places import call_span, class_span, field_span, resolver_span
 from .query_rules import ResolvedQuery
+from .spans import call_span, class_span, field_span, resolver_span
 
 
 def graph_json(
@@ -31,7 +31,7 @@ def graph_json(
     sources: list[DataSource],
     findings: list[Finding],
 ) -> dict[str, Any]:
-    """Everything that makes sense, with the findings about the rest."""
+    """The definitions that make sense, with the findings about the rest."""
     return {
         "featureSets": [_feature_set(item, joins, expressions) for item in sorted(classes, key=lambda item: item.namespace)],
         "resolvers": [_resolver(spec, translations.get(spec.fqn, {})) for spec in sorted(resolvers, key=lambda spec: spec.fqn)],
@@ -44,7 +44,7 @@ def graph_json(
 
 
 def _put(document: dict[str, Any], **optional: Any) -> dict[str, Any]:
-    """Adds what is there; empty text, lists and None are left out."""
+    """Adds the members that have a value; empty text, empty lists and None are left out."""
     for name, value in optional.items():
         if value or isinstance(value, bool) and value:
             document[name] = value
@@ -180,7 +180,9 @@ def _resolver(spec: ResolverSpec, translation: dict[str, Any]) -> dict[str, Any]
 
 
 def _source_hash(spec: ResolverSpec) -> str:
-    """Of the function's text with its decorators; of its bytecode when the text cannot be read."""
+    """The hash of the function's text with its decorators; of its bytecode when the text cannot be
+    read.
+    """
     definition = spec.definition
     source, node = definition.source, definition.node
     if source is not None and node is not None:

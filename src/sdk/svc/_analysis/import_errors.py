@@ -1,6 +1,5 @@
-"""What went wrong when a module was imported, as a finding: rules 101, 102, 103, for a name that
-this version of the SDK does not have 105, for a feature that does not exist 142, and for a truth
-test of an expression 134.
+"""Findings for errors at import: rules 101, 102 and 103; 105 for a name that this version of the
+SDK lacks, 142 for a feature that does not exist, and 134 for a truth test of an expression.
 """
 
 from __future__ import annotations
@@ -15,23 +14,23 @@ from types import FrameType
 from typing import Iterable, Iterator, Optional
 
 from .._diagnostics import rules
-from .._types.annotations import attribute_error
 from .._diagnostics.findings import Finding, Span
 from .._diagnostics.missing_variable import missing_variable
+from .._diagnostics.source import Source, display_path, project_path, source_of
 from .._surface.names import did_you_mean
 from .._surface.public_names import missing_module, missing_name, modules, names_of
-from .._diagnostics.source import Source, display_path, project_path, source_of
+from .._types.annotations import attribute_error
 from .truth_tests import is_truth_test, truth_test_finding
 
 Frame = tuple[FrameType, int]
 Keyed = tuple[tuple[object, ...], Finding]
 
 _FRAMES = 5
-#: What a name that is not there may be, said better than by the exception.
+#: Rules that explain a missing name better than the exception does.
 _OF_NAMES = (rules.UnknownSdkName.code, rules.UnknownFunction.code, rules.UnknownFeature.code)
-#: So many names of a module are listed when none is close.
+#: The number of a module's names that are listed when none is close.
 _LISTED = 8
-#: How this module, and newer versions of Python in their own messages, begin a suggestion.
+#: The beginning of a suggestion, here and in messages of newer Python versions.
 _SUGGESTED = "Did you mean"
 _BREAK_CIRCLE = "The modules import each other: import under 'if TYPE_CHECKING:' and put the annotations in quotes."
 _NO_SOURCE = ("node_modules", "__pycache__", "site-packages")
@@ -55,7 +54,7 @@ _DISTRIBUTIONS = {
 
 def explain(error: BaseException, path: str, root: str) -> Keyed:
     """The finding for an exception raised while `path` was imported, and a key that is equal for
-    the same fault met again.
+    every occurrence of the same fault.
     """
     if isinstance(error, SyntaxError) and error.filename:
         inside = project_path(error.filename)
@@ -72,12 +71,12 @@ def explain(error: BaseException, path: str, root: str) -> Keyed:
     is_innermost = bool(frames) and inner is frames[-1]
     circle = _circle(error, frames)
     finding = _describe(error, file, line, source, root, frames, is_innermost)
-    return ("circle", circle) if circle else (file, line, type(error).__name__, finding.code, _said(error)), finding
+    return ("circle", circle) if circle else (file, line, type(error).__name__, finding.code, _message_of(error)), finding
 
 
 def _circle(error: BaseException, frames: list[Frame]) -> frozenset[str]:
-    """The files of modules that import each other, when that is the fault: the same ones, whichever
-    of them is imported first.
+    """The files of modules that import each other, when that is the fault: the same files whichever
+    module is imported first.
     """
     if not _is_circular(error):
         return frozenset()
@@ -87,7 +86,7 @@ def _circle(error: BaseException, frames: list[Frame]) -> frozenset[str]:
 
 
 def _unfinished(error: BaseException) -> Optional[str]:
-    """The file of the module that is not imported to its end yet."""
+    """The file of the module whose import has not finished."""
     return error.path if isinstance(error, ImportError) else getattr(getattr(error, "obj", None), "__file__", None)
 
 
@@ -96,8 +95,8 @@ def _is_circular(error: BaseException) -> bool:
 
 
 def explain_all(error: BaseException, path: str, root: str) -> list[Keyed]:
-    """As `explain`; of a module that imports names which the SDK does not have, all of them at
-    once.
+    """The findings for an exception, as `explain` gives one; a module that imports several names
+    that the SDK lacks has one for each.
     """
     key, finding = explain(error, path, root)
     source = source_of(os.path.join(root, *finding.span.file.split("/"))) if finding.code == 105 and finding.span else None
@@ -107,7 +106,8 @@ def explain_all(error: BaseException, path: str, root: str) -> list[Keyed]:
 
 def missing_names(source: Source) -> list[tuple[ast.stmt, Finding]]:
     """Finding 105 for every name and module of the SDK that a module imports and this version does
-    not have, with the statement. What is tried with `try:` is the module's own business.
+    not have, with the statement. Imports within `try:` are left out, since the module handles their
+    failure.
     """
     tried = {id(inner) for node in ast.walk(source.tree) if isinstance(node, ast.Try) for inner in ast.walk(node)}
     known = modules()
@@ -138,8 +138,8 @@ def missing_names(source: Source) -> list[tuple[ast.stmt, Finding]]:
 
 
 def _is_foreign(module: str, known: list[str]) -> bool:
-    """Whether a module is said to be of the SDK and is none of its public ones; private ones are
-    nobody's business.
+    """Whether a module's name is below `svc` and names neither a public nor a private module of the
+    SDK.
     """
     return module.startswith("svc.") and module not in known and not module.startswith("svc._")
 
@@ -166,7 +166,7 @@ def _frames(error: BaseException) -> list[Frame]:
     return kept
 
 
-def _said(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     text = "".join(traceback.format_exception_only(type(error), error)).strip().split("\n")[-1]
     if isinstance(error, ImportError) and error.path:
         text = text.replace(f" ({error.path})", "")
@@ -191,11 +191,11 @@ def _describe(
     place = f"{file}:{line}"
     if isinstance(error, SystemExit):
         hint = 'Put what only a script does below \'if __name__ == "__main__":\'.'
-        return rules.ImportUnfinished.exits(file=file, said=_said(error), place=place).at(whole_line, hint=hint)
+        return rules.ImportUnfinished.exits(file=file, said=_message_of(error), place=place).at(whole_line, hint=hint)
     if is_innermost and is_truth_test(error):
         return truth_test_finding(error, source, line, whole_line)
     span, label, hint = whole_line, "raised here", ""
-    said = _said(error)
+    said = _message_of(error)
     if isinstance(error, AttributeError) and is_innermost:
         feature = attribute_error(error)
         span = _token(source, line, error.name) or span
@@ -224,7 +224,9 @@ def _describe(
 
 
 def _takes_module(source: Source) -> bool:
-    """Whether a module imports `features` from `svc`, where the name is the module's."""
+    """Whether a module imports `features` from `svc`, where that name is the module, not the
+    decorator.
+    """
     imports = (node for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom) and node.module == "svc" and not node.level)
     return any(alias.name == "features" and not alias.asname for node in imports for alias in node.names)
 
@@ -324,7 +326,9 @@ def _import_advice(error: ImportError, root: str) -> str:
 
 
 def _offered_instead(wanted: str, module: str, root: str) -> str:
-    """Where a name is that a module lacks, or what of the module may be meant."""
+    """Advice on a name that a module lacks: where the name is, or which names of the module are
+    close.
+    """
     for file, classes in _project_classes(root).items():
         if wanted in classes:
             return f"'{wanted}' is defined in {file}: import it from '{file[:-3].replace('/', '.')}'."

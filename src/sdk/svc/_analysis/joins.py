@@ -1,4 +1,4 @@
-"""Joins of relations: spelt out with `has_one` or `has_many`, or inferred from foreign keys. Rules
+"""Joins of relations: explicit with `has_one` or `has_many`, or inferred from foreign keys. Rules
 120 to 123 and 126.
 """
 
@@ -10,14 +10,14 @@ from types import FunctionType
 from typing import Any, Callable, Optional
 
 from .._diagnostics import rules
-from .._types.annotations import attribute_error
-from .._types.dtypes import comparable, type_name
-from .._model.feature_class import FeatureClass
-from .._model.field import Field
 from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Span
 from .._frames.conditions import Comparison, Condition, Conjunction
+from .._model.feature_class import FeatureClass
+from .._model.field import Field
 from .._model.reference import FeatureReference, field_of, type_of
-from .places import annotation_span, field_span, value_span
+from .._types.annotations import attribute_error
+from .._types.data_type import comparable, type_name
+from .spans import annotation_span, field_span, value_span
 
 #: Pairs of (feature of the class that has the relation, feature of the other class).
 Join = list[tuple[Field, Field]]
@@ -25,12 +25,13 @@ Join = list[tuple[Field, Field]]
 
 @dataclass(frozen=True)
 class _Candidates:
-    """Joins that a rule of inference found, each of one pair."""
+    """Candidate joins of one inference rule, each of one pair."""
 
     pairs: list[tuple[Field, Field]]
 
     def choose(self, names: tuple[Callable[[tuple[Field, Field]], str], ...], side: int) -> Optional[tuple[Field, Field]]:
-        """The only pair, else the only one whose key on a side has one of the conventional names.
+        """The only pair, else the only one whose key on that side has a conventional name; None
+        when there is neither.
         """
         if len(self.pairs) == 1:
             return self.pairs[0]
@@ -42,7 +43,7 @@ class _Candidates:
 
 
 def resolve_joins(classes: list[FeatureClass], report: Callable[[Finding], None]) -> dict[Field, Join]:
-    """The join of every relation that has one; findings for the others."""
+    """The joins by relation; findings for relations that have none."""
     joins: dict[Field, Join] = {}
     open_relations: list[tuple[Field, FeatureClass, list[tuple[Field, Field]]]] = []
     for item in classes:
@@ -125,7 +126,7 @@ def _key_of(item: FeatureClass) -> str:
     return keys[0].attribute if len(keys) == 1 else "id"
 
 
-def _spelt(field: Field, target: FeatureClass, local: str, foreign: str) -> str:
+def _join_code(field: Field, target: FeatureClass, local: str, foreign: str) -> str:
     owner, other = field.owner_class.cls.__name__, target.cls.__name__
     if field.type.many:
         return f'{field.attribute}: "DataFrame[{other}]" = has_many(lambda: {other}.{foreign} == {owner}.{local})'
@@ -148,9 +149,9 @@ def _impossible(field: Field, target: FeatureClass) -> Finding:
     listed = f"the foreign keys are: {', '.join(text for _, text in seen)}" if seen else "neither class has a foreign key"
     if many:
         back = f"{owner.namespace}_{key}"
-        added, hint = f"{back}: \"{owner.cls.__name__}.{key}\"' to {other.cls.__name__}", _spelt(field, target, key, back)
+        added, hint = f"{back}: \"{owner.cls.__name__}.{key}\"' to {other.cls.__name__}", _join_code(field, target, key, back)
     else:
-        added, hint = f"{field.attribute}_{key}: \"{other.cls.__name__}.{key}\"'", _spelt(field, target, f"{field.attribute}_{key}", key)
+        added, hint = f"{field.attribute}_{key}: \"{other.cls.__name__}.{key}\"'", _join_code(field, target, f"{field.attribute}_{key}", key)
     related = tuple((field_span(own), words) for own, words in seen)
     return rules.NoJoin.none(
         owner=owner.cls.__name__, other=other.cls.__name__, feature=field.fqn, listed=listed, added=added
@@ -163,15 +164,15 @@ def _ambiguous(field: Field, target: FeatureClass, several: list[tuple[Field, Fi
     local, foreign = several[0]
     keys = [local if local.type.references is not None else foreign for local, foreign in several]
     related = tuple((field_span(key), f"possible: {join}") for key, join in zip(keys, joins))
-    hint = _spelt(field, target, local.attribute, foreign.attribute)
+    hint = _join_code(field, target, local.attribute, foreign.attribute)
     return rules.AmbiguousJoin.several(owner=owner, other=other, feature=field.fqn, joins="; ".join(joins)).at(
         annotation_span(field), related=related, hint=hint
     )
 
 
 def _evaluate(field: Field, join: Any) -> Any:
-    """Calls the join's function; names that only a type checker imports are found too. Raises
-    DefinitionError.
+    """The condition that the join's function returns; names imported under `TYPE_CHECKING` are
+    found too. Raises DefinitionError.
     """
     function = join
     if isinstance(join, FunctionType):

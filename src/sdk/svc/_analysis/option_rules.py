@@ -1,5 +1,5 @@
-"""Rules about what decorators and functions of the SDK are given: 106 for every option that they do
-not take; 140 and 146 about hooks.
+"""Rules about the arguments of the SDK's decorators and functions: 106 for every unknown option;
+140 and 146 about hooks.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ import inspect
 from typing import Callable, Iterable
 
 from .._diagnostics import rules
+from .._diagnostics.findings import Finding, Span
 from .._model.feature_class import FeatureClass
 from .._model.field import Field, WindowedOptions
-from .._diagnostics.findings import Finding, Span
 from .._model.hooks import HookDefinition
 from .._model.named_query import NamedQuery
-from .._surface.options import check_environments
 from .._model.resolver import ONLINE, ResolverDefinition
+from .._surface.options import check_environments
 from .._surface.unknown_options import Others, unknown_option
 from ..sources import DataSource
-from .places import (
+from .spans import (
     call_option_name,
     class_option_name,
     field_option_name,
@@ -36,11 +36,11 @@ def check_unknown_options(
     sources: Iterable[DataSource],
     report: Report,
 ) -> None:
-    """106 for every option of every definition."""
+    """Reports finding 106 for every unknown option of every definition."""
 
-    def check(taker: str, others: Others, place: Callable[[str], Span]) -> None:
+    def check(taker: str, others: Others, span_of: Callable[[str], Span]) -> None:
         for option in others:
-            report(unknown_option(taker, option).said.at(place(option)))
+            report(unknown_option(taker, option).said.at(span_of(option)))
 
     for item in classes:
         check("features", item.options.others, lambda option, item=item: class_option_name(item, option))  # type: ignore[misc]
@@ -59,14 +59,14 @@ def check_unknown_options(
 
 
 def _given(field: Field) -> tuple[str, Others]:
-    """The function to the right of a feature's `=`, and the options that it does not take."""
+    """The function to the right of a feature's `=`, and the unknown options that it was given."""
     if field.relation is not None:
         return "has_many" if field.relation.many else "has_one", field.relation.others
     return "windowed" if isinstance(field.options, WindowedOptions) else "feature", field.options.others
 
 
 def check_hooks(hooks: Iterable[HookDefinition], report: Report) -> None:
-    """140 for hooks with parameters, 146 for their environments."""
+    """Reports finding 140 for hooks with parameters, and 146 for their environments."""
     for hook in hooks:
         environment = hook.options.environment
         problem = None if environment is None else check_environments("environment", environment)

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
 from .._diagnostics import rules
-from .._types.annotations import read_annotation
-from .._model.feature_class import FeatureClass
 from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
 from .._frames.selection import FeatureSelection
+from .._model.feature_class import FeatureClass
 from .._model.named_query import NamedQuery
-from .._surface.names import did_you_mean
-from .._surface.options import Check, check_options, check_staleness, check_tags, check_text
 from .._model.reference import FeatureReference, field_of, path_of, type_of
 from .._model.windows import format_window, split_windowed_name, window_seconds, windowed_name
+from .._surface.names import did_you_mean
+from .._surface.options import Check, check_options, check_staleness, check_tags, check_text
+from .._types.annotations import read_annotation
 from ..sources import DataSource
-from .places import call_span
+from .spans import call_span
 
 Report = Callable[[Finding], None]
 
@@ -102,7 +102,7 @@ def _resolve(query: NamedQuery, namespaces: dict[str, FeatureClass], report: Rep
 
 
 def _paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) -> list[str]:
-    """The paths that an element stands for. Raises DefinitionError."""
+    """The paths that an item of a named query means. Raises DefinitionError."""
     if isinstance(item, str):
         item = _named(item, namespaces)
     if isinstance(item, FeatureSelection):
@@ -123,8 +123,8 @@ def _paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) ->
 
 
 def _stored_paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) -> list[str]:
-    """As `_paths`, but a has-many relation stands for its rows, which are stored together. Raises
-    DefinitionError.
+    """The paths as `_paths` gives them, except that a has-many relation means its rows, which are
+    stored together. Raises DefinitionError.
     """
     found = _named(item, namespaces) if isinstance(item, str) else item
     if isinstance(found, FeatureReference) and type_of(field_of(found)).many:

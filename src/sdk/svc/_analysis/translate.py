@@ -1,15 +1,14 @@
-"""Resolvers whose function is straight arithmetic, text and comparisons, as expressions that the
+"""Translation of resolvers that consist of arithmetic, text and comparisons to expressions that the
 server computes without Python.
 
-A function is translated only if the expressions are the same as the function whenever the server's
-evaluator is sure of them: every name keeps its meaning, nothing has an effect, and every operation
-has the same result bit for bit or says that it is not sure. Such rows, and those on which the
-function raises, run in Python as if there were no translation.
+A function is translated only if the expressions equal the function whenever the server's evaluator
+is sure of its result: every name keeps its meaning, nothing has an effect, and every operation has
+the same result bit for bit or says that it is not sure. Such rows, and those on which the function
+raises, run in Python as if there were no translation.
 
-That a name keeps its meaning is judged by reading the project's code (`bindings`). What no reading
-shows is not seen: a name that is put together while the code runs, as in `getattr(module, "__di" +
-"ct__")["RATE"] = 2`, or one that an installed package changes. `@online(translate=False)` keeps a
-resolver in Python.
+Whether a name keeps its meaning is found by reading the project's code (`bindings`). Not seen is a
+name that is built while the code runs, as in `getattr(module, "__di" + "ct__")["RATE"] = 2`, or one
+that an installed package changes. `@online(translate=False)` keeps a resolver in Python.
 """
 
 from __future__ import annotations
@@ -20,9 +19,10 @@ import sys
 import types
 from typing import Any, Mapping, Optional, Sequence
 
-from .._model.feature_class import _init
-from .._model.resolver import ResolverSpec, offline, online
 from .._diagnostics.source import FunctionNode
+from .._model.feature_class import _init
+from .._model.resolver import ResolverSpec
+from .._model.resolver_decorators import offline, online
 from .bindings import ProjectCode
 from .translate_expression import NOTHING, PYTHON, Expressions, Node, Untranslatable, call, parameter
 
@@ -35,7 +35,7 @@ Results = Sequence[Node]
 
 def translate(spec: ResolverSpec, code: ProjectCode) -> dict[str, Any]:
     """The expressions of a resolver by output FQN, as proto3 JSON. Raises Untranslatable with the
-    reason why it stays Python.
+    reason when the resolver stays in Python.
     """
     _check_signature(spec)
     function, node = _function_of(spec)
@@ -50,7 +50,7 @@ def translate(spec: ResolverSpec, code: ProjectCode) -> dict[str, Any]:
 
 
 def translate_all(specs: Sequence[ResolverSpec], filenames: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """For each resolver, by FQN, its translation or why it has none, as fields of
+    """The translation of each resolver, or the reason why it has none, by FQN, as fields of
     `svc.v1.Resolver`. `filenames` are the project's Python files.
     """
     code = ProjectCode(filenames)
@@ -94,7 +94,7 @@ def _check_signature(spec: ResolverSpec) -> None:
 
 
 def _function_of(spec: ResolverSpec) -> tuple[types.FunctionType, FunctionNode]:
-    """The function and its definition, which must belong together."""
+    """The function and the syntax of its definition. Raises Untranslatable unless they match."""
     function, node = spec.definition.fn, spec.definition.node
     if not isinstance(function, types.FunctionType) or hasattr(function, "__wrapped__"):
         raise Untranslatable("another decorator stands above it")
@@ -128,7 +128,9 @@ def _check_decorator(node: FunctionNode, names: Mapping[str, Any]) -> None:
 
 
 def _check_class(output_class: type, code: ProjectCode) -> None:
-    """Instances of the class must be nothing but the values that they are made with."""
+    """Raises Untranslatable unless instances of the class hold just the values that they are made
+    with.
+    """
     own = {"__new__", "__getattribute__", "__setattr__", "__slots__", "__del__"}
     is_plain = type(output_class) is type and output_class.__init__ is _init  # type: ignore[misc]
     if not is_plain or any(own & vars(base).keys() for base in output_class.__mro__[:-1]) or code.obstacle("__init__"):
@@ -136,7 +138,7 @@ def _check_class(output_class: type, code: ProjectCode) -> None:
 
 
 class _Function:
-    """Translates the statements of a function."""
+    """The translator of a function's statements."""
 
     def __init__(self, spec: ResolverSpec, expressions: Expressions, node: FunctionNode) -> None:
         self.spec = spec
@@ -150,8 +152,8 @@ class _Function:
         return self._block(body[1:] if has_docstring else body, names)
 
     def _block(self, statements: Sequence[ast.stmt], names: Mapping[str, Node]) -> Results:
-        """What the function returns when it comes to the first of these statements, which are all
-        that are left.
+        """The results of the function from the first of these statements on, which are all that are
+        left.
         """
         if not statements:
             return self._outcome(NOTHING)
@@ -196,11 +198,11 @@ class _Function:
         module, code = self.expressions.module, self.expressions.code
         if vars(module).get(function.id) is not self.spec.output_class:
             return False
-        return isinstance(code.once(module, function.id), (ast.ClassDef, ast.ImportFrom))
+        return isinstance(code.only_binding(module, function.id), (ast.ClassDef, ast.ImportFrom))
 
     def _instance(self, made: ast.Call, names: Mapping[str, Node]) -> Results:
-        """`User(name=..., email=...)`: what is not given is None; a primary key is computed and
-        dropped.
+        """The results of `User(name=..., email=...)`: an output that is not given is None; a
+        primary key is computed and dropped.
         """
         _check_class(self.spec.output_class, self.expressions.code)
         outputs = [output.attribute for output in self.spec.outputs]
@@ -218,8 +220,8 @@ class _Function:
         return results
 
     def _outcome(self, result: Node) -> Results:
-        """The same for every output: nothing, or that it is Python's; of a resolver with one output
-        any value.
+        """The results when every output has the same one: null, or that the row is left to Python;
+        for a resolver with one output any value.
         """
         return [result for _ in self.spec.outputs]
 
@@ -241,7 +243,7 @@ def _choice(test: Node, yes: Results, no: Results) -> Results:
 
 
 def _after(computed: Node, results: Results) -> Results:
-    """The results where the function has computed something before, which must have gone well."""
+    """The results on condition that an earlier computation of the function did not fail."""
     return [call("after", computed, results[0]), *results[1:]]
 
 

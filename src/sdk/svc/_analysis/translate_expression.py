@@ -28,7 +28,7 @@ _BINARY: Mapping[type, str] = {
 }
 _UNARY: Mapping[type, str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Not: "not"}
 _COMPARISONS: Mapping[type, str] = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
-#: Least and most arguments.
+#: The least and greatest number of arguments, by builtin.
 _BUILTINS: Mapping[str, tuple[int, int]] = {
     "abs": (1, 1),
     "bool": (1, 1),
@@ -54,7 +54,8 @@ _METHODS: Mapping[str, tuple[int, int]] = {
     "isoweekday": (0, 0),
 }
 _ATTRIBUTES = ("year", "month", "day", "hour", "minute", "second", "microsecond", "days", "seconds", "microseconds")
-#: Those that give the same on every machine, bit for bit.
+#: Functions of `math` with the same result on every machine, bit for bit, and their number of
+#: arguments.
 _MATH: Mapping[str, int] = {
     "ceil": 1,
     "copysign": 2,
@@ -73,7 +74,7 @@ _MATH_CONSTANTS = ("e", "inf", "nan", "pi", "tau")
 
 
 class Untranslatable(Exception):
-    """Why a function stays Python, in a few words: `it loops`."""
+    """The reason why a function stays in Python, in a few words: `it loops`."""
 
     def __init__(self, reason: str, node: Optional[ast.AST] = None) -> None:
         super().__init__(reason)
@@ -87,7 +88,7 @@ class Node:
     document: Mapping[str, Any]
     size: int
     depth: int
-    #: Whether it is sure to have a value, as parameters and constants are.
+    #: Whether it is sure to have a value, as parameters and constants have.
     is_plain: bool = False
 
 
@@ -117,18 +118,18 @@ def literal(value: object, node: Optional[ast.AST] = None) -> Node:
             return call("neg", literal(0.0))
         said = value if math.isfinite(value) else "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         return Node({"literal": {"doubleValue": said}}, 1, 1, True)
-    if type(value) is str and (value.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in value)):
+    if type(value) is str and (value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)):
         return Node({"literal": {"stringValue": value}}, 1, 1, True)
     raise Untranslatable(f"it has the constant {describe(value)}, which the server does not compute with", node)
 
 
 NOTHING = literal(None)
-#: A row that comes here is Python's.
+#: The expression that leaves a row to Python.
 PYTHON = call("python")
 
 
 class Expressions:
-    """Translates the expressions of a function."""
+    """The translator of a function's expressions."""
 
     def __init__(self, code: ProjectCode, module: types.ModuleType, local_names: set[str]) -> None:
         self.code = code
@@ -172,8 +173,8 @@ class Expressions:
         return self._constant(self.module, node.id, node)
 
     def _constant(self, module: types.ModuleType, name: str, node: ast.AST) -> Node:
-        """A name of a module that is given a value once, by an expression that is the same whenever
-        it is computed.
+        """The translation of a module's name that is bound once, to an expression whose value is
+        always the same.
         """
         found = self.code.constant(module, name)
         if found is None:
@@ -242,7 +243,7 @@ class Expressions:
             if self.code.math_name(self.module, node) in _MATH_CONSTANTS:
                 return literal(getattr(math, node.attr))
             imported = vars(self.module).get(holder.id)
-            if isinstance(imported, types.ModuleType) and self.code.once(self.module, holder.id) is not None:
+            if isinstance(imported, types.ModuleType) and self.code.only_binding(self.module, holder.id) is not None:
                 return self._constant(imported, node.attr, node)
         if node.attr not in _ATTRIBUTES:
             raise Untranslatable(f"it reads the attribute '{node.attr}'", node)

@@ -1,7 +1,7 @@
-"""Where a module asks an expression for a truth value: rule 134.
+"""Truth tests of expressions in a module, rule 134.
 
-`and`, `or`, `not`, `in`, `x < y < z` and `if` make Python decide at once what is known only when a
-query runs.
+`and`, `or`, `not`, `in`, `x < y < z` and `if` make Python decide at import what is known only when
+a query runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def is_truth_test(error: BaseException) -> bool:
 
 
 def truth_test_finding(error: BaseException, source: Optional[Source], line: int, fallback: Span) -> Finding:
-    """Finding 134 at the operator that asked."""
+    """Finding 134 at the operator that made the truth test."""
     found = _tested(source, line) if source else None
     if source is None or found is None:
         return rules.DecidedAtOnce.raised(problem=str(error)).at(fallback)
@@ -41,7 +41,7 @@ def truth_test_finding(error: BaseException, source: Optional[Source], line: int
 
 
 def _tested(source: Source, line: int) -> Optional[tuple[str, Span, str]]:
-    """The word of the operator that asked, its place, and the name of the cure."""
+    """The operator that made the truth test, its span, and the name of the advice."""
     statement = _statement_at(source.tree, line)
     if statement is None:
         return None
@@ -66,7 +66,7 @@ def _statement_at(tree: ast.Module, line: int) -> Optional[ast.stmt]:
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.AST]:
-    """Expressions in the order of evaluation; statements within are left out."""
+    """The expressions of a node in the order of evaluation; nested statements are left out."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (ast.stmt, ast.Lambda)):
             yield from _in_order(child)
@@ -74,7 +74,7 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _tests_of(node: ast.AST, source: Source) -> Iterator[tuple[str, Span, list[ast.expr]]]:
-    """What a node asks for a truth value: the word for it, its place, what is asked."""
+    """The truth tests that a node makes: the operator, its span, and the operands."""
     if isinstance(node, ast.BoolOp):
         word = "and" if isinstance(node.op, ast.And) else "or"
         for left, right in zip(node.values, node.values[1:]):
@@ -90,8 +90,8 @@ def _tests_of(node: ast.AST, source: Source) -> Iterator[tuple[str, Span, list[a
                 word = "in" if isinstance(operator, ast.In) else "not in"
                 yield word, source.span_between(left, right, r"\b(?:not\s+)?in\b") or source.span(node), [left, right]
             elif index > 0:
-                place = source.span_between(left, right, r"[<>=!]=?|\bis(?:\s+not)?\b") or source.span(node)
-                yield "<" if isinstance(operator, ast.Lt) else source.text_at(place) or "<", place, operands
+                span = source.span_between(left, right, r"[<>=!]=?|\bis(?:\s+not)?\b") or source.span(node)
+                yield "<" if isinstance(operator, ast.Lt) else source.text_at(span) or "<", span, operands
     elif isinstance(node, (ast.IfExp, ast.If, ast.While, ast.Assert)):
         yield "if", source.span(node.test), [node.test]
     elif isinstance(node, ast.comprehension):

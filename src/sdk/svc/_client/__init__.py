@@ -1,1 +1,1 @@
-"""What `SvcClient` is made of."""
+"""The parts of `SvcClient`."""

@@ -1,4 +1,4 @@
-"""Internet addresses of hosts, and whether one is this machine's own."""
+"""Internet addresses of hosts, and tests for this machine's own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def parse_address(host: str) -> Optional[Address]:
 
 
 def is_in_network(address: Address, network: str) -> bool:
-    """Whether an address is in a network such as ``10.0.0.0/8``; False when that is none."""
+    """Whether an address is in a network such as ``10.0.0.0/8``; False when the text names no
+    network.
+    """
     try:
         return address in ipaddress.ip_network(network, strict=False)
     except ValueError:
@@ -32,7 +34,7 @@ def is_in_network(address: Address, network: str) -> bool:
 
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine: ``localhost`` and names below it, 127.0.0.0/8, ``::1``, and
-    the addresses that stand for all of its own.
+    the addresses that mean all of its own.
     """
     if re.fullmatch(r"(.+\.)?localhost\.?", host, re.IGNORECASE):
         return True

@@ -1,4 +1,4 @@
-"""Comparing what a query answered with what was expected."""
+"""The comparison of a query's result with expected values."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _NUMBERS = (int, float, Decimal)
 
 @dataclasses.dataclass(frozen=True)
 class Tolerance:
-    """How far floats may be apart, as in `math.isclose`."""
+    """The tolerance for floats, as in `math.isclose`."""
 
     relative: float
     absolute: float
 
 
 def mismatches(result: QueryResult, assertions: Mapping[Any, Any], tolerance: Tolerance) -> str:
-    """What differs, in words; empty when nothing does."""
+    """The differences, in words; empty when there are none."""
     found: list[str] = []
     for feature, expected in assertions.items():
         name = result_name(feature)
@@ -57,7 +57,7 @@ def same(expected: Any, got: Any, tolerance: Tolerance) -> bool:
 
 
 def _like(expected: Any, got: Any) -> Any:
-    """Plain JSON as the type that is expected."""
+    """Plain JSON converted to the type of the expected value."""
     if isinstance(got, str):
         if isinstance(expected, datetime):
             return to_datetime(got)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from .address import is_loopback
 
-#: The server that is asked when none is named: the embedded one.
+#: The default server: the embedded one.
 DEFAULT_API_SERVER = "http://127.0.0.1:5757"
 
 _ENTRY = re.compile(r"""( *)("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?:[^\s#"'&*!|>%@`{}\[\],?:-]|[-?:][^\s])(?:(?!\s#|:\s).)*?):(?:[ \t]+(.*))?\Z""")
@@ -44,9 +44,7 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """What a client connects with. Texts that are missing are None; the API server always has a
-    value.
-    """
+    """The settings of a client. Missing texts are None; the API server always has a value."""
 
     client_id: str
     client_secret: str = field(repr=False)
@@ -62,7 +60,7 @@ def client_settings(
     api_server: Optional[str],
     env: Optional[Mapping[str, str]] = None,
 ) -> ClientSettings:
-    """The settings, each from the first place that has it: the argument, the environment variable,
+    """The settings, each from the first source that has it: the argument, the environment variable,
     the config file's entry of the project around the working directory, the file's entry
     ``default``. Raises ConfigError.
     """

@@ -20,7 +20,7 @@ from .config import ClientSettings, normalize_address
 from .proxy import Proxy, find_proxy
 
 _IDLE = 8
-#: Seconds that a server has for telling that the time is up.
+#: Seconds beyond the timeout that the server has to report that the time is up.
 _GRACE = 1.0
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError, http.client.CannotSendRequest)
 
@@ -38,7 +38,7 @@ class ServerUnreachable(ClientError):
 
 
 class UnexpectedAnswer(ClientError):
-    """An answer that no svc server gives, or the server's own failure."""
+    """A response that is not from an svc server, or the server's own failure."""
 
 
 class Answer:
@@ -52,8 +52,8 @@ class Answer:
 
 
 class HttpServer:
-    """One server, and the connections to it that wait for the next call. It is told how long an
-    answer may take, and answers then with what there is.
+    """One server, with idle connections to it. Each request carries the timeout; when it passes,
+    the server answers with the values it has.
     """
 
     def __init__(self, url: str, timeout: float) -> None:
@@ -161,8 +161,8 @@ class HttpServer:
 
 
 class Session:
-    """A client's token and servers. The token is kept in memory, exchanged once whoever asks, and
-    again shortly before it ends.
+    """A client's token and servers. The token is kept in memory, exchanged once for all threads,
+    and again shortly before it expires.
     """
 
     def __init__(self, settings: ClientSettings, timeout: float, now: Callable[[], float] = time.monotonic) -> None:
@@ -176,8 +176,8 @@ class Session:
         self._queries: Optional[HttpServer] = None
 
     def post(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
-        """Posts to the query server with a token; with a fresh one when the server does not take
-        it. Raises ClientError.
+        """Posts to the query server with a token; again with a new one when the server rejects it.
+        Raises ClientError.
         """
         token = self._get()
         answer = self._query_server().post(path, body, {**headers, "authorization": f"Bearer {token}"})
@@ -185,7 +185,7 @@ class Session:
             token = self._get(refused=token)
             answer = self._query_server().post(path, body, {**headers, "authorization": f"Bearer {token}"})
         if answer.status == 401:
-            raise AuthenticationError(f"{self._query_server().url} does not take the token that {self.api.url} gave: {_said(answer.body)}")
+            raise AuthenticationError(f"{self._query_server().url} does not take the token that {self.api.url} gave: {_message_of(answer.body)}")
         return answer
 
     def close(self) -> None:
@@ -210,10 +210,10 @@ class Session:
         answer = self.api.post("/v1/oauth/token", body, {})
         got = answer.body if isinstance(answer.body, dict) else {}
         if answer.status in (400, 401):
-            raise AuthenticationError(f"{self.api.url} rejected the client ID and secret: {_said(got)}")
+            raise AuthenticationError(f"{self.api.url} rejected the client ID and secret: {_message_of(got)}")
         token, life = got.get("access_token"), got.get("expires_in")
         if answer.status != 200 or not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]+", token) or not isinstance(life, (int, float)):
-            raise UnexpectedAnswer(f"{self.api.url} answered the token exchange with {answer.status} and no token: {_said(got)}")
+            raise UnexpectedAnswer(f"{self.api.url} answered the token exchange with {answer.status} and no token: {_message_of(got)}")
         self._token = token
         self._refresh_at = self._now() + life - min(60.0, life / 10)
         if self._queries is None:
@@ -225,12 +225,12 @@ class Session:
 
 
 def with_hint(message: str, hint: Optional[str]) -> str:
-    """What an answer says, with the next step when it names one."""
+    """A message, with the hint when there is one."""
     return f"{message} {hint}" if hint else message
 
 
-def _said(body: Any) -> str:
-    """What an answer says in words."""
+def _message_of(body: Any) -> str:
+    """The error message of a response body."""
     if isinstance(body, dict):
         for key in ("error_description", "message", "error"):
             if isinstance(body.get(key), str):

@@ -1,4 +1,4 @@
-"""Which proxy a request goes through, by the rules of curl, which the command line follows too.
+"""The choice of a request's proxy, by the rules of curl, which the command line follows too:
 ``http_proxy`` (in lower case alone), ``https_proxy`` and ``HTTPS_PROXY``, else ``all_proxy`` and
 ``ALL_PROXY``; none for the hosts of ``no_proxy`` or ``NO_PROXY``, and never one for this machine.
 """

@@ -1,4 +1,4 @@
-"""What the client's calls answer: values, errors, and what is known of the query."""
+"""Results of the client's calls: values, errors, and metadata of the query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ExceptionDetail:
 
 @dataclass(frozen=True)
 class ErrorDetail:
-    """One thing that went wrong. `code` and `category` are names such as ``RESOLVER_FAILED`` and
+    """One error of a query. `code` and `category` are names such as ``RESOLVER_FAILED`` and
     ``FIELD``.
     """
 
@@ -62,7 +62,7 @@ class QueryError(ClientError):
 
 @dataclass(frozen=True)
 class FeatureMeta:
-    """Where a value came from."""
+    """The origin of a value."""
 
     chosen_resolver_fqn: str
     cache_hit: bool
@@ -84,7 +84,7 @@ class FeatureResult:
 
 @dataclass(frozen=True)
 class QueryMeta:
-    """What is known of a query that was answered."""
+    """Metadata of an answered query."""
 
     query_id: str = ""
     deployment_id: str = ""
@@ -97,17 +97,17 @@ class QueryMeta:
     explain_output: Optional[str] = None
     #: Id of the query's trace, 32 hex digits, when it was traced.
     trace_id: Optional[str] = None
-    #: How many stages are kept of a query with `store_plan_stages`.
+    #: The number of stages kept of a query with `store_plan_stages`.
     plan_stages: int = 0
     #: The type of each output by FQN: a name such as ``"int64"``, or for lists and structs a dict.
     types: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 class QueryResult:
-    """The answer to a query: one value per output, and what went wrong beside them.
+    """The answer to a query: one value per output, and the errors.
 
-    `data`: a FeatureResult per output, in order. `errors`: what failed; the other outputs are there
-    all the same. `meta`: about the query.
+    `data`: a FeatureResult per output, in order. `errors`: the failures; the other outputs have
+    values all the same. `meta`: about the query.
     """
 
     def __init__(self, data: list[FeatureResult], errors: list[ErrorDetail], meta: QueryMeta) -> None:
@@ -229,7 +229,7 @@ def error_of(json: Mapping[str, Any]) -> ErrorDetail:
 
 
 def meta_of(json: Optional[Mapping[str, Any]]) -> QueryMeta:
-    """What the API says of a query."""
+    """The metadata of a query in the API's JSON."""
     given = json or {}
     seconds, when = given.get("execution_duration_s"), given.get("query_timestamp")
     texts = {name: given.get(name) or "" for name in ("query_id", "deployment_id", "environment_id", "environment_name", "query_hash")}

@@ -18,12 +18,12 @@ from enum import Enum
 from functools import lru_cache, partial
 from typing import Any, Callable, Mapping, Optional
 
+from .._codec.values import decoder_of, plain_type, struct_hints
+from .._diagnostics.findings import DefinitionError
 from .._model.feature_class import FeatureClass
 from .._model.field import Field
-from .._diagnostics.findings import DefinitionError
 from .._model.reference import FeatureReference, fields_of
 from .._model.registry import registry
-from .._codec.values import decoder_of, plain_type, struct_hints
 from .._model.windows import window_seconds, windowed_name
 
 Decoder = Callable[[Any], Any]
@@ -31,7 +31,7 @@ _WINDOW = re.compile(r"(.+)\[([^\[\]]+)\]\Z")
 
 
 def feature_name(item: Any) -> str:
-    """The name that a query says for a feature, a feature class or a text. Raises TypeError for
+    """The name by which a query asks for a feature, a feature class or a text. Raises TypeError for
     anything else.
     """
     if isinstance(item, str):
@@ -44,7 +44,7 @@ def feature_name(item: Any) -> str:
 
 
 def result_name(item: Any) -> str:
-    """The name that an answer has for a feature: in full, windows in raw form."""
+    """The name of a feature in answers: fully qualified, with its window in raw form."""
     name = feature_name(item).lstrip(".")
     match = _WINDOW.match(name)
     seconds = window_seconds(match.group(2)) if match else None
@@ -52,8 +52,8 @@ def result_name(item: Any) -> str:
 
 
 def fields_along(name: str, known: Mapping[str, FeatureClass]) -> Optional[list[Field]]:
-    """The fields that a name passes, when this process knows its class: those of ``known`` first,
-    then every class that was imported.
+    """The fields along a name's path, when this process knows its class; classes in ``known`` come
+    before all imported ones.
     """
     namespace, _, rest = name.partition(".")
     owner = known.get(namespace) or next((item for item in reversed(registry.classes) if item.namespace == namespace), None)
@@ -113,7 +113,7 @@ def _decode_row(target: FeatureClass, row: Mapping[str, Any]) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value of JSON as it is, with the tagged floats as floats."""
+    """A JSON value with its tagged floats as floats."""
     if isinstance(value, list):
         return [plain(item) for item in value]
     if isinstance(value, dict):
@@ -163,7 +163,7 @@ _DECODERS: dict[Any, Decoder] = {
 
 
 def encode(value: Any) -> Any:
-    """The API's form of a Python value. Raises TypeError for what no feature can hold."""
+    """The API's form of a Python value. Raises TypeError for a value that no feature can hold."""
     if value is None or value is True or value is False or type(value) in (str, int):
         return value
     if isinstance(value, Enum):

@@ -1,4 +1,4 @@
-"""Constants of expressions as proto3 JSON of `svc.v1.Value`, by what they are in Python."""
+"""Constants of expressions as proto3 JSON of `svc.v1.Value`, by their Python type."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _KINDS: list[tuple[type, str]] = [
 
 
 def literal_json(value: Any) -> dict[str, Any]:
-    """A constant as proto3 JSON of `svc.v1.Value`, by what it is. Raises DefinitionError when it is
-    nothing that the engine knows.
+    """A constant as proto3 JSON of `svc.v1.Value`, by its Python type. Raises DefinitionError for a
+    type that the engine does not know.
     """
     if value is None:
         return dict(NULL)

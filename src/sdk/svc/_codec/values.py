@@ -62,7 +62,7 @@ def encode(value: Any, python_type: Any = Any) -> Any:
 
 
 def untag(value: Any) -> Any:
-    """Replaces the tags of a JSON value by what they stand for, at every depth."""
+    """A JSON value with its tags replaced by the values that they mean, at every depth."""
     if isinstance(value, list):
         return [untag(item) for item in value]
     if isinstance(value, dict):
@@ -170,7 +170,7 @@ def datetime_text(value: datetime) -> str:
 
 
 def encode_any(value: Any) -> Any:
-    """The engine's form of a value by what it is, without a declared type."""
+    """The engine's form of a value by its Python type, without a declared type."""
     if value is None or value is True or value is False:
         return value
     if isinstance(value, Enum):

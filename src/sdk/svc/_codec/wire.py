@@ -1,6 +1,4 @@
-"""Values as proto3 JSON of `svc.v1.Value`, for what stands in the code: defaults and members of
-enums.
-"""
+"""Values in a project's code, defaults and members of enums, as proto3 JSON of `svc.v1.Value`."""
 
 from __future__ import annotations
 
@@ -15,6 +13,7 @@ from typing import Any, Mapping
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
 from .._surface.names import duration_json
+from .._types.data_type import type_name
 from .values import datetime_text
 
 _INT64 = range(-(2**63), 2**63)
@@ -116,8 +115,6 @@ def _json_value(value: Any) -> dict[str, Any]:
 
 
 def _mismatch(value: Any, dtype: Mapping[str, Any]) -> DefinitionError:
-    from .._types.dtypes import type_name
-
     wanted = type_name(dtype)
     if "enum" in dtype:
         named = [member["name"] for member in dtype["enum"]["members"]]

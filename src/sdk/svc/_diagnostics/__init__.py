@@ -1,1 +1,1 @@
-"""Findings, the rules that they follow from, and where in the user's source text they are."""
+"""Findings, their rules, and their spans in the user's source text."""

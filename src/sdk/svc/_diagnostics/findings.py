@@ -1,4 +1,4 @@
-"""Findings: a rule, what it says, and where. The rules are in `_rules.py`."""
+"""Findings: a rule's number, its message and a span. The rules are in `rules.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WARNING = "SEVERITY_WARNING"
 
 @dataclass(frozen=True)
 class Span:
-    """A place in a project file: 1-based lines and columns in code points, end exclusive, file
+    """A range in a project file: 1-based lines and columns in code points, end exclusive, file
     relative to the root.
     """
 
@@ -43,7 +43,7 @@ class Finding:
     severity: str = ERROR
     related: tuple[tuple[Span, str], ...] = ()
     hint: str = ""
-    #: What could stand at the span instead, best first.
+    #: Texts that could replace the span, best first.
     replacements: tuple[str, ...] = ()
 
     def json(self) -> dict[str, Any]:
@@ -72,7 +72,9 @@ def well_formed(text: str) -> str:
 
 
 class Said(NamedTuple):
-    """What a rule says of one place: number, sentence, words under the marker, severity."""
+    """The text of a finding without its span: the rule's number, message, label under the marker,
+    severity.
+    """
 
     code: int
     message: str
@@ -87,12 +89,12 @@ class Said(NamedTuple):
         hint: str = "",
         replacements: tuple[str, ...] = (),
     ) -> Finding:
-        """The finding at a place."""
+        """The finding at a span."""
         return Finding(self.code, self.message, span, self.label, self.severity, related, hint, replacements)
 
 
 class Message(NamedTuple):
-    """A sentence of a rule and the words under the marker, with `{name}` where a value belongs."""
+    """A rule's message and the label under the marker, with `{name}` where a value belongs."""
 
     code: int
     text: str
@@ -100,12 +102,12 @@ class Message(NamedTuple):
     severity: str = ERROR
 
     def __call__(self, **values: object) -> Said:
-        """The sentence with its values. Raises KeyError when one is not given."""
+        """The text with its values filled in. Raises KeyError when one is not given."""
         return Said(self.code, self.text.format(**values), self.label.format(**values), self.severity)
 
 
 class DefinitionError(TypeError):
-    """A definition that makes no sense, with what a rule says of it; `token` names the part at
+    """A definition that makes no sense, with the text of the finding; `token` names the part at
     fault.
     """
 
@@ -127,9 +129,7 @@ class DefinitionError(TypeError):
 
 
 class BrokenReference(DefinitionError):
-    """What is defined refers to something that is broken itself, about which there is a finding
-    already.
-    """
+    """A reference to a definition that is broken itself and has a finding already."""
 
 
 class CircularReference(DefinitionError):
@@ -138,7 +138,7 @@ class CircularReference(DefinitionError):
 
 @dataclass
 class Findings:
-    """Findings as they are made; the same finding at the same place is kept once."""
+    """A collection of findings; the same finding at the same span is kept once."""
 
     found: list[Finding] = field(default_factory=list)
 
@@ -147,7 +147,7 @@ class Findings:
             self.found.append(finding)
 
     def sorted(self) -> list[Finding]:
-        """By file, place and number."""
+        """The findings by file, position and number."""
 
         def key(finding: Finding) -> tuple[Any, ...]:
             span = finding.span
@@ -157,10 +157,10 @@ class Findings:
 
 
 def to_json(document: Any) -> bytes:
-    """A document as UTF-8 JSON, a line for each of its members, and for each item of those that are
-    lists, so that it can be read piece by piece.
+    """A document as UTF-8 JSON, one line for each member, and one for each item of members that are
+    lists, so that a reader can parse it line by line.
 
-    Lone surrogates in its texts are spelled out, as `well_formed` does it.
+    Lone surrogates in its texts are escaped, as `well_formed` does it.
     """
     try:
         return _json_text(document).encode("utf-8")

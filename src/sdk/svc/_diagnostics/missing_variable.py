@@ -1,4 +1,4 @@
-"""Environment variables that user code asks for and that are not handed on to it."""
+"""Environment variables that user code reads and the server does not pass on."""
 
 from __future__ import annotations
 

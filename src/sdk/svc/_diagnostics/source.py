@@ -1,5 +1,5 @@
-"""What a Python source file says that running it does not: where things stand, and the comments
-above them.
+"""Facts about a Python source file that running it does not show: spans, and comments above
+definitions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Node = TypeVar("Node", bound=ast.AST)
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an object was defined: file, line, and the name of the definition."""
+    """The position of an object's definition: file, line, and the name of the definition."""
 
     filename: str
     line: int
@@ -82,7 +82,7 @@ class Source:
         return self._by_kind.get(kind, [])  # type: ignore[return-value]
 
     def span(self, node: ast.AST, end: Optional[ast.AST] = None) -> Span:
-        """The place of a node, or from one node to another."""
+        """The span of a node, or from one node to another."""
         last = end or node
         line, column = node.lineno, node.col_offset  # type: ignore[attr-defined]
         end_line, end_column = last.end_lineno, last.end_col_offset  # type: ignore[attr-defined]
@@ -99,11 +99,11 @@ class Source:
         return min(byte_column, len(text)) if text.isascii() else len(text.encode("utf-8")[:byte_column].decode("utf-8", "replace"))
 
     def span_of_text(self, line: int, column: int, length: int) -> Span:
-        """A place by line (1-based), column (0-based, code points) and length."""
+        """A span by line (1-based), column (0-based, code points) and length."""
         return Span(display_path(self.filename), line, column + 1, line, column + 1 + length)
 
     def span_of_line(self, line: int) -> Span:
-        """All of a line but its indentation and comment."""
+        """The span of a line without its indentation and comment."""
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         code = text
         comment = self.comments().get(line)
@@ -136,7 +136,7 @@ class Source:
         return None
 
     def text_at(self, span: Span) -> str:
-        """The text of a place within one line."""
+        """The text of a span within one line."""
         return self.lines[span.line - 1][span.column - 1 : span.end_column - 1]
 
     def span_of_token(self, nodes: Iterable[ast.AST], token: str) -> Optional[Span]:
@@ -257,7 +257,7 @@ def _is_type_checking(test: ast.expr) -> bool:
 
 def all_nodes(tree: ast.AST) -> list[ast.AST]:
     """The nodes of a tree, itself first, as `ast.walk` gives them but in a fraction of the time;
-    what says only that a name is read is left out.
+    nodes that only mark a name as read are left out.
     """
     nodes = [tree]
     for node in nodes:
@@ -281,8 +281,8 @@ def called_name(node: ast.Call) -> str:
 
 
 def nodes_within(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and everything in it; the text of a quoted annotation is parsed and placed where it
-    stands.
+    """A node and everything in it; a quoted annotation is parsed, and its nodes get the positions
+    that they have in the file.
     """
     for inner in ast.walk(node):
         yield inner
@@ -332,7 +332,7 @@ _roots: list[str] = []
 
 
 def set_project_root(root: str) -> None:
-    """Paths in findings are relative to this folder from here on."""
+    """Sets the folder that paths in findings are relative to."""
     _roots[:] = [os.path.realpath(root), os.path.abspath(root)]
 
 
@@ -349,8 +349,8 @@ def project_path(filename: str) -> Optional[str]:
 
 
 def display_path(filename: str) -> str:
-    """The path for people: relative to the root, else from the folder of the installed package on,
-    else the file's name.
+    """The path to show to people: relative to the root, else from the installed package's folder
+    on, else the file's name.
     """
     inside = project_path(filename)
     if inside is not None:

@@ -1,1 +1,1 @@
-"""DataFrames, and resolvers that take or give them."""
+"""DataFrames, and resolvers that take or return them."""

@@ -50,7 +50,7 @@ def _extreme(values: Column, choose: Callable[..., Any]) -> Any:
 
 
 def order_key(value: Any) -> Any:
-    """The place of a value in an order: NaN after all numbers, null last."""
+    """The sort key of a value: NaN after all numbers, null last."""
     if value is None:
         return (1, 0, 0)
     if isinstance(value, Enum):

@@ -11,8 +11,8 @@ from .conditions import Column, Comparison, Condition, column_of, is_reference
 if TYPE_CHECKING:
     from .dataframe import DataFrame
 
-#: By the sign: the function of the table, and what it is in Python.
-SIGNS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+#: By operator: the name in the function table, and Python's function.
+ARITHMETIC: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "+": ("add", operator.add),
     "-": ("sub", operator.sub),
     "*": ("mul", operator.mul),
@@ -23,7 +23,7 @@ SIGNS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
 
 
 class ArithmeticOperators:
-    """`+ - * / // %` with numbers and features, and `-` alone."""
+    """Operators `+ - * / // %` with numbers and features, and unary `-`."""
 
     __slots__ = ()
 
@@ -68,10 +68,12 @@ class ArithmeticOperators:
 
 
 class Arithmetic(ArithmeticOperators, Condition):
-    """A number made of features and numbers; in a filter it is compared. Null makes null."""
+    """Arithmetic on features and numbers, to be compared in a filter. It is null where an operand
+    is.
+    """
 
-    def __init__(self, sign: str, left: Any, right: Any) -> None:
-        self.sign = sign
+    def __init__(self, symbol: str, left: Any, right: Any) -> None:
+        self.symbol = symbol
         self.left = left
         self.right = right
 
@@ -79,7 +81,7 @@ class Arithmetic(ArithmeticOperators, Condition):
         return (self.left, self.right)
 
     def evaluate(self, frame: DataFrame) -> Column:
-        compute = SIGNS[self.sign][1]
+        compute = ARITHMETIC[self.symbol][1]
         try:
             return [None if a is None or b is None else compute(a, b) for a, b in zip(column_of(self.left, frame), column_of(self.right, frame))]
         except TypeError as error:
@@ -107,11 +109,11 @@ class Arithmetic(ArithmeticOperators, Condition):
 
     def __repr__(self) -> str:
         left, right = (f"({item!r})" if isinstance(item, Arithmetic) else repr(item) for item in (self.left, self.right))
-        return f"{left} {self.sign} {right}"
+        return f"{left} {self.symbol} {right}"
 
 
-def _made(sign: str, left: object, right: object) -> Any:
+def _made(symbol: str, left: object, right: object) -> Any:
     for item in (left, right):
         if not is_reference(item) and not isinstance(item, Arithmetic) and (not isinstance(item, (int, float)) or isinstance(item, bool)):
             return NotImplemented
-    return Arithmetic(sign, left, right)
+    return Arithmetic(symbol, left, right)

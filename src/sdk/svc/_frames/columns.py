@@ -1,5 +1,5 @@
-"""What a DataFrame is made of: columns by name, read from instances, dicts, columns or another
-library's table, and put together to rows.
+"""Columns of a DataFrame by name, read from instances, dicts, columns or another library's table,
+and their assembly into rows.
 """
 
 from __future__ import annotations
@@ -7,12 +7,12 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence
 
-from .._model.field import MISSING
+from .._codec.values import plain_type
 from .._diagnostics.findings import DefinitionError
-from .._surface.names import did_you_mean
+from .._model.field import MISSING
 from .._model.reference import FeatureReference, field_of, fields_of
 from .._model.registry import registry
-from .._codec.values import plain_type
+from .._surface.names import did_you_mean
 from .conditions import is_reference
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Key:
-    """A column's name, with the feature that it is of; None when it is of none."""
+    """A column's name, with its feature; None when it has none."""
 
     __slots__ = ("name", "reference")
 
@@ -40,13 +40,13 @@ class Key:
 
 Columns = dict[Key, list[Any]]
 
-#: Libraries whose tables are taken.
+#: Libraries whose tables are accepted.
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 def key_of(item: Any, owner: Optional[FeatureClass] = None) -> Key:
-    """The column that a feature, an FQN or a name stands for; a name alone is a feature of `owner`.
-    Raises TypeError for an unknown feature.
+    """The column of a feature, an FQN or a name; a name alone is a feature of `owner`. Raises
+    TypeError for an unknown feature.
     """
     if is_reference(item):
         return Key(str(item), item)
@@ -132,8 +132,8 @@ def _foreign_columns(data: Any, library: str) -> Iterable[tuple[Any, Any]]:
 
 
 def _values(values: Any, reference: Optional[FeatureReference]) -> list[Any]:
-    """The values of a column of any kind; what pandas takes for missing is null, and what it has
-    made of ints and dates are what their feature says.
+    """The values of a column of any kind; values that pandas treats as missing are null, and ints
+    and dates that it converted get the type of their feature back.
     """
     library = type(values).__module__.partition(".")[0]
     if library == "pyarrow":
@@ -212,7 +212,7 @@ def _of_rows(rows: list[Any], owner: Optional[FeatureClass], order: Sequence[Fea
 
 
 def _values_of(instance: Any, prefix: Any) -> Iterable[tuple[Any, Any]]:
-    """What is set on an instance, has-one relations taken apart."""
+    """The values set on an instance, with those of has-one relations as columns of their own."""
     owner: FeatureClass = type(instance).__svc_features__
     given = vars(instance)
     for field in owner.members():
@@ -233,8 +233,8 @@ def missing_column(reference: FeatureReference, size: int) -> list[Any]:
 
 
 def instance_maker(keys: list[Key]) -> Callable[[tuple[Any, ...]], Any]:
-    """What makes a row of its values: an instance of the class that all columns belong to, else a
-    dict by column name.
+    """The function that makes a row of its values: an instance of the class that all columns belong
+    to, else a dict by column name.
     """
     references = [key.reference for key in keys]
     roots = {id(reference._svc_root): reference._svc_root for reference in references if reference is not None}
@@ -271,7 +271,9 @@ def instance_maker(keys: list[Key]) -> Callable[[tuple[Any, ...]], Any]:
 
 
 def _put_none(instance: Any, path: tuple[str, ...]) -> None:
-    """Sets what is null, or else the relation on the way to it that leads to no row."""
+    """Sets the value at a path to None; a relation along the path that leads to no row becomes None
+    itself.
+    """
     for attribute in path[:-1]:
         holder = vars(instance)
         if holder.get(attribute) is None:

@@ -1,8 +1,8 @@
-"""Conditions on features: what `Txn.amount > 100` is in brackets and joins.
+"""Conditions on features, such as `Txn.amount > 100` in brackets and joins.
 
-A condition has no truth value. It is evaluated by columns, with the three-valued logic of SQL: what
-is compared with null is null, and a filter keeps the rows for which it is true. `== None`, `is
-None` and `is_null()` ask for null itself.
+A condition has no truth value. It is evaluated by columns, with the three-valued logic of SQL: a
+comparison with null is null, and a filter keeps the rows for which it is true. `== None`, `is None`
+and `is_null()` ask for null itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Column = list[Any]
 
-#: Comparisons by how they are written.
+#: Comparisons by operator.
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -33,7 +33,7 @@ def is_reference(value: Any) -> bool:
     return hasattr(type(value), "_svc_root")
 
 
-#: What to write instead; the plugin is for tests, whose modules no deployment loads.
+#: Advice on what to write instead; the plugin is for tests, whose modules no deployment loads.
 _CURE = (
     "join conditions with & and | instead of 'and' and 'or', negate with ~ and test with .isin(); "
     "in tests, `pytest -p svc._pytest_plugin` reads the words in brackets"
@@ -45,11 +45,11 @@ class Condition:
     with `&`, `|` and `~`.
     """
 
-    #: Marks what stands for values that are known only when a query runs.
+    #: Marks objects whose values are known only when a query runs.
     __svc_node__ = True
 
-    #: How often a condition was asked for a truth value: what `and`, `or` and `not` do where they
-    #: cannot be captured.
+    #: The number of times a condition was asked for its truth value, which `and`, `or` and `not` do
+    #: where they cannot be captured.
     truth_tests = 0
 
     def __and__(self, other: Any) -> Any:
@@ -76,7 +76,7 @@ class Condition:
         raise TypeError(f"a condition on features has no truth value: {_CURE}")
 
     def operands(self) -> tuple[Any, ...]:
-        """What it is made of: references, conditions and plain values."""
+        """Its operands: references, conditions and plain values."""
         raise NotImplementedError
 
     def evaluate(self, frame: DataFrame) -> Column:
@@ -281,7 +281,9 @@ _UNITS = ("weeks_ago", "days_ago", "hours_ago", "minutes_ago", "seconds_ago")
 
 
 def time_bound(name: str, at: Optional[datetime], ago: dict[str, float]) -> TimeBound:
-    """`before` or `after` with its arguments. Raises TypeError for arguments that say no time."""
+    """The condition `before` or `after` with its arguments. Raises TypeError for arguments that
+    give no time.
+    """
     for unit in ago:
         if unit not in _UNITS:
             raise TypeError(f"{name}() takes {', '.join(_UNITS)}, not '{unit}'")
@@ -331,14 +333,14 @@ def column_of(operand: Any, frame: DataFrame) -> Column:
 
 
 def references_in(operand: Any) -> list[Any]:
-    """The references that a condition is made of, in the order in which they are written."""
+    """The references in a condition, in the order in which they are written."""
     if isinstance(operand, Condition):
         return [reference for inner in operand.operands() for reference in references_in(inner)]
     return [operand] if is_reference(operand) else []
 
 
 def plain_value(value: Any) -> Any:
-    """What is compared: the value of an enum's member, a time with its zone."""
+    """A value ready to be compared: of an enum's member its value, a time with its zone."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, datetime) and value.tzinfo is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Sequence, Union
 
-from .._surface.names import did_you_mean
 from .._model.reference import FeatureReference, field_of
+from .._surface.names import did_you_mean
 from . import aggregates
 from .columns import (
     Columns,
@@ -52,7 +52,7 @@ class DataFrame:
 
     @classmethod
     def _of(cls, columns: Columns, size: int, now: Optional[datetime] = None) -> DataFrame:
-        """A frame of columns that are known to be sound."""
+        """A frame of columns that are known to be valid."""
         frame = cls.__new__(cls)
         frame._columns, frame._size, frame._now = columns, size, now
         return frame
@@ -332,15 +332,16 @@ def typed_frame(table: TableType, data: Any) -> DataFrame:
 
 
 def exactly(frame: DataFrame, columns: Sequence[FeatureReference], what: str) -> DataFrame:
-    """A frame with these columns in this order: those that it lacks hold the features' defaults or
-    None. Raises TypeError when it has others.
+    """A frame with these columns in this order: missing ones hold the features' defaults or None.
+    Raises TypeError when it has others.
     """
     refuse_others(frame, [str(column) for column in columns], what)
     return project(frame, columns)
 
 
 def project(frame: DataFrame, columns: Sequence[FeatureReference]) -> DataFrame:
-    """The columns in this order: those that the frame lacks hold the features' defaults or None."""
+    """A frame with these columns in this order: missing ones hold the features' defaults or None.
+    """
     own = {key.name: values for key, values in frame._columns.items()}
     made = {key_of(column): own[str(column)] if str(column) in own else missing_column(column, len(frame)) for column in columns}
     return DataFrame._of(made, len(frame), frame._now)

@@ -12,7 +12,7 @@ from .dataframe import DataFrame, Item
 
 
 class GroupedFrame:
-    """Rows by the values of some columns, to be aggregated."""
+    """Rows grouped by the values of some columns, to be aggregated."""
 
     def __init__(self, frame: DataFrame, keys: list[Key]) -> None:
         self._frame = frame
@@ -31,7 +31,7 @@ class GroupedFrame:
             yield values, self._frame._take(rows)
 
     def agg(self, columns: Optional[Mapping[Item, Any]] = None, /, **named: Any) -> DataFrame:
-        """One row per group: its columns, and for each name what an aggregation of a column gives.
+        """One row per group: its columns, and for each name the aggregation of a column.
 
             df.group_by(Txn.kind).agg({User.spent: (Txn.amount, "sum")}, rows="count")
 

@@ -1,5 +1,5 @@
-"""Rule 147: what the body of a resolver reads of a DataFrame that the parameter's own columns leave
-out.
+"""Rule 147: features that the body of a resolver reads from a DataFrame whose declared columns
+leave them out.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ Found = tuple[str, str, ast.AST]
 
 
 def removed_columns(definition: ResolverDefinition, inputs: Sequence[InputSpec]) -> list[Found]:
-    """The features that are read although they are no column, the parameter, and where. Each is
-    found once.
+    """Features that are read without being a column, each once, with the parameter and the syntax.
     """
     narrow = {item.name: item for item in inputs if (item.rows is not None and item.rows.columns and not item.rows.is_list) or item.table is not None}
     node = definition.node if narrow else None
@@ -34,7 +33,7 @@ def removed_columns(definition: ResolverDefinition, inputs: Sequence[InputSpec])
 
 
 def _binds(node: ast.AST, name: str) -> bool:
-    """Whether the name comes to stand for something else."""
+    """Whether a node binds the name to something else."""
     return any(isinstance(inner, ast.Name) and inner.id == name and not isinstance(inner.ctx, ast.Load) for inner in ast.walk(node))
 
 
@@ -60,8 +59,8 @@ def _read(body: list[ast.stmt], name: str, item: InputSpec, definition: Resolver
 
 
 def _features_in(node: ast.AST, definition: ResolverDefinition, owner: FeatureClass) -> Iterator[tuple[str, ast.AST]]:
-    """The FQNs that brackets name, as `Txn.amount` or as text, and where. Paths through relations
-    are not looked at.
+    """The FQNs in brackets, given as `Txn.amount` or as text, with their syntax. Paths through
+    relations are left out.
     """
     inner_parts = {id(inner.value) for inner in ast.walk(node) if isinstance(inner, ast.Attribute) and inner.attr not in ("isin", "is_null")}
     for inner in nodes_within(node):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 
 class FeatureSelection:
-    """What stands in the brackets of `Features[...]`, less what is subtracted."""
+    """The items in the brackets of `Features[...]`, and the features subtracted from them."""
 
     def __init__(self, items: tuple[Any, ...], excluded: tuple[Any, ...] = ()) -> None:
         self.items = items
@@ -25,8 +25,8 @@ class FeatureSelection:
 
 
 class TableType:
-    """What `DataFrame[...]` stands for: rows of a class, or a table of the features named. Called,
-    it makes a DataFrame without other columns.
+    """The type `DataFrame[...]`: rows of a class, or a table of the named features. Called, it
+    makes a DataFrame with just these columns.
     """
 
     def __init__(self, items: tuple[Any, ...]) -> None:
@@ -47,7 +47,7 @@ class TableType:
 
 
 def table_columns(core: Any) -> Optional[tuple[Any, ...]]:
-    """What stands in the brackets of `DataFrame[...]`; None for anything else."""
+    """The items in the brackets of `DataFrame[...]`; None for anything else."""
     return core.items if isinstance(core, TableType) else None
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from .._diagnostics import rules
-from .._types.annotations import read_annotation, spell
-from .._model.feature_class import FeatureClass
 from .._diagnostics.findings import DefinitionError, Message, Said
+from .._model.feature_class import FeatureClass
 from .._model.reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from .._model.resolver import InputSpec, ResolverDefinition
 from .._model.windows import format_window
+from .._types.annotations import annotation_text, read_annotation
 from .rules import removed_columns
 from .selection import TableType
 from .spec import columns_of_class, list_spec, rows_spec, table_spec
@@ -26,11 +26,10 @@ RELATION = "RELATION"
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a resolver, and with which part of it.
+    """A fault of a resolver, and the part of it that is at fault.
 
     `part` is "name", "return", "parameter" (its name), "annotation" or "default" (of a parameter),
-    "option" (of the decorator), or "body". `related` is another part that matters, with the words
-    to say.
+    "option" (of the decorator), or "body". `related` is another part that matters, with its label.
     """
 
     error: DefinitionError
@@ -43,7 +42,7 @@ class Problem:
 
 @dataclass
 class FrameSignature:
-    """What is read of a signature, and the reading of its DataFrames."""
+    """The inputs and outputs read from a signature, and the reading of its DataFrames."""
 
     definition: ResolverDefinition
     problems: list[Problem] = field(default_factory=list)
@@ -52,13 +51,13 @@ class FrameSignature:
     returns_several: bool = False
     shape: str = ""
     relation: Optional[FeatureReference] = None
-    #: Whether it uses a feature whose own definition is at fault: nothing to say, but no resolver
-    #: either.
+    #: Whether it uses a feature whose own definition is at fault: there is no finding, but no
+    #: resolver either.
     is_broken: bool = False
 
     def problem(self, said: Said, part: str, name: str = "", **more: Any) -> None:
-        """Notes what is wrong, and with which part; `more` are a token of the part, and what else a
-        Problem has.
+        """Records a fault and its part; `more` are the other fields of a Problem, such as a token
+        of the part.
         """
         self.problems.append(Problem(DefinitionError(said, token=more.pop("token", "")), part, name, **more))
 
@@ -116,8 +115,8 @@ class FrameSignature:
         return False
 
     def columns(self, table: TableType, refusal: Message) -> list[FeatureReference]:
-        """The features of `DataFrame[...]`, all values for a class. Raises DefinitionError with the
-        refusal.
+        """The features of `DataFrame[...]`, for a class all that hold a value. Raises
+        DefinitionError with the refusal.
         """
         found: list[FeatureReference] = []
         for item in table.items:
@@ -127,11 +126,13 @@ class FrameSignature:
             elif isinstance(core, FeatureReference):
                 found.extend(windows_of(core))
             else:
-                raise DefinitionError(refusal(type=spell(core)), token=spell(core))
+                raise DefinitionError(refusal(type=annotation_text(core)), token=annotation_text(core))
         return found
 
     def check_tables(self) -> None:
-        """A resolver with a table runs once for all rows, so it can be given nothing of one row."""
+        """Reports inputs of a single row beside a table: a resolver with a table runs once for all
+        rows.
+        """
         table = next((spec for spec, _ in self.inputs if spec.table is not None), None)
         if table is None:
             return
@@ -147,7 +148,7 @@ class FrameSignature:
                 )
 
     def read_rows_returned(self, core: Any) -> None:
-        """`-> DataFrame[...]` and `-> User.txns[...]`. Raises DefinitionError."""
+        """The outputs of `-> DataFrame[...]` and `-> User.txns[...]`. Raises DefinitionError."""
         self.returns_several = True
         if isinstance(core, TableType):
             self.shape = ROWS
@@ -167,7 +168,9 @@ class FrameSignature:
         self.outputs = [column.reference for column in (spec.columns or columns_of_class(kind.target))]
 
     def check_rows(self) -> None:
-        """149, and what `total` and tables go with."""
+        """Reports rows without their key (149), conflicts of `total` and of tables with the
+        outputs, and columns that the body reads and the signature leaves out (147).
+        """
         if self.definition.options.total is True and not self.problems:
             if self.shape != ROWS:
                 self.problem(rules.BadValue.total_without_frame(), "option", "total")
@@ -194,8 +197,8 @@ class FrameSignature:
             )
 
     def relation_to(self, root: FeatureClass) -> str:
-        """Advice to whoever returns a DataFrame of a class whose rows a relation of `root` leads
-        to.
+        """Advice for a resolver that returns a DataFrame of a class to whose rows a relation of
+        `root` leads.
         """
         if self.shape != ROWS:
             return ""
@@ -224,5 +227,5 @@ def is_feature_class(core: Any) -> bool:
 
 
 def is_many(core: Any) -> bool:
-    """Whether it is a has-many relation. Raises DefinitionError."""
+    """Whether an annotation is a has-many relation. Raises DefinitionError."""
     return isinstance(core, FeatureReference) and type_of(field_of(core)).many

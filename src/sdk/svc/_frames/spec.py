@@ -1,4 +1,4 @@
-"""DataFrames in resolvers' signatures, understood: columns, filters, and how many rows."""
+"""DataFrames in resolvers' signatures: columns, filters, and the number of rows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Iterable, Optional
 
-from .._diagnostics import rules
-from .._types.dtypes import DataType, type_name
-from .._diagnostics.findings import DefinitionError
 from .._codec.literal import literal_json
-from .._model.reference import FeatureReference, crosses_many, field_of, fields_of, path_of, type_of
 from .._codec.wire import describe
-from .arithmetic import SIGNS, Arithmetic
+from .._diagnostics import rules
+from .._diagnostics.findings import DefinitionError
+from .._model.reference import FeatureReference, crosses_many, field_of, fields_of, path_of, type_of
+from .._types.data_type import DataType, type_name
+from .arithmetic import ARITHMETIC, Arithmetic
 from .conditions import Comparison, Condition, Conjunction, Constant, Disjunction, Membership, Negation, NullTest, TimeBound, Truth, is_reference
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _FUNCTIONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "g
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """A column of a DataFrame that a resolver is given or gives."""
+    """A column of a DataFrame that a resolver takes or returns."""
 
     #: Path from the root class of the frame, for example "txn.user.name".
     path: str
@@ -57,7 +57,7 @@ class RowsSpec:
     #: The relation from the root class.
     path: str
     child: FeatureClass
-    #: The columns that were named; empty = whatever can be had.
+    #: The columns that were named; empty = all that are available.
     columns: tuple[ColumnSpec, ...] = ()
     filters: tuple[Condition, ...] = ()
     #: Rows at most; 0 = all.
@@ -93,7 +93,7 @@ class TableSpec:
 
 
 def column_spec(reference: FeatureReference) -> ColumnSpec:
-    """The column that a feature is. Raises DefinitionError when it is no single value."""
+    """The column of a feature. Raises DefinitionError when the feature is no single value."""
     kind, token = type_of(field_of(reference)), repr(reference)
     if kind.target is not None:
         first = next(iter(kind.target.fields), "id")
@@ -111,7 +111,7 @@ def columns_of_class(owner: FeatureClass) -> list[ColumnSpec]:
 
 
 def rows_spec(relation: FeatureReference, child: FeatureClass, items: Iterable[Any]) -> RowsSpec:
-    """What stands in the brackets of `User.txns[...]`. Raises DefinitionError 140."""
+    """The rows that the brackets of `User.txns[...]` select. Raises DefinitionError 140."""
     columns: list[ColumnSpec] = []
     filters: list[Condition] = []
     limit = 0
@@ -226,7 +226,7 @@ def _time_bound(condition: TimeBound, child: FeatureClass) -> Json:
 
 def _operand(operand: Any, child: FeatureClass, must_be_bool: bool = False) -> Json:
     if isinstance(operand, Arithmetic):
-        return _call(SIGNS[operand.sign][0], *(_number(item, child) for item in operand.operands()))
+        return _call(ARITHMETIC[operand.symbol][0], *(_number(item, child) for item in operand.operands()))
     if isinstance(operand, Condition):
         return condition_json(operand, child)
     if not is_reference(operand):
@@ -239,7 +239,7 @@ def _operand(operand: Any, child: FeatureClass, must_be_bool: bool = False) -> J
 
 
 def _number(operand: Any, child: FeatureClass) -> Json:
-    """A part of arithmetic: a number, or a feature whose values are."""
+    """An operand of arithmetic: a number, or a feature whose values are numbers."""
     if is_reference(operand):
         _check_root(operand, child)
         dtype = column_spec(operand).dtype
@@ -249,8 +249,8 @@ def _number(operand: Any, child: FeatureClass) -> Json:
 
 
 def _check_type(operand: Any, value: Any) -> None:
-    """Raises DefinitionError 140 when a feature is compared with a constant that its values are
-    never like.
+    """Raises DefinitionError 140 when a feature is compared with a constant of a type that its
+    values never have.
     """
     if isinstance(operand, Arithmetic) and not isinstance(value, Condition) and not is_reference(value):
         if not isinstance(value, (int, float)) or isinstance(value, bool):
@@ -269,8 +269,6 @@ def _check_type(operand: Any, value: Any) -> None:
 
 
 def _literal(value: Any) -> Json:
-    from .._codec.literal import literal_json
-
     try:
         return {"literal": literal_json(value)}
     except DefinitionError as error:

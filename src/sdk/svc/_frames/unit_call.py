@@ -1,5 +1,5 @@
-"""Resolvers called in tests: for a DataFrame a list of rows is taken, and the declared filters and
-columns are applied.
+"""Resolvers called in tests: a DataFrame parameter takes a list of rows as well, and its declared
+filters and columns are applied.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import inspect
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from .._types.annotations import is_union
 from .._diagnostics.findings import DefinitionError
 from .._model.reference import FeatureReference, RowSelection, crosses_many, field_of
+from .._types.annotations import is_union
 from .columns import columns_of
 from .conditions import references_in
 from .dataframe import DataFrame, project, refuse_others
@@ -54,8 +54,8 @@ def callable_in_tests(definition: ResolverDefinition) -> Callable[..., Any]:
 
 
 def _may_be_frame(annotation: Any) -> bool:
-    """Whether an annotation may turn out to be rows or a table; of quoted ones that is known when
-    they are read.
+    """Whether an annotation may be rows or a table; of quoted ones that is known only once they are
+    evaluated.
     """
     if isinstance(annotation, str) or hasattr(annotation, "__forward_arg__"):
         return True
@@ -70,6 +70,7 @@ def _may_be_frame(annotation: Any) -> bool:
 
 
 def _spec_of(definition: ResolverDefinition) -> Optional[ResolverSpec]:
+    # a process that defines resolvers and calls none does without the rules of signatures
     from .._model.signature import compile_resolver
 
     found = getattr(definition, "unit_spec", None)
@@ -80,8 +81,8 @@ def _spec_of(definition: ResolverDefinition) -> Optional[ResolverSpec]:
 
 
 def frame_for(item: InputSpec, given: Any, now: Optional[datetime] = None) -> Any:
-    """The DataFrame that a parameter gets of rows or a DataFrame; where it is a list, that of their
-    values or of what is given. `now` is the time of the query.
+    """The DataFrame that a parameter gets from rows or a DataFrame; for a parameter that is a list,
+    the list of their values. `now` is the time of the query.
     """
     if given is None and item.optional:
         given = ()
@@ -123,7 +124,7 @@ def chosen(rows: RowsSpec, frame: DataFrame) -> DataFrame:
 
 
 def check_result(spec: ResolverSpec, result: Any) -> Any:
-    """What a resolver returned, as it is. Raises TypeError when it has columns that are not
+    """The result of a resolver, unchanged. Raises TypeError when it has columns that are not
     declared.
     """
     if spec.shape and not inspect.isawaitable(result):

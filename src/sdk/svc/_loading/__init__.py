@@ -1,1 +1,1 @@
-"""Importing a project so that its operators can be seen."""
+"""The import of a project, with its operators rewritten so that filters can use them."""

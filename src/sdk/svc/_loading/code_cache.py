@@ -1,8 +1,8 @@
 """Compiled modules of a project, kept in a file between processes by the hash of their source.
 
-A module's code is a function of its source, of this interpreter and of this package; the file is of
-no use to any other, and is then taken to be empty. So is one that is damaged: `marshal` must never
-be given what it did not write.
+A module's code is a function of its source, of this interpreter and of this package; for any other
+interpreter or package the file counts as empty. So does a damaged one: `marshal` must never read
+bytes that it did not write.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _DIGEST_BYTES = 32
 
 
 class CodeCache:
-    """The compiled modules of a file. Without a path there are none, and none are kept."""
+    """A file of compiled modules. Without a path it is empty and keeps none."""
 
     def __init__(self, path: Optional[str] = None) -> None:
         self._path = path
         self._known = _read(path) if path else {}
-        #: What this process asked for, which is all that is kept: the file is never larger than one
-        #: project.
+        #: The modules that this process used, which are all that is kept: the file never outgrows
+        #: one project.
         self._used: dict[bytes, bytes] = {}
 
     def find(self, source: bytes, filename: str) -> Optional[CodeType]:
@@ -37,7 +37,7 @@ class CodeCache:
         if found is None:
             return None
         self._used[digest] = found
-        return _placed(marshal.loads(found), filename)
+        return _with_filename(marshal.loads(found), filename)
 
     def holds(self, source: bytes) -> bool:
         """Whether the code of a module is known."""
@@ -49,8 +49,8 @@ class CodeCache:
             self._used[_digest(source)] = marshal.dumps(code)
 
     def save(self) -> None:
-        """Writes what was used, as a whole or not at all. That it cannot be written costs the next
-        process its time, and nothing else.
+        """Writes the used modules, atomically. A failure is ignored: the next process only has to
+        compile again.
         """
         if not self._path or self._used.keys() == self._known.keys():
             return
@@ -84,9 +84,9 @@ def _read(path: str) -> dict[bytes, bytes]:
     return known
 
 
-def _placed(code: CodeType, filename: str) -> CodeType:
-    """The code with that file as the place of all that is in it."""
-    inner = tuple(_placed(item, filename) if isinstance(item, CodeType) else item for item in code.co_consts)
+def _with_filename(code: CodeType, filename: str) -> CodeType:
+    """The code with `filename` as the file of it and of all code within."""
+    inner = tuple(_with_filename(item, filename) if isinstance(item, CodeType) else item for item in code.co_consts)
     return code.replace(co_filename=filename, co_consts=inner)
 
 
@@ -95,7 +95,7 @@ _current = CodeCache()
 
 
 def use_code_cache(path: Optional[str]) -> None:
-    """Takes compiled modules from a file, and gives them to it, from here on."""
+    """Makes a file this process's cache of compiled modules."""
     global _current
     _current = CodeCache(path)
 

@@ -1,4 +1,5 @@
-"""What importing a project read and did besides, as far as the interpreter's audit events show it.
+"""Files that importing a project read, and its other effects, as far as the interpreter's audit
+events show them.
 
 An import whose reads are the same again gives the same definitions, unless it did more than read.
 The events do not show that a file was looked at and not opened, which time it is, or what an
@@ -14,8 +15,8 @@ from typing import Any
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _LISTING = {"os.listdir", "os.scandir"}
-#: Beginnings of the names of events after which an import may not give the same again, or is to
-#: happen again each time.
+#: Prefixes of events after which another import may give other definitions, or has an effect that
+#: must happen each time.
 _OUTWARD = ("socket.", "subprocess.", "os.system", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.startfile", "sqlite3.connect")
 _CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "os.chmod", "shutil.")
 #: Python's own search for modules, which lists folders whatever a module does.
@@ -23,7 +24,7 @@ _FINDER = "<frozen importlib._bootstrap_external>"
 
 
 class Effects:
-    """Gathers the paths that this process reads, and what else it does, from the moment it is made
+    """A recorder of the paths that this process reads, and of its other effects, from its creation
     until `stop`.
     """
 
@@ -38,8 +39,8 @@ class Effects:
         self._is_on = False
 
     def json(self) -> dict[str, Any]:
-        """The absolute paths of files and folders that were read, and the first thing that was done
-        besides; empty when there is none.
+        """The absolute paths of files and folders that were read, and the first other effect; empty
+        when there is none.
         """
         return {"read": sorted(self._paths), "acted": self._acts}
 

@@ -47,8 +47,8 @@ def compile_rewritten(source: Any, filename: str, mode: str = "exec") -> CodeTyp
 
 
 class Loader(SourceFileLoader):
-    """Compiles a module of a project. Python's own compiled files are neither read nor written:
-    they do not tell whether they were rewritten.
+    """The loader of a project's modules. Python's own compiled files are neither read nor written,
+    because they do not show whether they were rewritten.
     """
 
     def get_code(self, fullname: str) -> Optional[CodeType]:
@@ -69,7 +69,7 @@ class Loader(SourceFileLoader):
 
 
 class Finder(MetaPathFinder):
-    """Finds the modules of a project like Python does, and has them loaded by `Loader`."""
+    """A finder of a project's modules as Python's own, which has them loaded by `Loader`."""
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
@@ -92,8 +92,8 @@ class Finder(MetaPathFinder):
 
 
 def install(root: str) -> Finder:
-    """Has the modules below a folder rewritten that are imported from now on. Twice for one folder
-    is once.
+    """Has modules below a folder rewritten that are imported from now on. A second call for the
+    folder has no effect.
     """
     offer_operations()
     for finder in sys.meta_path:

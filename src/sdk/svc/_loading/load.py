@@ -1,4 +1,4 @@
-"""Importing a project: every module once, in a fixed order, whatever the modules do."""
+"""The import of a project: every module once, in a fixed order, whatever the modules do."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import sys
 from contextlib import contextmanager
 from typing import Iterator, Sequence
 
-from .._diagnostics import rules
 from .._analysis.import_errors import explain, explain_all
+from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Span
-from .._model.registry import registry
 from .._diagnostics.source import display_path, read_source, set_project_root
+from .._model.registry import registry
 from .code_cache import code_cache
 from .hook import install
 
-#: Folders whose modules are no part of a deployment.
+#: Folders whose modules are not part of a deployment.
 _SKIPPED_FOLDERS = {"tests", "__pycache__", "node_modules", "site-packages"}
 _SKIPPED_FILES = {"__main__.py", "conftest.py"}
-#: What a project defines lives as long as the process: looking through it again and again for
-#: garbage takes a third of the import.
+#: Thresholds of the garbage collector during an import. Definitions live as long as the process,
+#: and with the default thresholds collections take a third of the import.
 _FEW_COLLECTIONS = (200_000, 20, 50)
 
 
@@ -45,8 +45,8 @@ def module_name(path: str) -> str:
 
 @contextmanager
 def few_collections() -> Iterator[None]:
-    """Has the garbage collector look seldom while what is made is mostly kept. What the project's
-    own code sets it to stays.
+    """Makes garbage collections rare while most new objects are kept. Thresholds that the project's
+    own code sets stay.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(*_FEW_COLLECTIONS)
@@ -108,8 +108,8 @@ def _load(root: str, path: str) -> list[tuple[tuple[object, ...], Finding]]:
 
 
 def _check_syntax(filename: str) -> None:
-    """Raises what `read_source` raises. What was compiled before has no errors, and is not parsed
-    for that.
+    """Raises what `read_source` raises. A file whose code is in the cache has no syntax errors and
+    is not parsed.
     """
     with open(filename, "rb") as stream:
         is_known = code_cache().holds(stream.read())

@@ -1,5 +1,6 @@
-"""What `and`, `or`, `not`, `in` and `is` in brackets do after `rewrite`: for ordinary values the
-same as ever; for what is known only when a query runs, features and `_`, they build the condition.
+"""The operators `and`, `or`, `not`, `in` and `is` in brackets after `rewrite`: for ordinary values
+they do what Python does; for features and `_`, known only when a query runs, they build the
+condition.
 
 The operands that Python would not always evaluate come as functions without parameters.
 """
@@ -8,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from .._model.expression import Call, Literal, is_in
 from .._frames.conditions import OPERATORS, Condition, Membership, NullTest, as_condition, is_reference
+from .._model.expression import Call, Literal, is_in
 
 Thunk = Callable[[], Any]
 
 
 def is_node(value: Any) -> bool:
-    """Whether a value stands for one that is known only when a query runs."""
+    """Whether an object stands for a value that is known only when a query runs."""
     return hasattr(type(value), "__svc_node__") or is_reference(value)
 
 
@@ -96,8 +97,8 @@ def _identity(left: Any, right: Any, same: bool) -> Any:
 
 
 def _is_membership(left: Any, right: Any) -> bool:
-    """Whether `left in right` is known only when a query runs. Features are looked for among
-    features as ever: they are keys of dicts.
+    """Whether `left in right` is known only when a query runs. A feature among features is found by
+    Python's own `in`, because features are keys of dicts.
     """
     if not is_node(left):
         return False

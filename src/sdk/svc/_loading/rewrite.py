@@ -1,8 +1,8 @@
-"""Makes `and`, `or`, `not`, `in` and `is` visible in brackets.
+"""The rewriting that makes `and`, `or`, `not`, `in` and `is` visible in brackets.
 
-Python lets no class say what these mean, yet filters use them: `User.txns[Txn.flag is True and
+Python lets no class overload these operators, yet filters use them: `User.txns[Txn.flag is True and
 Txn.kind in ("a", "b")]`. Project modules are compiled through this rewriting, which turns them, in
-brackets and in `when=` only, into calls of `ops`. For ordinary values those do what Python does.
+brackets and in `when=` only, into calls of `ops`. For ordinary values these do what Python does.
 """
 
 from __future__ import annotations
@@ -27,12 +27,11 @@ _SYMBOLS: dict[type, str] = {
     ast.In: "in",
     ast.NotIn: "not in",
 }
-#: What there is to rewrite, beside chains of comparisons.
+#: Syntax that is rewritten, beside chains of comparisons.
 _WORK = (ast.BoolOp, ast.Not, ast.Is, ast.IsNot, ast.In, ast.NotIn)
-#: What has nothing in it.
+#: Syntax without children to visit.
 _LEAVES = (ast.Name, ast.Constant)
-#: Functions that look at the frame that they are called from, so that they cannot move into another
-#: one.
+#: Functions that inspect their caller's frame, so a call of them cannot move into another function.
 _FRAME_BOUND = {"super", "locals", "vars", "dir", "eval", "exec", "globals"}
 _ARGUMENTS = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -145,8 +144,8 @@ class _Rewriter(ast.NodeTransformer):
         return ast.fix_missing_locations(call)
 
     def _can_move(self, operands: list[ast.expr]) -> bool:
-        """Whether operands mean the same inside of a function: no `await`, `yield` or `:=`, and no
-        name that only the class body knows.
+        """Whether operands mean the same inside a function: no `await`, `yield` or `:=`, and no
+        name that only the class body binds.
         """
         for operand in operands:
             for inner in ast.walk(operand):
@@ -164,8 +163,7 @@ def _thunk(value: ast.expr) -> ast.expr:
 
 
 def _bound_names(node: ast.ClassDef) -> set[str]:
-    """Names that a class's body binds, at whatever depth but inside of functions and classes in it.
-    """
+    """The names that a class's body binds, at any depth except within its functions and classes."""
     names: set[str] = set()
     waiting: list[ast.AST] = list(node.body)
     while waiting:
@@ -188,9 +186,7 @@ def _bound_names(node: ast.ClassDef) -> set[str]:
 
 
 def has_work(subscripts: Iterable[ast.Subscript], keywords: Iterable[ast.keyword]) -> bool:
-    """Whether one of the operators stands in brackets or in `when=`, of all that there are in a
-    tree.
-    """
+    """Whether one of the operators occurs in a tree's brackets or `when=` arguments."""
     insides = [*(node.slice for node in subscripts), *(node.value for node in keywords if node.arg == "when")]
     for inside in insides:
         if isinstance(inside, _LEAVES):
@@ -207,15 +203,15 @@ def _has_work(tree: ast.AST) -> bool:
 
 
 def _keeps_annotations(tree: ast.AST) -> bool:
-    """Whether a module says `from __future__ import annotations`."""
+    """Whether a module has `from __future__ import annotations`."""
     statements = tree.body if isinstance(tree, ast.Module) else []
     imports = [item for item in statements if isinstance(item, ast.ImportFrom) and item.module == "__future__"]
     return any(alias.name == "annotations" for item in imports for alias in item.names)
 
 
 def rewrite(tree: Tree) -> bool:
-    """Rewrites a tree in place and says whether there was anything to rewrite. Lines and columns
-    stay those of the source.
+    """Rewrites a tree in place; true when there was anything to rewrite. Lines and columns stay
+    those of the source.
 
     Raises RecursionError for a tree that is too deep, which is then half rewritten.
     """

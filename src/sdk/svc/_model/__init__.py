@@ -1,3 +1,3 @@
-"""What a project defines: feature classes, fields, references, expressions, resolvers, named
+"""The definitions of a project: feature classes, fields, references, expressions, resolvers, named
 queries, hooks.
 """

@@ -1,4 +1,4 @@
-"""What a resolver can learn of the query it runs for."""
+"""The query that a resolver runs for, as the resolver can read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of a project that stand under a decorator of the SDK."""
+"""Functions of a project that a decorator of the SDK was applied to."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .._diagnostics.source import FunctionNode, Origin, Source, source_of
 
 
 class DecoratedFunction:
-    """A decorated function, and where it is written."""
+    """A decorated function, and its position in the source."""
 
     def __init__(self, fn: Callable[..., Any], refusal: str) -> None:
         """Raises TypeError with `refusal` when what was decorated is no function."""
         self.fn = fn
-        #: The function itself, below whatever else wraps it.
+        #: The function itself, without other decorators' wrappers.
         self.inner: Any = inspect.unwrap(fn)
         code = getattr(self.inner, "__code__", None)
         if code is None:

@@ -1,7 +1,7 @@
-"""Expressions: what `_.total - _.tax` is in a feature class.
+"""Expressions such as `_.total - _.tax` in a feature class.
 
-An expression is a tree that the server computes by columns. Which features its paths name is found
-out later, against the class that it stands in (`_analysis.expression_reader`).
+An expression is a tree that the server computes by columns. Its paths are resolved to features
+later, against the class that contains it (`_analysis.expression_reader`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SPECIALS = {special.name: special for special in (NOW, WINDOW_START)}
 
 
 class Path(Expression):
-    """`_`, `_.account.name`, or what follows brackets: `_.txns[...].amount`."""
+    """A path: `_`, `_.account.name`, or one that follows brackets: `_.txns[...].amount`."""
 
     __slots__ = ("_svc_base", "_svc_names")
 
@@ -100,7 +100,7 @@ class Bracketed(Expression):
 
 
 class Aggregate(Computed):
-    """`_.txns[...].sum()`: a method called on what may be a has-many relation."""
+    """A method call such as `_.txns[...].sum()` on what may be a has-many relation."""
 
     __slots__ = ("receiver", "method", "arguments")
 

@@ -1,4 +1,4 @@
-"""The decorator `features` and what it makes of a class."""
+"""The decorator `features`, and the feature classes that it makes."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import sys
 import types
 import typing
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Callable, Iterator, Mapping, NoReturn, Optional, Union, overload
 
+from .._diagnostics.findings import DefinitionError
+from .._diagnostics.source import Comment, Origin, Source, read_comment, source_of
+from .._surface.names import did_you_mean, namespace_of
+from .._surface.unknown_options import Others, kept
 from .._types.annotations import Scope, scope_of_frame
 from .field import MISSING, FeatureOptions, Field, RelationOptions, Tags, tag_list, text_of
-from .._diagnostics.findings import DefinitionError
-from .._surface.names import did_you_mean, namespace_of
 from .reference import FeatureReference, type_of
 from .registry import registry
-from .._diagnostics.source import Comment, Origin, Source, read_comment, source_of
-from .._surface.unknown_options import Others, kept
 from .windows import format_window, split_windowed_name, window_seconds
 
 
 @dataclass(frozen=True)
 class ClassOptions:
-    """What `features(...)` was given."""
+    """The options of `features(...)`."""
 
     name: Optional[str] = None
     owner: Optional[str] = None
@@ -49,7 +49,7 @@ class FeatureClass:
         self.unannotated: list[str] = []
         self._references: dict[str, FeatureReference] = {}
         self._marked: Optional[tuple[list[Field], list[Field]]] = None
-        #: The definition that was looked at, and its annotated assignments.
+        #: The definition that was last read, and its annotated assignments.
         self._field_nodes: Optional[tuple[Optional[ast.ClassDef], dict[str, ast.AnnAssign]]] = None
         for attribute, annotation in inspect.get_annotations(cls).items():
             if not attribute.startswith("_") and not _is_class_variable(annotation):
@@ -93,8 +93,8 @@ class FeatureClass:
         return {field.name: field for field in (*self.fields.values(), *self.members())}
 
     def _marked_fields(self) -> tuple[list[Field], list[Field]]:
-        """The primary keys and the feature times. They are kept once the type of every feature
-        could be read, which then stays the same.
+        """The primary keys and the feature times. They are cached once the types of all features
+        could be read; types do not change after that.
         """
         if self._marked is not None:
             return self._marked
@@ -107,7 +107,7 @@ class FeatureClass:
         values = [(field, kind) for field, kind in sound if kind.target is None]
         keys = [field for field, kind in values if kind.marked_primary] or [field for field, _ in values if field.attribute == "id"]
         times = [field for field, kind in values if kind.marked_time]
-        found = keys, times or [field for field, kind in values if field.attribute == "ts" and kind.python_type is _datetime()]
+        found = keys, times or [field for field, kind in values if field.attribute == "ts" and kind.python_type is datetime]
         if len(sound) == len(self.fields):
             self._marked = found
         return found
@@ -162,12 +162,6 @@ class FeatureClass:
         return list(dict.fromkeys([*tag_list(self.options.tags), *self.docstring.tags]))
 
 
-def _datetime() -> type:
-    from datetime import datetime
-
-    return datetime
-
-
 def _is_class_variable(annotation: Any) -> bool:
     if isinstance(annotation, str):
         return annotation.startswith(("ClassVar", "typing.ClassVar", "t.ClassVar"))
@@ -175,7 +169,8 @@ def _is_class_variable(annotation: Any) -> bool:
 
 
 class FeatureAttribute:
-    """A feature on its class: the class gives the reference, an instance the value or the default.
+    """The descriptor of a feature: the class gives the reference, an instance the value or the
+    default.
     """
 
     def __init__(self, field: Field) -> None:
@@ -302,8 +297,11 @@ def features(
     feature that does not say otherwise, relations aside. Instances take any of the features by
     keyword, compare by value, and iterate as (FQN, value).
 
-        @features(owner="a@example.com", max_staleness="1d") class User: id: int # What we call the
-        user name: str | None
+        @features(owner="a@example.com", max_staleness="1d")
+        class User:
+            id: int
+            # What we call the user
+            name: str | None
     """
     unknown = kept("features", others)
     options = ClassOptions(name, owner, tags, max_staleness, store_online, store_offline, cache_nulls, unknown)

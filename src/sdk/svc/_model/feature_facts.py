@@ -1,4 +1,4 @@
-"""What there is to know about a feature, for code that works with any:
+"""Facts about a feature, for code that works with any feature:
 `unwrap_feature(User.name).nullable`.
 """
 
@@ -16,16 +16,16 @@ from .reference import FeatureReference, field_of, path_of
 class Feature:
     """A feature as its class defines it."""
 
-    #: Its name with that of its class: "user.name".
+    #: The fully qualified name: "user.name".
     fqn: str
     name: str
     namespace: str
-    #: Where the reference leads: "txn.user.name"; the same as `fqn` when it goes through no
+    #: The path of the reference: "txn.user.name"; the same as `fqn` when it goes through no
     #: relation.
     path: str
     #: Name of the attribute of the class.
     attribute: str
-    #: The feature class that it is of.
+    #: The feature class that it belongs to.
     features_class: type
     #: The Python type of its values; of a relation, the feature class that it leads to.
     python_type: Any
@@ -36,7 +36,7 @@ class Feature:
     is_has_many: bool
     #: Lengths of its windows; empty when it is not windowed, and for one window.
     windows: tuple[timedelta, ...]
-    #: Length of the window that it is; None when it is none.
+    #: The window's length, for one window of a feature; None otherwise.
     window: Optional[timedelta]
     owner: Optional[str]
     tags: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""One feature of a class: what its annotation, its options and the comment above it say."""
+"""A feature of a class, read from its annotation, its options and the comment above it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from .._diagnostics import rules
-from .._types.annotations import read_annotation
-from .._types.dtypes import DataType, value_type
-from .expression import Expression
 from .._diagnostics.findings import CircularReference, DefinitionError
-from .._frames.selection import table_columns
 from .._diagnostics.source import Comment
+from .._frames.selection import table_columns
 from .._surface.unknown_options import Others
+from .._types.annotations import read_annotation
+from .._types.data_type import DataType
+from .._types.dtypes import value_type
+from .expression import Expression
 from .windows import window_seconds, windowed_name
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ MISSING = Missing()
 
 @dataclass(frozen=True)
 class FeatureOptions:
-    """What `feature(...)` was given."""
+    """The options of `feature(...)`."""
 
     max_staleness: Union[str, timedelta, None] = None
     default: Any = MISSING
@@ -59,14 +60,14 @@ class FeatureOptions:
 
 @dataclass(frozen=True)
 class WindowedOptions(FeatureOptions):
-    """What `windowed(...)` was given."""
+    """The arguments of `windowed(...)`."""
 
     windows: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
 class RelationOptions:
-    """What `has_one(...)` or `has_many(...)` was given."""
+    """The arguments of `has_one(...)` or `has_many(...)`."""
 
     join: Callable[[], Any]
     many: bool = False
@@ -76,8 +77,8 @@ class RelationOptions:
 
 @dataclass(frozen=True)
 class FieldType:
-    """A field's annotation, understood. A relation has a `target` and, when it leads to any number
-    of rows, `many`; a value has the rest.
+    """The type of a field. A relation has a `target` and, when it leads to any number of rows,
+    `many`; a value has the other members.
     """
 
     nullable: bool
@@ -114,8 +115,8 @@ class Field:
 
     @property
     def type(self) -> FieldType:
-        """The annotation, understood. Raises DefinitionError when it makes no sense, or not yet (a
-        class further down).
+        """The type that the annotation means. Raises DefinitionError when it makes no sense, or
+        names a class that is not defined yet.
         """
         if self._type is None:
             if self._resolving:
@@ -162,7 +163,7 @@ class Field:
         return found
 
     def window(self, seconds: int) -> WindowField:
-        """The feature that holds one of its windows."""
+        """The feature of one of its windows."""
         found = self._windows.get(seconds)
         if found is None:
             found = self._windows[seconds] = WindowField(self, seconds)
@@ -219,15 +220,15 @@ class Field:
         return own if own is not None else self.owner_class.options.max_staleness
 
     def stores(self, option: str) -> bool:
-        """Whether `store_online`, `store_offline` or `cache_nulls` holds: what it says itself, else
-        its class; True when nobody says.
+        """Whether `store_online`, `store_offline` or `cache_nulls` holds: its own option, else its
+        class's, else True.
         """
         own = getattr(self.options, option)
         return (own if own is not None else getattr(self.owner_class.options, option)) is not False
 
     @property
     def expression(self) -> Optional[Expression]:
-        """How it is computed without code."""
+        """The expression that computes it; None when there is none."""
         return self.options.expression if isinstance(self.options.expression, Expression) else None
 
 

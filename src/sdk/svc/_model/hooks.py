@@ -1,13 +1,13 @@
-"""Hooks: what a worker process runs before its first resolver call and after its last."""
+"""Hooks: functions that a worker process runs before its first resolver call and after its last."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, overload
 
+from .._surface.unknown_options import Others, kept
 from .decorated import DecoratedFunction
 from .registry import registry
-from .._surface.unknown_options import Others, kept
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -17,7 +17,7 @@ AFTER = "after_all"
 
 @dataclass(frozen=True)
 class HookOptions:
-    """What a hook's decorator was given."""
+    """The options of a hook's decorator."""
 
     environment: Union[str, Sequence[str], None] = None
     others: Others = ()
@@ -61,7 +61,10 @@ def before_all(fn: Optional[F] = None, /, *, environment: Union[str, Sequence[st
     """Makes a function without parameters one that every worker process runs once, before its first
     resolver call:
 
-        @before_all def connect() -> None: global model model = load_model()
+        @before_all
+        def connect() -> None:
+            global model
+            model = load_model()
 
     environment: the environments that it runs in; default: all.
 

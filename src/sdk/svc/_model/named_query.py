@@ -6,21 +6,24 @@ import sys
 from datetime import timedelta
 from typing import Any, Mapping, NoReturn, Optional, Sequence, Union
 
+from .._diagnostics.source import Origin
+from .._surface.unknown_options import kept
 from .._types.annotations import scope_of_frame
 from .field import Tags
 from .registry import registry
-from .._diagnostics.source import Origin
-from .._surface.unknown_options import kept
 
 
 class NamedQuery:
     """A query that clients ask for by name and version.
 
-        NamedQuery(name="signup", version="2.0.0", input=[User.id], output=[User.score], staleness={User.score: "1h"})
+        NamedQuery(name="signup", version="2.0.0", input=[User.id], output=[User.score],
+            staleness={User.score: "1h"})
 
-    input, output: features; a feature class among the outputs means all of its values. tags: tags
-    that the query carries. staleness: how old stored values may be, per feature. planner_options:
-    texts by name. owner, description: metadata; the description defaults to nothing.
+    input, output: features; a feature class among the outputs means all of its values.
+    tags: tags that the query carries.
+    staleness: how old stored values may be, per feature.
+    planner_options: texts by name.
+    owner, description: metadata; the description defaults to nothing.
     """
 
     def __init__(

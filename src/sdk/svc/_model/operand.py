@@ -10,7 +10,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Optional
 
-#: How operators are written, by their names in the function table.
+#: Operators as written, by their names in the function table.
 OPERATORS = {
     "add": "+",
     "sub": "-",
@@ -30,7 +30,7 @@ OPERATORS = {
     "xor": "^",
 }
 
-#: The function that makes a value one of another type.
+#: Names of the functions that convert a value, by the target type.
 _CASTS = {int: "to_int", float: "to_float", str: "to_string", date: "to_date", datetime: "to_datetime"}
 
 #: Python types whose values can be constants in an expression.
@@ -38,7 +38,7 @@ LITERALS = (str, int, float, bytes, date, timedelta, Decimal, Enum, list, tuple,
 
 
 def shown(value: object) -> str:
-    """A value as it is written; its type's name when it cannot be shown."""
+    """A value as it is written in code; its type's name when it cannot be shown."""
     try:
         return repr(value)
     except RecursionError:
@@ -48,13 +48,13 @@ def shown(value: object) -> str:
 
 
 class Operand:
-    """What operators combine."""
+    """An operand of operators."""
 
     __slots__ = ()
 
-    #: Marks what stands for values that are known only when a query runs.
+    #: Marks objects whose values are known only when a query runs.
     __svc_node__ = True
-    #: Numbers of NumPy leave operators with such operands to the operands.
+    #: Makes NumPy's numbers leave operators with such operands to the operands.
     __array_ufunc__ = None
 
     def __add__(self, other: object) -> Any:
@@ -173,7 +173,7 @@ class Operand:
 
 
 class Expression(Operand):
-    """Something that is computed when a query runs."""
+    """An expression, computed when a query runs."""
 
     __slots__ = ()
 
@@ -243,19 +243,19 @@ def is_in(item: Operand, values: Any) -> Call:
 
 
 def cast_call(item: Operand, python_type: Any) -> Call:
-    """A value as one of another type."""
+    """The expression that converts a value to another type."""
     function = _CASTS.get(python_type) if isinstance(python_type, type) else None
     if function is None:
         raise TypeError(f"a value is cast to {', '.join(known.__name__ for known in _CASTS)}: {item!r}.cast(int)")
     return Call(function, (item,))
 
 
-#: What can be called on a value beside aggregations.
+#: Methods of values, beside aggregations.
 METHODS: dict[str, Any] = {"isin": is_in, "cast": cast_call}
 
 
 def as_operand(value: Any) -> Any:
-    """The expression that a value stands for. Raises TypeError for what can be no constant."""
+    """The expression of a value. Raises TypeError for a value that cannot be a constant."""
     if isinstance(value, Operand):
         return value
     if value is None or isinstance(value, LITERALS):
@@ -270,7 +270,9 @@ def _refuse_reference(value: object) -> None:
 
 
 def call(name: str, *arguments: Any) -> Call:
-    """A function of the table applied to arguments; what `svc.functions` consists of."""
+    """A function of the table applied to arguments, as every function in `svc.functions` returns
+    it.
+    """
     return Call(name, tuple(as_operand(argument) for argument in arguments))
 
 
@@ -289,8 +291,8 @@ def given(*optional: Any) -> tuple[Any, ...]:
     return tuple(value for value in optional if value is not LEFT_OUT)
 
 
-class Asked(Computed):
-    """`F.when(condition)`, which has no value before `.then(value)` is said."""
+class When(Computed):
+    """The chain `F.when(condition)`, which has no value until `.then(value)` is called."""
 
     __slots__ = ("parts",)
 
@@ -307,16 +309,16 @@ class Asked(Computed):
 
 
 class Branches(Call):
-    """`F.when(condition).then(value)`: null when no condition is true."""
+    """The chain `F.when(condition).then(value)`: null when no condition is true."""
 
     __slots__ = ()
 
     def __init__(self, parts: tuple[Operand, ...]) -> None:
         super().__init__("when", parts)
 
-    def when(self, condition: Any) -> Asked:
-        """Asks for another condition, when none before is true."""
-        return Asked((*self.arguments, as_operand(condition)))
+    def when(self, condition: Any) -> When:
+        """Adds a condition, tested when none before is true."""
+        return When((*self.arguments, as_operand(condition)))
 
     def otherwise(self, value: Any) -> Call:
         """The value when no condition is true."""
@@ -324,10 +326,12 @@ class Branches(Call):
 
 
 def when_call(condition: Any, then: Any, more: tuple[Any, ...]) -> Any:
-    """What `F.when` gives: a chain as long as nothing is said for when no condition is true."""
+    """The result of `F.when`: a chain until it has the value for the case that no condition is
+    true.
+    """
     parts = tuple(as_operand(part) for part in (condition, *given(then), *more))
     if len(parts) == 1:
-        return Asked(parts)
+        return When(parts)
     return Branches(parts) if len(parts) % 2 == 0 else Call("when", parts)
 
 

@@ -1,4 +1,4 @@
-"""References to features: what `User.account.bank.name` is in annotations, joins and queries."""
+"""References to features, such as `User.account.bank.name` in annotations, joins and queries."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Optional
 
 from .._diagnostics import rules
-from .expression import LITERALS
 from .._diagnostics.findings import BrokenReference, DefinitionError
 from .._frames.arithmetic import ArithmeticOperators
 from .._frames.conditions import Comparison, Condition, Membership, NullTest, Truth, as_condition, is_reference
 from .._surface.names import did_you_mean
+from .expression import LITERALS
 from .windows import format_window, split_windowed_name, window_seconds, windowed_name
 
 if TYPE_CHECKING:
     from .feature_class import FeatureClass
     from .field import Field, FieldType
 
-#: What can be called on a feature that is a value.
+#: Methods of references to values.
 _METHODS: dict[str, Any] = {"isin": Membership, "is_null": NullTest}
 
 
@@ -26,10 +26,10 @@ class FeatureReference(ArithmeticOperators):
     """A feature, possibly through relations. There is one object per path; `str()` of it is the
     feature's FQN.
 
-    Attributes are the features of the class that the relation leads to, so everything of the
-    reference itself hides behind underscores. `==` between two references compares the paths; with
-    anything else, and with other operators, it makes a condition, which has no truth value.
-    Brackets choose a window (`User.fails["10m"]`), or rows and columns of a has-many relation
+    Attributes are the features of the class that the relation leads to, so the reference's own
+    members begin with an underscore. `==` between two references compares the paths; with anything
+    else, and with other operators, it makes a condition, which has no truth value. Brackets choose
+    a window (`User.fails["10m"]`), or rows and columns of a has-many relation
     (`User.txns[Txn.amount > 100, Txn.amount]`).
     """
 
@@ -55,8 +55,8 @@ class FeatureReference(ArithmeticOperators):
         return child
 
     def _svc_problem_with(self, attribute: str) -> str:
-        """Why there can be no such feature; empty also while the relation's class is not defined
-        yet.
+        """The reason why there can be no such feature; empty also while the relation's class is not
+        defined yet.
         """
         try:
             target = field_of(self).type.target
@@ -167,7 +167,8 @@ class FeatureReference(ArithmeticOperators):
 
 
 class RowSelection:
-    """`User.txns[Txn.amount > 100, Txn.amount]`: rows of a has-many relation, and columns of them.
+    """A selection `User.txns[Txn.amount > 100, Txn.amount]`: rows of a has-many relation, and their
+    columns.
     """
 
     def __init__(self, relation: FeatureReference, items: tuple[Any, ...]) -> None:
@@ -222,14 +223,14 @@ def no_such_feature(owner: FeatureClass, attribute: str) -> DefinitionError:
 
 
 def crosses_many(reference: FeatureReference) -> bool:
-    """Whether a path goes through a has-many relation, so that it stands for a list of values.
-    Raises what `fields_of` raises.
+    """Whether a path goes through a has-many relation, so that its value is a list. Raises what
+    `fields_of` raises.
     """
     return any(type_of(field).many for field in fields_of(reference)[:-1])
 
 
 def type_of(field: Field) -> FieldType:
-    """A field's type, for whoever refers to the field. Raises BrokenReference when the field's own
+    """The type of a field that a definition refers to. Raises BrokenReference when the field's own
     definition is at fault.
     """
     try:

@@ -1,16 +1,16 @@
-"""Everything that the imported modules define, in the order of definition."""
+"""The definitions of the imported modules, in the order of definition."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Optional, TypeVar
 
 if TYPE_CHECKING:
+    from .._diagnostics.source import Origin
+    from ..sources import DataSource
     from .feature_class import FeatureClass
     from .hooks import HookDefinition
     from .named_query import NamedQuery
     from .resolver import ResolverDefinition, ResolverSpec
-    from .._diagnostics.source import Origin
-    from ..sources import DataSource
 
 
 Key = TypeVar("Key")
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 
 def _replace(items: dict[Key, Item], key: Key, item: Item) -> Optional[Item]:
-    """Puts an item behind all others, in the place of that with the same key, which is returned."""
+    """Appends an item and removes that with the same key, which is returned."""
     old = items.pop(key, None)
     items[key] = item
     return old
@@ -104,7 +104,7 @@ class Registry:
         counts.
         """
         if self._resolvers is None:
-            from .resolver import compile_resolvers
+            from .signature import compile_resolvers
 
             self._resolvers = compile_resolvers(self.definitions)
         return self._resolvers

@@ -1,23 +1,19 @@
-"""The decorators `online` and `offline`, and what the worker knows of a resolver."""
+"""Resolvers: the options and the definition, and the specification for the worker."""
 
 from __future__ import annotations
 
 import inspect
-import sys
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, overload
+from typing import Any, Callable, Optional, Sequence, Union
 
-from .._types.annotations import Scope, scope_of_frame
-from .decorated import DecoratedFunction
-from .._types.dtypes import DataType
-from .field import MISSING, Tags
 from .._frames.spec import RowsSpec, TableSpec
-from .registry import registry
-from .._surface.unknown_options import Others, kept
+from .._surface.unknown_options import Others
+from .._types.annotations import Scope, scope_of_frame
+from .._types.data_type import DataType
+from .decorated import DecoratedFunction
+from .field import MISSING, Tags
 from .windows import format_window, split_windowed_name, window_seconds
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 ONLINE = "RESOLVER_KIND_ONLINE"
 OFFLINE = "RESOLVER_KIND_OFFLINE"
@@ -25,7 +21,7 @@ OFFLINE = "RESOLVER_KIND_OFFLINE"
 
 @dataclass(frozen=True)
 class ResolverOptions:
-    """What a resolver's decorator was given."""
+    """The options of a resolver's decorator."""
 
     tags: Optional[Tags] = None
     environment: Union[str, Sequence[str], None] = None
@@ -107,7 +103,7 @@ class ResolverSpec:
     timeout: Optional[float]
     definition: ResolverDefinition
     #: `ROWS` for a DataFrame of its class, `RELATION` for the rows of a has-many relation; empty
-    #: for values of the row asked.
+    #: for values of the requested row.
     shape: str = ""
     #: The has-many relation that it fills, for example "user.txns".
     relation: str = ""
@@ -119,12 +115,12 @@ class ResolverSpec:
 
     @property
     def has_frames(self) -> bool:
-        """Whether it takes or gives DataFrames."""
+        """Whether it takes or returns DataFrames."""
         return bool(self.shape) or any(item.is_frame for item in self.inputs)
 
     def unpack(self, result: Any) -> tuple[Any, ...]:
-        """One value per output from what the function returned. Raises TypeError when that is not
-        what it declares.
+        """One value per output from the function's result. Raises TypeError when the result is not
+        what the function declares.
         """
         if isinstance(result, self.output_class):
             return self._unpack_instance(result)
@@ -193,129 +189,3 @@ class ResolverDefinition(DecoratedFunction):
             return text
         source = self.source
         return source.comment_above(self.origin.line).text if source else ""
-
-
-def compile_resolvers(definitions: list[ResolverDefinition]) -> dict[str, ResolverSpec]:
-    """The resolvers whose definitions make sense."""
-    from .signature import compile_resolver
-
-    specs = {}
-    for definition in definitions:
-        spec, _ = compile_resolver(definition)
-        if spec is not None:
-            specs[spec.fqn] = spec
-    return specs
-
-
-def _decorate(kind: str, fn: Optional[F], options: ResolverOptions) -> Any:
-    if fn is None:
-
-        def decorate(decorated: F) -> Any:
-            return _register(ResolverDefinition(decorated, kind, options, sys._getframe(1)))
-
-        return decorate
-    return _register(ResolverDefinition(fn, kind, options, sys._getframe(2)))
-
-
-def _register(definition: ResolverDefinition) -> Callable[..., Any]:
-    from .._frames.unit_call import callable_in_tests
-
-    registry.add_resolver(definition)
-    return callable_in_tests(definition)
-
-
-@overload
-def online(fn: F, /) -> F: ...
-
-
-@overload
-def online(
-    *,
-    tags: Optional[Tags] = None,
-    environment: Union[str, Sequence[str], None] = None,
-    timeout: Union[str, timedelta, None] = None,
-    cron: Union[str, timedelta, None] = None,
-    owner: Optional[str] = None,
-    name: Optional[str] = None,
-    total: Optional[bool] = None,
-    translate: Optional[bool] = None,
-) -> Callable[[F], F]: ...
-
-
-def online(
-    fn: Optional[F] = None,
-    /,
-    *,
-    tags: Optional[Tags] = None,
-    environment: Union[str, Sequence[str], None] = None,
-    timeout: Union[str, timedelta, None] = None,
-    cron: Union[str, timedelta, None] = None,
-    owner: Optional[str] = None,
-    name: Optional[str] = None,
-    total: Optional[bool] = None,
-    translate: Optional[bool] = None,
-    **others: NoReturn,
-) -> Any:
-    """Makes a function a resolver for online and offline queries. It can be called in tests like
-    before; for a parameter that is a DataFrame it takes a list of rows as well, and applies the
-    filters and columns that the parameter declares.
-
-        @online(timeout="200ms") def domain(email: User.email) -> User.domain: return
-        email.split("@")[1]
-
-    A parameter that is Optional or has a default does not stop the function: where its feature is
-    None, has no row or failed, it is given None, or the default.
-
-    tags: what a query must carry for the resolver to be considered. environment: the environments
-    that it exists in; default: all. timeout: the longest run of one call, such as "200ms". cron:
-    when it runs by itself, a duration such as "1d" or a cron expression; this version of svc runs
-    nothing by a schedule, which `svc lint` says. owner: who answers for it. name: the last part of
-    its FQN, when it differs from the function's name. total: whether the DataFrame that it returns
-    has every row of its class, so that other rows do not exist. translate: False = the function
-    always runs in Python. Else one that is no more than arithmetic, text and comparisons of its
-    parameters is computed
-        by the server, with the same results.
-    """
-    unknown = kept("online", others)
-    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, unknown))
-
-
-@overload
-def offline(fn: F, /) -> F: ...
-
-
-@overload
-def offline(
-    *,
-    tags: Optional[Tags] = None,
-    environment: Union[str, Sequence[str], None] = None,
-    timeout: Union[str, timedelta, None] = None,
-    cron: Union[str, timedelta, None] = None,
-    owner: Optional[str] = None,
-    name: Optional[str] = None,
-    total: Optional[bool] = None,
-    translate: Optional[bool] = None,
-) -> Callable[[F], F]: ...
-
-
-def offline(
-    fn: Optional[F] = None,
-    /,
-    *,
-    tags: Optional[Tags] = None,
-    environment: Union[str, Sequence[str], None] = None,
-    timeout: Union[str, timedelta, None] = None,
-    cron: Union[str, timedelta, None] = None,
-    owner: Optional[str] = None,
-    name: Optional[str] = None,
-    total: Optional[bool] = None,
-    translate: Optional[bool] = None,
-    **others: NoReturn,
-) -> Any:
-    """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
-    unknown = kept("offline", others)
-    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, unknown))
-
-
-realtime = online
-batch = offline

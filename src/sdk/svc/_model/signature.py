@@ -1,4 +1,4 @@
-"""Reading a resolver's signature: what it needs, what it produces, and the rules 140 to 146."""
+"""The reading of a resolver's signature: its inputs, its outputs, and the rules 140 to 146."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import inspect
 from datetime import datetime
 from typing import Any, Callable, Optional
 
+from .._analysis.output_advice import example, free_features, of_relation
+from .._codec.wire import value_json
 from .._diagnostics import rules
-from .._types.annotations import read_annotation, spell, unreadable
-from .feature_class import FeatureClass
-from .field import MISSING, WindowField
 from .._diagnostics.findings import ERROR, BrokenReference, DefinitionError, Said
 from .._frames.dataframe import DataFrame
 from .._frames.selection import FeatureSelection, TableType
 from .._frames.signature import FrameSignature, Problem, is_feature_class, is_many, windows_of
 from .._surface.names import parse_duration
 from .._surface.options import RESOLVER_CHECKS, check_options
-from .._diagnostics.output_advice import example, free_features, of_relation
+from .._types.annotations import annotation_text, read_annotation, unreadable
+from .feature_class import FeatureClass
+from .field import MISSING, WindowField
 from .reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from .registry import registry
 from .resolver import InputSpec, OutputSpec, ResolverDefinition, ResolverSpec
 from .windows import format_window, readable_path, windowed_name
-from .._codec.wire import value_json
 
 
 class _Reader(FrameSignature):
-    """Reads a resolver's signature; what it finds is in its attributes afterwards."""
+    """The reader of a resolver's signature; its attributes hold the result afterwards."""
 
     def read(self) -> None:
         for option, text in check_options(RESOLVER_CHECKS, self.definition.options).items():
@@ -149,7 +149,7 @@ class _Reader(FrameSignature):
         return core
 
     def given(self) -> list[FeatureReference]:
-        """The features of the row asked that the parameters are."""
+        """The features of the requested row that are parameters."""
         return [reference for spec, inner in self.inputs for reference in _references_of(spec, inner)] or [
             inner for _, inner in self.inputs if inner is not None
         ]
@@ -161,7 +161,7 @@ class _Reader(FrameSignature):
         if core is DataFrame:
             return rules.BadOutput.bare_frame(example=self.frame_example())
         if not is_feature_class(core):
-            return rules.BadOutput.value(written=spell(core), advice=self.example())
+            return rules.BadOutput.value(written=annotation_text(core), advice=self.example())
         given, owner = self.given(), core.__svc_features__
         taken = {reference._svc_names[0] for reference in given if reference._svc_root is owner}
         rest = [field.attribute for field in owner.fields.values() if type_of(field).target is None and field.attribute not in taken]
@@ -245,8 +245,8 @@ class _Reader(FrameSignature):
 
 
 def _as(code: int, error: DefinitionError) -> DefinitionError:
-    """An annotation that cannot be read, under the number of its place; unknown names and features
-    keep theirs.
+    """The error of an annotation that cannot be read, with the rule's number for its position;
+    unknown names and features keep theirs.
     """
     if error.code != rules.UnsupportedType.code:
         return error
@@ -254,7 +254,7 @@ def _as(code: int, error: DefinitionError) -> DefinitionError:
 
 
 def _references_of(spec: InputSpec, reference: Optional[FeatureReference]) -> list[FeatureReference]:
-    """The features of the row asked that a parameter needs."""
+    """The features of the requested row that a parameter needs."""
     if spec.table is not None:
         return [column.reference for column in spec.table.columns]
     return [reference] if reference is not None and spec.rows is None else []
@@ -266,7 +266,7 @@ def _not_a_feature(name: str, core: Any) -> Said:
     if is_feature_class(core):
         first = next(iter(core.__svc_features__.fields), "id")
         return rules.BadInput.whole_class(parameter=name, owner=core.__name__, first=first)
-    return rules.BadInput.value(parameter=name, written=spell(core))
+    return rules.BadInput.value(parameter=name, written=annotation_text(core))
 
 
 def _relation_advice(root: FeatureClass, reference: FeatureReference) -> str:
@@ -283,7 +283,7 @@ def _relation_advice(root: FeatureClass, reference: FeatureReference) -> str:
 
 
 def _by_position(definition: ResolverDefinition) -> Callable[..., Any]:
-    """The function, made to take keyword-only parameters by position too."""
+    """The function, wrapped to take keyword-only parameters by position too."""
     parameters = list(definition.parameters.values())
     names = [parameter.name for parameter in parameters if parameter.kind == parameter.KEYWORD_ONLY]
     if not names:
@@ -293,8 +293,8 @@ def _by_position(definition: ResolverDefinition) -> Callable[..., Any]:
 
 
 def _with_windows(function: Callable[..., Any], inputs: list[InputSpec]) -> Callable[..., Any]:
-    """The function, made to take the windows of a feature one by one where it has a parameter for
-    all of them.
+    """The function, wrapped to take the windows of a feature one by one where it has a parameter
+    for all of them.
     """
     if not any(spec.windows_of for spec in inputs):
         return function
@@ -312,7 +312,7 @@ def _with_windows(function: Callable[..., Any], inputs: list[InputSpec]) -> Call
 
 
 def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverSpec], list[Problem]]:
-    """The resolver, or what is wrong with it."""
+    """The resolver, or its faults."""
     reader = _Reader(definition)
     reader.read()
     if reader.is_broken or any(problem.error.said.severity == ERROR for problem in reader.problems):
@@ -341,3 +341,13 @@ def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverS
         ),
         reader.problems,
     )
+
+
+def compile_resolvers(definitions: list[ResolverDefinition]) -> dict[str, ResolverSpec]:
+    """The resolvers whose definitions make sense."""
+    specs = {}
+    for definition in definitions:
+        spec, _ = compile_resolver(definition)
+        if spec is not None:
+            specs[spec.fqn] = spec
+    return specs

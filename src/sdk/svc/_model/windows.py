@@ -17,8 +17,8 @@ _WINDOWED_NAME = re.compile(r"(?P<base>.+?)__(?P<seconds>[1-9]\d*)__\Z")
 
 
 def window_seconds(written: Any) -> Optional[int]:
-    """A window's length in seconds; None when it is none: no duration, not positive, endless, or
-    not whole seconds.
+    """A window's length in seconds; None when the value is no window: no duration, not positive,
+    endless, or not whole seconds.
     """
     if isinstance(written, str) and written.strip().lower() == "all":
         return ALL_SECONDS
@@ -45,6 +45,6 @@ def split_windowed_name(name: str) -> tuple[str, Optional[int]]:
 
 
 def readable_path(path: str) -> str:
-    """A path for people: `user.fails[10m]` for `user.fails__600__`."""
+    """A path as shown to people: `user.fails[10m]` for `user.fails__600__`."""
     base, seconds = split_windowed_name(path)
     return path if seconds is None else f"{base}[{format_window(seconds)}]"

@@ -1,1 +1,1 @@
-"""The names and options that the package has, and those of others that it has not."""
+"""The public names and options of the package, and those that only other libraries have."""

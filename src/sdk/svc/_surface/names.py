@@ -108,7 +108,7 @@ _CRON_WORDS = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly
 
 
 def cron_problem(text: str) -> Optional[str]:
-    """What is wrong with a cron expression; None when nothing is."""
+    """The fault of a cron expression; None when it has none."""
     if text.strip().lower() in _CRON_WORDS:
         return None
     parts = text.split()
@@ -170,9 +170,9 @@ def closest_names(wanted: str, names: Iterable[str], limit: int = 3) -> list[str
     return [name for _, name in sorted(scored)[:limit]]
 
 
-def slip_of(wanted: str, names: Iterable[str]) -> str:
-    """As `did_you_mean`, but for slips of the keyboard and cut names only: what merely sounds alike
-    is another thing.
+def typo_suggestion(wanted: str, names: Iterable[str]) -> str:
+    """The suggestion that `did_you_mean` makes, but only for typing errors and truncated names: a
+    name that is merely similar means something else.
     """
     reach = 1 if len(wanted) < 8 else 2
     scored = []

@@ -1,6 +1,4 @@
-"""What decorators and `feature(...)` take, and what is wrong with a value that they do not: the
-texts of finding 146.
-"""
+"""Checks of the options of decorators and `feature(...)`, with the texts of finding 146."""
 
 from __future__ import annotations
 
@@ -8,6 +6,7 @@ import math
 from datetime import timedelta
 from typing import Any, Callable, Optional
 
+from .._codec.wire import describe
 from .._model.expression import Expression
 from .names import (
     CRON_GRAMMAR,
@@ -19,7 +18,6 @@ from .names import (
     is_feature_name,
     parse_duration,
 )
-from .._codec.wire import describe
 
 Check = Callable[[str, Any], Optional[str]]
 
@@ -107,7 +105,7 @@ def check_expression(option: str, value: Any) -> Optional[str]:
 
 
 def check_options(checks: dict[str, Check], options: object) -> dict[str, str]:
-    """The text of every problem by option; options that were not given are fine."""
+    """The problems by option, as text; options that were not given have none."""
     problems = {}
     for option, check in checks.items():
         value = getattr(options, option)
@@ -117,7 +115,7 @@ def check_options(checks: dict[str, Check], options: object) -> dict[str, str]:
     return problems
 
 
-#: Options that say which fresh values are stored where.
+#: Options that decide which fresh values are stored where.
 STORING: dict[str, Check] = {"store_online": check_flag, "store_offline": check_flag, "cache_nulls": check_flag}
 CLASS_CHECKS: dict[str, Check] = {"name": check_name, "owner": check_text, "tags": check_tags, "max_staleness": check_staleness, **STORING}
 FEATURE_CHECKS: dict[str, Check] = {**CLASS_CHECKS, "description": check_text, "primary": check_flag, "expression": check_expression}

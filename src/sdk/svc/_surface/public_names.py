@@ -1,8 +1,8 @@
-"""Every name that users import, with the modules that have it, and the names that other libraries
-of this field have and this version has not.
+"""The public names with the modules that have them, and names that other libraries of this field
+have and this version lacks.
 
-The modules import what they offer in plain sight, for type checkers and readers; a test compares
-them with this table.
+The modules import their names explicitly, for type checkers and readers; a test compares them with
+this table.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import dis
 import sys
 from typing import Mapping
 
-from .names import slip_of
+from .names import typo_suggestion
 
 _ROOT = "svc"
 _FEATURES = "svc.features"
@@ -22,8 +22,8 @@ _CLIENT = "svc.client"
 _QUERIES = "svc.queries"
 _LOGGING = "svc.logging"
 
-#: The modules of a name; the first is the one to advise. The functions of `svc.functions` come from
-#: the function table.
+#: The modules of each name; the first is the one that advice names. The functions of
+#: `svc.functions` come from the function table.
 PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "AuthenticationError": (_CLIENT, _ROOT),
     "BulkQueryResult": (_CLIENT, _ROOT),
@@ -91,7 +91,7 @@ _NO_MATERIALIZATION = "windows are computed when they are asked for"
 _NO_VALIDATION = "values are not checked beyond their types; compare in a resolver or an expression"
 _NO_CHARTS = "it has no charts and no monitors as code"
 
-#: Names that this version does not have, with what there is in their place.
+#: Names that this version does not have, with what to use instead.
 ABSENT_NAMES: Mapping[str, str] = {
     "AsyncSvcClient": _ONE_CLIENT,
     "AthenaSource": _OTHER_SOURCE,
@@ -164,7 +164,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "underscore": "the row of an expression is '_'",
 }
 
-#: Modules that this version does not have, with what there is in their place.
+#: Modules that this version does not have, with what to use instead.
 ABSENT_MODULES: Mapping[str, str] = {
     "svc.df": "svc.features has DataFrame",
     "svc.embedding": _NO_VECTORS,
@@ -188,8 +188,8 @@ def modules() -> list[str]:
 
 
 def missing_name(module: str, name: str) -> str:
-    """Why a module does not have a name, and what to write instead: a sentence without its end, for
-    an error or a finding.
+    """The reason why a module lacks a name, and what to write instead: a sentence without its full
+    stop, for an error or a finding.
     """
     homes = PUBLIC_NAMES.get(name)
     if homes:
@@ -197,17 +197,17 @@ def missing_name(module: str, name: str) -> str:
     instead = ABSENT_NAMES.get(name)
     if instead:
         return f"this version of svc has no '{name}': {instead}"
-    near = slip_of(name, names_of(module) or PUBLIC_NAMES)
+    near = typo_suggestion(name, names_of(module) or PUBLIC_NAMES)
     return f"this version of svc has no '{name}'{near or f'; {_offer(module)}'}"
 
 
 def missing_module(module: str) -> str:
-    """Why there is no module of a name, and what to write instead."""
+    """The reason why there is no module of a name, and what to write instead."""
     instead = ABSENT_MODULES.get(module)
     if instead:
         return f"this version of svc has no module '{module}': {instead}"
     listed = ", ".join(modules())
-    return f"this version of svc has no module '{module}'{slip_of(module, modules()) or f'; its modules are: {listed}'}"
+    return f"this version of svc has no module '{module}'{typo_suggestion(module, modules()) or f'; its modules are: {listed}'}"
 
 
 def _offer(module: str) -> str:
@@ -216,8 +216,8 @@ def _offer(module: str) -> str:
 
 
 def no_such_name(module: str, name: str) -> Exception:
-    """What a module's `__getattr__` raises: ImportError where the name is imported, so that its
-    text is the one that is read, else AttributeError.
+    """The exception for a module's `__getattr__`: ImportError where the name is imported, so that
+    Python shows its text, else AttributeError.
     """
     if name.startswith("__"):
         return AttributeError(f"module {module!r} has no attribute {name!r}", name=name)

@@ -1,7 +1,7 @@
-"""Options that a decorator or a function of the SDK does not take: rule 106.
+"""Unknown options of the SDK's decorators and functions: rule 106.
 
 While a project is loaded they are kept with the definition, so that all of them are found at once;
-anywhere else they are a TypeError. To type checkers they have the type NoReturn, so that none can
+anywhere else they are a TypeError. Type checkers see them with the type NoReturn, so that none can
 be given.
 """
 
@@ -13,11 +13,11 @@ from typing import Any, Mapping
 
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
-from .names import slip_of
-from .public_names import PUBLIC_NAMES
 from .._model.registry import registry
+from .names import typo_suggestion
+from .public_names import PUBLIC_NAMES
 
-#: Names of options that were given and are not taken.
+#: Names of unknown options that were given.
 Others = tuple[str, ...]
 
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
@@ -119,8 +119,8 @@ def _source(password: str) -> Mapping[str, str]:
     }
 
 
-#: By what takes them: options that other libraries have and this version has not, with what there
-#: is in their place.
+#: Options that other libraries have and this version lacks, with what to use instead, by the public
+#: name of the decorator, function or class.
 ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "online": _RESOLVER,
     "offline": _RESOLVER,
@@ -153,13 +153,13 @@ def unknown_option(taker: str, option: str) -> DefinitionError:
     else:
         known = options_of(taker)
         listed = ", ".join(known) or "none"
-        text = f"{taker} has no option '{option}'{slip_of(option, known) or f'; its options are: {listed}'}"
+        text = f"{taker} has no option '{option}'{typo_suggestion(option, known) or f'; its options are: {listed}'}"
     return DefinitionError(rules.UnknownOption.no_option(problem=text), token=option)
 
 
 def kept(taker: str, others: Mapping[str, Any]) -> Others:
-    """The names of options that are not taken, for the finding. Raises DefinitionError 106 when no
-    project is being loaded.
+    """The names of unknown options, for the finding. Raises DefinitionError 106 when no project is
+    being loaded.
     """
     if others and not registry.collects:
         raise unknown_option(taker, next(iter(others)))

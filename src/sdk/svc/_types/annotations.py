@@ -1,5 +1,5 @@
-"""Reading annotations: quoted ones, names imported for type checkers only, optional and marked
-types.
+"""The reading of annotations: quoted ones, names imported for type checkers only, optional and
+marked types.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from typing import Annotated, Any, Mapping, Optional, TypeVar
 
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
+from .._diagnostics.source import source_of
 from .._loading.hook import compile_rewritten
+from .._model.reference import FeatureReference, no_such_feature
+from .._model.registry import registry
 from .._surface.names import did_you_mean
 from .._surface.public_names import modules as public_modules
-from .._model.registry import registry
-from .._diagnostics.source import source_of
 
 
 class Marker:
-    """What an annotation says beside the type."""
+    """A mark of an annotation beside its type, such as `Primary`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -56,7 +57,7 @@ Now = Annotated[datetime, NOW]
 
 @dataclass(frozen=True)
 class Reading:
-    """An annotation taken apart."""
+    """An annotation's core type and its marks."""
 
     core: Any
     nullable: bool = False
@@ -68,7 +69,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Scope:
-    """Where the names of a quoted annotation are looked up."""
+    """The scope in which the names of a quoted annotation are looked up."""
 
     module: str
     filename: str
@@ -76,8 +77,8 @@ class Scope:
     locals: Mapping[str, Any]
 
     def lookup(self, name: str) -> Any:
-        """A name's value: of the surroundings, of an import for type checkers, else the feature
-        class of that name. KeyError if none.
+        """A name's value: from the surrounding code, from an import for type checkers, else the
+        feature class of that name. Raises KeyError when there is none.
         """
         for names in (self.locals, self.globals):
             if name in names:
@@ -111,7 +112,7 @@ class Scope:
         return getattr(loaded, attribute, sys.modules.get(f"{absolute}.{attribute}"))
 
     def known_names(self) -> set[str]:
-        """Names that a misspelt one may have meant."""
+        """The names to suggest for an unknown one."""
         classes = {item.cls.__name__ for item in registry.classes}
         return classes | {name for name, value in self.globals.items() if isinstance(value, type)} | set(_BUILTIN_TYPES)
 
@@ -120,7 +121,7 @@ _BUILTIN_TYPES = ("int", "float", "str", "bool", "bytes", "list", "set", "dict")
 
 
 class _Names(dict):  # type: ignore[type-arg]
-    """The names that `eval` sees, also from functions within the text."""
+    """The globals for `eval`, visible also to functions within the text."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__({"__builtins__": {}})
@@ -155,10 +156,8 @@ def evaluate(text: str, scope: Scope) -> Any:
 
 def attribute_error(error: AttributeError) -> DefinitionError:
     """An AttributeError as a finding: 142 when a feature class or a relation lacks the feature, 133
-    for a function that there is not, 105 for a name that a module of the SDK lacks, else 114.
+    for an unknown function, 105 for a name that a module of the SDK lacks, else 114.
     """
-    from .._model.reference import FeatureReference, no_such_feature
-
     name = error.name or ""
     if isinstance(error.obj, type) and "__svc_features__" in error.obj.__dict__:
         return no_such_feature(error.obj.__svc_features__, name)  # type: ignore[attr-defined]
@@ -174,7 +173,7 @@ def attribute_error(error: AttributeError) -> DefinitionError:
 
 
 def read_annotation(annotation: Any, scope: Scope) -> Reading:
-    """Takes an annotation apart until a type, a feature reference or a feature class is left.
+    """The parts of an annotation, whose core is a type, a feature reference or a feature class.
     Raises DefinitionError.
     """
     try:
@@ -186,7 +185,7 @@ def read_annotation(annotation: Any, scope: Scope) -> Reading:
 
 
 def unreadable(error: Exception) -> DefinitionError:
-    """Finding 114 for an annotation whose own code fails when it is looked at."""
+    """Finding 114 for an annotation whose own code fails when it is inspected."""
     return DefinitionError(rules.UnsupportedType.unreadable(kind=type(error).__name__))
 
 
@@ -212,7 +211,7 @@ def _take_apart(annotation: Any, scope: Scope) -> Reading:
         elif is_union(core):
             rest = [item for item in typing.get_args(core) if item is not type(None)]
             if len(rest) != 1:
-                raise DefinitionError(rules.UnsupportedType.several_types(type=spell(core)))
+                raise DefinitionError(rules.UnsupportedType.several_types(type=annotation_text(core)))
             nullable, core = True, rest[0]
         elif core is None or core is type(None):
             raise DefinitionError(rules.UnsupportedType.none())
@@ -225,12 +224,12 @@ def is_union(annotation: Any) -> bool:
     return typing.get_origin(annotation) in (typing.Union, types.UnionType)
 
 
-def spell(annotation: Any) -> str:
-    """An annotation as a user writes it."""
+def annotation_text(annotation: Any) -> str:
+    """An annotation as text, as a user writes it."""
     if isinstance(annotation, typing.ForwardRef):
         return annotation.__forward_arg__
     if is_union(annotation):
-        return " | ".join(spell(item) for item in typing.get_args(annotation))
+        return " | ".join(annotation_text(item) for item in typing.get_args(annotation))
     if isinstance(annotation, type) and typing.get_origin(annotation) is None:
         return "None" if annotation is type(None) else annotation.__qualname__.rpartition("<locals>.")[2]
     try:

@@ -1,4 +1,4 @@
-"""Python types as types of the engine. A DataType is the proto3 JSON of `svc.v1.DataType`."""
+"""Python types as types of the engine."""
 
 from __future__ import annotations
 
@@ -6,36 +6,21 @@ import collections.abc
 import dataclasses
 import typing
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from decimal import Decimal
+from datetime import date, datetime
 from enum import Enum
-from typing import Any, Mapping, Optional
+from typing import Any, Optional
 
+from .._codec.wire import value_json
 from .._diagnostics import rules
-from .annotations import Scope, read_annotation, spell, unreadable
 from .._diagnostics.findings import CircularReference, DefinitionError
 from .._model.reference import FeatureReference, field_of, type_of
+from .annotations import Scope, annotation_text, read_annotation, unreadable
+from .data_type import PRIMITIVES, DataType, primitive
 
-DataType = Mapping[str, Any]
-
-_PRIMITIVES: dict[Any, str] = {
-    int: "INT64",
-    float: "FLOAT64",
-    str: "STRING",
-    bool: "BOOL",
-    bytes: "BYTES",
-    date: "DATE",
-    datetime: "DATETIME",
-    timedelta: "TIMEDELTA",
-    Decimal: "DECIMAL",
-    Any: "JSON",
-    dict: "JSON",
-}
-_NAMES = {value: "json" if value == "JSON" else key.__name__ for key, value in _PRIMITIVES.items()}
 _MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 _SETS = (set, frozenset)
 
-#: What to write instead of a type that no feature can have, by the name of the type.
+#: Advice on what to write instead of a type that no feature can have, by the type's name.
 _NEAREST = {
     "list": "list[str]",
     "set": "set[str]",
@@ -65,30 +50,6 @@ _NEAREST = {
 SUPPORTED = "int, float, str, bool, bytes, date, datetime, timedelta, Decimal, an Enum, a @dataclass, list[...], set[...], dict or Any"
 
 
-def primitive(name: str) -> DataType:
-    return {"primitive": f"PRIMITIVE_TYPE_{name}"}
-
-
-def type_name(dtype: DataType) -> str:
-    """A type as a user writes it: `int`, `list[str]`, `Address`."""
-    if "primitive" in dtype:
-        return _NAMES[dtype["primitive"][len("PRIMITIVE_TYPE_") :]]
-    if "list" in dtype:
-        return f"{'set' if dtype['list'].get('set') else 'list'}[{type_name(dtype['list']['element'])}]"
-    return str((dtype.get("struct") or dtype["enum"])["name"])
-
-
-def comparable(left: DataType, right: DataType) -> bool:
-    """Whether values of two types can be equal: the same type, an enum counting as the type of its
-    members.
-    """
-
-    def key(dtype: DataType) -> DataType:
-        return {"primitive": dtype["enum"]["base"]} if "enum" in dtype else dtype
-
-    return key(left) == key(right)
-
-
 @dataclass(frozen=True)
 class ValueType:
     """A type of values: the engine's, and Python's with all names resolved."""
@@ -99,8 +60,8 @@ class ValueType:
 
 
 def value_type(core: Any, scope: Scope, seen: tuple[type, ...] = ()) -> ValueType:
-    """The type that a feature's annotation, already taken apart, stands for. Raises DefinitionError
-    114 when there is none.
+    """The type of values for the core of a feature's annotation. Raises DefinitionError 114 when
+    there is none.
     """
     try:
         return _value_type(core, scope, seen)
@@ -116,7 +77,7 @@ def _value_type(core: Any, scope: Scope, seen: tuple[type, ...]) -> ValueType:
     if typing.get_origin(core) in _MAPPINGS or (isinstance(core, type) and core in _MAPPINGS):
         return ValueType(primitive("JSON"), dict)
     try:
-        name = _PRIMITIVES.get(core)
+        name = PRIMITIVES.get(core)
     except TypeError:
         name = None
     if name is not None:
@@ -134,7 +95,7 @@ def _value_type(core: Any, scope: Scope, seen: tuple[type, ...]) -> ValueType:
 
 
 def unsupported(core: Any) -> DefinitionError:
-    """Finding 114 with the nearest type that there is."""
+    """Finding 114 with the nearest supported type."""
     origin = typing.get_origin(core) or core
     name = getattr(origin, "__name__", None) or getattr(origin, "_name", None) or str(origin)
     nearest = _NEAREST.get(name)
@@ -146,7 +107,7 @@ def unsupported(core: Any) -> DefinitionError:
         bases = [base for base in (bool, int, float, str, bytes, datetime, date, list, dict) if issubclass(origin, base)]
         nearest = bases[0].__name__ if bases else "a @dataclass" if hasattr(origin, "__annotations__") else None
     advice = f"write {nearest}" if nearest else f"a feature is {SUPPORTED}"
-    return DefinitionError(rules.UnsupportedType.unsupported(type=spell(core), advice=advice))
+    return DefinitionError(rules.UnsupportedType.unsupported(type=annotation_text(core), advice=advice))
 
 
 def _referenced(reference: FeatureReference) -> ValueType:
@@ -179,14 +140,12 @@ def _items(origin: Any, argument: Any, scope: Scope, seen: tuple[type, ...]) -> 
 
 
 def _enum(core: type[Enum]) -> DataType:
-    from .._codec.wire import value_json
-
     members = list(core)
     kinds = {type(member.value) for member in members}
     if len(kinds) != 1 or not kinds <= {str, int, float}:
         have = ", ".join(sorted(kind.__name__ for kind in kinds)) or "none"
         raise DefinitionError(rules.UnsupportedType.mixed_enum(name=core.__name__, have=have))
-    base = primitive(_PRIMITIVES[kinds.pop()])
+    base = primitive(PRIMITIVES[kinds.pop()])
     listed = [{"name": member.name, "value": value_json(member.value, base)} for member in members]
     return {"enum": {"name": core.__name__, "base": base["primitive"], "members": listed}}
 

@@ -1,1 +1,1 @@
-"""Running resolvers for the server."""
+"""The worker process, which runs resolvers for the server."""

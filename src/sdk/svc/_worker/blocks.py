@@ -1,8 +1,8 @@
-"""Columns of numbers as blocks of doubles behind a frame's JSON.
+"""Columns of numbers as blocks of doubles after a frame's JSON.
 
-A long column of nothing but numbers is said as ``{"block": i}``, and block i of the frame holds its
-values in the machine's byte order: both ends run on one machine. Integers beyond 2**53 are never in
-one, so that a double says each of them exactly.
+A long column of nothing but numbers is written as ``{"block": i}``, and block i of the frame holds
+its values in the machine's byte order: both ends run on one machine. Integers beyond 2**53 are
+never in a block, so a double holds each of them exactly.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from typing import Any, Dict, Iterator, List, Sequence, Union
 
-#: Columns shorter than this are said in JSON: it is no slower for them.
+#: Columns shorter than this are written as JSON, which is no slower for them.
 SHORTEST = 256
 
 _SAFE_INTEGER = 2**53 - 1
@@ -26,8 +26,8 @@ def packed_floats(values: Sequence[Any]) -> Column | None:
 
 
 def packed_integers(values: Sequence[Any]) -> Column | None:
-    """The block of a column; None when it is short or holds anything but integers that a double can
-    say.
+    """The block of a column; None when it is short or holds anything but integers that a double
+    holds exactly.
     """
     if len(values) < SHORTEST or set(map(type, values)) != {int} or max(values) > _SAFE_INTEGER or min(values) < -_SAFE_INTEGER:
         return None
@@ -40,7 +40,7 @@ def packed(values: List[Any]) -> Column:
 
 
 def detach(message: Dict[str, Any]) -> List[array[float]]:
-    """Takes the blocks out of a message that is to be sent, and leaves their numbers in it."""
+    """Takes the blocks out of a message to be sent, leaving their indexes in it."""
     blocks: List[array[float]] = []
     for columns in _columns_of(message):
         for name, values in columns.items():

@@ -1,8 +1,8 @@
-"""Resolvers that take or give DataFrames, made ready to be called with batches.
+"""Runners of resolvers that take or return DataFrames, called with batches.
 
-In a CALL frame the rows of a has-many relation are columns, those of all rows of the batch one
-after the other, with the offsets at which each begins; a table is columns. In a RESULT frame rows
-are the same: `groups` with offsets and columns.
+In a CALL frame the rows of a has-many relation are columns, concatenated over all rows of the
+batch, with the offset at which each row's part begins; a table is columns. A RESULT frame has rows
+in the same form: `groups` with offsets and columns.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import time
 from datetime import datetime
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
+from .._codec.values import decoder
 from .._frames.columns import Key
 from .._frames.dataframe import DataFrame, refuse_others
 from .._frames.spec import ColumnSpec
 from .._frames.unit_call import rows_returned
 from .._model.resolver import InputSpec, ResolverSpec
-from .._codec.values import decoder
 from .blocks import packed
 from .raised import Project
 from .runner import CallCancelled, Errors, Input, Row, Runner, Unreadable, attempt, column_decoder, column_encoder
@@ -32,15 +32,15 @@ def runner_for(spec: ResolverSpec, project: Project) -> Runner:
 
 
 class _Columns:
-    """Decodes the columns of a frame by their paths."""
+    """The decoder of a frame's columns by their paths."""
 
     def __init__(self, known: Dict[str, ColumnSpec], is_declared: bool) -> None:
         self._is_declared = is_declared
         self._known = {path: (Key(path, item.reference), column_decoder(item.python_type), decoder(item.python_type)) for path, item in known.items()}
 
     def read(self, given: Dict[str, List[Any]], size: int) -> Tuple[Dict[Key, List[Any]], bool]:
-        """The columns by key, and whether every value could be decoded. Columns that nobody asked
-        for are left out; what was asked for and is not given is null.
+        """The columns by key, and whether every value could be decoded. Columns that were not asked
+        for are left out; those asked for and not given are null.
         """
         columns: Dict[Key, List[Any]] = {}
         clean = True
@@ -60,7 +60,7 @@ class _Columns:
 
 
 class FrameRunner(Runner):
-    """A resolver of values that is given rows of has-many relations."""
+    """The runner of a resolver of values that takes rows of has-many relations."""
 
     def __init__(self, spec: ResolverSpec, project: Project) -> None:
         super().__init__(spec, project)
@@ -94,7 +94,7 @@ class FrameRunner(Runner):
 
 
 class RowsRunner(FrameRunner):
-    """A resolver that gives rows: of its class, or of a has-many relation."""
+    """The runner of a resolver that returns rows: of its class, or of a has-many relation."""
 
     def __init__(self, spec: ResolverSpec, project: Project) -> None:
         super().__init__(spec, project)

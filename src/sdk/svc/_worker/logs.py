@@ -1,5 +1,5 @@
-"""What user code prints and logs, sent to the server with the resolver and the query that it
-belongs to.
+"""Output and log records of user code, sent to the server with the resolver and the query that they
+belong to.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Optional, TextIO
 
 from .._model.context import current_call
 
-#: Longest line in characters; more of it is cut.
+#: Longest line in characters; the rest is cut off.
 LINE_LENGTH = 8_192
 #: Lines and characters sent per second; what exceeds them is counted and dropped.
 LINES_PER_SECOND = 1_000
@@ -21,7 +21,7 @@ Send = Callable[[Dict[str, Any]], None]
 
 
 class LogSink:
-    """Sends lines as LOG frames, at a bounded rate."""
+    """A sender of lines as LOG frames, at a bounded rate."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -31,11 +31,11 @@ class LogSink:
         self._dropped = 0
 
     def redirect(self, send: Send) -> None:
-        """Sends later lines another way."""
+        """Replaces the function that sends lines."""
         self._send = send
 
     def emit(self, level: str, text: str, logger: str) -> None:
-        """Sends a line, unless too much was said within this second."""
+        """Sends a line, unless this second's limit is reached."""
         second = int(time.monotonic())
         if second != self._second:
             dropped, self._dropped = self._dropped, 0
@@ -50,7 +50,7 @@ class LogSink:
         self._frame(level, text if len(text) <= LINE_LENGTH else text[: LINE_LENGTH - 1] + "\u2026", logger)
 
     def report_dropped(self) -> None:
-        """Says how many lines were dropped, when the second in which that happened is over."""
+        """Sends the number of dropped lines, once the second in which they were dropped is over."""
         if self._dropped and int(time.monotonic()) != self._second:
             dropped, self._dropped = self._dropped, 0
             self._frame("warning", f"[{dropped} lines within a second were dropped]", "svc")
@@ -71,8 +71,8 @@ class LogSink:
 
 
 class LogStream(io.TextIOBase):
-    """Stands for ``sys.stdout`` or ``sys.stderr``. What is written to its ``buffer`` or its file
-    descriptor goes past it, into the pipe.
+    """A replacement of ``sys.stdout`` or ``sys.stderr``. Bytes written to its ``buffer`` or its
+    file descriptor bypass it and go into the pipe.
     """
 
     def __init__(self, sink: LogSink, level: str, name: str, raw: TextIO) -> None:
@@ -127,7 +127,9 @@ class LogStream(io.TextIOBase):
 
 
 class LogHandler(logging.Handler):
-    """Sends the records of every logger that has no handler of its own on the way up."""
+    """A log handler that sends the records of every logger without a handler of its own among its
+    ancestors.
+    """
 
     def __init__(self, sink: LogSink) -> None:
         super().__init__()

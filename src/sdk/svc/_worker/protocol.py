@@ -10,24 +10,25 @@ and the main thread answers each with a RESULT, in order. On ``control`` a secon
 must not wait behind a running resolver: CANCEL, and the calls of ``async def`` resolvers; their
 results and LOG frames go back on it.
 
-=========  ==========
-===============================================================================================
-frame      from        fields =========  ==========
-===============================================================================================
-HELLO      worker      role (``data``, ``control``), launcher: pid of the process that the server
-started, python READY      worker      resolvers: by FQN isAsync, usesNow, file, line;
-hasAfterHooks: whether hooks run after the last call FAILED     worker      diagnostics: findings of
-the import, or of a hook that failed CALL       server      id, resolver, rows, columns by
-parameter, now (a datetime per row), context (queryId, traceId, tags, queryContext,
-                       traceparent);
-                       groups: rows of has-many relations by parameter, as offsets and columns by path; tables: columns by path, by parameter
-RESULT     worker      id, columns by output FQN, errors (row, kind, message, stack, file, line),
-ranMs; groups: offsets and columns by FQN of a
-                       resolver that gives rows; or id, cancelled, and leftovers when the interrupted call has left processes running
-CANCEL     server      id, interrupt: whether a call that runs is to be interrupted LOG worker
-level, text, logger, resolver, queryId, timestampMs DRAIN      server      none: the worker ends
-after the calls before it =========  ==========
-===============================================================================================
+Frames from the worker:
+
+HELLO   role (``data``, ``control``), launcher: pid of the process that the server started, python
+READY   resolvers: by FQN isAsync, usesNow, file, line; hasAfterHooks: whether hooks run after the
+        last call
+FAILED  diagnostics: findings of the import, or of a hook that failed
+RESULT  id, columns by output FQN, errors (row, kind, message, stack, file, line), ranMs;
+        groups: offsets and columns by FQN of a resolver that gives rows; or
+        id, cancelled, and leftovers when the interrupted call has left processes running
+LOG     level, text, logger, resolver, queryId, timestampMs
+
+Frames from the server:
+
+CALL    id, resolver, rows, columns by parameter, now (a datetime per row), context (queryId,
+        traceId, tags, queryContext, traceparent);
+        groups: rows of has-many relations by parameter, as offsets and columns by path;
+        tables: columns by path, by parameter
+CANCEL  id, interrupt: whether a call that runs is to be interrupted
+DRAIN   no fields: the worker ends after the calls before it
 
 Either side has gone when its connections are closed; a worker whose server has gone ends at once.
 """
@@ -105,7 +106,7 @@ class Connection:
             self._socket.sendall(frame)
 
     def close(self) -> None:
-        """Gives up this process's end; that of other processes stays."""
+        """Closes this process's end; the ends that other processes hold stay open."""
         self._socket.close()
 
     def receive(self) -> Optional[Message]:

@@ -1,4 +1,4 @@
-"""Exceptions of user code as the server shows them: project frames only, paths relative to the
+"""Descriptions of user code's exceptions for the server: project frames only, paths relative to the
 project.
 """
 

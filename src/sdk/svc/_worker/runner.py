@@ -1,4 +1,4 @@
-"""A resolver made ready to be called with batches: parameters decoded and outputs encoded by their
+"""Runners of resolvers, called with batches: parameters are decoded and outputs encoded by their
 declared types.
 """
 
@@ -9,15 +9,16 @@ from array import array
 from datetime import datetime
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
+from .._codec.values import decoder, encoder, plain_type, untag
 from .._model.context import NO_CONTEXT, CallInfo, frozen
 from .._model.resolver import InputSpec, ResolverSpec
-from .._codec.values import decoder, encoder, plain_type, untag
 from .blocks import Column, packed_floats, packed_integers
 from .raised import Project
 
 _SAFE_INTEGER = 2**53 - 1
 _HUGE = 1.7976931348623157e308
-#: Rows whose errors carry a traceback; of the others kind, message and place are enough.
+#: The number of rows whose errors carry a traceback; the others have kind, message, file and line
+#: only.
 _STACKS = 10
 
 Row = Tuple[Any, ...]
@@ -25,13 +26,13 @@ Errors = List[Dict[str, Any]]
 
 
 class CallCancelled(BaseException):
-    """Raised into a running resolver whose time is up. Not an Exception, so that ``except
-    Exception`` lets it through.
+    """The exception raised into a running resolver whose time is up. Not an Exception, so that
+    ``except Exception`` does not catch it.
     """
 
 
 class Unreadable:
-    """Stands in a row for an input that could not be decoded."""
+    """A marker in a row for an input that could not be decoded."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -52,7 +53,8 @@ def call_info(message: Dict[str, Any]) -> CallInfo:
 
 
 def column_decoder(python_type: Any) -> Callable[[Column], List[Any]]:
-    """Decodes a column; values that JSON or a block says as they are take a short way."""
+    """A decoder of columns; values that JSON or a block holds as they are pass through unchanged.
+    """
     slow = decoder(python_type)
     wanted = plain_type(python_type)
 
@@ -70,7 +72,7 @@ def column_decoder(python_type: Any) -> Callable[[Column], List[Any]]:
 
 
 def column_encoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
-    """Encodes a column; values that JSON can say as they are take a short way."""
+    """An encoder of columns; values that JSON holds as they are pass through unchanged."""
     slow = encoder(python_type)
     wanted = plain_type(python_type)
     if wanted is float:
@@ -85,7 +87,7 @@ def column_encoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
 
 
 def packing_encoder(python_type: Any) -> Callable[[List[Any]], Column]:
-    """Encodes a column, as a block if it can be one."""
+    """An encoder of columns, as a block where possible."""
     encode = column_encoder(python_type)
     wanted = plain_type(python_type)
     if wanted is float:
@@ -96,8 +98,8 @@ def packing_encoder(python_type: Any) -> Callable[[List[Any]], Column]:
 
 
 class Runner:
-    """One resolver of values. `run` answers a CALL frame on the thread that calls it, `run_async`
-    on an event loop.
+    """The runner of a resolver of values. `run` answers a CALL frame on the calling thread,
+    `run_async` on an event loop.
     """
 
     def __init__(self, spec: ResolverSpec, project: Project) -> None:
@@ -221,7 +223,7 @@ class Runner:
 
 
 class Input:
-    """A parameter with the way to decode its column."""
+    """A parameter with the decoder of its column."""
 
     def __init__(self, spec: InputSpec) -> None:
         self.name = spec.name
@@ -241,7 +243,7 @@ class Input:
 
 
 def attempt(decode: Callable[[Any], Any], value: Any) -> Any:
-    """The value decoded, or what stands for one that cannot be."""
+    """The decoded value, or Unreadable for one that cannot be decoded."""
     try:
         return decode(value)
     except Exception as error:

@@ -1,8 +1,8 @@
 """A worker: imports a project and runs its resolvers for the server.
 
 Synchronous resolvers run on the main thread, one call after the other, straight from the data
-connection: nothing is handed from thread to thread on the way. A second thread reads the control
-connection. To interrupt a call it sends this process's main thread a signal, whose handler raises
+connection: no call is handed from thread to thread. A second thread reads the control connection.
+To interrupt a call it sends this process's main thread a signal, whose handler raises
 CallCancelled; that also ends waiting in system calls, locks and `time.sleep`. `async def` resolvers
 run on an event loop in a third thread.
 """
@@ -21,13 +21,13 @@ from functools import lru_cache
 from typing import Any, Dict, List, Optional, Set
 
 from .._diagnostics import rules
-from .._model.context import current_call
 from .._diagnostics.findings import Finding, Span
-from .._model.hooks import AFTER, BEFORE, HookDefinition
+from .._diagnostics.source import project_path, source_of
 from .._loading.code_cache import use_code_cache
 from .._loading.load import few_collections, load_project
+from .._model.context import current_call
+from .._model.hooks import AFTER, BEFORE, HookDefinition
 from .._model.registry import registry
-from .._diagnostics.source import project_path, source_of
 from .frame_runner import runner_for
 from .logs import LogHandler, LogSink, LogStream, level_from
 from .protocol import Connection, Message
@@ -46,13 +46,14 @@ class Worker:
         self._project = project
         self._main_thread = threading.main_thread().ident or 0
         self._runners: Dict[str, Runner] = {}
-        #: Who took a call first: the main thread to run it, or the control thread to give it back.
+        #: The thread that claimed a call first: the main thread to run it, or the control thread to
+        #: return it.
         self._claims: Dict[int, int] = {}
         self._running = 0
         self._last = 0
         self._interrupted = 0
         self._shielded = False
-        #: Whether this process is a fork that a resolver made, and no worker.
+        #: Whether this process is a fork made by a resolver, not the worker.
         self._is_child = False
         self._loop: Any = None
         #: Calls of the event loop, which the control thread has handed on, and their tasks.
@@ -63,7 +64,7 @@ class Worker:
         self.stderr = LogStream(self.sink, "warning", "stderr", sys.stderr)
 
     def start(self) -> None:
-        """Greets the server, takes over output, and begins to listen on the control connection."""
+        """Sends HELLO, redirects output, and starts to listen on the control connection."""
         hello = {"type": "HELLO", "launcher": os.getppid(), "python": "%d.%d.%d" % sys.version_info[:3]}
         self._data.send({**hello, "role": "data"})
         self._control.send({**hello, "role": "control"})
@@ -75,12 +76,12 @@ class Worker:
         threading.Thread(target=self._listen, name="svc-control", daemon=True).start()
 
     def fail(self, diagnostics: List[Dict[str, Any]]) -> None:
-        """Tells the server why the project did not import."""
+        """Sends the findings that stopped the import."""
         self._data.send({"type": "FAILED", "diagnostics": diagnostics})
 
     def run_before(self, hooks: List[HookDefinition]) -> Optional[Finding]:
-        """Runs the hooks that come before all calls, in the order of definition. A finding about
-        the first that fails, after which none runs.
+        """Runs the hooks `before_all`, in the order of definition, and stops at the first that
+        fails; returns the finding about it, else None.
         """
         for hook in hooks:
             error = self._run_hook(hook)
@@ -89,8 +90,7 @@ class Worker:
         return None
 
     def run_after(self, hooks: List[HookDefinition]) -> None:
-        """Runs the hooks that come after all calls, the last that was defined first. What they
-        raise is logged.
+        """Runs the hooks `after_all`, in reverse order of definition. Their exceptions are logged.
         """
         for hook in reversed(hooks):
             error = self._run_hook(hook)
@@ -100,7 +100,7 @@ class Worker:
 
     def _run_hook(self, hook: HookDefinition) -> Optional[BaseException]:
         """Calls a hook; an async one on the loop of the async resolvers, so that both can share
-        what belongs to a loop.
+        objects that belong to a loop.
         """
         try:
             if hook.is_async:
@@ -118,15 +118,15 @@ class Worker:
             self._end_call()
         return None
 
-    def serve(self, runners: Dict[str, Runner], places: Dict[str, Dict[str, Any]], has_after_hooks: bool) -> None:
-        """Answers calls until the server lets go of this worker."""
+    def serve(self, runners: Dict[str, Runner], resolvers: Dict[str, Dict[str, Any]], has_after_hooks: bool) -> None:
+        """Answers calls until the server drains this worker."""
         self._runners = runners
         if any(runner.is_async for runner in runners.values()):
             self._start_loop()
         signal.signal(signal.SIGUSR1, self._on_signal)
         gc.collect()
         gc.freeze()
-        self._data.send({"type": "READY", "resolvers": places, "hasAfterHooks": has_after_hooks})
+        self._data.send({"type": "READY", "resolvers": resolvers, "hasAfterHooks": has_after_hooks})
         receive = self._data.receive
         while True:
             message = receive()
@@ -180,8 +180,8 @@ class Worker:
         }
 
     def _in_child(self) -> None:
-        """A fork keeps off the worker's connections; what it prints and logs goes to the worker's
-        pipes, and it ends with the resolver's call.
+        """Makes a fork leave the worker's connections alone: its output goes to the worker's pipes,
+        and it ends with the resolver's call.
         """
         self._is_child = True
         self.sink.redirect(_write_line)
@@ -189,7 +189,7 @@ class Worker:
         self._control.close()
 
     def _await_end(self, result: Message) -> None:
-        """Has the server end this process together with what an interrupted call has started and
+        """Has the server kill this process together with the processes that an interrupted call
         left running.
         """
         self._data.send(result)
@@ -203,7 +203,7 @@ class Worker:
         current_call.set(None)
 
     def _send_log(self, message: Message) -> None:
-        """Sends a LOG frame. A frame that is begun is ended: an interruption waits until then."""
+        """Sends a LOG frame. An interruption waits until the frame is complete."""
         if threading.get_ident() != self._main_thread:
             self._control.send(message)
             return
@@ -278,13 +278,12 @@ class Worker:
 
 
 def _write_line(message: Message) -> None:
-    """Writes a LOG frame's text to the file descriptor that it would have gone to."""
+    """Writes a LOG frame's text to the file descriptor of its stream."""
     os.write(1 if message["logger"] == "stdout" else 2, (message["text"] + "\n").encode("utf-8", "backslashreplace"))
 
 
 def _has_children() -> bool:
-    """Whether this process has started others that it has not waited for. Asking takes nothing from
-    whoever will.
+    """Whether this process has children that it has not waited for. The check reaps none of them.
     """
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -294,14 +293,14 @@ def _has_children() -> bool:
 
 
 def end_with_server() -> None:
-    """Ends this process and everything that it started: nobody is left to answer to."""
+    """Kills this process and everything that it started, once the server is gone."""
     if os.getpgrp() == os.getppid():
         os.killpg(0, signal.SIGKILL)
     os._exit(0)
 
 
 def main(argv: List[str]) -> int:
-    """Runs a worker: connects, imports the project, and serves until it is let go."""
+    """Runs a worker: connects, imports the project, and serves until it is drained."""
     parser = argparse.ArgumentParser(prog="_boot.py worker")
     parser.add_argument("--root", required=True, help="folder of the project's source")
     parser.add_argument("--files", required=True, help="JSON list of the Python files to import, relative to the root")
@@ -324,7 +323,7 @@ def main(argv: List[str]) -> int:
         return 1
     with few_collections():
         runners = {fqn: runner_for(spec, project) for fqn, spec in registry.resolvers.items()}
-        places = {fqn: _place(spec, project) for fqn, spec in registry.resolvers.items()}
+        resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in registry.resolvers.items()}
     environment = os.environ.get("SVC_ENVIRONMENT_NAME", "")
     hooks = [hook for hook in registry.hooks if hook.runs_in(environment)]
     failed = worker.run_before([hook for hook in hooks if hook.kind == BEFORE])
@@ -332,7 +331,7 @@ def main(argv: List[str]) -> int:
         worker.fail([failed.json()])
         return 1
     after = [hook for hook in hooks if hook.kind == AFTER]
-    worker.serve(runners, places, bool(after))
+    worker.serve(runners, resolvers, bool(after))
     worker.run_after(after)
     return 0
 
@@ -350,7 +349,7 @@ def _hook_finding(hook: HookDefinition, described: Dict[str, Any]) -> Finding:
     return rules.ImportFailed.hook(problem=_hook_failure(hook, described)).at(span)
 
 
-def _place(spec: Any, project: Project) -> Dict[str, Any]:
+def _describe_resolver(spec: Any, project: Project) -> Dict[str, Any]:
     origin = spec.definition.origin
     uses_now = any(item.is_now or item.is_frame for item in spec.inputs)
     return {"isAsync": spec.is_async, "usesNow": uses_now, "file": _real_path(project, origin.filename), "line": origin.line}

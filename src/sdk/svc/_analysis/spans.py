@@ -1,25 +1,25 @@
-"""Where the parts of definitions stand in the source: what a finding points at."""
+"""Spans of the parts of definitions in the source, for findings to point at."""
 
 from __future__ import annotations
 
 import ast
 from typing import Iterable, Optional, Union
 
+from .._diagnostics.findings import Span
+from .._diagnostics.source import Origin, Source, display_path, nodes_within, source_of
 from .._model.feature_class import FeatureClass
 from .._model.field import Field
-from .._diagnostics.findings import Span
 from .._model.hooks import HookDefinition
 from .._model.named_query import NamedQuery
 from .._model.resolver import ResolverDefinition
-from .._diagnostics.source import Origin, Source, display_path, nodes_within, source_of
 from ..sources import DataSource
 
-#: A function with a decorator of the SDK.
+#: A definition made by a decorator of the SDK from a function.
 Decorated = Union[ResolverDefinition, HookDefinition]
 
 
 def origin_span(origin: Origin) -> Span:
-    """The line of a definition whose parts cannot be told apart."""
+    """The span of a definition's first line, for a definition whose parts cannot be told apart."""
     source = source_of(origin.filename)
     if source is None:
         return Span(display_path(origin.filename), origin.line, 1, origin.line, 1)
@@ -59,7 +59,7 @@ def class_span(item: FeatureClass) -> Span:
 
 
 def class_option_span(item: FeatureClass, option: str) -> Span:
-    """The value of an option of `features(...)`."""
+    """The span of the value of an option of `features(...)`."""
     node = item.node
     value = _keyword(node.decorator_list, option) if node else None
     return _part(item.source, value, "", class_span(item))
@@ -71,7 +71,7 @@ def class_option_name(item: FeatureClass, option: str) -> Span:
 
 
 def field_option_name(field: Field, option: str) -> Span:
-    """The name of an option of the call that stands to the right of `=`."""
+    """The span of the name of an option of the call to the right of `=`."""
     value = field.node.value if field.node else None
     return _option_name(field.owner_class.source, (value,), option, field_span(field))
 
@@ -89,7 +89,9 @@ def annotation_span(field: Field, token: str = "") -> Span:
 
 
 def value_span(field: Field, option: str = "", token: str = "") -> Span:
-    """What stands to the right of `=`: an option of `feature(...)`, a name in it, or all of it."""
+    """The span of the value to the right of `=`: an option of `feature(...)`, a name in it, or all
+    of it.
+    """
     node = field.node
     value = node.value if node else None
     chosen = (_keyword([value], option) if value and option else None) or value
@@ -97,22 +99,20 @@ def value_span(field: Field, option: str = "", token: str = "") -> Span:
 
 
 def value_node(field: Field, option: str) -> Optional[ast.AST]:
-    """The syntax of an option of the call that stands to the right of `=`, else of all that stands
-    there.
-    """
+    """The syntax of an option of the call to the right of `=`, else of the whole value."""
     value = field.node.value if field.node else None
     return (_keyword([value], option) if value else None) or value
 
 
 def argument_span(field: Field, index: int) -> Span:
-    """A positional argument of the call that stands to the right of `=`."""
+    """The span of a positional argument of the call to the right of `=`."""
     value = field.node.value if field.node else None
     chosen = value.args[index] if isinstance(value, ast.Call) and index < len(value.args) else value
     return _part(field.owner_class.source, chosen, "", field_span(field))
 
 
 def unannotated_span(item: FeatureClass, attribute: str) -> Span:
-    """An attribute of a class that has a value and no annotation."""
+    """The span of an attribute of a class that has a value and no annotation."""
     source, node = item.source, item.node
     for statement in node.body if node else []:
         if isinstance(statement, ast.Assign) and source:
@@ -168,8 +168,8 @@ def call_option_name(item: Union[NamedQuery, DataSource], option: str) -> Span:
 
 
 def call_span(item: Union[NamedQuery, DataSource], option: str = "", index: Optional[int] = None, token: str = "") -> Span:
-    """A call such as `NamedQuery(...)`: one of its options, an element of a listed option, or what
-    is called.
+    """The span of a call such as `NamedQuery(...)`: one of its options, an element of an option
+    that is a list, or the function's name.
     """
     source = source_of(item.origin.filename)
     node = source.call_at(item.origin) if source else None

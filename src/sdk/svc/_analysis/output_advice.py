@@ -1,27 +1,29 @@
-"""What a resolver can return instead of what it does: examples for finding 143 that have nothing
-against them themselves.
+"""Advice on a resolver's return type: examples for finding 143 that are free of findings
+themselves.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Iterable, Optional
 
+from .._diagnostics.findings import DefinitionError
+from .._frames.selection import FeatureSelection
 from .._model.field import Field
-from .findings import DefinitionError
 from .._model.reference import FeatureReference, field_of, fields_of, type_of
 from .._model.registry import registry
+from .joins import resolve_joins
 
 if TYPE_CHECKING:
     from .._model.feature_class import FeatureClass
     from .._model.resolver import ResolverDefinition
 
-#: So many features make an example.
+#: The number of features in an example.
 _SHOWN = 2
 
 
 def example(definition: ResolverDefinition, inputs: Iterable[FeatureReference]) -> str:
-    """What to write behind `->`, with a verb: features of the class that the parameters start from,
-    but none that is a parameter or a key, or that is computed elsewhere already.
+    """An example of what to write behind `->`, with a verb: features of the parameters' root class,
+    but none that is a parameter, a key, or computed elsewhere.
     """
     given = list(inputs)
     owner = given[0]._svc_root if given else _newest()
@@ -62,7 +64,7 @@ def _keys_of(relation: Field) -> list[Field]:
 
 
 def of_relation(definition: ResolverDefinition, output: FeatureReference, inputs: Iterable[FeatureReference]) -> str:
-    """What to do instead of returning a has-one relation, which its join finds."""
+    """Advice for a resolver that returns a has-one relation, whose row the join finds."""
     given = list(inputs)
     field = field_of(output)
     pairs = _join_of(field)
@@ -91,9 +93,7 @@ def _is_free(field: Field) -> bool:
 
 
 def _claimed(definition: ResolverDefinition) -> set[Field]:
-    """The features that other resolvers say they produce, as far as that is said without quotes."""
-    from .._frames.selection import FeatureSelection
-
+    """The features that other resolvers declare as outputs, in annotations that are not quoted."""
     found: set[Field] = set()
     for other in registry.definitions:
         items = other.returns.items if isinstance(other.returns, FeatureSelection) else (other.returns,)
@@ -110,7 +110,5 @@ def _newest() -> Optional[FeatureClass]:
 
 
 def _join_of(field: Field) -> list[tuple[Field, Field]]:
-    """What the join of a relation compares; empty when there is none."""
-    from .._analysis.joins import resolve_joins
-
+    """The join of a relation; empty when there is none."""
     return resolve_joins(list(registry.classes), lambda _: None).get(field, [])

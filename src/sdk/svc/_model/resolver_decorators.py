@@ -1,0 +1,130 @@
+"""The decorators `online` and `offline`."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, overload
+
+from .._frames.unit_call import callable_in_tests
+from .._surface.unknown_options import kept
+from .field import Tags
+from .registry import registry
+from .resolver import OFFLINE, ONLINE, ResolverDefinition, ResolverOptions
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _decorate(kind: str, fn: Optional[F], options: ResolverOptions) -> Any:
+    if fn is None:
+
+        def decorate(decorated: F) -> Any:
+            return _register(ResolverDefinition(decorated, kind, options, sys._getframe(1)))
+
+        return decorate
+    return _register(ResolverDefinition(fn, kind, options, sys._getframe(2)))
+
+
+def _register(definition: ResolverDefinition) -> Callable[..., Any]:
+    registry.add_resolver(definition)
+    return callable_in_tests(definition)
+
+
+@overload
+def online(fn: F, /) -> F: ...
+
+
+@overload
+def online(
+    *,
+    tags: Optional[Tags] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    name: Optional[str] = None,
+    total: Optional[bool] = None,
+    translate: Optional[bool] = None,
+) -> Callable[[F], F]: ...
+
+
+def online(
+    fn: Optional[F] = None,
+    /,
+    *,
+    tags: Optional[Tags] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    name: Optional[str] = None,
+    total: Optional[bool] = None,
+    translate: Optional[bool] = None,
+    **others: NoReturn,
+) -> Any:
+    """Makes a function a resolver for online and offline queries. It can be called in tests like
+    before; for a parameter that is a DataFrame it takes a list of rows as well, and applies the
+    filters and columns that the parameter declares.
+
+        @online(timeout="200ms")
+        def domain(email: User.email) -> User.domain:
+            return email.split("@")[1]
+
+    A parameter that is Optional or has a default does not stop the function: where its feature is
+    None, has no row or failed, it is given None, or the default.
+
+    tags: what a query must carry for the resolver to be considered.
+    environment: the environments that it exists in; default: all.
+    timeout: the longest run of one call, such as "200ms".
+    cron: when it runs by itself, a duration such as "1d" or a cron expression; this version of svc
+        runs nothing by a schedule, which `svc lint` says.
+    owner: who answers for it.
+    name: the last part of its FQN, when it differs from the function's name.
+    total: whether the DataFrame that it returns has every row of its class, so that other rows do
+        not exist.
+    translate: False = the function always runs in Python. Else one that is no more than arithmetic,
+        text and comparisons of its parameters is computed by the server, with the same results.
+    """
+    unknown = kept("online", others)
+    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, unknown))
+
+
+@overload
+def offline(fn: F, /) -> F: ...
+
+
+@overload
+def offline(
+    *,
+    tags: Optional[Tags] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    name: Optional[str] = None,
+    total: Optional[bool] = None,
+    translate: Optional[bool] = None,
+) -> Callable[[F], F]: ...
+
+
+def offline(
+    fn: Optional[F] = None,
+    /,
+    *,
+    tags: Optional[Tags] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    name: Optional[str] = None,
+    total: Optional[bool] = None,
+    translate: Optional[bool] = None,
+    **others: NoReturn,
+) -> Any:
+    """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
+    unknown = kept("offline", others)
+    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, unknown))
+
+
+realtime = online
+batch = offline
