@@ -11,6 +11,7 @@ export type FailureKind =
   | "invalid_argument"
   | "not_found"
   | "already_exists"
+  | "aborted"
   | "permission_denied"
   | "resource_exhausted"
   | "out_of_space"

@@ -4,7 +4,25 @@
  */
 
 /** The kinds of things with ids. */
-export type IdPrefix = "team" | "prj" | "env" | "client" | "login" | "ses" | "upl" | "dpl" | "job" | "node" | "req";
+export type IdPrefix =
+  | "team"
+  | "prj"
+  | "env"
+  | "client"
+  | "login"
+  | "ses"
+  | "upl"
+  | "dpl"
+  | "job"
+  | "node"
+  | "req"
+  | "whk"
+  | "int"
+  | "sec"
+  | "cred"
+  | "sc"
+  | "osc"
+  | "st";
 
 /** A new id, for example `dpl_01920f4e8c7d7b1e9a3c5d7e9f1b3a5c`. */
 export function newId(prefix: IdPrefix, now: number): string {

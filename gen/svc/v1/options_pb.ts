@@ -11,7 +11,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file svc/v1/options.proto.
  */
 export const file_svc_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("ChRzdmMvdjEvb3B0aW9ucy5wcm90bxIGc3ZjLnYxKrwBCgpQZXJtaXNzaW9uEhoKFlBFUk1JU1NJT05fVU5TUEVDSUZJRUQQABIVChFQRVJNSVNTSU9OX1BVQkxJQxABEhwKGFBFUk1JU1NJT05fQVVUSEVOVElDQVRFRBACEhMKD1BFUk1JU1NJT05fUkVBRBADEhsKF1BFUk1JU1NJT05fUVVFUllfT05MSU5FEAQSFQoRUEVSTUlTU0lPTl9ERVBMT1kQBRIUChBQRVJNSVNTSU9OX0FETUlOEAY6VAoKcGVybWlzc2lvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKA4yEi5zdmMudjEuUGVybWlzc2lvblIKcGVybWlzc2lvbjpGCg5tYXhfYm9keV9ieXRlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyABKA1SDG1heEJvZHlCeXRlczpNChF0YWtlc19jcmVkZW50aWFscxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNOGAyABKAhSEHRha2VzQ3JlZGVudGlhbHNiBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("ChRzdmMvdjEvb3B0aW9ucy5wcm90bxIGc3ZjLnYxKqADCgpQZXJtaXNzaW9uEhoKFlBFUk1JU1NJT05fVU5TUEVDSUZJRUQQABIVChFQRVJNSVNTSU9OX1BVQkxJQxABEhwKGFBFUk1JU1NJT05fQVVUSEVOVElDQVRFRBACEhMKD1BFUk1JU1NJT05fUkVBRBADEhsKF1BFUk1JU1NJT05fUVVFUllfT05MSU5FEAQSFQoRUEVSTUlTU0lPTl9ERVBMT1kQBRIUChBQRVJNSVNTSU9OX0FETUlOEAYSGQoVUEVSTUlTU0lPTl9BVURJVF9SRUFEEAcSGwoXUEVSTUlTU0lPTl9TRUNSRVRTX1JFQUQQCBIcChhQRVJNSVNTSU9OX1NFQ1JFVFNfV1JJVEUQCRIcChhQRVJNSVNTSU9OX1RSQUZGSUNfV1JJVEUQChIdChlQRVJNSVNTSU9OX1NFVFRJTkdTX1dSSVRFEAsSGgoWUEVSTUlTU0lPTl9JTkZSQV9XUklURRAMEhsKF1BFUk1JU1NJT05fVE9LRU5TX1dSSVRFEA0SFgoSUEVSTUlTU0lPTl9BUFBST1ZFEA46VAoKcGVybWlzc2lvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKA4yEi5zdmMudjEuUGVybWlzc2lvblIKcGVybWlzc2lvbjpGCg5tYXhfYm9keV9ieXRlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyABKA1SDG1heEJvZHlCeXRlczpNChF0YWtlc19jcmVkZW50aWFscxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNOGAyABKAhSEHRha2VzQ3JlZGVudGlhbHNiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Permission that the caller needs before a method runs. The server's check, `svc permissions list`
@@ -64,11 +64,67 @@ export enum Permission {
   DEPLOY = 5,
 
   /**
-   * Change the environment, team or server.
+   * Everything, also what no other permission allows: a caller that has it needs no other.
    *
    * @generated from enum value: PERMISSION_ADMIN = 6;
    */
   ADMIN = 6,
+
+  /**
+   * See who called what, and what was used.
+   *
+   * @generated from enum value: PERMISSION_AUDIT_READ = 7;
+   */
+  AUDIT_READ = 7,
+
+  /**
+   * See the values of secrets.
+   *
+   * @generated from enum value: PERMISSION_SECRETS_READ = 8;
+   */
+  SECRETS_READ = 8,
+
+  /**
+   * Set and delete secrets and integrations.
+   *
+   * @generated from enum value: PERMISSION_SECRETS_WRITE = 9;
+   */
+  SECRETS_WRITE = 9,
+
+  /**
+   * Route queries among deployments.
+   *
+   * @generated from enum value: PERMISSION_TRAFFIC_WRITE = 10;
+   */
+  TRAFFIC_WRITE = 10,
+
+  /**
+   * Change an environment's configuration, its webhooks and its stores.
+   *
+   * @generated from enum value: PERMISSION_SETTINGS_WRITE = 11;
+   */
+  SETTINGS_WRITE = 11,
+
+  /**
+   * Change, suspend and resume components of the server.
+   *
+   * @generated from enum value: PERMISSION_INFRA_WRITE = 12;
+   */
+  INFRA_WRITE = 12,
+
+  /**
+   * Make, change and revoke service tokens.
+   *
+   * @generated from enum value: PERMISSION_TOKENS_WRITE = 13;
+   */
+  TOKENS_WRITE = 13,
+
+  /**
+   * Approve deployments to protected environments.
+   *
+   * @generated from enum value: PERMISSION_APPROVE = 14;
+   */
+  APPROVE = 14,
 }
 
 /**

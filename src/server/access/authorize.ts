@@ -4,30 +4,11 @@
  */
 
 import { Permission } from "../../../gen/svc/v1/options_pb.ts";
+import { allows, permissionNamed } from "../../domain/permissions.ts";
 import { Failure } from "../failure.ts";
 import { PAGE_KEY_HEADER } from "./browser-sessions.ts";
 import type { Callers } from "./callers.ts";
-import type { PermissionName } from "./permissions.ts";
 import { type Caller, TokenRefused } from "./tokens.ts";
-
-/**
- * The name of the permission that a client needs for a method; undefined when the method needs none
- * by name.
- */
-export function requiredPermission(permission: Permission): PermissionName | undefined {
-  switch (permission) {
-    case Permission.READ:
-      return "read";
-    case Permission.QUERY_ONLINE:
-      return "query.online";
-    case Permission.DEPLOY:
-      return "deploy";
-    case Permission.ADMIN:
-      return "admin";
-    default:
-      return undefined;
-  }
-}
 
 /** Whether a request has credentials of any kind. */
 export function hasCredentials(headers: Headers): boolean {
@@ -67,9 +48,9 @@ export async function authorize(callers: Callers, headers: Headers, permission: 
   if (permission === Permission.PUBLIC) return undefined;
   const caller = await authenticate(callers, headers);
   if (permission === Permission.AUTHENTICATED) return caller;
-  const needed = requiredPermission(permission);
+  const needed = permissionNamed(permission);
   if (needed === undefined) throw new Failure("permission_denied", "The method states no permission, so nobody may call it.");
-  if (!caller.permissions.includes(needed)) {
+  if (!allows(caller.permissions, needed)) {
     throw new Failure("permission_denied", `The credentials lack the permission '${needed}'.`, {
       hint: "Use credentials that have it, or ask for it to be added.",
     });

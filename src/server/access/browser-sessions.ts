@@ -6,12 +6,12 @@
  */
 
 import type { Clock } from "../../context/clock.ts";
+import { allows, isPermission, onlyReading } from "../../domain/permissions.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
 import type { BrowserSessionRecord, SessionStore } from "../stores/metadata/sessions.ts";
 import type { Clients } from "./clients.ts";
-import { onlyReading } from "./permissions.ts";
 import { hashSecret, newCode, newSecret, secretMatches } from "./secrets.ts";
 import type { Caller } from "./tokens.ts";
 
@@ -141,7 +141,7 @@ export function createBrowserSessions(options: {
       const client = await clients.find(session.clientId);
       if (!client) return undefined;
       use(session);
-      const permissions = session.permissions.filter((name) => client.permissions.includes(name));
+      const permissions = session.permissions.filter((name) => isPermission(name) && allows(client.permissions, name));
       return { clientId: client.id, teamId: client.teamId, permissions, sessionId: session.id };
     },
 

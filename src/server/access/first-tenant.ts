@@ -3,10 +3,10 @@
  * credentials for the person who started the server.
  */
 
+import { FULL_ACCESS } from "../../domain/permissions.ts";
 import { newId } from "../identifier.ts";
 import type { IdentityStore } from "../stores/metadata/identity.ts";
 import { DEFAULT_ENVIRONMENT } from "./environments.ts";
-import { PERMISSION_NAMES } from "./permissions.ts";
 import { hashSecret, newSecret } from "./secrets.ts";
 
 /** Credentials that a first start created; the secret exists in no other place. */
@@ -29,7 +29,7 @@ export async function createFirstTenant(metadata: IdentityStore, now: number): P
     team: { id: newId("team", now), name: "default" },
     project: { id: newId("prj", now), name: "default" },
     environment,
-    client: { id: clientId, name: "first start", secretHash: hashSecret(clientSecret), permissions: PERMISSION_NAMES },
+    client: { id: clientId, name: "first start", secretHash: hashSecret(clientSecret), permissions: FULL_ACCESS },
     now,
   });
   return created ? { clientId, clientSecret, environmentId: environment.id } : undefined;

@@ -36,6 +36,8 @@ export interface ServerKeys {
   readonly objects: KeyRing;
   /** Keys for the forms of the login page. */
   readonly forms: KeyRing;
+  /** Keys for secrets at rest. */
+  readonly sealing: KeyRing;
 }
 
 const KEY_BYTES = 32;
@@ -94,7 +96,13 @@ export function keyNamed(ring: KeyRing, id: string | undefined): DerivedKey | un
 function keysOf(masters: readonly Uint8Array[], isNew: boolean): ServerKeys {
   const ring = (purpose: string) =>
     masters.map((master) => ({ id: derive(master, "key id").toHex().slice(0, 12), secret: derive(master, purpose) }));
-  return { isNew, tokens: ring("access tokens"), objects: ring("object addresses"), forms: ring("login forms") };
+  return {
+    isNew,
+    tokens: ring("access tokens"),
+    objects: ring("object addresses"),
+    forms: ring("login forms"),
+    sealing: ring("secrets at rest"),
+  };
 }
 
 function readKeys(bytes: Uint8Array, where: string, code: "data_unusable" | "setting_invalid"): Uint8Array[] {

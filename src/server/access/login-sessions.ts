@@ -5,11 +5,11 @@
  */
 
 import type { Clock } from "../../context/clock.ts";
+import { onlyReading } from "../../domain/permissions.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { IdentityStore } from "../stores/metadata/identity.ts";
 import type { LoginSessionRecord, SessionStore } from "../stores/metadata/sessions.ts";
-import { onlyReading } from "./permissions.ts";
 import { hashSecret, newSecret, newUserCode, secretMatches } from "./secrets.ts";
 import type { Caller } from "./tokens.ts";
 

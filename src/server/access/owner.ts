@@ -6,9 +6,9 @@
 
 import { rmSync } from "node:fs";
 import { writePrivateFile } from "../../disk/private-file.ts";
+import { FULL_ACCESS } from "../../domain/permissions.ts";
 import { newId } from "../identifier.ts";
 import type { ClientRecord } from "../stores/metadata/identity.ts";
-import { PERMISSION_NAMES } from "./permissions.ts";
 import { hashSecret, newSecret } from "./secrets.ts";
 
 /** Name of the file in the data directory. */
@@ -31,7 +31,7 @@ export function createOwner(path: string, teamId: string, now: number): Owner {
     teamId,
     name: "owner of the server",
     secretHash: hashSecret(secret),
-    permissions: PERMISSION_NAMES,
+    permissions: FULL_ACCESS,
     createdAt: now,
   };
   return {

@@ -11,6 +11,7 @@ import { createEnvironments } from "../access/environments.ts";
 import type { InitialCredentials } from "../access/first-tenant.ts";
 import { createLoginSessions } from "../access/login-sessions.ts";
 import { createOwner, OWNER_FILE } from "../access/owner.ts";
+import { createSealer } from "../access/sealing.ts";
 import { createTokens } from "../access/tokens.ts";
 import { StartError } from "../failure.ts";
 import { createLog, type Log } from "../log.ts";
@@ -187,6 +188,8 @@ async function startIn(
       headless: options.headless === true,
       releases,
       keys,
+      sealer: createSealer(keys.sealing),
+      collections: { documents: metadata.documents, bus, clock, log },
       tokens,
       clients,
       environments,

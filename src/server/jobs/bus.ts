@@ -5,7 +5,7 @@
  */
 
 /** The topic of a notification. */
-export type Topic = "jobs" | "schedules" | "live" | "progress" | "clients" | "environments";
+export type Topic = "jobs" | "schedules" | "live" | "progress" | "clients" | "environments" | "documents";
 
 /** The bus of a platform. */
 export interface Bus {

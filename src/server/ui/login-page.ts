@@ -5,8 +5,8 @@
  * session.
  */
 
+import { mayOnlyRead } from "../../domain/permissions.ts";
 import { isSignedBy, signWith } from "../access/keys.ts";
-import { mayOnlyRead } from "../access/permissions.ts";
 import type { Caller } from "../access/tokens.ts";
 import { readBody } from "../wire/http/body.ts";
 import { methodNotAllowed } from "../wire/http/respond.ts";

@@ -4,6 +4,7 @@
  * machine, and all users of a proxy, connect from here too.
  */
 
+import { allows } from "../../domain/permissions.ts";
 import { PAGE_KEY_HEADER } from "../access/browser-sessions.ts";
 import type { Caller } from "../access/tokens.ts";
 import { errorAnswer, methodNotAllowed } from "../wire/http/respond.ts";
@@ -37,7 +38,7 @@ export async function servePage(platform: Platform, request: Request, url: URL):
   if (isRead && !request.headers.has(PAGE_KEY_HEADER)) return shell(headless);
   const caller = await platform.callers.ofSession(request.headers);
   if (!caller) return refuse(401, "Not logged in", "This browser is not logged in, or its session is over.");
-  if (!caller.permissions.includes("read"))
+  if (!allows(caller.permissions, "read"))
     return refuse(403, "Not permitted", "The credentials that this browser is logged in with lack the permission 'read'.");
   const response = await show(caller);
   const client = await platform.clients.find(caller.clientId);

@@ -11,6 +11,7 @@ export const FAILURE_CODES: Readonly<Record<FailureKind, CodeNames>> = {
   invalid_argument: ["PARSE_FAILED", "REQUEST"],
   not_found: ["UNSPECIFIED", "REQUEST"],
   already_exists: ["UNSPECIFIED", "REQUEST"],
+  aborted: ["UNSPECIFIED", "REQUEST"],
   permission_denied: ["UNAUTHORIZED", "NETWORK"],
   resource_exhausted: ["UNSPECIFIED", "REQUEST"],
   out_of_space: ["UNSPECIFIED", "REQUEST"],

@@ -64,6 +64,7 @@ const CODES: Readonly<Record<FailureKind, Code>> = {
   invalid_argument: Code.InvalidArgument,
   not_found: Code.NotFound,
   already_exists: Code.AlreadyExists,
+  aborted: Code.Aborted,
   permission_denied: Code.PermissionDenied,
   resource_exhausted: Code.ResourceExhausted,
   out_of_space: Code.ResourceExhausted,

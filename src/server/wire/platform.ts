@@ -9,8 +9,10 @@ import type { Clients } from "../access/clients.ts";
 import type { Environments } from "../access/environments.ts";
 import type { ServerKeys } from "../access/keys.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
+import type { Sealer } from "../access/sealing.ts";
 import type { Caller, Tokens } from "../access/tokens.ts";
 import type { Deployments } from "../deployments/deployments.ts";
+import type { CollectionParts } from "../documents/collection.ts";
 import type { Log } from "../log.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
@@ -42,6 +44,10 @@ export interface Platform {
   /** The releases that the server serves; undefined when it is not a mirror. */
   readonly releases: ReleaseMirror | undefined;
   readonly keys: ServerKeys;
+  /** Encryption of secrets at rest. */
+  readonly sealer: Sealer;
+  /** The stores and signals of collections of documents. */
+  readonly collections: CollectionParts;
   readonly tokens: Tokens;
   readonly clients: Clients;
   readonly callers: Callers;

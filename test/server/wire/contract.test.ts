@@ -6,9 +6,9 @@ import { Code } from "@connectrpc/connect";
 import { ErrorCode, ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { max_body_bytes, Permission, permission } from "../../../gen/svc/v1/options_pb.ts";
 import { SERVICES } from "../../../src/contract/services.ts";
-import { authorize, requiredPermission } from "../../../src/server/access/authorize.ts";
+import { PERMISSION_NAMES, PERMISSIONS } from "../../../src/domain/permissions.ts";
+import { authorize } from "../../../src/server/access/authorize.ts";
 import type { Callers } from "../../../src/server/access/callers.ts";
-import { PERMISSION_NAMES } from "../../../src/server/access/permissions.ts";
 import { createTokens, type Tokens } from "../../../src/server/access/tokens.ts";
 import { createLog } from "../../../src/server/log.ts";
 import { SHORT_BODY_BYTES } from "../../../src/server/wire/http/body.ts";
@@ -83,11 +83,29 @@ describe("the contract", () => {
   test("a token without permissions opens what any token opens, and nothing else", async () => {
     const { tokens, callers } = everybodyExists();
     const headers = new Headers({ authorization: `Bearer ${await tokens.issue({ clientId: "c", teamId: "t", permissions: [] })}` });
-    for (const wanted of [Permission.READ, Permission.QUERY_ONLINE, Permission.DEPLOY, Permission.ADMIN]) {
-      await expect(authorize(callers, headers, wanted)).rejects.toMatchObject({ kind: "permission_denied" });
-      expect(PERMISSION_NAMES).toContain(requiredPermission(wanted) ?? "read");
-    }
+    for (const { option } of PERMISSIONS)
+      await expect(authorize(callers, headers, option)).rejects.toMatchObject({ kind: "permission_denied" });
     expect((await authorize(callers, headers, Permission.AUTHENTICATED))?.clientId).toBe("c");
+  });
+
+  test("every permission of the contract has a name, and a token that holds one opens that and no other; admin opens all", async () => {
+    const { tokens, callers } = everybodyExists();
+    const named = Object.values(Permission).filter((value) => typeof value === "number" && value > Permission.AUTHENTICATED);
+    expect(PERMISSIONS.map(({ option }) => option as number).toSorted((a, b) => a - b)).toEqual(
+      named.map(Number).toSorted((a, b) => a - b),
+    );
+    for (const { name } of PERMISSIONS) {
+      const headers = new Headers({ authorization: `Bearer ${await tokens.issue({ clientId: "c", teamId: "t", permissions: [name] })}` });
+      const opened: string[] = [];
+      for (const { name: wanted, option } of PERMISSIONS) {
+        const isOpen = await authorize(callers, headers, option).then(
+          () => true,
+          () => false,
+        );
+        if (isOpen) opened.push(wanted);
+      }
+      expect(opened).toEqual(name === "admin" ? [...PERMISSION_NAMES] : [name]);
+    }
   });
 
   test("a method whose permission was forgotten is refused, whatever the token holds", async () => {

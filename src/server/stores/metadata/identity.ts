@@ -18,7 +18,7 @@ export interface ClientRecord {
   readonly name: string;
   /** SHA-256 of the secret. */
   readonly secretHash: Uint8Array;
-  /** Names of permissions, see `server/access/permissions.ts`. */
+  /** Names of permissions, see `domain/permissions.ts`. */
   readonly permissions: readonly string[];
   readonly createdAt: number;
   /** Undefined when it was never used. */

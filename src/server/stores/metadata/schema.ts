@@ -117,4 +117,13 @@ create table deployment_progress (
 create index deployment_progress_by_deployment on deployment_progress (deployment_id, seq);
 `);
   },
+  (db) => {
+    db.run(`
+create table document (
+  id text primary key, kind text not null, scope text not null, name text not null, content text not null, revision integer not null,
+  created_at integer not null, updated_at integer not null, unique (kind, scope, name)
+) strict;
+create index document_by_scope on document (scope);
+`);
+  },
 ];

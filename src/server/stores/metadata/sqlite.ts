@@ -7,6 +7,7 @@ import { createWriter } from "../sqlite/group-commit.ts";
 import { openDatabase } from "../sqlite/open.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
+import { sqliteDocuments } from "./sqlite-documents.ts";
 import { sqliteExpiry } from "./sqlite-expiry.ts";
 import { sqliteGraphs } from "./sqlite-graphs.ts";
 import { sqliteIdentity } from "./sqlite-identity.ts";
@@ -51,6 +52,7 @@ export function createSqliteMetadataStore(options: {
     }),
     ...sqliteGraphs(db, writer),
     ...sqliteVersions(db, writer),
+    documents: sqliteDocuments(db, writer),
     jobs,
     nodes: nodeQueries(db, writer, now),
     progress: progressQueries(db, writer, now),

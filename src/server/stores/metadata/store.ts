@@ -6,6 +6,7 @@
  */
 
 import type { DeploymentStore } from "./deployments.ts";
+import type { DocumentStore } from "./documents.ts";
 import type { GraphStore } from "./graphs.ts";
 import type { IdentityStore } from "./identity.ts";
 import type { JobStore } from "./jobs.ts";
@@ -18,6 +19,8 @@ import type { VersionStore } from "./versions.ts";
 
 /** The store of all nouns. A noun whose methods have generic names is a member of its own. */
 export interface MetadataStore extends IdentityStore, SessionStore, UploadStore, DeploymentStore, GraphStore, VersionStore {
+  /** The settings of the control plane. */
+  readonly documents: DocumentStore;
   readonly jobs: JobStore;
   /** The nodes of the platform. */
   readonly nodes: NodeStore;

@@ -93,6 +93,7 @@ const STATUS: Readonly<Record<FailureKind, number>> = {
   permission_denied: 403,
   not_found: 404,
   already_exists: 409,
+  aborted: 409,
   failed_precondition: 412,
   resource_exhausted: 429,
   out_of_space: 507,

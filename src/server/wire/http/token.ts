@@ -1,5 +1,6 @@
 /** `POST /v1/oauth/token`: client credentials for an access token (RFC 6749 section 4.4). */
 
+import { allows, isPermission } from "../../../domain/permissions.ts";
 import { formatMicros } from "../../../domain/timestamp.ts";
 import { secretMatches } from "../../access/secrets.ts";
 import { TOKEN_LIFETIME_S } from "../../access/tokens.ts";
@@ -41,7 +42,7 @@ async function identify(platform: Platform, { clientId, clientSecret }: TokenReq
 }
 
 async function grant(platform: Platform, client: ClientRecord, { scope }: TokenRequest, headers: Headers): Promise<object> {
-  if (scope?.some((name) => !client.permissions.includes(name)))
+  if (scope?.some((name) => !isPermission(name) || !allows(client.permissions, name)))
     throw new TokenRequestRefused("invalid_scope", `scope asks for more than the client may: ${client.permissions.join(", ")}.`);
   const permissions = scope ?? client.permissions;
   const environments = await platform.environments.list(client.teamId);

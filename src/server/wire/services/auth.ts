@@ -18,9 +18,9 @@ import {
   RedeemEntryResponseSchema,
   WhoAmIResponseSchema,
 } from "../../../../gen/svc/v1/auth_pb.ts";
+import { mayOnlyRead } from "../../../domain/permissions.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import type { LoginOutcome } from "../../access/login-sessions.ts";
-import { mayOnlyRead } from "../../access/permissions.ts";
 import { resolveScope } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";

@@ -1,6 +1,7 @@
 /** Every driver of the metadata store does what the suites of its nouns ask for. */
 
 import { deploymentsConformance } from "./deployments.conformance.ts";
+import { documentsConformance } from "./documents.conformance.ts";
 import { METADATA_DRIVERS } from "./drivers.ts";
 import { graphsConformance } from "./graphs.conformance.ts";
 import { identityConformance } from "./identity.conformance.ts";
@@ -22,6 +23,7 @@ const SUITES = [
   versionsConformance,
   jobsConformance,
   nodesConformance,
+  documentsConformance,
   schedulesConformance,
 ];
 
