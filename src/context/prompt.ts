@@ -15,11 +15,19 @@ export interface Prompt {
    */
   secret(what: string): Promise<string>;
   /**
-   * The user's choice among several options, on a terminal; without one throws a UsageError that
-   * names `flag`.
+   * A line of text, typed on a terminal; without one throws a UsageError that names `flag`. May be
+   * empty.
    */
-  pick<T>(question: string, options: readonly { label: string; value: T; hint?: string }[], flag: string): Promise<T>;
+  text(what: string, flag: string): Promise<string>;
+  /**
+   * The user's choice among several options, on a terminal; without one throws a UsageError that
+   * names `flag`. Options that take a call are a function, which is called only on a terminal.
+   */
+  pick<T>(question: string, options: Options<T> | (() => Promise<Options<T>>), flag: string): Promise<T>;
 }
+
+/** What a user can pick from. */
+export type Options<T> = readonly { readonly label: string; readonly value: T; readonly hint?: string }[];
 
 /**
  * Progress on stderr: a spinner on a terminal, nothing or a line elsewhere, silent with `--json`.

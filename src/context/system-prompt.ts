@@ -18,6 +18,10 @@ export function createPrompt(
   flags: Pick<GlobalFlags, "json">,
   signal: AbortSignal,
 ): Prompt {
+  const requireTerminal = (flag: string): void => {
+    if (!io.stdinIsTTY || !io.stderrIsTTY || flags.json) throw new UsageError(`${flag} is required when there is no terminal to ask on`);
+  };
+
   return {
     async confirm(question) {
       io.writeErr(`${question} [y/n] `);
@@ -35,10 +39,16 @@ export function createPrompt(
       if (/[\r\n]/.test(given)) throw new UsageError(`the ${what} on stdin has more than one line`);
       return given;
     },
-    async pick(question, options, flag) {
-      if (!io.stdinIsTTY || !io.stderrIsTTY || flags.json) {
-        throw new UsageError(`${flag} is required when there is no terminal to ask on`);
-      }
+    async text(what, flag) {
+      requireTerminal(flag);
+      const { isCancel, text } = await import("@clack/prompts");
+      const given = await text({ message: what, input: process.stdin, output: process.stderr, signal });
+      if (isCancel(given)) throw signal.aborted ? signal.reason : new InterruptedError(exitCodes.interrupted);
+      return given ?? "";
+    },
+    async pick(question, offered, flag) {
+      requireTerminal(flag);
+      const options = typeof offered === "function" ? await offered() : offered;
       if (options.length === 0) throw new UsageError(`there is nothing to pick from: ${question}`);
       const { isCancel, select } = await import("@clack/prompts");
       const chosen = await select<number>({

@@ -152,3 +152,13 @@ class TreeBuilder {
 export function scalarText(node: YamlNode | undefined): string | undefined {
   return node?.kind === "scalar" && node.value !== null ? String(node.value) : undefined;
 }
+
+/** The value of a node as JSON has it: mappings are objects, lists are arrays. */
+export function plainValue(node: YamlNode): unknown {
+  if (node.kind === "list") return node.items.map(plainValue);
+  if (node.kind === "scalar") return node.value;
+  const object: Record<string, unknown> = {};
+  for (const { key, value } of node.entries)
+    Object.defineProperty(object, key, { value: plainValue(value), enumerable: true, configurable: true, writable: true });
+  return object;
+}
