@@ -18,6 +18,7 @@ import { largeFiles } from "../project/bundle.ts";
 import { secretsLeftOut } from "../project/secrets.ts";
 import { followDeployment, statusName } from "./follow.ts";
 import type { Provenance } from "./provenance.ts";
+import { uploadBundle } from "./upload-bundle.ts";
 import { type Validation, validateProject } from "./validate.ts";
 
 /** Options of a deployment. */
@@ -112,12 +113,8 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   const service = await context.api.deployments();
   const started = await context.progress.step("Uploading the source", async (say) => {
     say(`packing ${sizeText(files.reduce((sum, { size }) => sum + size, 0))}`);
-    const bundle = await project.bundle(environment.name);
-    const upload = await service.createUpload({ sha256: bundle.sha256, sizeBytes: BigInt(bundle.bytes.length) });
-    const { length } = bundle.bytes;
-    const onSent = (sent: number) => say(`${Math.floor((100 * sent) / length)}% of ${sizeText(length)}`);
-    if (!upload.complete) await context.http.upload(upload.url, bundle.bytes, onSent);
-    return (await service.createDeployment({ ...request, uploadId: upload.uploadId })).deployment;
+    const uploadId = await uploadBundle(context, await project.bundle(environment.name), say);
+    return (await service.createDeployment({ ...request, uploadId })).deployment;
   });
   if (!started) throw new CliError("the server did not name the deployment", { code: "broken_answer" });
   const deployment = options.await ? await followDeployment(context, started.id) : started;

@@ -22,7 +22,9 @@ export type IdPrefix =
   | "cred"
   | "sc"
   | "osc"
-  | "st";
+  | "st"
+  | "flr"
+  | "fbk";
 
 /** A new id, for example `dpl_01920f4e8c7d7b1e9a3c5d7e9f1b3a5c`. */
 export function newId(prefix: IdPrefix, now: number): string {

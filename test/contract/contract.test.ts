@@ -8,6 +8,7 @@ import { join } from "node:path";
 import {
   create,
   type DescField,
+  type DescFile,
   type DescMessage,
   fromBinary,
   getOption,
@@ -16,20 +17,20 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { file_svc_v1_auth } from "../../gen/svc/v1/auth_pb.ts";
-import { file_svc_v1_deployment } from "../../gen/svc/v1/deployment_pb.ts";
-import { file_svc_v1_environment } from "../../gen/svc/v1/environment_pb.ts";
 import { ErrorCode, ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
-import { file_svc_v1_graph } from "../../gen/svc/v1/graph_pb.ts";
-import { file_svc_v1_health } from "../../gen/svc/v1/health_pb.ts";
 import { Permission, permission, takes_credentials } from "../../gen/svc/v1/options_pb.ts";
-import { file_svc_v1_query } from "../../gen/svc/v1/query_pb.ts";
 import { messageText } from "../../src/client/message-text.ts";
 import { createRedactor } from "../../src/client/redact.ts";
 import { enumValueName, messageNamed, methodsOf } from "../../src/contract/contract.ts";
+import { generatedCodeOf, SERVICES } from "../../src/contract/services.ts";
 import { bundled } from "../../src/packaging/compile.ts";
 
-const files = [file_svc_v1_auth, file_svc_v1_deployment, file_svc_v1_environment, file_svc_v1_graph, file_svc_v1_health, file_svc_v1_query];
+const files = await Promise.all(
+  Object.values(SERVICES).map(async (service) => {
+    const module = (await import(join(import.meta.dir, "../../gen", generatedCodeOf(service)))) as Record<string, DescFile>;
+    return Object.values(module).find(({ kind }) => kind === "file") as DescFile;
+  }),
+);
 const services = files.flatMap((file) => file.services);
 
 /** Every message that a call or an error can hold. */

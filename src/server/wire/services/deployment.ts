@@ -26,6 +26,7 @@ import { MAX_OBJECT_BYTES } from "../../stores/objects/store.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { pageToken, readPageToken } from "./page-token.ts";
+import { uploadedBundle } from "./uploaded-bundle.ts";
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 500;
@@ -92,12 +93,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       checkTexts(request);
       const branch = checkBranch(request.branch);
       if (request.reset && branch === "") throw new Failure("invalid_argument", "Only a branch can be reset.");
-      const upload = await metadata.upload(request.uploadId);
-      if (!upload || upload.expiresAt <= clock.now())
-        throw new Failure("not_found", "There is no such upload, or it has expired.", { hint: "Upload the bundle again." });
-      if ((await objects.size(upload.sha256)) !== upload.sizeBytes) {
-        throw new Failure("failed_precondition", "The bundle was not uploaded whole.", { hint: "Upload it again; nothing was deployed." });
-      }
+      const upload = await uploadedBundle(platform, request.uploadId);
       const deployment = await (await platform.deployments()).create({
         environmentId: environment.id,
         branch,
