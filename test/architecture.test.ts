@@ -143,13 +143,14 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   nodes: ["stores", "jobs"],
   access: ["stores", "jobs", "nodes"],
   documents: ["stores", "jobs", "nodes"],
+  processes: ["stores"],
   writes: ["stores"],
   query: ["expressions", "python", "sql", "stores", "writes"],
-  deployments: ["access", "jobs", "nodes", "python", "query", "sql", "stores", "writes"],
+  deployments: ["access", "jobs", "nodes", "processes", "python", "query", "sql", "stores", "writes"],
   "query-log": ["deployments", "query", "stores"],
-  wire: ["access", "deployments", "documents", "nodes", "query", "query-log", "stores", "ui"],
+  wire: ["access", "deployments", "documents", "nodes", "processes", "query", "query-log", "stores", "ui"],
   ui: ["access", "query-log", "stores", "wire"],
-  boot: ["access", "deployments", "documents", "jobs", "nodes", "python", "query-log", "stores", "wire", "writes"],
+  boot: ["access", "deployments", "documents", "jobs", "nodes", "processes", "python", "query-log", "stores", "wire", "writes"],
 };
 
 describe("rooms of the server", () => {

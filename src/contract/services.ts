@@ -31,6 +31,8 @@ export const SERVICES = {
   graph: service<typeof import("../../gen/svc/v1/graph_pb.ts").GraphService>("svc.v1.GraphService"),
   health: service<typeof import("../../gen/svc/v1/health_pb.ts").HealthService>("svc.v1.HealthService"),
   query: service<typeof import("../../gen/svc/v1/query_pb.ts").QueryService>("svc.v1.QueryService", "query"),
+  clusters: service<typeof import("../../gen/svc/v1/cluster_pb.ts").ClusterService>("svc.v1.ClusterService"),
+  usage: service<typeof import("../../gen/svc/v1/usage_pb.ts").UsageService>("svc.v1.UsageService"),
   support: service<typeof import("../../gen/svc/v1/support_pb.ts").SupportService>("svc.v1.SupportService"),
 };
 

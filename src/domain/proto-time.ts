@@ -53,3 +53,9 @@ function floorDivide(a: bigint, b: bigint): bigint {
   const quotient = a / b;
   return a % b < 0n ? quotient - 1n : quotient;
 }
+
+/** The time in epoch milliseconds, rounded down. */
+export function timestampToMs(timestamp: Timestamp): number {
+  const micros = timestampToMicros(timestamp);
+  return Number((micros - (((micros % 1000n) + 1000n) % 1000n)) / 1000n);
+}

@@ -24,7 +24,8 @@ export type IdPrefix =
   | "osc"
   | "st"
   | "flr"
-  | "fbk";
+  | "fbk"
+  | "prc";
 
 /** A new id, for example `dpl_01920f4e8c7d7b1e9a3c5d7e9f1b3a5c`. */
 export function newId(prefix: IdPrefix, now: number): string {

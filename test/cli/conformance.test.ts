@@ -69,7 +69,7 @@ const groups = entries.filter(({ entry }) => entry.load === undefined);
 test.each(groups.map(({ path, entry }) => [path.join(" "), entry] as const))(
   "svc %s has examples of its verbs that parse",
   async (path, entry) => {
-    const { stdout } = await runMain([path, "--help"]);
+    const { stdout } = await runMain([...path.split(" "), "--help"]);
     expect(entry.examples?.length).toBeGreaterThan(0);
     for (const example of entry.examples ?? []) {
       const line = typeof example === "string" ? example : example.run;

@@ -15,6 +15,7 @@ import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
+import type { Processes } from "../processes/processes.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
@@ -55,6 +56,8 @@ export interface Parts {
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  /** The processes of this node. */
+  readonly processes: () => Promise<Processes>;
   readonly deployments: () => Promise<Deployments>;
   /** The runner of jobs on this node. */
   readonly jobRunner: () => Promise<JobRunner>;
@@ -130,6 +133,13 @@ export async function openParts({
     });
     return store;
   });
+  const processes = once(async () => {
+    const { createProcesses, DEFAULT_RESOURCE_GROUP } = await import("../processes/processes.ts");
+    const made = createProcesses({ store: metadata.processes, node: node(), clock, log });
+    const server = { environmentId: "", deploymentId: "", resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes: undefined };
+    made.began({ kind: "server", pid: process.pid, ...server }).ready();
+    return made;
+  });
   const deployments = once(async () => {
     const { createDeployments } = await import("../deployments/deployments.ts");
     const home = options.home ?? env.SVC_HOME ?? (env.HOME ? join(env.HOME, ".svc") : directory.path);
@@ -143,6 +153,7 @@ export async function openParts({
       node: node(),
       clock,
       log,
+      processes: await processes(),
       env,
       home,
       folder: directory.file("deployments"),
@@ -153,7 +164,7 @@ export async function openParts({
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
    */
-  const recurring = retentionJobs(metadata);
+  const recurring = retentionJobs(metadata, () => clock.now());
   const jobRunner = once(async () => {
     const [{ startJobRunner }, { BUILD_JOB }, { recurringHandlers }] = await Promise.all([
       import("../jobs/runner.ts"),
@@ -191,6 +202,7 @@ export async function openParts({
     offline,
     sinks,
     telemetry,
+    processes,
     deployments,
     jobRunner,
     scheduler,
@@ -203,6 +215,7 @@ export async function openParts({
       await (await scheduler.opened())?.stop();
       await (await jobRunner.opened())?.stop();
       await (await deployments.opened())?.close();
+      await (await processes.opened())?.close();
       await (await sinks.opened())?.close();
       const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened()]);
       await Promise.all(sweeps.map((one) => one.stop()));

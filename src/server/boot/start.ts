@@ -18,6 +18,7 @@ import { createLog, type Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
 import { type Presence, startPresence } from "../nodes/presence.ts";
 import { createReadiness } from "../nodes/readiness.ts";
+import type { UsageSettings } from "../processes/usage.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
 import { MAX_OBJECT_BYTES } from "../stores/objects/store.ts";
 import { createBodyBudget } from "../wire/http/body-budget.ts";
@@ -31,7 +32,9 @@ import { createRouter } from "../wire/router.ts";
 import { type DataDirectory, holdDataDirectory } from "./data-directory.ts";
 import type { StartOptions } from "./options.ts";
 import { openParts } from "./parts.ts";
-import { readStoreSettings, SERVER_FILE, type StoreSettings } from "./store-settings.ts";
+import { SERVER_FILE } from "./server-file.ts";
+import { readStoreSettings, type StoreSettings } from "./store-settings.ts";
+import { readUsageSettings } from "./usage-settings.ts";
 
 export type { InitialCredentials } from "../access/first-tenant.ts";
 export { StartError, type StartErrorCode } from "../failure.ts";
@@ -93,11 +96,13 @@ export async function start(options: StartOptions): Promise<Server> {
   if (options.env.SVC_WORKER_ENV) (await import("../python/worker-env.ts")).refuseWrongWorkerEnv(options.env);
   const releases =
     options.releases === undefined ? undefined : (await import("../wire/http/releases.ts")).openReleaseMirror(options.releases);
-  const settings = readStoreSettings({ flags: options.stores ?? {}, env: options.env, file: join(options.dataDir, SERVER_FILE) });
+  const file = join(options.dataDir, SERVER_FILE);
+  const settings = readStoreSettings({ flags: options.stores ?? {}, env: options.env, file });
+  const usage = readUsageSettings(file);
   if (options.anew) refuseElsewhere(settings);
   const directory = holdDataDirectory(options.dataDir);
   try {
-    return await startIn(directory, { host, releases, certificate, settings }, options);
+    return await startIn(directory, { host, releases, certificate, settings, usage }, options);
   } catch (error) {
     directory.release();
     throw error;
@@ -129,11 +134,12 @@ interface Checked {
   readonly releases: ReleaseMirror | undefined;
   readonly certificate: Certificate | undefined;
   readonly settings: StoreSettings;
+  readonly usage: UsageSettings;
 }
 
 async function startIn(
   directory: DataDirectory,
-  { host, releases, certificate, settings }: Checked,
+  { host, releases, certificate, settings, usage }: Checked,
   options: StartOptions,
 ): Promise<Server> {
   const { clock, version } = options;
@@ -199,6 +205,9 @@ async function startIn(
       readiness,
       bodies: createBodyBudget(),
       metadata,
+      node: parts.node,
+      processes: parts.processes,
+      usage,
       objects,
       online: parts.online,
       telemetry: parts.telemetry,

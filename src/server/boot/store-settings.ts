@@ -4,10 +4,8 @@
  * directory, else the data directory.
  */
 
-import { readRegularFile } from "../../disk/regular-file.ts";
 import { didYouMean } from "../../domain/closest.ts";
-import { errorText } from "../../domain/error-text.ts";
-import { StartError } from "../failure.ts";
+import { invalidSetting, readServerFile } from "./server-file.ts";
 
 /** The names of a server's stores. */
 export const STORE_NAMES = ["metadata", "object", "online", "offline", "telemetry"] as const;
@@ -26,12 +24,6 @@ export interface StoreSetting {
 /** Settings of stores by name; a store without one is in the data directory. */
 export type StoreSettings = Partial<Readonly<Record<StoreName, StoreSetting>>>;
 
-/** Name of the server's configuration file in the data directory. */
-export const SERVER_FILE = "server.yaml";
-
-const LARGEST_FILE = 1024 * 1024;
-const CORRECT = "Correct the file and start again.";
-
 /**
  * Reads the settings.
  * @param sources.flags by name, as `--store` gave them
@@ -44,7 +36,7 @@ export function readStoreSettings(sources: {
   readonly file: string;
 }): StoreSettings {
   const { flags, env, file } = sources;
-  const inFile = readServerFile(file);
+  const inFile = storesOf(file);
   for (const name of Object.keys(flags)) refuseUnknown(name, "`--store`");
   const settings = STORE_NAMES.map((name): [StoreName, StoreSetting | undefined] => {
     const variable = `SVC_${name.toUpperCase()}_STORE`;
@@ -59,47 +51,19 @@ export function readStoreSettings(sources: {
 }
 
 /** Addresses that the configuration file sets, by store. */
-function readServerFile(path: string): Readonly<Record<string, string>> {
-  const text = read(path);
-  if (text === undefined) return {};
-  const content = mapping(parse(text, path), path, "It");
-  for (const key of Object.keys(content))
-    if (key !== "stores") throw invalid(`${path} has the setting '${key}', which there is not.`, "There is: stores.");
-  const stores = mapping(content.stores, path, "'stores'");
+function storesOf(path: string): Readonly<Record<string, string>> {
+  const { stores } = readServerFile(path);
   for (const [name, address] of Object.entries(stores)) {
     refuseUnknown(name, path);
-    if (typeof address !== "string") throw invalid(`${path}: stores.${name} is not text.`, "An address is `<scheme>:<path>`.");
+    if (typeof address !== "string") throw invalidSetting(`${path}: stores.${name} is not text.`, "An address is `<scheme>:<path>`.");
   }
   return stores as Record<string, string>;
 }
 
-function read(path: string): string | undefined {
-  try {
-    return readRegularFile(path, { maxBytes: LARGEST_FILE })?.toString("utf8");
-  } catch (error) {
-    throw invalid(errorText(error), CORRECT);
-  }
-}
-
-function parse(text: string, path: string): unknown {
-  try {
-    return Bun.YAML.parse(text);
-  } catch (error) {
-    throw invalid(`${path} is not YAML: ${errorText(error)}.`, CORRECT);
-  }
-}
-
-function mapping(value: unknown, path: string, what: string): Record<string, unknown> {
-  if (value === null || value === undefined) return {};
-  if (typeof value !== "object" || Array.isArray(value)) throw invalid(`${path} cannot be used: ${what} is not a mapping.`, CORRECT);
-  return value as Record<string, unknown>;
-}
-
 function refuseUnknown(name: string, where: string): void {
   if (STORE_NAMES.some((known) => known === name)) return;
-  throw invalid(`${where}: there is no store '${name}'.`, didYouMean(name, STORE_NAMES) || `The stores are ${STORE_NAMES.join(", ")}.`);
-}
-
-function invalid(message: string, hint: string): StartError {
-  return new StartError("setting_invalid", message, hint);
+  throw invalidSetting(
+    `${where}: there is no store '${name}'.`,
+    didYouMean(name, STORE_NAMES) || `The stores are ${STORE_NAMES.join(", ")}.`,
+  );
 }

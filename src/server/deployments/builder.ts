@@ -21,6 +21,7 @@ import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
+import { DEFAULT_RESOURCE_GROUP, type Processes } from "../processes/processes.ts";
 import type { PythonPool } from "../python/pool.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
@@ -58,6 +59,7 @@ export interface BuilderOptions {
   readonly sinks: ValueSinks;
   readonly clock: Clock;
   readonly log: Log;
+  readonly processes: Pick<Processes, "began">;
   /** Absolute folder for unpacked sources. */
   readonly folder: string;
   /** Absolute folder of virtual environments and of the SDK. */
@@ -94,7 +96,7 @@ const NO_WORKERS_ON_WINDOWS =
 
 /** Makes the builder. */
 export function createBuilder(options: BuilderOptions): Builder {
-  const { metadata, objects, online, telemetry, sinks, clock, log, folder, home, env } = options;
+  const { metadata, objects, online, telemetry, sinks, clock, log, processes, folder, home, env } = options;
   let toolchain: Promise<PythonToolchain> | undefined;
   const python = (): Promise<PythonToolchain> => {
     toolchain ??= import("../../python/create-toolchain.ts").then(({ createToolchain }) => createToolchain({ home, env }));
@@ -198,6 +200,13 @@ export function createBuilder(options: BuilderOptions): Builder {
       defaultTimeoutMs: DEFAULT_RESOLVER_TIMEOUT_MS,
       ...(memoryLimitBytes !== undefined && { memoryLimitBytes }),
       resolverFqns,
+      observer: {
+        began: (pid) =>
+          processes.began({
+            ...{ kind: "worker", pid, environmentId: environment.id, deploymentId: deployment.id },
+            ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes },
+          }),
+      },
       onLog: (line) => telemetry.recordLog({ ...line, environmentId: environment.id, deploymentId: deployment.id }),
     });
   };

@@ -9,6 +9,8 @@ const DAY_MS = 24 * HOUR_MS;
 const ENDED_JOBS_KEPT_MS = 30 * DAY_MS;
 const PROGRESS_KEPT_MS = DAY_MS;
 const GONE_NODES_KEPT_MS = DAY_MS;
+/** Milliseconds that ended processes and their events are kept. */
+const PROCESSES_KEPT_MS = 90 * DAY_MS;
 /** Most jobs that are removed in one step: other writes wait for it. */
 const BATCH = 1_000;
 
@@ -16,7 +18,10 @@ const BATCH = 1_000;
  * The recurring jobs that remove ended jobs, expired sessions and uploads, rows of nodes that are
  * gone, and old progress lines of deployments.
  */
-export function retentionJobs(metadata: Pick<MetadataStore, "jobs" | "nodes" | "progress" | "purgeExpired">): readonly RecurringJob[] {
+export function retentionJobs(
+  metadata: Pick<MetadataStore, "jobs" | "nodes" | "processes" | "progress" | "purgeExpired">,
+  now: () => number,
+): readonly RecurringJob[] {
   return [
     {
       kind: "purge-jobs",
@@ -32,6 +37,7 @@ export function retentionJobs(metadata: Pick<MetadataStore, "jobs" | "nodes" | "
         await metadata.purgeExpired();
         await metadata.progress.purge(PROGRESS_KEPT_MS);
         await metadata.nodes.purge(GONE_NODES_KEPT_MS);
+        await metadata.processes.purge(now() - PROCESSES_KEPT_MS);
       },
     },
   ];

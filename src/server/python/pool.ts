@@ -94,3 +94,14 @@ export interface WorkerLog {
   readonly queryId: string;
   readonly timestampMs: number;
 }
+
+/** An observer of a pool's processes. */
+export interface WorkerObserver {
+  /** Called when a process has been started; what it returns is told what becomes of it. */
+  began(pid: number): {
+    /** The worker has imported the project. */
+    ready(): void;
+    /** The process has ended; `cpuMs` is its processor time, with that of its children. */
+    ended(end: { readonly isExpected: boolean; readonly how: string; readonly cpuMs: number | undefined }): void;
+  };
+}

@@ -14,7 +14,7 @@ import { decodeResult, encodeCall } from "./call-codec.ts";
 import { CrashHistory } from "./crash-history.ts";
 import { crashed, failedResult, killedWith, named, timedOut } from "./failures.ts";
 import type { Message } from "./frames.ts";
-import type { PoolHealth, PythonPool, ResolverCall, ResolverResult, WorkerLog } from "./pool.ts";
+import type { PoolHealth, PythonPool, ResolverCall, ResolverResult, WorkerLog, WorkerObserver } from "./pool.ts";
 import { type LoadedResolver, Worker, type WorkerEnding, type WorkerSpec } from "./worker.ts";
 import { type Pending, WorkerSlot } from "./worker-slot.ts";
 
@@ -25,6 +25,7 @@ export interface SupervisorOptions {
   /** Number of workers. */
   readonly size: number;
   readonly onLog: (line: WorkerLog) => void;
+  readonly observer?: WorkerObserver;
   readonly clock: Clock;
   readonly deploymentId: string;
   /** Time allowed for a call that names none. */
@@ -156,8 +157,10 @@ export class Supervisor implements PythonPool {
         }),
     );
     this.slots.add(slot);
+    slot.seen = this.options.observer?.began(slot.worker.pid);
     slot.worker.ready.then(
       () => {
+        slot.seen?.ready();
         for (const [fqn, resolver] of slot.worker.resolvers) this.loaded.set(fqn, resolver);
         if (slot.state === "starting") slot.state = "ready";
         this.pump();
@@ -331,6 +334,8 @@ export class Supervisor implements PythonPool {
 
   private ended(slot: WorkerSlot, ending: WorkerEnding): void {
     this.slots.delete(slot);
+    const how = slot.overrunner ? `was killed, because '${slot.overrunner.call.resolver}' did not end in time` : ending.how;
+    slot.seen?.ended({ isExpected: this.closing, how, cpuMs: ending.cpuMs });
     const [head, ...behind] = slot.queue;
     const begun = [...(head ? [head] : []), ...slot.concurrent.values()];
     const { overrunner } = slot;

@@ -9,7 +9,7 @@ import { finding } from "../../domain/finding.ts";
 import { IMPORT_FAILED } from "../../domain/rules/loading.ts";
 import { isPythonModule } from "../../domain/source-file.ts";
 import { ToolchainError } from "../../python/toolchain.ts";
-import type { PythonPool, WorkerLog } from "./pool.ts";
+import type { PythonPool, WorkerLog, WorkerObserver } from "./pool.ts";
 import { Supervisor } from "./supervisor.ts";
 import { type WorkerSpec, WorkerStartError } from "./worker.ts";
 
@@ -34,6 +34,8 @@ export interface WorkerPoolOptions {
   readonly socketDir: string;
   /** Called with lines logged by user code. */
   readonly onLog: (line: WorkerLog) => void;
+  /** Told of the processes; default: nobody is. */
+  readonly observer?: WorkerObserver;
   readonly clock: Clock;
   /** Cap on the address space of a worker. */
   readonly memoryLimitBytes?: number;

@@ -1,6 +1,6 @@
 /** A worker of the pool with the calls that were sent to it. */
 
-import type { ResolverCall, ResolverResult } from "./pool.ts";
+import type { ResolverCall, ResolverResult, WorkerObserver } from "./pool.ts";
 import type { Worker } from "./worker.ts";
 
 /**
@@ -38,6 +38,8 @@ export class WorkerSlot {
   expectedMs = 0;
   /** The call because of which the worker is killed. */
   overrunner: Pending | undefined;
+  /** What is told of the process; undefined when nobody observes. */
+  seen: ReturnType<WorkerObserver["began"]> | undefined;
   readonly worker: Worker;
   constructor(start: (slot: WorkerSlot) => Worker) {
     this.worker = start(this);

@@ -54,6 +54,8 @@ export interface WorkerEnding {
   readonly stderr: string;
   /** Reason why it never became ready; undefined = it did. */
   readonly startFailure?: string;
+  /** Processor time of it and its children in milliseconds; undefined when unknown. */
+  readonly cpuMs?: number | undefined;
 }
 
 /** Events of a running worker. */
@@ -241,7 +243,8 @@ export class Worker {
     stdout.stop();
     stderr.stop();
     const how = this.process.signalCode ? `was killed by ${this.process.signalCode}` : `exited with code ${this.process.exitCode}`;
-    const ending = { how, stderr: stderr.tail() };
+    const used = this.process.resourceUsage()?.cpuTime.total;
+    const ending = { how, stderr: stderr.tail(), cpuMs: used === undefined ? undefined : Number(used) / 1000 };
     if (!this.isReady) this.failure ??= this.startError(ending);
     if (this.failure) this.settle.reject(this.failure);
     this.events.onEnd({ ...ending, ...(this.failure && { startFailure: this.failure.message }) });

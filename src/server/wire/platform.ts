@@ -15,6 +15,8 @@ import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Log } from "../log.ts";
 import type { Readiness } from "../nodes/readiness.ts";
+import type { Processes } from "../processes/processes.ts";
+import type { UsageSettings } from "../processes/usage.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
@@ -59,6 +61,12 @@ export interface Platform {
   /** Room for the bodies of requests. */
   readonly bodies: BodyBudget;
   readonly metadata: MetadataStore;
+  /** Id of this node. */
+  readonly node: () => string;
+  /** The processes of this node. */
+  readonly processes: () => Promise<Processes>;
+  /** What the configuration says of usage. */
+  readonly usage: UsageSettings;
   readonly objects: ObjectStore;
   readonly online: () => Promise<OnlineStore>;
   readonly telemetry: () => Promise<TelemetryStore>;

@@ -11,7 +11,7 @@ test("jobs go a month after their end, however many there are; nodes that are go
   let now = 1_700_000_000_000;
   const store = createSqliteMetadataStore({ path: join(folder.path, "meta.db"), programVersion: "1", now: () => now });
   const run = async () => {
-    for (const job of retentionJobs(store)) await job.run(new AbortController().signal);
+    for (const job of retentionJobs(store, Date.now)) await job.run(new AbortController().signal);
   };
   const job = { kind: "k", payload: null, maxAttempts: 1, attemptTimeoutMs: 1 };
   await Promise.all(Array.from({ length: 2_100 }, (_, n) => store.jobs.enqueue({ ...job, id: `j${n}` })));

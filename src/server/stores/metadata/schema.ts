@@ -124,6 +124,23 @@ create table document (
   created_at integer not null, updated_at integer not null, unique (kind, scope, name)
 ) strict;
 create index document_by_scope on document (scope);
+create table process (
+  id text primary key, name text not null, kind text not null, node text not null, host text not null, pid integer not null,
+  environment_id text not null, deployment_id text not null, resource_group text not null, restarts integer not null,
+  memory_limit_bytes integer, started_at integer not null, ready_at integer, ended_at integer, outcome text not null,
+  measured_at integer not null, cpu_ms integer not null, memory_bytes integer not null, peak_memory_bytes integer not null
+) strict;
+create index process_by_time on process (started_at);
+create index process_running on process (name) where ended_at is null;
+create table process_event (
+  seq integer primary key, at integer not null, type text not null, reason text not null, environment_id text not null,
+  process text not null, message text not null
+) strict;
+create index process_event_by_time on process_event (at);
+create table usage_day (
+  day text not null, environment_id text not null, resource_group text not null, kind text not null, cpu_ms integer not null,
+  wall_ms integer not null, memory_byte_ms real not null, primary key (day, environment_id, resource_group, kind)
+) strict, without rowid;
 `);
   },
 ];

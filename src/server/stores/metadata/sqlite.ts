@@ -13,6 +13,7 @@ import { sqliteGraphs } from "./sqlite-graphs.ts";
 import { sqliteIdentity } from "./sqlite-identity.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
 import { nodeQueries } from "./sqlite-nodes.ts";
+import { processQueries } from "./sqlite-processes.ts";
 import { progressQueries } from "./sqlite-progress.ts";
 import { scheduleQueries } from "./sqlite-schedules.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
@@ -55,6 +56,7 @@ export function createSqliteMetadataStore(options: {
     documents: sqliteDocuments(db, writer),
     jobs,
     nodes: nodeQueries(db, writer, now),
+    processes: processQueries(db, writer),
     progress: progressQueries(db, writer, now),
     schedules: scheduleQueries(db, writer, now, insertJob),
     ...sqliteExpiry(db, writer, now),

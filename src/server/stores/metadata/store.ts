@@ -11,6 +11,7 @@ import type { GraphStore } from "./graphs.ts";
 import type { IdentityStore } from "./identity.ts";
 import type { JobStore } from "./jobs.ts";
 import type { NodeStore } from "./nodes.ts";
+import type { ProcessStore } from "./processes.ts";
 import type { ProgressStore } from "./progress.ts";
 import type { ScheduleStore } from "./schedules.ts";
 import type { SessionStore } from "./sessions.ts";
@@ -24,6 +25,8 @@ export interface MetadataStore extends IdentityStore, SessionStore, UploadStore,
   readonly jobs: JobStore;
   /** The nodes of the platform. */
   readonly nodes: NodeStore;
+  /** Processes of the nodes, and what they used. */
+  readonly processes: ProcessStore;
   /** Lines about the progress of deployments. */
   readonly progress: ProgressStore;
   /** Schedules of recurring jobs. */

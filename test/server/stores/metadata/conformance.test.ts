@@ -7,6 +7,7 @@ import { graphsConformance } from "./graphs.conformance.ts";
 import { identityConformance } from "./identity.conformance.ts";
 import { jobsConformance } from "./jobs.conformance.ts";
 import { nodesConformance } from "./nodes.conformance.ts";
+import { processesConformance } from "./processes.conformance.ts";
 import { schedulesConformance } from "./schedules.conformance.ts";
 import { sessionsConformance } from "./sessions.conformance.ts";
 import { storeConformance } from "./store.conformance.ts";
@@ -24,6 +25,7 @@ const SUITES = [
   jobsConformance,
   nodesConformance,
   documentsConformance,
+  processesConformance,
   schedulesConformance,
 ];
 

@@ -1,0 +1,18 @@
+import type { ListClustersResponse } from "../../../gen/svc/v1/cluster_pb.ts";
+import { defineCommand } from "../../cli/command.ts";
+import { messageTable } from "../../output/message-view.ts";
+
+export default defineCommand({
+  summary: "List clusters",
+  description: "A server that runs on machines of its own has one, clstr_local.",
+  examples: ["svc clusters list", "svc clusters list --json"],
+  needs: ["session"],
+  run: async ({ api }) => (await api.clusters()).listClusters({}),
+  view: messageTable<ListClustersResponse>("clusters", {
+    id: "ID",
+    name: "Name",
+    kind: "Kind",
+    createdAt: "Created",
+    nodes: { json: false },
+  }),
+});

@@ -1,0 +1,60 @@
+/** The server's configuration file, `server.yaml` in the data directory. */
+
+import { readRegularFile } from "../../disk/regular-file.ts";
+import { errorText } from "../../domain/error-text.ts";
+import { StartError } from "../failure.ts";
+
+/** Name of the file. */
+export const SERVER_FILE = "server.yaml";
+
+/** Its sections. */
+const SECTIONS = ["stores", "usage"] as const;
+
+/** A mapping of a YAML file. */
+export type Mapping = Readonly<Record<string, unknown>>;
+
+const MAX_BYTES = 1024 * 1024;
+const CORRECT = "Correct the file and start again.";
+
+/**
+ * Reads the file's sections; those that it lacks, and a file that does not exist, are empty.
+ * @param path absolute
+ * @throws StartError "setting_invalid" for anything that is not understood: nothing is ignored
+ */
+export function readServerFile(path: string): Readonly<Record<(typeof SECTIONS)[number], Mapping>> {
+  const text = read(path);
+  const content = text === undefined ? {} : mappingOf(parse(text, path), path, "It");
+  for (const key of Object.keys(content))
+    if (!SECTIONS.some((name) => name === key))
+      throw invalidSetting(`${path} has the setting '${key}', which there is not.`, `There is: ${SECTIONS.join(", ")}.`);
+  const section = (name: (typeof SECTIONS)[number]): Mapping => mappingOf(content[name], path, `'${name}'`);
+  return { stores: section("stores"), usage: section("usage") };
+}
+
+/** A value of the file as a mapping; empty when it is missing. Throws StartError. */
+export function mappingOf(value: unknown, path: string, what: string): Mapping {
+  if (value === null || value === undefined) return {};
+  if (typeof value !== "object" || Array.isArray(value)) throw invalidSetting(`${path} cannot be used: ${what} is not a mapping.`);
+  return value as Mapping;
+}
+
+/** The error for a setting that is not understood. */
+export function invalidSetting(message: string, hint = CORRECT): StartError {
+  return new StartError("setting_invalid", message, hint);
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readRegularFile(path, { maxBytes: MAX_BYTES })?.toString("utf8");
+  } catch (error) {
+    throw invalidSetting(errorText(error));
+  }
+}
+
+function parse(text: string, path: string): unknown {
+  try {
+    return Bun.YAML.parse(text);
+  } catch (error) {
+    throw invalidSetting(`${path} is not YAML: ${errorText(error)}.`);
+  }
+}

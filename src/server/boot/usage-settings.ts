@@ -1,0 +1,83 @@
+/**
+ * The section `usage` of the server's configuration file: rates of machines, the machine of this
+ * server, and the credits that were bought.
+ *
+ *     usage:
+ *       machine: m5.large
+ *       rates:
+ *         - {cloud: aws, machine: m5.large, vcpus: 2, memory_gb: 8, credits_per_hour: 0.5}
+ *       bundles:
+ *         - {id: b-1, purchase_date: 2026-01-01, credits: 1000, price: 100 EUR}
+ */
+
+import type { CreditBundle, MachineRate, UsageSettings } from "../processes/usage.ts";
+import { invalidSetting, type Mapping, mappingOf, readServerFile } from "./server-file.ts";
+
+const KEYS = ["machine", "rates", "bundles"];
+const RATE_KEYS = ["cloud", "machine", "vcpus", "memory_gb", "credits_per_hour"];
+const BUNDLE_KEYS = ["id", "purchase_date", "credits", "price", "expires_on"];
+
+/**
+ * Reads the section.
+ * @param file absolute path of the configuration file, which may be missing
+ * @throws StartError "setting_invalid" for anything that is not understood
+ */
+export function readUsageSettings(file: string): UsageSettings {
+  const { usage } = readServerFile(file);
+  refuseOthers(usage, KEYS, file, "usage");
+  const rates = items(usage.rates, file, "usage.rates").map((entry, at) => rateOf(entry, file, `usage.rates[${at}]`));
+  const bundles = items(usage.bundles, file, "usage.bundles").map((entry, at) => bundleOf(entry, file, `usage.bundles[${at}]`));
+  const machine = rates.find((rate) => rate.machine === usage.machine);
+  if (usage.machine !== undefined && !machine)
+    throw invalidSetting(`${file}: usage.machine is '${String(usage.machine)}', for which usage.rates has no rate.`);
+  return { rates, machine, bundles };
+}
+
+function rateOf(entry: Mapping, file: string, what: string): MachineRate {
+  refuseOthers(entry, RATE_KEYS, file, what);
+  return {
+    cloud: textOf(entry.cloud, file, `${what}.cloud`),
+    machine: textOf(entry.machine, file, `${what}.machine`),
+    vcpus: numberOf(entry.vcpus, file, `${what}.vcpus`, 1e-3),
+    memoryGb: numberOf(entry.memory_gb, file, `${what}.memory_gb`),
+    creditsPerHour: numberOf(entry.credits_per_hour, file, `${what}.credits_per_hour`),
+  };
+}
+
+function bundleOf(entry: Mapping, file: string, what: string): CreditBundle {
+  refuseOthers(entry, BUNDLE_KEYS, file, what);
+  return {
+    id: textOf(entry.id, file, `${what}.id`),
+    purchaseDate: dayOf(entry.purchase_date, file, `${what}.purchase_date`),
+    credits: numberOf(entry.credits, file, `${what}.credits`),
+    price: entry.price === undefined ? "" : textOf(entry.price, file, `${what}.price`),
+    expiresOn: entry.expires_on === undefined ? undefined : dayOf(entry.expires_on, file, `${what}.expires_on`),
+  };
+}
+
+function items(value: unknown, file: string, what: string): Mapping[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw invalidSetting(`${file}: ${what} is not a list.`);
+  return value.map((entry, at) => mappingOf(entry, file, `${what}[${at}]`));
+}
+
+function refuseOthers(entry: Mapping, known: readonly string[], file: string, what: string): void {
+  const other = Object.keys(entry).find((key) => !known.includes(key));
+  if (other !== undefined) throw invalidSetting(`${file}: ${what} has the key '${other}'.`, `There is: ${known.join(", ")}.`);
+}
+
+function textOf(value: unknown, file: string, what: string): string {
+  if ((typeof value === "string" && value !== "") || typeof value === "number") return String(value);
+  throw invalidSetting(`${file}: ${what} is not text.`);
+}
+
+function numberOf(value: unknown, file: string, what: string, least = 0): number {
+  if (typeof value === "number" && Number.isFinite(value) && value >= least) return value;
+  throw invalidSetting(`${file}: ${what} is not a number of at least ${least}.`);
+}
+
+function dayOf(value: unknown, file: string, what: string): string {
+  const text = value instanceof Date ? value.toISOString().slice(0, 10) : String(value);
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) return text;
+  throw invalidSetting(`${file}: ${what} is not a day.`, "A day is written as 2026-01-31.");
+}

@@ -1,0 +1,189 @@
+/**
+ * The processes of this node: the server itself and what it starts. Each is written down with its
+ * beginning and end, and measured while it runs; the metadata store has those of all nodes.
+ */
+
+import { hostname } from "node:os";
+import type { Clock } from "../../context/clock.ts";
+import { newId } from "../identifier.ts";
+import type { Log } from "../log.ts";
+import type { ProcessEvent, ProcessMeasure, ProcessRecord, ProcessStore, UsageRecord } from "../stores/metadata/processes.ts";
+import { type GroupUse, type Measured, readGroupUse } from "./group-use.ts";
+
+/** Milliseconds between two measures of running processes. */
+const MEASURE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** Longest message of an event, in characters. */
+const MAX_MESSAGE = 1_000;
+
+/** Resource group of processes that were given none. */
+export const DEFAULT_RESOURCE_GROUP = "default";
+
+/** What a process is, when it begins. */
+export type NewProcess = Pick<ProcessRecord, "kind" | "pid" | "environmentId" | "deploymentId" | "resourceGroup" | "memoryLimitBytes">;
+
+/** The end of a process. */
+export interface ProcessEnd {
+  /** Whether it was meant to end. */
+  readonly isExpected: boolean;
+  /** For people, for example "exited with code 3". */
+  readonly how: string;
+  /** Processor time of the process and its children in milliseconds; undefined when unknown. */
+  readonly cpuMs?: number | undefined;
+}
+
+/** A running process, as the part that started it reports on it. */
+export interface ProcessReports {
+  /** Says that it can do its work. */
+  ready(): void;
+  /** Says that it has ended. */
+  ended(end: ProcessEnd): void;
+}
+
+/** The processes of this node. */
+export interface Processes {
+  /** Writes a process down. Never throws: what cannot be written is logged. */
+  began(process: NewProcess): ProcessReports;
+  /** Measures all that run, now. */
+  measure(): Promise<void>;
+  /** Measures a last time and ends what still runs. */
+  close(): Promise<void>;
+}
+
+interface Entry {
+  record: ProcessRecord;
+  /** Number of its place among those of its owner, from 1. */
+  readonly slot: number;
+}
+
+/** Makes the processes of a node, of which the server itself is the first. */
+export function createProcesses(options: {
+  readonly store: ProcessStore;
+  readonly node: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Use of processes by their ids; default: that of `/proc`. */
+  readonly readUse?: (measured: readonly Measured[]) => ReadonlyMap<number, GroupUse>;
+}): Processes {
+  const { store, node, clock, log, readUse = readGroupUse } = options;
+  const host = hostname();
+  const running = new Map<string, Entry>();
+  /** Crashes by place, until the deployment has no process any more. */
+  const crashes = new Map<string, number>();
+  const stopping = new AbortController();
+  /** The writes, one after the other, so that a process is stored before what happens to it. */
+  let written: Promise<unknown> = store
+    .endLost(node)
+    .catch((error: unknown) => log.warning("processes of an earlier start could not be ended", { error: String(error) }));
+
+  const write = (work: () => Promise<unknown>): Promise<void> => {
+    const done = written.then(work).then(
+      () => undefined,
+      (error: unknown) => log.warning("a process could not be written down", { error: String(error) }),
+    );
+    written = done;
+    return done;
+  };
+  const ownerOf = ({ kind, deploymentId }: NewProcess): string => (kind === "server" ? node : deploymentId);
+  const event = (record: ProcessRecord, type: ProcessEvent["type"], reason: string, message: string): ProcessEvent => ({
+    ...{ at: clock.now(), type, reason, environmentId: record.environmentId, process: record.name },
+    message: message.slice(0, MAX_MESSAGE),
+  });
+  const note = (entry: Entry, change: Partial<ProcessRecord>, said: ProcessEvent, used: readonly UsageRecord[] = []): void => {
+    entry.record = { ...entry.record, ...change };
+    void write(async () => {
+      await store.measure([{ id: entry.record.id, change, used }]);
+      await store.addEvent(said);
+    });
+  };
+  /** A measure of a process: its new figures, and what it used since the last. */
+  const measured = ({ record }: Entry, use: GroupUse | undefined, cpuMs?: number): ProcessMeasure => {
+    const now = Math.max(clock.now(), record.measuredAt);
+    const totalMs = Math.max(record.cpuMs, Math.round(cpuMs ?? use?.cpuMs ?? record.cpuMs));
+    const memoryBytes = use?.memoryBytes ?? record.memoryBytes;
+    return {
+      id: record.id,
+      change: { measuredAt: now, cpuMs: totalMs, memoryBytes, peakMemoryBytes: Math.max(record.peakMemoryBytes, memoryBytes) },
+      used: usedBetween(record, now, totalMs - record.cpuMs, memoryBytes),
+    };
+  };
+
+  const measure = async (): Promise<void> => {
+    const entries = [...running.values()];
+    const uses = readUse(entries.map(({ record: { kind, pid } }) => ({ pid, withChildren: kind !== "server" })));
+    const measures = entries.map((entry) => measured(entry, uses.get(entry.record.pid)));
+    for (const [at, entry] of entries.entries()) entry.record = { ...entry.record, ...measures[at]?.change };
+    await write(() => store.measure(measures));
+  };
+  const measuring = (async () => {
+    while (!stopping.signal.aborted) {
+      await clock.sleep(MEASURE_MS, stopping.signal).catch(() => undefined);
+      if (!stopping.signal.aborted) await measure();
+    }
+  })();
+
+  const end = (entry: Entry, { cpuMs, how, isExpected }: ProcessEnd): void => {
+    if (!running.delete(entry.record.id)) return;
+    const { change, used } = measured(entry, undefined, cpuMs);
+    const place = `${ownerOf(entry.record)}/${entry.slot}`;
+    if (isExpected) crashes.delete(place);
+    else crashes.set(place, entry.record.restarts + 1);
+    const outcome = isExpected ? "stopped" : "crashed";
+    const said = isExpected
+      ? event(entry.record, "Normal", "Stopped", `It ${how}.`)
+      : event(entry.record, "Warning", "Crashed", `It ${how}.`);
+    note(entry, { ...change, endedAt: clock.now(), outcome, memoryBytes: 0 }, said, used);
+  };
+
+  return {
+    began(process) {
+      const owner = ownerOf(process);
+      const taken = new Set([...running.values()].filter(({ record }) => ownerOf(record) === owner).map(({ slot }) => slot));
+      let slot = 1;
+      while (taken.has(slot)) slot++;
+      const now = clock.now();
+      const record: ProcessRecord = {
+        ...process,
+        ...{ id: newId("prc", now), name: `${process.kind}-${owner}-${slot}`, node, host, startedAt: now, measuredAt: now },
+        ...{ readyAt: undefined, endedAt: undefined, outcome: "", cpuMs: 0, memoryBytes: 0, peakMemoryBytes: 0 },
+        restarts: crashes.get(`${owner}/${slot}`) ?? 0,
+      };
+      const entry: Entry = { record, slot };
+      running.set(record.id, entry);
+      const started = event(record, "Normal", "Started", `It was started as process ${process.pid} of ${host}.`);
+      void write(async () => {
+        await store.begin(record);
+        await store.addEvent(started);
+      });
+      return {
+        ready: () => note(entry, { readyAt: clock.now() }, event(record, "Normal", "Ready", "It can do its work.")),
+        ended: (how) => end(entry, how),
+      };
+    },
+    measure,
+    async close() {
+      stopping.abort();
+      await measuring;
+      await measure();
+      for (const entry of [...running.values()]) end(entry, { isExpected: true, how: "ended with the server", cpuMs: entry.record.cpuMs });
+      await written;
+    },
+  };
+}
+
+/** What a process used from its last measure until now, by day (UTC), in proportion to the time. */
+export function usedBetween(record: ProcessRecord, now: number, cpuMs: number, memoryBytes: number): UsageRecord[] {
+  const { measuredAt, environmentId, resourceGroup, kind } = record;
+  const wallMs = now - measuredAt;
+  const used: UsageRecord[] = [];
+  for (let from = measuredAt; from < now; ) {
+    const until = Math.min(now, (Math.floor(from / DAY_MS) + 1) * DAY_MS);
+    const part = (until - from) / wallMs;
+    used.push({
+      ...{ day: new Date(from).toISOString().slice(0, 10), environmentId, resourceGroup, kind },
+      ...{ cpuMs: Math.round(cpuMs * part), wallMs: until - from, memoryByteMs: memoryBytes * (until - from) },
+    });
+    from = until;
+  }
+  return used;
+}

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/context/system-clock.ts";
+import { start } from "../../src/server/boot/start.ts";
+import { tempFolder } from "../client/test-context.ts";
+import { eventually } from "../harness/eventually.ts";
+import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
+
+interface Pod {
+  readonly name: string;
+  readonly kind: string;
+  readonly ready: boolean;
+  readonly restarts: number;
+  readonly pid: number;
+  readonly deployment_id: string;
+}
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform();
+  const applied = await runCommand("apply", ["--force", "--await"], { ...platform, dir: writeProject() });
+  if (applied.exitCode !== 0) throw new Error(applied.stderr);
+}, 60_000);
+afterAll(() => platform.server.stop());
+
+const svc = (path: string, words: readonly string[] = []) => runCommand(path, words, platform);
+const pods = async () => ((await svc("pods", ["--json"])).json() as { pods: Pod[] }).pods;
+const isReady = async () => (await pods()).filter(({ kind, ready }) => kind === "worker" && ready).length > 0;
+
+describe("clusters", () => {
+  test("there is one, with its nodes and their machine; another is refused", async () => {
+    expect((await svc("clusters/list", ["--json"])).json()).toMatchObject({ clusters: [{ id: "clstr_local", kind: "local" }] });
+    const described = await svc("cluster/describe", ["clstr_local"]);
+    expect(described.stderr).toBe("");
+    expect(described.stdout).toContain("id: clstr_local\n");
+    const { nodes } = Bun.YAML.parse(described.stdout) as { nodes: { host: string; machine: { cpus: number } }[] };
+    expect([nodes.length, nodes[0]?.host, (nodes[0]?.machine.cpus ?? 0) > 0]).toEqual([1, hostname(), true]);
+    expect((await svc("clusters/describe", ["clstr_x"])).stderr).toContain("There is no cluster 'clstr_x'.");
+  });
+
+  test("what it has to be able to do is tried", async () => {
+    const tested = await svc("clusters/test", ["clstr_local"]);
+    expect([tested.exitCode, tested.stdout.split("\n").filter((line) => / ok$/.test(line)).length]).toEqual([0, 5]);
+  });
+});
+
+describe("pods and events", () => {
+  test("the server and the workers of what is live are there, and what happened to them is told", async () => {
+    await eventually(isReady, "a worker is ready");
+    const all = await pods();
+    expect(all.filter(({ kind }) => kind === "server")).toMatchObject([{ pid: process.pid, deployment_id: "", restarts: 0 }]);
+    expect(all.find(({ kind }) => kind === "worker")?.deployment_id).toStartWith("dpl_");
+    const listed = await svc("kube/events/list", ["--namespace", "default", "--message", "STARTED"]);
+    expect(listed.stdout).toMatch(/ Normal +Started +default +pod\/worker-dpl_\w+-1 +It was started as process \d+ of /);
+    expect((await svc("kube/events/list", ["--namespace", "server", "--json"])).json()).toMatchObject({
+      events: [{ reason: "Ready" }, { reason: "Started" }],
+    });
+    expect((await svc("kube/events/list", ["--namespace", "nowhere"])).stderr).toContain("There is no namespace 'nowhere'.");
+  });
+
+  test("a worker that is killed is replaced, and counted as a restart", async () => {
+    await eventually(isReady, "a worker is ready");
+    const worker = (await pods()).find(({ kind }) => kind === "worker") as Pod;
+    process.kill(-worker.pid, "SIGKILL");
+    await eventually(async () => (await pods()).some(({ name, restarts }) => name === worker.name && restarts === 1), "it is replaced");
+    const { events } = (await svc("kube/events/list", ["--pod", worker.name, "--json"])).json() as {
+      events: { reason: string; message: string }[];
+    };
+    expect(events.find(({ reason }) => reason === "Crashed")?.message).toBe("It was killed by SIGKILL.");
+  });
+});
+
+describe("usage", () => {
+  test("processor time is measured by day and label, and written as CSV", async () => {
+    await eventually(isReady, "a worker is ready");
+    const out = join(tempFolder("svc-usage-"), "usage.csv");
+    const exported = await svc("usage/export", ["--out", out, "--json"]);
+    const { usage } = exported.json() as { usage: { label: string; cpu_seconds: number; wall_seconds: number; credits: number }[] };
+    expect(usage.map(({ label }) => label)).toEqual(["default/default", "server/default"]);
+    for (const row of usage) expect([row.cpu_seconds > 0, row.wall_seconds > 0, row.credits]).toEqual([true, true, 0]);
+    const lines = readFileSync(out, "utf8").trimEnd().split("\n");
+    expect(lines[0]).toBe("Date,Credits,Label,CPU (s),Wall (s),Memory (GiB h)");
+    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d,0,default\/default,[\d.]+,[\d.]+,[\d.e-]+$/);
+    expect((await svc("usage/export", ["--start", "1h", "--end", "2h"])).exitCode).toBe(2);
+    const monthly = (await svc("usage/export", ["--period", "monthly", "--group-by", "instance"])).stdout.split("\n");
+    expect(monthly[1]).toMatch(/^\d{4}-\d\d +0 +server /);
+  });
+
+  test("instances and lifetimes have what runs and what ran", async () => {
+    expect((await svc("usage/instances", ["--format", "csv"])).stdout).toMatch(
+      new RegExp(`^Machine,Processes,CPU \\(s\\),Memory \\(bytes\\),Since\n${hostname()},[2-9],`),
+    );
+    const { pods: lifetimes } = (await svc("usage/resource-group/pods", ["--service-kind", "worker", "--json"])).json() as {
+      pods: { workload_type: string; outcome: string }[];
+    };
+    expect([...new Set(lifetimes.map(({ workload_type }) => workload_type))]).toEqual(["worker"]);
+    expect(lifetimes.some(({ outcome }) => outcome === "crashed")).toBe(true);
+    expect((await svc("usage/resource-group/pods", ["--resource-group", "none"])).stderr).toContain("No pods found.");
+  });
+
+  test("rates and bundles are those of server.yaml; a mistake there is refused at the start", async () => {
+    expect((await svc("usage/rates")).stderr).toContain("No rates found.");
+    const home = tempFolder("svc-rates-");
+    const file = join(home, "data/server.yaml");
+    mkdirSync(join(home, "data"), { recursive: true, mode: 0o700 });
+    const options = {
+      port: 0,
+      dataDir: join(home, "data"),
+      home,
+      clock: systemClock,
+      env: { PATH: process.env.PATH },
+      log: () => undefined,
+    };
+    const begin = () => start({ ...options, version: "v0.0.0-test" });
+    for (const [yaml, problem] of [
+      ["usage: {rate: []}", "usage has the key 'rate'"],
+      ["usage: {machine: m5}", "usage.machine is 'm5', for which usage.rates has no rate."],
+      ["usage: {rates: [{cloud: aws, machine: m5, vcpus: 0, memory_gb: 8, credits_per_hour: 1}]}", "usage.rates[0].vcpus is not a number"],
+      ["usage: {bundles: [{id: b, purchase_date: 2026-13-01, credits: 1}]}", "usage.bundles[0].purchase_date is not a day."],
+    ] as const) {
+      writeFileSync(file, yaml);
+      await expect(begin()).rejects.toThrow(problem);
+    }
+    writeFileSync(
+      file,
+      "usage:\n  machine: m5\n  rates:\n    - {cloud: aws, machine: m5, vcpus: 2, memory_gb: 8, credits_per_hour: 3600000}\n" +
+        "  bundles:\n    - {id: b-1, purchase_date: 2020-01-01, credits: 1e9, price: 100 EUR}\n",
+    );
+    const server = await begin();
+    try {
+      await server.ready;
+      const created = server.initialCredentials;
+      const env = { SVC_CLIENT_ID: created?.clientId ?? "", SVC_CLIENT_SECRET: created?.clientSecret ?? "", SVC_API_SERVER: server.url };
+      const priced = (path: string, words: readonly string[] = []) => runCommand(path, words, { home, env });
+      expect((await priced("usage/rates")).stdout).toMatch(/^Cloud +Machine +vCPUs +Memory \(gb\) +Credits\/hr\naws +m5 +2 +8 +3600000\n$/);
+      const { usage } = (await priced("usage/export", ["--json"])).json() as { usage: { credits: number; cpu_seconds: number }[] };
+      expect(usage.length).toBe(1);
+      expect(usage[0]?.credits).toBeCloseTo(500 * (usage[0]?.cpu_seconds ?? 0), 5);
+      const { bundles } = (await priced("usage/bundles", ["--json"])).json() as { bundles: { remaining: number }[] };
+      expect((bundles[0]?.remaining ?? 1e9) < 1e9).toBe(true);
+    } finally {
+      await server.stop();
+    }
+  });
+});
