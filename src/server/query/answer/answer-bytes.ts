@@ -45,8 +45,14 @@ export function answerToBinary(answer: Answer, includeMeta: boolean, url: string
   const keys = remembered(({ feature, value }: NonNullable<AnswerField["key"]>) =>
     toBinary(ValueSchema, toProtoValue(value, feature.dtype)),
   );
-  for (const { path, value, feature, key, observedAt } of answer.fields) {
-    writer.tag(DATA, BYTES).fork().tag(RESULT.field.number, BYTES).string(path).tag(RESULT.value.number, BYTES).fork();
+  const { paths, types } = encodedOutputs(answer);
+  for (let index = 0; index < answer.fields.length; index++) {
+    const { value, feature, key, observedAt } = answer.fields[index] as AnswerField;
+    writer.tag(DATA, BYTES).fork();
+    writer
+      .raw(paths[index] as Uint8Array)
+      .tag(RESULT.value.number, BYTES)
+      .fork();
     writeValue(writer, value, feature.dtype);
     writer.join();
     if (key) writer.tag(RESULT.pkey.number, BYTES).bytes(keys(key));
@@ -54,18 +60,40 @@ export function answerToBinary(answer: Answer, includeMeta: boolean, url: string
     writer.join();
   }
   writer.raw(toBinary(QueryResponseSchema, answerToProto({ ...answer, fields: [] }, false, url)));
-  writeTypes(writer, answer.fields);
+  writer.raw(types);
   const bytes = writer.finish();
   if (bytes.length <= KEPT_BYTES) kept = writer;
   return bytes;
 }
 
-/** The types, as a second `meta`: readers merge the two. */
-function writeTypes(writer: BinaryWriter, fields: readonly AnswerField[]): void {
+/** The parts of an answer's bytes that are the same for all queries of a shape. */
+interface EncodedOutputs {
+  /** The names of the fields, each with its tag. */
+  readonly paths: readonly Uint8Array[];
+  /** The types, as a second `meta`: readers merge the two. */
+  readonly types: Uint8Array;
+}
+
+const encodings = new WeakMap<Answer["outputs"], EncodedOutputs>();
+
+function encodedOutputs({ outputs, fields }: Answer): EncodedOutputs {
+  let known = encodings.get(outputs);
+  if (!known) {
+    known = {
+      paths: fields.map(({ path }) => new BinaryWriter().tag(RESULT.field.number, BYTES).string(path).finish()),
+      types: encodedTypes(fields),
+    };
+    encodings.set(outputs, known);
+  }
+  return known;
+}
+
+function encodedTypes(fields: readonly AnswerField[]): Uint8Array {
+  const writer = new BinaryWriter();
   writer.tag(META, BYTES).fork();
   for (const { path, feature } of typedOutputs(fields))
     writer.tag(TYPES, BYTES).fork().tag(MAP_KEY, BYTES).string(path).tag(MAP_VALUE, BYTES).bytes(feature.answerType.bytes).join();
-  writer.join();
+  return writer.join().finish();
 }
 
 function writeValue(writer: BinaryWriter, value: FeatureValue, type: DataType): void {

@@ -36,7 +36,8 @@ export class Execution implements Run {
   readonly #settlement: Settlement;
   readonly #wanted: CellId[] = [];
   readonly #frames: FrameStates;
-  readonly #queue: OpQueue;
+  /** Made for the first op that is wanted: where the store has all values none is. */
+  #queue: OpQueue | undefined;
   readonly #reads = new StoreReads();
   readonly #waiters = new Waiters();
   /** Calls that are under way. */
@@ -55,7 +56,6 @@ export class Execution implements Run {
     this.cells = new Cells(plan.slots.length, rows);
     this.#settlement = new Settlement(this, (slot, row) => this.#notify(slot, row));
     this.#frames = new FrameStates(plan, rows);
-    this.#queue = new OpQueue(plan, rows);
   }
 
   timeOf(row: Row): QueryTime {
@@ -223,6 +223,7 @@ export class Execution implements Run {
   }
 
   #wantOp(op: PlanOp, row: Row): void {
+    this.#queue ??= new OpQueue(this.plan, this.rows);
     if (this.#queue.claim(op.id, row)) this.#queue.queue(op.id, row, this.#wantAll(op.inputSlots, row));
   }
 
@@ -269,7 +270,7 @@ export class Execution implements Run {
 
   #startOps(): boolean {
     let any = false;
-    for (let next = this.#queue.next(); next; next = this.#queue.next()) {
+    for (let next = this.#queue?.next(); next; next = this.#queue?.next()) {
       any = true;
       this.#start(next.op, next.rows);
     }
@@ -306,7 +307,7 @@ export class Execution implements Run {
 
   /** Notifies everything that waits for a cell that it is settled. */
   #notify(slot: PlanSlot, row: Row): void {
-    for (const op of slot.takers) this.#queue.inputSettled(op, row);
+    if (this.#queue) for (const op of slot.takers) this.#queue.inputSettled(op, row);
     for (const id of slot.gates)
       if (this.#frames.gateSettled(id, row)) {
         this.#frames.decide(this.plan.frame(id), row, this.cells);

@@ -18,9 +18,10 @@ export const FrameState = { IDLE: 0, WAITING: 1, PRESENT: 2, ABSENT: 3, FAILED: 
 /** The frames of a running query. */
 export class FrameStates {
   readonly #state: Uint8Array;
-  readonly #missing: Int32Array;
+  /** Made for the first row that waits, as what follows is for the first row that needs it. */
+  #missing: Int32Array | undefined;
   #failures: Map<FrameRow, CellFailure> | undefined;
-  readonly #row: Uint8Array;
+  #row: Uint8Array | undefined;
   #rowFailures: Map<FrameRow, CellFailure> | undefined;
   /** Answers of ops about a row, by op and row. */
   #answers: Map<number, RowFound> | undefined;
@@ -31,8 +32,6 @@ export class FrameStates {
   ) {
     const { frames } = plan;
     this.#state = new Uint8Array(frames.length * rows);
-    this.#missing = new Int32Array(frames.length * rows);
-    this.#row = new Uint8Array(frames.length * rows);
     for (const { id, mode } of frames) {
       if (mode === "join") continue;
       this.#state.fill(mode === "absent" ? FrameState.ABSENT : FrameState.PRESENT, id * rows, (id + 1) * rows);
@@ -60,6 +59,7 @@ export class FrameStates {
    */
   wait(frame: FrameId, row: Row, missing: number): void {
     const at = this.at(frame, row);
+    this.#missing ??= new Int32Array(this.#state.length);
     this.#missing[at] = missing;
     this.#state[at] = FrameState.WAITING;
   }
@@ -67,7 +67,7 @@ export class FrameStates {
   /** Records that one more value of the near side is settled; true when it was the last. */
   gateSettled(frame: FrameId, row: Row): boolean {
     const at = this.at(frame, row);
-    if (this.#state[at] !== FrameState.WAITING) return false;
+    if (!this.#missing || this.#state[at] !== FrameState.WAITING) return false;
     const missing = (this.#missing[at] as number) - 1;
     this.#missing[at] = missing;
     return missing === 0;
@@ -97,7 +97,7 @@ export class FrameStates {
 
   /** The state of the row according to the ops that decide whether it exists. */
   rowState(frame: FrameId, row: Row): number {
-    return this.#row[this.at(frame, row)] as number;
+    return this.#row?.[this.at(frame, row)] ?? FrameState.IDLE;
   }
 
   /** The reason why a row that must exist does not, or why its sources cannot decide. */
@@ -117,6 +117,7 @@ export class FrameStates {
    */
   nextSource(frame: PlanFrame, row: Row, cells: Cells): OpId | undefined {
     const at = this.at(frame.id, row);
+    this.#row ??= new Uint8Array(this.#state.length);
     this.#row[at] = FrameState.WAITING;
     for (const op of frame.rowOps) {
       const found = this.#answers?.get(op * this.rows + row);

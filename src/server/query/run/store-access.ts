@@ -2,11 +2,20 @@
 
 import { formatDuration } from "../../../domain/duration.ts";
 import { errorText } from "../../../domain/error-text.ts";
-import { type OnlineFound, type RowsRead, type RowsWrite, storeKey, type ValuesRead, type ValueWrite } from "../../stores/online/store.ts";
-import type { CellId, Row, SlotId } from "../plan/ids.ts";
-import type { PlanFrame, PlanSlot } from "../plan/plan.ts";
+import {
+  type FoundValues,
+  type OnlineFound,
+  type RowsRead,
+  type RowsWrite,
+  type StoredValue,
+  storeKey,
+  type ValuesRead,
+  type ValueWrite,
+} from "../../stores/online/store.ts";
+import { type CellId, FIRST_ROW, type Row, type SlotId } from "../plan/ids.ts";
+import type { Plan, PlanFrame, PlanSlot } from "../plan/plan.ts";
 import { type Awaitable, andThen, recovered } from "./awaitable.ts";
-import { CellOrigin } from "./cells.ts";
+import { CellOrigin, type Cells } from "./cells.ts";
 import { expiryOfSlot } from "./expiry.ts";
 import { handOver } from "./fresh-values.ts";
 import type { Run } from "./run.ts";
@@ -60,31 +69,37 @@ function addRowsRead(run: Run, frame: PlanFrame, slot: PlanSlot, cells: readonly
  * takes the values that are fresh enough.
  */
 function addValuesRead(run: Run, frame: PlanFrame, cells: readonly CellId[], reads: ValuesRead[]): Take {
-  const { keys, ids, keyOfRow, idOfSlot } = lookupsOf(run, frame, cells);
+  const { keys, ids, find } = run.rows === 1 ? lookupsOfRow(run, frame, cells) : lookupsOf(run, frame, cells);
   const at = reads.push({ namespace: frame.namespace.name, keys, featureIds: ids, asOf: latestOf(run, cells) }) - 1;
   return (found) => {
     const values = found?.values[at];
-    if (!values) return cells.map(() => undefined);
-    return cells.map((cell) => {
-      const slot = run.cells.slotOf(cell);
-      const stored = values[keyOfRow[run.cells.rowOf(cell)] as number]?.[idOfSlot[slot] as number];
-      return fresh(run, run.plan.slot(slot), cell, stored);
-    });
+    const served: (StoredValue | undefined)[] = new Array(cells.length);
+    for (let index = 0; values && index < cells.length; index++) {
+      const cell = cells[index] as CellId;
+      served[index] = fresh(run, run.plan.slot(run.cells.slotOf(cell)), cell, find(values, cell, index));
+    }
+    return served;
   };
 }
 
-/** The parts of a read, with the position of each row's key and of each slot's feature in it. */
+/** The parts of a read. */
 interface Lookups {
   readonly keys: readonly string[];
   readonly ids: readonly number[];
-  /** Position of the key by row; -1 = not read. */
-  readonly keyOfRow: Int32Array;
-  /** Position of the feature id by slot; -1 = not read. */
-  readonly idOfSlot: Int32Array;
+  /** Returns the value that was found for the cell at an index of the read's cells. */
+  readonly find: (found: FoundValues, cell: CellId, index: number) => StoredValue | undefined;
 }
 
-/** Each key and each feature of some cells once. */
+/** The lookups of a run of one row: a key, and the features in the order of their cells. */
+function lookupsOfRow({ plan, cells: known }: Run, frame: PlanFrame, cells: readonly CellId[]): Lookups {
+  const ids = new Array<number>(cells.length);
+  for (let index = 0; index < cells.length; index++) ids[index] = featureIdOf(plan, known.slotOf(cells[index] as CellId));
+  return { keys: [keyOf(known, frame, FIRST_ROW)], ids, find: (found, _, index) => found[0]?.[index] };
+}
+
+/** The lookups of a run of many rows: each key and each feature once. */
 function lookupsOf({ plan, rows, cells: known }: Run, frame: PlanFrame, cells: readonly CellId[]): Lookups {
+  // Position of the key by row, and of the feature id by slot; -1 = not read.
   const keyOfRow = new Int32Array(rows).fill(-1);
   const idOfSlot = new Int32Array(plan.slots.length).fill(-1);
   const keys: string[] = [];
@@ -94,20 +109,30 @@ function lookupsOf({ plan, rows, cells: known }: Run, frame: PlanFrame, cells: r
     const row = known.rowOf(cell);
     const slot = known.slotOf(cell);
     if (keyOfRow[row] === -1) {
-      const key = storeKey(known.value(known.at(frame.keySlot as SlotId, row)));
-      const position = rows > 1 ? positions.get(key) : undefined;
-      keyOfRow[row] = position ?? keys.length;
-      if (position === undefined) {
-        if (rows > 1) positions.set(key, keys.length);
+      const key = keyOf(known, frame, row);
+      const position = positions.get(key) ?? keys.length;
+      keyOfRow[row] = position;
+      if (position === keys.length) {
+        positions.set(key, position);
         keys.push(key);
       }
     }
     if (idOfSlot[slot] === -1) {
       idOfSlot[slot] = ids.length;
-      ids.push(plan.slot(slot).feature.featureId as number);
+      ids.push(featureIdOf(plan, slot));
     }
   }
-  return { keys, ids, keyOfRow, idOfSlot };
+  const find = (found: FoundValues, cell: CellId): StoredValue | undefined =>
+    found[keyOfRow[known.rowOf(cell)] as number]?.[idOfSlot[known.slotOf(cell)] as number];
+  return { keys, ids, find };
+}
+
+function keyOf(cells: Cells, frame: PlanFrame, row: Row): string {
+  return storeKey(cells.value(cells.at(frame.keySlot as SlotId, row)));
+}
+
+function featureIdOf(plan: Plan, slot: SlotId): number {
+  return plan.slot(slot).feature.featureId as number;
 }
 
 /** The latest time that the rows of some cells are answered as of, epoch milliseconds. */

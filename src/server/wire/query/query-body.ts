@@ -75,9 +75,7 @@ export interface Read<B> {
  * QueryRefused.
  */
 export function readQueryBody(bytes: Uint8Array): Read<QueryBody> {
-  const { body, inputs, text } = readFields(bytes);
-  const given: RequestInput[] = Object.keys(inputs).map((name) => ({ name, form: "typed", value: inputs[name] }));
-  return { body: { ...body, request: { ...body.request, inputs: given } }, text };
+  return readFields(bytes);
 }
 
 /**
@@ -124,7 +122,7 @@ function readFields(bytes: Uint8Array, maxValues?: number): ReadFields {
   if (membersBelow > Object.keys(inputs).length) throw givenTwice(repeatedName(bytes, INPUTS), "inputs: ");
   const query: QueryBody = {
     request: {
-      inputs: [],
+      inputs: maxValues === undefined ? givenInputs(inputs) : [],
       outputs: optional(body.outputs, "outputs", strings) ?? [],
       staleness: optional(body.staleness, "staleness", mapOf(staleness)) ?? NONE,
       tags: optional(context.tags, "context.tags", strings) ?? [],
@@ -150,6 +148,10 @@ function readFields(bytes: Uint8Array, maxValues?: number): ReadFields {
     },
   };
   return { body: query, inputs, times, text };
+}
+
+function givenInputs(inputs: Fields): RequestInput[] {
+  return Object.keys(inputs).map((name) => ({ name, form: "typed", value: inputs[name] }));
 }
 
 function givenTwice(name: string | undefined, where: string): BodyInvalid {

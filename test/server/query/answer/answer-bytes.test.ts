@@ -10,7 +10,11 @@ import { anyAnswer } from "../random-answers.ts";
 test("the bytes are those of the message, whatever the answer holds", () => {
   fc.assert(
     fc.property(anyAnswer, fc.webUrl(), ({ answer, includeMeta }, url) => {
-      expect(fromBinary(QueryResponseSchema, answerToBinary(answer, includeMeta, url))).toEqual(answerToProto(answer, includeMeta, url));
+      const message = answerToProto(answer, includeMeta, url);
+      const bytes = answerToBinary(answer, includeMeta, url);
+      expect(fromBinary(QueryResponseSchema, bytes)).toEqual(message);
+      // The second time with what the first kept of the shape.
+      expect(answerToBinary(answer, includeMeta, url)).toEqual(bytes);
     }),
     seeded(100),
   );
