@@ -3,35 +3,31 @@
  * permission that a method needs is an option of the method in the contract.
  */
 
-import { Permission } from "../../gen/svc/v1/options_pb.ts";
-
 /** A permission that a client can be given. */
 export interface PermissionRow {
   readonly name: string;
-  /** The option of methods that need it. */
-  readonly option: Permission;
   /** What it allows, for people. */
   readonly meaning: string;
 }
 
 /** Every permission that a client can be given, from the least to the greatest. */
 export const PERMISSIONS = [
-  { name: "read", option: Permission.READ, meaning: "see deployments, the graph, sources and settings, without secrets" },
-  { name: "query.online", option: Permission.QUERY_ONLINE, meaning: "run online queries" },
-  { name: "deploy", option: Permission.DEPLOY, meaning: "deploy code, to an environment or a branch" },
-  { name: "audit.read", option: Permission.AUDIT_READ, meaning: "see who called what, and usage" },
-  { name: "secrets.read", option: Permission.SECRETS_READ, meaning: "see the values of secrets" },
-  { name: "secrets.write", option: Permission.SECRETS_WRITE, meaning: "set and delete secrets and integrations" },
-  { name: "traffic.write", option: Permission.TRAFFIC_WRITE, meaning: "route queries among deployments" },
-  { name: "settings.write", option: Permission.SETTINGS_WRITE, meaning: "change an environment's configuration, webhooks and stores" },
-  { name: "infra.write", option: Permission.INFRA_WRITE, meaning: "change, suspend and resume the server's components" },
+  { name: "read", meaning: "see deployments, the graph, sources and settings, without secrets" },
+  { name: "query.online", meaning: "run online queries" },
+  { name: "deploy", meaning: "deploy code, to an environment or a branch" },
+  { name: "audit.read", meaning: "see who called what, and usage" },
+  { name: "secrets.read", meaning: "see the values of secrets" },
+  { name: "secrets.write", meaning: "set and delete secrets and integrations" },
+  { name: "traffic.write", meaning: "route queries among deployments" },
+  { name: "settings.write", meaning: "change an environment's configuration, webhooks and stores" },
+  { name: "infra.write", meaning: "change, suspend and resume the server's components" },
   {
     name: "tokens.write",
-    option: Permission.TOKENS_WRITE,
+
     meaning: "make and revoke service tokens, with no more than one's own permissions",
   },
-  { name: "approve", option: Permission.APPROVE, meaning: "approve deployments to protected environments" },
-  { name: "admin", option: Permission.ADMIN, meaning: "everything, also what no other permission allows" },
+  { name: "approve", meaning: "approve deployments to protected environments" },
+  { name: "admin", meaning: "everything, also what no other permission allows" },
 ] as const satisfies readonly PermissionRow[];
 
 /** The name of a permission that a client can be given. */
@@ -49,11 +45,6 @@ export const FULL_ACCESS: readonly PermissionName[] = ["read", "query.online", "
 /** Whether a text names a permission. */
 export function isPermission(name: string): name is PermissionName {
   return PERMISSION_NAMES.includes(name as PermissionName);
-}
-
-/** The permission that a method's option names; undefined when it needs none by name. */
-export function permissionNamed(option: Permission): PermissionName | undefined {
-  return PERMISSIONS.find((row) => row.option === option)?.name;
 }
 
 /** Whether a holder of these permissions may do what needs `needed`; `admin` allows everything. */

@@ -3,31 +3,10 @@
  * of creation.
  */
 
-/** The kinds of things with ids. */
-export type IdPrefix =
-  | "team"
-  | "prj"
-  | "env"
-  | "client"
-  | "login"
-  | "ses"
-  | "upl"
-  | "dpl"
-  | "job"
-  | "node"
-  | "req"
-  | "whk"
-  | "int"
-  | "sec"
-  | "cred"
-  | "sc"
-  | "osc"
-  | "st"
-  | "flr"
-  | "fbk"
-  | "prc";
-
-/** A new id, for example `dpl_01920f4e8c7d7b1e9a3c5d7e9f1b3a5c`. */
-export function newId(prefix: IdPrefix, now: number): string {
+/**
+ * A new id, for example `dpl_01920f4e8c7d7b1e9a3c5d7e9f1b3a5c`. The prefix is a few lower-case
+ * letters.
+ */
+export function newId(prefix: string, now: number): string {
   return `${prefix}_${Bun.randomUUIDv7("hex", now).replaceAll("-", "")}`;
 }

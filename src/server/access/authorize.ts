@@ -4,11 +4,20 @@
  */
 
 import { Permission } from "../../../gen/svc/v1/options_pb.ts";
-import { allows, permissionNamed } from "../../domain/permissions.ts";
+import { allows, isPermission, type PermissionName } from "../../domain/permissions.ts";
 import { Failure } from "../failure.ts";
 import { PAGE_KEY_HEADER } from "./browser-sessions.ts";
 import type { Callers } from "./callers.ts";
 import { type Caller, TokenRefused } from "./tokens.ts";
+
+/**
+ * The name of the permission that a method's option states, `audit.read` for AUDIT_READ; undefined
+ * when the method needs none by name.
+ */
+export function permissionNamed(option: Permission): PermissionName | undefined {
+  const name = Permission[option]?.toLowerCase().replaceAll("_", ".");
+  return name !== undefined && isPermission(name) ? name : undefined;
+}
 
 /** Whether a request has credentials of any kind. */
 export function hasCredentials(headers: Headers): boolean {

@@ -7,7 +7,7 @@
 import type { Clock } from "../../context/clock.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { Failure } from "../failure.ts";
-import { type IdPrefix, newId } from "../identifier.ts";
+import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { Log } from "../log.ts";
 import { type Following, followStore } from "../nodes/follow.ts";
@@ -75,7 +75,8 @@ export interface CollectionOptions {
   readonly kind: string;
   /** What messages call one, for example `webhook`. */
   readonly noun: string;
-  readonly idPrefix: IdPrefix;
+  /** Prefix of ids, see `identifier.ts`. */
+  readonly idPrefix: string;
   /** The command that lists them, for hints. */
   readonly listedBy: string;
   /** Most documents in a scope; default 1,000. */

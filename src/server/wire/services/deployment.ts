@@ -25,11 +25,9 @@ import type { DeploymentRecord } from "../../stores/metadata/deployments.ts";
 import { MAX_OBJECT_BYTES } from "../../stores/objects/store.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { pageToken, readPageToken } from "./page-token.ts";
+import { readPage } from "./page-token.ts";
 import { uploadedBundle } from "./uploaded-bundle.ts";
 
-const DEFAULT_PAGE = 50;
-const MAX_PAGE = 500;
 const UPLOAD_LIFETIME_MS = 86_400_000;
 const MAX_TEXT = 64 * 1024;
 const MAX_ENTRIES = 200;
@@ -118,23 +116,13 @@ export function register(router: ConnectRouter, platform: Platform): void {
       return create(GetDeploymentResponseSchema, { deployment: message(deployment, context) });
     },
 
-    async listDeployments({ branch, pageSize, pageToken: token }, context) {
+    async listDeployments({ branch, ...page }, context) {
       const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
-      const filter = `${environment.id}/${branch}`;
-      const limit = Math.min(pageSize > 0 ? pageSize : DEFAULT_PAGE, MAX_PAGE);
-      const before = token === "" ? undefined : readPageToken(keys.objects, filter, token);
-      const found = await metadata.deployments({
-        environmentId: environment.id,
-        branch,
-        limit: limit + 1,
-        ...(before === undefined ? {} : { before }),
-      });
-      const page = found.slice(0, limit);
-      const last = page.at(-1);
-      return create(ListDeploymentsResponseSchema, {
-        deployments: page.map((deployment) => message(deployment, context)),
-        nextPageToken: found.length > limit && last ? pageToken(keys.objects, filter, last.id) : "",
-      });
+      const { id: environmentId } = environment;
+      const { items, nextPageToken } = await readPage(keys.objects, `${environmentId}/${branch}`, page, (limit, before) =>
+        metadata.deployments({ environmentId, branch, limit, ...(before === undefined ? {} : { before }) }),
+      );
+      return create(ListDeploymentsResponseSchema, { deployments: items.map((item) => message(item, context)), nextPageToken });
     },
 
     async *watchDeployment({ deploymentId }, context) {

@@ -2,10 +2,10 @@
 
 import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
-import { EnvironmentService, ListEnvironmentsResponseSchema } from "../../../../gen/svc/v1/environment_pb.ts";
-import { msToTimestamp } from "../../../domain/proto-time.ts";
+import { EnvironmentSchema, EnvironmentService, ListEnvironmentsResponseSchema } from "../../../../gen/svc/v1/environment_pb.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
+import { recordMessage } from "../record-message.ts";
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
@@ -14,13 +14,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const { teamId } = callerOf(context);
       const environments = await platform.environments.list(teamId);
       return create(ListEnvironmentsResponseSchema, {
-        environments: environments.map(({ id, name, projectId, projectName, createdAt }) => ({
-          id,
-          name,
-          projectId,
-          projectName,
-          createdAt: msToTimestamp(createdAt),
-        })),
+        environments: environments.map((environment) => recordMessage(EnvironmentSchema, environment)),
       });
     },
   });

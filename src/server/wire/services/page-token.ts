@@ -6,6 +6,37 @@
 import { isSignedBy, type KeyRing, signWith } from "../../access/keys.ts";
 import { Failure } from "../../failure.ts";
 
+/** Items of a page unless the call says how many, and the most that a call gets. */
+const DEFAULT_PAGE = 50;
+const MAX_PAGE = 500;
+
+/** The page that a call asks for: 0 and empty where it says nothing. */
+export interface PageRequest {
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+
+/**
+ * Reads a page of a list, of which each item's id is where the next begins. Throws Failure
+ * invalid_argument for the token of another list.
+ * @param filter everything of the call that the list depends on
+ * @param read reads at most `limit` items that follow the one with the id `after`; undefined = from
+ * the first
+ * @returns the items, and the token of the next page; empty after the last
+ */
+export async function readPage<R extends { readonly id: string }>(
+  keys: KeyRing,
+  filter: string,
+  { pageSize, pageToken: token }: PageRequest,
+  read: (limit: number, after: string | undefined) => Promise<readonly R[]>,
+): Promise<{ readonly items: readonly R[]; readonly nextPageToken: string }> {
+  const size = Math.min(pageSize > 0 ? pageSize : DEFAULT_PAGE, MAX_PAGE);
+  const found = await read(size + 1, token === "" ? undefined : readPageToken(keys, filter, token));
+  const items = found.slice(0, size);
+  const last = items.at(-1);
+  return { items, nextPageToken: found.length > size && last ? pageToken(keys, filter, last.id) : "" };
+}
+
 /** A token that holds where a page ended. */
 export function pageToken(keys: KeyRing, filter: string, cursor: string): string {
   return new TextEncoder()
