@@ -149,7 +149,7 @@ function assemble(execution: Execution, prepared: Prepared, context: QueryContex
     queryHash: prepared.plan.hash,
     nowMicros: context.now.micros,
     durationMs,
-    outputs: prepared.plan.outputs,
+    shared: prepared.plan.answerParts,
     fields,
     failures: answerFailures(fields),
     inferred: prepared.inferred,

@@ -75,7 +75,7 @@ export const anyAnswer: fc.Arbitrary<RandomAnswer> = fc
       queryHash: "abc",
       nowMicros: 1_714_564_800_000_001n,
       durationMs: 0.25,
-      outputs: [],
+      shared: {},
       fields,
       failures: fields.flatMap(({ failure }) => failure ?? []),
       inferred,

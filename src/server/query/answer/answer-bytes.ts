@@ -45,7 +45,7 @@ export function answerToBinary(answer: Answer, includeMeta: boolean, url: string
   const keys = remembered(({ feature, value }: NonNullable<AnswerField["key"]>) =>
     toBinary(ValueSchema, toProtoValue(value, feature.dtype)),
   );
-  const { paths, types } = encodedOutputs(answer);
+  const paths = pathsBytes(answer);
   for (let index = 0; index < answer.fields.length; index++) {
     const { value, feature, key, observedAt } = answer.fields[index] as AnswerField;
     writer.tag(DATA, BYTES).fork();
@@ -60,32 +60,27 @@ export function answerToBinary(answer: Answer, includeMeta: boolean, url: string
     writer.join();
   }
   writer.raw(toBinary(QueryResponseSchema, answerToProto({ ...answer, fields: [] }, false, url)));
-  writer.raw(types);
+  writer.raw(typesBytes(answer));
   const bytes = writer.finish();
   if (bytes.length <= KEPT_BYTES) kept = writer;
   return bytes;
 }
 
-/** The parts of an answer's bytes that are the same for all queries of a shape. */
-interface EncodedOutputs {
-  /** The names of the fields, each with its tag. */
-  readonly paths: readonly Uint8Array[];
-  /** The types, as a second `meta`: readers merge the two. */
-  readonly types: Uint8Array;
+/** The names of the fields, each with its tag. */
+function pathsBytes({ shared, fields }: Answer): readonly Uint8Array[] {
+  shared.pathsBytes ??= encodedPaths(fields);
+  return shared.pathsBytes;
 }
 
-const encodings = new WeakMap<Answer["outputs"], EncodedOutputs>();
+/** The types, as a second `meta`: readers merge the two. */
+function typesBytes({ shared, fields }: Answer): Uint8Array {
+  shared.typesBytes ??= encodedTypes(fields);
+  return shared.typesBytes;
+}
 
-function encodedOutputs({ outputs, fields }: Answer): EncodedOutputs {
-  let known = encodings.get(outputs);
-  if (!known) {
-    known = {
-      paths: fields.map(({ path }) => new BinaryWriter().tag(RESULT.field.number, BYTES).string(path).finish()),
-      types: encodedTypes(fields),
-    };
-    encodings.set(outputs, known);
-  }
-  return known;
+function encodedPaths(fields: readonly AnswerField[]): Uint8Array[] {
+  const writer = new BinaryWriter();
+  return fields.map(({ path }) => writer.tag(RESULT.field.number, BYTES).string(path).finish());
 }
 
 function encodedTypes(fields: readonly AnswerField[]): Uint8Array {

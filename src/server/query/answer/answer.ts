@@ -16,7 +16,7 @@ import type { FeatureValue } from "../../../domain/value.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 import type { LiveDeployment } from "../live-deployment.ts";
 import type { CellId, Row } from "../plan/ids.ts";
-import type { PlanFrame, PlanOutput, PlanSlot } from "../plan/plan.ts";
+import type { PlanFrame, PlanOutput, PlanSlot, SharedAnswerParts } from "../plan/plan.ts";
 import { type CellFailure, CellOrigin, CellState } from "../run/cells.ts";
 import { listFailures, rowsAsList } from "../run/child-rows.ts";
 import type { Run } from "../run/run.ts";
@@ -67,8 +67,8 @@ export interface AnswerHead {
 
 /** The answer to a query for one row. */
 export interface Answer extends AnswerHead {
-  /** The plan's outputs, one for each field; the same object for queries of the same shape. */
-  readonly outputs: readonly PlanOutput[];
+  /** The parts that its plan keeps for all answers. */
+  readonly shared: SharedAnswerParts;
   readonly fields: readonly AnswerField[];
   /** The failures of the fields, with their causes. */
   readonly failures: readonly CellFailure[];

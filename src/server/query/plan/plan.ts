@@ -249,6 +249,19 @@ export interface PlanLookup {
 }
 
 /**
+ * The parts of answers that are the same for all queries of a plan, each kept by the first answer
+ * that was encoded so.
+ */
+export interface SharedAnswerParts {
+  /** JSON of the types by output. */
+  typesJson?: string;
+  /** The bytes of the outputs' types as a message. */
+  typesBytes?: Uint8Array;
+  /** The bytes of the outputs' paths as a field of a message, in their order. */
+  pathsBytes?: readonly Uint8Array[];
+}
+
+/**
  * A plan, shared by all queries of its shape. Nothing of it changes but what is kept of the work
  * that these have in common.
  */
@@ -269,8 +282,10 @@ export class Plan {
    * plan.
    */
   readonly lookups = new Map<OpId, PlanLookup>();
+  /** Filled by answers, and as lasting. */
+  readonly answerParts: SharedAnswerParts = {};
 
-  constructor(parts: Omit<Plan, "lookups" | "slot" | "frame" | "op" | "outputOf" | "providerOf">) {
+  constructor(parts: Omit<Plan, "lookups" | "answerParts" | "slot" | "frame" | "op" | "outputOf" | "providerOf">) {
     this.hash = parts.hash;
     this.options = parts.options;
     this.frames = parts.frames;

@@ -86,19 +86,13 @@ function members(object: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(object).slice(1, -1);
 }
 
-const knownTypes = new WeakMap<Answer["outputs"], string>();
-
 /**
  * The JSON of `meta.types`, kept because it is the same for all queries of a shape and is as long
  * as the rest of the answer.
  */
-function typesText({ outputs, fields }: Answer): string {
-  let known = knownTypes.get(outputs);
-  if (known === undefined) {
-    known = JSON.stringify(typesToJson(fields));
-    knownTypes.set(outputs, known);
-  }
-  return known;
+function typesText({ shared, fields }: Answer): string {
+  shared.typesJson ??= JSON.stringify(typesToJson(fields));
+  return shared.typesJson;
 }
 
 function typesToJson(outputs: readonly Pick<AnswerField, "path" | "feature">[]): Record<string, unknown> {
