@@ -7,8 +7,7 @@ from __future__ import annotations
 import ast
 import math
 import types
-from dataclasses import dataclass
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Mapping, NamedTuple, Optional, Sequence
 
 from .._codec.wire import describe
 from .bindings import ProjectCode
@@ -81,8 +80,7 @@ class Untranslatable(Exception):
         self.line = getattr(node, "lineno", 0)
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A translated expression as proto3 JSON of `svc.v1.Expression`."""
 
     document: Mapping[str, Any]

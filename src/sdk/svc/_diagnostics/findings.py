@@ -10,8 +10,7 @@ ERROR = "SEVERITY_ERROR"
 WARNING = "SEVERITY_WARNING"
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """A range in a project file: 1-based lines and columns in code points, end exclusive, file
     relative to the root.
     """
@@ -180,8 +179,7 @@ def _by_line(value: Any) -> str:
     return "[\n" + ",\n".join(map(_one_line, value)) + "\n]"
 
 
-def _one_line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
+_one_line = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
 
 
 def _well_formed_document(value: Any) -> Any:

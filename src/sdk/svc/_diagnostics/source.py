@@ -10,7 +10,7 @@ import os
 import re
 import tokenize
 from dataclasses import dataclass
-from typing import Iterable, Iterator, Optional, TypeVar, Union
+from typing import Iterable, Iterator, NamedTuple, Optional, TypeVar, Union
 
 from .findings import Span
 
@@ -27,8 +27,7 @@ class Origin:
     name: str
 
 
-@dataclass(frozen=True)
-class Comment:
+class Comment(NamedTuple):
     """A comment block above a definition, or a docstring."""
 
     text: str = ""
@@ -69,8 +68,11 @@ class Source:
         self.text = text
         self.tree = ast.parse(text, filename)
         self._comments: Optional[dict[int, str]] = None
+        self._comment_blocks: dict[int, Comment] = {}
+        self._lines_of_texts: Optional[set[int]] = None
         self._by_kind: Optional[dict[type, list[ast.AST]]] = None
         self._index: Optional[dict[str, list[ast.AST]]] = None
+        self._definitions: dict[tuple[str, int, bool], Union[ast.ClassDef, FunctionNode, None]] = {}
         self._type_imports: Optional[dict[str, tuple[str, int, Optional[str]]]] = None
 
     def nodes(self, kind: type[Node]) -> list[Node]:
@@ -175,33 +177,48 @@ class Source:
 
     def comment_above(self, line: int) -> Comment:
         """The block of comment lines directly above a line."""
-        block: list[str] = []
-        at = line - 1
-        if at < 1 or not self.lines[at - 1].lstrip().startswith("#"):
-            return read_comment(block)
-        comments = self.comments()
-        while at >= 1 and at in comments and self.lines[at - 1].lstrip().startswith("#"):
-            text = comments[at][1:]
-            block.insert(0, text[1:] if text.startswith(" ") else text)
-            at -= 1
-        return read_comment(block)
+        found = self._comment_blocks.get(line)
+        if found is None:
+            block: list[str] = []
+            at = line - 1
+            while at >= 1 and (comment := self._comment_of_line(at)) is not None:
+                text = comment[1:]
+                block.append(text[1:] if text.startswith(" ") else text)
+                at -= 1
+            found = self._comment_blocks[line] = read_comment(block[::-1])
+        return found
+
+    def _comment_of_line(self, line: int) -> Optional[str]:
+        """The comment that is all of a line; None for any other line."""
+        text = self.lines[line - 1].lstrip()
+        if not text.startswith("#"):
+            return None
+        if self._lines_of_texts is None:
+            texts = [node for kind in (ast.Constant, ast.JoinedStr) for node in self.nodes(kind)]
+            self._lines_of_texts = {at for node in texts for at in range(node.lineno + 1, (node.end_lineno or 0) + 1)}
+        # Between the lines of a text only its tokens tell; tokenizing a file takes ten times as long as parsing it.
+        return self.comments().get(line) if line in self._lines_of_texts else text
 
     def class_at(self, origin: Origin) -> Optional[ast.ClassDef]:
         """The class whose definition, decorators included, covers the origin's line with its head.
         """
-        for node in self._named(origin.name):
-            if isinstance(node, ast.ClassDef) and first_line(node) <= origin.line <= node.lineno:
-                return node
-        return None
+        found = self._definition_at(origin, True)
+        return found if isinstance(found, ast.ClassDef) else None
 
     def function_at(self, origin: Origin) -> Optional[FunctionNode]:
         """The function whose definition, decorators included, covers the origin's line with its
         head.
         """
-        for node in self._named(origin.name):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and first_line(node) <= origin.line <= node.lineno:
-                return node
-        return None
+        found = self._definition_at(origin, False)
+        return None if isinstance(found, ast.ClassDef) else found
+
+    def _definition_at(self, origin: Origin, is_class: bool) -> Union[ast.ClassDef, FunctionNode, None]:
+        key = (origin.name, origin.line, is_class)
+        if key not in self._definitions:
+            kinds = (ast.ClassDef,) if is_class else (ast.FunctionDef, ast.AsyncFunctionDef)
+            named = (node for node in self._named(origin.name) if isinstance(node, kinds))
+            self._definitions[key] = next((node for node in named if first_line(node) <= origin.line <= node.lineno), None)
+        return self._definitions[key]
 
     def call_at(self, origin: Origin) -> Optional[ast.Call]:
         """The innermost call of the origin's name that covers the origin's line."""
@@ -261,6 +278,9 @@ def all_nodes(tree: ast.AST) -> list[ast.AST]:
     """
     nodes = [tree]
     for node in nodes:
+        kind = node.__class__
+        if kind is ast.Constant or kind is ast.Name and node.ctx.__class__ is ast.Load:  # type: ignore[attr-defined]
+            continue
         for value in node.__dict__.values():
             if value.__class__ is list:
                 nodes.extend([item for item in value if isinstance(item, ast.AST)])

@@ -19,6 +19,8 @@ _LISTING = {"os.listdir", "os.scandir"}
 #: must happen each time.
 _OUTWARD = ("socket.", "subprocess.", "os.system", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.startfile", "sqlite3.connect")
 _CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "os.chmod", "shutil.")
+#: Events that are no effects and nearly all that happen.
+_FREQUENT = {"object.__getattr__", "builtins.id", "code.__new__", "sys._getframe"}
 #: Python's own search for modules, which lists folders whatever a module does.
 _FINDER = "<frozen importlib._bootstrap_external>"
 
@@ -45,7 +47,7 @@ class Effects:
         return {"read": sorted(self._paths), "acted": self._acts}
 
     def _see(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not self._is_on:
+        if event in _FREQUENT or not self._is_on:
             return
         if event == "open":
             self._open(*arguments)

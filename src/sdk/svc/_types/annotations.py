@@ -11,7 +11,7 @@ import typing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Annotated, Any, Mapping, Optional, TypeVar
+from typing import Annotated, Any, Mapping, NamedTuple, Optional, TypeVar
 
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
@@ -55,8 +55,7 @@ Now = Annotated[datetime, NOW]
 """A resolver's parameter that is given the time of the query, in UTC."""
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """An annotation's core type and its marks."""
 
     core: Any
