@@ -103,7 +103,7 @@ export async function validateProject(context: Context, options: ValidateOptions
         () => undefined,
       );
       await Promise.race([started.promise, settled]);
-      const found = await cachedLint(context, {
+      const found = await cachedLint(context, project.root, {
         files,
         policy: project.validation,
         skipDrivers: options.skipDrivers ?? false,
@@ -178,14 +178,24 @@ async function readFiles(context: Context, project: Project, environment: Projec
   });
 }
 
-/** The findings of the static lint, cached from an earlier run with the same input. */
-async function cachedLint(context: Context, input: LintInput): Promise<readonly Diagnostic[]> {
+/**
+ * The findings of the static lint, cached from an earlier run with the same input; for another
+ * input, only the files that have changed since the last run are read.
+ */
+async function cachedLint(context: Context, root: string, input: LintInput): Promise<readonly Diagnostic[]> {
   const [{ LintCache }, folder] = await Promise.all([import("../project/lint/lint-cache.ts"), context.python().cacheFolder()]);
-  const known = new LintCache(join(folder, "lint"), input);
-  const before = known.get();
+  const cache = new LintCache(join(folder, "lint"), input);
+  const before = cache.get();
   if (before) return before;
-  const found = (await import("../project/lint/lint.ts")).lintStatically(input);
-  known.put(found);
+  const [{ lintStatically }, { KnownFiles }] = await Promise.all([
+    import("../project/lint/lint.ts"),
+    import("../project/lint/known-files.ts"),
+  ]);
+  const files = new KnownFiles(join(folder, "lint-files"), root, input.runtime);
+  const known = files.get(input.files);
+  const found = lintStatically({ ...input, known });
+  cache.put(found);
+  files.put(known);
   if (input.files.length > MANY_FILES) setTimeout(() => Bun.gc(true)).unref();
   return found;
 }

@@ -12,7 +12,7 @@ import { readableName } from "../../domain/name.ts";
 import { BAD_WINDOW, DECIDED_AT_ONCE, EXPRESSION_IN_RESOLVER, UNKNOWN_FUNCTION } from "../../domain/rules/expressions.ts";
 import type { RuleProblem } from "../../domain/rules/rule.ts";
 import { CHAIN_CURE, OPERATOR_CURES } from "../../domain/rules/sentences.ts";
-import { dottedPath, type FieldModel, literalText, type ProjectModel, windowSeconds } from "./project-model.ts";
+import { dottedPath, type FieldModel, isSdkFunction, literalText, type ProjectModel, sdkName, windowSeconds } from "./project-model.ts";
 import { type PythonNode, readExpression } from "./python-expression.ts";
 import type { PythonModule } from "./python-module.ts";
 import type { Spans } from "./spans.ts";
@@ -20,12 +20,17 @@ import type { Spans } from "./spans.ts";
 const METHODS = [...AGGREGATIONS.keys(), "isin", "cast"];
 const RESOLVERS = new Set(["online", "offline", "realtime", "batch"]);
 
-/** Findings about the expressions of all modules. */
-export function expressionFindings(model: ProjectModel, spans: Spans): Diagnostic[] {
-  return [
-    ...model.modules.flatMap((module) => new ExpressionLinter(model, module, spans).run()),
-    ...model.classes.flatMap((item) => [...item.fields.values()].flatMap((field) => windowFindings(model, item.module, field, spans))),
-  ];
+/**
+ * Findings about the expressions in a module, except those of rule 180. They follow from its text
+ * alone, and only hold in a project that does not hide the SDK.
+ */
+export function expressionFindings(module: PythonModule, tree: PythonNode, spans: Spans): Diagnostic[] {
+  return new ExpressionLinter(module, spans).run(tree);
+}
+
+/** Findings of rule 180 about all classes. */
+export function allWindowFindings(model: ProjectModel, spans: Spans): Diagnostic[] {
+  return model.classes.flatMap((item) => [...item.fields.values()].flatMap((field) => windowFindings(model, item.module, field, spans)));
 }
 
 /** Rule 180: windows. */
@@ -64,17 +69,16 @@ class ExpressionLinter {
   readonly #hasRow: boolean;
 
   constructor(
-    readonly model: ProjectModel,
     readonly module: PythonModule,
     readonly spans: Spans,
   ) {
-    this.#hasRow = model.sdkName(module, ["_"]) === "_";
+    this.#hasRow = sdkName(module, ["_"]) === "_";
   }
 
-  run(): Diagnostic[] {
+  run(tree: PythonNode): Diagnostic[] {
     const hasFunctions = [...this.module.imports.values()].some((item) => item.module.startsWith("svc"));
     try {
-      if (this.#hasRow || hasFunctions) this.#visit(this.module.tree, { isClassBody: false, inBrackets: false, inResolver: false });
+      if (this.#hasRow || hasFunctions) this.#visit(tree, { isClassBody: false, inBrackets: false, inResolver: false });
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
     }
@@ -105,7 +109,7 @@ class ExpressionLinter {
     const wanted = new Set(names);
     return (node.parent?.getChildren("Decorator") ?? []).some((decorator) => {
       const path = this.#text(decorator).replace(/^@\s*/, "").split("(")[0] ?? "";
-      return wanted.has(this.model.sdkName(this.module, path.trim().split(/\s*\.\s*/)) ?? "");
+      return wanted.has(sdkName(this.module, path.trim().split(/\s*\.\s*/)) ?? "");
     });
   }
 
@@ -134,7 +138,7 @@ class ExpressionLinter {
 
   #isFunctionModule(path: readonly string[] | undefined): boolean {
     const item = path && this.module.imports.get(path[0] as string);
-    if (!path || !item || this.model.sdkName(this.module, [...path, "_"]) === undefined) return false;
+    if (!path || !item || sdkName(this.module, [...path, "_"]) === undefined) return false;
     const dotted = [...item.module.split("."), ...(item.name === undefined ? [] : [item.name]), ...path.slice(1)];
     return dotted.join(".") === "svc.functions";
   }
@@ -175,7 +179,7 @@ class ExpressionLinter {
   /** Rule 135: expressions in resolvers. */
   #inResolver(node: PythonNode): void {
     const callee = node.name === "CallExpression" ? node.firstChild : null;
-    if (callee?.name === "MemberExpression" && this.model.isFunction(this.module, readExpression(callee, this.module.text))) {
+    if (callee?.name === "MemberExpression" && isSdkFunction(this.module, readExpression(callee, this.module.text))) {
       this.#report(callee, EXPRESSION_IN_RESOLVER.function({ function: this.#text(callee) }));
     }
     if (node.name !== "MemberExpression" || !node.firstChild) return;
@@ -193,9 +197,7 @@ class ExpressionLinter {
         return this.#isRowChain(node);
       case "CallExpression": {
         const callee = node.firstChild;
-        return (
-          callee !== null && (this.#isRowChain(callee) || this.model.isFunction(this.module, readExpression(callee, this.module.text)))
-        );
+        return callee !== null && (this.#isRowChain(callee) || isSdkFunction(this.module, readExpression(callee, this.module.text)));
       }
       case "UnaryExpression":
         return this.#isExpression(node.lastChild);

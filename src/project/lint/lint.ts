@@ -13,7 +13,7 @@ import { isPythonModule, isSqlFile } from "../../domain/source-file.ts";
 import { linkSqlFiles } from "../../domain/sql/link.ts";
 import type { MetadataPolicy } from "../project.ts";
 import { classFindings } from "./class-rules.ts";
-import { expressionFindings } from "./expression-rules.ts";
+import { allWindowFindings, expressionFindings } from "./expression-rules.ts";
 import { policyFindings } from "./policy.ts";
 import { ProjectModel } from "./project-model.ts";
 import { type PythonModule, readPythonModule } from "./python-module.ts";
@@ -45,10 +45,13 @@ export interface LintInput {
   readonly known?: Map<string, ReadFile>;
 }
 
-/** A Python file that was read. */
+/** A Python file that was read. All follows from its path, its text and the runtime. */
 export interface ReadFile {
   readonly text: string;
+  /** About its syntax. */
   readonly findings: readonly Diagnostic[];
+  /** About its expressions, which count in a project that does not hide the SDK. */
+  readonly expressions: readonly Diagnostic[];
   /** Absent when it cannot be parsed. */
   readonly module?: PythonModule;
 }
@@ -67,6 +70,7 @@ export function lintStatically(input: LintInput): Diagnostic[] {
 export interface ProjectText {
   /** Findings in the order of file and line. */
   readonly diagnostics: Diagnostic[];
+  /** Made on first use. */
   readonly graph: Graph;
   readonly model: ProjectModel;
 }
@@ -75,26 +79,51 @@ export interface ProjectText {
 export function readProjectText(input: LintInput): ProjectText {
   const findings: Diagnostic[] = [];
   const modules: PythonModule[] = [];
+  const expressions: Diagnostic[] = [];
   let whole = true;
   for (const { path, text } of input.files) {
     if (!isPythonModule(path)) continue;
     const read = readPythonFile(path, text, input);
     findings.push(...read.findings);
+    expressions.push(...read.expressions);
     if (read.module) modules.push(read.module);
     else whole = false;
   }
   const model = new ProjectModel(modules, whole);
   const spans = new Spans();
-  findings.push(...classFindings(model, spans), ...resolverFindings(model, spans), ...expressionFindings(model, spans));
+  findings.push(...classFindings(model, spans), ...resolverFindings(model, spans));
+  if (!model.hidesSdk) findings.push(...expressions);
+  findings.push(...allWindowFindings(model, spans));
   if (!input.skipDrivers) findings.push(...requirementFindings(model, spans, input.requirements));
+  const sqlFiles = input.files.filter((file) => isSqlFile(file.path));
+  const { policy = {} } = input;
+  let linked: LinkedGraph | undefined;
+  const link = (): LinkedGraph => {
+    linked ??= linkedGraph(model, spans, sqlFiles);
+    return linked;
+  };
+  if (sqlFiles.length > 0) findings.push(...link().diagnostics);
+  if (policy.feature || policy.resolver) findings.push(...policyFindings(link().graph, policy));
+  return {
+    diagnostics: mergeFindings(findings),
+    model,
+    get graph() {
+      return link().graph;
+    },
+  };
+}
+
+interface LinkedGraph {
+  readonly graph: Graph;
+  /** About the SQL files. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+function linkedGraph(model: ProjectModel, spans: Spans, sqlFiles: LintInput["files"]): LinkedGraph {
   const { graph, completeness } = staticGraph(model, spans);
-  const linked = linkSqlFiles(
-    input.files.filter((file) => isSqlFile(file.path)),
-    graph,
-    completeness,
-  );
-  graph.resolvers.push(...linked.resolvers);
-  return { diagnostics: mergeFindings([...findings, ...linked.diagnostics, ...policyFindings(graph, input.policy ?? {})]), graph, model };
+  const { resolvers, diagnostics } = linkSqlFiles(sqlFiles, graph, completeness);
+  graph.resolvers.push(...resolvers);
+  return { graph, diagnostics };
 }
 
 /**
@@ -108,14 +137,15 @@ export function readPythonFile(path: string, text: string, { known, runtime }: P
   return read;
 }
 
-function readFile(path: string, text: string, runtime: string | undefined): { findings: Diagnostic[]; module?: PythonModule } {
-  if (text.length > LARGEST_FILE) return { findings: [] };
+function readFile(path: string, text: string, runtime: string | undefined): Omit<ReadFile, "text"> {
+  const expressions: Diagnostic[] = [];
+  if (text.length > LARGEST_FILE) return { findings: [], expressions };
   const syntax = checkPythonSyntax(text);
   const lines = new LineMap(path, text);
   if (syntax.problem) {
     const { message, start, end } = syntax.problem;
     const span = lines.span(start, end);
-    return { findings: [finding(INVALID_SYNTAX.syntax({ problem: message, runtime: runtimeName(runtime) }), span)] };
+    return { findings: [finding(INVALID_SYNTAX.syntax({ problem: message, runtime: runtimeName(runtime) }), span)], expressions };
   }
   const minor = Number(/^python3(\d+)$/.exec(runtime ?? "")?.[1] ?? Number.POSITIVE_INFINITY);
   const findings = syntax.newer
@@ -126,9 +156,10 @@ function readFile(path: string, text: string, runtime: string | undefined): { fi
       }),
     );
   try {
-    return { findings, module: readPythonModule(path, text, syntax.parseable) };
+    const { module, tree } = readPythonModule(path, text, syntax.parseable);
+    return { findings, expressions: expressionFindings(module, tree, new Spans()), module };
   } catch (error) {
-    if (error instanceof RangeError) return { findings };
+    if (error instanceof RangeError) return { findings, expressions };
     throw error;
   }
 }

@@ -5,7 +5,7 @@
 
 import { namespaceOf, parseWindow } from "../../domain/name.ts";
 import type { Expression, Keyword, TextRange } from "./python-expression.ts";
-import type { ClassField, Decorator, PythonClass, PythonFunction, PythonModule } from "./python-module.ts";
+import type { ClassField, Decorator, ModuleContent, PythonClass, PythonFunction, PythonModule } from "./python-module.ts";
 
 /** A feature of a class. */
 export interface FieldModel {
@@ -89,6 +89,8 @@ export class ProjectModel {
   readonly #modules = new Map<string, PythonModule>();
   readonly #classes = new Map<PythonClass, ClassModel>();
   readonly #resolvers = new Map<PythonFunction, ResolverModel>();
+  /** The definitions of modules by name; made when a name of the module is looked up. */
+  readonly #definitions = new Map<PythonModule["definitions"], ReadonlyMap<string, readonly (PythonClass | PythonFunction)[]>>();
 
   /**
    * @param modules the files that could be read
@@ -115,19 +117,19 @@ export class ProjectModel {
    * The SDK's name that a dotted name stands for, such as `features` for `svc.features.features`.
    */
   sdkName(module: PythonModule, path: readonly string[]): string | undefined {
-    const [first, ...rest] = path;
-    const item = first === undefined ? undefined : module.imports.get(first);
-    if (!item || this.#isRebound(module, first as string)) return undefined;
-    const dotted = [...item.module.split("."), ...(item.name === undefined ? [] : [item.name]), ...rest];
-    if (dotted[0] !== "svc" || dotted.length < 2 || this.#modules.has("svc")) return undefined;
-    return dotted.at(-1);
+    return this.hidesSdk ? undefined : sdkName(module, path);
+  }
+
+  /** Whether the project has a module `svc` of its own: then no name stands for one of the SDK. */
+  get hidesSdk(): boolean {
+    return this.#modules.has("svc");
   }
 
   /** The meaning of a dotted name in a module. */
   meaning(module: PythonModule, path: readonly string[], depth = 0): Meaning {
     const [first, ...rest] = path;
     if (first === undefined || depth > 10) return UNKNOWN;
-    const own = module.definitions.filter((definition) => definition.name === first);
+    const own = this.#named(module, first);
     if (own.length > 0) {
       const last = own.at(-1);
       if (rest.length > 0 || own.some((definition) => definition.conditional) || module.imports.has(first)) return UNKNOWN;
@@ -147,6 +149,16 @@ export class ProjectModel {
     return { kind: "undefined" };
   }
 
+  /** The definitions of a name in a module, in their order. */
+  #named({ definitions }: PythonModule, name: string): readonly (PythonClass | PythonFunction)[] {
+    let byName = this.#definitions.get(definitions);
+    if (!byName) {
+      byName = Map.groupBy(definitions, (definition) => definition.name);
+      this.#definitions.set(definitions, byName);
+    }
+    return byName.get(name) ?? [];
+  }
+
   #imported(module: PythonModule, item: { module: string; name: string | undefined }, path: readonly string[], depth: number): Meaning {
     const sdk = this.sdkName(module, path);
     if (sdk) return { kind: "sdk", name: sdk };
@@ -160,10 +172,6 @@ export class ProjectModel {
     }
     const [standard, name] = [dotted.slice(0, -1).join("."), dotted.at(-1) as string];
     return STANDARD_TYPES[standard]?.includes(name) ? TYPE : UNKNOWN;
-  }
-
-  #isRebound(module: PythonModule, name: string): boolean {
-    return module.definitions.some((definition) => definition.name === name);
   }
 
   #addClass(module: PythonModule, definition: PythonClass): void {
@@ -211,20 +219,11 @@ export class ProjectModel {
   #isExpression(module: PythonModule, value: Expression): boolean {
     let at = value;
     while (at.kind === "member" || at.kind === "subscript" || at.kind === "call") {
-      if (at.kind === "call" && this.isFunction(module, at.callee)) return true;
+      if (at.kind === "call" && !this.hidesSdk && isSdkFunction(module, at.callee)) return true;
       at = at.kind === "call" ? at.callee : at.object;
     }
     if (at.kind === "name") return at.name === "_" && at !== value && this.sdkName(module, ["_"]) === "_";
     return at.kind === "other" && this.sdkName(module, ["_"]) === "_" && /(?<![\w.])_\./.test(module.text.slice(at.from, at.to));
-  }
-
-  /** Whether an expression names a function of `svc.functions`. */
-  isFunction(module: PythonModule, callee: Expression): boolean {
-    const path = dottedPath(callee);
-    const item = path && module.imports.get(path[0] as string);
-    if (!path || !item || this.sdkName(module, path) === undefined) return false;
-    const dotted = [...item.module.split("."), ...(item.name === undefined ? [] : [item.name]), ...path.slice(1)];
-    return dotted.length === 3 && dotted[1] === "functions";
   }
 
   #addResolver(module: PythonModule, definition: PythonFunction): void {
@@ -239,6 +238,28 @@ export class ProjectModel {
     this.resolvers.push(model);
     this.#resolvers.set(definition, model);
   }
+}
+
+/**
+ * The SDK's name that a dotted name of a module stands for, such as `features` for
+ * `svc.features.features`, unless the project hides the SDK.
+ */
+export function sdkName(module: ModuleContent, path: readonly string[]): string | undefined {
+  const [first, ...rest] = path;
+  const item = first === undefined ? undefined : module.imports.get(first);
+  if (!item || module.definitions.some((definition) => definition.name === first)) return undefined;
+  if (item.module !== "svc" && !item.module.startsWith("svc.")) return undefined;
+  const dotted = [...item.module.split("."), ...(item.name === undefined ? [] : [item.name]), ...rest];
+  return dotted.length < 2 ? undefined : dotted.at(-1);
+}
+
+/** Whether an expression names a function of `svc.functions`, unless the project hides the SDK. */
+export function isSdkFunction(module: ModuleContent, callee: Expression): boolean {
+  const path = dottedPath(callee);
+  const item = path && module.imports.get(path[0] as string);
+  if (!path || !item || sdkName(module, path) === undefined) return false;
+  const dotted = [...item.module.split("."), ...(item.name === undefined ? [] : [item.name]), ...path.slice(1)];
+  return dotted.length === 3 && dotted[1] === "functions";
 }
 
 /** `a.b.c` as its segments; undefined for any other expression. */

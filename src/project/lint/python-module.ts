@@ -3,6 +3,7 @@
 import { parser } from "@lezer/python";
 import { moduleOf } from "../../domain/source-file.ts";
 import { type Arguments, type Expression, NO_ARGUMENTS, type PythonNode, readArguments, readExpression } from "./python-expression.ts";
+import { checkPythonSyntax } from "./python-syntax.ts";
 
 /** A name that an import binds. */
 export interface Import {
@@ -72,11 +73,8 @@ export interface TopLevelCall {
   readonly call: Extract<Expression, { kind: "call" }>;
 }
 
-/** A file. */
-export interface PythonModule {
-  readonly path: string;
-  readonly module: string;
-  readonly text: string;
+/** What is in a file, as far as its text tells. */
+export interface ModuleContent {
   readonly imports: ReadonlyMap<string, Import>;
   readonly definitions: readonly (PythonClass | PythonFunction)[];
   readonly calls: readonly TopLevelCall[];
@@ -89,16 +87,42 @@ export interface PythonModule {
    * was not understood.
    */
   readonly open: boolean;
-  /** The tree of the file; its offsets are those of the text. */
+}
+
+/** A file. */
+export interface PythonModule extends ModuleContent {
+  readonly path: string;
+  readonly module: string;
+  readonly text: string;
+  /**
+   * The tree of the file; its offsets are those of the text. It is parsed on first use, because it
+   * takes far more memory than the rest and most uses need only that.
+   */
   readonly tree: PythonNode;
 }
 
 const DYNAMIC = /\b(?:globals|exec|eval|setattr|__getattr__|vars|import_module|__import__|type)\s*\(|sys\.modules/;
 
+/** A file with its content. Its text has no syntax errors. */
+export function pythonModule(path: string, text: string, content: ModuleContent): PythonModule {
+  let tree: PythonNode | undefined;
+  return {
+    ...content,
+    path,
+    module: moduleOf(path),
+    text,
+    get tree() {
+      tree ??= parser.parse(checkPythonSyntax(text).parseable).topNode;
+      return tree;
+    },
+  };
+}
+
 /**
- * The definitions of a file without syntax errors. `text` and `parseable` have the same offsets.
+ * The definitions of a file without syntax errors, and its tree. `text` and `parseable` have the
+ * same offsets.
  */
-export function readPythonModule(path: string, text: string, parseable: string): PythonModule {
+export function readPythonModule(path: string, text: string, parseable: string): { module: PythonModule; tree: PythonNode } {
   const tree = parser.parse(parseable);
   let hasErrors = false;
   tree.iterate({
@@ -108,18 +132,15 @@ export function readPythonModule(path: string, text: string, parseable: string):
   });
   const reader = new ModuleReader(path, parseable);
   reader.statements(tree.topNode, false);
-  return {
-    path,
-    module: moduleOf(path),
-    text,
+  const content = {
     imports: reader.imports,
     definitions: reader.definitions,
     calls: reader.calls,
     names: reader.names,
     stars: reader.stars,
     open: hasErrors || reader.stars.length > 0 || DYNAMIC.test(text.replace(/\btype\s*\(\s*self\s*\)/g, "")),
-    tree: tree.topNode,
   };
+  return { module: pythonModule(path, text, content), tree: tree.topNode };
 }
 
 class ModuleReader {

@@ -196,7 +196,7 @@ class Source:
         if self._lines_of_texts is None:
             texts = [node for kind in (ast.Constant, ast.JoinedStr) for node in self.nodes(kind)]
             self._lines_of_texts = {at for node in texts for at in range(node.lineno + 1, (node.end_lineno or 0) + 1)}
-        # Between the lines of a text only its tokens tell; tokenizing a file takes ten times as long as parsing it.
+        # Only tokens tell comments from the lines of a text, and take ten times as long as parsing.
         return self.comments().get(line) if line in self._lines_of_texts else text
 
     def class_at(self, origin: Origin) -> Optional[ast.ClassDef]:
