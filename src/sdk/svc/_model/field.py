@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import copy
-import dataclasses
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Callable, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from .._diagnostics import rules
 from .._diagnostics.findings import CircularReference, DefinitionError
@@ -58,6 +57,10 @@ class FeatureOptions:
     others: Others = ()
 
 
+#: The options of a feature that is only annotated.
+_NO_OPTIONS = FeatureOptions()
+
+
 @dataclass(frozen=True)
 class WindowedOptions(FeatureOptions):
     """The arguments of `windowed(...)`."""
@@ -75,8 +78,7 @@ class RelationOptions:
     others: Others = ()
 
 
-@dataclass(frozen=True)
-class FieldType:
+class FieldType(NamedTuple):
     """The type of a field. A relation has a `target` and, when it leads to any number of rows,
     `many`; a value has the other members.
     """
@@ -246,7 +248,7 @@ class WindowField(Field):
         return [self]
 
     def _read(self) -> FieldType:
-        return dataclasses.replace(self.base.type, windowed=False)
+        return self.base.type._replace(windowed=False)
 
     @property
     def node(self) -> Optional[ast.AnnAssign]:
@@ -263,7 +265,7 @@ def _options_of(value: Any) -> FeatureOptions:
         return value
     if isinstance(value, Expression):
         return FeatureOptions(expression=value)
-    return FeatureOptions(default=MISSING if isinstance(value, RelationOptions) else value)
+    return _NO_OPTIONS if value is MISSING or isinstance(value, RelationOptions) else FeatureOptions(default=value)
 
 
 def text_of(value: Any) -> Optional[str]:

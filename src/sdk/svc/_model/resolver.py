@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Callable, Optional, Sequence, Union
+from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
 
 from .._frames.spec import RowsSpec, TableSpec
 from .._surface.unknown_options import Others
@@ -69,8 +69,7 @@ class InputSpec:
         return self.rows is not None or self.table is not None
 
 
-@dataclass(frozen=True)
-class OutputSpec:
+class OutputSpec(NamedTuple):
     """A feature that a resolver produces."""
 
     fqn: str
