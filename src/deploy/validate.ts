@@ -10,6 +10,7 @@ import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../gen/svc/v1/graph_pb.ts";
 import type { Context } from "../context/context.ts";
 import { isError, mergeFindings } from "../domain/finding.ts";
+import { addFeatures } from "../domain/graph-diff.ts";
 import { INVALID_SYNTAX, NEWER_PYTHON } from "../domain/rules/loading.ts";
 import { ruleOf } from "../domain/rules/rules.ts";
 import { analyzedFiles } from "../domain/source-file.ts";
@@ -60,8 +61,8 @@ export interface Validation {
 }
 
 /**
- * Number of files from which the memory of the lint is collected while Python is still busy, so
- * that the graph can reuse it.
+ * Number of files from which garbage is collected between the large steps: after the lint, while
+ * Python is still busy, and before the graph is sent.
  */
 const MANY_FILES = 50;
 
@@ -126,7 +127,11 @@ export async function validateProject(context: Context, options: ValidateOptions
       "Validating against the deployment",
       async () => {
         const deployments = await context.api.deployments();
-        return await deployments.validateGraph({ graph, branch: options.branch ?? "" }, { signal: context.signal });
+        collectGarbage(files.length);
+        const request = { graph, branch: options.branch ?? "", withoutFeatures: true };
+        const answered = await deployments.validateGraph(request, { signal: context.signal });
+        if (answered.diff) addFeatures(answered.diff, graph);
+        return answered;
       },
       hasErrors,
     ),
@@ -196,8 +201,13 @@ async function cachedLint(context: Context, root: string, input: LintInput): Pro
   const found = lintStatically({ ...input, known });
   cache.put(found);
   files.put(known);
-  if (input.files.length > MANY_FILES) setTimeout(() => Bun.gc(true)).unref();
+  setTimeout(() => collectGarbage(input.files.length)).unref();
   return found;
+}
+
+/** Collects what an earlier step left, so that the next one can reuse the memory. */
+function collectGarbage(files: number): void {
+  if (files > MANY_FILES) Bun.gc(true);
 }
 
 /**

@@ -38,6 +38,18 @@ export function diffGraphs(before: Graph | undefined, after: Graph, versions: Re
   });
 }
 
+/**
+ * Gives the changes of a difference the definitions of the graph `after`, for an answer that left
+ * them out.
+ */
+export function addFeatures({ features }: DeploymentDiff, after: Graph): void {
+  const byFqn = new Map(featuresOf(after).map((feature) => [feature.fqn, feature]));
+  for (const change of features) {
+    const feature = byFqn.get(change.fqn);
+    if (feature) change.feature = feature;
+  }
+}
+
 /** All features of a graph, flat. */
 export function featuresOf(graph: Graph | undefined): Feature[] {
   return graph?.featureSets.flatMap(({ features }) => features) ?? [];

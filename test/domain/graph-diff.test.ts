@@ -3,7 +3,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { ChangeKind } from "../../gen/svc/v1/deployment_pb.ts";
 import { type ExpressionSchema, type FeatureSchema, type Graph, GraphSchema, type ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
-import { diffGraphs, outlivingFeatures } from "../../src/domain/graph-diff.ts";
+import { addFeatures, diffGraphs, outlivingFeatures } from "../../src/domain/graph-diff.ts";
 
 type FeatureInit = MessageInitShape<typeof FeatureSchema>;
 type ResolverInit = MessageInitShape<typeof ResolverSchema>;
@@ -41,6 +41,15 @@ describe("graph diff", () => {
     expect(diff.resolvers.map(({ fqn, change, oldVersion, newVersion }) => [fqn, change, oldVersion, newVersion])).toEqual([
       ["m.f", ChangeKind.ADDED, 0, 3],
     ]);
+  });
+
+  test("definitions that were left out of a difference are added from the graph after", () => {
+    const [before, after] = [graph([feature("a"), feature("b")]), graph([feature("b", { owner: "x" }), feature("c")])];
+    const [whole, bare] = [diffGraphs(before, after, none), diffGraphs(before, after, none)];
+    for (const change of bare.features) delete change.feature;
+    expect(bare).not.toEqual(whole);
+    addFeatures(bare, after);
+    expect(bare).toEqual(whole);
   });
 
   test("equal graphs differ in nothing, wherever things stand in the files", () => {

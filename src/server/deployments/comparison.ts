@@ -9,20 +9,25 @@ import type { VersionStore } from "../stores/metadata/versions.ts";
 
 /**
  * The changes from the deployment `base` to the graph `after`; when `base` is undefined, everything
- * is added.
+ * is added. `known` is the graph of `base` where it is in memory.
  */
 export async function compareWithLive(
   metadata: GraphStore & VersionStore,
   environmentId: string,
   base: string | undefined,
   after: Graph,
+  known?: Graph,
 ): Promise<DeploymentDiff> {
-  const bytes = base === undefined ? undefined : await metadata.graph(base);
-  const before = bytes && fromBinary(GraphSchema, bytes);
+  const before = known ?? (base === undefined ? undefined : await storedGraph(metadata, base));
   const diff = diffGraphs(before, after, {
     before: before ? await metadata.resolverVersions(environmentId, before.resolvers) : new Map(),
     after: await metadata.resolverVersions(environmentId, after.resolvers),
   });
   diff.baseDeploymentId = base ?? "";
   return diff;
+}
+
+async function storedGraph(metadata: GraphStore, id: string): Promise<Graph | undefined> {
+  const bytes = await metadata.graph(id);
+  return bytes && fromBinary(GraphSchema, bytes);
 }

@@ -269,7 +269,8 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       refuseVastGraph(graph);
       const diagnostics = await validateGraph(graph, environment, options.env);
       const live = scopes.get(environment.id, branch);
-      const diff = await compareWithLive(metadata, environment.id, live ?? scopes.get(environment.id, ""), graph);
+      const base = live ?? scopes.get(environment.id, "");
+      const diff = await compareWithLive(metadata, environment.id, base, graph, base === undefined ? undefined : running.peek(base)?.graph);
       return { diagnostics, diff, liveProjectName: (live && (await metadata.deployment(live))?.projectName) || "" };
     },
 

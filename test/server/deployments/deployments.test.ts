@@ -2,11 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { ChangeKind, DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import { ChangeKind, type DeploymentDiff, DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { GraphService } from "../../../gen/svc/v1/graph_pb.ts";
 import { HealthCheckStatus, HealthService } from "../../../gen/svc/v1/health_pb.ts";
 import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
+import { addFeatures } from "../../../src/domain/graph-diff.ts";
 import { entry, pax } from "../../disk/tar.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, follow, GREETING, type ProjectFiles, uploadProject } from "./deploying.ts";
@@ -379,6 +380,13 @@ describe("reading back", () => {
       ["user.greeting", ["max_staleness 1h -> 30m"]],
       ["user.name", ["max_staleness 1h -> 30m"]],
     ]);
+    const bare = await server.client(DeploymentService).validateGraph({ ...(graph ? { graph } : {}), withoutFeatures: true });
+    expect(bare.diff?.features.map(({ fqn, feature }) => [fqn, feature])).toEqual([
+      ["user.greeting", undefined],
+      ["user.name", undefined],
+    ]);
+    if (bare.diff && graph) addFeatures(bare.diff, graph);
+    expect(bare.diff).toEqual(diff as DeploymentDiff);
     expect((await server.client(DeploymentService).listDeployments({})).deployments).toHaveLength(1);
   });
 

@@ -179,21 +179,23 @@ class _Reader(FrameSignature):
         return f"DataFrame[{', '.join([self.key_of(owner), *(f'{owner.cls.__name__}.{name}' for name in names)])}]"
 
     def check_output(self, output: FeatureReference) -> None:
-        target, token = field_of(output), repr(output)
+        target = field_of(output)
         kind = type_of(target)
         if len(output._svc_names) > 1:
             owner = target.owner_class.cls.__name__
             self.problem(
-                rules.ForeignOutput.through_relation(path=path_of(output), owner=owner, attribute=target.attribute), "return", token=token
+                rules.ForeignOutput.through_relation(path=path_of(output), owner=owner, attribute=target.attribute),
+                "return",
+                token=repr(output),
             )
         elif kind.target is not None:
             self.problem(
                 rules.BadOutput.relation(feature=target.fqn, advice=of_relation(self.definition, output, self.given())),
                 "return",
-                token=token,
+                token=repr(output),
             )
         elif sum(1 for other in self.outputs if other is output) > 1:
-            self.problem(rules.BadOutput.listed_twice(feature=target.fqn), "return", token=token)
+            self.problem(rules.BadOutput.listed_twice(feature=target.fqn), "return", token=repr(output))
 
     def check_roots(self) -> None:
         starts = [self.relation] if self.relation is not None and self.outputs else self.outputs

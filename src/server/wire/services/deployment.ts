@@ -60,10 +60,12 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const message = (record: DeploymentRecord, { requestHeader }: HandlerContext) => deploymentMessage(record, addressFor(requestHeader));
 
   router.service(DeploymentService, {
-    async validateGraph({ graph, branch }, context) {
+    async validateGraph({ graph, branch, withoutFeatures }, context) {
       if (!graph) throw new Failure("invalid_argument", "The request has no graph.");
       const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
-      return create(ValidateGraphResponseSchema, await (await platform.deployments()).validate(environment, checkBranch(branch), graph));
+      const answer = await (await platform.deployments()).validate(environment, checkBranch(branch), graph);
+      if (withoutFeatures) for (const change of answer.diff.features) delete change.feature;
+      return create(ValidateGraphResponseSchema, answer);
     },
 
     async createUpload({ sha256, sizeBytes }) {
