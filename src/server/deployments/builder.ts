@@ -27,7 +27,7 @@ import { workerMemoryLimit } from "../python/worker-memory.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import type { GraphStore } from "../stores/metadata/graphs.ts";
 import type { EnvironmentRecord, IdentityStore } from "../stores/metadata/identity.ts";
-import type { VersionStore } from "../stores/metadata/versions.ts";
+import type { FeatureIdentity, VersionStore } from "../stores/metadata/versions.ts";
 import { ObjectMismatch, type ObjectStore } from "../stores/objects/store.ts";
 import { verified } from "../stores/objects/verified.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
@@ -89,6 +89,12 @@ export interface Builder {
   tidy(keep: ReadonlySet<string>): Promise<void>;
 }
 
+/** A graph with the identities of its features. */
+interface Identified {
+  readonly graph: Graph;
+  readonly identities: ReadonlyMap<string, FeatureIdentity>;
+}
+
 const DEFAULT_RESOLVER_TIMEOUT_MS = 10_000;
 const MAX_WORKERS = 4;
 const NO_WORKERS_ON_WINDOWS =
@@ -143,13 +149,17 @@ export function createBuilder(options: BuilderOptions): Builder {
     return readFile(join(source, name), "utf8");
   };
 
-  /** The graph of the last build, kept because it is started next. */
-  let built: { readonly id: string; readonly graph: Graph } | undefined;
-  const graphToStart = async (id: string): Promise<Graph> => {
-    const found = built?.id === id ? built.graph : await graph(id);
+  /** The last build, kept because it is started next. */
+  let built: (Identified & { readonly id: string }) | undefined;
+  const toStart = async (id: string, environmentId: string): Promise<Identified> => {
+    const last = built;
     built = undefined;
-    return found;
+    return last?.id === id ? last : identified(await graph(id), environmentId);
   };
+  const identified = async (of: Graph, environmentId: string): Promise<Identified> => ({
+    graph: of,
+    identities: await metadata.featureIdentities(environmentId, featureKeys(of), clock.now()),
+  });
 
   const graph = async (id: string): Promise<Graph> => {
     const bytes = await metadata.graph(id);
@@ -244,18 +254,16 @@ export function createBuilder(options: BuilderOptions): Builder {
       } finally {
         await sources.close();
       }
-      const now = clock.now();
       await metadata.putGraph(deployment.id, toBinary(GraphSchema, found));
-      await metadata.featureIdentities(environment.id, featureKeys(found), now);
-      await metadata.resolverVersions(environment.id, found.resolvers, { deploymentId: deployment.id, now });
-      built = { id: deployment.id, graph: found };
+      const { identities } = await identified(found, environment.id);
+      await metadata.resolverVersions(environment.id, found.resolvers, { deploymentId: deployment.id, now: clock.now() });
+      built = { id: deployment.id, graph: found, identities };
     },
 
     async start(deployment, note, signal) {
       const environment = await environmentOf(deployment);
-      const of = await graphToStart(deployment.id);
+      const { graph: of, identities } = await toStart(deployment.id, environment.id);
       const source = await unpack(deployment);
-      const identities = await metadata.featureIdentities(environment.id, featureKeys(of), clock.now());
       note("starting workers");
       const pool = await asBuildFailure(note, () => startPool(deployment, environment, of, source, note, signal));
       const sources = await sourcesOf(of, source);
