@@ -148,9 +148,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   query: ["expressions", "python", "sql", "stores", "writes"],
   deployments: ["access", "jobs", "nodes", "processes", "python", "query", "sql", "stores", "writes"],
   "query-log": ["deployments", "query", "stores"],
-  wire: ["access", "deployments", "documents", "nodes", "processes", "query", "query-log", "stores", "ui"],
+  webhooks: ["access", "documents", "jobs", "query", "stores"],
+  wire: ["access", "deployments", "documents", "nodes", "processes", "query", "query-log", "stores", "ui", "webhooks"],
   ui: ["access", "query-log", "stores", "wire"],
-  boot: ["access", "deployments", "documents", "jobs", "nodes", "processes", "python", "query-log", "stores", "wire", "writes"],
+  boot: ["access", "deployments", "documents", "jobs", "nodes", "processes", "python", "query-log", "stores", "webhooks", "wire", "writes"],
 };
 
 describe("rooms of the server", () => {

@@ -34,6 +34,8 @@ export const SERVICES = {
   clusters: service<typeof import("../../gen/svc/v1/cluster_pb.ts").ClusterService>("svc.v1.ClusterService"),
   usage: service<typeof import("../../gen/svc/v1/usage_pb.ts").UsageService>("svc.v1.UsageService"),
   support: service<typeof import("../../gen/svc/v1/support_pb.ts").SupportService>("svc.v1.SupportService"),
+  featureData: service<typeof import("../../gen/svc/v1/feature_data_pb.ts").FeatureDataService>("svc.v1.FeatureDataService"),
+  webhooks: service<typeof import("../../gen/svc/v1/webhook_pb.ts").WebhookService>("svc.v1.WebhookService"),
 };
 
 /** The services' names and the types of their descriptors. */

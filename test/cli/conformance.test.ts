@@ -207,5 +207,7 @@ test("the whole tree is described without loading anything", async () => {
   const { commands } = describeTree(commandTree);
   expect(commands.every(({ flags }) => flags.length === 0)).toBe(true);
   const { stdout } = await runMain([]);
-  for (const { path, entry } of entries) if (path.length === 1) expect(stdout).toContain(`${path[0]?.padEnd(11)}  ${entry.summary}`);
+  const nouns = entries.filter(({ path }) => path.length === 1);
+  const width = Math.max(...nouns.map(({ path }) => path[0]?.length ?? 0));
+  for (const { path, entry } of nouns) expect(stdout).toContain(`${path[0]?.padEnd(width)}  ${entry.summary}`);
 });

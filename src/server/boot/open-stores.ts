@@ -28,6 +28,8 @@ export interface Stores {
   readonly metadata: MetadataStore;
   readonly objects: ObjectStore;
   readonly online: () => Promise<OnlineStore>;
+  /** Address of the online store, without credentials. */
+  readonly onlineAddress: string;
   readonly offline: () => Promise<OfflineStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
   /** Throws StartError when the metadata are empty although they are noted to have had content. */
@@ -103,6 +105,7 @@ export async function openStores(
       metadata,
       objects,
       online: async () => online.open(),
+      onlineAddress: withoutCredentials(settings.online?.address ?? defaultAddresses(directory.path).online),
       offline: async () => kept.offline.open(),
       telemetry: async () => telemetry.open(),
       refuseEmptyMetadata: () => known.refuseEmpty("metadata"),
@@ -173,9 +176,13 @@ const HINTS: Partial<Readonly<Record<StartErrorCode, string>>> = {
   locked: "Use or stop that server, or set another address.",
 };
 
+function withoutCredentials(address: string): string {
+  return address.replace(/\/\/.*@/s, "//***@");
+}
+
 /** A function that adds the store's address and its setting to StartErrors. */
 function blamer(name: StoreName, { address, setBy }: StoreSetting, forms: readonly string[]): (error: unknown) => unknown {
-  const shown = address.replace(/\/\/.*@/s, "//***@");
+  const shown = withoutCredentials(address);
   return (error) => {
     if (!(error instanceof StartError)) return error;
     const hint =

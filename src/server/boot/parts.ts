@@ -8,6 +8,7 @@ import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
+import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
 import type { JobRunner } from "../jobs/runner.ts";
@@ -21,6 +22,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { openStores } from "./open-stores.ts";
@@ -59,6 +61,11 @@ export interface Parts {
   /** The processes of this node. */
   readonly processes: () => Promise<Processes>;
   readonly deployments: () => Promise<Deployments>;
+  /** Encryption of secrets at rest. */
+  readonly sealer: Sealer;
+  readonly webhooks: () => Promise<Webhooks>;
+  /** Address of the online store, without credentials. */
+  readonly onlineAddress: string;
   /** The runner of jobs on this node. */
   readonly jobRunner: () => Promise<JobRunner>;
   /**
@@ -105,6 +112,7 @@ export async function openParts({
   });
   const { metadata, objects } = stores;
   const bus = shared?.bus ?? createMemoryBus();
+  const sealer = createSealer(serverKeys().sealing);
   let nodeId: string | undefined;
   const node = (): string => {
     nodeId ??= readNodeId(directory.file("node.id"), { clock, log });
@@ -140,6 +148,23 @@ export async function openParts({
     made.began({ kind: "server", pid: process.pid, ...server }).ready();
     return made;
   });
+  const webhooks = once(async () => {
+    const [{ createWebhooks }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
+      import("../webhooks/webhooks.ts"),
+      import("../webhooks/address-guard.ts"),
+    ]);
+    return createWebhooks({
+      jobs: metadata.jobs,
+      documents: metadata.documents,
+      sealer,
+      bus,
+      clock,
+      log,
+      node,
+      version: options.version,
+      allowed: readAllowedNetworks(env[ALLOW_VARIABLE]),
+    });
+  });
   const deployments = once(async () => {
     const { createDeployments } = await import("../deployments/deployments.ts");
     const home = options.home ?? env.SVC_HOME ?? (env.HOME ? join(env.HOME, ".svc") : directory.path);
@@ -157,6 +182,7 @@ export async function openParts({
       env,
       home,
       folder: directory.file("deployments"),
+      settled: async (deployment) => (await webhooks()).events.deploymentSettled(deployment),
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
   });
@@ -204,16 +230,21 @@ export async function openParts({
     telemetry,
     processes,
     deployments,
+    sealer,
+    webhooks,
+    onlineAddress: stores.onlineAddress,
     jobRunner,
     scheduler,
     explain: stores.explain,
     async drain() {
       await (await scheduler.opened())?.stop();
       (await jobRunner.opened())?.drain();
+      (await webhooks.opened())?.drain();
     },
     async close() {
       await (await scheduler.opened())?.stop();
       await (await jobRunner.opened())?.stop();
+      await (await webhooks.opened())?.close();
       await (await deployments.opened())?.close();
       await (await processes.opened())?.close();
       await (await sinks.opened())?.close();

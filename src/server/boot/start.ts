@@ -11,7 +11,6 @@ import { createEnvironments } from "../access/environments.ts";
 import type { InitialCredentials } from "../access/first-tenant.ts";
 import { createLoginSessions } from "../access/login-sessions.ts";
 import { createOwner, OWNER_FILE } from "../access/owner.ts";
-import { createSealer } from "../access/sealing.ts";
 import { createTokens } from "../access/tokens.ts";
 import { StartError } from "../failure.ts";
 import { createLog, type Log } from "../log.ts";
@@ -94,6 +93,7 @@ export async function start(options: StartOptions): Promise<Server> {
   const certificate = options.tls && readCertificate(options.tls, options.clock.now());
   workerMemoryLimit(options.env);
   if (options.env.SVC_WORKER_ENV) (await import("../python/worker-env.ts")).refuseWrongWorkerEnv(options.env);
+  if (options.env.SVC_WEBHOOK_ALLOW) (await import("../webhooks/address-guard.ts")).readAllowedNetworks(options.env.SVC_WEBHOOK_ALLOW);
   const releases =
     options.releases === undefined ? undefined : (await import("../wire/http/releases.ts")).openReleaseMirror(options.releases);
   const file = join(options.dataDir, SERVER_FILE);
@@ -146,7 +146,7 @@ async function startIn(
   const log: Log = createLog({ write: options.log, clock, ...(options.logLevel ? { level: options.logLevel } : {}) });
   if (options.anew) log.info("the state of the data directory was set aside", { kept: directory.setAside(clock.now()) ?? null });
   const parts = await openParts({ directory, options, settings, log });
-  const { keys, metadata, objects, bus } = parts;
+  const { keys, metadata, objects, bus, sealer } = parts;
   /** Functions that undo the steps of the start, called in reverse order. */
   const ends: (() => unknown)[] = [parts.close];
   const close = async (): Promise<void> => {
@@ -194,7 +194,7 @@ async function startIn(
       headless: options.headless === true,
       releases,
       keys,
-      sealer: createSealer(keys.sealing),
+      sealer,
       collections: { documents: metadata.documents, bus, clock, log },
       tokens,
       clients,
@@ -212,6 +212,9 @@ async function startIn(
       online: parts.online,
       telemetry: parts.telemetry,
       deployments: parts.deployments,
+      webhooks: parts.webhooks,
+      offline: parts.offline,
+      onlineAddress: parts.onlineAddress,
       queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),
     };
     const guard = createGuard({
@@ -237,6 +240,7 @@ async function startIn(
         ends.push(presence.leave);
       }
       const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner(), parts.scheduler()]);
+      (await parts.webhooks()).startDelivering();
       await deployments.restored;
       readiness.loaded();
       await runner.idle();

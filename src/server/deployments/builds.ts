@@ -47,16 +47,26 @@ export interface BuildsOptions {
   readonly start: (deployment: DeploymentRecord, signal: AbortSignal) => Promise<StartedDeployment>;
   /** Makes a running deployment live, unless it is not to be promoted. */
   readonly takeOver: (deployment: DeploymentRecord, signal: AbortSignal) => Promise<void>;
+  /**
+   * Tells others that a deployment is live or has failed; called until it resolved once, and
+   * perhaps again.
+   */
+  readonly settled: (deployment: DeploymentRecord) => Promise<void>;
 }
 
 /**
  * The handler of build jobs: BUILDING, STARTING, then LIVE or FAILED. A build that fails does not
  * change what is live.
  */
-export function createBuilds({ metadata, builder, lifecycle, running, start, takeOver }: BuildsOptions): JobHandler {
-  const unsettled = async ({ payload }: JobRecord): Promise<DeploymentRecord | undefined> => {
-    const deployment = await metadata.deployment((payload as { deploymentId: string }).deploymentId);
+export function createBuilds({ metadata, builder, lifecycle, running, start, takeOver, settled }: BuildsOptions): JobHandler {
+  const deploymentOf = ({ payload }: JobRecord) => metadata.deployment((payload as { deploymentId: string }).deploymentId);
+  const unsettled = async (job: JobRecord): Promise<DeploymentRecord | undefined> => {
+    const deployment = await deploymentOf(job);
     return deployment && !isSettled(deployment.status) ? deployment : undefined;
+  };
+  const tell = async (job: JobRecord): Promise<void> => {
+    const deployment = await deploymentOf(job);
+    if (deployment) await settled(deployment);
   };
   const fail = async (deployment: DeploymentRecord, { message, diagnostics }: BuildFailed, signal: AbortSignal): Promise<void> => {
     lifecycle.note(deployment, message, "error");
@@ -70,7 +80,7 @@ export function createBuilds({ metadata, builder, lifecycle, running, start, tak
   return {
     async run(job, { signal }) {
       const queued = await unsettled(job);
-      if (!queued) return;
+      if (!queued) return tell(job);
       let deployment = await lifecycle.move(queued.id, { status: DeploymentStatus.BUILDING }, signal);
       try {
         await running.retire(deployment.id);
@@ -85,12 +95,18 @@ export function createBuilds({ metadata, builder, lifecycle, running, start, tak
         throw new JobFailed(failure.message);
       }
       await takeOver(deployment, signal);
+      await tell(job);
     },
 
     async giveUp(job, reason) {
       const deployment = await unsettled(job);
-      if (!deployment) return;
-      await fail(deployment, new BuildFailed(`The deployment was given up: ${reason}. Deploy again with \`svc apply\`.`), WITHOUT_WAITING);
+      if (deployment)
+        await fail(
+          deployment,
+          new BuildFailed(`The deployment was given up: ${reason}. Deploy again with \`svc apply\`.`),
+          WITHOUT_WAITING,
+        );
+      await tell(job);
     },
   };
 }

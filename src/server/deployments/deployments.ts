@@ -39,6 +39,11 @@ export interface DeploymentsOptions extends BuilderOptions {
    * environment.
    */
   readonly idleMs?: number;
+  /**
+   * Tells others that a deployment is live or has failed; called until it resolved once, and
+   * perhaps again.
+   */
+  readonly settled?: (deployment: DeploymentRecord) => Promise<void>;
 }
 
 /**
@@ -239,7 +244,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   return {
     running,
     find,
-    builds: createBuilds({ metadata, builder, lifecycle, running, start, takeOver }),
+    builds: createBuilds({ metadata, builder, lifecycle, running, start, takeOver, settled: options.settled ?? (() => Promise.resolve()) }),
     restored: restored.then(() => undefined),
 
     async create(wanted) {

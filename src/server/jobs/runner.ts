@@ -33,6 +33,13 @@ export interface JobHandler {
    * cancelled. It is called again when it rejects or the node dies.
    */
   giveUp(job: JobRecord, reason: string): Promise<void>;
+  /** Milliseconds from a failed attempt to the next; default: `backoff.ts`. */
+  backoffMs?(attempts: number): number;
+  /**
+   * Whether failures are those of somebody else, who sees them elsewhere: the server's log then has
+   * them only at level debug.
+   */
+  readonly isQuiet?: boolean;
 }
 
 /** A job failed for a reason that another attempt would not remove. */
@@ -169,7 +176,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
   };
 
   const giveUp = async (job: JobRecord, handler: JobHandler, reason: string, end: () => Promise<boolean>): Promise<void> => {
-    log.warning("a job is given up", { job: job.id, kind: job.kind, attempts: job.attempts, reason });
+    log[handler.isQuiet ? "debug" : "warning"]("a job is given up", { job: job.id, kind: job.kind, attempts: job.attempts, reason });
     await writeWithRetry(job, () => handler.giveUp(job, reason));
     await writeWithRetry(job, end);
   };
@@ -192,9 +199,14 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
       case "cancelled":
         return giveUp(job, handler, "it was cancelled", () => jobs.confirmCancel(lease));
       case "failed":
-        log.warning("an attempt of a job failed", { job: job.id, kind: job.kind, attempt: job.attempts, error: outcome.reason });
+        log[handler.isQuiet ? "debug" : "warning"]("an attempt of a job failed", {
+          job: job.id,
+          kind: job.kind,
+          attempt: job.attempts,
+          error: outcome.reason,
+        });
         if (outcome.isFinal) return giveUp(job, handler, outcome.reason, () => jobs.fail(lease, outcome.reason));
-        await writeWithRetry(job, () => jobs.fail(lease, outcome.reason, backoffMs(job.attempts)));
+        await writeWithRetry(job, () => jobs.fail(lease, outcome.reason, (handler.backoffMs ?? backoffMs)(job.attempts)));
     }
   };
 

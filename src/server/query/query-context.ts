@@ -2,6 +2,7 @@
 
 import { formatTraceparent, type TraceParent } from "../../domain/traceparent.ts";
 import type { Log } from "../log.ts";
+import type { ComputedRecorder } from "./answer/computed.ts";
 import { QueryObserver } from "./answer/observer.ts";
 import type { SpanRecorder } from "./answer/spans.ts";
 import { StageRecorder } from "./answer/stages.ts";
@@ -12,12 +13,14 @@ import { QueryTime } from "./run/query-time.ts";
 import type { RunContext } from "./run/run.ts";
 import { Trace } from "./run/trace.ts";
 
-/** The place of a query in a trace. */
+/** The place of a query in a trace, and what else its steps are recorded for. */
 export interface Tracing {
   /** The caller's span. */
   readonly parent: TraceParent | undefined;
   /** Set when the query's own spans are kept. */
   readonly spans: SpanRecorder | undefined;
+  /** Set when others are told of what the query computes. */
+  readonly computed?: ComputedRecorder | undefined;
 }
 
 /** Constructor arguments of a query's context. */
@@ -55,8 +58,8 @@ export class QueryContext implements RunContext {
     this.trace = request.explain ? new Trace() : undefined;
     this.#tracing = tracing;
     this.observer =
-      tracing?.spans || request.storePlanStages
-        ? new QueryObserver(tracing?.spans, request.storePlanStages ? new StageRecorder() : undefined)
+      tracing?.spans || tracing?.computed || request.storePlanStages
+        ? new QueryObserver(tracing?.spans, request.storePlanStages ? new StageRecorder() : undefined, tracing?.computed)
         : undefined;
   }
 

@@ -19,8 +19,10 @@ import type { Processes } from "../processes/processes.ts";
 import type { UsageSettings } from "../processes/usage.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
+import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { BodyBudget } from "./http/body-budget.ts";
 import type { ReleaseMirror } from "./http/releases.ts";
 import type { Queries } from "./query/endpoint.ts";
@@ -72,4 +74,8 @@ export interface Platform {
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly deployments: () => Promise<Deployments>;
   readonly queries: () => Promise<Queries<Caller>>;
+  readonly webhooks: () => Promise<Webhooks>;
+  readonly offline: () => Promise<OfflineStore>;
+  /** Address of the online store, without credentials. */
+  readonly onlineAddress: string;
 }

@@ -312,6 +312,7 @@ export function later(inner: OnlineStore): OnlineStore {
     put: (...args) => inner.put(...args),
     flush: () => inner.flush(),
     dropped: () => inner.dropped(),
+    measure: () => inner.measure(),
     dropScope: async (scope) => inner.dropScope(scope),
     sweep: (signal) => inner.sweep(signal),
     probe: async () => inner.probe(),

@@ -1,4 +1,6 @@
-/** The watcher of a query that is traced, or whose stages are kept. */
+/**
+ * The watcher of a query that is traced, whose stages are kept, or of whose values others are told.
+ */
 
 import { errorText } from "../../../domain/error-text.ts";
 import type { PythonPool, ResolverCall, ResolverResult } from "../../python/pool.ts";
@@ -8,6 +10,7 @@ import type { PlanFrame, PlanOp } from "../plan/plan.ts";
 import { CellOrigin, CellState } from "../run/cells.ts";
 import type { RowsValue } from "../run/child-rows.ts";
 import type { Run, RunObserver } from "../run/run.ts";
+import type { ComputedRecorder } from "./computed.ts";
 import { stepName } from "./op-descriptions.ts";
 import type { OpenSpan, SpanFacts, SpanRecorder } from "./spans.ts";
 import type { StageRecorder } from "./stages.ts";
@@ -27,6 +30,7 @@ export class QueryObserver implements RunObserver {
   constructor(
     readonly spans: SpanRecorder | undefined,
     readonly stages: StageRecorder | undefined,
+    readonly computed?: ComputedRecorder | undefined,
   ) {}
 
   nested(child: Run, op: PlanOp): void {
@@ -35,6 +39,7 @@ export class QueryObserver implements RunObserver {
   }
 
   opBegan(run: Run, op: PlanOp, rows: readonly Row[]): void {
+    this.computed?.began(rows);
     if (!this.spans) return;
     const { plan } = run;
     const { path } = plan.frame(op.frame);
@@ -47,6 +52,7 @@ export class QueryObserver implements RunObserver {
 
   opEnded(run: Run, op: PlanOp, rows: readonly Row[]): void {
     this.stages?.op(run, op, rows);
+    this.computed?.ended(run, op, rows);
     const span = this.#running.get(rows);
     if (!span) return;
     this.#running.delete(rows);

@@ -27,6 +27,8 @@ export interface NewJob {
    */
   readonly priority?: number;
   readonly group?: ResourceGroup;
+  /** What it belongs to, from the environment down: `env_1`, `env_1/whk_2`; default: nothing. */
+  readonly scope?: string;
   /** A job of the same kind and key is the same job. */
   readonly idempotencyKey?: string;
   /** Milliseconds until it is due; default: due at once, even when the clock is set back later. */
@@ -47,6 +49,8 @@ export interface JobRecord {
   readonly state: JobState;
   readonly priority: number;
   readonly group: ResourceGroup | undefined;
+  /** What it belongs to, from the environment down; empty = nothing. */
+  readonly scope: string;
   readonly idempotencyKey: string | undefined;
   /** Time at which it is due; 0 = at once. */
   readonly runAt: number;
@@ -106,6 +110,21 @@ export interface ClaimedJob {
   readonly exhausted?: string;
 }
 
+/** The jobs of a kind in a scope. */
+export interface JobPlace {
+  readonly kind: string;
+  readonly scope: string;
+}
+
+/** A selection of jobs of a scope, and of those below it. */
+export interface JobFilter extends JobPlace {
+  /** Default: all. */
+  readonly states?: readonly JobState[];
+  /** Only those that were enqueued before this job. */
+  readonly before?: string;
+  readonly limit: number;
+}
+
 /** The result of a heartbeat: the lease was extended, it was lost, or the job was asked to end. */
 export type Heartbeat = "kept" | "lost" | "cancel";
 
@@ -113,6 +132,11 @@ export type Heartbeat = "kept" | "lost" | "cancel";
 export interface JobStore {
   /** Stores a job; returns the existing one when kind and idempotency key are the same. */
   enqueue(job: NewJob): Promise<JobRecord>;
+  /**
+   * Stores jobs of one place in their order, while fewer than `limit` jobs of it are queued or
+   * running. Returns how many were stored, those that existed already among them.
+   */
+  enqueueWithin(place: JobPlace, limit: number, jobs: readonly NewJob[]): Promise<number>;
   /**
    * Leases the next due jobs of some kinds to a node, at most `limit`. Jobs of other nodes whose
    * lease ended are requeued first; those of the node itself are left alone. A group never has more
@@ -145,6 +169,14 @@ export interface JobStore {
    */
   cancel(id: string): Promise<JobRecord | undefined>;
   job(id: string): Promise<JobRecord | undefined>;
+  /** Selected jobs, newest first. */
+  list(filter: JobFilter): Promise<JobRecord[]>;
+  /**
+   * Returns an ended job to the queue, due at once, for this many more attempts and without a
+   * deadline, unless `limit` jobs of its kind and scope are queued or running: then it returns
+   * `full`. Returns undefined when there is no such job, or it has not ended.
+   */
+  retry(id: string, moreAttempts: number, limit: number): Promise<JobRecord | "full" | undefined>;
   /** Attempts of a job, oldest first. */
   attempts(id: string): Promise<JobAttempt[]>;
   /**
@@ -157,4 +189,9 @@ export interface JobStore {
    * most `limit`.
    */
   purge(olderThanMs: number, limit: number): Promise<number>;
+  /**
+   * Removes the ended jobs of a place and state that were enqueued before the newest `keep` of
+   * them, at most `limit`; returns their number.
+   */
+  trim(place: JobPlace & { readonly state: JobState }, keep: number, limit: number): Promise<number>;
 }

@@ -141,6 +141,8 @@ create table usage_day (
   day text not null, environment_id text not null, resource_group text not null, kind text not null, cpu_ms integer not null,
   wall_ms integer not null, memory_byte_ms real not null, primary key (day, environment_id, resource_group, kind)
 ) strict, without rowid;
+alter table job add column scope text not null default '';
+create index job_by_scope on job (kind, scope, state, seq);
 `);
   },
 ];

@@ -1,7 +1,18 @@
 import type { Database } from "bun:sqlite";
 import type { Writer } from "../sqlite/group-commit.ts";
 import { flag, integer, json, oneOf, optional, rowCodec, text } from "../sqlite/row-codec.ts";
-import type { AttemptOutcome, ClaimedJob, JobAttempt, JobLease, JobRecord, JobState, JobStore, NewJob, ResourceGroup } from "./jobs.ts";
+import type {
+  AttemptOutcome,
+  ClaimedJob,
+  JobAttempt,
+  JobLease,
+  JobPlace,
+  JobRecord,
+  JobState,
+  JobStore,
+  NewJob,
+  ResourceGroup,
+} from "./jobs.ts";
 
 /** A job's row: a record whose group is two columns. */
 interface JobRow extends Omit<JobRecord, "group"> {
@@ -17,6 +28,7 @@ const JOBS = rowCodec<JobRow>("job", {
   priority: integer,
   resourceGroup: text,
   slots: integer,
+  scope: text,
   idempotencyKey: optional(text),
   runAt: integer,
   deadlineAt: optional(integer),
@@ -48,6 +60,8 @@ const LOST = "the server that ran it stopped or was not heard of";
 const HAS_SLOT = `(resource_group = ''
   or slots > (select count(*) from job where state = 'running' and resource_group = waiting.resource_group))`;
 const AT_ONCE = 0;
+const ENDED: readonly JobState[] = ["succeeded", "failed", "cancelled"];
+const STATES: readonly JobState[] = ["queued", "running", ...ENDED];
 const UNLEASED = { node: "", leaseUntil: 0, isCancelRequested: false };
 
 /** The queue of the SQLite backend, and how other writes of the same step put a job into it. */
@@ -116,6 +130,7 @@ export function jobQueries(
       priority: wanted.priority ?? 0,
       resourceGroup: group.name,
       slots: group.slots,
+      scope: wanted.scope ?? "",
       idempotencyKey: wanted.idempotencyKey,
       runAt: wanted.delayMs === undefined ? AT_ONCE : Math.min(at + wanted.delayMs, deadlineAt ?? Number.POSITIVE_INFINITY),
       deadlineAt,
@@ -132,8 +147,23 @@ export function jobQueries(
     return find(wanted.id) as JobRecord;
   };
 
+  const seqOf = (id: string): number | undefined => db.query<{ seq: number }, [string]>("select seq from job where id = ?").get(id)?.seq;
+  const waitingAt = ({ kind, scope }: JobPlace): number =>
+    db
+      .query<{ jobs: number }, [string, string]>(
+        "select count(*) as jobs from job where kind = ? and scope = ? and state in ('queued', 'running')",
+      )
+      .get(kind, scope)?.jobs ?? 0;
+
   const jobs: JobStore = {
     enqueue: (job) => writer.write(() => insertJob(job)),
+
+    enqueueWithin: (place, limit, wanted) =>
+      writer.write(() => {
+        const stored = wanted.slice(0, Math.max(0, limit - waitingAt(place)));
+        stored.forEach(insertJob);
+        return stored.length;
+      }),
 
     claim: ({ node, kinds, limit, leaseMs }) =>
       writer.write(() => {
@@ -235,6 +265,28 @@ export function jobQueries(
       return find(id);
     },
 
+    async list({ kind, scope, states = STATES, before, limit }) {
+      const beforeSeq = before === undefined ? Number.MAX_SAFE_INTEGER : (seqOf(before) ?? 0);
+      return db
+        .query<object, (string | number)[]>(
+          `select * from job where seq in (
+             select seq from job where kind = ? and (scope = ? or scope between ? and ?) and state in (select value from json_each(?)) and seq < ?
+             order by seq desc limit ?)
+           order by seq desc`,
+        )
+        .all(kind, scope, `${scope}/`, `${scope}/\u{10ffff}`, JSON.stringify(states), beforeSeq, limit)
+        .map(recordOf);
+    },
+
+    retry: (id, moreAttempts, limit) =>
+      writer.write(() => {
+        const job = find(id);
+        if (!job || !ENDED.includes(job.state)) return undefined;
+        if (waitingAt(job) >= limit) return "full";
+        update(id, { ...UNLEASED, state: "queued", runAt: AT_ONCE, deadlineAt: undefined, maxAttempts: job.attempts + moreAttempts });
+        return find(id);
+      }),
+
     async attempts(id) {
       return db
         .query<object, [string]>("select * from job_attempt where job_id = ? order by number")
@@ -262,6 +314,19 @@ export function jobQueries(
             )
             .run(now() - olderThanMs, limit).changes,
       ),
+
+    trim: ({ kind, scope, state }, keep, limit) =>
+      writer.write(() => {
+        if (!ENDED.includes(state)) return 0;
+        return db
+          .query(
+            `delete from job where seq in (
+               select seq from job where kind = $kind and scope = $scope and state = $state and seq < (
+                 select seq from job where kind = $kind and scope = $scope and state = $state order by seq desc limit 1 offset $keep - 1)
+               order by seq limit $limit)`,
+          )
+          .run({ kind, scope, state, keep, limit }).changes;
+      }),
   };
   return { jobs, insertJob };
 }

@@ -82,6 +82,7 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
     put: (...given) => withRenewal((of) => of.put(...given)),
     flush: () => store.flush(),
     dropped: () => dropped + store.dropped(),
+    measure: () => withRenewal((of) => of.measure()),
     dropScope: (...given) => withRenewal((of) => of.dropScope(...given)),
     async sweep(signal) {
       try {

@@ -14,7 +14,17 @@ import { explainDamage, openDatabase } from "../sqlite/open.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { type Cell, cellText, NEVER, type Row, RowCache, readCell } from "./row-cache.ts";
 import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "./schema.ts";
-import type { FoundRows, OnlineFound, OnlineReads, OnlineStore, OnlineWrites, StoredRows, StoredValue, ValuesRead } from "./store.ts";
+import type {
+  FoundRows,
+  OnlineFound,
+  OnlineMeasures,
+  OnlineReads,
+  OnlineStore,
+  OnlineWrites,
+  StoredRows,
+  StoredValue,
+  ValuesRead,
+} from "./store.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /** Bytes for which a cell is counted once when the log's growth is estimated. */
@@ -31,6 +41,8 @@ const CLOCK_TOLERANCE_MS = 1_000;
  */
 const CELLS_PER_SWEEP = 512;
 const SWEEP_PAUSE_MS = 20;
+/** Cells that are counted in a step, about half a millisecond. */
+const CELLS_PER_COUNT = 4_096;
 /** Most ids of a statement; longer lists are read as a range of the row. */
 const MAX_LISTED_IDS = 64;
 
@@ -111,6 +123,7 @@ class SqliteOnlineStore implements OnlineStore {
   private readonly upsert: Statement<unknown, [string, string, string, number, string, number, number, string, number | null, number]>;
   private readonly next: Statement<CellPosition & Pick<StoredRow, "expires_at">, [string, string, string, number, number]>;
   private readonly expire: Statement<unknown, [string, string, string, number, number]>;
+  private measuring: Promise<OnlineMeasures> | undefined;
   private sweeping: Promise<number> | undefined;
   private closed = false;
 
@@ -171,6 +184,13 @@ class SqliteOnlineStore implements OnlineStore {
 
   dropped(): number {
     return this.queue.dropped;
+  }
+
+  measure(): Promise<OnlineMeasures> {
+    this.measuring ??= this.measureAll().finally(() => {
+      this.measuring = undefined;
+    });
+    return this.measuring;
   }
 
   dropScope(scope: string): void {
@@ -324,6 +344,32 @@ class SqliteOnlineStore implements OnlineStore {
       if (!cell.certain) this.cache.forget(cell);
     }
     this.checkpointer?.wrote(Math.max(cells.length, Math.ceil(bytes / BYTES_PER_CELL)));
+  }
+
+  /** Counts in steps, between which queries are served. */
+  private async measureAll(): Promise<OnlineMeasures> {
+    let items = 0;
+    for (let position: CellPosition | null = BEGINNING; position && !this.closed; ) {
+      const { scope, ns, pk, fid }: CellPosition = position;
+      const after = [scope, ns, pk, fid, CELLS_PER_COUNT] as const;
+      const listed = "from online where (scope, ns, pk, fid) > (?1, ?2, ?3, ?4) order by scope, ns, pk, fid";
+      position = this.db
+        .query<CellPosition, [string, string, string, number, number]>(`select scope, ns, pk, fid ${listed} limit 1 offset ?5 - 1`)
+        .get(...after);
+      items += position
+        ? CELLS_PER_COUNT
+        : (this.db
+            .query<{ items: number }, [string, string, string, number, number]>(
+              `select count(*) as items from (select 1 ${listed} limit ?5)`,
+            )
+            .get(...after)?.items ?? 0);
+      await pause(0);
+    }
+    const bytes = this.closed
+      ? 0
+      : this.db.query<{ bytes: number }, []>("select page_count * page_size as bytes from pragma_page_count, pragma_page_size").get()
+          ?.bytes;
+    return { items, bytes: bytes ?? 0 };
   }
 
   private async sweepAll(signal: AbortSignal | undefined): Promise<number> {

@@ -85,6 +85,14 @@ export interface OnlineWrites {
   readonly rows: readonly RowsWrite[];
 }
 
+/** What an online store holds. */
+export interface OnlineMeasures {
+  /** Stored values and relations of all scopes. */
+  readonly items: number;
+  /** Bytes that they take, indexes and free room among them. */
+  readonly bytes: number;
+}
+
 /**
  * The type-tagged key of a row: its primary key behind a tag for the type, so that 1 and "1"
  * differ.
@@ -126,6 +134,8 @@ export interface OnlineStore {
   flush(): Promise<void>;
   /** Number of values and relations dropped since the start. */
   dropped(): number;
+  /** What is stored, queued writes left out. */
+  measure(): OnlineMeasures | Promise<OnlineMeasures>;
   /** Removes everything stored in a scope. */
   dropScope(scope: string): void | Promise<void>;
   /**

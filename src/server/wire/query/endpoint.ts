@@ -17,6 +17,7 @@ import { clipped, hinted, QueryRefused } from "../../query/refusal.ts";
 import type { BulkRequest, QueryRequest } from "../../query/request/request.ts";
 import type { QueryRecorder } from "../../query-log/recorder.ts";
 import type { Body, BodyEncoding } from "../../stores/telemetry/store.ts";
+import type { QueryWatch } from "../../webhooks/events.ts";
 
 /** A deployment that stays up until it is released. */
 export interface DeploymentLease {
@@ -42,6 +43,8 @@ export interface QueryRunner<Auth> extends QueryRecorder {
   readonly clock: Clock;
   /** A running deployment of a scope. Throws Failure. */
   resolveDeployment(scope: QueryScope, auth: Auth): DeploymentLease | Promise<DeploymentLease>;
+  /** Who wants to be told of a query on a deployment; undefined or absent = nobody. */
+  watch?(deployment: LiveDeployment): QueryWatch | undefined;
 }
 
 /** The services that the endpoints of the query engine need. */
@@ -160,8 +163,10 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   const began = performance.now();
   const { deployment } = lease;
   const base = { startedAt, queryName, correlationId, encoding, request };
+  const watch = runner.watch?.(deployment);
   try {
-    const running = answerOf(deployment, startedAt, spans || parent ? { parent, spans } : undefined);
+    const isObserved = spans || parent || watch?.computed;
+    const running = answerOf(deployment, startedAt, isObserved ? { parent, spans, computed: watch?.computed } : undefined);
     let answer = running instanceof Promise ? await running : running;
     if (answer.stages.length > 0) {
       const keeping = spans?.open("store", "keep stages", spans.root, { stages: answer.stages.length });
@@ -171,6 +176,15 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     const { sent, logged } = write(answer);
     const { errorCount, response, origins } = logged;
     runner.recordQuery(deployment, { ...base, errorCount, response, origins, queryId: answer.queryId, durationMs: answer.durationMs });
+    watch?.ended({
+      queryId: answer.queryId,
+      queryName,
+      correlationId,
+      startedAt,
+      durationMs: answer.durationMs,
+      errorCount,
+      isRefused: false,
+    });
     if (spans)
       runner.recordSpans(
         deployment,
@@ -185,6 +199,7 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     const queryId = Bun.randomUUIDv7("hex", Math.floor(startedAt));
     const message = errorText(error);
     runner.recordQuery(deployment, { ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
+    watch?.ended({ queryId, queryName, correlationId, startedAt, durationMs, errorCount: 1, isRefused: true });
     if (spans) runner.recordSpans(deployment, spans.finish({ queryId, deploymentId: deployment.id }, factsOf(incoming), message));
     const next = error instanceof QueryRefused ? lease.next?.() : undefined;
     throw error instanceof QueryRefused && next !== undefined ? hinted(error, `Not live yet: ${next}.`) : error;

@@ -15,10 +15,11 @@ import type { Queries } from "./endpoint.ts";
 /** Makes the queries of a server. */
 export async function createQueries(platform: Omit<Platform, "queries">): Promise<Queries<Caller>> {
   const { addressFor, clock, environments, log, objects, headless } = platform;
-  const [deployments, telemetry] = await Promise.all([platform.deployments(), platform.telemetry()]);
+  const [deployments, telemetry, { events }] = await Promise.all([platform.deployments(), platform.telemetry(), platform.webhooks()]);
   return {
     ...createQueryRecorder({ telemetry, objects, log }),
     clock,
+    watch: events.watch,
     engine: createEngine({ clock, log }),
     resolveDeployment: (names, caller) =>
       whenThere(resolveNames(environments, caller, { ...names, project: "" }), (target) =>

@@ -1,0 +1,262 @@
+/**
+ * The events of this server, on their way to the outbox. A query hands over what happened and waits
+ * for nothing: events are kept in memory and queued a moment later, many in one step. A process
+ * that is killed loses those of that moment, and no others. Without a webhook for it nothing is
+ * made of an event.
+ */
+
+import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import type { Clock } from "../../context/clock.ts";
+import { errorText } from "../../domain/error-text.ts";
+import type { Collection } from "../documents/collection.ts";
+import type { Log } from "../log.ts";
+import { type ComputedCell, ComputedRecorder } from "../query/answer/computed.ts";
+import type { LiveDeployment } from "../query/live-deployment.ts";
+import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
+import type { Deliveries, WebhookEvent } from "./deliveries.ts";
+import { type EventType, type FeatureChoice, featuresOf, subscribesTo } from "./subscription.ts";
+import type { Webhook, WebhookContent } from "./webhook.ts";
+
+/** A query that ran or was refused. */
+export interface QueryFacts {
+  readonly queryId: string;
+  readonly queryName: string;
+  readonly correlationId: string;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  /** Errors in the answer, or 1 when the query was refused. */
+  readonly errorCount: number;
+  readonly isRefused: boolean;
+}
+
+/** Those who want to be told of one query. */
+export interface QueryWatch {
+  /** Takes note of what is computed; undefined when nobody wants to know. */
+  readonly computed: ComputedRecorder | undefined;
+  /** Tells of the query when it has ended; never waits, never throws. */
+  ended(facts: QueryFacts): void;
+}
+
+/** The events of a server. */
+export interface Events {
+  /** Who wants to be told of a query on a deployment; undefined = nobody. */
+  watch(deployment: LiveDeployment): QueryWatch | undefined;
+  /** Queues the event of a deployment, durably when this resolves. May be called again. */
+  deploymentSettled(deployment: DeploymentRecord): Promise<void>;
+  /** Resolves when the events until now were queued or dropped. */
+  flush(): Promise<void>;
+  /** Flushes; later events are dropped. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds for which events are collected. */
+const FLUSH_MS = 50;
+const RETRY_MS = 1_000;
+/** Events in memory that wait to be queued. */
+export const MAX_UNQUEUED = 2_000;
+/** Values of a `feature.computed` event. */
+const MAX_VALUES = 1_000;
+/** Characters of an event's payload as JSON. */
+const MAX_PAYLOAD = 256 * 1024;
+
+/** The webhooks of an environment by what they are told of. */
+interface Audience {
+  readonly queries: readonly Webhook[];
+  readonly resolvers: readonly Webhook[];
+  readonly features: readonly { readonly webhook: Webhook; readonly choice: FeatureChoice }[];
+}
+
+/** Makes the events of a server. */
+export function createEvents({
+  webhooks,
+  deliveries,
+  clock,
+  log,
+}: {
+  readonly webhooks: Pick<Collection<WebhookContent>, "list" | "remembered">;
+  readonly deliveries: Pick<Deliveries, "enqueue" | "countDropped">;
+  readonly clock: Clock;
+  readonly log: Log;
+}): Events {
+  const audiences = new WeakMap<readonly Webhook[], Audience>();
+  const chosen = new WeakMap<FeatureChoice, WeakMap<LiveDeployment, ReadonlySet<string>>>();
+  let unqueued: { readonly webhook: Webhook; readonly event: WebhookEvent }[] = [];
+  let flushing: Promise<void> | undefined;
+  const closing = new AbortController();
+
+  const queue = async (webhook: Webhook, events: readonly WebhookEvent[]): Promise<void> => {
+    try {
+      await deliveries.enqueue(webhook, events);
+    } catch (error) {
+      log.warning("events for a webhook could not be queued", { webhook: webhook.id, error: errorText(error) });
+      await clock.sleep(RETRY_MS, closing.signal).catch(() => undefined);
+      for (const event of events) append(webhook, event);
+    }
+  };
+
+  const flushSoon = (): void => {
+    flushing ??= (async () => {
+      while (unqueued.length > 0) {
+        await clock.sleep(FLUSH_MS, closing.signal).catch(() => undefined);
+        const byWebhook = Map.groupBy(unqueued, ({ webhook }) => webhook.id);
+        unqueued = [];
+        const queueing = [...byWebhook.values()].map((entries) => {
+          const [{ webhook }] = entries as [(typeof entries)[number]];
+          return queue(
+            webhook,
+            entries.map(({ event }) => event),
+          );
+        });
+        await Promise.all(queueing);
+      }
+      flushing = undefined;
+    })();
+  };
+
+  const append = (webhook: Webhook, event: WebhookEvent): void => {
+    if (closing.signal.aborted || unqueued.length >= MAX_UNQUEUED) {
+      deliveries.countDropped(webhook.scope, 1);
+      return;
+    }
+    unqueued.push({ webhook, event });
+    flushSoon();
+  };
+
+  const audienceOf = (all: readonly Webhook[]): Audience => {
+    const known = audiences.get(all);
+    if (known) return known;
+    const told = (type: EventType) => all.filter(({ content }) => subscribesTo(content.subscriptions, type));
+    const audience: Audience = {
+      queries: told("query.run"),
+      resolvers: told("resolver.run"),
+      features: all.flatMap((webhook) => {
+        const choice = featuresOf(webhook.content.subscriptions);
+        return choice ? [{ webhook, choice }] : [];
+      }),
+    };
+    audiences.set(all, audience);
+    return audience;
+  };
+
+  /** Whether a feature of a deployment is chosen, by its FQN. */
+  const wanted = (choice: FeatureChoice, deployment: LiveDeployment): ((fqn: string) => boolean) => {
+    if (choice.isAll) return () => true;
+    const byDeployment = chosen.get(choice) ?? new WeakMap<LiveDeployment, ReadonlySet<string>>();
+    chosen.set(choice, byDeployment);
+    const fqns = byDeployment.get(deployment) ?? new Set([...choice.fqns, ...taggedOf(deployment, choice.tags)]);
+    byDeployment.set(deployment, fqns);
+    return (fqn) => fqns.has(fqn);
+  };
+
+  const emit = (
+    deployment: LiveDeployment,
+    { queries, resolvers, features }: Audience,
+    computed: ComputedRecorder | undefined,
+    { queryId, queryName, correlationId, startedAt, durationMs, errorCount, isRefused }: QueryFacts,
+  ): void => {
+    const place = {
+      query_id: queryId,
+      deployment_id: deployment.id,
+      branch: deployment.scope === "main" ? "" : deployment.scope,
+      query_name: queryName,
+      correlation_id: correlationId,
+    };
+    const tell = (webhook: Webhook, subscription: EventType, key: string, payload: object): void =>
+      append(webhook, { subscription, payload, at: startedAt + durationMs, key: `${subscription}/${key}` });
+    for (const webhook of queries)
+      tell(webhook, "query.run", queryId, {
+        ...place,
+        started_at: new Date(startedAt).toISOString(),
+        duration_ms: durationMs,
+        status: isRefused ? "refused" : errorCount > 0 ? "failed" : "succeeded",
+        error_count: errorCount,
+      });
+    if (!computed) return;
+    for (const webhook of resolvers)
+      for (const { resolver, calls, rows, failed, ms } of computed.resolvers())
+        tell(webhook, "resolver.run", `${queryId}/${resolver}`, {
+          ...place,
+          resolver,
+          calls,
+          rows,
+          failed_rows: failed,
+          duration_ms: ms,
+          status: failed > 0 ? "failed" : "succeeded",
+        });
+    for (const { webhook, choice } of features) {
+      const wants = wanted(choice, deployment);
+      const cells = computed.cells.filter(({ fqn }) => wants(fqn));
+      if (cells.length === 0) continue;
+      const values = fitting(cells);
+      tell(webhook, "feature.computed", queryId, { ...place, values, omitted: cells.length - values.length + computed.omitted });
+    }
+  };
+
+  const watchFor = (deployment: LiveDeployment, audience: Audience): QueryWatch | undefined => {
+    const { queries, resolvers, features } = audience;
+    if (queries.length + resolvers.length + features.length === 0) return undefined;
+    const choices = features.map(({ choice }) => wanted(choice, deployment));
+    const computed =
+      resolvers.length + features.length === 0
+        ? undefined
+        : new ComputedRecorder({ wants: (fqn) => choices.some((wants) => wants(fqn)), maxValues: MAX_VALUES });
+    return { computed, ended: (facts) => emit(deployment, audience, computed, facts) };
+  };
+
+  /** The watch of a query that runs while the webhooks are read: everything is noted meanwhile. */
+  const watchLater = (deployment: LiveDeployment, reading: Promise<readonly Webhook[]>): QueryWatch => {
+    const computed = new ComputedRecorder({ wants: () => true, maxValues: MAX_VALUES });
+    return {
+      computed,
+      ended(facts) {
+        reading.then(
+          (all) => emit(deployment, audienceOf(all), computed, facts),
+          (error: unknown) => log.warning("the webhooks could not be read", { error: errorText(error) }),
+        );
+      },
+    };
+  };
+
+  return {
+    watch(deployment) {
+      const all = webhooks.remembered(deployment.environmentId);
+      if (all instanceof Promise) return watchLater(deployment, all);
+      return all.length === 0 ? undefined : watchFor(deployment, audienceOf(all));
+    },
+    async deploymentSettled({ id, environmentId, branch, projectName, promoted, status, error }) {
+      const isLive = status !== DeploymentStatus.FAILED;
+      const type: EventType = isLive ? "deployment.live" : "deployment.failed";
+      const all = await webhooks.list(environmentId);
+      const payload = { deployment_id: id, branch, project: projectName, promoted, ...(isLive ? {} : { error }) };
+      for (const webhook of all)
+        if (subscribesTo(webhook.content.subscriptions, type))
+          await deliveries.enqueue(webhook, [{ subscription: type, payload, at: clock.now(), key: `${type}/${id}` }]);
+    },
+    async flush() {
+      while (flushing) await flushing;
+    },
+    async close() {
+      closing.abort();
+      await flushing;
+    },
+  };
+}
+
+/** FQNs of the features with one of the tags. */
+function taggedOf({ graph }: LiveDeployment, wanted: ReadonlySet<string>): string[] {
+  return graph.featureSets.flatMap(({ features }) =>
+    features.filter(({ tags }) => tags.some((tag) => wanted.has(tag))).map(({ fqn }) => fqn),
+  );
+}
+
+/** As many of the values as an event has room for. */
+function fitting(cells: readonly ComputedCell[]): readonly ComputedCell[] {
+  let room = MAX_PAYLOAD;
+  const values: ComputedCell[] = [];
+  for (const cell of cells) {
+    room -= JSON.stringify(cell).length;
+    if (room < 0) break;
+    values.push(cell);
+  }
+  return values;
+}
