@@ -5,10 +5,7 @@ export default defineGroup({
   category: "Server and account",
   examples: [
     "svc webhook list",
-    {
-      run: "svc webhook create --name ops --url https://example.com/hook --subscriptions query.run",
-      does: "Tell an address of queries",
-    },
+    { run: "svc webhook test ops", does: "Deliver a test event now" },
     { run: "svc webhook deliveries list --state dead", does: "What could not be delivered" },
   ],
 });

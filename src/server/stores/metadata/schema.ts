@@ -143,6 +143,7 @@ create table usage_day (
 ) strict, without rowid;
 alter table job add column scope text not null default '';
 create index job_by_scope on job (kind, scope, state, seq);
+create index job_by_due on job (kind, run_at, priority, seq, resource_group, slots) where state = 'queued';
 `);
   },
 ];

@@ -20,6 +20,12 @@ interface JobRow extends Omit<JobRecord, "group"> {
   readonly slots: number;
 }
 
+/** What decides whether a queued job can be claimed. */
+interface WaitingRow {
+  readonly resource_group: string;
+  readonly slots: number;
+}
+
 const JOBS = rowCodec<JobRow>("job", {
   id: text,
   kind: text,
@@ -56,9 +62,6 @@ const ATTEMPTS = rowCodec<JobAttempt>("job_attempt", {
 });
 
 const LOST = "the server that ran it stopped or was not heard of";
-/** Whether a job `waiting` would get a slot of its group. */
-const HAS_SLOT = `(resource_group = ''
-  or slots > (select count(*) from job where state = 'running' and resource_group = waiting.resource_group))`;
 const AT_ONCE = 0;
 const ENDED: readonly JobState[] = ["succeeded", "failed", "cancelled"];
 const STATES: readonly JobState[] = ["queued", "running", ...ENDED];
@@ -111,6 +114,47 @@ export function jobQueries(
     if (job.deadlineAt !== undefined && job.deadlineAt <= now()) return "its time was up before it was done";
     if (job.attempts < job.maxAttempts) return undefined;
     return `${job.attempts === 1 ? "its attempt" : `each of its ${job.attempts} attempts`} failed: ${job.error}`;
+  };
+
+  /** Whether jobs would get a slot of their group; each that would takes it. */
+  const slotTaker = (): ((job: WaitingRow) => boolean) => {
+    const running = new Map(
+      db
+        .query<{ resource_group: string; jobs: number }, []>(
+          "select resource_group, count(*) as jobs from job where state = 'running' and resource_group <> '' group by resource_group",
+        )
+        .all()
+        .map(({ resource_group, jobs }) => [resource_group, jobs]),
+    );
+    return ({ resource_group, slots }) => {
+      const taken = running.get(resource_group) ?? 0;
+      if (resource_group !== "" && taken >= slots) return false;
+      running.set(resource_group, taken + 1);
+      return true;
+    };
+  };
+  /** The next jobs to be claimed, in order. Many may wait, so it reads them once, and no payloads. */
+  const nextDue = (ofKinds: string, limit: number): number[] => {
+    const takesSlot = slotTaker();
+    const due: number[] = [];
+    const waiting = db.query<WaitingRow & { seq: number }, [string, number]>(
+      `select seq, resource_group, slots from job indexed by job_by_due
+       where state = 'queued' and kind in (select value from json_each(?)) and run_at <= ? order by priority desc, seq`,
+    );
+    for (const job of waiting.iterate(ofKinds, now())) {
+      if (takesSlot(job)) due.push(job.seq);
+      if (due.length >= limit) break;
+    }
+    return due;
+  };
+  /** When the first of a kind's queued jobs is due that would get a slot. */
+  const nextQueuedAt = (kind: string): number | undefined => {
+    const takesSlot = slotTaker();
+    const waiting = db.query<WaitingRow & { run_at: number }, [string]>(
+      "select run_at, resource_group, slots from job indexed by job_by_due where state = 'queued' and kind = ? order by run_at",
+    );
+    for (const job of waiting.iterate(kind)) if (takesSlot(job)) return job.run_at;
+    return undefined;
   };
 
   const insertJob = (wanted: NewJob): JobRecord => {
@@ -174,15 +218,9 @@ export function jobQueries(
           .all(now(), ofKinds, node)
           .map(recordOf)
           .forEach(takeBack);
-        const next = db.query<object, [number, string]>(
-          `select * from job waiting where state = 'queued' and run_at <= ? and kind in (select value from json_each(?)) and ${HAS_SLOT}
-           order by priority desc, seq limit 1`,
-        );
         const claimed: ClaimedJob[] = [];
-        while (claimed.length < limit) {
-          const row = next.get(now(), ofKinds);
-          if (!row) break;
-          const waiting = recordOf(row);
+        for (const seq of nextDue(ofKinds, limit)) {
+          const waiting = recordOf(db.query<object, [number]>("select * from job where seq = ?").get(seq) as object);
           const exhausted = exhaustionOf(waiting);
           const fence = waiting.fence + 1;
           const attempts = waiting.attempts + (exhausted === undefined ? 1 : 0);
@@ -295,13 +333,14 @@ export function jobQueries(
     },
 
     async nextDueIn(node, kinds) {
-      const due = db
+      const lease = db
         .query<{ at: number | null }, [string, string]>(
-          `select min(iif(state = 'queued', run_at, lease_until)) as at from job waiting
-           where ((state = 'running' and node <> ?) or (state = 'queued' and ${HAS_SLOT})) and kind in (select value from json_each(?))`,
+          `select min(lease_until) as at from job
+           where state = 'running' and node <> ? and kind in (select value from json_each(?))`,
         )
-        .get(node, JSON.stringify(kinds))?.at;
-      return due === null || due === undefined ? undefined : Math.max(0, due - now());
+        .get(node, JSON.stringify(kinds));
+      const due = [lease?.at ?? undefined, ...kinds.map(nextQueuedAt)].filter((at) => at !== undefined);
+      return due.length === 0 ? undefined : Math.max(0, Math.min(...due) - now());
     },
 
     purge: (olderThanMs, limit) =>
