@@ -4,6 +4,7 @@ import type { Setting, Source } from "../config/settings.ts";
 import type { Context } from "../context/context.ts";
 import { errorText } from "../domain/error-text.ts";
 import { escapeControls } from "../domain/name.ts";
+import { maskedSecret } from "../domain/secret-name.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import { TableLayout } from "../output/table.ts";
 import { textView } from "../output/view.ts";
@@ -150,12 +151,7 @@ function sourceName(source: Source): string {
 
 function shownValue({ key, setting }: Row): string {
   if (setting.value === undefined) return "";
-  return key === "client_secret" ? masked(setting.value) : setting.value;
-}
-
-/** A masked secret, with its last four characters when enough others stay hidden. */
-function masked(secret: string): string {
-  return secret.length >= 12 ? `********${secret.slice(-4)}` : "********";
+  return key === "client_secret" ? maskedSecret(setting.value) : setting.value;
 }
 
 function document(rows: readonly Row[]): Record<string, unknown> {

@@ -2,7 +2,6 @@
 
 import { path } from "../cli/flag.ts";
 import type { Context } from "../context/context.ts";
-import { LineMap } from "../domain/line-map.ts";
 import { plainValue, readYaml } from "../domain/yaml-tree.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 
@@ -39,6 +38,7 @@ export async function readDocument({ io, machine }: Pick<Context, "io" | "machin
   const { root, problems } = readYaml(text);
   const [problem] = problems;
   if (problem) {
+    const { LineMap } = await import("../domain/line-map.ts");
     const { line, column } = new LineMap(place, text).position(problem.start);
     throw new CliError(`${place}:${line}:${column} is no YAML: ${problem.message}`, { code: "bad_document" });
   }

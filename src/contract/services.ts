@@ -36,6 +36,8 @@ export const SERVICES = {
   support: service<typeof import("../../gen/svc/v1/support_pb.ts").SupportService>("svc.v1.SupportService"),
   featureData: service<typeof import("../../gen/svc/v1/feature_data_pb.ts").FeatureDataService>("svc.v1.FeatureDataService"),
   webhooks: service<typeof import("../../gen/svc/v1/webhook_pb.ts").WebhookService>("svc.v1.WebhookService"),
+  secrets: service<typeof import("../../gen/svc/v1/secret_pb.ts").SecretService>("svc.v1.SecretService"),
+  integrations: service<typeof import("../../gen/svc/v1/integration_pb.ts").IntegrationService>("svc.v1.IntegrationService"),
 };
 
 /** The services' names and the types of their descriptors. */

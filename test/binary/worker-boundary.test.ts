@@ -210,7 +210,7 @@ test.skipIf(!isPosix)("it sees what Python needs and what was handed on, and no 
   for (const name of [...Object.keys(SECRETS), "SVC_WORKER_ENV", "SVC_NO_UPDATE_CHECK"]) expect(names).not.toContain(name);
   const { errors } = await query("asks");
   expect(errors?.[0]?.message).toContain("KeyError: 'NOT_HANDED_ON' is not in the environment");
-  expect(errors?.[0]?.message).toContain("start the server with SVC_WORKER_ENV=NOT_HANDED_ON");
+  expect(errors?.[0]?.message).toContain("svc secret set NOT_HANDED_ON");
 });
 
 test.skipIf(!isPosix)("with umask 000 and an open data directory, nothing that was written is open to others", async () => {

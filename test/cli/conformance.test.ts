@@ -22,9 +22,12 @@ for (const { path, entry } of entries) {
 }
 const flagsOf = (command: AnyCommand) => Object.entries((command.flags ?? {}) as FlagSpecs);
 
-/** The `svc` commands of a shell line: pipes, lists and substitutions taken apart. */
+/**
+ * The `svc` commands of a shell line: pipes, lists and substitutions taken apart, redirections
+ * left out.
+ */
 function svcLines(line: string): string[] {
-  const parts = line.split(/&&|\||;|\$\(|\)|<\(/).map((part) => part.trim());
+  const parts = line.split(/&&|\||;|\$\(|\)|<\(/).map((part) => part.replace(/ [<>] ?\S+/g, "").trim());
   return parts.filter((part) => /^svc( |$)/.test(part));
 }
 
@@ -174,6 +177,9 @@ describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { 
  */
 const TWO_MEANINGS: Readonly<Record<string, string>> = { "--out": "query", "--explain": "lint" };
 
+/** Several things can be deleted at once, each by a `--name`; other commands take one. */
+const isNamesToDelete = (flag: string, path: string) => flag === "--name" && path.endsWith(" delete");
+
 test("a flag's name has one type everywhere", () => {
   const kinds = new Map<string, { kind: string; where: string }>();
   const kindOf = (flag: Flag<unknown>) => `${flag.type}${flag.repeatable ? "[]" : ""}`;
@@ -181,7 +187,7 @@ test("a flag's name has one type everywhere", () => {
   const two: string[] = [];
   for (const { path, command } of loaded) {
     for (const [key, flag] of flagsOf(command)) {
-      if (TWO_MEANINGS[flagName(key)] === path) continue;
+      if (TWO_MEANINGS[flagName(key)] === path || isNamesToDelete(flagName(key), path)) continue;
       const known = kinds.get(flagName(key));
       if (known && known.kind !== kindOf(flag)) two.push(`${flagName(key)}: ${known.kind} in ${known.where}, ${kindOf(flag)} in ${path}`);
       kinds.set(flagName(key), known ?? { kind: kindOf(flag), where: path });

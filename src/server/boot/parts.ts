@@ -10,6 +10,7 @@ import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Deployments } from "../deployments/deployments.ts";
+import type { CollectionParts } from "../documents/collection.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
 import type { JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
@@ -17,6 +18,8 @@ import type { Log } from "../log.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
 import type { Processes } from "../processes/processes.ts";
+import type { SecretCapabilities } from "../secrets/create-secrets.ts";
+import { resealingJob } from "../secrets/resealing.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
@@ -66,6 +69,10 @@ export interface Parts {
   readonly webhooks: () => Promise<Webhooks>;
   /** Address of the online store, without credentials. */
   readonly onlineAddress: string;
+  /** The stores and signals of collections of documents. */
+  readonly collections: CollectionParts;
+  /** Secrets and integrations. */
+  readonly secrets: () => Promise<SecretCapabilities>;
   /** The runner of jobs on this node. */
   readonly jobRunner: () => Promise<JobRunner>;
   /**
@@ -165,6 +172,11 @@ export async function openParts({
       allowed: readAllowedNetworks(env[ALLOW_VARIABLE]),
     });
   });
+  const collections: CollectionParts = { documents: metadata.documents, bus, clock, log };
+  const secrets = once(async () => {
+    const { createSecretCapabilities } = await import("../secrets/create-secrets.ts");
+    return createSecretCapabilities({ ...collections, sealer, jobs: metadata.jobs });
+  });
   const deployments = once(async () => {
     const { createDeployments } = await import("../deployments/deployments.ts");
     const home = options.home ?? env.SVC_HOME ?? (env.HOME ? join(env.HOME, ".svc") : directory.path);
@@ -174,6 +186,7 @@ export async function openParts({
       online: await online(),
       telemetry: await telemetry(),
       sinks: await sinks(),
+      secrets: (await secrets()).secrets,
       bus,
       node: node(),
       clock,
@@ -190,7 +203,7 @@ export async function openParts({
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
    */
-  const recurring = retentionJobs(metadata, () => clock.now());
+  const recurring = [...retentionJobs(metadata, () => clock.now()), resealingJob(secrets)];
   const jobRunner = once(async () => {
     const [{ startJobRunner }, { BUILD_JOB }, { recurringHandlers }] = await Promise.all([
       import("../jobs/runner.ts"),
@@ -233,6 +246,8 @@ export async function openParts({
     sealer,
     webhooks,
     onlineAddress: stores.onlineAddress,
+    collections,
+    secrets,
     jobRunner,
     scheduler,
     explain: stores.explain,
@@ -247,6 +262,7 @@ export async function openParts({
       await (await webhooks.opened())?.close();
       await (await deployments.opened())?.close();
       await (await processes.opened())?.close();
+      await (await secrets.opened())?.close();
       await (await sinks.opened())?.close();
       const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened()]);
       await Promise.all(sweeps.map((one) => one.stop()));

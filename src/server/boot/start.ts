@@ -146,7 +146,7 @@ async function startIn(
   const log: Log = createLog({ write: options.log, clock, ...(options.logLevel ? { level: options.logLevel } : {}) });
   if (options.anew) log.info("the state of the data directory was set aside", { kept: directory.setAside(clock.now()) ?? null });
   const parts = await openParts({ directory, options, settings, log });
-  const { keys, metadata, objects, bus, sealer } = parts;
+  const { keys, metadata, objects, bus } = parts;
   /** Functions that undo the steps of the start, called in reverse order. */
   const ends: (() => unknown)[] = [parts.close];
   const close = async (): Promise<void> => {
@@ -194,8 +194,8 @@ async function startIn(
       headless: options.headless === true,
       releases,
       keys,
-      sealer,
-      collections: { documents: metadata.documents, bus, clock, log },
+      sealer: parts.sealer,
+      collections: parts.collections,
       tokens,
       clients,
       environments,
@@ -215,6 +215,7 @@ async function startIn(
       webhooks: parts.webhooks,
       offline: parts.offline,
       onlineAddress: parts.onlineAddress,
+      secrets: parts.secrets,
       queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),
     };
     const guard = createGuard({
@@ -243,6 +244,7 @@ async function startIn(
       (await parts.webhooks()).startDelivering();
       await deployments.restored;
       readiness.loaded();
+      await (await parts.secrets()).beginResealing();
       await runner.idle();
     };
     const ready = (async () => {

@@ -14,6 +14,7 @@ import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
 import { isError } from "../../domain/finding.ts";
+import type { Variables } from "../../domain/integrations.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
@@ -23,7 +24,10 @@ import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
 import { DEFAULT_RESOURCE_GROUP, type Processes } from "../processes/processes.ts";
 import type { PythonPool } from "../python/pool.ts";
+import { createRenewablePool } from "../python/renewable-pool.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
+import type { EnvironmentVariables, Secrets } from "../secrets/secrets.ts";
+import { createRenewableSources } from "../sql/renewable-sources.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import type { GraphStore } from "../stores/metadata/graphs.ts";
 import type { EnvironmentRecord, IdentityStore } from "../stores/metadata/identity.ts";
@@ -37,6 +41,7 @@ import type { ValueSinks } from "../writes/value-sinks.ts";
 import { checkSqlResolvers } from "./checks.ts";
 import { featureKeys } from "./feature-keys.ts";
 import { onlineScope } from "./live-scopes.ts";
+import { createRenewal } from "./renewal.ts";
 import type { StartedDeployment } from "./running.ts";
 
 /** A deployment cannot be built or started, for a reason that its author can fix. */
@@ -57,6 +62,8 @@ export interface BuilderOptions {
   readonly online: OnlineStore;
   readonly telemetry: TelemetryStore;
   readonly sinks: ValueSinks;
+  /** What resolvers and sources of an environment are given. */
+  readonly secrets: Pick<Secrets, "variables">;
   readonly clock: Clock;
   readonly log: Log;
   readonly processes: Pick<Processes, "began">;
@@ -97,12 +104,14 @@ interface Identified {
 
 const DEFAULT_RESOLVER_TIMEOUT_MS = 10_000;
 const MAX_WORKERS = 4;
+/** Shortest value that is hidden in texts: shorter ones are words of their own. */
+const SHORTEST_HIDDEN = 6;
 const NO_WORKERS_ON_WINDOWS =
   "The embedded server does not run Python resolvers on Windows. Start it on Linux, on macOS or in WSL (`svc server start`), and deploy there: svc apply --api-host <address>.";
 
 /** Makes the builder. */
 export function createBuilder(options: BuilderOptions): Builder {
-  const { metadata, objects, online, telemetry, sinks, clock, log, processes, folder, home, env } = options;
+  const { metadata, objects, online, telemetry, sinks, secrets, clock, log, processes, folder, home, env } = options;
   let toolchain: Promise<PythonToolchain> | undefined;
   const python = (): Promise<PythonToolchain> => {
     toolchain ??= import("../../python/create-toolchain.ts").then(({ createToolchain }) => createToolchain({ home, env }));
@@ -167,9 +176,9 @@ export function createBuilder(options: BuilderOptions): Builder {
     return fromBinary(GraphSchema, bytes);
   };
 
-  const sourcesOf = async (of: Graph, source: string) => {
+  const sourcesOf = async (of: Graph, source: string, { integrations }: EnvironmentVariables) => {
     const { createSqlSources } = await import("../sql/create-sources.ts");
-    return createSqlSources({ declared: of.sources, env, sourceRoot: source });
+    return createSqlSources({ declared: of.sources, env, integrations, sourceRoot: source });
   };
 
   const startPool = async (
@@ -177,6 +186,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     environment: EnvironmentRecord,
     of: Graph,
     source: string,
+    variables: Variables,
     note: Note,
     signal: AbortSignal,
   ): Promise<PythonPool> => {
@@ -201,7 +211,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       sdkRoot: await chain.sdkRoot(),
       codeFile: await chain.compiledCode(interpreter, deployment.projectName),
       sourceRoot: source,
-      env: userCodeEnv(env),
+      env: { ...userCodeEnv(env), ...variables },
       size: deployment.branch === "" && !deployment.noPromote ? Math.min(availableParallelism(), MAX_WORKERS) : 1,
       socketDir: join(folderOf(deployment.id), "sockets", newId("req", clock.now()).slice(-8)),
       clock,
@@ -217,7 +227,15 @@ export function createBuilder(options: BuilderOptions): Builder {
             ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes },
           }),
       },
-      onLog: (line) => telemetry.recordLog({ ...line, environmentId: environment.id, deploymentId: deployment.id }),
+      onLog: (line) =>
+        telemetry.recordLog({
+          ...line,
+          text: withoutValues(line.text, variables),
+          environmentId: environment.id,
+          deploymentId: deployment.id,
+        }),
+    }).catch((error: unknown) => {
+      throw hidingValues(error, variables);
     });
   };
 
@@ -248,7 +266,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       );
       refuseErrors("The project has errors", found.diagnostics);
       note("checking statements against their databases");
-      const sources = await sourcesOf(found, source);
+      const sources = await sourcesOf(found, source, await secrets.variables(environment.id));
       try {
         refuseErrors("The server refuses the project", await checkSqlResolvers(found, { sources, environmentName: environment.name }));
       } finally {
@@ -265,8 +283,22 @@ export function createBuilder(options: BuilderOptions): Builder {
       const { graph: of, identities } = await toStart(deployment.id, environment.id);
       const source = await unpack(deployment);
       note("starting workers");
-      const pool = await asBuildFailure(note, () => startPool(deployment, environment, of, source, note, signal));
-      const sources = await sourcesOf(of, source);
+      const variables = await secrets.variables(environment.id);
+      if (variables.unreadable > 0)
+        log.warning("secrets that cannot be opened are kept from resolvers", { environment: environment.id, count: variables.unreadable });
+      const onError = (error: unknown): void =>
+        log.warning("what was renewed did not stop cleanly", { deployment: deployment.id, error: String(error) });
+      const begin = (given: Variables, tell: Note, over: AbortSignal) => startPool(deployment, environment, of, source, given, tell, over);
+      const pool = createRenewablePool(await asBuildFailure(note, () => begin(variables.env, note, signal)), onError);
+      const sources = createRenewableSources(await sourcesOf(of, source, variables), onError);
+      const renewal = createRenewal(variables, {
+        read: () => secrets.variables(environment.id),
+        async replaceWorkers({ env: given }, over) {
+          pool.replace(await begin(given, () => undefined, over));
+        },
+        replaceSources: async (given) => sources.replace(await sourcesOf(of, source, given)),
+        failed: () => log.error("workers were not renewed with changed secrets; those before answer on", { deployment: deployment.id }),
+      });
       return {
         deployment: {
           id: deployment.id,
@@ -281,7 +313,9 @@ export function createBuilder(options: BuilderOptions): Builder {
           longestStaleness: longestStaleness(of, identities),
           sink: sinks.of({ id: deployment.id, environmentId: environment.id, branch: deployment.branch, graph: of, identities }),
         },
+        renew: renewal.renew,
         async stop(graceMs) {
+          await renewal.stop();
           await pool.drain(graceMs);
           await sources.close();
           await rm(folderOf(deployment.id), { recursive: true, force: true });
@@ -308,6 +342,20 @@ export function createBuilder(options: BuilderOptions): Builder {
       await Promise.all(names.filter((name) => !keep.has(name)).map((name) => rm(folderOf(name), { recursive: true, force: true })));
     },
   };
+}
+
+/** A text of the project's own code without the values of secrets. */
+function withoutValues(text: string, variables: Variables): string {
+  let hidden = text;
+  for (const value of Object.values(variables)) if (value.length >= SHORTEST_HIDDEN) hidden = hidden.replaceAll(value, "***");
+  return hidden;
+}
+
+/** The same for the error of workers that did not start. */
+function hidingValues(error: unknown, variables: Variables): unknown {
+  if (!(error instanceof ToolchainError)) return error;
+  const diagnostics = error.diagnostics.map((found) => ({ ...found, message: withoutValues(found.message, variables) }));
+  return new ToolchainError(withoutValues(error.message, variables), diagnostics, error.log);
 }
 
 /**

@@ -8,9 +8,10 @@ import { type Graph, type Resolver, SourceKind, type SqlQuery } from "../../../g
 import { closestNames } from "../../domain/closest.ts";
 import { errorText } from "../../domain/error-text.ts";
 import { finding } from "../../domain/finding.ts";
+import { environmentPrefix } from "../../domain/integrations.ts";
 import { STATEMENT_REJECTED, UNUSABLE_SOURCE } from "../../domain/rules/sql-files.ts";
 import { completeStar } from "../../domain/sql/columns.ts";
-import { environmentPrefix, kindName } from "../sql/create-sources.ts";
+import { kindName } from "../sql/create-sources.ts";
 import { SqlError, type SqlSource, type SqlSources } from "../sql/source.ts";
 import { prepareStatement, spanInBody } from "./statement.ts";
 
@@ -111,7 +112,8 @@ function settingsHint({ name, kind }: Pick<SqlSource, "name" | "kind">): string 
       : kind === SourceKind.MYSQL
         ? `${prefix}_MYSQL_HOST and so on`
         : `${prefix}_PGHOST and so on`;
-  return `Its settings come from the code, or from the environment of the server (${variable}): set the variable where the server is started, and start it again.`;
+  const byIntegration = kind === SourceKind.SQLITE ? "" : ` Or give them by an integration named '${name}': \`svc integration apply\`.`;
+  return `Its settings come from the code, or from the environment of the server (${variable}): set the variable where the server is started, and start it again.${byIntegration}`;
 }
 
 async function checkStatement(graph: Graph, resolver: Resolver, query: SqlQuery, source: SqlSource): Promise<Diagnostic[]> {

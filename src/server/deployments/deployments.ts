@@ -15,6 +15,7 @@ import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import { followStore } from "../nodes/follow.ts";
+import { environmentsToldOf } from "../secrets/secrets.ts";
 import type { DeploymentRecord, DeploymentStore, LivePointer, NewDeployment } from "../stores/metadata/deployments.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
@@ -238,6 +239,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       .filter(({ branch }) => branch === "")
       .map(startLive),
   );
+  const settings = followStore({ bus, topic: "documents", clock, log, read: (ids) => running.renew(environmentsToldOf(ids)) });
   const live = followStore({ bus, topic: "live", clock, log, read: readLive });
   await relay.caughtUp();
 
@@ -272,7 +274,10 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
 
     async validate(environment, branch, graph) {
       refuseVastGraph(graph);
-      const diagnostics = await validateGraph(graph, environment, options.env);
+      const diagnostics = await validateGraph(graph, environment, {
+        env: options.env,
+        integrations: (await options.secrets.variables(environment.id)).integrations,
+      });
       const live = scopes.get(environment.id, branch);
       const base = live ?? scopes.get(environment.id, "");
       const diff = await compareWithLive(metadata, environment.id, base, graph, base === undefined ? undefined : running.peek(base)?.graph);
@@ -303,7 +308,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
 
     async close() {
       closing.abort(new Error("the server is stopping"));
-      await Promise.all([live.stop(), relay.stop()]);
+      await Promise.all([live.stop(), settings.stop(), relay.stop()]);
       await running.close();
     },
   };

@@ -22,6 +22,8 @@ export interface StartedDeployment {
    * folder.
    */
   stop(graceMs: number): Promise<void>;
+  /** Gives sources and workers the variables of the environment, when these have changed. */
+  renew(): Promise<void>;
 }
 
 /** The running deployments. */
@@ -39,6 +41,11 @@ export interface RunningDeployments {
    * stopped.
    */
   retire(id: string): Promise<void>;
+  /**
+   * Gives the deployments of some environments, or of all, the variables that these have now. They
+   * answer queries meanwhile.
+   */
+  renew(environmentIds: ReadonlySet<string> | undefined): void;
   /** Stops deployments without a query for the idle time. Called by a timer; public for tests. */
   sweep(): Promise<void>;
   close(): Promise<void>;
@@ -158,6 +165,14 @@ export function createRunningDeployments(options: {
       else pinned.delete(id);
     },
     retire,
+    renew(environmentIds) {
+      for (const { id, starting } of entries.values())
+        starting
+          .then(async ({ deployment, renew }) => {
+            if (!environmentIds || environmentIds.has(deployment.environmentId)) await renew();
+          })
+          .catch((error: unknown) => log.debug("a deployment was not given its variables anew", { deployment: id, error: String(error) }));
+    },
     sweep,
     async close() {
       clearInterval(timer);

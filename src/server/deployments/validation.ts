@@ -5,7 +5,9 @@
 import { isAbsolute } from "node:path";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { environmentPrefix } from "../../domain/integrations.ts";
 import { Failure } from "../failure.ts";
+import type { SqlSourcesOptions } from "../sql/create-sources.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import { checkSqlResolvers } from "./checks.ts";
 
@@ -29,13 +31,13 @@ export function refuseVastGraph({ featureSets, resolvers, namedQueries, sources,
 export async function validateGraph(
   graph: Graph,
   environment: EnvironmentRecord,
-  env: Readonly<Record<string, string | undefined>>,
+  given: Pick<SqlSourcesOptions, "env" | "integrations">,
 ): Promise<Diagnostic[]> {
   if (!graph.resolvers.some(({ body }) => body.case === "sql")) return [];
-  const { createSqlSources, environmentPrefix } = await import("../sql/create-sources.ts");
-  const sources = createSqlSources({ declared: graph.sources, env });
+  const { createSqlSources } = await import("../sql/create-sources.ts");
+  const sources = createSqlSources({ declared: graph.sources, ...given });
   const inBundle = graph.sources.filter(({ name, kind, settings }) => {
-    const path = env[`${environmentPrefix(name)}_SQLITE_PATH`] || settings.path;
+    const path = given.env[`${environmentPrefix(name)}_SQLITE_PATH`] || settings.path;
     return kind === SourceKind.SQLITE && path !== undefined && !isAbsolute(path);
   });
   const unavailable = new Set(inBundle.map(({ name }) => name));

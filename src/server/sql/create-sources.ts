@@ -4,6 +4,7 @@
  */
 
 import type { DataSource, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { environmentPrefix } from "../../domain/integrations.ts";
 import { SqlError, type SqlSource, type SqlSources } from "./source.ts";
 import type { ReadSetting } from "./source-driver.ts";
 import { SOURCE_DRIVERS } from "./source-drivers.ts";
@@ -20,10 +21,24 @@ export interface SqlSourcesOptions {
    */
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
+   * Integrations of the environment. A source with the name of one takes its variables in place of
+   * the server's environment; one that is not declared is a source too, when a driver reads it.
+   */
+  readonly integrations?: readonly IntegrationSettings[];
+  /**
    * Folder to which SQLite paths are relative: the deployment's source. Without it, a relative path
    * is an error.
    */
   readonly sourceRoot?: string;
+}
+
+/** An integration, as far as sources need it. */
+export interface IntegrationSettings {
+  readonly name: string;
+  /** The kind, for example `postgresql`. */
+  readonly kind: string;
+  /** Values by variable, without the integration's name in front. */
+  readonly variables: Readonly<Record<string, string>>;
 }
 
 /** The kind as users write it. */
@@ -31,14 +46,11 @@ export function kindName(kind: SourceKind): string {
   return SOURCE_DRIVERS.find((driver) => driver.kind === kind)?.names[0] ?? "unknown";
 }
 
-/** The prefix of a source's environment variables: `flights` -> `FLIGHTS`, `my-pg` -> `MY_PG`. */
-export function environmentPrefix(name: string): string {
-  return name.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
-}
-
 /** The sources of an environment. Nothing is connected until a source is used. */
 export function createSqlSources(options: SqlSourcesOptions): SqlSources {
-  const { env, sourceRoot } = options;
+  const { env, integrations = [], sourceRoot } = options;
+  const integrationOf = (name: string): IntegrationSettings | undefined =>
+    integrations.find((one) => environmentPrefix(one.name) === environmentPrefix(name));
   const known = [...options.declared.map(({ name, kind, settings }) => ({ name, kind, settings })), ...undeclared(options)];
   const open = new Map<string, SqlSource>();
 
@@ -60,9 +72,13 @@ export function createSqlSources(options: SqlSourcesOptions): SqlSources {
 
   const connect = ({ name, kind, settings }: (typeof known)[number]): SqlSource => {
     const prefix = environmentPrefix(name);
-    const read: ReadSetting = (variable, key) => env[`${prefix}_${variable}`] || settings[key] || undefined;
     const driver = SOURCE_DRIVERS.find((one) => one.kind === kind);
     if (!driver) throw new SqlError(`source '${name}' is of a kind that this version does not know`);
+    const integration = integrationOf(name);
+    if (integration && !driver.names.includes(integration.kind))
+      throw new SqlError(`source '${name}' is ${kindName(kind)} in the project, and the integration of that name is ${integration.kind}`);
+    const given = (variable: string) => (integration ? integration.variables[variable] : env[`${prefix}_${variable}`]);
+    const read: ReadSetting = (variable, key) => given(variable) || settings[key] || undefined;
     return driver.open({ name, prefix, read, sourceRoot });
   };
 
@@ -84,10 +100,26 @@ export function createSqlSources(options: SqlSourcesOptions): SqlSources {
   };
 }
 
-/** Sources that only environment variables define; their names are in lower case. */
-function undeclared({ declared, env }: SqlSourcesOptions): { name: string; kind: SourceKind; settings: Record<string, string> }[] {
+/** A source that is not declared. */
+interface Undeclared {
+  readonly name: string;
+  readonly kind: SourceKind;
+  readonly settings: Record<string, string>;
+}
+
+/**
+ * Sources that only integrations or environment variables define; the names of the latter are in
+ * lower case.
+ */
+function undeclared({ declared, env, integrations = [] }: SqlSourcesOptions): Undeclared[] {
   const taken = new Set(declared.map(({ name }) => environmentPrefix(name)));
-  const found: { name: string; kind: SourceKind; settings: Record<string, string> }[] = [];
+  const found: Undeclared[] = [];
+  for (const { name, kind } of integrations) {
+    const driver = SOURCE_DRIVERS.find(({ names }) => names.includes(kind));
+    if (!driver || taken.has(environmentPrefix(name))) continue;
+    taken.add(environmentPrefix(name));
+    found.push({ name, kind: driver.kind, settings: {} });
+  }
   for (const variable of Object.keys(env).sort()) {
     for (const { variable: end, kind } of SOURCE_DRIVERS) {
       const suffix = `_${end}`;

@@ -17,6 +17,7 @@ import type { Log } from "../log.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { UsageSettings } from "../processes/usage.ts";
+import type { SecretCapabilities } from "../secrets/create-secrets.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
@@ -73,6 +74,8 @@ export interface Platform {
   readonly online: () => Promise<OnlineStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly deployments: () => Promise<Deployments>;
+  /** Secrets and integrations. */
+  readonly secrets: () => Promise<SecretCapabilities>;
   readonly queries: () => Promise<Queries<Caller>>;
   readonly webhooks: () => Promise<Webhooks>;
   readonly offline: () => Promise<OfflineStore>;

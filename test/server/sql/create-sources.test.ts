@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type DataSource, DataSourceSchema, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
-import { createSqlSources, environmentPrefix } from "../../../src/server/sql/create-sources.ts";
+import { environmentPrefix } from "../../../src/domain/integrations.ts";
+import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { SqlError } from "../../../src/server/sql/source.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-sources-"));

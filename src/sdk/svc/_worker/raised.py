@@ -75,7 +75,7 @@ def _hint(error: BaseException) -> str:
     name = missing_variable(error)
     if name is None:
         return ""
-    return f" is not in the environment; to hand it on from the server's, start the server with SVC_WORKER_ENV={name}"
+    return f" is not in the environment; set it with `svc secret set {name}`, or start the server with SVC_WORKER_ENV={name} to hand on its own"
 
 
 def _text_of(error: BaseException) -> str:

@@ -1,0 +1,90 @@
+/** Calls of other systems over HTTP, bounded in time and size, that follow no redirect. */
+
+/** A call that did not come to what it should: the reason, for the user. */
+export class ProbeFailed extends Error {
+  override readonly name = "ProbeFailed";
+}
+
+/** A request of a probe. */
+export interface WebCall {
+  readonly method?: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+/** Most bytes of an answer that are read. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+/** Most characters of another system's own words that are passed on. */
+const MAX_WORDS = 200;
+
+/**
+ * The body of a successful answer. Throws ProbeFailed with the network's reason, or with the status
+ * and the reason that the answer's JSON gives. Nothing else of a refusal is passed on: the address
+ * may be one that the caller could not read.
+ */
+export async function callWeb(url: URL, { method = "GET", headers = {}, body, signal }: WebCall): Promise<string> {
+  let answer: Response;
+  try {
+    answer = await fetch(url, { method, headers: { ...headers }, redirect: "manual", signal, ...(body !== undefined && { body }) });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new ProbeFailed(`${url.host} cannot be reached: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const text = await readSome(answer, url);
+  if (answer.status >= 300 && answer.status < 400)
+    throw new ProbeFailed(`${url.host} answered ${answer.status}, and credentials are not sent on to another address`);
+  if (!answer.ok) throw new ProbeFailed(`${url.host} answered ${answer.status}${reasonIn(text)}`);
+  return text;
+}
+
+/**
+ * The JSON object of a successful answer. Throws ProbeFailed like `callWeb`, or when it is none.
+ */
+export async function callJson(url: URL, call: WebCall): Promise<Readonly<Record<string, unknown>>> {
+  const parsed = parseObject(await callWeb(url, call));
+  if (!parsed) throw new ProbeFailed(`${url.host} answered something else than JSON`);
+  return parsed;
+}
+
+async function readSome({ body }: Response, { host }: URL): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      size += chunk.length;
+      if (size > MAX_ANSWER_BYTES) throw new ProbeFailed(`${host} answered more than ${MAX_ANSWER_BYTES / 1024} KiB`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof ProbeFailed || (error instanceof Error && error.name === "TimeoutError")) throw error;
+    throw new ProbeFailed(`${host} broke off its answer`);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The reason in the JSON of a refusal, in the forms that APIs use; empty when there is none. */
+function reasonIn(text: string): string {
+  const answer = parseObject(text);
+  const error = answer?.error;
+  const nested = typeof error === "object" && error !== null ? (error as Record<string, unknown>).message : error;
+  const words = [nested, answer?.error_description, answer?.message, answer?.Message].find((one) => typeof one === "string" && one !== "");
+  return typeof words === "string" ? `: ${plain(words)}` : "";
+}
+
+/** Words of another system, on one line and short. */
+export function plain(words: string): string {
+  return words
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim()
+    .slice(0, MAX_WORDS);
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
