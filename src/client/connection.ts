@@ -6,7 +6,7 @@
 import { normalizeAddress } from "../config/address.ts";
 import { currentBranch } from "../config/branch.ts";
 import { tokenCacheDir } from "../config/home.ts";
-import { describeSource } from "../config/resolve.ts";
+import { describeSource, isEnvironmentId } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context/context.ts";
 import type { Service } from "../contract/services.ts";
@@ -22,7 +22,7 @@ import { createRedactor, type Redactor } from "./redact.ts";
 import { createCommandRetries, type RetryPolicy } from "./retry.ts";
 
 /** The parts of the context that the client needs. */
-export type ClientHost = Pick<Context, "flags" | "surroundings" | "clock" | "progress" | "signal" | "machine" | "settings">;
+export type ClientHost = Pick<Context, "flags" | "surroundings" | "clock" | "progress" | "signal" | "machine" | "settings" | "projectName">;
 
 /** The server that a call goes to. */
 export type Target = "api" | Service["target"];
@@ -38,7 +38,10 @@ export interface Connection {
   endpoint(target: Target): Promise<Endpoint>;
   /** Tokens of the settings' client; rejects with AuthError without credentials. */
   tokens(): Promise<Tokens>;
-  /** `svc-environment` and `svc-branch`, as set by flags and settings. */
+  /**
+   * `svc-environment` and `svc-branch`, as set by flags and settings, and `svc-project`, in the
+   * folder of a project; not beside the id of an environment, which has one project.
+   */
   scopeHeaders(): Promise<ReadonlyMap<string, string>>;
   /**
    * Runs a call with a bearer token, and once more with a new token when the server refuses the
@@ -88,6 +91,8 @@ export function createConnection(host: ClientHost): Connection {
     const headers = new Map<string, string>();
     const { environment } = await settings();
     if (environment.value !== undefined) headers.set("svc-environment", encodeHeader(environment.value));
+    const project = isEnvironmentId(environment.value) ? undefined : await host.projectName();
+    if (project !== undefined) headers.set("svc-project", encodeHeader(project));
     const branch = await currentBranch(host);
     if (branch !== undefined) headers.set("svc-branch", encodeHeader(branch));
     return headers;

@@ -122,7 +122,7 @@ async function fetchServerFacts({ api, http, progress, settings }: Context): Pro
     const engines = session?.engines ?? {};
     const addresses = Object.values(engines);
     return {
-      environment: session?.primaryEnvironment ?? me.environmentId,
+      environment: me.environmentId,
       environmentName: me.environmentName,
       engines: { ...engines, [me.environmentName]: engines[me.environmentId] ?? "" },
       onlyEngine: addresses.length === 1 ? addresses[0] : undefined,

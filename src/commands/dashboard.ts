@@ -32,7 +32,7 @@ export default defineCommand({
   async run({ api, flags, io, machine, surroundings }, { noBrowser, page, readOnly }): Promise<Page> {
     const auth = await api.auth();
     const me = await auth.whoAmI({});
-    const address = URL.parse(page ?? `/environments/${me.environmentId}`, me.dashboardUrl);
+    const address = URL.parse(page ?? (me.environmentId ? `/environments/${me.environmentId}` : "/"), me.dashboardUrl);
     if (address?.origin !== new URL(me.dashboardUrl).origin)
       throw new UsageError(`'${page}' is no page of ${me.dashboardUrl}`, {
         hint: "Give a path that begins with a slash, or the page's address.",

@@ -29,7 +29,18 @@ export interface GivenDocument {
  * Reads a document, which is an object with keys. Throws a CliError that names the place, with line
  * and column where the text is no YAML.
  */
-export async function readDocument({ io, machine }: Pick<Context, "io" | "machine">, file: string): Promise<GivenDocument> {
+export async function readDocument(context: Pick<Context, "io" | "machine">, file: string): Promise<GivenDocument> {
+  const { place, value } = await readValue(context, file);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new CliError(`${place} holds no keys and values`, { code: "bad_document", hint: "Expected a YAML mapping, such as `name: x`." });
+  return { place, value: value as Record<string, unknown> };
+}
+
+/** Reads a value of any kind. Throws like `readDocument`. */
+export async function readValue(
+  { io, machine }: Pick<Context, "io" | "machine">,
+  file: string,
+): Promise<{ readonly place: string; readonly value: unknown }> {
   const place = file === "-" ? "stdin" : file;
   const bytes = file === "-" ? await io.readAll() : await machine.readBytes(file);
   if (bytes === undefined) throw new UsageError(`there is no file ${file}`);
@@ -42,8 +53,5 @@ export async function readDocument({ io, machine }: Pick<Context, "io" | "machin
     const { line, column } = new LineMap(place, text).position(problem.start);
     throw new CliError(`${place}:${line}:${column} is no YAML: ${problem.message}`, { code: "bad_document" });
   }
-  const value = root && plainValue(root);
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new CliError(`${place} holds no keys and values`, { code: "bad_document", hint: "Expected a YAML mapping, such as `name: x`." });
-  return { place, value: value as Record<string, unknown> };
+  return { place, value: root && plainValue(root) };
 }

@@ -3,7 +3,7 @@ import { LoginSessionStatus } from "../../gen/svc/v1/auth_pb.ts";
 import { entryToPage } from "../account/page-entry.ts";
 import { defineCommand } from "../cli/command.ts";
 import { bool } from "../cli/flag.ts";
-import { updateEntry } from "../config/file.ts";
+import { DEFAULT_KEY, updateEntry } from "../config/file.ts";
 import { browserFilesDir } from "../config/home.ts";
 import type { Context } from "../context/context.ts";
 import { escapeControls } from "../domain/name.ts";
@@ -63,7 +63,8 @@ export default defineCommand({
         ? { clientId: flags.clientId, clientSecret, environment: settings.environment.value }
         : await confirmInBrowser(context, noPrompt, dataDirOf(context, dataDir));
     const session = await context.http.checkCredentials(credentials.clientId, credentials.clientSecret);
-    const environment = credentials.environment ?? session.primaryEnvironment;
+    const isOfProject = settings.configKey !== DEFAULT_KEY;
+    const environment = isOfProject ? settings.environment.value : (credentials.environment ?? session.primaryEnvironment);
     const path = await updateEntry(flags, surroundings, settings.configKey, {
       name: surroundings.hostname,
       clientId: credentials.clientId,

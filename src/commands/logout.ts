@@ -131,7 +131,7 @@ async function endSessions(context: Context): Promise<LoggedOut> {
 async function logOut(context: Context): Promise<LoggedOut> {
   const auth = await context.api.auth();
   try {
-    const { userId } = await auth.whoAmI({}, { headers: { "svc-environment": "" } });
+    const { userId } = await auth.whoAmI({}, { headers: { "svc-environment": "", "svc-project": "" } });
     const { endedSessions } = await auth.deleteClient({ id: userId });
     return await forget(context, userId, { deleted: true, ended_sessions: endedSessions });
   } catch (error) {

@@ -50,6 +50,11 @@ export function describeSource(source: Source): string {
   }
 }
 
+/** Whether a text is the id of an environment, and not its name. */
+export function isEnvironmentId(environment: string | undefined): boolean {
+  return environment?.startsWith("env_") === true;
+}
+
 /**
  * The settings. Reads the config file, opens no connection.
  * @param projectRoot absolute path of the project folder above the working directory, if there is
@@ -70,12 +75,24 @@ export async function createSettings(
     warn(`${read} holds a client secret, and other users of this machine may open it; close it with: chmod 600 ${read}`);
   const ranked = [projectRoot === undefined ? undefined : entries.get(projectRoot), entries.get(DEFAULT_KEY)];
 
+  /**
+   * In a project's folder an environment chosen outside of all folders is not meant: its id is that
+   * of one project.
+   */
+  const isElsewhere = (value: string | undefined): boolean =>
+    projectRoot !== undefined && isEnvironmentId(value) && entries.get(projectRoot)?.activeEnvironment !== value;
+
   const find = (place: SettingPlaces): Setting => {
     if (place.flag?.[1]) return { value: place.flag[1], source: { kind: "flag", name: place.flag[0] } };
     const fromEnv = place.env === undefined ? undefined : surroundings.env[place.env];
     if (place.env !== undefined && fromEnv) return { value: fromEnv, source: { kind: "env", name: place.env } };
     const { field } = place;
-    const value = field === undefined ? undefined : ranked.map((entry) => entry?.[field]).find((found) => found !== undefined);
+    const value =
+      field === undefined
+        ? undefined
+        : ranked
+            .map((entry) => entry?.[field])
+            .find((found) => found !== undefined && !(field === "activeEnvironment" && isElsewhere(found)));
     if (value !== undefined && location.read !== undefined) return { value, source: { kind: "file", path: location.read } };
     return { value: undefined, source: { kind: "empty" } };
   };

@@ -30,6 +30,8 @@ export interface Context {
   settings(): Promise<Settings>;
   /** The project above `flags.dir`. Throws the "no project file" error. */
   project(): Promise<Project>;
+  /** The name of that project; undefined when there is none, or it cannot be used. */
+  projectName(): Promise<string | undefined>;
   /** Python on this machine. */
   python(): PythonToolchain;
   /** Releases of svc itself, and the installed builds. */

@@ -27,6 +27,10 @@ export function createContext(parts: ContextParts): Context {
     const { loadProject } = await import("../project/load.ts");
     return loadProject(flags.dir, { env: surroundings.env, note: (text) => progress.warn(text) });
   });
+  const projectName = once(async (): Promise<string | undefined> => {
+    const root = findProjectRoot(flags.dir);
+    return root === undefined ? undefined : (await import("../project/project-name.ts")).projectNameIn(root, surroundings.env);
+  });
   const toolchain = async () => {
     const [{ createToolchain }, { svcHome }] = await Promise.all([import("../python/create-toolchain.ts"), import("../config/home.ts")]);
     const { env, platform, homeDir } = surroundings;
@@ -38,6 +42,6 @@ export function createContext(parts: ContextParts): Context {
   const http = deferred<HttpClient>(async () => (await client()).createHttp(context));
   const releases = deferred<Releases>(async () => (await import("../release/create-releases.ts")).createReleases(parts));
   const page = async (text: string) => (await import("./pager.ts")).page(parts, text);
-  const context: Context = { ...parts, settings, project, python: () => python, releases, page, api, http };
+  const context: Context = { ...parts, settings, project, projectName, python: () => python, releases, page, api, http };
   return context;
 }

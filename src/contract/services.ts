@@ -30,6 +30,7 @@ export const SERVICES = {
   environments: service<typeof import("../../gen/svc/v1/environment_pb.ts").EnvironmentService>("svc.v1.EnvironmentService"),
   graph: service<typeof import("../../gen/svc/v1/graph_pb.ts").GraphService>("svc.v1.GraphService"),
   health: service<typeof import("../../gen/svc/v1/health_pb.ts").HealthService>("svc.v1.HealthService"),
+  projects: service<typeof import("../../gen/svc/v1/project_pb.ts").ProjectService>("svc.v1.ProjectService"),
   query: service<typeof import("../../gen/svc/v1/query_pb.ts").QueryService>("svc.v1.QueryService", "query"),
   clusters: service<typeof import("../../gen/svc/v1/cluster_pb.ts").ClusterService>("svc.v1.ClusterService"),
   usage: service<typeof import("../../gen/svc/v1/usage_pb.ts").UsageService>("svc.v1.UsageService"),

@@ -19,7 +19,7 @@ import { secretsLeftOut } from "../project/secrets.ts";
 import { followDeployment, statusName } from "./follow.ts";
 import type { Provenance } from "./provenance.ts";
 import { uploadBundle } from "./upload-bundle.ts";
-import { type Validation, validateProject } from "./validate.ts";
+import { environmentNames, type Validation, validateProject } from "./validate.ts";
 
 /** Options of a deployment. */
 export interface DeployOptions {
@@ -85,6 +85,7 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
     runtime: environment.runtime ?? "",
     requirements: environment.requirements ?? "",
     projectName: project.name,
+    environmentNames: environmentNames(project),
   };
   const payload = options.dump
     ? {
@@ -101,14 +102,10 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   const hasCache = validation.liveProject !== "" && !options.reset;
   const plan: Plan = { diff, outliving: hasCache ? outlivingFeatures(diff, graph) : [] };
   yield { kind: "diff", ...plan };
-  const takenOver = options.noPromote || validation.liveProject === project.name ? "" : validation.liveProject;
-  if (takenOver !== "")
-    context.progress.warn(`${scopeOf(options)} runs project '${takenOver}'; deploying '${project.name}' takes its place`);
+  const created = creationOf(validation);
+  if (created !== undefined) context.progress.note(created);
   if (options.dryRun) return;
-  if (!options.force) {
-    if (takenOver !== "" && !context.io.stdinIsTTY) throw otherProject(options, takenOver);
-    if (!(await context.prompt.confirm("Would you like to deploy?"))) throw new AbortedError();
-  }
+  if (!options.force && !(await context.prompt.confirm("Would you like to deploy?"))) throw new AbortedError();
 
   const service = await context.api.deployments();
   const started = await context.progress.step("Uploading the source", async (say) => {
@@ -122,23 +119,13 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   yield { kind: "deployed", deployment, promoted: !options.noPromote, ...plan, payload };
 }
 
-function scopeOf({ branch }: DeployOptions): string {
-  return branch === undefined ? "this environment" : `branch '${branch}'`;
-}
-
-/**
- * The error for a project that would replace another one without a terminal: a confirmation from a
- * pipe is not enough.
- */
-function otherProject(options: DeployOptions, live: string): CliError {
-  return new CliError(
-    `nothing was deployed: ${scopeOf(options)} runs project '${live}', and there is no terminal to ask whether that is meant`,
-    {
-      code: "other_project",
-      hint: "Pass --force to take its place; --branch=<name> deploys beside it, --no-promote leaves it live.",
-      details: { live_project: live },
-    },
-  );
+/** What a deployment makes beside itself, as a line for people; undefined when nothing. */
+function creationOf({ place, project }: Validation): string | undefined {
+  if (place?.createsProject)
+    return `Project '${escapeControls(project.name)}' is new on this server: it is created, with environment '${escapeControls(place.environment)}'.`;
+  if (place?.createsEnvironment)
+    return `Environment '${escapeControls(place.environment)}' of project '${escapeControls(project.name)}' is new on this server: it is created.`;
+  return undefined;
 }
 
 /** Prints findings on stderr. Throws when one of them stops the deployment. */

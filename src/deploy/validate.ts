@@ -14,6 +14,7 @@ import { addFeatures } from "../domain/graph-diff.ts";
 import { INVALID_SYNTAX, NEWER_PYTHON } from "../domain/rules/loading.ts";
 import { ruleOf } from "../domain/rules/rules.ts";
 import { analyzedFiles } from "../domain/source-file.ts";
+import { CliError } from "../errors/cli-error.ts";
 import type { SourceText } from "../output/diagnostic.ts";
 import type { LintInput } from "../project/lint/lint.ts";
 import type { Project, ProjectEnvironment } from "../project/project.ts";
@@ -31,6 +32,13 @@ export interface ValidateOptions {
   readonly skipLocalWarnings?: boolean;
   /** Whether rule 194 is left out (`--skip-sql-extras-check`). */
   readonly skipDrivers?: boolean;
+}
+
+/** The environment that is deployed to. */
+export interface DeploymentPlace {
+  readonly environment: string;
+  readonly createsEnvironment: boolean;
+  readonly createsProject: boolean;
 }
 
 /** The result of a validation. */
@@ -51,6 +59,8 @@ export interface Validation {
    * was not asked.
    */
   readonly liveProject: string;
+  /** What a deployment would make first; undefined when the server was not asked. */
+  readonly place: DeploymentPlace | undefined;
   /**
    * The error for which the server could not be asked, for example that nothing answers at its
    * address; undefined when it was asked, or did not have to be.
@@ -73,9 +83,10 @@ const MANY_FILES = 50;
  */
 export async function validateProject(context: Context, options: ValidateOptions = {}): Promise<Validation> {
   const project = await context.project();
-  const server = options.remote === false ? undefined : await outcome(context, () => activeEnvironment(context));
+  const given = (await context.settings()).environment.value;
+  const server = options.remote === false ? undefined : await outcome(context, () => activeEnvironment(context, project, given));
   if (options.needsServer && server?.failure !== undefined) throw server.failure;
-  const name = server?.value ?? nameOf(context.flags.environment ?? (await context.settings()).environment.value);
+  const name = server?.value ?? nameOf(given);
   const environment = project.environment(name);
   const files = await readFiles(context, project, environment);
   const texts = new Map(files.map((file) => [file.path, file.text]));
@@ -119,7 +130,7 @@ export async function validateProject(context: Context, options: ValidateOptions
   const localFindings = mergeFindings(project.diagnostics, diagnostics);
   const { graph } = local;
   const base = { project, environment, graph, source: (file: string) => texts.get(file) };
-  const localResult = { ...base, diagnostics: localFindings, remote: undefined, diff: undefined, liveProject: "" };
+  const localResult = { ...base, diagnostics: localFindings, remote: undefined, diff: undefined, liveProject: "", place: undefined };
   if (!server || !graph || localFindings.some(isError) || server.failure !== undefined)
     return { ...localResult, serverFailure: server?.failure };
   const { value: answer, failure } = await outcome(context, () =>
@@ -128,7 +139,10 @@ export async function validateProject(context: Context, options: ValidateOptions
       async () => {
         const deployments = await context.api.deployments();
         collectGarbage(files.length);
-        const request = { graph, branch: options.branch ?? "", withoutFeatures: true };
+        const request = {
+          ...{ graph, branch: options.branch ?? "", withoutFeatures: true },
+          ...{ projectName: project.name, environmentNames: environmentNames(project) },
+        };
         const answered = await deployments.validateGraph(request, { signal: context.signal });
         if (answered.diff) addFeatures(answered.diff, graph);
         return answered;
@@ -143,6 +157,11 @@ export async function validateProject(context: Context, options: ValidateOptions
     remote: answer.diagnostics,
     diff: answer.diff,
     liveProject: answer.liveProjectName,
+    place: {
+      environment: answer.environmentName,
+      createsEnvironment: answer.createsEnvironment,
+      createsProject: answer.createsProject,
+    },
     serverFailure: undefined,
   };
 }
@@ -161,9 +180,27 @@ async function outcome<T>({ signal }: Context, work: () => Promise<T>): Promise<
   }
 }
 
-/** Name of the environment that the server will compare with. */
-async function activeEnvironment({ api, signal }: Context): Promise<string> {
-  return (await (await api.auth()).whoAmI({}, { signal })).environmentName;
+/**
+ * Names of the environments in the project file, which a deployment makes where they are missing.
+ */
+export function environmentNames({ environments }: Project): string[] {
+  return environments.map(({ name }) => name);
+}
+
+/**
+ * Name of the environment that the server will compare with: where it has none yet, the one that is
+ * named, or else the one that a new project is deployed to. Throws a CliError.
+ */
+async function activeEnvironment({ api, signal }: Context, project: Project, given: string | undefined): Promise<string> {
+  const names = environmentNames(project);
+  try {
+    const { environmentName } = await (await api.auth()).whoAmI({}, { signal });
+    if (environmentName !== "") return environmentName;
+  } catch (error) {
+    const isNew = error instanceof CliError && error.code === "not_found" && given !== undefined && names.includes(given);
+    if (!isNew) throw error;
+  }
+  return nameOf(given) ?? (names.includes("default") ? "default" : (names[0] ?? "default"));
 }
 
 /**

@@ -135,7 +135,7 @@ async function credentials({ api }: Context, settings: Promise<Settings>): Promi
   if (!found.hasCredentials) return failed(`not logged in to ${found.apiServer.value}`, "Run `svc login`.");
   const { environmentId, userId } = await (await api.auth()).whoAmI({});
   const { source } = found.accessToken.value === undefined ? found.clientSecret : found.accessToken;
-  return ok(`${userId} in ${environmentId} (${describeSource(source)})`);
+  return ok(`${userId}${environmentId && ` in ${environmentId}`} (${describeSource(source)})`);
 }
 
 async function health({ api }: Context): Promise<Finding> {

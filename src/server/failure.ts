@@ -18,6 +18,7 @@ export type FailureKind =
   | "failed_precondition"
   | "unimplemented"
   | "unavailable"
+  | "suspended"
   | "deadline_exceeded"
   | "unauthenticated";
 

@@ -486,40 +486,68 @@ describe("features and resolvers", () => {
 });
 
 describe("where another project is live", () => {
-  const onBranch = (...words: string[]) => ["--branch=shared", "--await", ...words];
-  const runs = "Warning: branch 'shared' runs project 'demo'; deploying 'other' takes its place\n";
   let other = "";
-  beforeAll(async () => {
-    other = writeProject({ "svc.yaml": "project: other\nenvironments:\n  default: {}\n" });
-    await apply(["--branch=shared"]);
-  }, 30_000);
+  beforeAll(() => {
+    other = writeProject({ "svc.yaml": "project: other\nenvironments:\n  default: {}\n  prod: {}\n" });
+  });
+  const idOf = async (dir: string) => ((await run("environment", ["--json"], { dir })).json() as { id: string }).id;
 
-  test("it is said, and refused without a terminal, whoever answers the pipe", async () => {
-    const piped = await run("apply", onBranch(), { dir: other, input: ["y"] });
-    expect([piped.exitCode, piped.stderr]).toEqual([1, expect.stringContaining(runs)]);
-    expect(piped.stderr).toEndWith(
-      "Error: nothing was deployed: branch 'shared' runs project 'demo', and there is no terminal to ask whether that is meant\n" +
-        "Pass --force to take its place; --branch=<name> deploys beside it, --no-promote leaves it live.\n",
+  test("a folder gets a project of its own, which is said before the question", async () => {
+    const asked = await run("apply", [], { dir: other, input: ["n"] });
+    expect([asked.exitCode, asked.stderr]).toEqual([
+      1,
+      expect.stringContaining(
+        "Project 'other' is new on this server: it is created, with environment 'default'.\nWould you like to deploy? [y/n]",
+      ),
+    ]);
+    expect((await run("project/list", ["--json"])).json()).toMatchObject({ projects: [{ name: "demo" }] });
+    expect((await run("query", ["--in", "user.id=1", "--out", "user.name"], { dir: other })).stderr).toContain(
+      "There is no project 'other' on this server.\n`svc apply` in the project's folder creates it",
     );
-    expect((await run("apply", onBranch("--dry-run"), { dir: other })).stderr).toContain(runs);
-    const error = JSON.parse((await run("apply", onBranch("--json"), { dir: other })).stderr.split("\n").at(-2) ?? "") as object;
-    expect(error).toMatchObject({ error: { code: "other_project", details: { live_project: "demo" } } });
+    const before = await idOf(project);
+    await apply([], { dir: other });
+    expect(await idOf(project)).toBe(before);
+    expect(await idOf(other)).not.toBe(before);
+    expect((await run("project/list", ["--json"])).json()).toMatchObject({
+      projects: [
+        { name: "demo", environments: ["default"] },
+        { name: "other", environments: ["default", "prod"] },
+      ],
+    });
+  }, 60_000);
+
+  test("neither overwrites the other, and outside of both the oldest is meant", async () => {
+    const scoped = async (dir?: string) =>
+      (
+        (await run("query", ["--in", "user.id=1", "--out", "user.name", "--json"], dir === undefined ? {} : { dir })).json() as {
+          meta: { environment_id: string };
+        }
+      ).meta.environment_id;
+    expect(await scoped(project)).toBe(platform.environmentId);
+    expect(await scoped(tempFolder())).toBe(platform.environmentId);
+    expect(await scoped(other)).toBe(await idOf(other));
+    const again = await run("apply", ["--force"], { dir: other });
+    expect([again.exitCode, again.stderr]).toEqual([0, expect.not.stringContaining("is new on this server")]);
+  }, 60_000);
+
+  test("an environment of another project is refused, whoever forces it", async () => {
+    const done = await run("apply", ["--force", "--environment", platform.environmentId], { dir: other });
+    expect([done.exitCode, done.stderr]).toEqual([
+      1,
+      expect.stringContaining(
+        `Environment 'default' (${platform.environmentId}) is of project 'demo', and what is deployed is project 'other'.`,
+      ),
+    ]);
   }, 30_000);
 
-  test("the same project, or one that takes nobody's place, is not warned of", async () => {
-    expect((await run("apply", onBranch(), { input: ["n"] })).stderr).not.toContain("runs project");
-    for (const words of [["--no-promote"], ["--branch=of-its-own"]]) {
-      const { stderr } = await run("apply", words, { dir: other, input: ["n"] });
-      expect([stderr.includes("runs project"), stderr.includes("[y/n]")]).toEqual([false, true]);
-    }
-  }, 30_000);
-
-  test("a terminal is asked, and --force takes its place", async () => {
-    const asked = await run("apply", onBranch(), { dir: other, input: ["n"], terminal: true });
-    expect(asked.stderr).toContain(`${runs}Would you like to deploy? [y/n] `);
-    expect(asked.stderr).toEndWith("Aborted.\n");
-    const forced = await run("apply", onBranch("--force"), { dir: other });
-    expect([forced.exitCode, forced.stderr]).toEqual([0, expect.stringContaining(runs)]);
-    expect((await run("apply", onBranch("--force"), { dir: other })).stderr).not.toContain("runs project");
+  test("an environment that svc.yaml names is made, another one is not", async () => {
+    writeFileSync(join(other, "svc.yaml"), "project: other\nenvironments:\n  default: {}\n  prod: {}\n  late: {}\n");
+    const done = await run("apply", ["--force", "--await", "--environment", "late"], { dir: other });
+    expect([done.exitCode, done.stderr]).toEqual([
+      0,
+      expect.stringContaining("Environment 'late' of project 'other' is new on this server: it is created."),
+    ]);
+    const wrong = await run("apply", ["--force", "--environment", "never"], { dir: other });
+    expect([wrong.exitCode, wrong.stderr]).toEqual([1, expect.stringContaining("There is no environment 'never'.")]);
   }, 60_000);
 });

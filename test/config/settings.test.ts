@@ -21,7 +21,7 @@ function home(files: Record<string, string> = {}): string {
 
 const FILE = `
 tokens:
-  default: { clientId: id-default, clientSecret: secret-default, apiServer: "http://127.0.0.1:1111", activeEnvironment: env_default }
+  default: { clientId: id-default, clientSecret: secret-default, apiServer: "http://127.0.0.1:1111", activeEnvironment: staging }
   /p/one: { clientId: id-project, clientSecret: secret-project, apiServer: one.example.com, activeEnvironment: env_project }
   /p/two: { activeEnvironment: env_two }
 `;
@@ -37,7 +37,7 @@ describe("precedence: flag, environment variable, project entry, default entry, 
       inFile: ["secret-project", "secret-default"],
       name: "--client-secret",
     },
-    { key: "environment", flag: "environment", env: "SVC_ENVIRONMENT", inFile: ["env_project", "env_default"], name: "--environment" },
+    { key: "environment", flag: "environment", env: "SVC_ENVIRONMENT", inFile: ["env_project", "staging"], name: "--environment" },
     {
       key: "apiServer",
       flag: "apiHost",
@@ -67,6 +67,12 @@ describe("precedence: flag, environment variable, project entry, default entry, 
       });
     }
   }
+
+  test("the id of an environment that was chosen outside is not meant in a project's folder", async () => {
+    const folder = home({ ".config/svc.yml": FILE.replace("staging", "env_default") });
+    const chosen = async (root?: string) => (await createSettings({}, { env: {}, homeDir: folder }, root)).environment.value;
+    expect([await chosen(), await chosen("/p/unknown"), await chosen("/p/one")]).toEqual(["env_default", undefined, "env_project"]);
+  });
 
   test("an entry that lacks a value leaves it to the default entry", async () => {
     const folder = home({ ".config/svc.yml": FILE });

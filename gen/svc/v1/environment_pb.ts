@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/environment.proto.
  */
 export const file_svc_v1_environment: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvdjEvZW52aXJvbm1lbnQucHJvdG8SBnN2Yy52MSIZChdMaXN0RW52aXJvbm1lbnRzUmVxdWVzdCJFChhMaXN0RW52aXJvbm1lbnRzUmVzcG9uc2USKQoMZW52aXJvbm1lbnRzGAEgAygLMhMuc3ZjLnYxLkVudmlyb25tZW50IoEBCgtFbnZpcm9ubWVudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCnByb2plY3RfaWQYAyABKAkSFAoMcHJvamVjdF9uYW1lGAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMnQKEkVudmlyb25tZW50U2VydmljZRJeChBMaXN0RW52aXJvbm1lbnRzEh8uc3ZjLnYxLkxpc3RFbnZpcm9ubWVudHNSZXF1ZXN0GiAuc3ZjLnYxLkxpc3RFbnZpcm9ubWVudHNSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChhzdmMvdjEvZW52aXJvbm1lbnQucHJvdG8SBnN2Yy52MSIZChdMaXN0RW52aXJvbm1lbnRzUmVxdWVzdCJFChhMaXN0RW52aXJvbm1lbnRzUmVzcG9uc2USKQoMZW52aXJvbm1lbnRzGAEgAygLMhMuc3ZjLnYxLkVudmlyb25tZW50IrMBCgtFbnZpcm9ubWVudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCnByb2plY3RfaWQYAyABKAkSFAoMcHJvamVjdF9uYW1lGAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDHN1c3BlbmRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiOQoYQ3JlYXRlRW52aXJvbm1lbnRSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHcHJvamVjdBgCIAEoCSJFChlDcmVhdGVFbnZpcm9ubWVudFJlc3BvbnNlEigKC2Vudmlyb25tZW50GAEgASgLMhMuc3ZjLnYxLkVudmlyb25tZW50Ii4KF0Rlc2NyaWJlQ29udGVudHNSZXF1ZXN0EhMKC2Vudmlyb25tZW50GAEgASgJIqsBChhEZXNjcmliZUNvbnRlbnRzUmVzcG9uc2USKAoLZW52aXJvbm1lbnQYASABKAsyEy5zdmMudjEuRW52aXJvbm1lbnQSEwoLZGVwbG95bWVudHMYAiABKAUSEAoIYnJhbmNoZXMYAyABKAUSEAoIZmVhdHVyZXMYBCABKAUSEAoIc2V0dGluZ3MYBSABKAUSGgoSaXNfbGFzdF9vZl9wcm9qZWN0GAYgASgIIjIKGERlbGV0ZUVudmlyb25tZW50UmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCSJFChlEZWxldGVFbnZpcm9ubWVudFJlc3BvbnNlEigKC2Vudmlyb25tZW50GAEgASgLMhMuc3ZjLnYxLkVudmlyb25tZW50Is0CChFFbnZpcm9ubWVudENvbmZpZxIZChFzcGVjc19jb25maWdfanNvbhgBIAEoCRJNChNhZGRpdGlvbmFsX2Vudl92YXJzGAIgAygLMjAuc3ZjLnYxLkVudmlyb25tZW50Q29uZmlnLkFkZGl0aW9uYWxFbnZWYXJzRW50cnkSIAoYcHJpdmF0ZV9waXBfcmVwb3NpdG9yaWVzGAMgAygJEhsKE29ubGluZV9zdG9yZV9zZWNyZXQYBCABKAkSHAoUZmVhdHVyZV9zdG9yZV9zZWNyZXQYBSABKAkSNwoTZW52aXJvbm1lbnRfYnVja2V0cxgGIAEoCzIaLnN2Yy52MS5FbnZpcm9ubWVudEJ1Y2tldHMaOAoWQWRkaXRpb25hbEVudlZhcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoUBChJFbnZpcm9ubWVudEJ1Y2tldHMSFgoOZGF0YXNldF9idWNrZXQYASABKAkSGgoScGxhbl9zdGFnZXNfYnVja2V0GAIgASgJEhwKFHNvdXJjZV9idW5kbGVfYnVja2V0GAMgASgJEh0KFW1vZGVsX3JlZ2lzdHJ5X2J1Y2tldBgEIAEoCSIyChtHZXRFbnZpcm9ubWVudENvbmZpZ1JlcXVlc3QSEwoLZW52aXJvbm1lbnQYASABKAkigQEKHEdldEVudmlyb25tZW50Q29uZmlnUmVzcG9uc2USKAoLZW52aXJvbm1lbnQYASABKAsyEy5zdmMudjEuRW52aXJvbm1lbnQSKQoGY29uZmlnGAIgASgLMhkuc3ZjLnYxLkVudmlyb25tZW50Q29uZmlnEgwKBGV0YWcYAyABKAkifwoeVXBkYXRlRW52aXJvbm1lbnRDb25maWdSZXF1ZXN0EhYKDmVudmlyb25tZW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSKQoGY29uZmlnGAMgASgLMhkuc3ZjLnYxLkVudmlyb25tZW50Q29uZmlnEgwKBGV0YWcYBCABKAkiWQofVXBkYXRlRW52aXJvbm1lbnRDb25maWdSZXNwb25zZRIoCgtlbnZpcm9ubWVudBgBIAEoCzITLnN2Yy52MS5FbnZpcm9ubWVudBIMCgRldGFnGAIgASgJIjAKGVN1c3BlbmRFbnZpcm9ubWVudFJlcXVlc3QSEwoLZW52aXJvbm1lbnQYASABKAkiVwoaU3VzcGVuZEVudmlyb25tZW50UmVzcG9uc2USKAoLZW52aXJvbm1lbnQYASABKAsyEy5zdmMudjEuRW52aXJvbm1lbnQSDwoHY2hhbmdlZBgCIAEoCCIvChhSZXN1bWVFbnZpcm9ubWVudFJlcXVlc3QSEwoLZW52aXJvbm1lbnQYASABKAkiVgoZUmVzdW1lRW52aXJvbm1lbnRSZXNwb25zZRIoCgtlbnZpcm9ubWVudBgBIAEoCzITLnN2Yy52MS5FbnZpcm9ubWVudBIPCgdjaGFuZ2VkGAIgASgIMrsGChJFbnZpcm9ubWVudFNlcnZpY2USXgoQTGlzdEVudmlyb25tZW50cxIfLnN2Yy52MS5MaXN0RW52aXJvbm1lbnRzUmVxdWVzdBogLnN2Yy52MS5MaXN0RW52aXJvbm1lbnRzUmVzcG9uc2UiB5ACAYi1GAMSXgoRQ3JlYXRlRW52aXJvbm1lbnQSIC5zdmMudjEuQ3JlYXRlRW52aXJvbm1lbnRSZXF1ZXN0GiEuc3ZjLnYxLkNyZWF0ZUVudmlyb25tZW50UmVzcG9uc2UiBIi1GAsSXgoQRGVzY3JpYmVDb250ZW50cxIfLnN2Yy52MS5EZXNjcmliZUNvbnRlbnRzUmVxdWVzdBogLnN2Yy52MS5EZXNjcmliZUNvbnRlbnRzUmVzcG9uc2UiB5ACAYi1GAMSXgoRRGVsZXRlRW52aXJvbm1lbnQSIC5zdmMudjEuRGVsZXRlRW52aXJvbm1lbnRSZXF1ZXN0GiEuc3ZjLnYxLkRlbGV0ZUVudmlyb25tZW50UmVzcG9uc2UiBIi1GAYSagoUR2V0RW52aXJvbm1lbnRDb25maWcSIy5zdmMudjEuR2V0RW52aXJvbm1lbnRDb25maWdSZXF1ZXN0GiQuc3ZjLnYxLkdldEVudmlyb25tZW50Q29uZmlnUmVzcG9uc2UiB5ACAYi1GAMSdgoXVXBkYXRlRW52aXJvbm1lbnRDb25maWcSJi5zdmMudjEuVXBkYXRlRW52aXJvbm1lbnRDb25maWdSZXF1ZXN0Gicuc3ZjLnYxLlVwZGF0ZUVudmlyb25tZW50Q29uZmlnUmVzcG9uc2UiCoi1GAuQtRiAgBASYQoSU3VzcGVuZEVudmlyb25tZW50EiEuc3ZjLnYxLlN1c3BlbmRFbnZpcm9ubWVudFJlcXVlc3QaIi5zdmMudjEuU3VzcGVuZEVudmlyb25tZW50UmVzcG9uc2UiBIi1GAsSXgoRUmVzdW1lRW52aXJvbm1lbnQSIC5zdmMudjEuUmVzdW1lRW52aXJvbm1lbnRSZXF1ZXN0GiEuc3ZjLnYxLlJlc3VtZUVudmlyb25tZW50UmVzcG9uc2UiBIi1GAtiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * Request of ListEnvironments.
@@ -91,6 +91,13 @@ export type Environment = Message<"svc.v1.Environment"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * Since when it is suspended; absent while it is active.
+   *
+   * @generated from field: google.protobuf.Timestamp suspended_at = 6;
+   */
+  suspendedAt?: Timestamp | undefined;
 };
 
 /**
@@ -101,7 +108,497 @@ export const EnvironmentSchema: GenMessage<Environment> = /*@__PURE__*/
   messageDesc(file_svc_v1_environment, 2);
 
 /**
- * Environments of the team.
+ * Request of CreateEnvironment.
+ *
+ * @generated from message svc.v1.CreateEnvironmentRequest
+ */
+export type CreateEnvironmentRequest = Message<"svc.v1.CreateEnvironmentRequest"> & {
+  /**
+   * Its name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Id or name of the project; empty = that of the header `svc-project`, else the oldest.
+   *
+   * @generated from field: string project = 2;
+   */
+  project: string;
+};
+
+/**
+ * Describes the message svc.v1.CreateEnvironmentRequest.
+ * Use `create(CreateEnvironmentRequestSchema)` to create a new message.
+ */
+export const CreateEnvironmentRequestSchema: GenMessage<CreateEnvironmentRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 3);
+
+/**
+ * Response of CreateEnvironment.
+ *
+ * @generated from message svc.v1.CreateEnvironmentResponse
+ */
+export type CreateEnvironmentResponse = Message<"svc.v1.CreateEnvironmentResponse"> & {
+  /**
+   * The environment.
+   *
+   * @generated from field: svc.v1.Environment environment = 1;
+   */
+  environment?: Environment | undefined;
+};
+
+/**
+ * Describes the message svc.v1.CreateEnvironmentResponse.
+ * Use `create(CreateEnvironmentResponseSchema)` to create a new message.
+ */
+export const CreateEnvironmentResponseSchema: GenMessage<CreateEnvironmentResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 4);
+
+/**
+ * Request of DescribeContents.
+ *
+ * @generated from message svc.v1.DescribeContentsRequest
+ */
+export type DescribeContentsRequest = Message<"svc.v1.DescribeContentsRequest"> & {
+  /**
+   * Id or name; empty = the environment of the call's headers.
+   *
+   * @generated from field: string environment = 1;
+   */
+  environment: string;
+};
+
+/**
+ * Describes the message svc.v1.DescribeContentsRequest.
+ * Use `create(DescribeContentsRequestSchema)` to create a new message.
+ */
+export const DescribeContentsRequestSchema: GenMessage<DescribeContentsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 5);
+
+/**
+ * Response of DescribeContents.
+ *
+ * @generated from message svc.v1.DescribeContentsResponse
+ */
+export type DescribeContentsResponse = Message<"svc.v1.DescribeContentsResponse"> & {
+  /**
+   * The environment.
+   *
+   * @generated from field: svc.v1.Environment environment = 1;
+   */
+  environment?: Environment | undefined;
+
+  /**
+   * Number of deployments, those of branches among them.
+   *
+   * @generated from field: int32 deployments = 2;
+   */
+  deployments: number;
+
+  /**
+   * Number of branches.
+   *
+   * @generated from field: int32 branches = 3;
+   */
+  branches: number;
+
+  /**
+   * Number of features whose values are stored or were computed.
+   *
+   * @generated from field: int32 features = 4;
+   */
+  features: number;
+
+  /**
+   * Number of settings, such as secrets and webhooks.
+   *
+   * @generated from field: int32 settings = 5;
+   */
+  settings: number;
+
+  /**
+   * Whether it is the only environment of its project, which goes with it.
+   *
+   * @generated from field: bool is_last_of_project = 6;
+   */
+  isLastOfProject: boolean;
+};
+
+/**
+ * Describes the message svc.v1.DescribeContentsResponse.
+ * Use `create(DescribeContentsResponseSchema)` to create a new message.
+ */
+export const DescribeContentsResponseSchema: GenMessage<DescribeContentsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 6);
+
+/**
+ * Request of DeleteEnvironment.
+ *
+ * @generated from message svc.v1.DeleteEnvironmentRequest
+ */
+export type DeleteEnvironmentRequest = Message<"svc.v1.DeleteEnvironmentRequest"> & {
+  /**
+   * Id of the environment.
+   *
+   * @generated from field: string environment_id = 1;
+   */
+  environmentId: string;
+};
+
+/**
+ * Describes the message svc.v1.DeleteEnvironmentRequest.
+ * Use `create(DeleteEnvironmentRequestSchema)` to create a new message.
+ */
+export const DeleteEnvironmentRequestSchema: GenMessage<DeleteEnvironmentRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 7);
+
+/**
+ * Response of DeleteEnvironment.
+ *
+ * @generated from message svc.v1.DeleteEnvironmentResponse
+ */
+export type DeleteEnvironmentResponse = Message<"svc.v1.DeleteEnvironmentResponse"> & {
+  /**
+   * What was deleted.
+   *
+   * @generated from field: svc.v1.Environment environment = 1;
+   */
+  environment?: Environment | undefined;
+};
+
+/**
+ * Describes the message svc.v1.DeleteEnvironmentResponse.
+ * Use `create(DeleteEnvironmentResponseSchema)` to create a new message.
+ */
+export const DeleteEnvironmentResponseSchema: GenMessage<DeleteEnvironmentResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 8);
+
+/**
+ * The configuration of an environment. Unset = empty.
+ *
+ * @generated from message svc.v1.EnvironmentConfig
+ */
+export type EnvironmentConfig = Message<"svc.v1.EnvironmentConfig"> & {
+  /**
+   * Settings of services by resource group, a JSON object.
+   *
+   * @generated from field: string specs_config_json = 1;
+   */
+  specsConfigJson: string;
+
+  /**
+   * Environment variables of resolvers.
+   *
+   * @generated from field: map<string, string> additional_env_vars = 2;
+   */
+  additionalEnvVars: { [key: string]: string };
+
+  /**
+   * URLs of package indexes.
+   *
+   * @generated from field: repeated string private_pip_repositories = 3;
+   */
+  privatePipRepositories: string[];
+
+  /**
+   * Name of the secret with the online store's credentials.
+   *
+   * @generated from field: string online_store_secret = 4;
+   */
+  onlineStoreSecret: string;
+
+  /**
+   * Name of the secret with the feature store's credentials.
+   *
+   * @generated from field: string feature_store_secret = 5;
+   */
+  featureStoreSecret: string;
+
+  /**
+   * Where objects are kept.
+   *
+   * @generated from field: svc.v1.EnvironmentBuckets environment_buckets = 6;
+   */
+  environmentBuckets?: EnvironmentBuckets | undefined;
+};
+
+/**
+ * Describes the message svc.v1.EnvironmentConfig.
+ * Use `create(EnvironmentConfigSchema)` to create a new message.
+ */
+export const EnvironmentConfigSchema: GenMessage<EnvironmentConfig> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 9);
+
+/**
+ * URIs of object stores, by what is kept there. Unset = empty.
+ *
+ * @generated from message svc.v1.EnvironmentBuckets
+ */
+export type EnvironmentBuckets = Message<"svc.v1.EnvironmentBuckets"> & {
+  /**
+   * Datasets.
+   *
+   * @generated from field: string dataset_bucket = 1;
+   */
+  datasetBucket: string;
+
+  /**
+   * Stages of plans.
+   *
+   * @generated from field: string plan_stages_bucket = 2;
+   */
+  planStagesBucket: string;
+
+  /**
+   * Bundles of source.
+   *
+   * @generated from field: string source_bundle_bucket = 3;
+   */
+  sourceBundleBucket: string;
+
+  /**
+   * Models.
+   *
+   * @generated from field: string model_registry_bucket = 4;
+   */
+  modelRegistryBucket: string;
+};
+
+/**
+ * Describes the message svc.v1.EnvironmentBuckets.
+ * Use `create(EnvironmentBucketsSchema)` to create a new message.
+ */
+export const EnvironmentBucketsSchema: GenMessage<EnvironmentBuckets> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 10);
+
+/**
+ * Request of GetEnvironmentConfig.
+ *
+ * @generated from message svc.v1.GetEnvironmentConfigRequest
+ */
+export type GetEnvironmentConfigRequest = Message<"svc.v1.GetEnvironmentConfigRequest"> & {
+  /**
+   * Id or name; empty = the environment of the call's headers.
+   *
+   * @generated from field: string environment = 1;
+   */
+  environment: string;
+};
+
+/**
+ * Describes the message svc.v1.GetEnvironmentConfigRequest.
+ * Use `create(GetEnvironmentConfigRequestSchema)` to create a new message.
+ */
+export const GetEnvironmentConfigRequestSchema: GenMessage<GetEnvironmentConfigRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 11);
+
+/**
+ * Response of GetEnvironmentConfig.
+ *
+ * @generated from message svc.v1.GetEnvironmentConfigResponse
+ */
+export type GetEnvironmentConfigResponse = Message<"svc.v1.GetEnvironmentConfigResponse"> & {
+  /**
+   * The environment.
+   *
+   * @generated from field: svc.v1.Environment environment = 1;
+   */
+  environment?: Environment | undefined;
+
+  /**
+   * Its configuration.
+   *
+   * @generated from field: svc.v1.EnvironmentConfig config = 2;
+   */
+  config?: EnvironmentConfig | undefined;
+
+  /**
+   * Names this state of it, for UpdateEnvironmentConfig.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
+};
+
+/**
+ * Describes the message svc.v1.GetEnvironmentConfigResponse.
+ * Use `create(GetEnvironmentConfigResponseSchema)` to create a new message.
+ */
+export const GetEnvironmentConfigResponseSchema: GenMessage<GetEnvironmentConfigResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 12);
+
+/**
+ * Request of UpdateEnvironmentConfig.
+ *
+ * @generated from message svc.v1.UpdateEnvironmentConfigRequest
+ */
+export type UpdateEnvironmentConfigRequest = Message<"svc.v1.UpdateEnvironmentConfigRequest"> & {
+  /**
+   * Id of the environment.
+   *
+   * @generated from field: string environment_id = 1;
+   */
+  environmentId: string;
+
+  /**
+   * New name; empty = the name stays.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * The whole new configuration.
+   *
+   * @generated from field: svc.v1.EnvironmentConfig config = 3;
+   */
+  config?: EnvironmentConfig | undefined;
+
+  /**
+   * Etag of the configuration that was read.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
+};
+
+/**
+ * Describes the message svc.v1.UpdateEnvironmentConfigRequest.
+ * Use `create(UpdateEnvironmentConfigRequestSchema)` to create a new message.
+ */
+export const UpdateEnvironmentConfigRequestSchema: GenMessage<UpdateEnvironmentConfigRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 13);
+
+/**
+ * Response of UpdateEnvironmentConfig.
+ *
+ * @generated from message svc.v1.UpdateEnvironmentConfigResponse
+ */
+export type UpdateEnvironmentConfigResponse = Message<"svc.v1.UpdateEnvironmentConfigResponse"> & {
+  /**
+   * The environment.
+   *
+   * @generated from field: svc.v1.Environment environment = 1;
+   */
+  environment?: Environment | undefined;
+
+  /**
+   * Etag of the new configuration.
+   *
+   * @generated from field: string etag = 2;
+   */
+  etag: string;
+};
+
+/**
+ * Describes the message svc.v1.UpdateEnvironmentConfigResponse.
+ * Use `create(UpdateEnvironmentConfigResponseSchema)` to create a new message.
+ */
+export const UpdateEnvironmentConfigResponseSchema: GenMessage<UpdateEnvironmentConfigResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 14);
+
+/**
+ * Request of SuspendEnvironment.
+ *
+ * @generated from message svc.v1.SuspendEnvironmentRequest
+ */
+export type SuspendEnvironmentRequest = Message<"svc.v1.SuspendEnvironmentRequest"> & {
+  /**
+   * Id or name; empty = the environment of the call's headers.
+   *
+   * @generated from field: string environment = 1;
+   */
+  environment: string;
+};
+
+/**
+ * Describes the message svc.v1.SuspendEnvironmentRequest.
+ * Use `create(SuspendEnvironmentRequestSchema)` to create a new message.
+ */
+export const SuspendEnvironmentRequestSchema: GenMessage<SuspendEnvironmentRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 15);
+
+/**
+ * Response of SuspendEnvironment.
+ *
+ * @generated from message svc.v1.SuspendEnvironmentResponse
+ */
+export type SuspendEnvironmentResponse = Message<"svc.v1.SuspendEnvironmentResponse"> & {
+  /**
+   * The environment, suspended.
+   *
+   * @generated from field: svc.v1.Environment environment = 1;
+   */
+  environment?: Environment | undefined;
+
+  /**
+   * False when it was suspended already.
+   *
+   * @generated from field: bool changed = 2;
+   */
+  changed: boolean;
+};
+
+/**
+ * Describes the message svc.v1.SuspendEnvironmentResponse.
+ * Use `create(SuspendEnvironmentResponseSchema)` to create a new message.
+ */
+export const SuspendEnvironmentResponseSchema: GenMessage<SuspendEnvironmentResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 16);
+
+/**
+ * Request of ResumeEnvironment.
+ *
+ * @generated from message svc.v1.ResumeEnvironmentRequest
+ */
+export type ResumeEnvironmentRequest = Message<"svc.v1.ResumeEnvironmentRequest"> & {
+  /**
+   * Id or name; empty = the environment of the call's headers.
+   *
+   * @generated from field: string environment = 1;
+   */
+  environment: string;
+};
+
+/**
+ * Describes the message svc.v1.ResumeEnvironmentRequest.
+ * Use `create(ResumeEnvironmentRequestSchema)` to create a new message.
+ */
+export const ResumeEnvironmentRequestSchema: GenMessage<ResumeEnvironmentRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 17);
+
+/**
+ * Response of ResumeEnvironment.
+ *
+ * @generated from message svc.v1.ResumeEnvironmentResponse
+ */
+export type ResumeEnvironmentResponse = Message<"svc.v1.ResumeEnvironmentResponse"> & {
+  /**
+   * The environment, active.
+   *
+   * @generated from field: svc.v1.Environment environment = 1;
+   */
+  environment?: Environment | undefined;
+
+  /**
+   * False when it was active already.
+   *
+   * @generated from field: bool changed = 2;
+   */
+  changed: boolean;
+};
+
+/**
+ * Describes the message svc.v1.ResumeEnvironmentResponse.
+ * Use `create(ResumeEnvironmentResponseSchema)` to create a new message.
+ */
+export const ResumeEnvironmentResponseSchema: GenMessage<ResumeEnvironmentResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 18);
+
+/**
+ * Environments of the team: where deployments run.
  *
  * @generated from service svc.v1.EnvironmentService
  */
@@ -115,6 +612,82 @@ export const EnvironmentService: GenService<{
     methodKind: "unary";
     input: typeof ListEnvironmentsRequestSchema;
     output: typeof ListEnvironmentsResponseSchema;
+  },
+  /**
+   * Adds an environment to the project of the header `svc-project`. INVALID_ARGUMENT for a name
+   * that cannot be one, ALREADY_EXISTS when it is taken.
+   *
+   * @generated from rpc svc.v1.EnvironmentService.CreateEnvironment
+   */
+  createEnvironment: {
+    methodKind: "unary";
+    input: typeof CreateEnvironmentRequestSchema;
+    output: typeof CreateEnvironmentResponseSchema;
+  },
+  /**
+   * What an environment holds, as DeleteEnvironment would take it along.
+   *
+   * @generated from rpc svc.v1.EnvironmentService.DescribeContents
+   */
+  describeContents: {
+    methodKind: "unary";
+    input: typeof DescribeContentsRequestSchema;
+    output: typeof DescribeContentsResponseSchema;
+  },
+  /**
+   * Deletes an environment with everything in it: deployments, branches, stored values, settings.
+   * It is gone when this answers; its data are removed by a job. The last environment of a project
+   * takes the project along; FAILED_PRECONDITION for the last one of the server.
+   *
+   * @generated from rpc svc.v1.EnvironmentService.DeleteEnvironment
+   */
+  deleteEnvironment: {
+    methodKind: "unary";
+    input: typeof DeleteEnvironmentRequestSchema;
+    output: typeof DeleteEnvironmentResponseSchema;
+  },
+  /**
+   * The configuration of an environment.
+   *
+   * @generated from rpc svc.v1.EnvironmentService.GetEnvironmentConfig
+   */
+  getEnvironmentConfig: {
+    methodKind: "unary";
+    input: typeof GetEnvironmentConfigRequestSchema;
+    output: typeof GetEnvironmentConfigResponseSchema;
+  },
+  /**
+   * Replaces the configuration of an environment, and its name where one is given. ABORTED when it
+   * is no longer the one that the etag was given for: two changes at once do not overwrite each
+   * other.
+   *
+   * @generated from rpc svc.v1.EnvironmentService.UpdateEnvironmentConfig
+   */
+  updateEnvironmentConfig: {
+    methodKind: "unary";
+    input: typeof UpdateEnvironmentConfigRequestSchema;
+    output: typeof UpdateEnvironmentConfigResponseSchema;
+  },
+  /**
+   * Stops everything that runs in an environment: workers, schedules, builds and the serving of
+   * queries, which are UNAVAILABLE until ResumeEnvironment. Does nothing when it is suspended.
+   *
+   * @generated from rpc svc.v1.EnvironmentService.SuspendEnvironment
+   */
+  suspendEnvironment: {
+    methodKind: "unary";
+    input: typeof SuspendEnvironmentRequestSchema;
+    output: typeof SuspendEnvironmentResponseSchema;
+  },
+  /**
+   * Starts what SuspendEnvironment stopped. Does nothing when it is not suspended.
+   *
+   * @generated from rpc svc.v1.EnvironmentService.ResumeEnvironment
+   */
+  resumeEnvironment: {
+    methodKind: "unary";
+    input: typeof ResumeEnvironmentRequestSchema;
+    output: typeof ResumeEnvironmentResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_v1_environment, 0);

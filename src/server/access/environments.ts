@@ -1,9 +1,12 @@
 /** A cache of environments, because every query looks one up. */
 
 import type { EnvironmentName, EnvironmentRecord, IdentityStore } from "../stores/metadata/identity.ts";
+import type { ProjectRecord, ProjectStore } from "../stores/metadata/projects.ts";
 
 /** Name of the environment that a request without one means. */
 export const DEFAULT_ENVIRONMENT = "default";
+/** Name of the project that a first start makes. */
+export const DEFAULT_PROJECT = "default";
 
 const MOST_REMEMBERED = 10_000;
 
@@ -11,7 +14,9 @@ const MOST_REMEMBERED = 10_000;
 export interface Environments {
   /**
    * The environment of a name or id, without a promise when it is remembered; undefined when there
-   * is none. An empty name means the environment `default`, else the first by name.
+   * is none. An empty name means the environment `default`, else the oldest. Without a project the
+   * oldest project with such an environment is meant; for a project that does not exist, the one of
+   * `standInFor`.
    */
   find(wanted: EnvironmentName): EnvironmentRecord | undefined | Promise<EnvironmentRecord | undefined>;
   /**
@@ -23,8 +28,23 @@ export interface Environments {
   invalidate(): void;
 }
 
+/**
+ * The project that takes the name of a project which does not exist: `default`, as long as nothing
+ * was ever deployed there. Undefined when the name exists, or there is no such project.
+ */
+export function standInFor(projects: readonly ProjectRecord[], wanted: string): ProjectRecord | undefined {
+  if (projects.some(({ id, name }) => id === wanted || name === wanted)) return undefined;
+  return projects.find(({ name, isUntouched }) => name === DEFAULT_PROJECT && isUntouched);
+}
+
+function byAge(one: EnvironmentRecord, other: EnvironmentRecord): number {
+  return one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1);
+}
+
 /** Makes the environments of a server. */
-export function createEnvironments(metadata: Pick<IdentityStore, "environments" | "findEnvironment">): Environments {
+export function createEnvironments(
+  metadata: Pick<IdentityStore, "environments" | "findEnvironment"> & Pick<ProjectStore, "projects">,
+): Environments {
   let remembered = new Map<string, EnvironmentRecord>();
 
   const list = async (teamId: string, project = ""): Promise<EnvironmentRecord[]> =>
@@ -32,10 +52,17 @@ export function createEnvironments(metadata: Pick<IdentityStore, "environments" 
       ({ projectId, projectName }) => project === "" || projectId === project || projectName === project,
     );
 
-  const findStored = async (wanted: EnvironmentName): Promise<EnvironmentRecord | undefined> => {
+  const findIn = async (wanted: EnvironmentName): Promise<EnvironmentRecord | undefined> => {
     if (wanted.environment !== "") return metadata.findEnvironment(wanted);
     const found = await metadata.findEnvironment({ ...wanted, environment: DEFAULT_ENVIRONMENT });
-    return found ?? (await list(wanted.teamId, wanted.project))[0];
+    return found ?? (await list(wanted.teamId, wanted.project)).sort(byAge)[0];
+  };
+
+  const findStored = async (wanted: EnvironmentName): Promise<EnvironmentRecord | undefined> => {
+    const found = await findIn(wanted);
+    if (found || wanted.project === "") return found;
+    const instead = standInFor(await metadata.projects(wanted.teamId), wanted.project);
+    return instead && findIn({ ...wanted, project: instead.id });
   };
 
   const load = async (wanted: EnvironmentName, key: string): Promise<EnvironmentRecord | undefined> => {

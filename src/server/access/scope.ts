@@ -37,12 +37,17 @@ export interface DeploymentTarget {
 
 /** The scope that a request's headers name. Throws Failure not_found or invalid_argument. */
 export function resolveScope(environments: Environments, caller: Caller, headers: Headers): DeploymentTarget | Promise<DeploymentTarget> {
-  return resolveNames(environments, caller, {
+  return resolveNames(environments, caller, scopeNames(headers));
+}
+
+/** The scope that a request's headers name, not looked up. */
+export function scopeNames(headers: Headers): ScopeNames {
+  return {
     environment: scopeHeader(headers, "environment"),
     branch: scopeHeader(headers, "branch"),
     deployment: scopeHeader(headers, "deployment"),
     project: scopeHeader(headers, "project"),
-  });
+  };
 }
 
 /** One part of the scope from a request's headers; empty = not given. */
@@ -62,16 +67,24 @@ export function resolveNames(
   return whenThere(environments.find({ teamId, project, environment: name }), (environment) =>
     environment
       ? { environment, branch: checkBranch(branch), deploymentId: deployment }
-      : noEnvironment(name, environments.list(teamId, project)),
+      : noEnvironment(name, project, environments.list(teamId, project)),
   );
 }
 
 /** Rejects with a Failure not_found that lists the environments there are. */
-async function noEnvironment(wanted: string, there: Promise<readonly EnvironmentRecord[]>): Promise<never> {
+async function noEnvironment(wanted: string, project: string, there: Promise<readonly EnvironmentRecord[]>): Promise<never> {
   const names = (await there).map(({ name }) => name);
+  if (project !== "" && names.length === 0) throw noProject(project);
   const named = wanted || DEFAULT_ENVIRONMENT;
   throw new Failure("not_found", `There is no environment '${named}'.`, {
     hint: didYouMean(named, names) || (names.length > 0 ? `There is: ${names.join(", ")}.` : "This server has no environments."),
+  });
+}
+
+/** The failure of a call for a project that does not exist. */
+export function noProject(name: string): Failure {
+  return new Failure("not_found", `There is no project '${name}' on this server.`, {
+    hint: "`svc apply` in the project's folder creates it; `svc project list` shows what there is.",
   });
 }
 

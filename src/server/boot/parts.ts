@@ -11,8 +11,9 @@ import { createObjectAddresses } from "../access/object-addresses.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
+import type { Configurations } from "../environments/configuration.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
-import type { JobRunner } from "../jobs/runner.ts";
+import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
 import { readNodeId } from "../nodes/node-id.ts";
@@ -73,6 +74,8 @@ export interface Parts {
   readonly collections: CollectionParts;
   /** Secrets and integrations. */
   readonly secrets: () => Promise<SecretCapabilities>;
+  /** The configurations of environments. */
+  readonly configurations: () => Promise<Configurations>;
   /** The runner of jobs on this node. */
   readonly jobRunner: () => Promise<JobRunner>;
   /**
@@ -175,7 +178,12 @@ export async function openParts({
   const collections: CollectionParts = { documents: metadata.documents, bus, clock, log };
   const secrets = once(async () => {
     const { createSecretCapabilities } = await import("../secrets/create-secrets.ts");
-    return createSecretCapabilities({ ...collections, sealer, jobs: metadata.jobs });
+    const plain = async (environmentId: string) => (await (await configurations()).variables()).get(environmentId) ?? {};
+    return createSecretCapabilities({ ...collections, sealer, jobs: metadata.jobs, plain });
+  });
+  const configurations = once(async () => {
+    const { createConfigurations } = await import("../environments/configuration.ts");
+    return createConfigurations(collections);
   });
   const deployments = once(async () => {
     const { createDeployments } = await import("../deployments/deployments.ts");
@@ -204,11 +212,32 @@ export async function openParts({
    * here.
    */
   const recurring = [...retentionJobs(metadata, () => clock.now()), resealingJob(secrets)];
+  /** The erasure of removed environments, loaded when there is one. */
+  const eraser = once(async () => {
+    const { createErasure } = await import("../deployments/erasure.ts");
+    return createErasure({
+      metadata,
+      objects,
+      online: await online(),
+      offline,
+      sinks: await sinks(),
+      telemetry: await telemetry(),
+      deployments: await deployments(),
+      node: node(),
+      clock,
+      log,
+    });
+  });
+  const erasure: JobHandler = {
+    run: async (job, attempt) => (await eraser()).run(job, attempt),
+    giveUp: async (job, reason) => (await eraser()).giveUp(job, reason),
+  };
   const jobRunner = once(async () => {
-    const [{ startJobRunner }, { BUILD_JOB }, { recurringHandlers }] = await Promise.all([
+    const [{ startJobRunner }, { BUILD_JOB }, { recurringHandlers }, { ERASURE_JOB }] = await Promise.all([
       import("../jobs/runner.ts"),
       import("../deployments/builds.ts"),
       import("../jobs/recurring.ts"),
+      import("../environments/lifecycle.ts"),
     ]);
     return startJobRunner({
       jobs: metadata.jobs,
@@ -217,7 +246,7 @@ export async function openParts({
       log,
       node: node(),
       slots: JOB_SLOTS,
-      handlers: { [BUILD_JOB]: (await deployments()).builds, ...recurringHandlers(recurring) },
+      handlers: { [BUILD_JOB]: (await deployments()).builds, [ERASURE_JOB]: erasure, ...recurringHandlers(recurring) },
     });
   });
   const scheduler = once(async () => {
@@ -248,6 +277,7 @@ export async function openParts({
     onlineAddress: stores.onlineAddress,
     collections,
     secrets,
+    configurations,
     jobRunner,
     scheduler,
     explain: stores.explain,

@@ -199,6 +199,12 @@ async function startIn(
       tokens,
       clients,
       environments,
+      projects: once(async () => (await import("../access/projects.ts")).createProjects({ metadata, environments, bus, clock })),
+      configurations: parts.configurations,
+      environmentLifecycle: once(async () => {
+        const { createEnvironmentLifecycle } = await import("../environments/lifecycle.ts");
+        return createEnvironmentLifecycle({ metadata, bus, clock, invalidate: environments.invalidate });
+      }),
       callers: createCallers({ tokens, clients, sessions: browserSessions }),
       browserSessions,
       loginSessions: createLoginSessions({ metadata, clock }),

@@ -122,7 +122,7 @@ export function createBuilder(options: BuilderOptions): Builder {
 
   const environmentOf = async ({ id, environmentId }: DeploymentRecord): Promise<EnvironmentRecord> => {
     const environment = await metadata.environment(environmentId);
-    if (!environment) throw new Error(`deployment ${id} belongs to no environment`);
+    if (!environment) throw new BuildFailed(`The environment of deployment ${id} was deleted.`);
     return environment;
   };
 
@@ -186,7 +186,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     environment: EnvironmentRecord,
     of: Graph,
     source: string,
-    variables: Variables,
+    { env: variables, plain }: EnvironmentVariables,
     note: Note,
     signal: AbortSignal,
   ): Promise<PythonPool> => {
@@ -211,7 +211,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       sdkRoot: await chain.sdkRoot(),
       codeFile: await chain.compiledCode(interpreter, deployment.projectName),
       sourceRoot: source,
-      env: { ...userCodeEnv(env), ...variables },
+      env: { ...userCodeEnv(env), ...plain, ...variables },
       size: deployment.branch === "" && !deployment.noPromote ? Math.min(availableParallelism(), MAX_WORKERS) : 1,
       socketDir: join(folderOf(deployment.id), "sockets", newId("req", clock.now()).slice(-8)),
       clock,
@@ -288,16 +288,17 @@ export function createBuilder(options: BuilderOptions): Builder {
         log.warning("secrets that cannot be opened are kept from resolvers", { environment: environment.id, count: variables.unreadable });
       const onError = (error: unknown): void =>
         log.warning("what was renewed did not stop cleanly", { deployment: deployment.id, error: String(error) });
-      const begin = (given: Variables, tell: Note, over: AbortSignal) => startPool(deployment, environment, of, source, given, tell, over);
-      const pool = createRenewablePool(await asBuildFailure(note, () => begin(variables.env, note, signal)), onError);
+      const begin = (given: EnvironmentVariables, tell: Note, over: AbortSignal) =>
+        startPool(deployment, environment, of, source, given, tell, over);
+      const pool = createRenewablePool(await asBuildFailure(note, () => begin(variables, note, signal)), onError);
       const sources = createRenewableSources(await sourcesOf(of, source, variables), onError);
       const renewal = createRenewal(variables, {
         read: () => secrets.variables(environment.id),
-        async replaceWorkers({ env: given }, over) {
+        async replaceWorkers(given, over) {
           pool.replace(await begin(given, () => undefined, over));
         },
         replaceSources: async (given) => sources.replace(await sourcesOf(of, source, given)),
-        failed: () => log.error("workers were not renewed with changed secrets; those before answer on", { deployment: deployment.id }),
+        failed: () => log.error("workers were not renewed with changed variables; those before answer on", { deployment: deployment.id }),
       });
       return {
         deployment: {

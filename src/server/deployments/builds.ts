@@ -45,6 +45,10 @@ export interface BuildsOptions {
   readonly running: RunningDeployments;
   /** Starts a built deployment. */
   readonly start: (deployment: DeploymentRecord, signal: AbortSignal) => Promise<StartedDeployment>;
+  /** Why nothing may be built in an environment; undefined when it may. */
+  readonly refusal: (environmentId: string) => string | undefined;
+  /** Aborted, with the reason in words, when an environment's builds are to end. */
+  readonly halted: (environmentId: string) => AbortSignal;
   /** Makes a running deployment live, unless it is not to be promoted. */
   readonly takeOver: (deployment: DeploymentRecord, signal: AbortSignal) => Promise<void>;
   /**
@@ -58,7 +62,17 @@ export interface BuildsOptions {
  * The handler of build jobs: BUILDING, STARTING, then LIVE or FAILED. A build that fails does not
  * change what is live.
  */
-export function createBuilds({ metadata, builder, lifecycle, running, start, takeOver, settled }: BuildsOptions): JobHandler {
+export function createBuilds({
+  metadata,
+  builder,
+  lifecycle,
+  running,
+  start,
+  takeOver,
+  settled,
+  refusal,
+  halted,
+}: BuildsOptions): JobHandler {
   const deploymentOf = ({ payload }: JobRecord) => metadata.deployment((payload as { deploymentId: string }).deploymentId);
   const unsettled = async (job: JobRecord): Promise<DeploymentRecord | undefined> => {
     const deployment = await deploymentOf(job);
@@ -78,23 +92,28 @@ export function createBuilds({ metadata, builder, lifecycle, running, start, tak
   };
 
   return {
-    async run(job, { signal }) {
+    async run(job, { signal: attempt }) {
       const queued = await unsettled(job);
       if (!queued) return tell(job);
-      let deployment = await lifecycle.move(queued.id, { status: DeploymentStatus.BUILDING }, signal);
+      const halt = halted(queued.environmentId);
+      const signal = AbortSignal.any([attempt, halt]);
+      let deployment = await lifecycle.move(queued.id, { status: DeploymentStatus.BUILDING }, attempt);
       try {
+        const refused = refusal(queued.environmentId);
+        if (refused !== undefined) throw stoppedBuild(refused);
         await running.retire(deployment.id);
         await builder.build(deployment, (line) => lifecycle.note(deployment, line), signal);
         deployment = await lifecycle.move(deployment.id, { status: DeploymentStatus.STARTING }, signal);
         const lease = await running.acquire(deployment.id, () => start(deployment, signal));
         lease.release();
       } catch (error) {
-        if (signal.aborted) throw error;
-        const failure = error instanceof BuildFailed ? error : builder.unexpected(deployment, error);
-        await fail(deployment, failure, signal);
+        if (attempt.aborted) throw error;
+        const found = halt.aborted ? stoppedBuild(String(halt.reason)) : error;
+        const failure = found instanceof BuildFailed ? found : builder.unexpected(deployment, found);
+        await fail(deployment, failure, attempt);
         throw new JobFailed(failure.message);
       }
-      await takeOver(deployment, signal);
+      await takeOver(deployment, attempt);
       await tell(job);
     },
 
@@ -109,4 +128,9 @@ export function createBuilds({ metadata, builder, lifecycle, running, start, tak
       await tell(job);
     },
   };
+}
+
+/** The failure of a build that was ended because nothing runs in its environment. */
+function stoppedBuild(reason: string): BuildFailed {
+  return new BuildFailed(`The build was stopped: ${reason}. Deploy again with \`svc apply\` when it runs.`);
 }

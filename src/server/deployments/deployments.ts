@@ -22,6 +22,7 @@ import type { MetadataStore } from "../stores/metadata/store.ts";
 import { type Builder, type BuilderOptions, createBuilder } from "./builder.ts";
 import { buildJob, createBuilds } from "./builds.ts";
 import { compareWithLive } from "./comparison.ts";
+import { followEnvironments, suspended } from "./environment-states.ts";
 import { createLifecycle } from "./lifecycle.ts";
 import { createLiveScopes, type LiveChange, onlineScope } from "./live-scopes.ts";
 import { createProgressBoard, type ProgressEvent } from "./progress.ts";
@@ -61,7 +62,10 @@ export function refuseOtherBranch(deployment: { readonly id: string; readonly br
 
 /** The capability to deploy. */
 export interface Deployments {
-  /** Stores a new deployment, durably when this resolves, and queues its build. */
+  /**
+   * Stores a new deployment, durably when this resolves, and queues its build. Rejects with Failure
+   * `suspended` when its environment is.
+   */
   create(deployment: NewDeployment): Promise<DeploymentRecord>;
   /** The states and progress of a deployment until it is settled. Throws Failure not_found. */
   watch(id: string, environmentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
@@ -73,7 +77,7 @@ export interface Deployments {
    * of too many definitions.
    */
   validate(
-    environment: EnvironmentRecord,
+    environment: Pick<EnvironmentRecord, "id" | "name">,
     branch: string,
     graph: Graph,
   ): Promise<{ readonly diagnostics: Diagnostic[]; readonly diff: DeploymentDiff; readonly liveProjectName: string }>;
@@ -91,11 +95,17 @@ export interface Deployments {
   underway(environmentId: string, branch: string): string | undefined;
   /**
    * A lease on the deployment to run a query on, which is started if it does not run. To be
-   * released when the query has ended. Throws Failure.
+   * released when the query has ended. Throws, or rejects with, Failure; `suspended` when its
+   * environment is.
    */
   acquire(target: DeploymentTarget): Lease | Promise<Lease>;
   /** Deployments that run now. */
   readonly running: RunningDeployments;
+  /**
+   * Stops the deployments of an environment on this node. Resolves when running queries have ended
+   * and nothing of it runs.
+   */
+  halt(environmentId: string): Promise<void>;
   /** The handler of BUILD_JOB jobs. */
   readonly builds: JobHandler;
   /** Resolves when every environment's live deployment runs or has failed to start. */
@@ -118,8 +128,13 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   const running = createRunningDeployments({ clock, log, ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }) });
   const closing = new AbortController();
 
-  const start = (deployment: DeploymentRecord, signal: AbortSignal): Promise<StartedDeployment> =>
-    builder.start(deployment, (line) => lifecycle.note(deployment, line), signal);
+  const start = async (deployment: DeploymentRecord, signal: AbortSignal): Promise<StartedDeployment> => {
+    const started = await builder.start(deployment, (line) => lifecycle.note(deployment, line), signal);
+    const refused = states.refusal(deployment.environmentId);
+    if (refused === undefined) return started;
+    await started.stop(0);
+    throw new Error(refused);
+  };
 
   /**
    * Starts a deployment that another node is about to make live in an environment, so that this
@@ -210,6 +225,10 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   const acquireById = async (id: string, environmentId: string, branch: string): Promise<Lease> => {
     const deployment = await find(id, environmentId);
     refuseOtherBranch(deployment, branch);
+    if (states.refusal(environmentId) !== undefined) {
+      const environment = await metadata.environment(environmentId);
+      if (environment) throw suspended(environment);
+    }
     if (deployment.status !== DeploymentStatus.LIVE && deployment.status !== DeploymentStatus.INACTIVE) {
       const doing = board.underway().find((event) => event.deployment.id === id);
       const why = doing ? `is being deployed (${stateOf(doing)})` : `failed (${deployment.error})`;
@@ -225,6 +244,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   };
 
   const startLive = async ({ deploymentId, environmentId }: LivePointer): Promise<void> => {
+    if (states.refusal(environmentId) !== undefined) return;
     running.pin(deploymentId, true);
     try {
       (await acquireById(deploymentId, environmentId, "")).release();
@@ -232,6 +252,42 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       if (!closing.signal.aborted) log.error("a live deployment could not be started", { deployment: deploymentId, error: String(error) });
     }
   };
+
+  const halt = async (environmentId: string): Promise<void> => {
+    const isIts = (one: { readonly environmentId: string }) => one.environmentId === environmentId;
+    const pointed = scopes
+      .list()
+      .filter(isIts)
+      .map(({ deploymentId }) => deploymentId);
+    const ids = new Set([
+      ...running
+        .list()
+        .filter(isIts)
+        .map(({ id }) => id),
+      ...pointed,
+    ]);
+    for (const id of ids) running.pin(id, false);
+    await Promise.all([...ids].map((id) => running.retire(id)));
+  };
+  const startAll = (environmentId: string): void => {
+    const deploymentId = scopes.get(environmentId, "");
+    if (deploymentId !== undefined) void startLive({ environmentId, branch: "", deploymentId });
+  };
+  const states = await followEnvironments({
+    ...options,
+    changes: {
+      stop(environmentId, reason) {
+        log.info("everything of an environment is stopped", { environment: environmentId, reason });
+        void halt(environmentId);
+      },
+      start: startAll,
+      restart(environmentId) {
+        log.info("what runs in an environment is started anew with its new name", { environment: environmentId });
+        void halt(environmentId);
+        startAll(environmentId);
+      },
+    },
+  });
 
   const restored = Promise.all(
     scopes
@@ -246,10 +302,23 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   return {
     running,
     find,
-    builds: createBuilds({ metadata, builder, lifecycle, running, start, takeOver, settled: options.settled ?? (() => Promise.resolve()) }),
+    halt,
+    builds: createBuilds({
+      metadata,
+      builder,
+      lifecycle,
+      running,
+      start,
+      takeOver,
+      refusal: states.refusal,
+      halted: states.signal,
+      settled: options.settled ?? (() => Promise.resolve()),
+    }),
     restored: restored.then(() => undefined),
 
     async create(wanted) {
+      const environment = await metadata.environment(wanted.environmentId);
+      if (environment?.suspendedAt !== undefined) throw suspended(environment);
       const now = clock.now();
       const deployment: DeploymentRecord = {
         ...wanted,
@@ -296,6 +365,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     underway,
 
     acquire(target) {
+      if (target.environment.suspendedAt !== undefined) throw suspended(target.environment);
       const id = target.deploymentId || scopes.get(target.environment.id, target.branch);
       if (id === undefined) return nothingLive(target).then((failure) => Promise.reject(failure));
       const known = running.peek(id);
@@ -308,7 +378,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
 
     async close() {
       closing.abort(new Error("the server is stopping"));
-      await Promise.all([live.stop(), settings.stop(), relay.stop()]);
+      await Promise.all([live.stop(), settings.stop(), relay.stop(), states.stop()]);
       await running.close();
     },
   };

@@ -30,7 +30,7 @@ export interface Renewal {
 /** Makes the renewal of a deployment that was started with some variables. */
 export function createRenewal(first: EnvironmentVariables, steps: RenewalSteps): Renewal {
   const stopping = new AbortController();
-  let env = JSON.stringify(first.env);
+  let env = workersText(first);
   let integrations = JSON.stringify(first.integrations);
   let running: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
@@ -43,9 +43,9 @@ export function createRenewal(first: EnvironmentVariables, steps: RenewalSteps):
       await steps.replaceSources(variables);
       integrations = JSON.stringify(variables.integrations);
     }
-    if (JSON.stringify(variables.env) !== env) {
+    if (workersText(variables) !== env) {
       await steps.replaceWorkers(variables, stopping.signal);
-      env = JSON.stringify(variables.env);
+      env = workersText(variables);
     }
   };
 
@@ -63,4 +63,9 @@ export function createRenewal(first: EnvironmentVariables, steps: RenewalSteps):
       await running;
     },
   };
+}
+
+/** What workers are given, as text. */
+function workersText({ env, plain }: EnvironmentVariables): string {
+  return JSON.stringify([plain, env]);
 }

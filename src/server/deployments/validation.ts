@@ -30,7 +30,7 @@ export function refuseVastGraph({ featureSets, resolvers, namedQueries, sources,
  */
 export async function validateGraph(
   graph: Graph,
-  environment: EnvironmentRecord,
+  environment: Pick<EnvironmentRecord, "name">,
   given: Pick<SqlSourcesOptions, "env" | "integrations">,
 ): Promise<Diagnostic[]> {
   if (!graph.resolvers.some(({ body }) => body.case === "sql")) return [];

@@ -1,5 +1,6 @@
 /** The capabilities of secrets and integrations, which share their sealer. */
 
+import type { Variables } from "../../domain/integrations.ts";
 import type { Sealer } from "../access/sealing.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import { newId } from "../identifier.ts";
@@ -21,11 +22,16 @@ export interface SecretCapabilities {
 
 /** Makes the capabilities. */
 export function createSecretCapabilities(
-  parts: CollectionParts & { readonly sealer: Sealer; readonly jobs: Pick<JobStore, "enqueue"> },
+  parts: CollectionParts & {
+    readonly sealer: Sealer;
+    readonly jobs: Pick<JobStore, "enqueue">;
+    /** Variables of workers by an environment's configuration, which are no secrets. */
+    readonly plain: (environmentId: string) => Promise<Variables>;
+  },
 ): SecretCapabilities {
   const { bus, clock, jobs, log, sealer } = parts;
   const integrations = createIntegrations(parts, sealer);
-  const secrets = createSecrets(parts, sealer, integrations);
+  const secrets = createSecrets(parts, sealer, integrations, parts.plain);
   const stale = async (): Promise<number> => (await secrets.stale()) + (await integrations.stale());
   return {
     secrets,

@@ -27,8 +27,10 @@ export interface Secret {
 
 /** What the sources and workers of an environment are given. */
 export interface EnvironmentVariables {
-  /** Environment variables of workers. */
+  /** Environment variables of workers, which are secret. */
   readonly env: Variables;
+  /** Environment variables of workers by the environment's configuration, which are not. */
+  readonly plain: Variables;
   /** The integrations whose variables could be opened, by name. */
   readonly integrations: readonly { readonly name: string; readonly kind: IntegrationKind; readonly variables: Variables }[];
   /** Number of secrets and integrations that could not be opened. */
@@ -60,12 +62,15 @@ export interface Secrets {
   close(): Promise<void>;
 }
 
+/** Kinds of documents that give workers variables. */
+const GIVEN_KINDS: readonly string[] = ["secret", "integration", "environment-config"];
+
 /**
- * The environments whose secrets a notification of the bus is about, by its ids; undefined = all.
+ * The environments whose variables a notification of the bus is about, by its ids; undefined = all.
  */
 export function environmentsToldOf(ids: ReadonlySet<string> | undefined): ReadonlySet<string> | undefined {
   if (!ids) return undefined;
-  const told = [...ids].map((id) => id.split("/", 2)).filter(([kind]) => kind === "secret" || kind === "integration");
+  const told = [...ids].map((id) => id.split("/", 2)).filter(([kind = ""]) => GIVEN_KINDS.includes(kind));
   return new Set(told.map(([, scope = ""]) => scope));
 }
 
@@ -80,7 +85,12 @@ interface Content {
 const contextOf = (scope: string, name: string): string[] => [scope, "secret", name, "value"];
 
 /** Makes the capability. */
-export function createSecrets(parts: CollectionParts, sealer: Sealer, integrations: Integrations): Secrets {
+export function createSecrets(
+  parts: CollectionParts,
+  sealer: Sealer,
+  integrations: Integrations,
+  plain: (environmentId: string) => Promise<Variables>,
+): Secrets {
   const collection: Collection<Content> = createCollection<Content>(parts, {
     kind: "secret",
     noun: "secret",
@@ -192,6 +202,7 @@ export function createSecrets(parts: CollectionParts, sealer: Sealer, integratio
       const secrets = own.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const]));
       return {
         env: { ...integrationEnvironment(readable), ...Object.fromEntries(secrets) },
+        plain: await plain(environmentId),
         integrations: readable,
         unreadable: own.length - secrets.length + all.length - readable.length,
       };

@@ -17,6 +17,7 @@ export const FAILURE_CODES: Readonly<Record<FailureKind, CodeNames>> = {
   out_of_space: ["UNSPECIFIED", "REQUEST"],
   failed_precondition: ["UNSPECIFIED", "REQUEST"],
   unimplemented: ["UNSPECIFIED", "REQUEST"],
+  suspended: ["UNSPECIFIED", "REQUEST"],
   unavailable: ["INTERNAL_SERVER_ERROR", "NETWORK"],
   deadline_exceeded: ["DEADLINE_EXCEEDED", "NETWORK"],
   unauthenticated: ["UNAUTHENTICATED", "NETWORK"],

@@ -71,6 +71,7 @@ const CODES: Readonly<Record<FailureKind, Code>> = {
   failed_precondition: Code.FailedPrecondition,
   unimplemented: Code.Unimplemented,
   unavailable: Code.Unavailable,
+  suspended: Code.Unavailable,
   deadline_exceeded: Code.DeadlineExceeded,
   unauthenticated: Code.Unauthenticated,
 };

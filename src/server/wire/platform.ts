@@ -9,10 +9,13 @@ import type { Clients } from "../access/clients.ts";
 import type { Environments } from "../access/environments.ts";
 import type { ServerKeys } from "../access/keys.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
+import type { Projects } from "../access/projects.ts";
 import type { Sealer } from "../access/sealing.ts";
 import type { Caller, Tokens } from "../access/tokens.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
+import type { Configurations } from "../environments/configuration.ts";
+import type { EnvironmentLifecycle } from "../environments/lifecycle.ts";
 import type { Log } from "../log.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { Processes } from "../processes/processes.ts";
@@ -57,6 +60,11 @@ export interface Platform {
   readonly clients: Clients;
   readonly callers: Callers;
   readonly environments: Environments;
+  /** Projects, and where folders are deployed to. */
+  readonly projects: () => Promise<Projects>;
+  readonly configurations: () => Promise<Configurations>;
+  /** Suspends, resumes, renames and removes environments. */
+  readonly environmentLifecycle: () => Promise<EnvironmentLifecycle>;
   readonly browserSessions: BrowserSessions;
   readonly loginSessions: LoginSessions;
   /** Whether this node should be sent requests. */

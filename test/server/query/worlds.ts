@@ -314,6 +314,7 @@ export function later(inner: OnlineStore): OnlineStore {
     dropped: () => inner.dropped(),
     measure: () => inner.measure(),
     dropScope: async (scope) => inner.dropScope(scope),
+    dropFeatures: (featureIds, signal) => inner.dropFeatures(featureIds, signal),
     sweep: (signal) => inner.sweep(signal),
     probe: async () => inner.probe(),
     close: async () => inner.close(),

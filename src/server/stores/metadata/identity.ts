@@ -8,6 +8,8 @@ export interface EnvironmentRecord {
   readonly projectName: string;
   readonly teamId: string;
   readonly createdAt: number;
+  /** Since when it is suspended; undefined while it is active. */
+  readonly suspendedAt?: number | undefined;
 }
 
 /** Client credentials. The secret itself is not stored. */
@@ -53,11 +55,9 @@ export interface IdentityStore {
   environment(id: string): Promise<EnvironmentRecord | undefined>;
   /**
    * The environment with an id or name: an id takes precedence over a name; among several with the
-   * name, the first by project name is returned.
+   * name, that of the oldest project is returned.
    */
   findEnvironment(wanted: EnvironmentName): Promise<EnvironmentRecord | undefined>;
-  /** Adds an environment to a project. Rejects when the name is taken there. */
-  createEnvironment(environment: Pick<EnvironmentRecord, "id" | "name" | "projectId" | "createdAt">): Promise<void>;
 
   createClient(client: ClientRecord): Promise<void>;
   client(id: string): Promise<ClientRecord | undefined>;

@@ -144,6 +144,17 @@ create table usage_day (
 alter table job add column scope text not null default '';
 create index job_by_scope on job (kind, scope, state, seq);
 create index job_by_due on job (kind, run_at, priority, seq, resource_group, slots) where state = 'queued';
+alter table environment add column suspended_at integer;
+alter table environment add column deleted_at integer;
+`);
+    // The one project that there was becomes that of the folder which is live in it, or which was
+    // deployed last.
+    db.run(`
+update project set name = (
+  select d.project_name from deployment d join environment e on e.id = d.environment_id
+    left join live l on l.deployment_id = d.id and l.branch = ''
+  where e.project_id = project.id and d.project_name <> '' order by l.deployment_id is null, d.seq desc limit 1)
+where name = 'default' and (select count(*) from project) = 1 and exists (select 1 from deployment where project_name <> '')
 `);
   },
 ];

@@ -17,18 +17,18 @@ export function clientTable(db: Database): Table<ClientRecord> {
   });
 }
 
-const ENVIRONMENTS = `select e.id, e.name, p.id as projectId, p.name as projectName, p.team_id as teamId, e.created_at as createdAt
-  from environment e join project p on p.id = e.project_id`;
+const ENVIRONMENTS = `select e.id, e.name, p.id as projectId, p.name as projectName, p.team_id as teamId, e.created_at as createdAt,
+  e.suspended_at as suspendedAt from environment e join project p on p.id = e.project_id where e.deleted_at is null`;
+
+type EnvironmentRow = Omit<EnvironmentRecord, "suspendedAt"> & { readonly suspendedAt: number | null };
+
+function recordOf({ suspendedAt, ...environment }: EnvironmentRow): EnvironmentRecord {
+  return suspendedAt === null ? environment : { ...environment, suspendedAt };
+}
 
 /** Tenants, environments and clients of the SQLite driver. */
 export function sqliteIdentity(db: Database, writer: Writer): IdentityStore {
   const clients = clientTable(db);
-  const environments = createTable<Omit<EnvironmentRecord, "projectName" | "teamId">>(db, "environment", {
-    id: text,
-    name: text,
-    projectId: text,
-    createdAt: integer,
-  });
 
   return {
     bootstrap: ({ team, project, environment, client, now }) =>
@@ -36,32 +36,37 @@ export function sqliteIdentity(db: Database, writer: Writer): IdentityStore {
         if (db.query("select 1 from team limit 1").get()) return false;
         db.query("insert into team (id, name, created_at) values (?, ?, ?)").run(team.id, team.name, now);
         db.query("insert into project (id, team_id, name, created_at) values (?, ?, ?, ?)").run(project.id, team.id, project.name, now);
-        environments.insert({ ...environment, projectId: project.id, createdAt: now });
+        db.query("insert into environment (id, project_id, name, created_at) values (?, ?, ?, ?)").run(
+          environment.id,
+          project.id,
+          environment.name,
+          now,
+        );
         clients.insert({ ...client, teamId: team.id, createdAt: now });
         return true;
       }),
 
     async environments(teamId) {
       return db
-        .query<EnvironmentRecord, [string | null]>(`${ENVIRONMENTS} where ?1 is null or p.team_id = ?1 order by e.name, p.name`)
-        .all(teamId ?? null);
+        .query<EnvironmentRow, [string | null]>(`${ENVIRONMENTS} and (?1 is null or p.team_id = ?1) order by e.name, p.name`)
+        .all(teamId ?? null)
+        .map(recordOf);
     },
 
     async environment(id) {
-      return db.query<EnvironmentRecord, [string]>(`${ENVIRONMENTS} where e.id = ?`).get(id) ?? undefined;
+      const found = db.query<EnvironmentRow, [string]>(`${ENVIRONMENTS} and e.id = ?`).get(id);
+      return found ? recordOf(found) : undefined;
     },
 
     async findEnvironment({ teamId, project, environment }) {
       const found = db
-        .query<EnvironmentRecord, [string, string, string]>(
-          `${ENVIRONMENTS} where p.team_id = ?1 and (?2 = '' or p.id = ?2 or p.name = ?2) and (e.id = ?3 or e.name = ?3)
-           order by e.id = ?3 desc, p.name limit 1`,
+        .query<EnvironmentRow, [string, string, string]>(
+          `${ENVIRONMENTS} and p.team_id = ?1 and (?2 = '' or p.id = ?2 or p.name = ?2) and (e.id = ?3 or e.name = ?3)
+           order by e.id = ?3 desc, p.created_at, p.id limit 1`,
         )
         .get(teamId, project, environment);
-      return found ?? undefined;
+      return found ? recordOf(found) : undefined;
     },
-
-    createEnvironment: (environment) => writer.write(() => environments.insert(environment)),
 
     createClient: (client) => writer.write(() => clients.insert(client)),
 

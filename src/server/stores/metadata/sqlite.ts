@@ -15,6 +15,7 @@ import { jobQueries } from "./sqlite-jobs.ts";
 import { nodeQueries } from "./sqlite-nodes.ts";
 import { processQueries } from "./sqlite-processes.ts";
 import { progressQueries } from "./sqlite-progress.ts";
+import { sqliteProjects } from "./sqlite-projects.ts";
 import { scheduleQueries } from "./sqlite-schedules.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
 import { sqliteUploads } from "./sqlite-uploads.ts";
@@ -45,6 +46,7 @@ export function createSqliteMetadataStore(options: {
   const { jobs, insertJob } = jobQueries(db, writer, now);
   return {
     ...sqliteIdentity(db, writer),
+    ...sqliteProjects(db, writer, insertJob),
     ...sqliteSessions(db, writer),
     ...sqliteUploads(db, writer),
     ...loadedOnFirstUse(DEPLOYMENT_METHODS, async () => {

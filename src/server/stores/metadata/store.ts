@@ -13,13 +13,14 @@ import type { JobStore } from "./jobs.ts";
 import type { NodeStore } from "./nodes.ts";
 import type { ProcessStore } from "./processes.ts";
 import type { ProgressStore } from "./progress.ts";
+import type { ProjectStore } from "./projects.ts";
 import type { ScheduleStore } from "./schedules.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { UploadStore } from "./uploads.ts";
 import type { VersionStore } from "./versions.ts";
 
 /** The store of all nouns. A noun whose methods have generic names is a member of its own. */
-export interface MetadataStore extends IdentityStore, SessionStore, UploadStore, DeploymentStore, GraphStore, VersionStore {
+export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore, UploadStore, DeploymentStore, GraphStore, VersionStore {
   /** The settings of the control plane. */
   readonly documents: DocumentStore;
   readonly jobs: JobStore;

@@ -84,6 +84,14 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
     dropped: () => dropped + store.dropped(),
     measure: () => withRenewal((of) => of.measure()),
     dropScope: (...given) => withRenewal((of) => of.dropScope(...given)),
+    async dropFeatures(featureIds, signal) {
+      try {
+        return await store.dropFeatures(featureIds, signal);
+      } catch (error) {
+        if (isDamage(error)) renewSoon(error);
+        throw error;
+      }
+    },
     async sweep(signal) {
       try {
         return await store.sweep(signal);

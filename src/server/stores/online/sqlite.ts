@@ -113,6 +113,9 @@ export function openSqliteOnlineStore(path: string, options: SqliteOnlineOptions
   }
 }
 
+/** The position of a stored cell, and when it expires. */
+type StoredCell = CellPosition & Pick<StoredRow, "expires_at">;
+
 class SqliteOnlineStore implements OnlineStore {
   private readonly cache: RowCache;
   private readonly queue: WriteQueue;
@@ -121,9 +124,10 @@ class SqliteOnlineStore implements OnlineStore {
   private readonly listed = new Map<number, Statement<StoredRow, (string | number)[]>>();
   private readonly range: Statement<StoredRow, [string, string, string, number, number]>;
   private readonly upsert: Statement<unknown, [string, string, string, number, string, number, number, string, number | null, number]>;
-  private readonly next: Statement<CellPosition & Pick<StoredRow, "expires_at">, [string, string, string, number, number]>;
+  private readonly next: Statement<StoredCell, [string, string, string, number, number]>;
   private readonly expire: Statement<unknown, [string, string, string, number, number]>;
   private measuring: Promise<OnlineMeasures> | undefined;
+  private readonly erase: Statement<unknown, [string, string, string, number]>;
   private sweeping: Promise<number> | undefined;
   private closed = false;
 
@@ -153,6 +157,7 @@ class SqliteOnlineStore implements OnlineStore {
        order by scope, ns, pk, fid limit ?5`,
     );
     this.expire = db.prepare("delete from online where scope = ?1 and ns = ?2 and pk = ?3 and fid = ?4 and expires_at <= ?5");
+    this.erase = db.prepare("delete from online where scope = ?1 and ns = ?2 and pk = ?3 and fid = ?4");
   }
 
   read(scope: string, { values, rows }: OnlineReads): OnlineFound {
@@ -201,6 +206,16 @@ class SqliteOnlineStore implements OnlineStore {
     this.queue.drop();
   }
 
+  dropFeatures(featureIds: readonly number[], signal?: AbortSignal): Promise<number> {
+    const ids = new Set(featureIds);
+    for (const cell of this.queue.removeWhere(({ featureId }) => ids.has(featureId))) this.cache.forget(cell);
+    return this.walk(
+      ({ fid }) => ids.has(fid),
+      ({ scope, ns, pk, fid }) => this.erase.run(scope, ns, pk, fid),
+      signal,
+    );
+  }
+
   sweep(signal?: AbortSignal): Promise<number> {
     this.sweeping ??= this.sweepAll(signal).finally(() => {
       this.sweeping = undefined;
@@ -221,7 +236,7 @@ class SqliteOnlineStore implements OnlineStore {
     this.closed = true;
     this.queue.stop();
     this.queue.writeAll();
-    for (const statement of [...this.listed.values(), this.range, this.upsert, this.next, this.expire]) statement.finalize();
+    for (const statement of [...this.listed.values(), this.range, this.upsert, this.next, this.expire, this.erase]) statement.finalize();
     this.checkpointer?.close();
     this.cache.clear();
     this.db.close();
@@ -372,15 +387,30 @@ class SqliteOnlineStore implements OnlineStore {
     return { items, bytes: bytes ?? 0 };
   }
 
-  private async sweepAll(signal: AbortSignal | undefined): Promise<number> {
+  private sweepAll(signal: AbortSignal | undefined): Promise<number> {
     const now = this.now();
+    return this.walk(
+      ({ expires_at }) => expires_at !== null && expires_at <= now,
+      ({ scope, ns, pk, fid }) => this.expire.run(scope, ns, pk, fid, now),
+      signal,
+    );
+  }
+
+  /**
+   * Visits all stored cells in short steps and removes those that are gone; returns their number.
+   */
+  private async walk(
+    isGone: (cell: StoredCell) => boolean,
+    remove: (cell: StoredCell) => unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
     let removed = 0;
     for (let position: CellPosition | undefined = BEGINNING; position && !this.closed && !signal?.aborted; ) {
       if (!this.checkpointer?.busy) {
         const cells = this.next.all(position.scope, position.ns, position.pk, position.fid, CELLS_PER_SWEEP);
-        const expired = cells.filter(({ expires_at }) => expires_at !== null && expires_at <= now);
-        if (expired.length > 0) this.remove(expired, now);
-        removed += expired.length;
+        const gone = cells.filter(isGone);
+        if (gone.length > 0) this.remove(gone, remove);
+        removed += gone.length;
         position = cells.length === CELLS_PER_SWEEP ? cells.at(-1) : undefined;
       }
       if (position) await pause(SWEEP_PAUSE_MS);
@@ -388,16 +418,16 @@ class SqliteOnlineStore implements OnlineStore {
     return removed;
   }
 
-  /** Removes expired cells from the file and from memory. */
-  private remove(expired: readonly CellPosition[], now: number): void {
+  /** Removes cells from the file and from memory. */
+  private remove(gone: readonly StoredCell[], remove: (cell: StoredCell) => unknown): void {
     this.transaction(() => {
-      for (const { scope, ns, pk, fid } of expired) this.expire.run(scope, ns, pk, fid, now);
+      for (const cell of gone) remove(cell);
     });
-    for (const { scope, ns, pk, fid } of expired) {
+    for (const { scope, ns, pk, fid } of gone) {
       const cell = this.cache.peek(rowPrefix(scope, ns) + pk)?.cells.get(fid);
       if (cell && !cell.dirty) this.cache.forget(cell);
     }
-    this.checkpointer?.wrote(expired.length);
+    this.checkpointer?.wrote(gone.length);
   }
 
   private transaction(work: () => void): void {

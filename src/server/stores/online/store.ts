@@ -139,6 +139,12 @@ export interface OnlineStore {
   /** Removes everything stored in a scope. */
   dropScope(scope: string): void | Promise<void>;
   /**
+   * Removes the values and relations of these ids in all scopes, those that wait to be written too,
+   * in short steps between which queries are served. Resolves with the number that was stored. Ends
+   * early when the signal is aborted.
+   */
+  dropFeatures(featureIds: readonly number[], signal?: AbortSignal): Promise<number>;
+  /**
    * Removes expired values and relations, by the store's clock, in short steps between which
    * queries are served; returns their number. A value that was put again meanwhile stays. Ends
    * early when the signal is aborted.

@@ -254,6 +254,15 @@ export class TelemetryDatabase {
       );
   }
 
+  /** Removes what is known of an environment; its stages expire. */
+  forgetEnvironment(environmentId: string): void {
+    this.#db.transaction(() => {
+      for (const table of ["query_log", "log", "span"]) this.#db.query(`delete from ${table} where environment_id = ?`).run(environmentId);
+      this.#db.run("delete from body where id not in (select body from query_log)");
+      this.#stages.expire(environmentId);
+    })();
+  }
+
   #prune(now: number): void {
     this.#prunedAt = now;
     const limit = now - this.file.ttlMs;

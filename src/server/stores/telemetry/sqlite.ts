@@ -176,6 +176,10 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     stages: (queryId) => thread.call("stages", [queryId, clock.now()]),
     expiredStages: () => thread.call("expiredStages", [clock.now()]),
     forgetStages: (queryIds) => thread.call("forgetStages", [queryIds]),
+    async forgetEnvironment(environmentId) {
+      await send();
+      await thread.call("forgetEnvironment", [environmentId]);
+    },
     dropped: () => dropped,
     probe: () => thread.call("probe", [clock.now()]),
     flush: send,

@@ -59,6 +59,11 @@ export class StageTable {
     return { queryIds, objects: queryIds.flatMap((queryId) => this.read(queryId).flatMap(({ sha256 }) => sha256 || [])) };
   }
 
+  /** Makes the stages of an environment too old. */
+  expire(environmentId: string): void {
+    this.db.query("update plan_stage set started_at = 0 where environment_id = ?").run(environmentId);
+  }
+
   /** Removes the stages of queries. */
   forget(queryIds: readonly string[]): void {
     const remove = this.db.query("delete from plan_stage where query_id = ?");

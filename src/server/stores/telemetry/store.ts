@@ -171,6 +171,12 @@ export interface TelemetryStore {
   /** Removes the records of queries' stages. */
   forgetStages(queryIds: readonly string[]): Promise<void>;
   /**
+   * Removes the queries, log lines and spans of an environment, and lets its stages expire. Bodies
+   * that are packed together with those of another environment can no longer be read, and go when
+   * those do.
+   */
+  forgetEnvironment(environmentId: string): Promise<void>;
+  /**
    * Number of records dropped since the start: too many came at once, or they could not be written.
    */
   dropped(): number;

@@ -21,7 +21,7 @@ export function json(body: unknown, status = 200, headers: Record<string, string
   return Response.json(body, { status, headers: { ...SAFE_HEADERS, ...headers } });
 }
 
-type ConnectCode = Exclude<FailureKind, "out_of_space"> | "canceled" | "internal";
+type ConnectCode = Exclude<FailureKind, "out_of_space" | "suspended"> | "canceled" | "internal";
 
 /** The content of an error. */
 export interface ErrorAnswer {
@@ -99,6 +99,7 @@ const STATUS: Readonly<Record<FailureKind, number>> = {
   out_of_space: 507,
   unimplemented: 501,
   unavailable: 503,
+  suspended: 503,
   deadline_exceeded: 504,
 };
 

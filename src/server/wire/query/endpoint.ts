@@ -32,6 +32,7 @@ export interface DeploymentLease {
 
 /** The deployment that a query names: names or ids, empty = not given. */
 export interface QueryScope {
+  readonly project: string;
   readonly environment: string;
   readonly branch: string;
   readonly deployment: string;
@@ -90,7 +91,12 @@ export function scopeOf(headers: Headers, named: Partial<QueryScope>): QueryScop
       );
     return inQuery || inHeader;
   };
-  return { environment: part("environment"), branch: part("branch"), deployment: part("deployment") };
+  return {
+    project: scopeHeader(headers, "project"),
+    environment: part("environment"),
+    branch: part("branch"),
+    deployment: part("deployment"),
+  };
 }
 
 /** The caller's span from a request's headers; undefined when they name none. */

@@ -22,7 +22,7 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
     watch: events.watch,
     engine: createEngine({ clock, log }),
     resolveDeployment: (names, caller) =>
-      whenThere(resolveNames(environments, caller, { ...names, project: "" }), (target) =>
+      whenThere(resolveNames(environments, caller, names), (target) =>
         whenThere(deployments.acquire(target), (lease) => {
           const { environmentId, scope } = lease.deployment;
           if (target.deploymentId !== "") return lease;

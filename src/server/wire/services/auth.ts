@@ -20,10 +20,12 @@ import {
 } from "../../../../gen/svc/v1/auth_pb.ts";
 import { mayOnlyRead } from "../../../domain/permissions.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
+import type { Environments } from "../../access/environments.ts";
 import type { LoginOutcome } from "../../access/login-sessions.ts";
-import { resolveScope } from "../../access/scope.ts";
+import { resolveScope, scopeNames } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
+import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { isEncrypted } from "../http/forwarded.ts";
 import { addressKey, callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -74,13 +76,13 @@ export function register(
 
     async whoAmI(_request, context) {
       const caller = callerOf(context);
-      const { environment } = await resolveScope(environments, caller, context.requestHeader);
+      const environment = await environmentOfCall(environments, caller, context.requestHeader);
       return create(WhoAmIResponseSchema, {
         userId: caller.clientId,
-        environmentId: environment.id,
-        environmentName: environment.name,
-        teamId: environment.teamId,
-        projectId: environment.projectId,
+        environmentId: environment?.id ?? "",
+        environmentName: environment?.name ?? "",
+        teamId: caller.teamId,
+        projectId: environment?.projectId ?? "",
         dashboardUrl: addressFor(context.requestHeader),
       });
     },
@@ -182,6 +184,14 @@ export function register(
       return create(DeleteClientResponseSchema, { endedSessions });
     },
   });
+}
+
+/** The environment of a call; undefined when it is for a project that does not exist yet. */
+async function environmentOfCall(environments: Environments, caller: Caller, headers: Headers): Promise<EnvironmentRecord | undefined> {
+  const { environment, project } = scopeNames(headers);
+  const found = await environments.find({ teamId: caller.teamId, project, environment });
+  if (found || (project !== "" && (await environments.list(caller.teamId, project)).length === 0)) return found;
+  return (await resolveScope(environments, caller, headers)).environment;
 }
 
 function isAdmin({ permissions }: Caller): boolean {

@@ -17,7 +17,7 @@ import {
 } from "../../../../gen/svc/v1/deployment_pb.ts";
 import { closestNames } from "../../../domain/closest.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
-import { checkBranch, resolveScope } from "../../access/scope.ts";
+import { checkBranch, resolveScope, scopeNames } from "../../access/scope.ts";
 import { refuseOtherBranch } from "../../deployments/deployments.ts";
 import { Failure } from "../../failure.ts";
 import { newId } from "../../identifier.ts";
@@ -60,12 +60,25 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const message = (record: DeploymentRecord, { requestHeader }: HandlerContext) => deploymentMessage(record, addressFor(requestHeader));
 
   router.service(DeploymentService, {
-    async validateGraph({ graph, branch, withoutFeatures }, context) {
+    async validateGraph({ graph, branch, projectName, environmentNames, withoutFeatures }, context) {
       if (!graph) throw new Failure("invalid_argument", "The request has no graph.");
-      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
-      const answer = await (await platform.deployments()).validate(environment, checkBranch(branch), graph);
-      if (withoutFeatures) for (const change of answer.diff.features) delete change.feature;
-      return create(ValidateGraphResponseSchema, answer);
+      const place = await (await platform.projects()).place(callerOf(context), scopeNames(context.requestHeader), {
+        projectName,
+        environmentNames,
+      });
+      const { environment, environmentName, project } = place;
+      const found = await (await platform.deployments()).validate(
+        environment ?? { id: "", name: environmentName },
+        checkBranch(branch),
+        graph,
+      );
+      if (withoutFeatures) for (const change of found.diff.features) delete change.feature;
+      return create(ValidateGraphResponseSchema, {
+        ...found,
+        environmentName,
+        createsEnvironment: environment === undefined,
+        createsProject: project === undefined,
+      });
     },
 
     async createUpload({ sha256, sizeBytes }) {
@@ -89,17 +102,19 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async createDeployment(request, context) {
-      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       checkTexts(request);
       const branch = checkBranch(request.branch);
       if (request.reset && branch === "") throw new Failure("invalid_argument", "Only a branch can be reset.");
       const upload = await uploadedBundle(platform, request.uploadId);
+      const { projectName, environmentNames } = request;
+      const folder = { projectName, environmentNames };
+      const environment = await (await platform.projects()).settle(callerOf(context), scopeNames(context.requestHeader), folder);
       const deployment = await (await platform.deployments()).create({
         environmentId: environment.id,
         branch,
         noPromote: request.noPromote,
         reset: request.reset,
-        projectName: request.projectName,
+        projectName,
         runtime: request.runtime,
         requirements: request.requirements,
         tags: request.tags,
@@ -184,7 +199,10 @@ function checkTexts(request: {
   ciJobUrl: string;
   repositoryUrl: string;
   requirements: string;
+  environmentNames: string[];
 }): void {
+  if (request.environmentNames.length > MAX_ENTRIES)
+    throw new Failure("invalid_argument", `A project file has at most ${MAX_ENTRIES} environments.`);
   const texts = [...request.tags, request.description, ...Object.entries(request.metadata).flat(), request.ciJobUrl, request.repositoryUrl];
   if (request.tags.length > MAX_ENTRIES || Object.keys(request.metadata).length > MAX_ENTRIES) {
     throw new Failure("invalid_argument", `A deployment has at most ${MAX_ENTRIES} tags and ${MAX_ENTRIES} metadata entries.`);

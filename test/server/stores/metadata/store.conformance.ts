@@ -14,7 +14,7 @@ export function storeConformance(driver: Driver<MetadataStore>): void {
       await on.bootstrap();
       const results = await Promise.allSettled([
         on.store.createEnvironment({ id: "env_2", name: "two", projectId: "prj_1", createdAt: NOW }),
-        on.store.createEnvironment({ id: "env_3", name: "two", projectId: "prj_1", createdAt: NOW }),
+        on.store.createEnvironment({ id: "env_2", name: "three", projectId: "prj_1", createdAt: NOW }),
         on.store.createEnvironment({ id: "env_4", name: "four", projectId: "prj_1", createdAt: NOW }),
       ]);
       expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);

@@ -191,7 +191,7 @@ describe("answers", () => {
         inputs: { id: "9007199254740993", "user.name": "x" },
         outputs: ["user.id", "user.score", "user.at", "user.told"],
         staleness: { "user.score": "infinity" },
-        context: { environment: "prod", branch: "b\u00e9", tags: ["t"] },
+        context: { project: "", environment: "prod", branch: "b\u00e9", tags: ["t"] },
         query_context: { from: "here" },
         deployment_id: "dpl_7",
         correlation_id: "c-1",
@@ -214,7 +214,7 @@ describe("answers", () => {
       query_timestamp: "2001-02-03T04:05:06.000007Z",
       explain_output: expect.stringContaining("Output"),
     });
-    expect(one.scopes).toEqual([{ environment: "prod", branch: "b\u00e9", deployment: "dpl_7" }]);
+    expect(one.scopes).toEqual([{ project: "", environment: "prod", branch: "b\u00e9", deployment: "dpl_7" }]);
     expect(one.records[0]).toMatchObject({ correlationId: "c-1", queryName: "label", errorCount: 0 });
     expect(runOf(one.records[0]).request).toMatchObject({
       correlationId: "c-1",
@@ -229,13 +229,15 @@ describe("answers", () => {
   test("the branch and the environment may be named in the body, but not otherwise than in the headers", async () => {
     const one = endpoint();
     const post = (context: object, headers?: Record<string, string>) => one.post({ inputs: { "user.id": 1 }, context }, headers);
-    await post({ environment: "100%25", branch: "mine" });
-    expect(one.scopes).toEqual([{ environment: "100%25", branch: "mine", deployment: "" }]);
+    await post({ project: "", environment: "100%25", branch: "mine" });
+    expect(one.scopes).toEqual([{ project: "", environment: "100%25", branch: "mine", deployment: "" }]);
     await expect(post({ branch: "mine" }, { "svc-branch": "yours" })).rejects.toMatchObject({
       kind: "invalid_argument",
       message: "The query names the branch 'mine', its header svc-branch 'yours'. Name one.",
     });
-    await expect(post({ environment: "dev" }, { "svc-environment": "prod" })).rejects.toMatchObject({ kind: "invalid_argument" });
+    await expect(post({ project: "", environment: "dev" }, { "svc-environment": "prod" })).rejects.toMatchObject({
+      kind: "invalid_argument",
+    });
     expect(one.scopes).toHaveLength(1);
   });
 
@@ -245,7 +247,7 @@ describe("answers", () => {
       { inputs: { "user.id": 1 }, outputs: null, context: null },
       { "svc-environment": "dev", "svc-deployment": "dpl_2" },
     );
-    expect(one.scopes).toEqual([{ environment: "dev", branch: "", deployment: "dpl_2" }]);
+    expect(one.scopes).toEqual([{ project: "", environment: "dev", branch: "", deployment: "dpl_2" }]);
     expect(body.meta as unknown).toMatchObject({ inferred_outputs: ["user"] });
     expect(body.data).toHaveLength(10);
   });

@@ -49,7 +49,7 @@ test("answers with the page of the run, and logs what was received and sent", as
   const response = await query(asked, { "svc-environment": "dev", "svc-branch": "b", "svc-deployment": "dpl_9" });
   expect(response.data.map((field) => field.value && fromProtoValue(field.value))).toEqual(["name 3"]);
   expect(response.meta?.url).toBe(`http://localhost/environments/env_1/query-runs/${response.meta?.queryId}`);
-  expect(scopes).toEqual([{ environment: "dev", branch: "b", deployment: "dpl_9" }]);
+  expect(scopes).toEqual([{ project: "", environment: "dev", branch: "b", deployment: "dpl_9" }]);
   expect(records).toMatchObject([
     { queryId: response.meta?.queryId as string, deploymentId: "dpl_1", encoding: "proto", correlationId: "c", errorCount: 0 },
   ]);

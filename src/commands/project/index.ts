@@ -1,12 +1,12 @@
-import { defineCommand } from "../cli/command.ts";
-import { bool } from "../cli/flag.ts";
-import type { Context } from "../context/context.ts";
-import { escapeControls } from "../domain/name.ts";
-import { CliError, UsageError } from "../errors/cli-error.ts";
-import { formatDiagnostic } from "../output/diagnostic.ts";
-import { TableLayout } from "../output/table.ts";
-import { textView } from "../output/view.ts";
-import type { Project, ProjectEnvironment } from "../project/project.ts";
+import { defineCommand } from "../../cli/command.ts";
+import { bool } from "../../cli/flag.ts";
+import type { Context } from "../../context/context.ts";
+import { escapeControls } from "../../domain/name.ts";
+import { CliError, UsageError } from "../../errors/cli-error.ts";
+import { formatDiagnostic } from "../../output/diagnostic.ts";
+import { TableLayout } from "../../output/table.ts";
+import { textView } from "../../output/view.ts";
+import type { Project, ProjectEnvironment } from "../../project/project.ts";
 
 type Shown = { readonly project: Project } | { readonly edited: string };
 
@@ -16,7 +16,8 @@ export default defineCommand({
   description:
     "The project file, svc.yaml or svc.yml, is looked for in the working directory and in the folders above it. One that another user owns, or that lies in " +
     "another user's folder, is not used by any command, because its Python code would run as you, unless SVC_TRUSTED_PROJECTS names its folder (several " +
-    "are parted as in PATH, `*` stands for all).",
+    "are parted as in PATH, `*` stands for all). Its `project:` names the project on the server that the folder is deployed to, and no other; the first folder " +
+    "that is applied to a new server gives its name to the project `default`, every other one gets a project of its own.",
   examples: ["svc project", { run: "svc project --edit", does: "Open svc.yaml in the editor" }],
   flags: {
     edit: bool("open the config file in $VISUAL/$EDITOR instead"),
@@ -70,7 +71,7 @@ function document({ name, root, configPath, environments, validation }: Project)
  * YAML can be opened too.
  */
 async function openEditor({ flags, io, machine, surroundings }: Context): Promise<string> {
-  const { projectFileOf } = await import("../project/load.ts");
+  const { projectFileOf } = await import("../../project/load.ts");
   const path = await projectFileOf(flags.dir, surroundings);
   if (!io.stdinIsTTY || !io.stdoutIsTTY)
     throw new UsageError("--edit opens an editor, and there is no terminal for it", { hint: `The project file is ${path}.` });

@@ -1,0 +1,19 @@
+import type { GetEnvironmentConfigResponse } from "../../../gen/svc/v1/environment_pb.ts";
+import { defineCommand } from "../../cli/command.ts";
+import { configDocument } from "../../domain/environment-config.ts";
+import { readConfigMessage } from "../../domain/environment-config-message.ts";
+import { yamlView } from "../../output/yaml-view.ts";
+
+export default defineCommand({
+  summary: "Dump the active environment's configuration as YAML",
+  description: "`svc environment update` takes the same keys; a dump that is given back unchanged changes nothing.",
+  examples: [
+    "svc environment config",
+    { run: "svc environment config > environment.yaml", does: "To be edited and given to `environment update`" },
+  ],
+  needs: ["session"],
+  run: async ({ api }) => (await api.environments()).getEnvironmentConfig({}),
+  view: yamlView(({ config, environment }: GetEnvironmentConfigResponse) =>
+    configDocument({ id: environment?.id ?? "", name: environment?.name ?? "" }, readConfigMessage(config)),
+  ),
+});

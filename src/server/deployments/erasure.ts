@@ -1,0 +1,69 @@
+/**
+ * The erasure of what a removed environment held: its stored values, its history, its logs, its
+ * bundles and its rows. Each step may be repeated, so that a job that was cut off begins again.
+ */
+
+import type { Clock } from "../../context/clock.ts";
+import type { JobHandler } from "../jobs/runner.ts";
+import type { Log } from "../log.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { ObjectStore } from "../stores/objects/store.ts";
+import type { OfflineStore } from "../stores/offline/store.ts";
+import type { OnlineStore } from "../stores/online/store.ts";
+import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { ValueSinks } from "../writes/value-sinks.ts";
+import type { Deployments } from "./deployments.ts";
+import { DRAIN_GRACE_MS } from "./running.ts";
+
+/** The services that the erasure needs. */
+export interface ErasureOptions {
+  readonly metadata: MetadataStore;
+  readonly objects: ObjectStore;
+  readonly online: OnlineStore;
+  readonly offline: () => Promise<OfflineStore>;
+  readonly sinks: ValueSinks;
+  readonly telemetry: TelemetryStore;
+  readonly deployments: Deployments;
+  /** Id of this node. */
+  readonly node: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Milliseconds in which every other node has heard of a removal, and a node counts as gone. */
+const HEARD_MS = 35_000;
+const GONE_MS = 60_000;
+
+/** The handler of ERASURE_JOB jobs. */
+export function createErasure(options: ErasureOptions): JobHandler {
+  const { metadata, objects, online, telemetry, sinks, deployments, node, clock, log } = options;
+  return {
+    async run({ payload }, { signal, progress }) {
+      const { environmentId } = payload as { readonly environmentId: string };
+      progress("waiting for running queries");
+      await deployments.halt(environmentId);
+      const others = (await metadata.nodes.list(GONE_MS)).filter(({ id }) => id !== node);
+      if (others.length > 0) await clock.sleep(HEARD_MS + DRAIN_GRACE_MS, signal);
+      await sinks.flush();
+      const { bundles, featureIds } = await metadata.contents(environmentId);
+      progress("removing stored values");
+      await online.dropFeatures(featureIds, signal);
+      signal.throwIfAborted();
+      progress("removing history");
+      const offline = await options.offline();
+      for (const featureId of featureIds) {
+        await offline.dropVersion(featureId);
+        signal.throwIfAborted();
+      }
+      progress("removing logs and bundles");
+      await telemetry.forgetEnvironment(environmentId);
+      for (const bundle of bundles) await objects.delete(bundle);
+      await metadata.eraseEnvironment(environmentId);
+      log.info("an environment was erased", { environment: environmentId, features: featureIds.length });
+    },
+
+    async giveUp({ payload }, reason) {
+      log.error("an environment that was removed could not be erased", { ...(payload as object), reason });
+    },
+  };
+}

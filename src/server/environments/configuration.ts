@@ -1,0 +1,81 @@
+/**
+ * The configurations of environments. Each is a document of its environment; changes carry the etag
+ * of the state that they were made from.
+ */
+
+import { ConfigInvalid, checkConfig, type EnvironmentConfig, NO_CONFIG } from "../../domain/environment-config.ts";
+import { type CollectionParts, createCollection, type Document, etagOf } from "../documents/collection.ts";
+import { Failure } from "../failure.ts";
+
+/** A configuration, and the etag of its state. */
+export interface StoredConfig {
+  readonly config: EnvironmentConfig;
+  readonly etag: string;
+}
+
+/** The configurations. */
+export interface Configurations {
+  /** The configuration of an environment; one in which nothing is set when none was stored. */
+  get(environmentId: string): Promise<StoredConfig>;
+  /** Additional environment variables of the workers of every environment that has some, by id. */
+  variables(): Promise<ReadonlyMap<string, EnvironmentConfig["additional_env_vars"]>>;
+  /**
+   * Replaces the configuration that an etag was given for; resolves with the new etag. Rejects with
+   * Failure aborted when it is another by now, and invalid_argument when it breaks a rule.
+   */
+  replace(environmentId: string, config: EnvironmentConfig, etag: string): Promise<string>;
+}
+
+/** Name of the one document that an environment has. */
+const NAME = "configuration";
+/** Etag before anything was stored. */
+const UNSET = '"0"';
+const MAX_BYTES = 200_000;
+
+/** Makes the configurations. */
+export function createConfigurations(parts: CollectionParts): Configurations {
+  const documents = createCollection<EnvironmentConfig>(parts, {
+    kind: "environment-config",
+    noun: "configuration",
+    idPrefix: "cfg",
+    listedBy: "svc environment config",
+    maxPerScope: 1,
+    maxBytes: MAX_BYTES,
+  });
+  const stored = (document: Document<EnvironmentConfig>): StoredConfig => ({
+    config: { ...NO_CONFIG, ...document.content },
+    etag: etagOf(document),
+  });
+  const aborted = (): Failure =>
+    new Failure("aborted", "Somebody else changed the configuration meanwhile; nothing was changed.", {
+      hint: "Read it again with `svc environment config`, and make the change anew.",
+    });
+
+  return {
+    async get(environmentId) {
+      const document = await documents.find(environmentId, NAME);
+      return document ? stored(document) : { config: NO_CONFIG, etag: UNSET };
+    },
+
+    async variables() {
+      const all = (await documents.list()).map(({ scope, content }) => [scope, content.additional_env_vars ?? {}] as const);
+      return new Map(all.filter(([, variables]) => Object.keys(variables).length > 0));
+    },
+
+    async replace(environmentId, config, etag) {
+      try {
+        checkConfig(config);
+      } catch (error) {
+        if (error instanceof ConfigInvalid) throw new Failure("invalid_argument", `The configuration is not valid: ${error.message}.`);
+        throw error;
+      }
+      try {
+        if (etag === UNSET) return etagOf(await documents.create(environmentId, NAME, config));
+        return etagOf(await documents.update(environmentId, NAME, () => ({ content: config }), etag));
+      } catch (error) {
+        const isStale = error instanceof Failure && ["already_exists", "resource_exhausted", "not_found", "aborted"].includes(error.kind);
+        throw isStale ? aborted() : error;
+      }
+    },
+  };
+}
