@@ -73,11 +73,15 @@ export function checkName(noun: "project" | "environment", name: string): void {
   const prefix = noun === "project" ? "prj_" : "env_";
   const isWrong = name === "" || name.length > MAX_NAME_LENGTH || name.trim() !== name || /[\p{Cc}\p{Cf}]/u.test(name);
   if (!isWrong && !name.startsWith(prefix)) return;
-  throw new Failure("invalid_argument", `The name of a ${noun} cannot be ${JSON.stringify(name.slice(0, 50))}.`, {
-    hint: isWrong
-      ? `A name has 1 to ${MAX_NAME_LENGTH} characters, none of them control characters, and no space at its ends.`
-      : `What begins with '${prefix}' is an id.`,
-  });
+  throw new Failure(
+    "invalid_argument",
+    `The name of ${noun === "project" ? "a" : "an"} ${noun} cannot be ${JSON.stringify(name.slice(0, 50))}.`,
+    {
+      hint: isWrong
+        ? `A name has 1 to ${MAX_NAME_LENGTH} characters, none of them control characters, and no space at its ends.`
+        : `What begins with '${prefix}' is an id.`,
+    },
+  );
 }
 
 /** Makes the projects of a server. */

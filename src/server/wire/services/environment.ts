@@ -28,9 +28,13 @@ const environmentMessage = (environment: EnvironmentRecord) => recordMessage(Env
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
   const { environments, environmentLifecycle, log, projects } = platform;
-  /** The environment of an id or name; empty = that of the call's headers. */
+  /**
+   * The environment of an id, or of a name in the call's project; empty = that of the call's
+   * headers.
+   */
   const environmentOf = async (context: HandlerContext, wanted = ""): Promise<EnvironmentRecord> => {
     const { requestHeader } = context;
+    if (wanted.startsWith("env_")) return environmentById(context, wanted);
     const names: ScopeNames = {
       environment: wanted || scopeHeader(requestHeader, "environment"),
       project: scopeHeader(requestHeader, "project"),
@@ -43,7 +47,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const environmentById = async (context: HandlerContext, id: string): Promise<EnvironmentRecord> => {
     const found = await environments.find({ teamId: callerOf(context).teamId, project: "", environment: id });
     if (id === "" || found?.id !== id)
-      throw new Failure("not_found", `There is no environment of id '${id}'.`, { hint: "`svc environment list` shows all." });
+      throw new Failure("not_found", `There is no environment '${id}'.`, { hint: "`svc environment list` shows all." });
     return found;
   };
 
