@@ -7,6 +7,7 @@ import { describe, expect, test } from "bun:test";
 import { Code } from "@connectrpc/connect";
 import { AuthService } from "../../../gen/svc/v1/auth_pb.ts";
 import { DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import { hashSecret } from "../../../src/server/access/secrets.ts";
 import type { Bus } from "../../../src/server/jobs/bus.ts";
 import type { TestServer } from "../../harness/running-server.ts";
@@ -92,6 +93,49 @@ describe("two nodes", () => {
       expect(lines).toContain("STARTING");
       expect(lines).toContain("starting workers");
     }
+  }, 120_000);
+
+  test("an environment that is suspended, configured, renamed or deleted on one is so on the other", async () => {
+    await using cluster = new Cluster();
+    const [a, b] = [await cluster.start("a"), await cluster.start("b")];
+    expectLive(
+      await deploy(a, {
+        ...GREETING,
+        "resolvers.py": (GREETING["resolvers.py"] ?? "").replace('"hello "', '__import__("os").environ.get("WORD", "hello") + " "'),
+      }),
+    );
+    const onBoth = async (expected: RegExp) => {
+      for (const node of [a, b]) {
+        const said = await until(
+          () => greeting(node),
+          (text) => expected.test(text),
+        );
+        expect(said).toMatch(expected);
+      }
+    };
+    await onBoth(/^hello/);
+    const service = b.client(EnvironmentService);
+    const { environment } = await service.suspendEnvironment({});
+    await onBoth(/^503 Environment 'default' is suspended/);
+    await a.client(EnvironmentService).resumeEnvironment({});
+    await onBoth(/^hello/);
+    const { etag, config } = await service.getEnvironmentConfig({});
+    const environmentId = environment?.id ?? "";
+    await service.updateEnvironmentConfig({
+      environmentId,
+      etag,
+      name: "renamed",
+      config: { ...config, additionalEnvVars: { WORD: "servus" } } as never,
+    });
+    await onBoth(/^servus/);
+    expect((await a.client(AuthService).whoAmI({})).environmentName).toBe("renamed");
+    const { environment: spare } = await a.client(EnvironmentService).createEnvironment({ name: "spare" });
+    expect((await service.listEnvironments({})).environments.map(({ name }) => name)).toEqual(["renamed", "spare"]);
+    await service.deleteEnvironment({ environmentId });
+    await onBoth(/^412 Nothing is deployed in environment 'spare'/);
+    await expect(a.client(EnvironmentService).deleteEnvironment({ environmentId: spare?.id ?? "" })).rejects.toMatchObject({
+      code: Code.FailedPrecondition,
+    });
   }, 120_000);
 
   test("a client that is deleted on one is refused by the other at once", async () => {

@@ -8,6 +8,7 @@ import { identityConformance } from "./identity.conformance.ts";
 import { jobsConformance } from "./jobs.conformance.ts";
 import { nodesConformance } from "./nodes.conformance.ts";
 import { processesConformance } from "./processes.conformance.ts";
+import { projectsConformance } from "./projects.conformance.ts";
 import { schedulesConformance } from "./schedules.conformance.ts";
 import { sessionsConformance } from "./sessions.conformance.ts";
 import { storeConformance } from "./store.conformance.ts";
@@ -27,6 +28,7 @@ const SUITES = [
   documentsConformance,
   processesConformance,
   schedulesConformance,
+  projectsConformance,
 ];
 
 for (const driver of METADATA_DRIVERS) for (const suite of SUITES) suite(driver);

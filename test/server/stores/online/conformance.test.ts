@@ -175,6 +175,26 @@ for (const driver of ONLINE_DRIVERS)
       expect((await get([1], { scope: "b" }))[0]?.value).toBe("again");
     });
 
+    test("dropFeatures forgets features and relations in every scope, written or queued, and no other", async () => {
+      for (const isFlushed of [false, true]) {
+        for (const scope of ["main", "b"]) {
+          store.put(scope, {
+            values: [complete({ featureId: 1, value: "gone" }), complete({ featureId: 2, value: "stays" })],
+            rows: [completeRows({ rows: 1, columns: new Map([[7, [1]]]) })],
+          });
+        }
+        if (isFlushed) await store.flush();
+        if (isFlushed) await get([1, 2]);
+        await store.dropFeatures([1, 5]);
+        await store.flush();
+        for (const scope of ["main", "b"])
+          expect((await get([1, 2], { scope })).map((stored) => stored?.value)).toEqual([undefined, "stays"]);
+        expect(await readRows({ namespace: "user", keys: ["i:1"], relationId: 5 })).toEqual([undefined]);
+      }
+      await put([{ value: "again", observedAt: -5 }]);
+      expect((await get([1]))[0]?.value).toBe("again");
+    });
+
     describe("expiry", () => {
       const HOUR = 3_600_000;
 

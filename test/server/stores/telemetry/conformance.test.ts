@@ -174,6 +174,29 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
     expect((await store.logs({ deploymentId: "dpl_1", limit: 9 })).map(({ text }) => text)).toEqual(["new"]);
   });
 
+  test("what is known of an environment is forgotten, also what was just recorded", async () => {
+    const other = { environmentId: "env_2" };
+    for (const of of [{}, other]) {
+      const id = "environmentId" in of ? "other" : "own";
+      store.recordQuery(query(id, of));
+      store.recordLog(line(id, { ...of, deploymentId: id }));
+      store.recordSpans([span(id, { ...of, queryId: id })]);
+      await store.keepStages([stage(id, 0, of)]);
+    }
+    await store.forgetEnvironment("env_1");
+    const known = async (id: string) => [
+      (await store.query(id)) !== undefined,
+      (await store.logs({ deploymentId: id, limit: 9 })).length,
+      (await store.spans({ queryId: id })).length,
+      (await store.stages(id)).length,
+    ];
+    expect([await known("own"), await known("other")]).toEqual([
+      [false, 0, 0, 0],
+      [true, 1, 1, 1],
+    ]);
+    expect(await store.expiredStages()).toEqual({ queryIds: ["own"], objects: ["own-0"] });
+  });
+
   describe("stages", () => {
     test("are read back in order, each query's own", async () => {
       const stages = [stage("q1", 0), stage("q1", 1, { omitted: "too many", sha256: "", size: 0 }), stage("q1", 2)];
