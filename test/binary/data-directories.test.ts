@@ -71,6 +71,8 @@ test.each(readdirSync(ARCHIVES))("%s", async (archive) => {
   expect(await sandbox.svc(["source", "--output-dir", join(sandbox.work, "source")])).toMatchObject({ exitCode: 0 });
   expect(existsSync(join(sandbox.work, "source/features.py"))).toBe(true);
   expect(await sandbox.svc(["apply", "--force", "--await"], { cwd: join(sandbox.work, "source") })).toMatchObject({ exitCode: 0 });
+  const { projects } = await sandbox.json<{ projects: { environments: string[] }[] }>(["project", "list"]);
+  expect(projects.map(({ environments }) => environments)).toEqual([["default"]]);
   await sandbox.svc(["server", "stop"]);
   sandbox.url = "";
 

@@ -7,10 +7,7 @@ import { yamlView } from "../../output/yaml-view.ts";
 export default defineCommand({
   summary: "Dump the active environment's configuration as YAML",
   description: "`svc environment update` takes the same keys; a dump that is given back unchanged changes nothing.",
-  examples: [
-    "svc environment config",
-    { run: "svc environment config > environment.yaml", does: "To be edited and given to `environment update`" },
-  ],
+  examples: ["svc environment config", "svc environment config --json"],
   needs: ["session"],
   run: async ({ api }) => (await api.environments()).getEnvironmentConfig({}),
   view: yamlView(({ config, environment }: GetEnvironmentConfigResponse) =>

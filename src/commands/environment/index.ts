@@ -22,11 +22,7 @@ export default defineCommand({
   description:
     "The choice is stored for this project or, outside a project, as the default. --environment and SVC_ENVIRONMENT win over it. An environment with the name of " +
     "a subcommand, such as `config`, is given by its id, or after `--`. In a project's folder names are those of its own project.",
-  examples: [
-    "svc environment",
-    { run: "svc environment default", does: "Make the environment `default` the active one" },
-    { run: "svc environment -- config", does: "One with the name of a subcommand" },
-  ],
+  examples: ["svc environment", { run: "svc environment default", does: "Make the environment `default` the active one" }],
   needs: ["session"],
   args: { env: optionalArg("environment id or name to activate; left out: print the current one", { names: "environment" }) },
   async run(context, { env }): Promise<ActiveEnvironment> {

@@ -38,7 +38,7 @@ type Input = InputOf<typeof patchFlags>;
 type Outcome = { readonly group: JsonObject } | ConfigUpdate;
 
 export default defineCommand({
-  summary: "Patch one resource group of the environment's config",
+  summary: "Patch one resource group of the environment's spec config",
   description:
     "A merge patch replaces and adds what it names, and null deletes; a JSON patch is a list of operations. Other groups stay as they are, byte for byte. Spec " +
     "config is recorded: this server runs no services of its own for it.",
