@@ -17,6 +17,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { prepareFirstUse } from "./harness/first-use.ts";
 import { ABSENT } from "./harness/needs.ts";
 import { parseOptions, type RunOptions, repeatedBy, variablesOf } from "./runner/options.ts";
 import { programPath } from "./runner/program-path.ts";
@@ -27,7 +28,12 @@ const ROOT = join(import.meta.dir, "..");
 process.chdir(ROOT);
 const options = optionsOrEnd();
 
-const ENV = { ...process.env, NO_COLOR: "1", PATH: programPath(ROOT), ...variablesOf(options) };
+/**
+ * Of test files and what inherits from them. Bun's allocator hands unused memory back to the system
+ * at once and asks for it again soon after: for a process of seconds, half of the system's time is
+ * spent on that. Binaries of svc are started without this variable.
+ */
+const ENV = { ...process.env, MIMALLOC_PURGE_DELAY: "10000", NO_COLOR: "1", PATH: programPath(ROOT), ...variablesOf(options) };
 
 /** A file that has not come to its end by then hangs, and is ended; long runs have a day. */
 const HANGS_AFTER_MS = options.runs === undefined ? 1_200_000 : 86_400_000;
@@ -170,6 +176,7 @@ async function runLane({ width, paths }: Lane): Promise<void> {
 }
 
 async function testFiles(): Promise<void> {
+  await prepareFirstUse(ENV);
   const wanted = filesOf(options.words);
   const leftOut = options.isQuick ? wanted.filter((path) => path in SLOW_BY_NATURE) : [];
   const paths = wanted.filter((path) => !leftOut.includes(path));

@@ -75,6 +75,7 @@ let newer: string;
 beforeAll(async () => {
   if (isAbsent) return;
   used = new Sandbox();
+  used.isFirstUseOwn = true;
   await used.startServer();
   expect(await used.svc(["apply", "--force", "--await"], { cwd: await used.write(project("old")) })).toMatchObject({ exitCode: 0 });
   newer = await used.write(project("new"), "newer");
@@ -96,6 +97,7 @@ async function answersOf(sandbox: Sandbox): Promise<unknown[]> {
 
 function copyOf(sandbox: Sandbox): Sandbox {
   const copy = new Sandbox();
+  copy.isFirstUseOwn = true;
   cpSync(sandbox.home, copy.home, { recursive: true });
   return copy;
 }
@@ -177,6 +179,7 @@ describe.skipIf(isAbsent)("a start of the server", () => {
   test.each(Object.entries(CALLS))("%s fails: it starts, or says what failed where; the next start is whole", async (_, calls) => {
     for (const [at, nth] of spread(CASES).entries()) {
       await using sandbox = new Sandbox();
+      sandbox.isFirstUseOwn = true;
       const error = ERRORS[at % 2] ?? "EIO";
       const label = `${error} at call ${nth} of ${calls}`;
       const server = await startBehind(sandbox, failing(calls, error, nth));

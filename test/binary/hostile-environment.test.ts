@@ -30,6 +30,7 @@ let project: string;
 let marker: string;
 beforeAll(async () => {
   sandbox = new Sandbox();
+  sandbox.isFirstUseOwn = true;
   project = await sandbox.write(PROJECT);
   marker = join(sandbox.root, "marker");
   await Bun.write(join(sandbox.root, "evil.js"), `require("node:fs").writeFileSync(${JSON.stringify(marker)}, "ran");`);
@@ -362,6 +363,7 @@ describe("the embedded server deploys and answers, with", () => {
 
   async function answers(_name: string, env: Record<string, string | undefined>, before: string): Promise<void> {
     await using machine = new Sandbox();
+    machine.isFirstUseOwn = true;
     const dir = await machine.write({ ...PROJECT, "features.py": RESOLVER });
     const files = ["--auth-config", join(machine.root, "login.yml")];
     const data = ["--data-dir", join(machine.root, "data")];

@@ -217,6 +217,7 @@ interface Answer {
 
 beforeAll(async () => {
   sandbox = new Sandbox();
+  sandbox.isFirstUseOwn = true;
   shop = join(sandbox.root, "shop.db");
   writeShop(10);
   await sandbox.startServer({ SVC_WORKER_MEMORY: "2GiB", SHOP_SQLITE_PATH: shop });

@@ -132,6 +132,7 @@ let data: string;
 beforeAll(async () => {
   if (!isPosix) return;
   sandbox = new Sandbox({ ...SECRETS, ...HANDED, SVC_CLIENT_SECRET: "" });
+  sandbox.isFirstUseOwn = true;
   data = join(sandbox.work, "open/data");
   mkdirSync(data, { recursive: true, mode: 0o755 });
   const before = process.umask(0);
@@ -231,6 +232,7 @@ test.skipIf(!isPosix)("with umask 000 and an open data directory, nothing that w
 
 test.skipIf(process.platform !== "linux")("a server that is killed leaves no worker behind, whatever it is busy with", async () => {
   await using other = new Sandbox();
+  other.isFirstUseOwn = true;
   const project = await other.write(PROJECT);
   await other.startServer();
   expect(await other.svc(["apply", "--force", "--await"], { cwd: project })).toMatchObject({ exitCode: 0 });
@@ -269,6 +271,7 @@ test.skipIf(!isPosix)("a stop does not wait for a resolver that loops, and ends 
 
 test("a list of variables that cannot be meant is refused at the start", async () => {
   await using other = new Sandbox();
+  other.isFirstUseOwn = true;
   for (const wrong of ["A,B C", "*", "1X", "A=B"]) {
     const started = await other.svc(["server", "start", "--port", "0"], { env: { SVC_WORKER_ENV: wrong } });
     expect([started.exitCode, started.stderr]).toEqual([1, expect.stringContaining("SVC_WORKER_ENV has the entry")]);

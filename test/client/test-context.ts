@@ -14,6 +14,7 @@ import { createProgress } from "../../src/context/progress.ts";
 import { systemClock } from "../../src/context/system-clock.ts";
 import { systemMachine } from "../../src/context/system-machine.ts";
 import { createPrompt } from "../../src/context/system-prompt.ts";
+import { shareFirstUse } from "../harness/first-use.ts";
 
 /** What a test may set. */
 export interface TestOptions {
@@ -84,8 +85,14 @@ export function testRun(options: TestOptions & { readonly dir?: string } = {}): 
   return { deps, ...said };
 }
 
+function newHome(): string {
+  const home = tempFolder("svc-home-");
+  shareFirstUse(join(home, ".svc"));
+  return home;
+}
+
 function testSurroundings(options: TestOptions) {
-  const home = options.home ?? tempFolder("svc-home-");
+  const home = options.home ?? newHome();
   mkdirSync(home, { recursive: true });
   const signal = options.signal ?? new AbortController().signal;
   const lines = [...(options.input ?? [])];

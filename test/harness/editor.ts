@@ -34,6 +34,7 @@ import {
   type WorkspaceEdit,
 } from "vscode-languageserver-protocol/node";
 import { tempFolder } from "../client/test-context.ts";
+import { shareFirstUse } from "./first-use.ts";
 
 const MAIN = join(import.meta.dir, "../../src/main.ts");
 
@@ -62,6 +63,7 @@ export class Editor implements AsyncDisposable {
     this.root = realpathSync(tempFolder("svc-editor-"));
     for (const [path, text] of Object.entries(files)) this.write(path, text);
     const home = tempFolder();
+    shareFirstUse(join(home, ".svc"));
     const [program = "", ...rest] = argv;
     this.child = spawn(program, rest, { cwd: home, env: { PATH: process.env.PATH, HOME: home } });
     this.child.stderr.on("data", (data) => {

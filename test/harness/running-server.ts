@@ -12,6 +12,7 @@ import { createConnectTransport } from "@connectrpc/connect-web";
 import type { Clock } from "../../src/context/clock.ts";
 import { type InitialCredentials, type Server, type StartOptions, start } from "../../src/server/boot/start.ts";
 import { openSession, type TestSession } from "./browser-session.ts";
+import { shareFirstUse } from "./first-use.ts";
 
 /** The system's clock, which a test can move forward. */
 export class TestClock implements Clock {
@@ -65,10 +66,12 @@ export class TestServer implements AsyncDisposable {
   static async start(folder: string, options: TestServerOptions = {}): Promise<TestServer> {
     const { clock = new TestClock(), credentials, ...rest } = options;
     const log: Record<string, unknown>[] = [];
+    const home = rest.home ?? join(folder, "home");
+    shareFirstUse(home);
     const server = await start({
       port: 0,
       dataDir: join(folder, "data"),
-      home: join(folder, "home"),
+      home,
       clock,
       env: { PATH: process.env.PATH, HOME: process.env.HOME },
       version: "1.2.3-test",

@@ -8,6 +8,7 @@ import { cp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { redeem } from "./browser-session.ts";
+import { shareFirstUse } from "./first-use.ts";
 import { linkOrCopy } from "./release-feed.ts";
 
 /** The binary under test, made by `bun build.ts --single`. */
@@ -40,6 +41,8 @@ export class Sandbox implements AsyncDisposable {
   readonly env: Record<string, string>;
   /** Address of the server, once started. */
   url = "";
+  /** Whether the first use of Python is part of the test: nothing of it is shared. */
+  isFirstUseOwn = false;
   /** Arguments put before each command, for example of a program that enters a namespace. */
   wrapper: readonly string[] = [];
 
@@ -78,6 +81,7 @@ export class Sandbox implements AsyncDisposable {
 
   /** Starts the embedded server on a free port and makes later commands use it. */
   async startServer(env: Record<string, string> = {}, flags: readonly string[] = []): Promise<string> {
+    if (!this.isFirstUseOwn) shareFirstUse(join(this.home, ".svc"));
     const outcome = await this.svc(["server", "start", "--detach", "--port", "0", "--json", ...flags], { env });
     if (outcome.exitCode !== 0) throw new Error(`server did not start: ${outcome.stderr}`);
     this.url = (JSON.parse(outcome.stdout) as { url: string }).url;

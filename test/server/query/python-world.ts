@@ -8,7 +8,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { createToolchain } from "../../../src/python/create-toolchain.ts";
-import { unpackSdk } from "../../../src/python/sdk.ts";
 import { createLog } from "../../../src/server/log.ts";
 import type { PythonPool } from "../../../src/server/python/pool.ts";
 import { createWorkerPool } from "../../../src/server/python/worker-pool.ts";
@@ -19,6 +18,7 @@ import type { LiveDeployment } from "../../../src/server/query/live-deployment.t
 import { bulkColumn, type QueryRequest } from "../../../src/server/query/request/request.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
+import { shareFirstUse } from "../../harness/first-use.ts";
 import { anyPython } from "../python/project.ts";
 import { featureIdsOf } from "./graphs.ts";
 import { ask } from "./worlds.ts";
@@ -52,13 +52,15 @@ export class PythonWorld {
       await Bun.write(join(root, path), text);
     }
     const env = databases(root);
-    const chain = createToolchain({ home: join(folder, "home"), env: process.env });
+    const home = join(folder, "home");
+    shareFirstUse(home);
+    const chain = createToolchain({ home, env: process.env });
     const { graph } = await chain.analyze({ root, files: Object.keys(files) });
     const errors = graph.diagnostics.filter((finding) => finding.severity === 1);
     if (errors.length > 0) throw new Error(errors.map((finding) => finding.message).join("\n"));
     const pool = await createWorkerPool({
       python: (await anyPython()) as string,
-      sdkRoot: await unpackSdk(join(folder, "sdk")),
+      sdkRoot: await chain.sdkRoot(),
       sourceRoot: root,
       env: { PATH: process.env.PATH },
       size: 1,
