@@ -47,8 +47,9 @@ afterAll(() => sandbox[Symbol.asyncDispose]());
 
 const authorized = () => ({ authorization: `Bearer ${token}`, "content-type": "application/json" });
 
+/** On a connection of its own: one kept from before may be closed as idle just when it is used. */
 async function online(body: string): Promise<{ status: number; text: string }> {
-  const response = await fetch(`${sandbox.url}/v1/query/online`, { method: "POST", headers: authorized(), body });
+  const response = await fetch(`${sandbox.url}/v1/query/online`, { method: "POST", headers: authorized(), body, keepalive: false });
   return { status: response.status, text: await response.text() };
 }
 

@@ -102,7 +102,7 @@ describe.skipIf(lacksWine())("svc.exe", () => {
     expect((JSON.parse(listed) as { path: string }[]).map(({ path }) => path)).toEqual([".svcignore", "features.py", "svc.yaml"]);
     const onDriveZ = windowsPath(project);
     for (const path of [onDriveZ, onDriveZ.replaceAll("\\", "/"), `\\\\?\\${onDriveZ}`, "..\\my projekt ü", "../my projekt ü"])
-      expect([path, (await svc("files", "--json", "--dir", path)).stdout]).toEqual([path, listed]);
+      expect([path, await svc("files", "--json", "--dir", path)]).toEqual([path, { exitCode: 0, stdout: listed, stderr: "" }]);
     expect((await machine.svc(["files", "--json"], { cwd: join(project, "deep", "er") })).stdout).toBe(listed);
     const onDriveC = join(machine.drive, "projects", "p");
     mkdirSync(onDriveC, { recursive: true });
