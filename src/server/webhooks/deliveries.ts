@@ -139,7 +139,7 @@ export function createDeliveries(options: {
     const own = {
       "content-type": "application/json",
       ...(Object.keys(headers).some((name) => name.toLowerCase() === "user-agent") ? {} : { "user-agent": `svc/${version}` }),
-      ...(await signedHeaders({ id: idempotencyKey, at: clock.now(), body }, secret)),
+      ...signedHeaders({ id: idempotencyKey, at: clock.now(), body }, secret),
     };
     return send({ url: content.url, headers: { ...headers, ...own }, body }, signal);
   };

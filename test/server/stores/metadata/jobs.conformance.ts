@@ -42,6 +42,59 @@ export function jobsConformance(driver: Driver<MetadataStore>): void {
       folder[Symbol.dispose]();
     });
 
+    describe("a place", () => {
+      const place = { kind: "k", scope: "env/a" };
+      const wanted = (...names: string[]): NewJob[] =>
+        names.map((id) => ({ id, ...place, payload: {}, idempotencyKey: `key ${id}`, maxAttempts: 2, attemptTimeoutMs: 1 }));
+      const listed = async (filter: Partial<Parameters<JobStore["list"]>[0]> = {}) =>
+        (await jobs.list({ ...place, limit: 10, ...filter })).map(({ id }) => id);
+
+      test("takes jobs in their order while fewer than its limit wait or run; one that exists takes no room twice", async () => {
+        expect(await jobs.enqueueWithin(place, 3, wanted("1", "2"))).toBe(2);
+        expect(await jobs.enqueueWithin(place, 3, wanted("3", "4", "5"))).toBe(1);
+        await jobs.enqueueWithin({ kind: "k", scope: "env/b" }, 3, [{ ...(wanted("b")[0] as NewJob), scope: "env/b" }]);
+        expect(await listed()).toEqual(["3", "2", "1"]);
+        await jobs.succeed(await leaseOf());
+        expect(await jobs.enqueueWithin(place, 4, [{ ...(wanted("2")[0] as NewJob), id: "again" }, ...wanted("6")])).toBe(2);
+        expect(await listed()).toEqual(["6", "3", "2", "1"]);
+      });
+
+      test("is listed newest first, with what is below it, by state and in pages", async () => {
+        await jobs.enqueueWithin(place, 9, wanted("1", "2", "3"));
+        await enqueue("beside", { scope: "env2" });
+        await enqueue("other", { scope: "env/a", kind: "other" });
+        await jobs.fail(await leaseOf(), "x");
+        expect(await listed({ scope: "env" })).toEqual(["3", "2", "1"]);
+        expect(await listed({ scope: "env/b" })).toEqual([]);
+        expect(await listed({ states: ["failed"] })).toEqual(["1"]);
+        expect(await listed({ limit: 2 })).toEqual(["3", "2"]);
+        expect(await listed({ limit: 2, before: "2" })).toEqual(["1"]);
+        expect(await listed({ before: "unknown" })).toEqual([]);
+      });
+
+      test("an ended job is tried again, for as many attempts more, unless its place is full", async () => {
+        await jobs.enqueueWithin(place, 9, wanted("1", "2"));
+        expect(await jobs.retry("1", 5, 9)).toBeUndefined();
+        await jobs.fail(await leaseOf(), "x");
+        expect(await jobs.retry("1", 5, 1)).toBe("full");
+        expect(await jobs.retry("none", 5, 9)).toBeUndefined();
+        expect(await jobs.retry("1", 5, 9)).toMatchObject({ state: "queued", attempts: 1, maxAttempts: 6, error: "x" });
+        expect(ids(await claim())).toEqual(["1", "2"]);
+        expect((await outcomes("1")).map(([number]) => number)).toEqual([1, 2]);
+      });
+
+      test("keeps the newest of its ended jobs, and all others", async () => {
+        await jobs.enqueueWithin(place, 9, wanted("1", "2", "3", "4", "5"));
+        for (let n = 0; n < 4; n++) await jobs.succeed(await leaseOf());
+        expect(await jobs.trim({ ...place, state: "queued" }, 0, 10)).toBe(0);
+        expect(await jobs.trim({ ...place, state: "failed" }, 2, 10)).toBe(0);
+        expect(await jobs.trim({ ...place, state: "succeeded" }, 2, 1)).toBe(1);
+        expect(await jobs.trim({ ...place, state: "succeeded" }, 2, 10)).toBe(1);
+        expect(await listed()).toEqual(["5", "4", "3"]);
+        expect(await jobs.attempts("1")).toEqual([]);
+      });
+    });
+
     test("a job is kept with all that was said of it", async () => {
       const wanted: NewJob = {
         id: "j",

@@ -1,0 +1,290 @@
+/** The outbox: attempts, backoff, dead letters, bounds; by a clock that the test moves. */
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { Webhook as Verifier } from "standardwebhooks";
+import { createSealer, type Sealer } from "../../../src/server/access/sealing.ts";
+import { createMemoryBus } from "../../../src/server/jobs/bus.ts";
+import { createLog } from "../../../src/server/log.ts";
+import type { LiveDeployment } from "../../../src/server/query/live-deployment.ts";
+import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
+import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
+import { deliveryBackoffMs, MAX_ATTEMPTS, MAX_WAITING } from "../../../src/server/webhooks/deliveries.ts";
+import { MAX_UNQUEUED } from "../../../src/server/webhooks/events.ts";
+import type { Attempted, Outgoing } from "../../../src/server/webhooks/send.ts";
+import { createWebhooks, type Webhooks } from "../../../src/server/webhooks/webhooks.ts";
+import { TempFolder } from "../../harness/running-server.ts";
+import { ManualClock } from "../jobs/manual-clock.ts";
+
+const OK: Attempted = { status: 200, error: "", isFinal: false };
+const BROKEN: Attempted = { status: 500, error: "the receiver answered 500", isFinal: false };
+const OWNER = { permissions: ["admin"] };
+const ENV = "env_1";
+const SECRET = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0";
+const DEPLOYMENT = { id: "dpl_1", environmentId: ENV, scope: "main" } as LiveDeployment;
+
+let folder: TempFolder;
+let store: MetadataStore;
+let clock: ManualClock;
+let lines: string[];
+let sent: (Outgoing & { readonly at: number })[];
+let answer: (outgoing: Outgoing) => Attempted | Promise<Attempted>;
+let webhooks: Webhooks;
+
+/** Seals without a thread, so that nothing is under way when the clock is moved. */
+const PLAIN: Sealer = { seal: async (text) => `sealed ${text}`, open: async (text) => text.slice("sealed ".length), isCurrent: () => true };
+
+function open(sealer: Sealer = PLAIN): Webhooks {
+  const log = createLog({ write: (line) => void lines.push(line), clock });
+  return createWebhooks({
+    jobs: store.jobs,
+    documents: store.documents,
+    sealer,
+    bus: createMemoryBus(),
+    clock,
+    log,
+    node: () => "a",
+    version: "v1",
+    allowed: [],
+    send: async (outgoing) => {
+      sent.push({ ...outgoing, at: clock.now() });
+      return answer(outgoing);
+    },
+  });
+}
+
+beforeEach(() => {
+  folder = new TempFolder();
+  clock = new ManualClock();
+  lines = [];
+  sent = [];
+  answer = () => OK;
+  store = createSqliteMetadataStore({ path: join(folder.path, "meta.db"), programVersion: "1", now: clock.now });
+  webhooks = open();
+  webhooks.startDelivering();
+});
+afterEach(async () => {
+  await close(webhooks);
+  await store.close();
+  folder[Symbol.dispose]();
+});
+
+async function close(one: Webhooks): Promise<void> {
+  const closed = one.close();
+  await clock.advance(20_000);
+  await closed;
+}
+
+const create = async (fields: { name?: string; url?: string; subscriptions?: string[]; secret?: string } = {}, environment = ENV) =>
+  (
+    await webhooks.create(environment, OWNER, {
+      name: "ops",
+      url: "https://hooks.example.com/x",
+      subscriptions: ["query.run"],
+      secret: SECRET,
+      ...fields,
+    })
+  ).webhook;
+const facts = (queryId: string) => ({
+  queryId,
+  queryName: "",
+  correlationId: "",
+  startedAt: clock.now(),
+  durationMs: 1,
+  errorCount: 0,
+  isRefused: false,
+});
+const query = (id: string, deployment = DEPLOYMENT) => webhooks.events.watch(deployment)?.ended(facts(id));
+const states = async () => (await webhooks.deliveries.list({ environmentId: ENV, limit: 5_000 })).map(({ state }) => state);
+
+describe("a delivery", () => {
+  test("is tried eight times over hours, always the same but for time and signature, and is then a dead letter", async () => {
+    answer = () => BROKEN;
+    await create();
+    query("q1");
+    await clock.advance(24 * 3_600_000);
+    expect(sent.length).toBe(MAX_ATTEMPTS);
+    expect(new Set(sent.map(({ body }) => body)).size).toBe(1);
+    expect(new Set(sent.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+    expect(new Set(sent.map(({ headers }) => headers["webhook-signature"])).size).toBe(MAX_ATTEMPTS);
+    expect((sent.at(-1)?.at ?? 0) - (sent[0]?.at ?? 0)).toBeGreaterThan(3 * 3_600_000);
+    const [dead] = await webhooks.deliveries.list({ environmentId: ENV, limit: 1 });
+    expect(dead).toMatchObject({ state: "failed", attempts: MAX_ATTEMPTS, error: "the receiver answered 500" });
+    expect((await store.jobs.attempts(dead?.id ?? "")).every(({ error }) => error === "the receiver answered 500")).toBe(true);
+    expect(lines.join()).not.toContain("500");
+  });
+
+  test("is made when the receiver is there again, and is signed anew", async () => {
+    answer = () => (sent.length < 3 ? BROKEN : OK);
+    await create();
+    query("q1");
+    await clock.advance(3_600_000);
+    expect([sent.length, await states()]).toEqual([3, ["succeeded"]]);
+    const key = new Verifier(SECRET);
+    for (const { headers, body, at } of sent)
+      expect(headers["webhook-signature"]).toBe(key.sign(headers["webhook-id"] ?? "", new Date(at), body));
+  });
+
+  test("is a dead letter at once when another attempt would end the same way; redelivered it has eight attempts more", async () => {
+    answer = () => ({ status: 0, error: "blocked: the receiver's address 10.0.0.1 is private", isFinal: true });
+    await create();
+    query("q1");
+    await clock.advance(3_600_000);
+    expect([sent.length, await states()]).toEqual([1, ["failed"]]);
+    answer = () => BROKEN;
+    const [dead] = await webhooks.deliveries.list({ environmentId: ENV, limit: 1 });
+    await webhooks.deliveries.redeliver(ENV, dead?.id ?? "");
+    await clock.advance(48 * 3_600_000);
+    expect([sent.length, await states()]).toEqual([1 + MAX_ATTEMPTS, ["failed"]]);
+  });
+
+  test("of another environment is not redelivered", async () => {
+    answer = () => ({ ...BROKEN, isFinal: true });
+    await create();
+    query("q1");
+    await clock.advance(1_000);
+    const [dead] = await webhooks.deliveries.list({ environmentId: ENV, limit: 1 });
+    expect(webhooks.deliveries.redeliver("env_2", dead?.id ?? "")).rejects.toThrow("There is no delivery");
+    expect(await webhooks.deliveries.list({ environmentId: "env_2", limit: 10 })).toEqual([]);
+  });
+
+  test("goes to the webhook as it is by then: its new address and secret; none to a deleted one", async () => {
+    answer = () => BROKEN;
+    const { id } = await create();
+    query("q1");
+    await clock.advance(1_000);
+    await webhooks.update(ENV, OWNER, id, { url: "https://other.example.com/y" });
+    await clock.advance(5_000);
+    expect(sent.map(({ url }) => url)).toEqual(["https://hooks.example.com/x", "https://other.example.com/y"]);
+    await webhooks.delete(ENV, id);
+    await clock.advance(24 * 3_600_000);
+    const [dead] = await webhooks.deliveries.list({ environmentId: ENV, limit: 1 });
+    expect([sent.length, dead?.state, dead?.error]).toEqual([2, "failed", "the webhook was deleted"]);
+    expect(webhooks.deliveries.redeliver(ENV, dead?.id ?? "")).rejects.toThrow("was deleted");
+  });
+
+  test("waits while four to the same host are under way; another host does not", async () => {
+    const open: (() => void)[] = [];
+    answer = ({ url }) => (url.includes("slow") ? new Promise((resolve) => open.push(() => resolve(OK))) : OK);
+    await create({ name: "slow", url: "https://slow.example.com/" });
+    await create({ name: "fast", url: "https://fast.example.com/" });
+    for (let n = 0; n < 6; n++) query(`q${n}`);
+    await clock.advance(5_000);
+    const to = (host: string) => sent.filter(({ url }) => url.includes(host)).length;
+    expect([to("slow"), to("fast")]).toEqual([4, 6]);
+    for (const end of open.splice(0)) end();
+    await clock.advance(5_000);
+    expect(to("slow")).toBe(6);
+    for (const end of open) end();
+  });
+
+  test("survives the end of its node: the next process makes it, with the same key", async () => {
+    answer = () => new Promise(() => undefined);
+    await create();
+    query("q1");
+    await clock.advance(1_000);
+    expect(sent.length).toBe(1);
+    const died = webhooks;
+    answer = () => OK;
+    webhooks = open();
+    webhooks.startDelivering();
+    await clock.advance(1_000);
+    expect([sent.length, await states()]).toEqual([2, ["succeeded"]]);
+    expect(sent[1]?.headers["webhook-id"]).toBe(sent[0]?.headers["webhook-id"]);
+    await close(died);
+  });
+
+  test("pauses grow fourfold, half of each at random", () => {
+    expect([1, 2, 3].map((n) => deliveryBackoffMs(n, () => 0))).toEqual([2_500, 10_000, 40_000]);
+    expect([1, 2, 3, 9].map((n) => deliveryBackoffMs(n, () => 1))).toEqual([5_000, 20_000, 80_000, 4 * 3_600_000]);
+  });
+});
+
+describe("events", () => {
+  test("that no webhook asks for cost a look-up: nobody watches", async () => {
+    await create({}, "env_2");
+    webhooks.events.watch(DEPLOYMENT);
+    await clock.advance(0);
+    expect(webhooks.events.watch(DEPLOYMENT)).toBeUndefined();
+    await create({ subscriptions: ["deployment.live"] });
+    webhooks.events.watch(DEPLOYMENT);
+    await clock.advance(0);
+    expect(webhooks.events.watch(DEPLOYMENT)).toBeUndefined();
+  });
+
+  test("of the very query after a webhook was created are told, and values are noted only for those who want them", async () => {
+    webhooks.events.watch(DEPLOYMENT);
+    await clock.advance(0);
+    await create();
+    query("first");
+    await clock.advance(1_000);
+    expect(sent.length).toBe(1);
+    expect(webhooks.events.watch(DEPLOYMENT)).toMatchObject({ computed: undefined });
+    query("second", { ...DEPLOYMENT, environmentId: "env_2" });
+    await clock.advance(1_000);
+    expect(sent.length).toBe(1);
+  });
+
+  test("beyond the bounds of memory and outbox are dropped and counted, for that webhook alone", async () => {
+    answer = () => BROKEN;
+    await create();
+    query("warm");
+    await clock.advance(1_000);
+    for (let n = 0; n < MAX_UNQUEUED + 5; n++) query(`q${n}`);
+    expect(webhooks.deliveries.dropped(ENV)).toBe(5);
+    await clock.advance(1_000);
+    expect((await states()).filter((state) => state === "queued" || state === "running").length).toBe(MAX_WAITING);
+    expect(webhooks.deliveries.dropped(ENV)).toBe(5 + MAX_UNQUEUED + 1 - MAX_WAITING);
+    expect(webhooks.deliveries.dropped("env_2")).toBe(0);
+    answer = () => OK;
+    await create({ name: "other", url: "https://other.example.com/" });
+    query("told");
+    await clock.advance(1_000);
+    expect(sent.filter(({ url }) => url.includes("other")).length).toBe(1);
+  }, 30_000);
+
+  test("in memory are queued when the server stops", async () => {
+    answer = () => new Promise(() => undefined);
+    await create();
+    webhooks.events.watch(DEPLOYMENT);
+    await clock.advance(0);
+    query("q1");
+    expect(await states()).toEqual([]);
+    await close(webhooks);
+    expect(await states()).toEqual(["queued"]);
+  });
+
+  test("of a deployment are queued once, however often they are told", async () => {
+    await create({ subscriptions: ["deployment.failed"] });
+    const deployment = { id: "dpl_9", environmentId: ENV, branch: "", projectName: "p", promoted: false, status: 5, error: "no" };
+    const settled = () => webhooks.events.deploymentSettled(deployment as Parameters<Webhooks["events"]["deploymentSettled"]>[0]);
+    await settled();
+    await settled();
+    await clock.advance(1_000);
+    expect(sent.map(({ body }) => JSON.parse(body))).toMatchObject([
+      { subscription: "deployment.failed", payload: { deployment_id: "dpl_9", error: "no" } },
+    ]);
+  });
+});
+
+test("values of features go only to webhooks of those who may query them", async () => {
+  const author = { permissions: ["settings.write"] };
+  const fields = { name: "x", url: "https://hooks.example.com/", subscriptions: ["feature.computed:user.score"] };
+  expect(webhooks.create(ENV, author, fields)).rejects.toThrow("may not query them");
+  const { webhook } = await webhooks.create(ENV, { permissions: ["settings.write", "query.online"] }, fields);
+  expect(webhooks.update(ENV, author, webhook.id, { url: "https://elsewhere.example.com/" })).rejects.toThrow("may not query them");
+});
+
+test("secrets are sealed where they are kept, and not in another's place", async () => {
+  const sealing = open(createSealer([{ id: "k", secret: new Uint8Array(32) }]));
+  await sealing.create(ENV, OWNER, {
+    name: "x",
+    url: "https://hooks.example.com/",
+    subscriptions: ["query.run"],
+    secret: SECRET,
+    headers: { Authorization: "Bearer hidden" },
+  });
+  const [kept] = await store.documents.list("webhook");
+  expect(JSON.stringify(kept)).not.toMatch(/hidden|c2VjcmV0/);
+  await close(sealing);
+});
