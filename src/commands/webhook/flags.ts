@@ -10,7 +10,9 @@ import { givenOrPicked } from "../pick-flags.ts";
 export const webhookFlags = {
   url: text("address that receives the events, http or https"),
   subscriptions: list(text("event types, such as query.run or feature.computed:user.score"), { split: true }),
-  secret: text("key of the signatures, whsec_... or any text; - asks for it, or reads stdin"),
+  secret: text("key of the signatures, whsec_... or any text; - asks for it, or reads stdin", {
+    secret: "--secret -",
+  }),
   headers: json('headers of every delivery, as a JSON object: {"Authorization": "Bearer ..."}'),
 };
 

@@ -56,8 +56,10 @@ const RETRY_MS = 1_000;
 export const MAX_UNQUEUED = 2_000;
 /** Values of a `feature.computed` event. */
 const MAX_VALUES = 1_000;
-/** Characters of an event's payload as JSON. */
-const MAX_PAYLOAD = 256 * 1024;
+/** Characters of an event's values as JSON. */
+const MAX_VALUES_LENGTH = 32 * 1024;
+/** Characters of what callers name, such as correlation ids. */
+const MAX_NAME = 200;
 
 /** The webhooks of an environment by what they are told of. */
 interface Audience {
@@ -148,7 +150,16 @@ export function createEvents({
     return (fqn) => fqns.has(fqn);
   };
 
-  const emit = (
+  /** Tells of a query; whatever goes wrong, the query does not fail for it. */
+  const emit = (...told: Parameters<typeof emitAll>): void => {
+    try {
+      emitAll(...told);
+    } catch (error) {
+      log.error("an event for webhooks could not be made", { error: errorText(error) });
+    }
+  };
+
+  const emitAll = (
     deployment: LiveDeployment,
     { queries, resolvers, features }: Audience,
     computed: ComputedRecorder | undefined,
@@ -158,8 +169,8 @@ export function createEvents({
       query_id: queryId,
       deployment_id: deployment.id,
       branch: deployment.scope === "main" ? "" : deployment.scope,
-      query_name: queryName,
-      correlation_id: correlationId,
+      query_name: queryName.slice(0, MAX_NAME),
+      correlation_id: correlationId.slice(0, MAX_NAME),
     };
     const tell = (webhook: Webhook, subscription: EventType, key: string, payload: object): void =>
       append(webhook, { subscription, payload, at: startedAt + durationMs, key: `${subscription}/${key}` });
@@ -251,7 +262,7 @@ function taggedOf({ graph }: LiveDeployment, wanted: ReadonlySet<string>): strin
 
 /** As many of the values as an event has room for. */
 function fitting(cells: readonly ComputedCell[]): readonly ComputedCell[] {
-  let room = MAX_PAYLOAD;
+  let room = MAX_VALUES_LENGTH;
   const values: ComputedCell[] = [];
   for (const cell of cells) {
     room -= JSON.stringify(cell).length;

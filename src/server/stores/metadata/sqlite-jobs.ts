@@ -133,7 +133,9 @@ export function jobQueries(
       return true;
     };
   };
-  /** The next jobs to be claimed, in order; read once, without payloads, since many may wait. */
+  /**
+   * The next jobs to be claimed, in order. Many may wait, so it reads them once, and no payloads.
+   */
   const nextDue = (ofKinds: string, limit: number): number[] => {
     const takesSlot = slotTaker();
     const due: number[] = [];

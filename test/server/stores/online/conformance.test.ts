@@ -51,6 +51,18 @@ for (const driver of ONLINE_DRIVERS)
       return (await readValues({ namespace: ns, keys: [key], featureIds, ...(asOf === undefined ? {} : { asOf }) }, scope))[0] ?? [];
     };
 
+    test("measures what is stored, in every scope", async () => {
+      expect((await store.measure()).items).toBe(0);
+      await put(Array.from({ length: 5_000 }, (_, n) => ({ featureId: 1, key: `i:${n}`, value: n })));
+      await put([{ featureId: 2, value: "b" }], "branch");
+      await store.flush();
+      const both = await Promise.all([store.measure(), store.measure()]);
+      expect(both.map(({ items }) => items)).toEqual([5_001, 5_001]);
+      expect(both[0]?.bytes).toBeGreaterThan(5_001);
+      await store.dropScope("main");
+      expect((await store.measure()).items).toBe(1);
+    });
+
     test("gives what was stored, in the order asked, undefined where nothing is", async () => {
       await put([
         { featureId: 3, value: "c" },
