@@ -8,7 +8,7 @@ import { queryProject, STORED_FEATURES } from "./generate-project.ts";
 import type { Latencies } from "./load.ts";
 
 const REQUESTS = 4_000;
-const CONCURRENCY = 4;
+const CONCURRENCY = 1;
 const STORED = STORED_FEATURES.map((name) => `profile.${name}`);
 const WITH_LIVE = [...STORED.slice(1), "profile.live"];
 
@@ -22,8 +22,8 @@ const CASES = {
 } as const satisfies Record<string, readonly (readonly [subscriptions: string, receiver: "taking" | "silent"])[]>;
 
 /**
- * Queries of stored features, and of one that Python computes, from four clients, against the same
- * without a webhook.
+ * Queries of stored features, and of one that Python computes, one at a time, against the same
+ * without a webhook. They come as fast as they are answered, so that the outboxes are full.
  */
 export async function measureWebhooks(sandbox: Sandbox, rounds: number): Promise<readonly Line[]> {
   const allow = { SVC_WEBHOOK_ALLOW: "127.0.0.0/8" };

@@ -187,6 +187,28 @@ describe("events", () => {
     ]);
   });
 
+  test("of a bulk query are one for all its rows", async () => {
+    await create("bulk", "--subscriptions", "query.run,resolver.run,feature.computed:user.score");
+    await ok("query", ["--bulk", "--in", "user.id=1", "--in", "user.id=2", "--in", "user.id=3", "--out", "user.score"]);
+    await eventually(() => receiver.received.length === 3, "three events");
+    expect(eventsOf("resolver.run").map((one) => bodyOf(one).payload)).toMatchObject([{ resolver: "resolvers.score", rows: 3 }]);
+    expect(eventsOf("feature.computed").map((one) => bodyOf(one).payload.values)).toMatchObject([
+      [1, 2, 3].map((id) => ({ fqn: "user.score", key: id, value: id / 2 })),
+    ]);
+  });
+
+  test("of a webhook that was changed are those of its new subscriptions, and of a deleted one none", async () => {
+    await create("changing", "--subscriptions", "query.run");
+    await ok("webhook/update", ["--id", "changing", "--subscriptions", "resolver.run"]);
+    await create("gone", "--subscriptions", "query.run");
+    await ok("webhook/delete", ["--id", "gone", "--yes"]);
+    await query(21, "user.score");
+    await eventually(() => receiver.received.length === 1, "an event");
+    await query(22, "user.score");
+    await eventually(() => receiver.received.length === 2, "another event");
+    expect(receiver.received.map((one) => bodyOf(one).subscription)).toEqual(["resolver.run", "resolver.run"]);
+  });
+
   test("are those of the webhook's environment, and of no event that it did not ask for", async () => {
     await create("live", "--subscriptions", "deployment.live,deployment.failed");
     await query(9, "user.score");

@@ -81,7 +81,7 @@ const KEPT = { succeeded: 500, failed: 1_000, cancelled: 100 } as const;
 const TRIM_EVERY = 100;
 const TRIM_BATCH = 1_000;
 /** Deliveries under way to one host, counted over all nodes. */
-const SLOTS_PER_HOST = 4;
+export const SLOTS_PER_HOST = 16;
 /**
  * Milliseconds for which the ends of attempts are collected, so that many are written in one step:
  * each step waits for the disk, and queries with it.

@@ -51,6 +51,8 @@ export interface Events {
 
 /** Milliseconds for which events are collected. */
 const FLUSH_MS = 50;
+/** Events of a webhook that are queued in one step: queries wait for it. */
+const MAX_STEP = 100;
 const RETRY_MS = 1_000;
 /** Events in memory that wait to be queued. */
 export const MAX_UNQUEUED = 2_000;
@@ -82,7 +84,8 @@ export function createEvents({
 }): Events {
   const audiences = new WeakMap<readonly Webhook[], Audience>();
   const chosen = new WeakMap<FeatureChoice, WeakMap<LiveDeployment, ReadonlySet<string>>>();
-  let unqueued: { readonly webhook: Webhook; readonly event: WebhookEvent }[] = [];
+  const unqueued = new Map<Webhook, WebhookEvent[]>();
+  let unqueuedCount = 0;
   let flushing: Promise<void> | undefined;
   const closing = new AbortController();
 
@@ -96,18 +99,16 @@ export function createEvents({
     }
   };
 
+  /** Queues some events of every webhook, so that no step is long, until none is left. */
   const flushSoon = (): void => {
     flushing ??= (async () => {
-      while (unqueued.length > 0) {
+      while (unqueued.size > 0) {
         await clock.sleep(FLUSH_MS, closing.signal).catch(() => undefined);
-        const byWebhook = Map.groupBy(unqueued, ({ webhook }) => webhook.id);
-        unqueued = [];
-        const queueing = [...byWebhook.values()].map((entries) => {
-          const [{ webhook }] = entries as [(typeof entries)[number]];
-          return queue(
-            webhook,
-            entries.map(({ event }) => event),
-          );
+        const queueing = [...unqueued].map(([webhook, events]) => {
+          const taken = events.splice(0, MAX_STEP);
+          if (events.length === 0) unqueued.delete(webhook);
+          unqueuedCount -= taken.length;
+          return queue(webhook, taken);
         });
         await Promise.all(queueing);
       }
@@ -116,11 +117,14 @@ export function createEvents({
   };
 
   const append = (webhook: Webhook, event: WebhookEvent): void => {
-    if (closing.signal.aborted || unqueued.length >= MAX_UNQUEUED) {
+    if (closing.signal.aborted || unqueuedCount >= MAX_UNQUEUED) {
       deliveries.countDropped(webhook.scope, 1);
       return;
     }
-    unqueued.push({ webhook, event });
+    const events = unqueued.get(webhook) ?? [];
+    unqueued.set(webhook, events);
+    events.push(event);
+    unqueuedCount++;
     flushSoon();
   };
 

@@ -66,8 +66,8 @@ export function createSend({
     }
     let reason = "";
     for (const address of addresses.slice(0, MAX_TRIED)) {
-      const pinned = new URL(target);
-      pinned.hostname = address.includes(":") ? `[${address.replace(/^\[|\]$/g, "")}]` : address;
+      const pinned = pin(target, address);
+      if (!pinned) return { ...failed(`blocked: ${address} is written as no address is`), isFinal: true };
       try {
         const response = await fetch(pinned, {
           method: "POST",
@@ -120,6 +120,13 @@ export function createSend({
 const DIRECT = false;
 /** Faults after which nothing has reached the receiver. */
 const UNCONNECTED = /^(ConnectionRefused|FailedToOpenSocket|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/;
+
+/** The URL with an address in place of its host; undefined unless it then means that address. */
+function pin(target: URL, address: string): URL | undefined {
+  const pinned = new URL(target);
+  pinned.hostname = address.includes(":") ? `[${address.replace(/^\[|\]$/g, "")}]` : address;
+  return parseAddress(pinned.hostname) === parseAddress(address) ? pinned : undefined;
+}
 
 function isName(host: string): boolean {
   return parseAddress(host) === undefined;

@@ -72,7 +72,7 @@ export interface WebhooksOptions extends CollectionParts {
 }
 
 /** Deliveries under way on this node. They wait for others more than they compute. */
-const SLOTS = 32;
+const SLOTS = 64;
 
 /** Makes the capability. */
 export function createWebhooks(options: WebhooksOptions): Webhooks {

@@ -46,6 +46,12 @@ describe("an address of a webhook", () => {
     expect([error, isFinal, receiver.received]).toEqual(["blocked: the receiver's address 10.0.0.1 is private", true, []]);
   });
 
+  test("is not called when its text means another address to a URL than to the check", async () => {
+    const resolve = async () => ["0177.0.0.1"];
+    const { error, isFinal } = await send({ allowed: ["0.0.0.0/0"], resolve })(outgoing(`http://hook.example:${portOf(receiver.url)}/`));
+    expect([error, isFinal, receiver.received]).toEqual([expect.stringMatching(/^blocked: /), true, []]);
+  });
+
   test("is the one that was checked: a name that means another a moment later changes nothing", async () => {
     let asked = 0;
     const resolve = async () => [asked++ === 0 ? "127.0.0.1" : "169.254.169.254"];
