@@ -86,7 +86,7 @@ export const SLOTS_PER_HOST = 16;
  * Milliseconds for which the ends of attempts are collected, so that many are written in one step:
  * each step waits for the disk, and queries with it.
  */
-const SETTLE_MS = 50;
+const SETTLE_MS = 100;
 const ATTEMPT_TIMEOUT_MS = ATTEMPT_MS + 20_000;
 
 /**

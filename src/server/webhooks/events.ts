@@ -50,7 +50,7 @@ export interface Events {
 }
 
 /** Milliseconds for which events are collected. */
-const FLUSH_MS = 50;
+const FLUSH_MS = 100;
 /** Events of a webhook that are queued in one step: queries wait for it. */
 const MAX_STEP = 100;
 const RETRY_MS = 1_000;
