@@ -17,15 +17,16 @@ import type { Deliveries, WebhookEvent } from "./deliveries.ts";
 import { type EventType, type FeatureChoice, featuresOf, subscribesTo } from "./subscription.ts";
 import type { Webhook, WebhookContent } from "./webhook.ts";
 
-/** A query that ran or was refused. */
+/** A query that ended, in whatever way. */
 export interface QueryFacts {
   readonly queryId: string;
   readonly queryName: string;
   readonly correlationId: string;
   readonly startedAt: number;
   readonly durationMs: number;
-  /** Errors in the answer, or 1 when the query was refused. */
+  /** Errors in the answer, or 1 when there is none. */
   readonly errorCount: number;
+  /** Whether there is no answer because the query was wrong as a whole. */
   readonly isRefused: boolean;
 }
 

@@ -205,7 +205,7 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     const queryId = Bun.randomUUIDv7("hex", Math.floor(startedAt));
     const message = errorText(error);
     runner.recordQuery(deployment, { ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
-    watch?.ended({ queryId, queryName, correlationId, startedAt, durationMs, errorCount: 1, isRefused: true });
+    watch?.ended({ queryId, queryName, correlationId, startedAt, durationMs, errorCount: 1, isRefused: error instanceof QueryRefused });
     if (spans) runner.recordSpans(deployment, spans.finish({ queryId, deploymentId: deployment.id }, factsOf(incoming), message));
     const next = error instanceof QueryRefused ? lease.next?.() : undefined;
     throw error instanceof QueryRefused && next !== undefined ? hinted(error, `Not live yet: ${next}.`) : error;

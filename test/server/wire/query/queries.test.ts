@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { QueryService } from "../../../../gen/svc/v1/query_pb.ts";
 import type { Deployments } from "../../../../src/server/deployments/deployments.ts";
 import { createSqliteTelemetryStore } from "../../../../src/server/stores/telemetry/sqlite.ts";
+import type { Webhooks } from "../../../../src/server/webhooks/webhooks.ts";
 import type { Platform } from "../../../../src/server/wire/platform.ts";
 import { createQueries } from "../../../../src/server/wire/query/queries.ts";
 import { TempFolder, TestClock, TestServer } from "../../../harness/running-server.ts";
@@ -26,6 +27,7 @@ test("a link to a run is given only when the log has room for it", async () => {
     addressFor: () => "http://localhost",
     telemetry: async () => telemetry,
     deployments: async () => ({}) as Deployments,
+    webhooks: async () => ({ events: {} }) as Webhooks,
   };
   const { pageOf } = await createQueries(parts as Platform);
   const link = "http://localhost/environments/env_1/query-runs/q";
