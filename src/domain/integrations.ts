@@ -176,13 +176,13 @@ export function integrationProblem(name: string, kind: string, variables: Variab
     return "The name of an integration has letters, digits, '_' and '-', begins with a letter, and has at most 64 of them.";
   if (!isIntegrationKind(kind)) {
     const meant = didYouMean(kind, INTEGRATION_KIND_NAMES);
-    return `'${kind.slice(0, 50)}' is no kind of integration. ${meant || `The kinds are ${INTEGRATION_KIND_NAMES.join(", ")}.`}`;
+    return `'${kind.slice(0, 50)}' is no kind of integration; ${meant || `the kinds are ${INTEGRATION_KIND_NAMES.join(", ")}.`}`;
   }
   const known: readonly IntegrationVariable[] = INTEGRATION_KINDS[kind];
   for (const given of Object.keys(variables)) {
     if (known.some((one) => one.name === given)) continue;
     const names = known.map((one) => one.name);
-    return `${given.slice(0, 130)} is no variable of ${kind}. ${didYouMean(given, names) || `Its variables are ${names.join(", ")}.`}`;
+    return `${given.slice(0, 130)} is no variable of ${kind}; ${didYouMean(given, names) || `its variables are ${names.join(", ")}.`}`;
   }
   for (const one of known) {
     const value = variables[one.name];

@@ -99,6 +99,7 @@ export function etagOf({ revision }: { readonly revision: number }): string {
 export function createCollection<C>(parts: CollectionParts, options: CollectionOptions): Collection<C> {
   const { documents, bus, clock, log } = parts;
   const { kind, noun, idPrefix, listedBy, maxPerScope = 1_000, maxBytes = 65_536 } = options;
+  const aNoun = `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
   const remembered = new Map<string, readonly Document<C>[]>();
   let following: Following | undefined;
   let forgotten = 0;
@@ -125,18 +126,18 @@ export function createCollection<C>(parts: CollectionParts, options: CollectionO
   };
 
   const checkName = (name: string): void => {
-    if (name === "") throw new Failure("invalid_argument", `A ${noun} needs a name.`);
+    if (name === "") throw new Failure("invalid_argument", `There is no name for the ${noun}, which needs one.`);
     if (name.length > MAX_NAME_LENGTH || name.trim() !== name || /[\p{Cc}\p{Cf}]/u.test(name))
-      throw new Failure("invalid_argument", `The name of a ${noun} cannot be ${JSON.stringify(name.slice(0, 50))}.`, {
+      throw new Failure("invalid_argument", `The name of ${aNoun} cannot be ${JSON.stringify(name.slice(0, 50))}.`, {
         hint: `A name has at most ${MAX_NAME_LENGTH} characters, none of them control characters, and no space at its ends.`,
       });
   };
   const checkContent = (content: C): void => {
     const bytes = Buffer.byteLength(JSON.stringify(content));
-    if (bytes > maxBytes) throw new Failure("invalid_argument", `The ${noun} takes ${bytes} bytes, and a ${noun} has at most ${maxBytes}.`);
+    if (bytes > maxBytes) throw new Failure("invalid_argument", `The ${noun} takes ${bytes} bytes, and ${aNoun} has at most ${maxBytes}.`);
   };
   const taken = (name: string): Failure =>
-    new Failure("already_exists", `There is a ${noun} '${name}' already.`, { hint: `\`${listedBy}\` shows all.` });
+    new Failure("already_exists", `There is ${aNoun} '${name}' already.`, { hint: `\`${listedBy}\` shows all.` });
 
   const list = async (scope?: string): Promise<Document<C>[]> => (await documents.list(kind, scope)).map(typed);
   const find = async (scope: string, idOrName: string): Promise<Document<C> | undefined> => {

@@ -1,0 +1,124 @@
+/** SQL resolvers read databases through the integration of their source's name. */
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { IntegrationService } from "../../../gen/svc/v1/integration_pb.ts";
+import { lacksMariadb, startMariadb } from "../../harness/mariadb.ts";
+import { lacksPostgres, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
+import { TempFolder, TestServer } from "../../harness/running-server.ts";
+import { until } from "../nodes/two-nodes.ts";
+import { deploy, expectLive, type ProjectFiles } from "./deploying.ts";
+
+const folder = new TempFolder();
+let server: TestServer;
+beforeAll(async () => {
+  server = await TestServer.start(folder.path, {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, WAREHOUSE_PGHOST: "nowhere.invalid", WAREHOUSE_PGPORT: "1" },
+  });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+const project = (kind: "PostgreSQLSource" | "MySQLSource"): ProjectFiles => ({
+  "features.py": `from svc.features import features, feature
+
+@features
+class User:
+    id: int
+    name: str = feature(max_staleness="0s")
+`,
+  "sources.py": `from svc.sources import ${kind}\n\nwarehouse = ${kind}(name="warehouse")\n`,
+  "get_user.svc.sql": "-- resolves: User\n-- source: warehouse\nselect id, name from app_user\n",
+});
+
+async function nameOfUser(): Promise<string> {
+  const response = await fetch(`${server.url}/v1/query/online`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${await server.token()}` },
+    body: JSON.stringify({ inputs: { "user.id": 1 }, outputs: ["user.name"] }),
+  });
+  const text = await response.text();
+  return String((JSON.parse(text) as { data?: { value: unknown }[] }).data?.[0]?.value ?? text);
+}
+
+interface Address extends Pick<TestPostgres, "host" | "port" | "user" | "password"> {
+  readonly database: string;
+}
+
+async function fill(adapter: "postgres" | "mariadb", { host, port, user, password, database }: Address, statements: readonly string[]) {
+  const sql = new Bun.SQL({ adapter, hostname: host, port, username: user, password: () => password, database, max: 1 });
+  for (const statement of statements) await sql.unsafe(statement);
+  await sql.close();
+}
+
+const TABLE = "create table app_user (id int primary key, name varchar(40))";
+
+const apply = (kind: string, prefix: string, { host, port, user, password, database }: Address) =>
+  server.client(IntegrationService).applyIntegration({
+    name: "warehouse",
+    kind,
+    environmentVariables: {
+      [`${prefix}HOST`]: host,
+      [`${prefix}PORT`]: String(port),
+      [`${prefix}USER`]: user,
+      [`${prefix}PASSWORD`]: password,
+      [`${prefix}DATABASE`]: database,
+    },
+  });
+
+test.skipIf(lacksPostgres())(
+  "PostgreSQL: the integration wins over the server's environment, and a change connects anew without a failed query",
+  async () => {
+    const postgres = await startPostgres();
+    try {
+      const other = { ...postgres, database: "other" };
+      await fill("postgres", postgres, [TABLE, "insert into app_user values (1, 'first')", "create database other"]);
+      await fill("postgres", other, [TABLE, "insert into app_user values (1, 'second')"]);
+      await apply("postgresql", "PG", postgres);
+      expectLive(await deploy(server, project("PostgreSQLSource")));
+      expect(await nameOfUser()).toBe("first");
+
+      let isOver = false;
+      const seen = new Set<string>();
+      const loops = Promise.all(
+        [1, 2, 3].map(async () => {
+          while (!isOver) seen.add(await nameOfUser());
+        }),
+      );
+      await apply("postgresql", "PG", other);
+      await until(nameOfUser, (name) => name === "second");
+      isOver = true;
+      await loops;
+      expect([...seen].filter((name) => name !== "first" && name !== "second")).toEqual([]);
+
+      await server
+        .client(IntegrationService)
+        .applyIntegration({ name: "warehouse", kind: "mysql", environmentVariables: { MYSQL_HOST: "a", MYSQL_DATABASE: "b" } });
+      await until(nameOfUser, (said) => said.includes("the integration of that name is mysql"));
+      await apply("postgresql", "PG", postgres);
+      await until(nameOfUser, (name) => name === "first");
+      await server.client(IntegrationService).deleteIntegrations({ names: ["warehouse"] });
+      await until(nameOfUser, (said) => said.includes("nowhere.invalid"));
+    } finally {
+      await postgres.stop();
+    }
+  },
+  120_000,
+);
+
+test.skipIf(lacksMariadb())(
+  "MariaDB",
+  async () => {
+    const mariadb = await startMariadb();
+    try {
+      await fill("mariadb", mariadb, [TABLE, "insert into app_user values (1, 'of mariadb')"]);
+      await apply("mysql", "MYSQL_", mariadb);
+      expectLive(await deploy(server, project("MySQLSource")));
+      expect(await nameOfUser()).toBe("of mariadb");
+    } finally {
+      await mariadb.stop();
+    }
+  },
+  120_000,
+);
