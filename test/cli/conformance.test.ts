@@ -173,12 +173,13 @@ describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { 
 
 /**
  * Names with two meanings: the features that a query asks for and the file that others write; the
- * plan that a query prints and the rule that lint explains.
+ * plan that a query prints and the rule that lint explains; one name, and those that are deleted.
  */
-const TWO_MEANINGS: Readonly<Record<string, string>> = { "--out": "query", "--explain": "lint" };
-
-/** Several things can be deleted at once, each by a `--name`; other commands take one. */
-const isNamesToDelete = (flag: string, path: string) => flag === "--name" && path.endsWith(" delete");
+const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
+  "--out": ["query"],
+  "--explain": ["lint"],
+  "--name": ["secret delete", "integration delete"],
+};
 
 test("a flag's name has one type everywhere", () => {
   const kinds = new Map<string, { kind: string; where: string }>();
@@ -187,7 +188,7 @@ test("a flag's name has one type everywhere", () => {
   const two: string[] = [];
   for (const { path, command } of loaded) {
     for (const [key, flag] of flagsOf(command)) {
-      if (TWO_MEANINGS[flagName(key)] === path || isNamesToDelete(flagName(key), path)) continue;
+      if (TWO_MEANINGS[flagName(key)]?.includes(path)) continue;
       const known = kinds.get(flagName(key));
       if (known && known.kind !== kindOf(flag)) two.push(`${flagName(key)}: ${known.kind} in ${known.where}, ${kindOf(flag)} in ${path}`);
       kinds.set(flagName(key), known ?? { kind: kindOf(flag), where: path });

@@ -9,7 +9,7 @@ const KEYS = ["name", "kind", "environment_variables"];
 export default defineCommand({
   summary: "Create or change an integration from a file",
   description: "The integration is found by its name. What the file leaves out of environment_variables is taken away.",
-  examples: ["svc integration apply --file pg.yaml", { run: "svc integration apply -f - < pg.yaml", does: "From stdin" }],
+  examples: ["svc integration apply --file pg.yaml", { run: "cat pg.yaml | svc integration apply -f -", does: "From stdin" }],
   needs: ["session"],
   flags: documentFlags("integration with name, kind and environment_variables"),
   async run(context, { file }) {

@@ -13,7 +13,7 @@ export default defineCommand({
     "variables as KEY=VALUE lines.",
   examples: [
     "svc integration insert",
-    { run: "svc integration insert --name pg --kind postgresql < pg.env", does: "PGHOST=... and so on, one in a line" },
+    { run: "cat pg.env | svc integration insert --name pg --kind postgresql", does: "PGHOST=... and so on, one in a line" },
   ],
   needs: ["session"],
   flags: {

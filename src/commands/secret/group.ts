@@ -4,5 +4,5 @@ export default defineGroup({
   summary: "Set, show and delete secrets, which resolvers read",
   category: "Server and account",
   aliases: ["secrets"],
-  examples: ["svc secret list", { run: "svc secret set API_KEY < key.txt", does: "A value that no shell history keeps" }],
+  examples: ["svc secret list", { run: "svc secret set API_KEY", does: "Asks for the value, which no shell history keeps" }],
 });

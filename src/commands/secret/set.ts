@@ -16,8 +16,8 @@ export default defineCommand({
     "NAME=value works too, but a shell keeps it in its history. Resolvers read the values as environment variables from the next moment on; a secret wins over " +
     "a variable of the server's own environment (SVC_WORKER_ENV) and of an integration.",
   examples: [
-    { run: "svc secret set API_KEY < key.txt", does: "The value is what stdin has" },
-    { run: "svc secret set < .env", does: "KEY=VALUE lines" },
+    { run: "cat key.txt | svc secret set API_KEY", does: "The value is what stdin has" },
+    { run: "cat .env | svc secret set", does: "KEY=VALUE lines" },
     "svc secret set MODE=fast REGION=eu",
   ],
   needs: ["session"],
