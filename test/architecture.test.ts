@@ -149,7 +149,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   environments: ["access", "documents", "jobs", "stores"],
   writes: ["stores"],
   query: ["expressions", "python", "sql", "stores", "writes"],
-  deployments: ["access", "jobs", "nodes", "processes", "python", "query", "secrets", "sql", "stores", "writes"],
+  deployments: ["access", "documents", "jobs", "nodes", "processes", "python", "query", "secrets", "sql", "stores", "writes"],
   "query-log": ["deployments", "query", "stores"],
   webhooks: ["access", "documents", "jobs", "query", "stores"],
   wire: [

@@ -19,6 +19,8 @@ const applyFlags = {
   await: bool("wait until the deployment is live", { aliases: ["--wait"] }),
   dryRun: bool("print the diff and validation errors, deploy nothing", { aliases: ["--plan"] }),
   noPromote: bool("deploy without promoting"),
+  blueGreen: bool("deploy to whichever of the tags blue and green has no traffic", { aliases: ["--bluegreen"] }),
+  enableProfiling: bool("sample what Python resolvers are doing, for `svc deployment profile`"),
   deploymentTag: list(text("tag for the deployment", { aliases: ["--tag", "--tags"], placeholder: "<tag>" }), { split: true }),
   description: text("deployment description, Markdown", { placeholder: "<text>" }),
   metadata: list(keyValue("deployment metadata")),
@@ -49,15 +51,21 @@ export default defineCommand({
     "svc apply",
     { run: "svc apply --force --await", does: "Ask nothing, and wait until the deployment is live" },
     { run: "svc apply --branch=try-it --watch", does: "Redeploy a branch on every change" },
+    { run: "svc apply --blue-green --await", does: "Deploy beside what answers; svc traffic promote then switches" },
     { run: "svc apply --dry-run", does: "Only show what would change" },
   ],
   needs: ["project", "session"],
   flags: applyFlags,
-  check({ watch, reset, noPromote, dryRun }, { flags }) {
+  check({ watch, reset, noPromote, dryRun, blueGreen }, { flags }) {
     const branch = flags.branch !== undefined;
     if (watch && !branch) throw new UsageError("--watch needs --branch", { hint: "For example: svc apply --branch=try-it --watch" });
     if (reset && !branch) throw new UsageError("--reset needs --branch");
     if (noPromote && branch) throw new UsageError("--no-promote and --branch exclude each other");
+    if (blueGreen && branch) throw new UsageError("--blue-green and --branch exclude each other");
+    if (blueGreen && noPromote)
+      throw new UsageError("--blue-green and --no-promote exclude each other", {
+        hint: "--blue-green alone does not change what answers, but for the first deployment.",
+      });
     if (dryRun && watch) throw new UsageError("--dry-run and --watch exclude each other");
   },
   run(context, input): Promise<ApplyEvent> | AsyncIterable<ApplyEvent> {
@@ -74,6 +82,7 @@ async function* eventsOf(context: Context, input: Input): AsyncIterable<ApplyEve
     ...input,
     branch: await currentBranch(context),
     tags: input.deploymentTag,
+    profiling: input.enableProfiling,
     provenance: await findProvenance(context, project.root, input),
   };
   const events = input.watch ? deployOnChange(context, options) : deploy(context, options);
@@ -85,9 +94,18 @@ async function* eventsOf(context: Context, input: Input): AsyncIterable<ApplyEve
 }
 
 /** The hint on querying the deployment; empty when queries reach it without further options. */
-function nextStep({ deployment, promoted }: Extract<ApplyEvent, { kind: "deployed" }>, { await: waited, watch }: Input): string {
-  if (!promoted) return `Ask it with \`svc query --deployment ${escapeControls(deployment.id)}\`.`;
-  return waited || watch ? "" : "Queries are answered by it once it is live; `svc apply --await` waits for that.";
+function nextStep(
+  { deployment, promoted }: Extract<ApplyEvent, { kind: "deployed" }>,
+  { await: waited, watch, noPromote, blueGreen }: Input,
+): string {
+  const asked = `Ask it with \`svc query --deployment ${escapeControls(deployment.id)}\`.`;
+  if (promoted) return waited || watch ? "" : "Queries are answered by it once it is live; `svc apply --await` waits for that.";
+  if (noPromote) return asked;
+  if (blueGreen) return `${asked} \`svc traffic promote\` gives it all queries of the environment.`;
+  const [tag] = deployment.tags;
+  return tag === undefined
+    ? `${asked} Queries of the environment are shared by weights, and it has no tag to get any: deploy with --tag.`
+    : `${asked} It gets queries of the environment with \`svc traffic set --tags ${escapeControls(tag)}=<weight>\`.`;
 }
 
 /** The last event of a run that does not watch: its one JSON document. */

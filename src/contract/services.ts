@@ -39,6 +39,7 @@ export const SERVICES = {
   webhooks: service<typeof import("../../gen/svc/v1/webhook_pb.ts").WebhookService>("svc.v1.WebhookService"),
   secrets: service<typeof import("../../gen/svc/v1/secret_pb.ts").SecretService>("svc.v1.SecretService"),
   integrations: service<typeof import("../../gen/svc/v1/integration_pb.ts").IntegrationService>("svc.v1.IntegrationService"),
+  traffic: service<typeof import("../../gen/svc/v1/traffic_pb.ts").TrafficService>("svc.v1.TrafficService"),
 };
 
 /** The services' names and the types of their descriptors. */

@@ -29,6 +29,8 @@ export interface DeployOptions {
   readonly await: boolean;
   readonly reset: boolean;
   readonly noPromote: boolean;
+  readonly blueGreen: boolean;
+  readonly profiling: boolean;
   readonly dump: boolean;
   readonly skipLsp: boolean;
   readonly skipSqlExtrasCheck: boolean;
@@ -45,7 +47,7 @@ export type ApplyEvent =
   | ({
       readonly kind: "deployed";
       readonly deployment: Deployment;
-      /** Whether the deployment replaces the live one once it is live itself. */
+      /** Whether queries of its scope reach the deployment once it is live. */
       readonly promoted: boolean;
       readonly payload?: unknown;
     } & Plan);
@@ -76,6 +78,8 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   const request = {
     branch: options.branch ?? "",
     noPromote: options.noPromote,
+    blueGreen: options.blueGreen,
+    profiling: options.profiling,
     tags: [...options.tags],
     description: options.description ?? "",
     metadata: Object.fromEntries(options.metadata),
@@ -116,7 +120,7 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   if (!started) throw new CliError("the server did not name the deployment", { code: "broken_answer" });
   const deployment = options.await ? await followDeployment(context, started.id) : started;
   if (deployment.status === DeploymentStatus.FAILED) throw failedDeployment(context, deployment, validation);
-  yield { kind: "deployed", deployment, promoted: !options.noPromote, ...plan, payload };
+  yield { kind: "deployed", deployment, promoted: !options.noPromote && !deployment.waitsForTraffic, ...plan, payload };
 }
 
 /** What a deployment makes beside itself, as a line for people; undefined when nothing. */

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/deployment.proto.
  */
 export const file_svc_v1_deployment: GenFile = /*@__PURE__*/
-  fileDesc("ChdzdmMvdjEvZGVwbG95bWVudC5wcm90bxIGc3ZjLnYxIo8BChRWYWxpZGF0ZUdyYXBoUmVxdWVzdBIcCgVncmFwaBgBIAEoCzINLnN2Yy52MS5HcmFwaBIOCgZicmFuY2gYAiABKAkSGAoQd2l0aG91dF9mZWF0dXJlcxgDIAEoCBIUCgxwcm9qZWN0X25hbWUYBCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYBSADKAki0QEKFVZhbGlkYXRlR3JhcGhSZXNwb25zZRInCgtkaWFnbm9zdGljcxgBIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEiQKBGRpZmYYAiABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYSGQoRbGl2ZV9wcm9qZWN0X25hbWUYAyABKAkSGAoQZW52aXJvbm1lbnRfbmFtZRgEIAEoCRIbChNjcmVhdGVzX2Vudmlyb25tZW50GAUgASgIEhcKD2NyZWF0ZXNfcHJvamVjdBgGIAEoCCKAAQoORGVwbG95bWVudERpZmYSKQoJcmVzb2x2ZXJzGAEgAygLMhYuc3ZjLnYxLlJlc29sdmVyQ2hhbmdlEicKCGZlYXR1cmVzGAIgAygLMhUuc3ZjLnYxLkZlYXR1cmVDaGFuZ2USGgoSYmFzZV9kZXBsb3ltZW50X2lkGAMgASgJImsKDlJlc29sdmVyQ2hhbmdlEgsKA2ZxbhgBIAEoCRIiCgZjaGFuZ2UYAiABKA4yEi5zdmMudjEuQ2hhbmdlS2luZBITCgtvbGRfdmVyc2lvbhgDIAEoBRITCgtuZXdfdmVyc2lvbhgEIAEoBSJzCg1GZWF0dXJlQ2hhbmdlEgsKA2ZxbhgBIAEoCRIiCgZjaGFuZ2UYAiABKA4yEi5zdmMudjEuQ2hhbmdlS2luZBIgCgdmZWF0dXJlGAMgASgLMg8uc3ZjLnYxLkZlYXR1cmUSDwoHZGV0YWlscxgEIAMoCSI5ChNDcmVhdGVVcGxvYWRSZXF1ZXN0Eg4KBnNoYTI1NhgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgDIngKFENyZWF0ZVVwbG9hZFJlc3BvbnNlEhEKCXVwbG9hZF9pZBgBIAEoCRILCgN1cmwYAiABKAkSEAoIY29tcGxldGUYAyABKAgSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi+AIKF0NyZWF0ZURlcGxveW1lbnRSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRIOCgZicmFuY2gYAiABKAkSEgoKbm9fcHJvbW90ZRgDIAEoCBIMCgR0YWdzGAQgAygJEhMKC2Rlc2NyaXB0aW9uGAUgASgJEj8KCG1ldGFkYXRhGAYgAygLMi0uc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKY2lfam9iX3VybBgHIAEoCRIWCg5yZXBvc2l0b3J5X3VybBgIIAEoCRINCgVyZXNldBgJIAEoCBIPCgdydW50aW1lGAogASgJEhQKDHJlcXVpcmVtZW50cxgLIAEoCRIUCgxwcm9qZWN0X25hbWUYDCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYDSADKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkIKGENyZWF0ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQi7AMKCkRlcGxveW1lbnQSCgoCaWQYASABKAkSKAoGc3RhdHVzGAIgASgOMhguc3ZjLnYxLkRlcGxveW1lbnRTdGF0dXMSDgoGYnJhbmNoGAMgASgJEhYKDmVudmlyb25tZW50X2lkGAQgASgJEhAKCHByb21vdGVkGAUgASgIEgwKBHRhZ3MYBiADKAkSEwoLZGVzY3JpcHRpb24YByABKAkSMgoIbWV0YWRhdGEYCCADKAsyIC5zdmMudjEuRGVwbG95bWVudC5NZXRhZGF0YUVudHJ5EhIKCmNpX2pvYl91cmwYCSABKAkSFgoOcmVwb3NpdG9yeV91cmwYCiABKAkSLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFZXJyb3IYDSABKAkSJwoLZGlhZ25vc3RpY3MYDiADKAsyEi5zdmMudjEuRGlhZ25vc3RpYxILCgN1cmwYDyABKAkSFQoNc291cmNlX3NoYTI1NhgQIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiLQoUR2V0RGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSI/ChVHZXREZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Ik8KFkxpc3REZXBsb3ltZW50c1JlcXVlc3QSDgoGYnJhbmNoGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlsKF0xpc3REZXBsb3ltZW50c1Jlc3BvbnNlEicKC2RlcGxveW1lbnRzGAEgAygLMhIuc3ZjLnYxLkRlcGxveW1lbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIi8KFldhdGNoRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChdXYXRjaERlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSEAoIcHJvZ3Jlc3MYAiABKAkiFQoTTGlzdEJyYW5jaGVzUmVxdWVzdCI4ChRMaXN0QnJhbmNoZXNSZXNwb25zZRIgCghicmFuY2hlcxgBIAMoCzIOLnN2Yy52MS5CcmFuY2giewoGQnJhbmNoEgwKBG5hbWUYASABKAkSDwoHZGVwbG95cxgCIAEoBRI0ChBsYXN0X2RlcGxveWVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRsYXRlc3RfZGVwbG95bWVudF9pZBgEIAEoCSIiChBHZXRTb3VyY2VSZXF1ZXN0Eg4KBnRhcmdldBgBIAEoCSJIChFHZXRTb3VyY2VSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSCwoDdXJsGAIgASgJKnIKCkNoYW5nZUtpbmQSGwoXQ0hBTkdFX0tJTkRfVU5TUEVDSUZJRUQQABIVChFDSEFOR0VfS0lORF9BRERFRBABEhcKE0NIQU5HRV9LSU5EX0NIQU5HRUQQAhIXChNDSEFOR0VfS0lORF9SRU1PVkVEEAMq7QEKEERlcGxveW1lbnRTdGF0dXMSIQodREVQTE9ZTUVOVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhERVBMT1lNRU5UX1NUQVRVU19RVUVVRUQQARIeChpERVBMT1lNRU5UX1NUQVRVU19CVUlMRElORxACEh4KGkRFUExPWU1FTlRfU1RBVFVTX1NUQVJUSU5HEAMSGgoWREVQTE9ZTUVOVF9TVEFUVVNfTElWRRAEEhwKGERFUExPWU1FTlRfU1RBVFVTX0ZBSUxFRBAFEh4KGkRFUExPWU1FTlRfU1RBVFVTX0lOQUNUSVZFEAYy1wUKEURlcGxveW1lbnRTZXJ2aWNlElwKDVZhbGlkYXRlR3JhcGgSHC5zdmMudjEuVmFsaWRhdGVHcmFwaFJlcXVlc3QaHS5zdmMudjEuVmFsaWRhdGVHcmFwaFJlc3BvbnNlIg6QAgGItRgFkLUYgICAEBJPCgxDcmVhdGVVcGxvYWQSGy5zdmMudjEuQ3JlYXRlVXBsb2FkUmVxdWVzdBocLnN2Yy52MS5DcmVhdGVVcGxvYWRSZXNwb25zZSIEiLUYBRJhChBDcmVhdGVEZXBsb3ltZW50Eh8uc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXF1ZXN0GiAuc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXNwb25zZSIKiLUYBZC1GICAQBJVCg1HZXREZXBsb3ltZW50Ehwuc3ZjLnYxLkdldERlcGxveW1lbnRSZXF1ZXN0Gh0uc3ZjLnYxLkdldERlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAxJbCg9MaXN0RGVwbG95bWVudHMSHi5zdmMudjEuTGlzdERlcGxveW1lbnRzUmVxdWVzdBofLnN2Yy52MS5MaXN0RGVwbG95bWVudHNSZXNwb25zZSIHkAIBiLUYAxJdCg9XYXRjaERlcGxveW1lbnQSHi5zdmMudjEuV2F0Y2hEZXBsb3ltZW50UmVxdWVzdBofLnN2Yy52MS5XYXRjaERlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAzABElIKDExpc3RCcmFuY2hlcxIbLnN2Yy52MS5MaXN0QnJhbmNoZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RCcmFuY2hlc1Jlc3BvbnNlIgeQAgGItRgDEkkKCUdldFNvdXJjZRIYLnN2Yy52MS5HZXRTb3VyY2VSZXF1ZXN0Ghkuc3ZjLnYxLkdldFNvdXJjZVJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
+  fileDesc("ChdzdmMvdjEvZGVwbG95bWVudC5wcm90bxIGc3ZjLnYxIo8BChRWYWxpZGF0ZUdyYXBoUmVxdWVzdBIcCgVncmFwaBgBIAEoCzINLnN2Yy52MS5HcmFwaBIOCgZicmFuY2gYAiABKAkSGAoQd2l0aG91dF9mZWF0dXJlcxgDIAEoCBIUCgxwcm9qZWN0X25hbWUYBCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYBSADKAki0QEKFVZhbGlkYXRlR3JhcGhSZXNwb25zZRInCgtkaWFnbm9zdGljcxgBIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEiQKBGRpZmYYAiABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYSGQoRbGl2ZV9wcm9qZWN0X25hbWUYAyABKAkSGAoQZW52aXJvbm1lbnRfbmFtZRgEIAEoCRIbChNjcmVhdGVzX2Vudmlyb25tZW50GAUgASgIEhcKD2NyZWF0ZXNfcHJvamVjdBgGIAEoCCKAAQoORGVwbG95bWVudERpZmYSKQoJcmVzb2x2ZXJzGAEgAygLMhYuc3ZjLnYxLlJlc29sdmVyQ2hhbmdlEicKCGZlYXR1cmVzGAIgAygLMhUuc3ZjLnYxLkZlYXR1cmVDaGFuZ2USGgoSYmFzZV9kZXBsb3ltZW50X2lkGAMgASgJImsKDlJlc29sdmVyQ2hhbmdlEgsKA2ZxbhgBIAEoCRIiCgZjaGFuZ2UYAiABKA4yEi5zdmMudjEuQ2hhbmdlS2luZBITCgtvbGRfdmVyc2lvbhgDIAEoBRITCgtuZXdfdmVyc2lvbhgEIAEoBSJzCg1GZWF0dXJlQ2hhbmdlEgsKA2ZxbhgBIAEoCRIiCgZjaGFuZ2UYAiABKA4yEi5zdmMudjEuQ2hhbmdlS2luZBIgCgdmZWF0dXJlGAMgASgLMg8uc3ZjLnYxLkZlYXR1cmUSDwoHZGV0YWlscxgEIAMoCSI5ChNDcmVhdGVVcGxvYWRSZXF1ZXN0Eg4KBnNoYTI1NhgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgDIngKFENyZWF0ZVVwbG9hZFJlc3BvbnNlEhEKCXVwbG9hZF9pZBgBIAEoCRILCgN1cmwYAiABKAkSEAoIY29tcGxldGUYAyABKAgSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAinwMKF0NyZWF0ZURlcGxveW1lbnRSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRIOCgZicmFuY2gYAiABKAkSEgoKbm9fcHJvbW90ZRgDIAEoCBIMCgR0YWdzGAQgAygJEhMKC2Rlc2NyaXB0aW9uGAUgASgJEj8KCG1ldGFkYXRhGAYgAygLMi0uc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKY2lfam9iX3VybBgHIAEoCRIWCg5yZXBvc2l0b3J5X3VybBgIIAEoCRINCgVyZXNldBgJIAEoCBIPCgdydW50aW1lGAogASgJEhQKDHJlcXVpcmVtZW50cxgLIAEoCRIUCgxwcm9qZWN0X25hbWUYDCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYDSADKAkSEgoKYmx1ZV9ncmVlbhgOIAEoCBIRCglwcm9maWxpbmcYDyABKAgaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkIKGENyZWF0ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQiqAQKCkRlcGxveW1lbnQSCgoCaWQYASABKAkSKAoGc3RhdHVzGAIgASgOMhguc3ZjLnYxLkRlcGxveW1lbnRTdGF0dXMSDgoGYnJhbmNoGAMgASgJEhYKDmVudmlyb25tZW50X2lkGAQgASgJEhAKCHByb21vdGVkGAUgASgIEgwKBHRhZ3MYBiADKAkSEwoLZGVzY3JpcHRpb24YByABKAkSMgoIbWV0YWRhdGEYCCADKAsyIC5zdmMudjEuRGVwbG95bWVudC5NZXRhZGF0YUVudHJ5EhIKCmNpX2pvYl91cmwYCSABKAkSFgoOcmVwb3NpdG9yeV91cmwYCiABKAkSLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFZXJyb3IYDSABKAkSJwoLZGlhZ25vc3RpY3MYDiADKAsyEi5zdmMudjEuRGlhZ25vc3RpYxILCgN1cmwYDyABKAkSFQoNc291cmNlX3NoYTI1NhgQIAEoCRIMCgRsaXZlGBEgASgIEhEKCXByb2ZpbGluZxgSIAEoCBIZChF3YWl0c19mb3JfdHJhZmZpYxgTIAEoCBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiLQoUR2V0RGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSI/ChVHZXREZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50IjEKGFByb21vdGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJImMKGVByb21vdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Eh4KFnJlcGxhY2VkX2RlcGxveW1lbnRfaWQYAiABKAkiGwoZUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdCJkChpSb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSHgoWcmVwbGFjZWRfZGVwbG95bWVudF9pZBgCIAEoCSIwChdEZWxldGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIkIKGERlbGV0ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQiJQoTRGVsZXRlQnJhbmNoUmVxdWVzdBIOCgZicmFuY2gYASABKAkiOwoURGVsZXRlQnJhbmNoUmVzcG9uc2USDgoGYnJhbmNoGAEgASgJEhMKC2RlcGxveW1lbnRzGAIgASgFIioKEUdldFByb2ZpbGVSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkihQEKEkdldFByb2ZpbGVSZXNwb25zZRIVCg1kZXBsb3ltZW50X2lkGAEgASgJEioKCXJlc29sdmVycxgCIAMoCzIXLnN2Yy52MS5SZXNvbHZlclByb2ZpbGUSEwoLaW50ZXJ2YWxfbXMYAyABKAESFwoPZHJvcHBlZF9zYW1wbGVzGAQgASgDIloKD1Jlc29sdmVyUHJvZmlsZRIQCghyZXNvbHZlchgBIAEoCRIPCgdzYW1wbGVzGAIgASgDEiQKBnN0YWNrcxgDIAMoCzIULnN2Yy52MS5Qcm9maWxlU3RhY2siLwoMUHJvZmlsZVN0YWNrEg4KBmZyYW1lcxgBIAMoCRIPCgdzYW1wbGVzGAIgASgDIlwKFkxpc3REZXBsb3ltZW50c1JlcXVlc3QSDgoGYnJhbmNoGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEgsKA3RhZxgEIAEoCSJbChdMaXN0RGVwbG95bWVudHNSZXNwb25zZRInCgtkZXBsb3ltZW50cxgBIAMoCzISLnN2Yy52MS5EZXBsb3ltZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIvChZXYXRjaERlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkiUwoXV2F0Y2hEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50EhAKCHByb2dyZXNzGAIgASgJIhUKE0xpc3RCcmFuY2hlc1JlcXVlc3QiOAoUTGlzdEJyYW5jaGVzUmVzcG9uc2USIAoIYnJhbmNoZXMYASADKAsyDi5zdmMudjEuQnJhbmNoInsKBkJyYW5jaBIMCgRuYW1lGAEgASgJEg8KB2RlcGxveXMYAiABKAUSNAoQbGFzdF9kZXBsb3llZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHAoUbGF0ZXN0X2RlcGxveW1lbnRfaWQYBCABKAkiIgoQR2V0U291cmNlUmVxdWVzdBIOCgZ0YXJnZXQYASABKAkiSAoRR2V0U291cmNlUmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50EgsKA3VybBgCIAEoCSpyCgpDaGFuZ2VLaW5kEhsKF0NIQU5HRV9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRQ0hBTkdFX0tJTkRfQURERUQQARIXChNDSEFOR0VfS0lORF9DSEFOR0VEEAISFwoTQ0hBTkdFX0tJTkRfUkVNT1ZFRBADKu0BChBEZXBsb3ltZW50U3RhdHVzEiEKHURFUExPWU1FTlRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYREVQTE9ZTUVOVF9TVEFUVVNfUVVFVUVEEAESHgoaREVQTE9ZTUVOVF9TVEFUVVNfQlVJTERJTkcQAhIeChpERVBMT1lNRU5UX1NUQVRVU19TVEFSVElORxADEhoKFkRFUExPWU1FTlRfU1RBVFVTX0xJVkUQBBIcChhERVBMT1lNRU5UX1NUQVRVU19GQUlMRUQQBRIeChpERVBMT1lNRU5UX1NUQVRVU19JTkFDVElWRRAGMpYJChFEZXBsb3ltZW50U2VydmljZRJcCg1WYWxpZGF0ZUdyYXBoEhwuc3ZjLnYxLlZhbGlkYXRlR3JhcGhSZXF1ZXN0Gh0uc3ZjLnYxLlZhbGlkYXRlR3JhcGhSZXNwb25zZSIOkAIBiLUYBZC1GICAgBASTwoMQ3JlYXRlVXBsb2FkEhsuc3ZjLnYxLkNyZWF0ZVVwbG9hZFJlcXVlc3QaHC5zdmMudjEuQ3JlYXRlVXBsb2FkUmVzcG9uc2UiBIi1GAUSYQoQQ3JlYXRlRGVwbG95bWVudBIfLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVxdWVzdBogLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVzcG9uc2UiCoi1GAWQtRiAgEASVQoNR2V0RGVwbG95bWVudBIcLnN2Yy52MS5HZXREZXBsb3ltZW50UmVxdWVzdBodLnN2Yy52MS5HZXREZXBsb3ltZW50UmVzcG9uc2UiB5ACAYi1GAMSXgoRUHJvbW90ZURlcGxveW1lbnQSIC5zdmMudjEuUHJvbW90ZURlcGxveW1lbnRSZXF1ZXN0GiEuc3ZjLnYxLlByb21vdGVEZXBsb3ltZW50UmVzcG9uc2UiBIi1GAUSYQoSUm9sbEJhY2tEZXBsb3ltZW50EiEuc3ZjLnYxLlJvbGxCYWNrRGVwbG95bWVudFJlcXVlc3QaIi5zdmMudjEuUm9sbEJhY2tEZXBsb3ltZW50UmVzcG9uc2UiBIi1GAUSWwoQRGVsZXRlRGVwbG95bWVudBIfLnN2Yy52MS5EZWxldGVEZXBsb3ltZW50UmVxdWVzdBogLnN2Yy52MS5EZWxldGVEZXBsb3ltZW50UmVzcG9uc2UiBIi1GAUSTwoMRGVsZXRlQnJhbmNoEhsuc3ZjLnYxLkRlbGV0ZUJyYW5jaFJlcXVlc3QaHC5zdmMudjEuRGVsZXRlQnJhbmNoUmVzcG9uc2UiBIi1GAUSTAoKR2V0UHJvZmlsZRIZLnN2Yy52MS5HZXRQcm9maWxlUmVxdWVzdBoaLnN2Yy52MS5HZXRQcm9maWxlUmVzcG9uc2UiB5ACAYi1GAMSWwoPTGlzdERlcGxveW1lbnRzEh4uc3ZjLnYxLkxpc3REZXBsb3ltZW50c1JlcXVlc3QaHy5zdmMudjEuTGlzdERlcGxveW1lbnRzUmVzcG9uc2UiB5ACAYi1GAMSXQoPV2F0Y2hEZXBsb3ltZW50Eh4uc3ZjLnYxLldhdGNoRGVwbG95bWVudFJlcXVlc3QaHy5zdmMudjEuV2F0Y2hEZXBsb3ltZW50UmVzcG9uc2UiB5ACAYi1GAMwARJSCgxMaXN0QnJhbmNoZXMSGy5zdmMudjEuTGlzdEJyYW5jaGVzUmVxdWVzdBocLnN2Yy52MS5MaXN0QnJhbmNoZXNSZXNwb25zZSIHkAIBiLUYAxJJCglHZXRTb3VyY2USGC5zdmMudjEuR2V0U291cmNlUmVxdWVzdBoZLnN2Yy52MS5HZXRTb3VyY2VSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
 
 /**
  * Request of ValidateGraph.
@@ -413,6 +413,22 @@ export type CreateDeploymentRequest = Message<"svc.v1.CreateDeploymentRequest"> 
    * @generated from field: repeated string environment_names = 13;
    */
   environmentNames: string[];
+
+  /**
+   * Deploy to whichever of the tags `blue` and `green` has no traffic. The first deployment of an
+   * environment's traffic is `blue` and gets all of it. INVALID_ARGUMENT with a branch or with
+   * no_promote; FAILED_PRECONDITION when both have the same weight, or other tags have weights.
+   *
+   * @generated from field: bool blue_green = 14;
+   */
+  blueGreen: boolean;
+
+  /**
+   * Sample what the Python resolvers are doing while they run, for GetProfile.
+   *
+   * @generated from field: bool profiling = 15;
+   */
+  profiling: boolean;
 };
 
 /**
@@ -560,6 +576,28 @@ export type Deployment = Message<"svc.v1.Deployment"> & {
    * @generated from field: string source_sha256 = 16;
    */
   sourceSha256: string;
+
+  /**
+   * Whether it answers the queries of its scope now, alone or with others by weights.
+   *
+   * @generated from field: bool live = 17;
+   */
+  live: boolean;
+
+  /**
+   * Whether it samples its resolvers.
+   *
+   * @generated from field: bool profiling = 18;
+   */
+  profiling: boolean;
+
+  /**
+   * Whether queries of its scope reach it only once a tag of its own is given a weight, because
+   * traffic is shared among other tags.
+   *
+   * @generated from field: bool waits_for_traffic = 19;
+   */
+  waitsForTraffic: boolean;
 };
 
 /**
@@ -576,7 +614,7 @@ export const DeploymentSchema: GenMessage<Deployment> = /*@__PURE__*/
  */
 export type GetDeploymentRequest = Message<"svc.v1.GetDeploymentRequest"> & {
   /**
-   * Deployment id.
+   * Deployment id, or a tag.
    *
    * @generated from field: string deployment_id = 1;
    */
@@ -612,6 +650,315 @@ export const GetDeploymentResponseSchema: GenMessage<GetDeploymentResponse> = /*
   messageDesc(file_svc_v1_deployment, 11);
 
 /**
+ * Request of PromoteDeployment.
+ *
+ * @generated from message svc.v1.PromoteDeploymentRequest
+ */
+export type PromoteDeploymentRequest = Message<"svc.v1.PromoteDeploymentRequest"> & {
+  /**
+   * Deployment id, or a tag.
+   *
+   * @generated from field: string deployment_id = 1;
+   */
+  deploymentId: string;
+};
+
+/**
+ * Describes the message svc.v1.PromoteDeploymentRequest.
+ * Use `create(PromoteDeploymentRequestSchema)` to create a new message.
+ */
+export const PromoteDeploymentRequestSchema: GenMessage<PromoteDeploymentRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 12);
+
+/**
+ * Response of PromoteDeployment.
+ *
+ * @generated from message svc.v1.PromoteDeploymentResponse
+ */
+export type PromoteDeploymentResponse = Message<"svc.v1.PromoteDeploymentResponse"> & {
+  /**
+   * The deployment, live.
+   *
+   * @generated from field: svc.v1.Deployment deployment = 1;
+   */
+  deployment?: Deployment | undefined;
+
+  /**
+   * Id of the deployment that was live; empty when none was, or this one was already.
+   *
+   * @generated from field: string replaced_deployment_id = 2;
+   */
+  replacedDeploymentId: string;
+};
+
+/**
+ * Describes the message svc.v1.PromoteDeploymentResponse.
+ * Use `create(PromoteDeploymentResponseSchema)` to create a new message.
+ */
+export const PromoteDeploymentResponseSchema: GenMessage<PromoteDeploymentResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 13);
+
+/**
+ * Request of RollBackDeployment.
+ *
+ * @generated from message svc.v1.RollBackDeploymentRequest
+ */
+export type RollBackDeploymentRequest = Message<"svc.v1.RollBackDeploymentRequest"> & {
+};
+
+/**
+ * Describes the message svc.v1.RollBackDeploymentRequest.
+ * Use `create(RollBackDeploymentRequestSchema)` to create a new message.
+ */
+export const RollBackDeploymentRequestSchema: GenMessage<RollBackDeploymentRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 14);
+
+/**
+ * Response of RollBackDeployment.
+ *
+ * @generated from message svc.v1.RollBackDeploymentResponse
+ */
+export type RollBackDeploymentResponse = Message<"svc.v1.RollBackDeploymentResponse"> & {
+  /**
+   * The deployment that is live again.
+   *
+   * @generated from field: svc.v1.Deployment deployment = 1;
+   */
+  deployment?: Deployment | undefined;
+
+  /**
+   * Id of the deployment that was live.
+   *
+   * @generated from field: string replaced_deployment_id = 2;
+   */
+  replacedDeploymentId: string;
+};
+
+/**
+ * Describes the message svc.v1.RollBackDeploymentResponse.
+ * Use `create(RollBackDeploymentResponseSchema)` to create a new message.
+ */
+export const RollBackDeploymentResponseSchema: GenMessage<RollBackDeploymentResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 15);
+
+/**
+ * Request of DeleteDeployment.
+ *
+ * @generated from message svc.v1.DeleteDeploymentRequest
+ */
+export type DeleteDeploymentRequest = Message<"svc.v1.DeleteDeploymentRequest"> & {
+  /**
+   * Deployment id. A tag is not taken: it could mean another deployment a moment later.
+   *
+   * @generated from field: string deployment_id = 1;
+   */
+  deploymentId: string;
+};
+
+/**
+ * Describes the message svc.v1.DeleteDeploymentRequest.
+ * Use `create(DeleteDeploymentRequestSchema)` to create a new message.
+ */
+export const DeleteDeploymentRequestSchema: GenMessage<DeleteDeploymentRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 16);
+
+/**
+ * Response of DeleteDeployment.
+ *
+ * @generated from message svc.v1.DeleteDeploymentResponse
+ */
+export type DeleteDeploymentResponse = Message<"svc.v1.DeleteDeploymentResponse"> & {
+  /**
+   * What was deleted.
+   *
+   * @generated from field: svc.v1.Deployment deployment = 1;
+   */
+  deployment?: Deployment | undefined;
+};
+
+/**
+ * Describes the message svc.v1.DeleteDeploymentResponse.
+ * Use `create(DeleteDeploymentResponseSchema)` to create a new message.
+ */
+export const DeleteDeploymentResponseSchema: GenMessage<DeleteDeploymentResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 17);
+
+/**
+ * Request of DeleteBranch.
+ *
+ * @generated from message svc.v1.DeleteBranchRequest
+ */
+export type DeleteBranchRequest = Message<"svc.v1.DeleteBranchRequest"> & {
+  /**
+   * Name.
+   *
+   * @generated from field: string branch = 1;
+   */
+  branch: string;
+};
+
+/**
+ * Describes the message svc.v1.DeleteBranchRequest.
+ * Use `create(DeleteBranchRequestSchema)` to create a new message.
+ */
+export const DeleteBranchRequestSchema: GenMessage<DeleteBranchRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 18);
+
+/**
+ * Response of DeleteBranch.
+ *
+ * @generated from message svc.v1.DeleteBranchResponse
+ */
+export type DeleteBranchResponse = Message<"svc.v1.DeleteBranchResponse"> & {
+  /**
+   * Name.
+   *
+   * @generated from field: string branch = 1;
+   */
+  branch: string;
+
+  /**
+   * Number of deployments that were deleted.
+   *
+   * @generated from field: int32 deployments = 2;
+   */
+  deployments: number;
+};
+
+/**
+ * Describes the message svc.v1.DeleteBranchResponse.
+ * Use `create(DeleteBranchResponseSchema)` to create a new message.
+ */
+export const DeleteBranchResponseSchema: GenMessage<DeleteBranchResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 19);
+
+/**
+ * Request of GetProfile.
+ *
+ * @generated from message svc.v1.GetProfileRequest
+ */
+export type GetProfileRequest = Message<"svc.v1.GetProfileRequest"> & {
+  /**
+   * Deployment id, or a tag; empty = the live one.
+   *
+   * @generated from field: string deployment_id = 1;
+   */
+  deploymentId: string;
+};
+
+/**
+ * Describes the message svc.v1.GetProfileRequest.
+ * Use `create(GetProfileRequestSchema)` to create a new message.
+ */
+export const GetProfileRequestSchema: GenMessage<GetProfileRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 20);
+
+/**
+ * Response of GetProfile.
+ *
+ * @generated from message svc.v1.GetProfileResponse
+ */
+export type GetProfileResponse = Message<"svc.v1.GetProfileResponse"> & {
+  /**
+   * The deployment.
+   *
+   * @generated from field: string deployment_id = 1;
+   */
+  deploymentId: string;
+
+  /**
+   * Its profiled resolvers, by samples, most first.
+   *
+   * @generated from field: repeated svc.v1.ResolverProfile resolvers = 2;
+   */
+  resolvers: ResolverProfile[];
+
+  /**
+   * Milliseconds between two samples of a worker.
+   *
+   * @generated from field: double interval_ms = 3;
+   */
+  intervalMs: number;
+
+  /**
+   * Samples that are in no stack, because there were too many different ones.
+   *
+   * @generated from field: int64 dropped_samples = 4;
+   */
+  droppedSamples: bigint;
+};
+
+/**
+ * Describes the message svc.v1.GetProfileResponse.
+ * Use `create(GetProfileResponseSchema)` to create a new message.
+ */
+export const GetProfileResponseSchema: GenMessage<GetProfileResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 21);
+
+/**
+ * What a resolver spent its time on.
+ *
+ * @generated from message svc.v1.ResolverProfile
+ */
+export type ResolverProfile = Message<"svc.v1.ResolverProfile"> & {
+  /**
+   * FQN.
+   *
+   * @generated from field: string resolver = 1;
+   */
+  resolver: string;
+
+  /**
+   * Samples taken while it ran.
+   *
+   * @generated from field: int64 samples = 2;
+   */
+  samples: bigint;
+
+  /**
+   * Different stacks, by samples, most first.
+   *
+   * @generated from field: repeated svc.v1.ProfileStack stacks = 3;
+   */
+  stacks: ProfileStack[];
+};
+
+/**
+ * Describes the message svc.v1.ResolverProfile.
+ * Use `create(ResolverProfileSchema)` to create a new message.
+ */
+export const ResolverProfileSchema: GenMessage<ResolverProfile> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 22);
+
+/**
+ * One stack of calls.
+ *
+ * @generated from message svc.v1.ProfileStack
+ */
+export type ProfileStack = Message<"svc.v1.ProfileStack"> & {
+  /**
+   * Functions from the resolver inwards, each as `name (file:line)`, with the function's first line.
+   *
+   * @generated from field: repeated string frames = 1;
+   */
+  frames: string[];
+
+  /**
+   * Samples.
+   *
+   * @generated from field: int64 samples = 2;
+   */
+  samples: bigint;
+};
+
+/**
+ * Describes the message svc.v1.ProfileStack.
+ * Use `create(ProfileStackSchema)` to create a new message.
+ */
+export const ProfileStackSchema: GenMessage<ProfileStack> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 23);
+
+/**
  * Request of ListDeployments.
  *
  * @generated from message svc.v1.ListDeploymentsRequest
@@ -637,6 +984,13 @@ export type ListDeploymentsRequest = Message<"svc.v1.ListDeploymentsRequest"> & 
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * Only those with this tag; empty = all.
+   *
+   * @generated from field: string tag = 4;
+   */
+  tag: string;
 };
 
 /**
@@ -644,7 +998,7 @@ export type ListDeploymentsRequest = Message<"svc.v1.ListDeploymentsRequest"> & 
  * Use `create(ListDeploymentsRequestSchema)` to create a new message.
  */
 export const ListDeploymentsRequestSchema: GenMessage<ListDeploymentsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 12);
+  messageDesc(file_svc_v1_deployment, 24);
 
 /**
  * Response of ListDeployments.
@@ -672,7 +1026,7 @@ export type ListDeploymentsResponse = Message<"svc.v1.ListDeploymentsResponse"> 
  * Use `create(ListDeploymentsResponseSchema)` to create a new message.
  */
 export const ListDeploymentsResponseSchema: GenMessage<ListDeploymentsResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 13);
+  messageDesc(file_svc_v1_deployment, 25);
 
 /**
  * Request of WatchDeployment.
@@ -693,7 +1047,7 @@ export type WatchDeploymentRequest = Message<"svc.v1.WatchDeploymentRequest"> & 
  * Use `create(WatchDeploymentRequestSchema)` to create a new message.
  */
 export const WatchDeploymentRequestSchema: GenMessage<WatchDeploymentRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 14);
+  messageDesc(file_svc_v1_deployment, 26);
 
 /**
  * One state of a watched deployment.
@@ -722,7 +1076,7 @@ export type WatchDeploymentResponse = Message<"svc.v1.WatchDeploymentResponse"> 
  * Use `create(WatchDeploymentResponseSchema)` to create a new message.
  */
 export const WatchDeploymentResponseSchema: GenMessage<WatchDeploymentResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 15);
+  messageDesc(file_svc_v1_deployment, 27);
 
 /**
  * Request of ListBranches.
@@ -737,7 +1091,7 @@ export type ListBranchesRequest = Message<"svc.v1.ListBranchesRequest"> & {
  * Use `create(ListBranchesRequestSchema)` to create a new message.
  */
 export const ListBranchesRequestSchema: GenMessage<ListBranchesRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 16);
+  messageDesc(file_svc_v1_deployment, 28);
 
 /**
  * Response of ListBranches.
@@ -758,7 +1112,7 @@ export type ListBranchesResponse = Message<"svc.v1.ListBranchesResponse"> & {
  * Use `create(ListBranchesResponseSchema)` to create a new message.
  */
 export const ListBranchesResponseSchema: GenMessage<ListBranchesResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 17);
+  messageDesc(file_svc_v1_deployment, 29);
 
 /**
  * A branch: a named, ephemeral line of deployments beside the environment's.
@@ -800,7 +1154,7 @@ export type Branch = Message<"svc.v1.Branch"> & {
  * Use `create(BranchSchema)` to create a new message.
  */
 export const BranchSchema: GenMessage<Branch> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 18);
+  messageDesc(file_svc_v1_deployment, 30);
 
 /**
  * Request of GetSource.
@@ -822,7 +1176,7 @@ export type GetSourceRequest = Message<"svc.v1.GetSourceRequest"> & {
  * Use `create(GetSourceRequestSchema)` to create a new message.
  */
 export const GetSourceRequestSchema: GenMessage<GetSourceRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 19);
+  messageDesc(file_svc_v1_deployment, 31);
 
 /**
  * Response of GetSource.
@@ -851,7 +1205,7 @@ export type GetSourceResponse = Message<"svc.v1.GetSourceResponse"> & {
  * Use `create(GetSourceResponseSchema)` to create a new message.
  */
 export const GetSourceResponseSchema: GenMessage<GetSourceResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 20);
+  messageDesc(file_svc_v1_deployment, 32);
 
 /**
  * Kind of a change.
@@ -929,7 +1283,7 @@ export enum DeploymentStatus {
   STARTING = 3,
 
   /**
-   * Answers queries (of its scope when promoted, else when named).
+   * Answers queries (of its scope when live or weighted, else when named).
    *
    * @generated from enum value: DEPLOYMENT_STATUS_LIVE = 4;
    */
@@ -999,7 +1353,8 @@ export const DeploymentService: GenService<{
     output: typeof CreateDeploymentResponseSchema;
   },
   /**
-   * One deployment. NOT_FOUND when unknown.
+   * One deployment, by its id, or by a tag: that of the tag's traffic, else the newest ready one, else
+   * the newest one of the branch that the header `svc-branch` names. NOT_FOUND when unknown.
    *
    * @generated from rpc svc.v1.DeploymentService.GetDeployment
    */
@@ -1007,6 +1362,62 @@ export const DeploymentService: GenService<{
     methodKind: "unary";
     input: typeof GetDeploymentRequestSchema;
     output: typeof GetDeploymentResponseSchema;
+  },
+  /**
+   * Makes a deployment that was built before the live one of its scope, once its workers run.
+   * FAILED_PRECONDITION when it failed, is not built yet, or traffic is shared by weights.
+   *
+   * @generated from rpc svc.v1.DeploymentService.PromoteDeployment
+   */
+  promoteDeployment: {
+    methodKind: "unary";
+    input: typeof PromoteDeploymentRequestSchema;
+    output: typeof PromoteDeploymentResponseSchema;
+  },
+  /**
+   * Makes the deployment that was live before the live one, in the scope of the headers; again takes
+   * it back. FAILED_PRECONDITION when there was none before, it was deleted, or traffic is shared by
+   * weights.
+   *
+   * @generated from rpc svc.v1.DeploymentService.RollBackDeployment
+   */
+  rollBackDeployment: {
+    methodKind: "unary";
+    input: typeof RollBackDeploymentRequestSchema;
+    output: typeof RollBackDeploymentResponseSchema;
+  },
+  /**
+   * Deletes a deployment with its graph, and its source when no other deployment has the same one.
+   * FAILED_PRECONDITION when it is live, has traffic, or is being deployed.
+   *
+   * @generated from rpc svc.v1.DeploymentService.DeleteDeployment
+   */
+  deleteDeployment: {
+    methodKind: "unary";
+    input: typeof DeleteDeploymentRequestSchema;
+    output: typeof DeleteDeploymentResponseSchema;
+  },
+  /**
+   * Deletes a branch: its deployments, as DeleteDeployment does, and its online values. NOT_FOUND
+   * when there is none, FAILED_PRECONDITION while something is being deployed to it.
+   *
+   * @generated from rpc svc.v1.DeploymentService.DeleteBranch
+   */
+  deleteBranch: {
+    methodKind: "unary";
+    input: typeof DeleteBranchRequestSchema;
+    output: typeof DeleteBranchResponseSchema;
+  },
+  /**
+   * What the resolvers of a deployment spent their time on, as far as this node ran them since the
+   * deployment started here. FAILED_PRECONDITION when it was deployed without profiling.
+   *
+   * @generated from rpc svc.v1.DeploymentService.GetProfile
+   */
+  getProfile: {
+    methodKind: "unary";
+    input: typeof GetProfileRequestSchema;
+    output: typeof GetProfileResponseSchema;
   },
   /**
    * Deployments of the scope, newest first.

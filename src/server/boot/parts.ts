@@ -233,12 +233,14 @@ export async function openParts({
     giveUp: async (job, reason) => (await eraser()).giveUp(job, reason),
   };
   const jobRunner = once(async () => {
-    const [{ startJobRunner }, { BUILD_JOB }, { recurringHandlers }, { ERASURE_JOB }] = await Promise.all([
+    const [{ startJobRunner }, { BUILD_JOB }, { CLEANUP_JOB }, { recurringHandlers }, { ERASURE_JOB }] = await Promise.all([
       import("../jobs/runner.ts"),
       import("../deployments/builds.ts"),
+      import("../deployments/removals.ts"),
       import("../jobs/recurring.ts"),
       import("../environments/lifecycle.ts"),
     ]);
+    const { builds, cleanups } = await deployments();
     return startJobRunner({
       jobs: metadata.jobs,
       bus,
@@ -246,7 +248,7 @@ export async function openParts({
       log,
       node: node(),
       slots: JOB_SLOTS,
-      handlers: { [BUILD_JOB]: (await deployments()).builds, [ERASURE_JOB]: erasure, ...recurringHandlers(recurring) },
+      handlers: { [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, ...recurringHandlers(recurring) },
     });
   });
   const scheduler = once(async () => {

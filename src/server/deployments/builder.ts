@@ -41,6 +41,7 @@ import type { ValueSinks } from "../writes/value-sinks.ts";
 import { checkSqlResolvers } from "./checks.ts";
 import { featureKeys } from "./feature-keys.ts";
 import { onlineScope } from "./live-scopes.ts";
+import type { Profiles } from "./profiles.ts";
 import { createRenewal } from "./renewal.ts";
 import type { StartedDeployment } from "./running.ts";
 
@@ -64,6 +65,7 @@ export interface BuilderOptions {
   readonly sinks: ValueSinks;
   /** What resolvers and sources of an environment are given. */
   readonly secrets: Pick<Secrets, "variables">;
+  readonly profiles: Pick<Profiles, "add">;
   readonly clock: Clock;
   readonly log: Log;
   readonly processes: Pick<Processes, "began">;
@@ -109,9 +111,14 @@ const SHORTEST_HIDDEN = 6;
 const NO_WORKERS_ON_WINDOWS =
   "The embedded server does not run Python resolvers on Windows. Start it on Linux, on macOS or in WSL (`svc server start`), and deploy there: svc apply --api-host <address>.";
 
+/** Workers of a deployment that answers the queries of its environment. */
+export function servingWorkers(): number {
+  return Math.min(availableParallelism(), MAX_WORKERS);
+}
+
 /** Makes the builder. */
 export function createBuilder(options: BuilderOptions): Builder {
-  const { metadata, objects, online, telemetry, sinks, secrets, clock, log, processes, folder, home, env } = options;
+  const { metadata, objects, online, telemetry, sinks, secrets, profiles, clock, log, processes, folder, home, env } = options;
   let toolchain: Promise<PythonToolchain> | undefined;
   const python = (): Promise<PythonToolchain> => {
     toolchain ??= import("../../python/create-toolchain.ts").then(({ createToolchain }) => createToolchain({ home, env }));
@@ -212,7 +219,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       codeFile: await chain.compiledCode(interpreter, deployment.projectName),
       sourceRoot: source,
       env: { ...userCodeEnv(env), ...plain, ...variables },
-      size: deployment.branch === "" && !deployment.noPromote ? Math.min(availableParallelism(), MAX_WORKERS) : 1,
+      size: deployment.branch === "" && !deployment.noPromote ? servingWorkers() : 1,
       socketDir: join(folderOf(deployment.id), "sockets", newId("req", clock.now()).slice(-8)),
       clock,
       deploymentId: deployment.id,
@@ -220,6 +227,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       defaultTimeoutMs: DEFAULT_RESOLVER_TIMEOUT_MS,
       ...(memoryLimitBytes !== undefined && { memoryLimitBytes }),
       resolverFqns,
+      ...(deployment.profiling && { onProfile: (samples) => profiles.add(deployment.id, samples) }),
       observer: {
         began: (pid) =>
           processes.began({

@@ -3,7 +3,7 @@
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { DeploymentRecord, DeploymentStore } from "../stores/metadata/deployments.ts";
-import type { JobRecord, NewJob } from "../stores/metadata/jobs.ts";
+import type { JobRecord, NewJob, ResourceGroup } from "../stores/metadata/jobs.ts";
 import { type Builder, BuildFailed } from "./builder.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { isSettled } from "./progress.ts";
@@ -24,13 +24,18 @@ const ATTEMPT_TIMEOUT_MS = 3_600_000;
  */
 const WITHOUT_WAITING = AbortSignal.abort();
 
+/** The group of the jobs of a scope, of which one runs at a time, in their order. */
+export function scopeGroup(environmentId: string, branch: string): ResourceGroup {
+  return { name: `${BUILD_JOB}:${environmentId}/${branch}`, slots: 1 };
+}
+
 /** The job that builds a deployment. */
 export function buildJob(id: string, { id: deploymentId, environmentId, branch }: DeploymentRecord): NewJob {
   return {
     id,
     kind: BUILD_JOB,
     payload: { deploymentId },
-    group: { name: `${BUILD_JOB}:${environmentId}/${branch}`, slots: 1 },
+    group: scopeGroup(environmentId, branch),
     idempotencyKey: deploymentId,
     maxAttempts: MAX_ATTEMPTS,
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
@@ -56,6 +61,11 @@ export interface BuildsOptions {
    * perhaps again.
    */
   readonly settled: (deployment: DeploymentRecord) => Promise<void>;
+  /**
+   * Whether an earlier attempt, which was cut off after that, gave the deployment the traffic of a
+   * tag.
+   */
+  readonly isTakenOver: (deployment: DeploymentRecord) => Promise<boolean>;
 }
 
 /**
@@ -69,6 +79,7 @@ export function createBuilds({
   running,
   start,
   takeOver,
+  isTakenOver,
   settled,
   refusal,
   halted,
@@ -97,6 +108,10 @@ export function createBuilds({
       if (!queued) return tell(job);
       const halt = halted(queued.environmentId);
       const signal = AbortSignal.any([attempt, halt]);
+      if (await isTakenOver(queued)) {
+        await lifecycle.move(queued.id, { status: DeploymentStatus.LIVE }, attempt);
+        return tell(job);
+      }
       let deployment = await lifecycle.move(queued.id, { status: DeploymentStatus.BUILDING }, attempt);
       try {
         const refused = refusal(queued.environmentId);

@@ -10,29 +10,35 @@ import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { errorText } from "../../domain/error-text.ts";
 import type { DeploymentTarget } from "../access/scope.ts";
+import { createCollection } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import { followStore } from "../nodes/follow.ts";
 import { environmentsToldOf } from "../secrets/secrets.ts";
-import type { DeploymentRecord, DeploymentStore, LivePointer, NewDeployment } from "../stores/metadata/deployments.ts";
+import type { DeploymentRecord, DeploymentStore, NewDeployment } from "../stores/metadata/deployments.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
-import { type Builder, type BuilderOptions, createBuilder } from "./builder.ts";
+import { type Builder, type BuilderOptions, createBuilder, servingWorkers } from "./builder.ts";
 import { buildJob, createBuilds } from "./builds.ts";
 import { compareWithLive } from "./comparison.ts";
 import { followEnvironments, suspended } from "./environment-states.ts";
 import { createLifecycle } from "./lifecycle.ts";
-import { createLiveScopes, type LiveChange, onlineScope } from "./live-scopes.ts";
+import { createLiveScopes, onlineScope, type ServingDeployment } from "./live-scopes.ts";
+import { createProfiles, type Profile } from "./profiles.ts";
 import { createProgressBoard, type ProgressEvent } from "./progress.ts";
 import { relayProgress } from "./progress-relay.ts";
+import { createPromotions, type Promotions } from "./promotions.ts";
+import { createRemovals, type Removals } from "./removals.ts";
 import { createRunningDeployments, type Lease, type RunningDeployments, type StartedDeployment } from "./running.ts";
+import { createTraffic, READY, type Traffic, type TrafficSetting } from "./traffic.ts";
+import { createPlaces, deploymentAt, isShared } from "./traffic-rules.ts";
 import { refuseVastGraph, validateGraph } from "./validation.ts";
 
 /** The services that the capability needs. */
-export interface DeploymentsOptions extends BuilderOptions {
-  readonly metadata: BuilderOptions["metadata"] & DeploymentStore & Pick<MetadataStore, "progress">;
+export interface DeploymentsOptions extends Omit<BuilderOptions, "profiles"> {
+  readonly metadata: BuilderOptions["metadata"] & DeploymentStore & Pick<MetadataStore, "documents" | "progress">;
   readonly bus: Bus;
   /** Id of this node. */
   readonly node: string;
@@ -60,8 +66,18 @@ export function refuseOtherBranch(deployment: { readonly id: string; readonly br
   });
 }
 
+/** The place of a deployment among the others of its scope. */
+export interface Standing {
+  /** Whether it answers queries of its scope. */
+  readonly answers: boolean;
+  /** Whether it runs although no query may need it now. */
+  readonly serves: boolean;
+  /** Whether queries of its scope reach it only once a tag of its own is given a weight. */
+  readonly waits: boolean;
+}
+
 /** The capability to deploy. */
-export interface Deployments {
+export interface Deployments extends Promotions, Removals {
   /**
    * Stores a new deployment, durably when this resolves, and queues its build. Rejects with Failure
    * `suspended` when its environment is.
@@ -71,6 +87,13 @@ export interface Deployments {
   watch(id: string, environmentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
   /** A deployment of an environment. Throws Failure not_found. */
   find(id: string, environmentId: string): Promise<DeploymentRecord>;
+  /**
+   * The deployment of an id or a tag: that of the tag's traffic, else the newest ready one, else
+   * the newest one of the branch. Throws Failure not_found.
+   */
+  named(idOrTag: string, environmentId: string, branch: string): Promise<DeploymentRecord>;
+  /** Where a deployment stands. */
+  standing(deployment: DeploymentRecord): Standing;
   /**
    * The server's findings on a graph, the changes that deploying it would make, and the name of the
    * project that is live in its scope (empty = none). Throws Failure invalid_argument for a graph
@@ -97,8 +120,15 @@ export interface Deployments {
    * A lease on the deployment to run a query on, which is started if it does not run. To be
    * released when the query has ended. Throws, or rejects with, Failure; `suspended` when its
    * environment is.
+   * @param correlationId queries with the same one go to the same deployment; default: any
    */
-  acquire(target: DeploymentTarget): Lease | Promise<Lease>;
+  acquire(target: DeploymentTarget, correlationId?: string): Lease | Promise<Lease>;
+  /** Deployments, other than the one that answers it, that a query is to be copied to. */
+  mirrorsOf(target: DeploymentTarget, answeredBy: string, correlationId: string): readonly (() => Lease | Promise<Lease>)[];
+  /** What a deployment's resolvers spent their time on, on this node. */
+  profile(id: string): Profile;
+  /** How queries are shared among deployments. */
+  readonly traffic: Traffic;
   /** Deployments that run now. */
   readonly running: RunningDeployments;
   /**
@@ -120,9 +150,42 @@ export interface Deployments {
  */
 export async function createDeployments(options: DeploymentsOptions): Promise<Deployments> {
   const { metadata, online, bus, clock, log } = options;
-  const builder: Builder = createBuilder(options);
-  const scopes = createLiveScopes(await metadata.livePointers());
-  await builder.tidy(new Set(scopes.list().map(({ deploymentId }) => deploymentId)));
+  const profiles = createProfiles();
+  const builder: Builder = createBuilder({ ...options, profiles });
+  const settings = createCollection<TrafficSetting>(
+    { documents: metadata.documents, bus, clock, log },
+    {
+      kind: "traffic",
+      noun: "traffic setting",
+      idPrefix: "trf",
+      listedBy: "svc traffic get",
+      maxPerScope: 1,
+    },
+  );
+  const traffic = createTraffic({
+    settings,
+    metadata,
+    now: () => clock.now(),
+    warmUp: async (id, environmentId) => (await acquireServing({ id, environmentId, branch: "" })).release(),
+    changed: (environmentId) => announceLive(environmentId),
+  });
+  /**
+   * The weights of all environments, without tags whose deployment is gone, and then the pointers,
+   * which take over from weights.
+   */
+  const readServing = async () => {
+    const weights = await Promise.all(
+      (await traffic.all()).map(async ({ environmentId, tags }) => ({
+        environmentId,
+        tags: (await Promise.all(tags.map(async (one) => ((await metadata.deployment(one.deploymentId)) ? [one] : [])))).flat(),
+      })),
+    );
+    return [await metadata.livePointers(), weights] as const;
+  };
+  const scopes = createLiveScopes(...(await readServing()));
+  await builder.tidy(new Set(scopes.serving().map(({ id }) => id)));
+  const placeOf = createPlaces();
+  const mirrorPlaceOf = createPlaces();
   const board = createProgressBoard(clock);
   const relay = relayProgress({ ...options, board, onRemoteChange: (deployment) => warmUp(deployment) });
   const running = createRunningDeployments({ clock, log, ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }) });
@@ -152,28 +215,34 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     );
   };
 
-  const applyChange = ({ environmentId, branch, before, now }: LiveChange): void => {
-    if (before !== undefined) {
-      running.pin(before, false);
-      void running.retire(before);
+  const readLive = async (): Promise<void> => {
+    const { begun, ended } = scopes.replace(...(await readServing()));
+    for (const id of ended) {
+      running.pin(id, false);
+      void running.retire(id);
     }
-    if (now !== undefined && branch === "") void startLive({ environmentId, branch, deploymentId: now });
+    for (const deployment of begun) if (deployment.branch === "") void keepServing(deployment);
+    for (const { id } of running.list()) if (!scopes.serves(id) && !(await metadata.deployment(id))) void running.retire(id);
   };
-  const readLive = async (): Promise<void> => scopes.replace(await metadata.livePointers()).forEach(applyChange);
+
+  /** Makes this node and then the others see what answers queries now. */
+  const announceLive = async (id: string): Promise<void> => {
+    await live.reread().catch(() => undefined);
+    bus.publish("live", id);
+  };
 
   const lifecycle = createLifecycle({
     ...options,
     publish: relay.publish,
-    async promoted(id) {
-      await live.reread().catch(() => undefined);
-      bus.publish("live", id);
-    },
+    promoted: announceLive,
   });
 
   const takeOver = async (deployment: DeploymentRecord, signal: AbortSignal): Promise<void> => {
     const { id, environmentId, branch } = deployment;
     if (deployment.reset && branch !== "") await online.dropScope(onlineScope(environmentId, branch));
-    if (deployment.noPromote) {
+    const outcome = deployment.noPromote || branch !== "" ? undefined : await traffic.deployed(deployment);
+    if (outcome === "waits") lifecycle.note(deployment, "ready; queries are shared among other tags");
+    if (deployment.noPromote || outcome === "answers" || outcome === "waits") {
       await lifecycle.move(id, { status: DeploymentStatus.LIVE }, signal);
       return;
     }
@@ -184,8 +253,29 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     const deployment = await metadata.deployment(id);
     if (deployment?.environmentId === environmentId) return deployment;
     throw new Failure("not_found", `There is no deployment '${id}' in this environment.`, {
-      hint: "`svc branch list` and the dashboard show what there is.",
+      hint: "`svc deployment list` shows what there is.",
     });
+  };
+
+  const named = async (idOrTag: string, environmentId: string, branch: string): Promise<DeploymentRecord> => {
+    if (/^dpl_[0-9a-f]+$/.test(idOrTag)) {
+      const deployment = await find(idOrTag, environmentId);
+      refuseOtherBranch(deployment, branch);
+      return deployment;
+    }
+    const weighted = branch === "" ? (await traffic.weighted(environmentId)).find(({ tag }) => tag === idOrTag) : undefined;
+    const held = weighted && (await metadata.deployment(weighted.deploymentId));
+    if (held) return held;
+    const tagged = { environmentId, branch, tag: idOrTag, limit: 1 };
+    const [deployment] = [...(await metadata.deployments({ ...tagged, statuses: READY })), ...(await metadata.deployments(tagged))];
+    if (deployment) return deployment;
+    throw new Failure(
+      "not_found",
+      `There is no deployment '${idOrTag}' ${branch === "" ? "in this environment" : `on branch '${branch}'`}.`,
+      {
+        hint: "Give an id or a tag; `svc deployment list` shows both.",
+      },
+    );
   };
 
   const underway = (environmentId: string, branch: string): string | undefined => {
@@ -234,44 +324,44 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       const why = doing ? `is being deployed (${stateOf(doing)})` : `failed (${deployment.error})`;
       throw new Failure("failed_precondition", `Deployment ${id} cannot answer queries: it ${why}.`);
     }
+    return startById(deployment);
+  };
+
+  const startById = async (deployment: DeploymentRecord): Promise<Lease> => {
     try {
-      return await running.acquire(id, () => start(deployment, closing.signal));
+      return await running.acquire(deployment.id, () => start(deployment, closing.signal));
     } catch (error) {
-      throw new Failure("unavailable", `Deployment ${id} could not be started: ${errorText(error)}`, {
+      throw new Failure("unavailable", `Deployment ${deployment.id} could not be started: ${errorText(error)}`, {
         hint: "Deploy again with `svc apply`.",
       });
     }
   };
 
-  const startLive = async ({ deploymentId, environmentId }: LivePointer): Promise<void> => {
-    if (states.refusal(environmentId) !== undefined) return;
-    running.pin(deploymentId, true);
+  /** A lease on a deployment that serves, whatever its state: it was started before it served. */
+  const acquireServing = async ({ id, environmentId, branch }: ServingDeployment): Promise<Lease> => {
+    const lease = running.peek(id) ? await running.acquire(id, never) : await startById(await find(id, environmentId));
+    if (branch === "") lease.deployment.pool.resize?.(servingWorkers());
+    return lease;
+  };
+
+  const keepServing = async (deployment: ServingDeployment): Promise<void> => {
+    if (states.refusal(deployment.environmentId) !== undefined) return;
+    running.pin(deployment.id, true);
     try {
-      (await acquireById(deploymentId, environmentId, "")).release();
+      (await acquireServing(deployment)).release();
     } catch (error) {
-      if (!closing.signal.aborted) log.error("a live deployment could not be started", { deployment: deploymentId, error: String(error) });
+      if (!closing.signal.aborted) log.error("a live deployment could not be started", { deployment: deployment.id, error: String(error) });
     }
   };
 
   const halt = async (environmentId: string): Promise<void> => {
     const isIts = (one: { readonly environmentId: string }) => one.environmentId === environmentId;
-    const pointed = scopes
-      .list()
-      .filter(isIts)
-      .map(({ deploymentId }) => deploymentId);
-    const ids = new Set([
-      ...running
-        .list()
-        .filter(isIts)
-        .map(({ id }) => id),
-      ...pointed,
-    ]);
+    const ids = new Set([...running.list(), ...scopes.serving()].filter(isIts).map(({ id }) => id));
     for (const id of ids) running.pin(id, false);
     await Promise.all([...ids].map((id) => running.retire(id)));
   };
   const startAll = (environmentId: string): void => {
-    const deploymentId = scopes.get(environmentId, "");
-    if (deploymentId !== undefined) void startLive({ environmentId, branch: "", deploymentId });
+    for (const one of scopes.serving()) if (one.environmentId === environmentId && one.branch === "") void keepServing(one);
   };
   const states = await followEnvironments({
     ...options,
@@ -288,40 +378,63 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       },
     },
   });
+  /** The deployment of a query's share of the traffic; undefined when traffic is not shared. */
+  const routed = ({ environment, branch }: DeploymentTarget, correlationId: string): string | undefined => {
+    const route = branch === "" ? scopes.route(environment.id) : undefined;
+    return route && deploymentAt(route, placeOf(correlationId));
+  };
+
+  /** Stops a deployment that was deleted on this node, and removes its folder. */
+  const retire = async (id: string): Promise<void> => {
+    running.pin(id, false);
+    await running.retire(id);
+    await builder.discard(id);
+  };
 
   const restored = Promise.all(
     scopes
-      .list()
+      .serving()
       .filter(({ branch }) => branch === "")
-      .map(startLive),
+      .map(keepServing),
   );
-  const settings = followStore({ bus, topic: "documents", clock, log, read: (ids) => running.renew(environmentsToldOf(ids)) });
+  const variables = followStore({ bus, topic: "documents", clock, log, read: (ids) => running.renew(environmentsToldOf(ids)) });
   const live = followStore({ bus, topic: "live", clock, log, read: readLive });
   await relay.caughtUp();
+
+  const isTakenOver = async ({ id, environmentId }: DeploymentRecord): Promise<boolean> =>
+    (await traffic.weighted(environmentId)).some(({ deploymentId }) => deploymentId === id);
 
   return {
     running,
     find,
     halt,
+    named,
+    traffic,
+    profile: profiles.of,
+    ...createPromotions({ metadata, lifecycle, traffic, acquire: (deployment) => acquireServing(deployment), signal: closing.signal }),
+    ...createRemovals({ metadata, online, objects: options.objects, traffic, now: () => clock.now(), retire, announceLive, bus }),
     builds: createBuilds({
-      metadata,
-      builder,
-      lifecycle,
-      running,
-      start,
-      takeOver,
-      refusal: states.refusal,
-      halted: states.signal,
-      settled: options.settled ?? (() => Promise.resolve()),
+      ...{ metadata, builder, lifecycle, running, start, takeOver, isTakenOver },
+      ...{ refusal: states.refusal, halted: states.signal, settled: options.settled ?? (() => Promise.resolve()) },
     }),
     restored: restored.then(() => undefined),
+
+    standing({ id, environmentId, branch, blueGreen, noPromote, status, tags }) {
+      const answers = scopes.answers(id);
+      const shared = branch === "" ? scopes.traffic(environmentId) : [];
+      const isOver = status === DeploymentStatus.INACTIVE || status === DeploymentStatus.FAILED;
+      const takesOver = !blueGreen && shared.some(({ tag, weight }) => weight && tags.includes(tag));
+      return { answers, serves: scopes.serves(id), waits: !answers && !noPromote && !isOver && isShared(shared) && !takesOver };
+    },
 
     async create(wanted) {
       const environment = await metadata.environment(wanted.environmentId);
       if (environment?.suspendedAt !== undefined) throw suspended(environment);
       const now = clock.now();
+      const color = wanted.blueGreen ? [await traffic.colorFor(wanted.environmentId)] : [];
       const deployment: DeploymentRecord = {
         ...wanted,
+        tags: [...color, ...wanted.tags],
         id: newId("dpl", now),
         status: DeploymentStatus.QUEUED,
         promoted: false,
@@ -364,25 +477,41 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
 
     underway,
 
-    acquire(target) {
+    acquire(target, correlationId = "") {
       if (target.environment.suspendedAt !== undefined) throw suspended(target.environment);
-      const id = target.deploymentId || scopes.get(target.environment.id, target.branch);
+      const id = target.deploymentId || routed(target, correlationId) || scopes.get(target.environment.id, target.branch);
       if (id === undefined) return nothingLive(target).then((failure) => Promise.reject(failure));
       const known = running.peek(id);
       const isNamedTwice = target.deploymentId !== "" && target.branch !== "";
       if (known?.environmentId === target.environment.id && !isNamedTwice) {
-        return running.acquire(id, () => Promise.reject(new Error("the deployment runs already")));
+        return running.acquire(id, never);
       }
-      return acquireById(id, target.environment.id, target.branch);
+      return target.deploymentId === ""
+        ? acquireServing({ id, environmentId: target.environment.id, branch: target.branch })
+        : acquireById(id, target.environment.id, target.branch);
+    },
+
+    mirrorsOf({ environment, branch, deploymentId }, answeredBy, correlationId) {
+      const route = branch === "" && deploymentId === "" ? scopes.route(environment.id) : undefined;
+      if (!route || route.mirrors.length === 0) return NO_MIRRORS;
+      const place = mirrorPlaceOf(correlationId === "" ? "" : `mirror:${correlationId}`);
+      return route.mirrors
+        .filter((one) => place < one.share && one.deploymentId !== answeredBy)
+        .map((one) => () => acquireServing({ id: one.deploymentId, environmentId: environment.id, branch: "" }));
     },
 
     async close() {
       closing.abort(new Error("the server is stopping"));
-      await Promise.all([live.stop(), settings.stop(), relay.stop(), states.stop()]);
+      await Promise.all([live.stop(), variables.stop(), relay.stop(), states.stop(), settings.close()]);
       await running.close();
     },
   };
 }
+
+const NO_MIRRORS: readonly never[] = [];
+
+/** The start of a deployment that runs already. */
+const never = (): Promise<never> => Promise.reject(new Error("the deployment runs already"));
 
 /** The last progress line of a deployment, or its state when there is none. */
 function stateOf({ deployment, progress }: ProgressEvent): string {

@@ -23,8 +23,11 @@ export interface Lifecycle {
    * waits.
    */
   move(id: string, patch: DeploymentPatch, signal: AbortSignal): Promise<DeploymentRecord>;
-  /** Makes a deployment the live one of its scope. Rejects like `move`. */
-  promote(deployment: DeploymentRecord, signal: AbortSignal): Promise<void>;
+  /**
+   * Makes a deployment the live one of its scope. Returns the id of the one that was; undefined
+   * when none or the same was. Rejects like `move`.
+   */
+  promote(deployment: DeploymentRecord, signal: AbortSignal): Promise<string | undefined>;
 }
 
 const DISK_RETRY_MS = 1_000;
@@ -91,6 +94,7 @@ export function createLifecycle(options: {
       const live = await metadata.deployment(id);
       if (live) publish({ deployment: live, progress: "" });
       log.info("deployment", { deployment: id, status: "LIVE", branch, replaced });
+      return replaced;
     },
   };
 }

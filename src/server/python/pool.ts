@@ -81,6 +81,8 @@ export interface PythonPool {
    */
   call(call: ResolverCall): Promise<ResolverResult>;
   health(): PoolHealth;
+  /** Sets the number of workers to at least this; absent where there are none. */
+  resize?(atLeast: number): void;
   /** Lets running calls end (at most `graceMs`), then stops the workers. */
   drain(graceMs: number): Promise<void>;
 }

@@ -17,13 +17,19 @@ const RENEWAL_GRACE_MS = 30_000;
 /** Makes a renewable pool. `onError` is told when workers that were renewed do not stop. */
 export function createRenewablePool(first: PythonPool, onError: (error: unknown) => void): RenewablePool {
   let current = first;
+  let size = 0;
   const draining = new Map<PythonPool, Promise<void>>();
   return {
     call: (call) => current.call(call),
     health: () => current.health(),
+    resize(atLeast) {
+      size = Math.max(size, atLeast);
+      current.resize?.(size);
+    },
     replace(next) {
       const before = current;
       current = next;
+      next.resize?.(size);
       const done = before
         .drain(RENEWAL_GRACE_MS)
         .catch(onError)

@@ -15,6 +15,7 @@ import { CrashHistory } from "./crash-history.ts";
 import { crashed, failedResult, killedWith, named, timedOut } from "./failures.ts";
 import type { Message } from "./frames.ts";
 import type { PoolHealth, PythonPool, ResolverCall, ResolverResult, WorkerLog, WorkerObserver } from "./pool.ts";
+import type { ProfileSamples } from "./profile.ts";
 import { type LoadedResolver, Worker, type WorkerEnding, type WorkerSpec } from "./worker.ts";
 import { type Pending, WorkerSlot } from "./worker-slot.ts";
 
@@ -26,6 +27,8 @@ export interface SupervisorOptions {
   readonly size: number;
   readonly onLog: (line: WorkerLog) => void;
   readonly observer?: WorkerObserver;
+  /** Called with samples of the workers; absent = they take none. */
+  readonly onProfile?: (samples: ProfileSamples) => void;
   readonly clock: Clock;
   readonly deploymentId: string;
   /** Time allowed for a call that names none. */
@@ -64,7 +67,10 @@ export class Supervisor implements PythonPool {
   private timer: Timer | undefined;
   private onIdle: (() => void) | undefined;
 
+  private size: number;
+
   constructor(private readonly options: SupervisorOptions) {
+    this.size = options.size;
     this.crashes = new CrashHistory(options.clock, options.deploymentId);
   }
 
@@ -75,7 +81,7 @@ export class Supervisor implements PythonPool {
   async start(): Promise<ReadonlyMap<string, LoadedResolver>> {
     const first = this.spawn();
     await first.worker.ready;
-    while (this.slots.size < this.options.size) this.spawn();
+    while (this.slots.size < this.size) this.spawn();
     return first.worker.resolvers;
   }
 
@@ -83,7 +89,7 @@ export class Supervisor implements PythonPool {
     if (call.rows === 0) return Promise.resolve({ columns: {}, errors: [], ranMs: 0 });
     const refusal = this.refusal(call);
     if (refusal !== undefined) return Promise.resolve(failedResult(call, ErrorCode.RESOLVER_FAILED, refusal));
-    if (this.slots.size + this.replacing < this.options.size) this.replace(0);
+    if (this.slots.size + this.replacing < this.size) this.replace(0);
     const limitMs = call.deadlineMs > 0 ? call.deadlineMs : this.options.defaultTimeoutMs;
     return new Promise((resolve) => {
       const pending: Pending = {
@@ -102,6 +108,10 @@ export class Supervisor implements PythonPool {
       if (slot) this.send(slot, pending);
       else this.waiting.push(pending);
     });
+  }
+
+  resize(atLeast: number): void {
+    this.size = Math.max(this.size, atLeast);
   }
 
   health(): PoolHealth {
@@ -150,6 +160,7 @@ export class Supervisor implements PythonPool {
         new Worker(this.options.spec, {
           onResult: (message) => this.received(owner, message),
           onLog: (line) => this.options.onLog(line),
+          onProfile: (samples) => this.profiled(samples),
           onClosing: () => {
             owner.state = "ending";
           },
@@ -355,6 +366,10 @@ export class Supervisor implements PythonPool {
     this.crashed(ending.startFailure ?? `a worker ${ending.how}${doing}`, running);
   }
 
+  private profiled({ stacks, dropped }: ProfileSamples): void {
+    this.options.onProfile?.({ stacks: stacks.filter(({ resolver }) => this.loaded.has(resolver)), dropped });
+  }
+
   private refuseWaiting(): void {
     for (const pending of this.waiting) {
       const reason = this.refusal(pending.call);
@@ -367,7 +382,7 @@ export class Supervisor implements PythonPool {
     this.replacing++;
     const timer = setTimeout(() => {
       this.replacing--;
-      if (this.closing || this.slots.size >= this.options.size) return;
+      if (this.closing || this.slots.size >= this.size) return;
       try {
         this.spawn();
       } catch (error) {

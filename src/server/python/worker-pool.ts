@@ -10,6 +10,7 @@ import { IMPORT_FAILED } from "../../domain/rules/loading.ts";
 import { isPythonModule } from "../../domain/source-file.ts";
 import { ToolchainError } from "../../python/toolchain.ts";
 import type { PythonPool, WorkerLog, WorkerObserver } from "./pool.ts";
+import type { ProfileSamples } from "./profile.ts";
 import { Supervisor } from "./supervisor.ts";
 import { type WorkerSpec, WorkerStartError } from "./worker.ts";
 
@@ -36,6 +37,8 @@ export interface WorkerPoolOptions {
   readonly onLog: (line: WorkerLog) => void;
   /** Told of the processes; default: nobody is. */
   readonly observer?: WorkerObserver;
+  /** Called with samples of what resolvers are doing; absent = the workers take none. */
+  readonly onProfile?: (samples: ProfileSamples) => void;
   readonly clock: Clock;
   /** Cap on the address space of a worker. */
   readonly memoryLimitBytes?: number;
@@ -113,6 +116,7 @@ async function specOf(options: WorkerPoolOptions, sourceRoot: string, folder: st
     env: { ...env, TARGET_ROOT: sourceRoot, SVC_DEPLOYMENT_ID: options.deploymentId, SVC_ENVIRONMENT_NAME: options.environmentName },
     socketDir: folder,
     ...(options.codeFile !== undefined && { codeFile: options.codeFile }),
+    profiles: options.onProfile !== undefined,
     startTimeoutMs: options.startTimeoutMs ?? 60_000,
     ...(options.memoryLimitBytes !== undefined && { memoryLimitBytes: options.memoryLimitBytes }),
   };

@@ -12,6 +12,7 @@ import { killGroup, within, withPrivateUmask } from "../../python/subprocess.ts"
 import { encodeFrame, FrameReader, FrameWriter, type Message } from "./frames.ts";
 import { OutputCapture } from "./output-capture.ts";
 import type { WorkerLog } from "./pool.ts";
+import { type ProfileSamples, readProfile } from "./profile.ts";
 
 /** Settings with which a worker is started. */
 export interface WorkerSpec {
@@ -31,6 +32,8 @@ export interface WorkerSpec {
   readonly socketDir: string;
   /** Cap on its address space. */
   readonly memoryLimitBytes?: number;
+  /** Whether it samples what resolvers are doing. */
+  readonly profiles?: boolean;
   /** Longest time until it has imported the project. */
   readonly startTimeoutMs: number;
 }
@@ -63,6 +66,8 @@ export interface WorkerEvents {
   /** A RESULT frame. */
   onResult(message: Message): void;
   onLog(line: WorkerLog): void;
+  /** Samples of what resolvers were doing. */
+  onProfile(samples: ProfileSamples): void;
   /**
    * A connection was closed without a request: the process accepts no more calls, and is about to
    * end.
@@ -163,6 +168,7 @@ export class Worker {
       path,
       ...limit,
       ...(spec.codeFile === undefined ? [] : ["--code", spec.codeFile]),
+      ...(spec.profiles ? ["--profile"] : []),
     ];
     try {
       chmodSync(path, 0o600);
@@ -300,6 +306,9 @@ export class Worker {
           queryId: String(message.queryId),
           timestampMs: Number(message.timestampMs),
         });
+        break;
+      case "PROFILE":
+        this.events.onProfile(readProfile(message));
         break;
       case "HELLO":
         if (message.launcher !== this.process.pid) socket.terminate();

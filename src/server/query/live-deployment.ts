@@ -20,7 +20,7 @@ export interface LiveDeployment {
   readonly featureIds: ReadonlyMap<string, number>;
   readonly pool: PythonPool;
   readonly sources: SqlSources;
-  readonly online: OnlineStore;
+  readonly online: Pick<OnlineStore, "read" | "put">;
   /**
    * The longest staleness, in milliseconds, that a definition or a named query allows, by feature
    * id; a feature that is absent has that of its definition.

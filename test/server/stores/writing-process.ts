@@ -114,6 +114,8 @@ async function change(): Promise<void> {
         promoted: false,
         noPromote: false,
         reset: false,
+        blueGreen: false,
+        profiling: false,
         projectName: "p",
         runtime: "",
         requirements: "",

@@ -8,7 +8,7 @@ many values each has, and the blocks.
 A worker opens two connections to the server's Unix socket. On ``data`` the server sends CALL frames
 and the main thread answers each with a RESULT, in order. On ``control`` a second thread takes what
 must not wait behind a running resolver: CANCEL, and the calls of ``async def`` resolvers; their
-results and LOG frames go back on it.
+results, LOG and PROFILE frames go back on it.
 
 Frames from the worker:
 
@@ -20,6 +20,8 @@ RESULT  id, columns by output FQN, errors (row, kind, message, stack, file, line
         groups: offsets and columns by FQN of a resolver that gives rows; or
         id, cancelled, and leftovers when the interrupted call has left processes running
 LOG     level, text, logger, resolver, queryId, timestampMs
+PROFILE stacks: FQN of the resolver, functions from it inwards, samples; dropped: samples that are
+        in no stack
 
 Frames from the server:
 

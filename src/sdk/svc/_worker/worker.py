@@ -56,9 +56,11 @@ class Worker:
         #: Whether this process is a fork made by a resolver, not the worker.
         self._is_child = False
         self._loop: Any = None
+        self._loop_thread: Optional[threading.Thread] = None
         #: Calls of the event loop, which the control thread has handed on, and their tasks.
         self._concurrent: Set[int] = set()
         self._tasks: Dict[int, Any] = {}
+        self._profiler: Any = None
         self.sink = LogSink(self._send_log)
         self.stdout = LogStream(self.sink, "info", "stdout", sys.stdout)
         self.stderr = LogStream(self.sink, "warning", "stderr", sys.stderr)
@@ -118,6 +120,21 @@ class Worker:
             self._end_call()
         return None
 
+    def profile(self, specs: List[Any], root: str) -> None:
+        """Starts to sample the resolvers."""
+        from .profiler import Profiler
+
+        resolvers = {spec.definition.inner.__code__: spec.fqn for spec in specs if hasattr(spec.definition.inner, "__code__")}
+        self._profiler = Profiler(resolvers, self._busy_threads, self._control.send, os.path.realpath(root))
+        self._profiler.start()
+
+    def _busy_threads(self) -> List[int]:
+        """The threads on which a resolver may be running: the main thread, and that of the loop."""
+        busy = [self._main_thread] if self._running else []
+        if self._tasks and self._loop_thread is not None:
+            busy.append(self._loop_thread.ident or 0)
+        return busy
+
     def serve(self, runners: Dict[str, Runner], resolvers: Dict[str, Dict[str, Any]], has_after_hooks: bool) -> None:
         """Answers calls until the server drains this worker."""
         self._runners = runners
@@ -136,6 +153,8 @@ class Worker:
                 self._answer(message)
             elif message["type"] == "DRAIN":
                 self.sink.report_dropped()
+                if self._profiler is not None:
+                    self._profiler.flush()
                 return
 
     def _answer(self, message: Message) -> None:
@@ -249,7 +268,8 @@ class Worker:
         import asyncio
 
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, name="svc-loop", daemon=True).start()
+        self._loop_thread = threading.Thread(target=self._loop.run_forever, name="svc-loop", daemon=True)
+        self._loop_thread.start()
 
     def _start_task(self, message: Message) -> None:
         current_call.set(call_info(message))
@@ -306,6 +326,7 @@ def main(argv: List[str]) -> int:
     parser.add_argument("--files", required=True, help="JSON list of the Python files to import, relative to the root")
     parser.add_argument("--socket", required=True, help="path of the server's Unix socket")
     parser.add_argument("--memory-limit", type=int, help="cap on the address space in bytes")
+    parser.add_argument("--profile", action="store_true", help="sample what resolvers are doing")
     parser.add_argument("--code", help="file of compiled modules")
     arguments = parser.parse_args(argv)
     if arguments.memory_limit is not None:
@@ -330,6 +351,8 @@ def main(argv: List[str]) -> int:
     if failed is not None:
         worker.fail([failed.json()])
         return 1
+    if arguments.profile:
+        worker.profile(list(registry.resolvers.values()), arguments.root)
     after = [hook for hook in hooks if hook.kind == AFTER]
     worker.serve(runners, resolvers, bool(after))
     worker.run_after(after)

@@ -15,6 +15,10 @@ export interface DeploymentRecord {
   readonly promoted: boolean;
   readonly noPromote: boolean;
   readonly reset: boolean;
+  /** Whether it is for the tag `blue` or `green`, whichever has no traffic. */
+  readonly blueGreen: boolean;
+  /** Whether its Python workers sample what they are doing. */
+  readonly profiling: boolean;
   readonly projectName: string;
   readonly runtime: string;
   readonly requirements: string;
@@ -44,6 +48,10 @@ export interface DeploymentFilter {
   readonly limit: number;
   /** Only those created before this deployment. */
   readonly before?: string;
+  /** Only those with this tag. */
+  readonly tag?: string;
+  /** Only those in one of these states. */
+  readonly statuses?: readonly DeploymentStatus[];
 }
 
 /** The live deployment of a scope. */
@@ -51,7 +59,12 @@ export interface LivePointer {
   readonly environmentId: string;
   readonly branch: string;
   readonly deploymentId: string;
+  /** Deployment that was live before; undefined when none was, or it was deleted. */
+  readonly previousId: string | undefined;
 }
+
+/** The outcome of a deletion: what was deleted, or the reason why nothing was. */
+export type Deletion = { readonly deleted: readonly DeploymentRecord[] } | { readonly refused: "live" | "unfinished"; readonly id: string };
 
 /** A branch, from its deployments. */
 export interface BranchRecord {
@@ -81,4 +94,16 @@ export interface DeploymentStore {
   livePointers(): Promise<LivePointer[]>;
   /** Branches of an environment, by name. */
   branches(environmentId: string): Promise<BranchRecord[]>;
+  /**
+   * Deletes deployments of one scope with their graphs, and stores the job that removes what other
+   * stores have of them, in one step. Ids that are unknown are passed over. Refused, with the first
+   * id that is in the way, when one of them is queued, being built or starting, or is live; with
+   * `branch`, all deployments of that branch are deleted, the live one too.
+   */
+  deleteDeployments(
+    what: { readonly ids: readonly string[] } | { readonly environmentId: string; readonly branch: string },
+    cleanup: NewJob,
+  ): Promise<Deletion>;
+  /** Whether a deployment has the source with this digest. */
+  isSourceUsed(sourceSha256: string): Promise<boolean>;
 }

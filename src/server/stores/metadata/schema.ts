@@ -155,6 +155,11 @@ update project set name = (
     left join live l on l.deployment_id = d.id and l.branch = ''
   where e.project_id = project.id and d.project_name <> '' order by l.deployment_id is null, d.seq desc limit 1)
 where name = 'default' and (select count(*) from project) = 1 and exists (select 1 from deployment where project_name <> '')
+alter table deployment add column blue_green integer not null default 0;
+alter table deployment add column profiling integer not null default 0;
+create index deployment_by_source on deployment (source_sha256);
+create index deployment_tag_by_tag on deployment_tag (tag);
+alter table live add column previous_id text;
 `);
   },
 ];

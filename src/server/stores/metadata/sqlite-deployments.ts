@@ -5,7 +5,7 @@ import type { Diagnostic } from "../../../../gen/svc/v1/error_pb.ts";
 import type { Writer } from "../sqlite/group-commit.ts";
 import { type Column, flag, integer, json, text } from "../sqlite/row-codec.ts";
 import { createTable } from "../sqlite/table.ts";
-import type { BranchRecord, DeploymentRecord, DeploymentStore, LivePointer } from "./deployments.ts";
+import type { BranchRecord, Deletion, DeploymentRecord, DeploymentStore, LivePointer } from "./deployments.ts";
 import type { NewJob } from "./jobs.ts";
 
 /**
@@ -16,7 +16,8 @@ const diagnostics: Column<readonly Diagnostic[]> = {
   decode: (stored) => fromBinary(DeploymentSchema, stored as Uint8Array).diagnostics,
 };
 
-const UNFINISHED = [DeploymentStatus.QUEUED, DeploymentStatus.BUILDING, DeploymentStatus.STARTING].join(", ");
+const UNFINISHED_STATES = [DeploymentStatus.QUEUED, DeploymentStatus.BUILDING, DeploymentStatus.STARTING];
+const UNFINISHED = UNFINISHED_STATES.join(", ");
 
 /** Deployments, live pointers and branches of the SQLite driver. */
 export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job: NewJob) => void): DeploymentStore {
@@ -29,6 +30,8 @@ export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job:
     promoted: flag,
     noPromote: flag,
     reset: flag,
+    blueGreen: flag,
+    profiling: flag,
     projectName: text,
     runtime: text,
     requirements: text,
@@ -77,15 +80,19 @@ export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job:
       return find(id);
     },
 
-    async deployments({ environmentId, branch, limit, before }) {
+    async deployments({ environmentId, branch, limit, before, tag, statuses }) {
       return table
         .all(
           `where environment_id = ?1 and (?2 is null or branch = ?2)
-             and (?3 is null or seq < (select seq from deployment where id = ?3)) order by seq desc limit ?4`,
+             and (?3 is null or seq < (select seq from deployment where id = ?3))
+             and (?5 is null or id in (select deployment_id from deployment_tag where tag = ?5))
+             and (?6 is null or status in (select value from json_each(?6))) order by seq desc limit ?4`,
           environmentId,
           branch ?? null,
           before ?? null,
           limit,
+          tag ?? null,
+          statuses ? JSON.stringify(statuses) : null,
         )
         .map(tagged);
     },
@@ -106,15 +113,18 @@ export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job:
         if (before !== undefined) update(before, { status: DeploymentStatus.INACTIVE, updatedAt: now });
         db.query(
           `insert into live (environment_id, branch, deployment_id) values (?1, ?2, ?3)
-           on conflict (environment_id, branch) do update set deployment_id = ?3`,
+           on conflict (environment_id, branch) do update set previous_id = deployment_id, deployment_id = ?3`,
         ).run(environmentId, branch, deploymentId);
         return before;
       }),
 
     async livePointers() {
       return db
-        .query<LivePointer, []>("select environment_id as environmentId, branch, deployment_id as deploymentId from live order by 1, 2")
-        .all();
+        .query<Omit<LivePointer, "previousId"> & { previousId: string | null }, []>(
+          "select environment_id as environmentId, branch, deployment_id as deploymentId, previous_id as previousId from live order by 1, 2",
+        )
+        .all()
+        .map((pointer) => ({ ...pointer, previousId: pointer.previousId ?? undefined }));
     },
 
     async branches(environmentId) {
@@ -125,6 +135,34 @@ export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job:
            from deployment b where environment_id = ?1 and branch <> '' group by branch order by branch`,
         )
         .all(environmentId);
+    },
+
+    deleteDeployments: (what, cleanup) =>
+      writer.write((): Deletion => {
+        const isBranch = "branch" in what;
+        const found = isBranch
+          ? table.all("where environment_id = ? and branch = ? order by seq", what.environmentId, what.branch)
+          : what.ids.flatMap((id) => table.all("where id = ?", id));
+        const records = found.map(tagged);
+        const unfinished = records.find(({ status }) => UNFINISHED_STATES.includes(status));
+        if (unfinished) return { refused: "unfinished", id: unfinished.id };
+        const live = isBranch ? undefined : records.find(({ id }) => db.query("select 1 from live where deployment_id = ?").get(id));
+        if (live) return { refused: "live", id: live.id };
+        if (records.length === 0) return { deleted: [] };
+        if (isBranch) db.query("delete from live where environment_id = ? and branch = ?").run(what.environmentId, what.branch);
+        for (const { id } of records) {
+          db.query("update live set previous_id = null where previous_id = ?").run(id);
+          db.query("delete from deployment_tag where deployment_id = ?").run(id);
+          db.query("delete from deployment_progress where deployment_id = ?").run(id);
+          db.query("delete from graph where deployment_id = ?").run(id);
+          table.remove("where id = ?", id);
+        }
+        insertJob(cleanup);
+        return { deleted: records };
+      }),
+
+    async isSourceUsed(sourceSha256) {
+      return table.one("where source_sha256 = ?", sourceSha256) !== undefined;
     },
   };
 }

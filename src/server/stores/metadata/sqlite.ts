@@ -84,6 +84,8 @@ const DEPLOYMENT_METHODS: { readonly [Method in keyof DeploymentStore]: true } =
   promote: true,
   livePointers: true,
   branches: true,
+  deleteDeployments: true,
+  isSourceUsed: true,
 };
 
 /** An object whose asynchronous methods are loaded when one of them is first called. */

@@ -18,6 +18,7 @@ import type { BulkRequest, QueryRequest } from "../../query/request/request.ts";
 import type { QueryRecorder } from "../../query-log/recorder.ts";
 import type { Body, BodyEncoding } from "../../stores/telemetry/store.ts";
 import type { QueryWatch } from "../../webhooks/events.ts";
+import type { Mirror } from "./mirror.ts";
 
 /** A deployment that stays up until it is released. */
 export interface DeploymentLease {
@@ -27,6 +28,8 @@ export interface DeploymentLease {
    * Absent when the query named its deployment.
    */
   readonly next?: () => string | undefined;
+  /** Deployments that the query is to be copied to; absent = none. */
+  readonly mirrors?: readonly (() => DeploymentLease | Promise<DeploymentLease>)[];
   release(): void;
 }
 
@@ -42,10 +45,15 @@ export interface QueryScope {
 export interface QueryRunner<Auth> extends QueryRecorder {
   readonly engine: OnlineEngine;
   readonly clock: Clock;
-  /** A running deployment of a scope. Throws Failure. */
-  resolveDeployment(scope: QueryScope, auth: Auth): DeploymentLease | Promise<DeploymentLease>;
   /** Who wants to be told of a query on a deployment; undefined or absent = nobody. */
   watch?(deployment: LiveDeployment): QueryWatch | undefined;
+  /**
+   * A running deployment of a scope, the same for queries of one correlation id (empty = none has).
+   * Throws Failure.
+   */
+  resolveDeployment(scope: QueryScope, auth: Auth, correlationId: string): DeploymentLease | Promise<DeploymentLease>;
+  /** Runs copies of queries; absent where none are made. */
+  readonly mirror?: Mirror;
 }
 
 /** The services that the endpoints of the query engine need. */
@@ -126,7 +134,7 @@ export function runQuery<Auth, B extends Body>(
     runner,
     incoming,
     auth,
-    (deployment, startedAt, tracing) => runner.engine.answer(deployment, incoming.read(), startedAt, incoming.signal, tracing),
+    (deployment, startedAt, signal, tracing) => runner.engine.answer(deployment, incoming.read(), startedAt, signal, tracing),
     (answer) => {
       const sent = write(answer);
       return { sent, logged: { errorCount: answer.failures.length, response: sent, origins: answerOrigins(answer) } };
@@ -145,7 +153,7 @@ export function runBulkQuery<Auth, Sent>(
     runner,
     incoming,
     auth,
-    (deployment, startedAt, tracing) => runner.engine.answerBulk(deployment, incoming.read(), startedAt, incoming.signal, tracing),
+    (deployment, startedAt, signal, tracing) => runner.engine.answerBulk(deployment, incoming.read(), startedAt, signal, tracing),
     (answer) => {
       const { sent, summary } = write(answer);
       return { sent, logged: { errorCount: answer.failures.length, response: summary, origins: "" } };
@@ -157,13 +165,13 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   runner: QueryRunner<Auth>,
   incoming: IncomingQuery<A>,
   auth: Auth,
-  answerOf: (deployment: LiveDeployment, startedAt: number, tracing: Tracing | undefined) => R | Promise<R>,
+  answerOf: (deployment: LiveDeployment, startedAt: number, signal: AbortSignal, tracing?: Tracing) => R | Promise<R>,
   write: (answer: R) => { readonly sent: Sent; readonly logged: Logged },
 ): Promise<Sent> {
   const { encoding, request, queryName, correlationId, parent } = incoming;
   const spans = incoming.trace || parent?.sampled ? new SpanRecorder(incoming.endpoint, runner.clock.now(), parent) : undefined;
   const finding = spans?.open("gateway", "deployment");
-  const lease = await runner.resolveDeployment(incoming.scope, auth);
+  const lease = await runner.resolveDeployment(incoming.scope, auth, correlationId);
   spans?.end(finding);
   const startedAt = runner.clock.now();
   const began = performance.now();
@@ -172,7 +180,10 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   const watch = runner.watch?.(deployment);
   try {
     const isObserved = spans || parent || watch?.computed;
-    const running = answerOf(deployment, startedAt, isObserved ? { parent, spans, computed: watch?.computed } : undefined);
+    const running = answerOf(
+      ...([deployment, startedAt, incoming.signal] as const),
+      isObserved ? { parent, spans, computed: watch?.computed } : undefined,
+    );
     let answer = running instanceof Promise ? await running : running;
     if (answer.stages.length > 0) {
       const keeping = spans?.open("store", "keep stages", spans.root, { stages: answer.stages.length });
@@ -211,6 +222,7 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     throw error instanceof QueryRefused && next !== undefined ? hinted(error, `Not live yet: ${next}.`) : error;
   } finally {
     lease.release();
+    if (lease.mirrors) runner.mirror?.(lease.mirrors, (copy, signal) => answerOf(copy, startedAt, signal));
   }
 }
 

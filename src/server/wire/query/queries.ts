@@ -11,6 +11,7 @@ import { createEngine } from "../../query/create-engine.ts";
 import { createQueryRecorder } from "../../query-log/recorder.ts";
 import type { Platform } from "../platform.ts";
 import type { Queries } from "./endpoint.ts";
+import { createMirror } from "./mirror.ts";
 
 /** Makes the queries of a server. */
 export async function createQueries(platform: Omit<Platform, "queries">): Promise<Queries<Caller>> {
@@ -21,13 +22,15 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
     clock,
     watch: events.watch,
     engine: createEngine({ clock, log }),
-    resolveDeployment: (names, caller) =>
+    mirror: createMirror(log),
+    resolveDeployment: (names, caller, correlationId) =>
       whenThere(resolveNames(environments, caller, names), (target) =>
-        whenThere(deployments.acquire(target), (lease) => {
+        whenThere(deployments.acquire(target, correlationId), (lease) => {
           const { environmentId, scope } = lease.deployment;
           if (target.deploymentId !== "") return lease;
           const next = () => deployments.underway(environmentId, branchOf(scope));
-          return { deployment: lease.deployment, release: lease.release, next };
+          const mirrors = deployments.mirrorsOf(target, lease.deployment.id, correlationId);
+          return { deployment: lease.deployment, release: lease.release, next, ...(mirrors.length > 0 && { mirrors }) };
         }),
       ),
     pageOf: (queryId, environmentId, headers) =>

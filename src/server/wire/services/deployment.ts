@@ -3,22 +3,30 @@
 import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import {
+  type CreateDeploymentRequest,
   CreateDeploymentResponseSchema,
   CreateUploadResponseSchema,
+  DeleteBranchResponseSchema,
+  DeleteDeploymentResponseSchema,
   type Deployment,
   DeploymentSchema,
   DeploymentService,
+  DeploymentStatus,
   GetDeploymentResponseSchema,
+  GetProfileResponseSchema,
   GetSourceResponseSchema,
   ListBranchesResponseSchema,
   ListDeploymentsResponseSchema,
+  PromoteDeploymentResponseSchema,
+  RollBackDeploymentResponseSchema,
   ValidateGraphResponseSchema,
   WatchDeploymentResponseSchema,
 } from "../../../../gen/svc/v1/deployment_pb.ts";
 import { closestNames } from "../../../domain/closest.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { checkBranch, resolveScope, scopeNames } from "../../access/scope.ts";
-import { refuseOtherBranch } from "../../deployments/deployments.ts";
+import { refuseOtherBranch, type Standing } from "../../deployments/deployments.ts";
+import { COLORS } from "../../deployments/traffic-rules.ts";
 import { Failure } from "../../failure.ts";
 import { newId } from "../../identifier.ts";
 import type { DeploymentRecord } from "../../stores/metadata/deployments.ts";
@@ -33,13 +41,13 @@ const MAX_TEXT = 64 * 1024;
 const MAX_ENTRIES = 200;
 
 /** A deployment as the contract shows it. */
-export function deploymentMessage(record: DeploymentRecord, dashboardUrl: string): Deployment {
+export function deploymentMessage(record: DeploymentRecord, { answers, serves, waits }: Standing, dashboardUrl: string): Deployment {
   return create(DeploymentSchema, {
     id: record.id,
-    status: record.status,
+    status: serves && record.status === DeploymentStatus.INACTIVE ? DeploymentStatus.LIVE : record.status,
     branch: record.branch,
     environmentId: record.environmentId,
-    promoted: record.promoted,
+    promoted: record.promoted || answers,
     tags: [...record.tags],
     description: record.description,
     metadata: { ...record.metadata },
@@ -51,13 +59,20 @@ export function deploymentMessage(record: DeploymentRecord, dashboardUrl: string
     diagnostics: [...record.diagnostics],
     url: `${dashboardUrl}/environments/${record.environmentId}/deployments/${record.id}`,
     sourceSha256: record.sourceSha256,
+    live: answers,
+    profiling: record.profiling,
+    waitsForTraffic: waits,
   });
 }
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
   const { addressFor, clock, environments, keys, metadata, objects } = platform;
-  const message = (record: DeploymentRecord, { requestHeader }: HandlerContext) => deploymentMessage(record, addressFor(requestHeader));
+  const messages = async ({ requestHeader }: HandlerContext): Promise<(record: DeploymentRecord) => Deployment> => {
+    const { standing } = await platform.deployments();
+    return (record) => deploymentMessage(record, standing(record), addressFor(requestHeader));
+  };
+  const message = async (record: DeploymentRecord, context: HandlerContext) => (await messages(context))(record);
 
   router.service(DeploymentService, {
     async validateGraph({ graph, branch, projectName, environmentNames, withoutFeatures }, context) {
@@ -105,6 +120,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       checkTexts(request);
       const branch = checkBranch(request.branch);
       if (request.reset && branch === "") throw new Failure("invalid_argument", "Only a branch can be reset.");
+      checkBlueGreen(request, branch);
       const upload = await uploadedBundle(platform, request.uploadId);
       const { projectName, environmentNames } = request;
       const folder = { projectName, environmentNames };
@@ -115,6 +131,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
         noPromote: request.noPromote,
         reset: request.reset,
         projectName,
+        blueGreen: request.blueGreen,
+        profiling: request.profiling,
         runtime: request.runtime,
         requirements: request.requirements,
         tags: request.tags,
@@ -124,29 +142,93 @@ export function register(router: ConnectRouter, platform: Platform): void {
         repositoryUrl: request.repositoryUrl,
         sourceSha256: upload.sha256,
       });
-      return create(CreateDeploymentResponseSchema, { deployment: message(deployment, context) });
+      return create(CreateDeploymentResponseSchema, { deployment: await message(deployment, context) });
     },
 
     async getDeployment({ deploymentId }, context) {
-      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
-      const deployment = await (await platform.deployments()).find(deploymentId, environment.id);
-      return create(GetDeploymentResponseSchema, { deployment: message(deployment, context) });
+      const { environment, branch } = await resolveScope(environments, callerOf(context), context.requestHeader);
+      const deployment = await (await platform.deployments()).named(deploymentId, environment.id, branch);
+      return create(GetDeploymentResponseSchema, { deployment: await message(deployment, context) });
     },
 
-    async listDeployments({ branch, ...page }, context) {
+    async promoteDeployment({ deploymentId }, context) {
+      const { environment, branch } = await resolveScope(environments, callerOf(context), context.requestHeader);
+      const deployments = await platform.deployments();
+      const { deployment, replaced } = await deployments.promote(await deployments.named(deploymentId, environment.id, branch));
+      return create(PromoteDeploymentResponseSchema, {
+        deployment: await message(deployment, context),
+        replacedDeploymentId: replaced ?? "",
+      });
+    },
+
+    async rollBackDeployment(_request, context) {
+      const { environment, branch } = await resolveScope(environments, callerOf(context), context.requestHeader);
+      const { deployment, replaced } = await (await platform.deployments()).rollBack(environment.id, branch);
+      return create(RollBackDeploymentResponseSchema, {
+        deployment: await message(deployment, context),
+        replacedDeploymentId: replaced ?? "",
+      });
+    },
+
+    async deleteDeployment({ deploymentId }, context) {
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
+      const deployments = await platform.deployments();
+      const deployment = await deployments.find(deploymentId, environment.id);
+      const deleted = await message(deployment, context);
+      await deployments.delete(deployment);
+      return create(DeleteDeploymentResponseSchema, { deployment: deleted });
+    },
+
+    async getProfile({ deploymentId }, context) {
+      const scope = await resolveScope(environments, callerOf(context), context.requestHeader);
+      const { environment, branch } = scope;
+      const deployments = await platform.deployments();
+      const wanted = deploymentId || (await deployments.resolve(scope));
+      const { id, profiling } = await deployments.named(wanted, environment.id, branch);
+      if (!profiling)
+        throw new Failure("failed_precondition", `Deployment ${id} was deployed without profiling.`, {
+          hint: "Deploy with `svc apply --enable-profiling`, and ask when it has answered queries.",
+        });
+      const { resolvers, dropped, intervalMs } = deployments.profile(id);
+      return create(GetProfileResponseSchema, {
+        deploymentId: id,
+        resolvers: resolvers.map(({ resolver, samples, stacks }) => ({
+          resolver,
+          samples: BigInt(samples),
+          stacks: stacks.map((stack) => ({ frames: [...stack.frames], samples: BigInt(stack.samples) })),
+        })),
+        intervalMs,
+        droppedSamples: BigInt(dropped),
+      });
+    },
+
+    async deleteBranch({ branch }, context) {
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
+      if (branch === "") throw new Failure("invalid_argument", "Name the branch that is to be deleted.");
+      const deployments = await (await platform.deployments()).deleteBranch(environment.id, checkBranch(branch));
+      return create(DeleteBranchResponseSchema, { branch, deployments });
+    },
+
+    async listDeployments({ branch, tag, ...page }, context) {
       const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const { id: environmentId } = environment;
-      const { items, nextPageToken } = await readPage(keys.objects, `${environmentId}/${branch}`, page, (limit, before) =>
-        metadata.deployments({ environmentId, branch, limit, ...(before === undefined ? {} : { before }) }),
+      const filter = JSON.stringify([environmentId, branch, tag]);
+      const { items, nextPageToken } = await readPage(keys.objects, filter, page, (limit, before) =>
+        metadata.deployments({
+          ...{ environmentId, branch, limit },
+          ...(before === undefined ? {} : { before }),
+          ...(tag === "" ? {} : { tag }),
+        }),
       );
-      return create(ListDeploymentsResponseSchema, { deployments: items.map((item) => message(item, context)), nextPageToken });
+      return create(ListDeploymentsResponseSchema, { deployments: items.map(await messages(context)), nextPageToken });
     },
 
     async *watchDeployment({ deploymentId }, context) {
       const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const deployments = await platform.deployments();
+      const show = await messages(context);
       for await (const { deployment, progress } of deployments.watch(deploymentId, environment.id, context.signal)) {
-        yield create(WatchDeploymentResponseSchema, { deployment: message(deployment, context), progress });
+        yield create(WatchDeploymentResponseSchema, { deployment: show(deployment), progress });
       }
     },
 
@@ -170,7 +252,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const size = await objects.size(deployment.sourceSha256);
       if (size === undefined) throw new Failure("not_found", `The source of deployment ${deployment.id} is no longer in the object store.`);
       return create(GetSourceResponseSchema, {
-        deployment: message(deployment, context),
+        deployment: await message(deployment, context),
         url: (await objects.sign("get", deployment.sourceSha256, size)).url,
       });
     },
@@ -190,6 +272,18 @@ async function sourceTarget({ metadata, deployments }: Platform, environmentId: 
   throw new Failure("not_found", `There is no branch or deployment '${target}' in this environment.`, {
     hint: close.length > 0 ? `Did you mean ${close.join(" or ")}?` : "`svc branch list` shows the branches.",
   });
+}
+
+/** Throws Failure invalid_argument when a blue/green deployment is to be something else as well. */
+function checkBlueGreen({ blueGreen, noPromote, tags }: CreateDeploymentRequest, branch: string): void {
+  if (!blueGreen) return;
+  if (branch !== "") throw new Failure("invalid_argument", "A branch has no blue and green deployments.");
+  if (noPromote) throw new Failure("invalid_argument", "A blue/green deployment takes over its tag, so it cannot go without promotion.");
+  const color = COLORS.find((one) => tags.includes(one));
+  if (color !== undefined)
+    throw new Failure("invalid_argument", `A blue/green deployment gets its tag from the server; this one names '${color}'.`, {
+      hint: `Deploy with the tag ${color} alone, or to the inactive one of blue and green.`,
+    });
 }
 
 function checkTexts(request: {

@@ -67,6 +67,8 @@ export function deploymentRecord(id: string, environmentId: string, patch: Parti
     promoted: false,
     noPromote: false,
     reset: false,
+    blueGreen: true,
+    profiling: true,
     projectName: "project",
     runtime: "python311",
     requirements: "requirements.txt",

@@ -68,7 +68,7 @@ const REFUSALS: readonly Refused[] = [
     status: 404,
     code: "not_found",
     detail: "INVALID_QUERY",
-    hint: "`svc branch list` and the dashboard show what there is.",
+    hint: "`svc deployment list` shows what there is.",
   },
   {
     path: "/v1/oauth/token",
