@@ -215,7 +215,8 @@ describe("apply", () => {
     [["--reset"], "--reset needs --branch"],
     [["--no-promote", "--branch=x"], "exclude"],
     [["--dry-run", "--watch", "--branch=x"], "exclude"],
-    [["--blue-green"], "--blue-green"],
+    [["--blue-green", "--branch=x"], "--blue-green and --branch exclude"],
+    [["--blue-green", "--no-promote"], "--blue-green and --no-promote exclude"],
   ];
   for (const [words, said] of usage) {
     test(`${words.join(" ")} is a usage error`, async () => {

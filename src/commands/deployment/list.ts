@@ -1,6 +1,6 @@
 import type { ListDeploymentsResponse } from "../../../gen/svc/v1/deployment_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { int, text } from "../../cli/flag.ts";
+import { int, list, text } from "../../cli/flag.ts";
 import { currentBranch } from "../../config/branch.ts";
 import { UsageError } from "../../errors/cli-error.ts";
 import { messageTable } from "../../output/message-view.ts";
@@ -18,16 +18,18 @@ export default defineCommand({
   ],
   needs: ["session"],
   flags: {
-    tag: text("only deployments with this tag", { placeholder: "<tag>" }),
+    deploymentTag: list(text("only deployments with this tag; of several, with all", { aliases: ["--tag"], placeholder: "<tag>" }), {
+      split: true,
+    }),
     limit: int("rows at most, 1 to 500", { default: 50, aliases: ["--page-size"] }),
     pageToken: text("continue after a page, by the token that it ended with", { aliases: ["--cursor"], placeholder: "<token>" }),
   },
   check({ limit }) {
     if (limit < 1 || limit > MOST) throw new UsageError(`--limit takes 1 to ${MOST}`);
   },
-  async run(context, { tag = "", limit, pageToken = "" }): Promise<ListDeploymentsResponse> {
+  async run(context, { deploymentTag: tags, limit, pageToken = "" }): Promise<ListDeploymentsResponse> {
     const branch = (await currentBranch(context)) ?? "";
-    const answer = await (await context.api.deployments()).listDeployments({ branch, tag, pageSize: limit, pageToken });
+    const answer = await (await context.api.deployments()).listDeployments({ branch, tags, pageSize: limit, pageToken });
     if (answer.nextPageToken !== "" && !context.flags.json) context.progress.note(`More: --page-token ${answer.nextPageToken}`);
     return answer;
   },

@@ -1,13 +1,13 @@
 /** Views of deployments, which the commands about them share. */
 
 import type { Deployment } from "../../../gen/svc/v1/deployment_pb.ts";
-import { statusName } from "../../deploy/follow.ts";
+import { formatEnum } from "../../contract/contract.ts";
 import { type FieldViews, resourceFields } from "../../output/message-view.ts";
 import { age } from "../../output/time.ts";
 
 /** The state in a word: `live` for what answers queries, `ready` for what could. */
 export function stateText({ live, status }: Deployment): string {
-  const name = statusName(status);
+  const name = String(formatEnum("svc.v1.DeploymentStatus", status) ?? "").toLowerCase();
   return live ? "live" : name === "live" || name === "inactive" ? "ready" : name;
 }
 

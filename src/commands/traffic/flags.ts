@@ -1,7 +1,9 @@
-/** Weights on the command line. */
+/** Weights on the command line, and the warning about those that do not make a whole. */
 
 import { text } from "../../cli/flag.ts";
+import type { Context } from "../../context/context.ts";
 import { UsageError } from "../../errors/cli-error.ts";
+import type { TagsAnswer } from "./view.ts";
 
 /** `--mirror`. */
 export const mirrorFlag = {
@@ -26,4 +28,12 @@ export function readWeights(flag: string, given: string | undefined): Record<str
     weights.set(tag, Number(weight));
   }
   return Object.fromEntries(weights);
+}
+
+/** The answer; weights that do not sum to 100 are warned of. */
+export function warned({ progress }: Pick<Context, "progress">, answer: TagsAnswer): TagsAnswer {
+  const sum = answer.tags.reduce((total, { weight }) => total + (weight ?? 0), 0);
+  if (sum === 0) progress.warn("no tag has a weight above 0: the live deployment answers all queries");
+  else if (sum !== 100) progress.warn(`the weights sum to ${sum}, not 100: queries are shared in proportion to them`);
+  return answer;
 }

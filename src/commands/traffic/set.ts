@@ -1,8 +1,8 @@
 import { defineCommand } from "../../cli/command.ts";
 import { text } from "../../cli/flag.ts";
 import { UsageError } from "../../errors/cli-error.ts";
-import { mirrorFlag, readWeights } from "./flags.ts";
-import { trafficView, warned } from "./view.ts";
+import { mirrorFlag, readWeights, warned } from "./flags.ts";
+import { trafficView } from "./view.ts";
 
 export default defineCommand({
   summary: "Set the weights of tags",

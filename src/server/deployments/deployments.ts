@@ -266,7 +266,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     const weighted = branch === "" ? (await traffic.weighted(environmentId)).find(({ tag }) => tag === idOrTag) : undefined;
     const held = weighted && (await metadata.deployment(weighted.deploymentId));
     if (held) return held;
-    const tagged = { environmentId, branch, tag: idOrTag, limit: 1 };
+    const tagged = { environmentId, branch, tags: [idOrTag], limit: 1 };
     const [deployment] = [...(await metadata.deployments({ ...tagged, statuses: READY })), ...(await metadata.deployments(tagged))];
     if (deployment) return deployment;
     throw new Failure(

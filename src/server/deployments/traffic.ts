@@ -80,7 +80,7 @@ export function createTraffic(options: {
   const weighted = async (environmentId: string): Promise<TrafficTags> => (await settings.find(environmentId, NAME))?.content.tags ?? [];
 
   const newestReady = async (environmentId: string, tag: string): Promise<string> => {
-    const [newest] = await metadata.deployments({ environmentId, branch: "", tag, statuses: READY, limit: 1 });
+    const [newest] = await metadata.deployments({ environmentId, branch: "", tags: [tag], statuses: READY, limit: 1 });
     if (newest) return newest.id;
     throw new Failure("not_found", `No ready deployment of this environment has the tag '${tag}'.`, {
       hint: "`svc traffic get` shows the tags there are; `svc apply --no-promote --tag=<tag>` deploys one beside what is live.",

@@ -325,11 +325,11 @@ describe("deployments", () => {
     const one = await deploy(server, saying("one"), { tags: ["v1"], metadata: { commit: "abc123" } });
     const two = await deploy(server, saying("two"), { tags: ["v1"] });
     expect((await deployments().getDeployment({ deploymentId: "v1" })).deployment?.id).toBe(two.id);
-    const page = await deployments().listDeployments({ tag: "v1", pageSize: 1 });
+    const page = await deployments().listDeployments({ tags: ["v1"], pageSize: 1 });
     expect(page.deployments.map(({ id, live }) => [id, live])).toEqual([[two.id, true]]);
-    const rest = await deployments().listDeployments({ tag: "v1", pageSize: 1, pageToken: page.nextPageToken });
+    const rest = await deployments().listDeployments({ tags: ["v1"], pageSize: 1, pageToken: page.nextPageToken });
     expect(rest.deployments.map(({ id, live, metadata }) => [id, live, metadata])).toEqual([[one.id, false, { commit: "abc123" }]]);
-    await expect(deployments().listDeployments({ tag: "v2", pageToken: page.nextPageToken })).rejects.toThrow(
+    await expect(deployments().listDeployments({ tags: ["v2"], pageToken: page.nextPageToken })).rejects.toThrow(
       "does not belong to this list",
     );
     await expect(deployments().getDeployment({ deploymentId: "v2" })).rejects.toThrow("There is no deployment 'v2' in this environment");

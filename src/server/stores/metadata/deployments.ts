@@ -48,8 +48,8 @@ export interface DeploymentFilter {
   readonly limit: number;
   /** Only those created before this deployment. */
   readonly before?: string;
-  /** Only those with this tag. */
-  readonly tag?: string;
+  /** Only those with all of these tags. */
+  readonly tags?: readonly string[];
   /** Only those in one of these states. */
   readonly statuses?: readonly DeploymentStatus[];
 }

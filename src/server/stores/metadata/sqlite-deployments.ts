@@ -80,18 +80,19 @@ export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job:
       return find(id);
     },
 
-    async deployments({ environmentId, branch, limit, before, tag, statuses }) {
+    async deployments({ environmentId, branch, limit, before, tags, statuses }) {
       return table
         .all(
           `where environment_id = ?1 and (?2 is null or branch = ?2)
              and (?3 is null or seq < (select seq from deployment where id = ?3))
-             and (?5 is null or id in (select deployment_id from deployment_tag where tag = ?5))
+             and (?5 is null or not exists
+               (select value from json_each(?5) except select tag from deployment_tag where deployment_id = deployment.id))
              and (?6 is null or status in (select value from json_each(?6))) order by seq desc limit ?4`,
           environmentId,
           branch ?? null,
           before ?? null,
           limit,
-          tag ?? null,
+          tags ? JSON.stringify(tags) : null,
           statuses ? JSON.stringify(statuses) : null,
         )
         .map(tagged);

@@ -209,15 +209,15 @@ export function register(router: ConnectRouter, platform: Platform): void {
       return create(DeleteBranchResponseSchema, { branch, deployments });
     },
 
-    async listDeployments({ branch, tag, ...page }, context) {
+    async listDeployments({ branch, tags, ...page }, context) {
       const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const { id: environmentId } = environment;
-      const filter = JSON.stringify([environmentId, branch, tag]);
+      const filter = JSON.stringify([environmentId, branch, tags]);
       const { items, nextPageToken } = await readPage(keys.objects, filter, page, (limit, before) =>
         metadata.deployments({
           ...{ environmentId, branch, limit },
           ...(before === undefined ? {} : { before }),
-          ...(tag === "" ? {} : { tag }),
+          ...(tags.length === 0 ? {} : { tags }),
         }),
       );
       return create(ListDeploymentsResponseSchema, { deployments: items.map(await messages(context)), nextPageToken });

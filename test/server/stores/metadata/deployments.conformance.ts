@@ -84,12 +84,14 @@ export function deploymentsConformance(driver: Driver<MetadataStore>): void {
         await on.createDeployment(deploymentRecord(`dpl_${n}`, "env_1", { tags, status }));
       const ids = async (filter: Partial<Parameters<MetadataStore["deployments"]>[0]>) =>
         (await on.store.deployments({ environmentId: "env_1", limit: 9, ...filter })).map(({ id }) => id);
-      expect(await ids({ tag: "blue" })).toEqual(["dpl_3", "dpl_1"]);
-      expect(await ids({ tag: "blue", limit: 1 })).toEqual(["dpl_3"]);
-      expect(await ids({ tag: "blue", statuses: [LIVE, INACTIVE] })).toEqual(["dpl_1"]);
+      expect(await ids({ tags: ["blue"] })).toEqual(["dpl_3", "dpl_1"]);
+      expect(await ids({ tags: ["blue"], limit: 1 })).toEqual(["dpl_3"]);
+      expect(await ids({ tags: ["blue"], statuses: [LIVE, INACTIVE] })).toEqual(["dpl_1"]);
       expect(await ids({ statuses: [LIVE, INACTIVE] })).toEqual(["dpl_2", "dpl_1"]);
+      expect(await ids({ tags: ["v1", "blue"] })).toEqual(["dpl_3", "dpl_1"]);
+      expect(await ids({ tags: [] })).toEqual(["dpl_3", "dpl_2", "dpl_1"]);
       expect(await ids({ statuses: [] })).toEqual([]);
-      expect(await ids({ tag: "nothing" })).toEqual([]);
+      expect(await ids({ tags: ["nothing", "blue"] })).toEqual([]);
     });
 
     test("a deletion takes what belongs to the deployments, leaves its job, and spares what is live or under way", async () => {
@@ -115,7 +117,7 @@ export function deploymentsConformance(driver: Driver<MetadataStore>): void {
       await on.reopen();
       expect(await jobs()).toEqual(["job_e"]);
       expect([await on.store.deployment("dpl_1"), await on.store.graph("dpl_1")]).toEqual([undefined, undefined]);
-      expect(await on.store.deployments({ environmentId: "env_1", tag: "a", limit: 9 })).toHaveLength(2);
+      expect(await on.store.deployments({ environmentId: "env_1", tags: ["a"], limit: 9 })).toHaveLength(2);
       expect((await on.store.livePointers())[0]).toMatchObject({ deploymentId: "dpl_2", previousId: undefined });
       expect(await on.store.isSourceUsed("dpl_1")).toBe(false);
     });
