@@ -290,6 +290,29 @@ describe("deployments", () => {
     await expect(deployments().rollBackDeployment({})).rejects.toThrow("shared by weights");
   });
 
+  test("are promoted and rolled back under load without a failed query", async () => {
+    const one = await deploy(server, saying("one"));
+    const two = await deploy(server, saying("two"));
+    const seen: string[] = [];
+    let asking = true;
+    const clients = Array.from({ length: 4 }, async () => {
+      while (asking) seen.push((await ask()).word);
+    });
+    const until = async (word: string): Promise<void> => {
+      const from = seen.length;
+      while (!seen.slice(from).includes(word)) await Bun.sleep(1);
+    };
+    for (let round = 0; round < 3; round++) {
+      await deployments().promoteDeployment({ deploymentId: one.id });
+      await until("one");
+      await deployments().rollBackDeployment({});
+      await until("two");
+    }
+    asking = false;
+    await Promise.all(clients);
+    expect((await ask()).deployment).toBe(two.id);
+  });
+
   test("are deleted with their source, but not while they answer", async () => {
     const one = await deploy(server, saying("one"), { tags: ["v1"] });
     const two = await deploy(server, saying("two"), { tags: ["v2"] });
