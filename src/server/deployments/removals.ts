@@ -15,7 +15,7 @@ import type { OnlineStore } from "../stores/online/store.ts";
 import { scopeGroup } from "./builds.ts";
 import { onlineScope } from "./live-scopes.ts";
 import type { Traffic } from "./traffic.ts";
-import { isWarm, weightsText } from "./traffic-rules.ts";
+import { isWarm, leadingDeployment, weightsText } from "./traffic-rules.ts";
 
 /** The kind of the jobs that remove what is left of deleted deployments. */
 export const CLEANUP_JOB = "deployment-cleanup";
@@ -27,7 +27,7 @@ const ATTEMPT_TIMEOUT_MS = 600_000;
 export interface Removals {
   /**
    * Deletes a deployment. Rejects with Failure failed_precondition when it is live, has traffic, or
-   * is being deployed.
+   * is being deployed. One that was live before queries were shared by weights is no longer.
    */
   delete(deployment: DeploymentRecord): Promise<void>;
   /**
@@ -49,7 +49,7 @@ interface Cleanup {
 
 /** Makes the capability. */
 export function createRemovals(options: {
-  readonly metadata: Pick<DeploymentStore, "deleteDeployments" | "deployments" | "isSourceUsed">;
+  readonly metadata: Pick<DeploymentStore, "deleteDeployments" | "deployments" | "isSourceUsed" | "promote">;
   readonly online: Pick<OnlineStore, "dropScope">;
   readonly objects: Pick<ObjectStore, "delete">;
   readonly traffic: Pick<Traffic, "weighted" | "forget">;
@@ -95,11 +95,14 @@ export function createRemovals(options: {
 
   return {
     async delete({ id, environmentId, branch, sourceSha256 }) {
-      const tags = (await traffic.weighted(environmentId)).filter((one) => one.deploymentId === id && isWarm(one));
+      const weighted = await traffic.weighted(environmentId);
+      const tags = weighted.filter((one) => one.deploymentId === id && isWarm(one));
       if (tags.length > 0)
         throw new Failure("failed_precondition", `Deployment ${id} has traffic (${weightsText(tags)}), so it was not deleted.`, {
           hint: "Take its traffic away first: `svc traffic suspend --deployment-tag=<tag>`.",
         });
+      const leading = branch === "" ? leadingDeployment(weighted) : undefined;
+      if (leading !== undefined) await metadata.promote(leading, now());
       await remove(environmentId, { ids: [id] }, job({ environmentId, branch: "", sources: [sourceSha256] }, branch));
     },
 

@@ -326,6 +326,12 @@ describe("deployments", () => {
     const isGone = async () => !(await deployments().createUpload({ sha256: one.sourceSha256, sizeBytes: 1n })).complete;
     expect(await isGone()).toBe(true);
     expect((await ask()).word).toBe("two");
+    const hidden = await deploy(server, saying("three"), { tags: ["v3"] });
+    await traffic().setTraffic({ weights: { v3: 100, v2: 0 } });
+    await traffic().suspendTraffic({ tag: "v2" });
+    await deployments().deleteDeployment({ deploymentId: two.id });
+    await traffic().suspendTraffic({ tag: "v3" });
+    expect(await ask()).toEqual({ word: "three", deployment: hidden.id });
   });
 
   test("of a branch go with it, and so do its values", async () => {

@@ -8,6 +8,8 @@ import { Code } from "@connectrpc/connect";
 import { AuthService } from "../../../gen/svc/v1/auth_pb.ts";
 import { DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
+import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
+import { TrafficService } from "../../../gen/svc/v1/traffic_pb.ts";
 import { hashSecret } from "../../../src/server/access/secrets.ts";
 import type { Bus } from "../../../src/server/jobs/bus.ts";
 import type { TestServer } from "../../harness/running-server.ts";
@@ -27,13 +29,14 @@ let user = 0;
  * stored yet.
  */
 async function greeting(server: TestServer): Promise<string> {
+  const id = ++user;
   const response = await fetch(`${server.url}/v1/query/online`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${await server.token()}` },
-    body: JSON.stringify({ inputs: { "user.id": ++user }, outputs: ["user.greeting"] }),
+    body: JSON.stringify({ inputs: { "user.id": id }, outputs: ["user.greeting"] }),
   });
   const body = (await response.json()) as { data?: { value: unknown }[]; message?: string };
-  return response.ok ? String(body.data?.[0]?.value).replace(` user ${user}`, "") : `${response.status} ${body.message}`;
+  return response.ok ? String(body.data?.[0]?.value).replace(` user ${id}`, "") : `${response.status} ${body.message}`;
 }
 
 /** Follows a deployment, and returns its events. */
@@ -179,6 +182,82 @@ describe("two nodes", () => {
     const outcomes = async () => attempts(cluster).map(({ outcome }) => outcome);
     expect(await until(outcomes, (all) => !all.includes("running"))).toEqual(["lost", "succeeded"]);
     expect(await greeting(b)).toBe("hello");
+    cluster.clock.release();
+  }, 120_000);
+
+  test("weights that one sets share the queries of both, and what one deletes is gone on both", async () => {
+    await using cluster = new Cluster();
+    const [a, b] = [await cluster.start("a"), await cluster.start("b")];
+    const blue = await deploy(a, saying("blue"), { tags: ["blue"] });
+    const green = await deploy(a, saying("green"), { tags: ["green"], noPromote: true });
+    await a.client(TrafficService).setTraffic({ weights: { blue: 50, green: 50 } });
+    const said = async (count: number) => new Set(await Promise.all(Array.from({ length: count }, () => greeting(b))));
+    expect(
+      await until(
+        () => said(8),
+        (words) => words.size === 2,
+      ),
+    ).toEqual(new Set(["blue", "green"]));
+    await b.client(TrafficService).setTraffic({ weights: { blue: 0, green: 100 } });
+    expect(
+      await until(
+        () => greeting(a),
+        (word) => word === "green",
+      ),
+    ).toBe("green");
+    expectLive(await deploy(b, saying("newer"), { tags: ["green"] }));
+    expect(
+      await until(
+        () => greeting(a),
+        (word) => word === "newer",
+      ),
+    ).toBe("newer");
+    await a.client(TrafficService).suspendTraffic({ tag: "blue" });
+    const known = (server: TestServer, deploymentId: string) =>
+      server
+        .client(QueryService)
+        .query({ deploymentId, inputs: [], outputs: ["user.greeting"] })
+        .then(
+          () => "answered",
+          (error: Error) => error.message,
+        );
+    expect(await known(b, blue.id)).not.toContain("There is no deployment");
+    for (const { id } of [blue, green]) await a.client(DeploymentService).deleteDeployment({ deploymentId: id });
+    for (const { id } of [blue, green])
+      await until(
+        () => known(b, id),
+        (words) => words.includes("There is no deployment"),
+      );
+    expect(await greeting(b)).toBe("newer");
+  }, 120_000);
+
+  test("a node that dies after a deployment was given its tag's traffic, and before that was said, is followed by one that says so", async () => {
+    await using cluster = new Cluster();
+    const b = await cluster.start("b");
+    expectLive(await deploy(b, saying("old"), { tags: ["blue"] }));
+    await b.client(TrafficService).setTraffic({ weights: { blue: 100 } });
+    await b[Symbol.asyncDispose]();
+    const metadata = cluster.openMetadata();
+    const given = Promise.withResolvers<void>();
+    const updateDeployment: typeof metadata.updateDeployment = (id, patch, now) => {
+      if (patch.status !== DeploymentStatus.LIVE) return metadata.updateDeployment(id, patch, now);
+      given.resolve();
+      return new Promise(() => undefined);
+    };
+    const dying = mortal({ ...metadata, updateDeployment });
+    const a = await cluster.start("a", { metadata: dying.store });
+    const uploadId = await uploadProject(a, saying("new"));
+    const { deployment } = await a.client(DeploymentService).createDeployment({ uploadId, tags: ["blue"] });
+    await given.promise;
+    dying.die();
+    const c = await cluster.start("c");
+    expect(await greeting(c)).toBe("new");
+    const following = follow(c, deployment?.id ?? "");
+    cluster.clock.advance(31_000);
+    cluster.bus.publish("jobs");
+    expectLive(await following);
+    expect(await greeting(c)).toBe("new");
+    expect(cluster.rows("select text from deployment_progress where text = 'analyzing'")).toHaveLength(2);
     cluster.clock.release();
   }, 120_000);
 
