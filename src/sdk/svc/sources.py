@@ -1,7 +1,8 @@
 """Databases that SQL resolvers read.
 
 A source has a name; `-- source: <name>` in a SQL file means it. Settings that are not given here
-come from the server's environment, in variables that begin with the name in capitals and override
+come from the environment's integration of that name (`svc integration apply`), or where there is
+none from the server's environment, in variables that begin with the name in capitals. Both override
 those given here; credentials come only from there.
 
     from svc import SQLiteSource, PostgreSQLSource

@@ -14,7 +14,6 @@ import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
 import { isError } from "../../domain/finding.ts";
-import type { Variables } from "../../domain/integrations.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
@@ -193,7 +192,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     environment: EnvironmentRecord,
     of: Graph,
     source: string,
-    { env: variables, plain }: EnvironmentVariables,
+    { env: variables, hidden, plain }: EnvironmentVariables,
     note: Note,
     signal: AbortSignal,
   ): Promise<PythonPool> => {
@@ -238,12 +237,12 @@ export function createBuilder(options: BuilderOptions): Builder {
       onLog: (line) =>
         telemetry.recordLog({
           ...line,
-          text: withoutValues(line.text, variables),
+          text: withoutValues(line.text, hidden),
           environmentId: environment.id,
           deploymentId: deployment.id,
         }),
     }).catch((error: unknown) => {
-      throw hidingValues(error, variables);
+      throw hidingValues(error, hidden);
     });
   };
 
@@ -354,17 +353,15 @@ export function createBuilder(options: BuilderOptions): Builder {
 }
 
 /** A text of the project's own code without the values of secrets. */
-function withoutValues(text: string, variables: Variables): string {
-  let hidden = text;
-  for (const value of Object.values(variables)) if (value.length >= SHORTEST_HIDDEN) hidden = hidden.replaceAll(value, "***");
-  return hidden;
+function withoutValues(text: string, values: readonly string[]): string {
+  return values.filter(({ length }) => length >= SHORTEST_HIDDEN).reduce((rest, value) => rest.replaceAll(value, "***"), text);
 }
 
 /** The same for the error of workers that did not start. */
-function hidingValues(error: unknown, variables: Variables): unknown {
+function hidingValues(error: unknown, values: readonly string[]): unknown {
   if (!(error instanceof ToolchainError)) return error;
-  const diagnostics = error.diagnostics.map((found) => ({ ...found, message: withoutValues(found.message, variables) }));
-  return new ToolchainError(withoutValues(error.message, variables), diagnostics, error.log);
+  const diagnostics = error.diagnostics.map((found) => ({ ...found, message: withoutValues(found.message, values) }));
+  return new ToolchainError(withoutValues(error.message, values), diagnostics, error.log);
 }
 
 /**

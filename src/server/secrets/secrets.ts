@@ -4,7 +4,13 @@
  * may be kept.
  */
 
-import { environmentPrefix, type IntegrationKind, integrationEnvironment, type Variables } from "../../domain/integrations.ts";
+import {
+  environmentPrefix,
+  INTEGRATION_KINDS,
+  type IntegrationKind,
+  integrationEnvironment,
+  type Variables,
+} from "../../domain/integrations.ts";
 import { MAX_ENVIRONMENT_BYTES, MAX_SECRETS, secretNameProblem, secretValueProblem } from "../../domain/secret-name.ts";
 import type { Sealer } from "../access/sealing.ts";
 import { type Collection, type CollectionParts, createCollection, type Document } from "../documents/collection.ts";
@@ -33,6 +39,8 @@ export interface EnvironmentVariables {
   readonly plain: Variables;
   /** The integrations whose variables could be opened, by name. */
   readonly integrations: readonly { readonly name: string; readonly kind: IntegrationKind; readonly variables: Variables }[];
+  /** Values that no log may have: those of secrets, and of secret variables of integrations. */
+  readonly hidden: readonly string[];
   /** Number of secrets and integrations that could not be opened. */
   readonly unreadable: number;
 }
@@ -204,6 +212,7 @@ export function createSecrets(
         env: { ...integrationEnvironment(readable), ...Object.fromEntries(secrets) },
         plain: await plain(environmentId),
         integrations: readable,
+        hidden: [...secrets.map(([, value]) => value), ...readable.flatMap(secretValues)],
         unreadable: own.length - secrets.length + all.length - readable.length,
       };
     },
@@ -228,6 +237,10 @@ export function createSecrets(
     stale: async () => (await collection.list()).filter(({ content }) => !sealer.isCurrent(content.sealed)).length,
     close: () => collection.close(),
   };
+}
+
+function secretValues({ kind, variables }: { readonly kind: IntegrationKind; readonly variables: Variables }): string[] {
+  return INTEGRATION_KINDS[kind].flatMap(({ isSecret, name }) => (isSecret ? (variables[name] ?? []) : []));
 }
 
 /** Somebody else deleted it meanwhile. */

@@ -23,6 +23,9 @@ class User:
 from svc import online
 from features import User
 
+if "BREAKS_THE_IMPORT" in os.environ:
+    raise ValueError("cannot start with " + os.environ["THE_KEY"])
+
 @online
 def key(id: User.id) -> User.key:
     return os.environ["THE_KEY"] + " " + os.environ["SVC_DEPLOYMENT_ID"][:4]
@@ -109,6 +112,29 @@ describe("secrets in workers", () => {
     const right = ["of-the-server", ...values].map((value) => `${value} dpl_`);
     expect([...seen].filter((said) => !right.includes(said))).toEqual([]);
     expect(seen.has("rotated-3 dpl_") || seen.has("rotated-2 dpl_")).toBe(true);
+  }, 60_000);
+
+  test("workers that do not start with new values are not taken: those before answer on", async () => {
+    const secrets = server.client(SecretService);
+    await set(server, "value-before-the-break");
+    await until(
+      () => ask(server),
+      (said) => said === "value-before-the-break dpl_",
+    );
+    await secrets.setSecrets({ secrets: [{ name: "BREAKS_THE_IMPORT", value: "1" }] });
+    const failures = () => server.log.filter(({ message }) => String(message).startsWith("workers were not renewed"));
+    await until(
+      async () => failures().length,
+      (count) => count > 0,
+    );
+    expect(await ask(server)).toBe("value-before-the-break dpl_");
+    expect(JSON.stringify(server.log)).not.toContain("value-before-the-break");
+    await secrets.deleteSecrets({ names: ["BREAKS_THE_IMPORT"] });
+    await set(server, "value-after-the-break");
+    await until(
+      () => ask(server),
+      (said) => said === "value-after-the-break dpl_",
+    );
   }, 60_000);
 
   test("a missing secret is an error of the resolver that names it", async () => {
