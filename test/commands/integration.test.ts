@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder } from "../client/test-context.ts";
+import { createMetadataClient } from "./metadata-beside.ts";
 import { type Outcome, type Platform, runCommand, startPlatform } from "./platform.ts";
-import { createMetadataClient } from "./restricted-client.ts";
 
 let platform: Platform;
 let readOnly: Record<string, string>;

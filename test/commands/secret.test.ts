@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createMetadataClient, createMetadataEnvironment } from "./metadata-beside.ts";
 import { type Outcome, type Platform, runCommand, startPlatform } from "./platform.ts";
-import { createMetadataClient } from "./restricted-client.ts";
 
 let platform: Platform;
 let readOnly: Record<string, string>;
 beforeAll(async () => {
   platform = await startPlatform();
+  await createMetadataEnvironment(platform, "other");
   readOnly = await createMetadataClient(platform, ["read"]);
 });
 afterAll(() => platform.server.stop());
@@ -109,6 +110,17 @@ describe("secrets", () => {
     expect([full.exitCode, full.stderr]).toEqual([1, expect.stringContaining("262144 are the most")]);
     expect(await names()).not.toContain("BIG_10");
     await svc(["delete", "--yes", ...Array.from({ length: 7 }, (_, index) => `BIG_${index}`)]);
+  });
+
+  test("belong to one environment: another has its own of the same name", async () => {
+    await svc(["set", "SHARED_NAME=of-the-first-one"]);
+    const there = ["--environment", "other"];
+    expect((await svc(["get", "--name", "SHARED_NAME", ...there])).exitCode).toBe(1);
+    await svc(["set", "SHARED_NAME=of-the-other-one", ...there]);
+    expect((await svc(["get", "--name", "SHARED_NAME", "--decrypt"])).stdout).toContain("of-the-first-one");
+    expect((await svc(["list", "--decrypt", ...there])).stdout).toContain("of-the-other-one");
+    await svc(["delete", "SHARED_NAME", "--yes", ...there]);
+    expect(await names()).toContain("SHARED_NAME");
   });
 
   test("60 clients that set different names at once lose none", async () => {
