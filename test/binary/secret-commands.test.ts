@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "../harness/eventually.ts";
 import { type Outcome, Sandbox } from "../harness/sandbox.ts";
+import { Terminal } from "../harness/terminal.ts";
 
 const PROJECT = {
   "svc.yaml": "project: shop\nenvironments:\n  default: {}\n",
@@ -65,6 +66,30 @@ test("a secret and an integration reach the resolvers that run, without another 
   expect((await svc(["integration", "delete", "my-pg", "--yes"])).exitCode).toBe(0);
   expect((await svc(["secret", "delete", "THE_KEY", "--yes"])).exitCode).toBe(0);
 }, 120_000);
+
+test.skipIf(process.platform === "win32")(
+  "a terminal asks for a value without echo, and for the variables of an integration",
+  async () => {
+    const set = Terminal.start(sandbox, ["secret", "set", "TYPED"], { columns: 120 });
+    await set.until("Enter the value of TYPED");
+    set.press(`${CANARY}\r`);
+    const ended = await set.ended();
+    expect([ended.exitCode, ended.screen.includes("Set TYPED."), ended.screen.includes(CANARY)]).toEqual([0, true, false]);
+    expect(ended.after).toBe(ended.before);
+
+    const insert = Terminal.start(sandbox, ["integration", "insert", "--kind", "cohere"], { columns: 120 });
+    await insert.until("Name of the integration");
+    insert.press("typed\r");
+    await insert.until("COHERE_API_KEY");
+    insert.press(`${CANARY}\r`);
+    await insert.until("COHERE_BASE_URL");
+    insert.press("\r");
+    const inserted = await insert.ended();
+    expect([inserted.exitCode, inserted.screen.includes(CANARY)]).toEqual([0, false]);
+    expect((await sandbox.svc(["integration", "get", "--name", "typed", "--decrypt"])).stdout).toContain(`COHERE_API_KEY=${CANARY}`);
+  },
+  60_000,
+);
 
 test("no value is in verbose output, the server's log or any file", () => {
   const bytes = Buffer.from(CANARY);

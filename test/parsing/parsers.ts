@@ -12,6 +12,7 @@ import { bool, duration, float, int, keyValue, list, text, timestamp } from "../
 import { parse } from "../../src/cli/parse.ts";
 import { createRedactor } from "../../src/client/redact.ts";
 import { retryAfterMs } from "../../src/client/retry.ts";
+import { readPairs } from "../../src/commands/secret/pairs-flags.ts";
 import { normalizeAddress } from "../../src/config/address.ts";
 import { webAddress } from "../../src/config/ci.ts";
 import { readEntries } from "../../src/config/file.ts";
@@ -21,6 +22,7 @@ import { scheduleProblem } from "../../src/domain/cron.ts";
 import { formatDuration, parseDuration } from "../../src/domain/duration.ts";
 import { EvaluationError } from "../../src/domain/expressions/evaluation-error.ts";
 import { compileLinear } from "../../src/domain/expressions/regexp.ts";
+import { integrationProblem } from "../../src/domain/integrations.ts";
 import { unifiedHunks } from "../../src/domain/line-diff.ts";
 import { LineMap } from "../../src/domain/line-map.ts";
 import { escapeControls, namespaceOf, parseWindow, rawName, readableName } from "../../src/domain/name.ts";
@@ -29,6 +31,7 @@ import { changelogEntries } from "../../src/domain/release/changelog.ts";
 import { parseFeed, parseManifest, ReleaseFormatError } from "../../src/domain/release/manifest.ts";
 import { parsePublicKey, SignatureError, verify } from "../../src/domain/release/minisign.ts";
 import { parseTrustedComment } from "../../src/domain/release/trusted-comment.ts";
+import { secretNameProblem, secretValueProblem } from "../../src/domain/secret-name.ts";
 import { readHeader } from "../../src/domain/sql/header.ts";
 import { linkSqlFiles } from "../../src/domain/sql/link.ts";
 import { selectList } from "../../src/domain/sql/select-list.ts";
@@ -584,6 +587,41 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
       if (shown.includes("secret-canary")) throw new Error("a secret is shown");
       return shown;
     },
+  },
+  "KEY=VALUE lines": {
+    pieces: ["A", "KEY", "=", "\n", "\r\n", "#", " ", "\t", "\0", "'", '"'],
+    refuses: among(CliError),
+    parse: (given) => {
+      const pairs = readPairs(given);
+      return pairs.map(([name, value]) => [secretNameProblem(name), secretValueProblem(value)]);
+    },
+  },
+  "values of an integration": {
+    pieces: [
+      "http://",
+      "https://",
+      "a",
+      ".",
+      ":",
+      "@",
+      "/",
+      "[",
+      "]",
+      "::1",
+      ",",
+      "9092",
+      "{",
+      "}",
+      '"client_email":',
+      '"private_key":',
+      '""',
+    ],
+    parse: (given) => [
+      integrationProblem("i", "openai", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: given }),
+      integrationProblem("i", "kafka", { KAFKA_BOOTSTRAP_SERVERS: given }),
+      integrationProblem("i", "gcp", { GOOGLE_CREDENTIALS: given }),
+      integrationProblem(given, given, { [given]: given }),
+    ],
   },
   "two texts to compare": {
     pieces: ADDED,
