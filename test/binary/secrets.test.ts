@@ -41,6 +41,13 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   "webhook delete": ["--id", "ops", "--yes"],
   "webhook test": ["no-such"],
   "webhook deliveries redeliver": ["job_1"],
+  "secret set": ["A_NAME=a-value"],
+  "secret get": ["--name", "A_NAME", "--decrypt"],
+  "secret delete": ["A_NAME", "--yes"],
+  "integration apply": ["--file", "integration.yaml"],
+  "integration get": ["--name", "chat", "--decrypt"],
+  "integration test": ["chat"],
+  "integration delete": ["chat", "--yes"],
   "server start": ["--detach", "--port", "0", "--data-dir", "other-data"],
   "server status": ["--data-dir", "other-data"],
   "server stop": ["--data-dir", "other-data"],
@@ -48,6 +55,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
 };
 const PROJECT = {
   "svc.yaml": "project: canary\n",
+  "integration.yaml": "name: chat\nkind: kafka\nenvironment_variables:\n  KAFKA_BOOTSTRAP_SERVERS: 127.0.0.1:9\n",
   "features.py":
     'from svc.features import features\nfrom svc import online\n\n@features(owner="a@example.com")\nclass User:\n    id: int\n    name: str\n\n@online\ndef name(id: User.id) -> User.name:\n    return f"user {id}"\n',
 };
