@@ -70,7 +70,7 @@ export function refuseOtherBranch(deployment: { readonly id: string; readonly br
 export interface Standing {
   /** Whether it answers queries of its scope. */
   readonly answers: boolean;
-  /** Whether it runs although no query may need it now. */
+  /** Whether it is among those that are to run, also when no query needs it now. */
   readonly serves: boolean;
   /** Whether queries of its scope reach it only once a tag of its own is given a weight. */
   readonly waits: boolean;
@@ -116,6 +116,10 @@ export interface Deployments extends Promotions, Removals {
    * is none.
    */
   underway(environmentId: string, branch: string): string | undefined;
+  /**
+   * Id of the live deployment of a scope; where queries are shared by weights, of that with most.
+   */
+  live(environmentId: string, branch: string): string | undefined;
   /**
    * A lease on the deployment to run a query on, which is started if it does not run. To be
    * released when the query has ended. Throws, or rejects with, Failure; `suspended` when its
@@ -401,8 +405,10 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   const live = followStore({ bus, topic: "live", clock, log, read: readLive });
   await relay.caughtUp();
 
-  const isTakenOver = async ({ id, environmentId }: DeploymentRecord): Promise<boolean> =>
-    (await traffic.weighted(environmentId)).some(({ deploymentId }) => deploymentId === id);
+  const isTakenOver = async ({ id, environmentId }: DeploymentRecord): Promise<boolean> => {
+    const tags = await traffic.weighted(environmentId);
+    return isShared(tags) && tags.some(({ deploymentId }) => deploymentId === id);
+  };
 
   return {
     running,
@@ -476,6 +482,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     graph: (id) => builder.graph(id),
 
     underway,
+    live: scopes.get,
 
     acquire(target, correlationId = "") {
       if (target.environment.suspendedAt !== undefined) throw suspended(target.environment);

@@ -261,8 +261,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
 async function sourceTarget({ metadata, deployments }: Platform, environmentId: string, target: string): Promise<DeploymentRecord> {
   if (/^dpl_[0-9a-f]+$/.test(target)) return (await deployments()).find(target, environmentId);
-  const pointer = (await metadata.livePointers()).find((live) => live.environmentId === environmentId && live.branch === target);
-  if (pointer) return (await deployments()).find(pointer.deploymentId, environmentId);
+  const live = (await deployments()).live(environmentId, target);
+  if (live !== undefined) return (await deployments()).find(live, environmentId);
   const [latest] = await metadata.deployments({ environmentId, branch: target, limit: 1 });
   if (latest) return latest;
   if (target === "")
