@@ -147,6 +147,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   secrets: ["stores", "jobs", "access", "documents"],
   probes: ["sql"],
   environments: ["access", "documents", "jobs", "stores"],
+  audit: ["stores", "jobs"],
   writes: ["stores"],
   query: ["expressions", "python", "sql", "stores", "writes"],
   deployments: ["access", "documents", "jobs", "nodes", "processes", "python", "query", "secrets", "sql", "stores", "writes"],
@@ -154,6 +155,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   webhooks: ["access", "documents", "jobs", "query", "stores"],
   wire: [
     "access",
+    "audit",
     "deployments",
     "documents",
     "environments",
@@ -170,6 +172,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ui: ["access", "query-log", "stores", "wire"],
   boot: [
     "access",
+    "audit",
     "deployments",
     "documents",
     "environments",

@@ -40,6 +40,7 @@ export const SERVICES = {
   secrets: service<typeof import("../../gen/svc/v1/secret_pb.ts").SecretService>("svc.v1.SecretService"),
   integrations: service<typeof import("../../gen/svc/v1/integration_pb.ts").IntegrationService>("svc.v1.IntegrationService"),
   traffic: service<typeof import("../../gen/svc/v1/traffic_pb.ts").TrafficService>("svc.v1.TrafficService"),
+  audit: service<typeof import("../../gen/svc/v1/audit_pb.ts").AuditService>("svc.v1.AuditService"),
 };
 
 /** The services' names and the types of their descriptors. */

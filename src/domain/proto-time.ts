@@ -24,6 +24,11 @@ export function timestampToMicros(timestamp: Timestamp): bigint {
   return timestamp.seconds * 1_000_000n + BigInt(Math.floor(timestamp.nanos / 1000));
 }
 
+/** Epoch milliseconds of an instant, with their fraction. */
+export function timestampToMs({ seconds, nanos }: Timestamp): number {
+  return Number(seconds) * 1000 + nanos / 1e6;
+}
+
 /** A length of time from microseconds. Seconds and nanoseconds have the same sign. */
 export function microsToDuration(micros: bigint): Duration {
   const seconds = micros / 1_000_000n;
@@ -52,10 +57,4 @@ export function msToDuration(ms: number): Duration {
 function floorDivide(a: bigint, b: bigint): bigint {
   const quotient = a / b;
   return a % b < 0n ? quotient - 1n : quotient;
-}
-
-/** The time in epoch milliseconds, rounded down. */
-export function timestampToMs(timestamp: Timestamp): number {
-  const micros = timestampToMicros(timestamp);
-  return Number((micros - (((micros % 1000n) + 1000n) % 1000n)) / 1000n);
 }

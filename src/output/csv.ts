@@ -6,6 +6,6 @@ export function csvText(header: readonly string[], rows: readonly (readonly (str
 }
 
 function cellText(cell: string | number): string {
-  const text = typeof cell === "string" && /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : String(cell);
+  const text = typeof cell === "string" && /^[=+\-@\t\r]/.test(cell) && !/^-?\d/.test(cell) ? `'${cell}` : String(cell);
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

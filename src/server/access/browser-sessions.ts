@@ -31,6 +31,8 @@ const USE_NOTED_EVERY_MS = 60_000;
 
 /** A new session with both halves, which are returned this once only. */
 export interface OpenedSession {
+  readonly id: string;
+  readonly clientId: string;
   readonly cookie: string;
   readonly pageKey: string;
   readonly path: string;
@@ -132,7 +134,7 @@ export function createBrowserSessions(options: {
       if (gone.length > 0) await metadata.deleteBrowserSessions(gone);
       log.info("browser session", { session: session.id, client: entry.clientId, opened: !gone.includes(session.id) });
       if (gone.includes(session.id)) return undefined;
-      return { cookie, pageKey, path: entry.path, expiresAt: now + SESSION_LIFETIME_MS };
+      return { id: session.id, clientId: entry.clientId, cookie, pageKey, path: entry.path, expiresAt: now + SESSION_LIFETIME_MS };
     },
 
     async callerOf(headers) {

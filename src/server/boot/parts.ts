@@ -9,6 +9,7 @@ import { createFirstTenant, type InitialCredentials } from "../access/first-tena
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
+import { auditRetention } from "../audit/retention.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
@@ -211,7 +212,11 @@ export async function openParts({
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
    */
-  const recurring = [...retentionJobs(metadata, () => clock.now()), resealingJob(secrets)];
+  const recurring = [
+    ...retentionJobs(metadata, () => clock.now()),
+    resealingJob(secrets),
+    auditRetention({ store: metadata.audit, clock, log }),
+  ];
   /** The erasure of removed environments, loaded when there is one. */
   const eraser = once(async () => {
     const { createErasure } = await import("../deployments/erasure.ts");

@@ -12,6 +12,7 @@ import type { InitialCredentials } from "../access/first-tenant.ts";
 import { createLoginSessions } from "../access/login-sessions.ts";
 import { createOwner, OWNER_FILE } from "../access/owner.ts";
 import { createTokens } from "../access/tokens.ts";
+import { createAuditLog } from "../audit/audit-log.ts";
 import { StartError } from "../failure.ts";
 import { createLog, type Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
@@ -162,6 +163,8 @@ async function startIn(
     const owner = createOwner(directory.file(OWNER_FILE), environment?.teamId ?? "", now);
     const clients = createClients({ metadata, bus, clock, log, owner: owner.client });
     ends.push(clients.close);
+    const audit = createAuditLog({ store: metadata.audit, clock, log });
+    ends.push(audit.close);
     const environments = createEnvironments(metadata);
     const followingEnvironments = followStore({ bus, topic: "environments", clock, log, read: environments.invalidate });
     ends.push(followingEnvironments.stop);
@@ -196,6 +199,7 @@ async function startIn(
       keys,
       sealer: parts.sealer,
       collections: parts.collections,
+      audit,
       tokens,
       clients,
       environments,

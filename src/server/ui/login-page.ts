@@ -8,6 +8,7 @@
 import { mayOnlyRead } from "../../domain/permissions.ts";
 import { isSignedBy, signWith } from "../access/keys.ts";
 import type { Caller } from "../access/tokens.ts";
+import type { CallNote } from "../wire/call-audit.ts";
 import { readBody } from "../wire/http/body.ts";
 import { methodNotAllowed } from "../wire/http/respond.ts";
 import type { Platform } from "../wire/platform.ts";
@@ -22,9 +23,15 @@ const ANSWERS = ["all", "read", "deny"] as const;
  * Answers with the page of a login session (GET), or stores the decision and answers with the
  * result (POST).
  */
-export async function serveLoginPage(platform: Platform, request: Request, id: string, caller: Caller): Promise<Response> {
+export async function serveLoginPage(
+  platform: Platform,
+  request: Request,
+  id: string,
+  caller: Caller,
+  note: CallNote = {},
+): Promise<Response> {
   if (request.method === "GET" || request.method === "HEAD") return show(platform, id, caller);
-  if (request.method === "POST") return decide(platform, request, id, caller);
+  if (request.method === "POST") return decide(platform, request, id, caller, note);
   return methodNotAllowed("GET, POST");
 }
 
@@ -77,7 +84,7 @@ ${!mayOnlyRead(caller.permissions) && html`<button name="decision" value="read">
 </form>`;
 }
 
-async function decide(platform: Platform, request: Request, id: string, caller: Caller): Promise<Response> {
+async function decide(platform: Platform, request: Request, id: string, caller: Caller, note: CallNote): Promise<Response> {
   const { keys, log, loginSessions } = platform;
   const form = new URLSearchParams(new TextDecoder().decode(await readBody(request, MAX_FORM_BYTES)));
   const isFromOwnPage = request.headers.get("origin") !== null && isSignedBy(keys.forms, formParts(id, caller), form.get("csrf") ?? "");
@@ -85,6 +92,7 @@ async function decide(platform: Platform, request: Request, id: string, caller: 
     return respond(platform, "Not decided", html`<p>The decision did not come from this server's page. Open the link again.</p>`, 403);
   const answer = ANSWERS.find((one) => one === form.get("decision"));
   if (!answer) return respond(platform, "Not decided", html`<p>The decision must be one of the page's buttons.</p>`, 400);
+  note.about = { login_session_id: id, decision: answer };
   const decided = await loginSessions.decide(id, caller, answer);
   log.info("login session", { session: id, decision: answer, decided, by: caller.clientId });
   return show(platform, id, caller);

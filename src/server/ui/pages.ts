@@ -7,6 +7,7 @@
 import { allows } from "../../domain/permissions.ts";
 import { PAGE_KEY_HEADER } from "../access/browser-sessions.ts";
 import type { Caller } from "../access/tokens.ts";
+import type { CallNote } from "../wire/call-audit.ts";
 import { errorAnswer, methodNotAllowed } from "../wire/http/respond.ts";
 import type { Platform } from "../wire/platform.ts";
 import { assetResponse } from "./assets.ts";
@@ -20,7 +21,7 @@ type Show = (caller: Caller) => Promise<Response>;
  * Answers a request for a page, an asset or the entrance. Errors are JSON for clients that do not
  * accept HTML.
  */
-export async function servePage(platform: Platform, request: Request, url: URL): Promise<Response> {
+export async function servePage(platform: Platform, request: Request, url: URL, note: CallNote = {}): Promise<Response> {
   const { headless } = platform;
   const path = url.pathname;
   const login = /^\/cli\/(login_[0-9a-f]+)$/.exec(path)?.[1];
@@ -29,7 +30,7 @@ export async function servePage(platform: Platform, request: Request, url: URL):
     readsPages(request.headers) ? messagePage(status, title, text, headless) : errorAnswer({ status, message: text });
   const asset = assetResponse(request, path);
   const isEntrance = path === "/enter";
-  const show = login === undefined ? (headless ? undefined : pageAt(platform, url)) : await loginPage(platform, request, login);
+  const show = login === undefined ? (headless ? undefined : pageAt(platform, url)) : await loginPage(platform, request, login, note);
   if (!show && !asset && !isEntrance)
     return refuse(404, "Nothing here", headless ? "This server has no dashboard: it was started with --headless." : NO_PAGE);
   if (!isRead && login === undefined) return methodNotAllowed("GET, HEAD");
@@ -55,9 +56,9 @@ function readsPages(headers: Headers): boolean {
 
 const NO_PAGE = "There is no page at this address.";
 
-async function loginPage(platform: Platform, request: Request, id: string): Promise<Show> {
+async function loginPage(platform: Platform, request: Request, id: string, note: CallNote): Promise<Show> {
   const { serveLoginPage } = await import("./login-page.ts");
-  return (caller) => serveLoginPage(platform, request, id, caller);
+  return (caller) => serveLoginPage(platform, request, id, caller, note);
 }
 
 /** The page at an address; undefined when there can be none. */

@@ -14,11 +14,14 @@ import {
   type HandlerContext,
   type Interceptor,
 } from "@connectrpc/connect";
+import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { ErrorCategory, ErrorCode, type ErrorDetail, ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
 import type { Caller } from "../access/tokens.ts";
+import { aboutOf, auditedFields, endpointName } from "../audit/audited.ts";
 import { Failure, type FailureKind, outOfSpace } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import { QueryRefused } from "../query/refusal.ts";
+import { type AuditParts, type CallNote, isRefusal, tallyRefusal } from "./call-audit.ts";
 import { FAILURE_CODES } from "./failure-codes.ts";
 import type { Platform } from "./platform.ts";
 
@@ -33,12 +36,19 @@ const admissionKey: ContextKey<Admission> = createContextKey<Admission>(
 /** Address of the client; empty when unknown. */
 export const addressKey: ContextKey<string> = createContextKey("", { description: "client address" });
 
+const noteKey: ContextKey<CallNote | undefined> = createContextKey<CallNote | undefined>(undefined, { description: "audit note" });
+
+/** What the audit log will say of a call that has a row there; for methods to add to. */
+export function noteOf(context: HandlerContext): CallNote {
+  return context.values.get(noteKey) ?? {};
+}
+
 /**
  * The context values of an admitted call; `caller` is undefined for methods that need no
  * credentials.
  */
-export function admit(caller: Caller | undefined, address: string): ContextValues {
-  return createContextValues().set(admissionKey, { caller }).set(addressKey, address);
+export function admit(caller: Caller | undefined, address: string, note?: CallNote): ContextValues {
+  return createContextValues().set(admissionKey, { caller }).set(addressKey, address).set(noteKey, note);
 }
 
 /** The context values of a call that is answered with an error only. */
@@ -76,6 +86,34 @@ const CODES: Readonly<Record<FailureKind, Code>> = {
   unauthenticated: Code.Unauthenticated,
 };
 
+/**
+ * An interceptor that notes for the audit log what an audited call is about and how it ended, and
+ * tallies refusals of others. It stands around the one that translates errors.
+ */
+export function auditInterceptor(platform: AuditParts): Interceptor {
+  return (next) => async (request) => {
+    const { contextValues, method } = request;
+    const note = contextValues.get(noteKey);
+    if (note && !request.stream) note.about = aboutOf(method.input, request.message, auditedFields(method));
+    const ended = async (error: unknown): Promise<unknown> => {
+      const code = codeToString(ConnectError.from(error).code);
+      if (note) note.code = code;
+      else if (isRefusal(code)) {
+        const address = contextValues.get(addressKey);
+        await tallyRefusal(platform, { endpoint: endpointName(method), headers: request.header, address }, code);
+      }
+      return error;
+    };
+    try {
+      const response = await next(request);
+      if (note) note.code ??= "ok";
+      return response.stream ? { ...response, message: translated(response.message, ended) } : response;
+    } catch (error) {
+      throw await ended(error);
+    }
+  };
+}
+
 /** An interceptor that turns the errors of methods into errors that callers may see. */
 export function errorInterceptor(platform: ErrorContext): Interceptor {
   return (next) => async (request) => {
@@ -90,11 +128,11 @@ export function errorInterceptor(platform: ErrorContext): Interceptor {
   };
 }
 
-async function* translated<T>(messages: AsyncIterable<T>, translate: (error: unknown) => ConnectError): AsyncIterable<T> {
+async function* translated<T>(messages: AsyncIterable<T>, translate: (error: unknown) => unknown): AsyncIterable<T> {
   try {
     yield* messages;
   } catch (error) {
-    throw translate(error);
+    throw await translate(error);
   }
 }
 

@@ -12,6 +12,7 @@ import type { LoginSessions } from "../access/login-sessions.ts";
 import type { Projects } from "../access/projects.ts";
 import type { Sealer } from "../access/sealing.ts";
 import type { Caller, Tokens } from "../access/tokens.ts";
+import type { AuditLog } from "../audit/audit-log.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
@@ -56,6 +57,8 @@ export interface Platform {
   readonly sealer: Sealer;
   /** The stores and signals of collections of documents. */
   readonly collections: CollectionParts;
+  /** Who called what. */
+  readonly audit: AuditLog;
   readonly tokens: Tokens;
   readonly clients: Clients;
   readonly callers: Callers;

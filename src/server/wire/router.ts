@@ -6,12 +6,14 @@
 import type { Caller } from "../access/tokens.ts";
 import { Failure, outOfSpace } from "../failure.ts";
 import { newId } from "../identifier.ts";
+import type { CallNote } from "./call-audit.ts";
 import type { Connection, FetchHandler } from "./connection.ts";
+import { AUDITED_ENDPOINTS } from "./http/audited-endpoints.ts";
 import { BodyRefused, hasUnreadBody } from "./http/body.ts";
 import type { BodyShare } from "./http/body-budget.ts";
 import { clientAddress, dropForeignClaims } from "./http/forwarded.ts";
 import { type Guard, isLoopbackPeer } from "./http/guard.ts";
-import { errorAnswer, failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
+import { codeOfStatus, errorAnswer, failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
 import type { Platform } from "./platform.ts";
 import type { ServiceMethods } from "./services/mount.ts";
 
@@ -25,6 +27,8 @@ interface IncomingRequest {
   readonly connection: Connection;
   /** The part of the server's room for bodies that the request holds. */
   readonly share: BodyShare;
+  /** What the audit log will say of the call; absent when it has no row there. */
+  readonly note?: CallNote;
 }
 
 type Endpoint = (incoming: IncomingRequest) => Response | Promise<Response>;
@@ -49,7 +53,7 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
   },
   "/v1/oauth/token": async (platform) => {
     const { exchangeToken } = await import("./http/token.ts");
-    return ({ request }) => exchangeToken(platform, request);
+    return ({ request, note }) => exchangeToken(platform, request, note);
   },
   "/v1/who-am-i": async (platform) => {
     const { whoAmI } = await import("./http/who-am-i.ts");
@@ -57,7 +61,7 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
   },
   "/v1/objects/": async (platform) => {
     const { serveObject } = await import("./http/objects.ts");
-    return ({ request, url }) => serveObject(platform, request, url);
+    return ({ request, url, note }) => serveObject(platform, request, url, note);
   },
   "/v1/":
     async () =>
@@ -65,7 +69,7 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
       jsonError(404, "not_found", `There is nothing at ${url.pathname}.`),
   "/": async (platform) => {
     const { servePage } = await import("../ui/pages.ts");
-    return ({ request, url }) => servePage(platform, request, url);
+    return ({ request, url, note }) => servePage(platform, request, url, note);
   },
 };
 
@@ -86,6 +90,9 @@ const FOLDERS = Object.keys(ENDPOINTS)
 function endpointOf(path: string): string {
   return Object.hasOwn(ENDPOINTS, path) ? path : (FOLDERS.find((folder) => path.startsWith(folder)) ?? "/");
 }
+
+/** Statuses that say that the caller was refused. */
+const REFUSALS: Readonly<Record<number, string>> = { 401: "unauthenticated", 403: "permission_denied" };
 
 const READINESS_PATH = "/health/ready";
 /**
@@ -112,6 +119,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     try {
       caller = await method.authorize(request.headers);
     } catch (error) {
+      if (error instanceof Failure) await refused(request, connection, path.slice(1), error.kind);
       return method.refuse(request, error);
     }
     const body = await method.receive(request, share);
@@ -128,7 +136,43 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
       endpoint = await (ENDPOINTS[key] as (platform: Platform) => Promise<Endpoint>)(platform);
       endpoints.set(key, endpoint);
     }
-    return await endpoint(incoming);
+    const audited = AUDITED_ENDPOINTS.find((one) => one.path === key && one.method === incoming.request.method);
+    if (audited) return await callAudited(endpoint, incoming, audited.name);
+    const response = await answerOf(endpoint, incoming);
+    const code = REFUSALS[response.status];
+    if (code !== undefined) await refused(incoming.request, incoming.connection, key, code);
+    return response;
+  };
+
+  const answerOf = async (endpoint: Endpoint, incoming: IncomingRequest): Promise<Response> => {
+    try {
+      return await endpoint(incoming);
+    } catch (error) {
+      return errorResponse(error, incoming.request, incoming.url);
+    }
+  };
+
+  /** Calls an endpoint whose calls are answered when the audit log has their row. */
+  const callAudited = async (endpoint: Endpoint, incoming: IncomingRequest, name: string): Promise<Response> => {
+    const { callerIn, keepRow, rowOf } = await import("./call-audit.ts");
+    const { headers } = incoming.request;
+    const address = clientAddress(headers, incoming.connection.peer);
+    const row = await rowOf(platform, { endpoint: name, headers, caller: await callerIn(platform, headers), address });
+    const note: CallNote = {};
+    const response = await answerOf(endpoint, { ...incoming, note });
+    try {
+      await keepRow(platform, row, { ...note, code: response.ok ? "ok" : codeOfStatus(response.status) });
+      return response;
+    } catch (error) {
+      return errorResponse(error, incoming.request, incoming.url);
+    }
+  };
+
+  /** Tallies a refusal in the audit log; other errors have no row. */
+  const refused = async (request: Request, { peer }: Connection, endpoint: string, code: string): Promise<void> => {
+    const { isRefusal, tallyRefusal } = await import("./call-audit.ts");
+    const { headers } = request;
+    if (isRefusal(code)) await tallyRefusal(platform, { endpoint, headers, address: clientAddress(headers, peer) }, code);
   };
 
   /** The URL of a request that the mirror serves, whoever sends it; undefined for all others. */
@@ -148,12 +192,17 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     const began = performance.now();
     dropForeignClaims(request.headers, connection);
     const mirrored = mirrorUrl(request);
-    const refused = mirrored ? undefined : guard(request.headers, connection.peer);
-    const url = mirrored ?? (refused === undefined ? urlOf(request) : undefined);
+    const unguarded = mirrored ? undefined : guard(request.headers, connection.peer);
+    const url = mirrored ?? (unguarded === undefined ? urlOf(request) : undefined);
     let response: Response;
-    if (!url)
-      response = jsonError(refused === undefined ? 400 : 403, "request_refused", refused ?? "The address of the request cannot be read.");
-    else {
+    if (!url) {
+      response = jsonError(
+        unguarded === undefined ? 400 : 403,
+        "request_refused",
+        unguarded ?? "The address of the request cannot be read.",
+      );
+      if (unguarded !== undefined) await refused(request, connection, "*", "permission_denied");
+    } else {
       const share = platform.bodies.share();
       try {
         const fromMirror = mirrored && platform.releases?.serve(request, url);
@@ -170,7 +219,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     const level = quiet ? "debug" : response.status >= 500 ? "warning" : "info";
     if (log.enabled(level)) {
       const ms = Math.round((performance.now() - began) * 100) / 100;
-      log[level]("request", { method: request.method, path, status: response.status, ms, refused });
+      log[level]("request", { method: request.method, path, status: response.status, ms, refused: unguarded });
     }
     return response;
   };

@@ -146,6 +146,23 @@ create index job_by_scope on job (kind, scope, state, seq);
 create index job_by_due on job (kind, run_at, priority, seq, resource_group, slots) where state = 'queued';
 alter table environment add column suspended_at integer;
 alter table environment add column deleted_at integer;
+alter table deployment add column blue_green integer not null default 0;
+alter table deployment add column profiling integer not null default 0;
+create index deployment_by_source on deployment (source_sha256);
+create index deployment_tag_by_tag on deployment_tag (tag);
+alter table live add column previous_id text;
+create table audit (
+  seq integer primary key, at integer not null, team_id text not null, client_id text not null, client_name text not null, session_id text not null,
+  endpoint text not null, about text not null, address text not null, environment_id text not null, code text not null, count integer not null,
+  trace_id text not null, hash blob not null
+) strict;
+create table audit_chain (anchor_seq integer not null, anchor_hash blob not null, head_seq integer not null, head_hash blob not null) strict;
+insert into audit_chain (anchor_seq, anchor_hash, head_seq, head_hash) values (0, zeroblob(32), 0, zeroblob(32));
+alter table client add column token_id text;
+alter table client add column environments text;
+alter table client add column expires_at integer;
+alter table client add column created_by text not null default '';
+create unique index client_by_token on client (token_id);
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.
@@ -155,11 +172,6 @@ update project set name = (
     left join live l on l.deployment_id = d.id and l.branch = ''
   where e.project_id = project.id and d.project_name <> '' order by l.deployment_id is null, d.seq desc limit 1)
 where name = 'default' and (select count(*) from project) = 1 and exists (select 1 from deployment where project_name <> '')
-alter table deployment add column blue_green integer not null default 0;
-alter table deployment add column profiling integer not null default 0;
-create index deployment_by_source on deployment (source_sha256);
-create index deployment_tag_by_tag on deployment_tag (tag);
-alter table live add column previous_id text;
 `);
   },
 ];

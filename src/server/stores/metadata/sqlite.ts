@@ -7,6 +7,7 @@ import { createWriter } from "../sqlite/group-commit.ts";
 import { openDatabase } from "../sqlite/open.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
+import { sqliteAudit } from "./sqlite-audit.ts";
 import { sqliteDocuments } from "./sqlite-documents.ts";
 import { sqliteExpiry } from "./sqlite-expiry.ts";
 import { sqliteGraphs } from "./sqlite-graphs.ts";
@@ -55,6 +56,7 @@ export function createSqliteMetadataStore(options: {
     }),
     ...sqliteGraphs(db, writer),
     ...sqliteVersions(db, writer),
+    audit: sqliteAudit(db, writer),
     documents: sqliteDocuments(db, writer),
     jobs,
     nodes: nodeQueries(db, writer, now),

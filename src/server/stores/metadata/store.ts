@@ -5,6 +5,7 @@
  * of a noun runs against every driver.
  */
 
+import type { AuditStore } from "./audit.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import type { DocumentStore } from "./documents.ts";
 import type { GraphStore } from "./graphs.ts";
@@ -21,6 +22,8 @@ import type { VersionStore } from "./versions.ts";
 
 /** The store of all nouns. A noun whose methods have generic names is a member of its own. */
 export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore, UploadStore, DeploymentStore, GraphStore, VersionStore {
+  /** Who called what. */
+  readonly audit: AuditStore;
   /** The settings of the control plane. */
   readonly documents: DocumentStore;
   readonly jobs: JobStore;

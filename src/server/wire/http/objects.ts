@@ -4,6 +4,7 @@
  */
 
 import { type CheckedAddress, ObjectMismatch } from "../../stores/objects/store.ts";
+import type { CallNote } from "../call-audit.ts";
 import type { Platform } from "../platform.ts";
 import { jsonError, methodNotAllowed } from "./respond.ts";
 
@@ -17,7 +18,7 @@ const NO_OBJECT = "There is no such object.";
 type AddressedObject = Exclude<CheckedAddress, { readonly refused: string }>;
 
 /** Answers a request to a signed address. */
-export async function serveObject(platform: Platform, request: Request, url: URL): Promise<Response> {
+export async function serveObject(platform: Platform, request: Request, url: URL, note: CallNote = {}): Promise<Response> {
   const { addresses } = platform.objects;
   if (!addresses) return jsonError(404, "not_found", "This server's objects are elsewhere.");
   const address = addresses.check(url);
@@ -25,6 +26,8 @@ export async function serveObject(platform: Platform, request: Request, url: URL
   const operation = request.method === "PUT" ? "put" : request.method === "GET" || request.method === "HEAD" ? "get" : undefined;
   if (operation === undefined) return methodNotAllowed("GET, HEAD, PUT");
   if (operation !== address.operation) return jsonError(403, "address_refused", `The address is for ${address.operation.toUpperCase()}.`);
+  note.isVouched = true;
+  note.about = { object: address.key };
   return operation === "put" ? receive(platform, request, address) : send(platform, request, address.key);
 }
 

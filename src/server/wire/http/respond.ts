@@ -61,6 +61,11 @@ const CODES: Readonly<Record<number, ConnectCode>> = {
   507: "resource_exhausted",
 };
 
+/** Connect's code of a status of an error. */
+export function codeOfStatus(status: number): ConnectCode {
+  return CODES[status] ?? "internal";
+}
+
 const DETAILS: Readonly<Record<ConnectCode, CodeNames>> = {
   ...FAILURE_CODES,
   canceled: ["CANCELLED", "NETWORK"],

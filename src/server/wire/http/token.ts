@@ -5,6 +5,7 @@ import { formatMicros } from "../../../domain/timestamp.ts";
 import { secretMatches } from "../../access/secrets.ts";
 import { TOKEN_LIFETIME_S } from "../../access/tokens.ts";
 import type { ClientRecord } from "../../stores/metadata/identity.ts";
+import type { CallNote } from "../call-audit.ts";
 import type { Platform } from "../platform.ts";
 import { readBody, SHORT_BODY_BYTES } from "./body.ts";
 import { errorAnswer, json, methodNotAllowed } from "./respond.ts";
@@ -14,7 +15,7 @@ import { isTokenRequestType, readTokenRequest, type TokenRequest, TokenRequestRe
  * Exchanges a client's id and secret for a token. A wrong secret and an unknown client get the same
  * answer in the same time.
  */
-export async function exchangeToken(platform: Platform, request: Request): Promise<Response> {
+export async function exchangeToken(platform: Platform, request: Request, note: CallNote = {}): Promise<Response> {
   if (request.method !== "POST") return methodNotAllowed("POST");
   const { headers } = request;
   if (!isTokenRequestType(headers.get("content-type") ?? "")) {
@@ -23,7 +24,8 @@ export async function exchangeToken(platform: Platform, request: Request): Promi
   }
   try {
     const tokenRequest = readTokenRequest(headers, await readBody(request, SHORT_BODY_BYTES));
-    const client = await identify(platform, tokenRequest);
+    const client = await identify(platform, tokenRequest, note);
+    note.by = { clientId: client.id };
     return json(await grant(platform, client, tokenRequest, headers), 200, { pragma: "no-cache" });
   } catch (error) {
     if (!(error instanceof TokenRequestRefused)) throw error;
@@ -33,8 +35,9 @@ export async function exchangeToken(platform: Platform, request: Request): Promi
   }
 }
 
-async function identify(platform: Platform, { clientId, clientSecret }: TokenRequest): Promise<ClientRecord> {
+async function identify(platform: Platform, { clientId, clientSecret }: TokenRequest, note: CallNote): Promise<ClientRecord> {
   const client = await platform.clients.find(clientId);
+  if (client) note.about = { client_id: client.id };
   if (!secretMatches(clientSecret, client?.secretHash) || !client)
     throw new TokenRequestRefused("invalid_client", "The client id or secret is wrong.");
   platform.clients.used(client.id);

@@ -27,7 +27,7 @@ import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { isEncrypted } from "../http/forwarded.ts";
-import { addressKey, callerOf } from "../interceptors.ts";
+import { addressKey, callerOf, noteOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 
 const STATUS: Readonly<Record<LoginOutcome["state"], LoginSessionStatus>> = {
@@ -64,8 +64,11 @@ export function register(
       });
     },
 
-    async getLoginSession({ loginSessionId, sessionSecret }) {
+    async getLoginSession({ loginSessionId, sessionSecret }, context) {
       const outcome = await loginSessions.poll(loginSessionId, sessionSecret);
+      const note = noteOf(context);
+      if (outcome?.state === "confirmed") note.by = { clientId: outcome.clientId };
+      else note.isUnchanged = outcome !== undefined;
       if (!outcome) throw new Failure("not_found", "There is no such login session.", { hint: "Start again with `svc login`." });
       const credentials =
         outcome.state === "confirmed"
@@ -97,12 +100,14 @@ export function register(
       });
     },
 
-    async redeemEntry({ code }, { requestHeader, responseHeader }) {
+    async redeemEntry({ code }, context) {
+      const { requestHeader, responseHeader } = context;
       const session = await browserSessions.redeem(code, requestHeader);
       if (!session)
         throw new Failure("not_found", "The link was used already, or is too old.", {
           hint: "Make another one with `svc dashboard`.",
         });
+      noteOf(context).by = { clientId: session.clientId, sessionId: session.id };
       responseHeader.set("set-cookie", browserSessions.setCookie(session.cookie, isEncrypted(requestHeader)));
       responseHeader.set("cache-control", "no-store");
       return create(RedeemEntryResponseSchema, {

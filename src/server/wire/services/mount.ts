@@ -12,10 +12,12 @@ import { implementationOf, SERVICES, type Service } from "../../../contract/serv
 import { importModule } from "../../../modules.ts";
 import { authorize } from "../../access/authorize.ts";
 import type { Caller } from "../../access/tokens.ts";
+import { endpointName, isAudited } from "../../audit/audited.ts";
+import { type CallNote, keepRow, rowOf } from "../call-audit.ts";
 import { SHORT_BODY_BYTES } from "../http/body.ts";
 import type { BodyShare } from "../http/body-budget.ts";
 import { MIN_COMPRESSED_BYTES } from "../http/content-encoding.ts";
-import { admit, errorInterceptor, refuse, requestGate, toConnectError } from "../interceptors.ts";
+import { admit, auditInterceptor, errorInterceptor, refuse, requestGate, toConnectError } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { checkCallBody } from "./call-body.ts";
 import { COMPRESSIONS, hasSecret, readCallBody, uncompressed } from "./call-encoding.ts";
@@ -73,7 +75,7 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
     const module = await loadService(service);
     const direct = await module.direct?.();
     const router = createConnectRouter({
-      interceptors: [errorInterceptor(platform)],
+      interceptors: [auditInterceptor(platform), errorInterceptor(platform)],
       requestGate,
       grpc: false,
       acceptCompression: [...COMPRESSIONS],
@@ -84,7 +86,7 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
     return new Map(
       router.handlers.map((made) => {
         const handler = hasSecret(made.method.output) ? uncompressed(made) : made;
-        const general = generalHandler(handler);
+        const general = isAudited(handler.method) ? auditedHandler(platform, handler) : generalHandler(handler);
         const needed = getOption(handler.method, permission);
         const maxBytes = getOption(handler.method, max_body_bytes) || SHORT_BODY_BYTES;
         return [
@@ -116,14 +118,30 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
 const NO_BODY = new Uint8Array(0);
 
 /** Serves a method in all protocols and encodings of Connect. */
-function generalHandler(handler: UniversalHandler): CallHandler {
+function generalHandler(handler: UniversalHandler, note?: CallNote): CallHandler {
   return async (request, body, caller, address) => {
     try {
       checkCallBody(handler.method.input, request.headers.get("content-type") ?? "", body);
     } catch (error) {
       return respond(handler, request, NO_BODY, refuse(error));
     }
-    return respond(handler, request, body, admit(caller, address?.() ?? ""));
+    return respond(handler, request, body, admit(caller, address?.() ?? "", note));
+  };
+}
+
+/** The same for a method whose calls are answered when the audit log has their row. */
+function auditedHandler(platform: Platform, handler: UniversalHandler): CallHandler {
+  const endpoint = endpointName(handler.method);
+  return async (request, body, caller, address) => {
+    const row = await rowOf(platform, { endpoint, headers: request.headers, caller, address: address?.() ?? "" });
+    const note: CallNote = {};
+    const response = await generalHandler(handler, note)(request, body, caller, address);
+    try {
+      await keepRow(platform, row, { ...note, code: note.code ?? "invalid_argument" });
+      return response;
+    } catch (error) {
+      return respond(handler, request, NO_BODY, refuse(toConnectError(platform, endpoint, error)));
+    }
   };
 }
 

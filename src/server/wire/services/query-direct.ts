@@ -6,9 +6,11 @@
  */
 
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { QueryBulkResponseSchema, QueryRequestSchema, QueryService } from "../../../../gen/svc/v1/query_pb.ts";
 import type { Caller } from "../../access/tokens.ts";
+import { tallyRefusal } from "../call-audit.ts";
 import { encodedAnswer, encodedHeaders } from "../http/content-encoding.ts";
 import { type Deadline, deadlineOf } from "../http/deadline.ts";
 import { checkMessage } from "../http/message-check.ts";
@@ -76,6 +78,12 @@ function directly(
       return await encodedAnswer(request.headers, response, PROTO_HEADERS);
     } catch (error) {
       const shown = toConnectError(platform, path.slice(1), invalidArgument(error));
+      if (shown.code === Code.PermissionDenied)
+        await tallyRefusal(
+          platform,
+          { endpoint: path.slice(1), headers: request.headers, address: address?.() ?? "" },
+          "permission_denied",
+        );
       const body = errorToJsonBytes(shown, undefined) as Uint8Array<ArrayBuffer>;
       return new Response(body, { status: codeToHttpStatus(shown.code), headers: JSON_ERROR });
     } finally {

@@ -1,5 +1,6 @@
 /** Every driver of the metadata store does what the suites of its nouns ask for. */
 
+import { auditConformance } from "./audit.conformance.ts";
 import { deploymentsConformance } from "./deployments.conformance.ts";
 import { documentsConformance } from "./documents.conformance.ts";
 import { METADATA_DRIVERS } from "./drivers.ts";
@@ -25,6 +26,7 @@ const SUITES = [
   versionsConformance,
   jobsConformance,
   nodesConformance,
+  auditConformance,
   documentsConformance,
   processesConformance,
   schedulesConformance,

@@ -1,0 +1,19 @@
+/** The plain HTTP endpoints whose calls change something, and so have rows in the audit log. */
+
+/** An audited endpoint of plain HTTP. */
+export interface AuditedEndpoint {
+  /** Its path in the router's table. */
+  readonly path: string;
+  readonly method: string;
+  /** Its name in rows. */
+  readonly name: string;
+  /** What its rows tell. */
+  readonly fields: readonly string[];
+}
+
+/** The audited endpoints. */
+export const AUDITED_ENDPOINTS: readonly AuditedEndpoint[] = [
+  { path: "/v1/oauth/token", method: "POST", name: "POST /v1/oauth/token", fields: ["client_id"] },
+  { path: "/v1/objects/", method: "PUT", name: "PUT /v1/objects/", fields: ["object"] },
+  { path: "/", method: "POST", name: "POST /cli/", fields: ["login_session_id", "decision"] },
+];
