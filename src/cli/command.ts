@@ -44,6 +44,8 @@ export interface TreeMetadata {
   readonly aliases?: readonly string[];
   /** Words after the path that mean the command itself: `svc resolvers list` is `svc resolvers`. */
   readonly selfVerbs?: readonly string[];
+  /** Other paths that mean it, such as `token service`, in words separated by a space. */
+  readonly alsoAt?: readonly string[];
   /** Whether help and completion leave it out. */
   readonly hidden?: boolean;
 }

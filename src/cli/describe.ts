@@ -98,23 +98,25 @@ function describeExample(example: Example): { run: string; does?: string } {
 }
 
 /**
- * Other full paths of the entry at `path`: every combination of aliases along it, and its self
- * verbs.
+ * Other full paths of the entry at `path`: every combination of aliases along it, its self verbs,
+ * and other places of the tree.
  */
 export function pathAliases(tree: Tree, path: readonly string[]): string[] {
   let paths: string[] = [""];
   let entries: Tree = tree;
   let selfVerbs: readonly string[] = [];
+  let elsewhere: readonly string[] = [];
   for (const name of path) {
     const entry = entries[name];
     if (!entry) return [];
     const words = [name, ...(entry.aliases ?? [])];
+    elsewhere = [...elsewhere.map((above) => `${above} ${name}`), ...(entry.alsoAt ?? [])];
     paths = paths.flatMap((above) => words.map((word) => (above === "" ? word : `${above} ${word}`)));
     selfVerbs = entry.selfVerbs ?? [];
     entries = entry.verbs ?? {};
   }
   const selves = paths.flatMap((alias) => selfVerbs.map((verb) => `${alias} ${verb}`));
-  return [...paths.slice(1), ...selves];
+  return [...paths.slice(1), ...selves, ...elsewhere];
 }
 
 /** The description of an entry from the static tree alone, without loading its command. */

@@ -46,6 +46,12 @@ export function findEntry(entries: Tree, word: string): { name: string; entry: T
   return undefined;
 }
 
+/** The entry that words mean at another place of the tree, with its own path. */
+function findElsewhere(tree: Tree, above: readonly string[], word: string): { path: readonly string[]; entry: TreeEntry } | undefined {
+  const words = [...above, word].join(" ");
+  return above.length === 0 ? undefined : walk(tree).find(({ entry }) => entry.alsoAt?.includes(words));
+}
+
 /**
  * Whether a word can name an extension (`extension.ts`): not a command of svc, a path or a flag,
  * and without control characters.
@@ -64,9 +70,10 @@ export function followPath(tree: Tree, words: readonly string[]): Pick<Resolved,
   for (const word of words) {
     if (entry?.selfVerbs?.includes(word)) continue;
     const found = findEntry(entry ? (entry.verbs ?? {}) : tree, word);
-    if (!found) throw unknownCommand(tree, path, word);
-    path = [...path, found.name];
-    entry = found.entry;
+    const elsewhere = found ? undefined : findElsewhere(tree, path, word);
+    if (!found && !elsewhere) throw unknownCommand(tree, path, word);
+    path = elsewhere ? [...elsewhere.path] : [...path, found?.name ?? ""];
+    entry = (found ?? elsewhere)?.entry;
   }
   return { path, entry };
 }
@@ -77,7 +84,7 @@ export function followPath(tree: Tree, words: readonly string[]): Pick<Resolved,
  */
 export function resolve(tree: Tree, argv: readonly string[]): Resolved {
   const globals = flagTable();
-  const path: string[] = [];
+  let path: string[] = [];
   let entry: TreeEntry | undefined;
   let entries: Tree | undefined = tree;
   let end = 0;
@@ -95,13 +102,14 @@ export function resolve(tree: Tree, argv: readonly string[]): Resolved {
     }
     const isSelf = entry?.selfVerbs?.includes(word) ?? false;
     const found: ReturnType<typeof findEntry> = isSelf || !entries ? undefined : findEntry(entries, word);
-    if (!found && !isSelf) {
+    const elsewhere = found || isSelf ? undefined : findElsewhere(tree, path, word);
+    if (!found && !elsewhere && !isSelf) {
       if (entry?.load) break;
       throw unknownCommand(tree, path, word, commandTakenAsValue(argv.slice(0, i), tree, globals));
     }
-    if (found) {
-      path.push(found.name);
-      entry = found.entry;
+    if (found || elsewhere) {
+      path = elsewhere ? [...elsewhere.path] : [...path, found?.name ?? ""];
+      entry = (found ?? elsewhere)?.entry as TreeEntry;
       entries = isGroup(entry) ? (entry.verbs ?? {}) : undefined;
     }
     before.push(...pending.splice(0));

@@ -89,7 +89,7 @@ function* drafts(entry: Draft, above = ""): Generator<readonly [path: string, en
 /** The metadata of a command: the properties of its declaration that are literals on one line. */
 function metadataOf(file: string, text: string): TreeMetadata {
   const declaration = /^export default defineCommand\(\{\n(.*?)^\}\);/ms.exec(text)?.[1];
-  const found = (declaration ?? "").matchAll(/^ {2}(summary|category|aliases|selfVerbs|hidden):\s+(.+),$/gm);
+  const found = (declaration ?? "").matchAll(/^ {2}(summary|category|aliases|selfVerbs|alsoAt|hidden):\s+(.+),$/gm);
   const words = Object.fromEntries([...found].map(([, key, literal]) => [key, JSON.parse(literal as string)]));
   if (typeof words.summary !== "string") throw new Error(`src/commands/${file} has no \`export default defineCommand({ summary: "..."\``);
   return words as unknown as TreeMetadata;

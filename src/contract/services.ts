@@ -41,6 +41,7 @@ export const SERVICES = {
   integrations: service<typeof import("../../gen/svc/v1/integration_pb.ts").IntegrationService>("svc.v1.IntegrationService"),
   traffic: service<typeof import("../../gen/svc/v1/traffic_pb.ts").TrafficService>("svc.v1.TrafficService"),
   audit: service<typeof import("../../gen/svc/v1/audit_pb.ts").AuditService>("svc.v1.AuditService"),
+  serviceTokens: service<typeof import("../../gen/svc/v1/service_token_pb.ts").ServiceTokenService>("svc.v1.ServiceTokenService"),
 };
 
 /** The services' names and the types of their descriptors. */

@@ -3,31 +3,41 @@
  * permission that a method needs is an option of the method in the contract.
  */
 
+import type { Permission } from "../../gen/svc/v1/options_pb.ts";
+
 /** A permission that a client can be given. */
 export interface PermissionRow {
   readonly name: string;
+  /** Name of the option of methods that need it. */
+  readonly option: keyof typeof Permission;
   /** What it allows, for people. */
   readonly meaning: string;
+  /**
+   * Whether what it allows concerns more than one environment: credentials that are limited to some
+   * environments cannot use it.
+   */
+  readonly isTeamWide?: boolean;
 }
 
 /** Every permission that a client can be given, from the least to the greatest. */
 export const PERMISSIONS = [
-  { name: "read", meaning: "see deployments, the graph, sources and settings, without secrets" },
-  { name: "query.online", meaning: "run online queries" },
-  { name: "deploy", meaning: "deploy code, to an environment or a branch" },
-  { name: "audit.read", meaning: "see who called what, and usage" },
-  { name: "secrets.read", meaning: "see the values of secrets" },
-  { name: "secrets.write", meaning: "set and delete secrets and integrations" },
-  { name: "traffic.write", meaning: "route queries among deployments" },
-  { name: "settings.write", meaning: "change an environment's configuration, webhooks and stores" },
-  { name: "infra.write", meaning: "change, suspend and resume the server's components" },
+  { name: "read", option: "READ", meaning: "see deployments, the graph, sources and settings, without secrets" },
+  { name: "query.online", option: "QUERY_ONLINE", meaning: "run online queries" },
+  { name: "deploy", option: "DEPLOY", meaning: "deploy code, to an environment or a branch" },
+  { name: "audit.read", option: "AUDIT_READ", meaning: "see who called what, and usage", isTeamWide: true },
+  { name: "secrets.read", option: "SECRETS_READ", meaning: "see the values of secrets" },
+  { name: "secrets.write", option: "SECRETS_WRITE", meaning: "set and delete secrets and integrations" },
+  { name: "traffic.write", option: "TRAFFIC_WRITE", meaning: "route queries among deployments" },
+  { name: "settings.write", option: "SETTINGS_WRITE", meaning: "change an environment's configuration, webhooks and stores" },
+  { name: "infra.write", option: "INFRA_WRITE", meaning: "change, suspend and resume the server's components", isTeamWide: true },
   {
     name: "tokens.write",
-
+    option: "TOKENS_WRITE",
     meaning: "make and revoke service tokens, with no more than one's own permissions",
+    isTeamWide: true,
   },
-  { name: "approve", meaning: "approve deployments to protected environments" },
-  { name: "admin", meaning: "everything, also what no other permission allows" },
+  { name: "approve", option: "APPROVE", meaning: "approve deployments to protected environments" },
+  { name: "admin", option: "ADMIN", meaning: "everything, also what no other permission allows", isTeamWide: true },
 ] as const satisfies readonly PermissionRow[];
 
 /** The name of a permission that a client can be given. */
@@ -45,6 +55,44 @@ export const FULL_ACCESS: readonly PermissionName[] = ["read", "query.online", "
 /** Whether a text names a permission. */
 export function isPermission(name: string): name is PermissionName {
   return PERMISSION_NAMES.includes(name as PermissionName);
+}
+
+/** A bundle of permissions for one kind of work. */
+export interface RoleRow {
+  readonly name: string;
+  readonly permissions: readonly PermissionName[];
+  /** Who it is for. */
+  readonly meaning: string;
+}
+
+/** The roles, each with all that the one before may do. */
+export const ROLES = [
+  { name: "viewer", permissions: ["read"], meaning: "who looks, and changes nothing" },
+  { name: "developer", permissions: ["read", "query.online", "deploy"], meaning: "who builds features: deploys and queries" },
+  {
+    name: "operator",
+    permissions: [
+      "read",
+      "query.online",
+      "deploy",
+      "audit.read",
+      "secrets.write",
+      "traffic.write",
+      "settings.write",
+      "infra.write",
+      "approve",
+    ],
+    meaning: "who runs the service: settings, secrets, traffic, components",
+  },
+  { name: "admin", permissions: ["admin"], meaning: "who may do everything, also see secrets and give access to others" },
+] as const satisfies readonly RoleRow[];
+
+/** Names of all roles. */
+export const ROLE_NAMES: readonly (typeof ROLES)[number]["name"][] = ROLES.map(({ name }) => name);
+
+/** Whether a holder of these permissions has all of the others too. */
+export function allowsAll(permissions: readonly string[], others: readonly string[]): boolean {
+  return others.every((name) => isPermission(name) && allows(permissions, name));
 }
 
 /** Whether a holder of these permissions may do what needs `needed`; `admin` allows everything. */

@@ -96,7 +96,7 @@ describe("every file below src/commands", () => {
     const { entry } = followPath(commandTree, path);
     expect((await entry?.load?.())?.default).toBe(command);
     expect(Object.keys(others)).toEqual([]);
-    for (const word of ["category", "aliases", "selfVerbs", "hidden"] as const) expect(entry?.[word]).toEqual(command[word]);
+    for (const word of ["category", "aliases", "selfVerbs", "alsoAt", "hidden"] as const) expect(entry?.[word]).toEqual(command[word]);
   });
 
   test.each(ofRole("group"))("%s is the heading of a group that runs nothing", async (file) => {

@@ -4,20 +4,12 @@
  */
 
 import { Permission } from "../../../gen/svc/v1/options_pb.ts";
-import { allows, isPermission, type PermissionName } from "../../domain/permissions.ts";
+import { allows, PERMISSIONS, type PermissionName, type PermissionRow } from "../../domain/permissions.ts";
 import { Failure } from "../failure.ts";
 import { PAGE_KEY_HEADER } from "./browser-sessions.ts";
 import type { Callers } from "./callers.ts";
+import { limitedToEnvironments } from "./scope.ts";
 import { type Caller, TokenRefused } from "./tokens.ts";
-
-/**
- * The name of the permission that a method's option states, `audit.read` for AUDIT_READ; undefined
- * when the method needs none by name.
- */
-export function permissionNamed(option: Permission): PermissionName | undefined {
-  const name = Permission[option]?.toLowerCase().replaceAll("_", ".");
-  return name !== undefined && isPermission(name) ? name : undefined;
-}
 
 /** Whether a request has credentials of any kind. */
 export function hasCredentials(headers: Headers): boolean {
@@ -57,12 +49,17 @@ export async function authorize(callers: Callers, headers: Headers, permission: 
   if (permission === Permission.PUBLIC) return undefined;
   const caller = await authenticate(callers, headers);
   if (permission === Permission.AUTHENTICATED) return caller;
-  const needed = permissionNamed(permission);
-  if (needed === undefined) throw new Failure("permission_denied", "The method states no permission, so nobody may call it.");
-  if (!allows(caller.permissions, needed)) {
-    throw new Failure("permission_denied", `The credentials lack the permission '${needed}'.`, {
+  const needed = rowOf(permission);
+  if (!needed) throw new Failure("permission_denied", "The method states no permission, so nobody may call it.");
+  if (!allows(caller.permissions, needed.name)) {
+    throw new Failure("permission_denied", `The credentials lack the permission '${needed.name}'.`, {
       hint: "Use credentials that have it, or ask for it to be added.",
     });
   }
+  if (needed.isTeamWide && caller.environments) throw limitedToEnvironments(`what the permission '${needed.name}' allows`);
   return caller;
+}
+
+function rowOf(option: Permission): (PermissionRow & { readonly name: PermissionName }) | undefined {
+  return PERMISSIONS.find((row) => Permission[row.option] === option);
 }

@@ -6,12 +6,12 @@
  */
 
 import type { Clock } from "../../context/clock.ts";
-import { allows, isPermission, onlyReading } from "../../domain/permissions.ts";
+import { onlyReading } from "../../domain/permissions.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
 import type { BrowserSessionRecord, SessionStore } from "../stores/metadata/sessions.ts";
-import type { Clients } from "./clients.ts";
+import { type Clients, callerOf, isOver } from "./clients.ts";
 import { hashSecret, newCode, newSecret, secretMatches } from "./secrets.ts";
 import type { Caller } from "./tokens.ts";
 
@@ -141,10 +141,9 @@ export function createBrowserSessions(options: {
       const session = await find(headers);
       if (!secretMatches(headers.get(PAGE_KEY_HEADER) ?? "", session?.keyHash) || !session) return undefined;
       const client = await clients.find(session.clientId);
-      if (!client) return undefined;
+      if (!client || isOver(client, clock.now())) return undefined;
       use(session);
-      const permissions = session.permissions.filter((name) => isPermission(name) && allows(client.permissions, name));
-      return { clientId: client.id, teamId: client.teamId, permissions, sessionId: session.id };
+      return { ...callerOf(client, session.permissions), sessionId: session.id };
     },
 
     async list(teamId, clientId) {

@@ -1,11 +1,13 @@
 /**
  * The callers of requests: clients, by a bearer token or a browser session. A token or session is
- * valid only as long as its client exists.
+ * valid only as long as its client is, and allows no more than the client does.
  */
 
+import type { Clock } from "../../context/clock.ts";
 import { whenThere } from "../at-once.ts";
+import type { ClientRecord } from "../stores/metadata/identity.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
-import type { Clients } from "./clients.ts";
+import { type Clients, callerOf, isOver } from "./clients.ts";
 import { type Caller, TokenRefused, type Tokens } from "./tokens.ts";
 
 /** The lookup of callers. */
@@ -27,14 +29,23 @@ export function createCallers(options: {
   readonly tokens: Pick<Tokens, "verify">;
   readonly clients: Clients;
   readonly sessions: Pick<BrowserSessions, "callerOf">;
+  readonly clock: Clock;
 }): Callers {
-  const { tokens, clients, sessions } = options;
+  const { tokens, clients, sessions, clock } = options;
+  /** What a token was found to allow, until its client changes. */
+  const allowed = new WeakMap<Caller, { readonly client: ClientRecord; readonly caller: Caller }>();
+
   return {
     ofToken: (token) =>
-      whenThere(tokens.verify(token), (caller) =>
-        whenThere(clients.find(caller.clientId), (client) => {
+      whenThere(tokens.verify(token), (stated) =>
+        whenThere(clients.find(stated.clientId), (client) => {
           if (!client) throw new TokenRefused("The client of the access token was deleted.");
-          clients.used(caller.clientId);
+          if (isOver(client, clock.now())) throw new TokenRefused("The service token has expired.");
+          clients.used(client.id);
+          const known = allowed.get(stated);
+          if (known?.client === client) return known.caller;
+          const caller = { ...callerOf(client, stated.permissions), teamId: stated.teamId };
+          allowed.set(stated, { client, caller });
           return caller;
         }),
       ),

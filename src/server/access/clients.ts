@@ -1,14 +1,16 @@
 /**
  * A cache of clients, because every request looks one up. A client is forgotten as soon as it is
- * deleted, on this node or on another; all are forgotten twice a minute, in case the notification
- * of another node was lost.
+ * deleted or changed, on this node or on another; all are forgotten twice a minute, in case the
+ * notification of another node was lost.
  */
 
 import type { Clock } from "../../context/clock.ts";
+import { allows, isPermission } from "../../domain/permissions.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
-import type { ClientRecord, IdentityStore } from "../stores/metadata/identity.ts";
+import type { ClientChange, ClientRecord, IdentityStore } from "../stores/metadata/identity.ts";
+import type { Caller } from "./tokens.ts";
 
 /** Milliseconds between two notes of a client's last use. */
 const USE_NOTED_EVERY_MS = 600_000;
@@ -24,6 +26,9 @@ export interface Clients {
   used(id: string): void;
   /** The clients of a team, oldest first. */
   list(teamId: string): Promise<ClientRecord[]>;
+  create(client: ClientRecord): Promise<void>;
+  /** Changes a client and returns it; undefined when there is none. */
+  update(id: string, change: ClientChange): Promise<ClientRecord | undefined>;
   /**
    * Deletes a client with its credentials, and returns the number of its browser sessions, which
    * end. Undefined when there is no such client.
@@ -33,6 +38,17 @@ export interface Clients {
   forget(id: string): void;
   /** Stops listening to other nodes. */
   close(): Promise<void>;
+}
+
+/** Whether a client's credentials have ended. */
+export function isOver({ expiresAt }: ClientRecord, now: number): boolean {
+  return expiresAt !== undefined && expiresAt <= now;
+}
+
+/** What a token or session of a client may do: what it was given, and the client still may. */
+export function callerOf(client: ClientRecord, given: readonly string[]): Caller {
+  const permissions = given.filter((name) => isPermission(name) && allows(client.permissions, name));
+  return { clientId: client.id, teamId: client.teamId, permissions, environments: client.environments };
 }
 
 interface Remembered {
@@ -89,6 +105,13 @@ export function createClients(options: {
       metadata.touchClient(id, now).catch((error: unknown) => log.warning("a client's last use was not noted", { error: String(error) }));
     },
     list: (teamId) => metadata.clients(teamId),
+    create: (client) => metadata.createClient(client),
+    async update(id, change) {
+      const changed = await metadata.updateClient(id, change);
+      forget(id);
+      bus.publish("clients", id);
+      return changed;
+    },
     async delete(id) {
       const ended = await metadata.deleteClient(id);
       forget(id);

@@ -10,6 +10,7 @@ import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { IdentityStore } from "../stores/metadata/identity.ts";
 import type { LoginSessionRecord, SessionStore } from "../stores/metadata/sessions.ts";
+import { requireWholeTeam } from "./scope.ts";
 import { hashSecret, newSecret, newUserCode, secretMatches } from "./secrets.ts";
 import type { Caller } from "./tokens.ts";
 
@@ -113,6 +114,7 @@ export function createLoginSessions(options: { readonly metadata: IdentityStore 
     },
 
     async decide(id, person, answer) {
+      requireWholeTeam(person, "the logins of others");
       if (!person.permissions.includes("admin"))
         throw new Failure("permission_denied", "Confirming a login needs the permission 'admin'.", {
           hint: "Open the page with credentials that have it, not read-only.",

@@ -14,7 +14,7 @@ import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { ProjectRecord } from "../stores/metadata/projects.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_ENVIRONMENT, DEFAULT_PROJECT, type Environments, standInFor } from "./environments.ts";
-import { noProject, type ScopeNames } from "./scope.ts";
+import { limitedToEnvironments, mayReach, noProject, type ScopeNames } from "./scope.ts";
 import type { Caller } from "./tokens.ts";
 
 /** A folder that is deployed. */
@@ -52,14 +52,15 @@ export interface Projects {
    * Where a folder would be deployed: to the project of its name; else to the project `default`, as
    * long as nothing was deployed there; else to a project that is yet to be made. Rejects with
    * Failure failed_precondition when the scope's environment is of another project, and not_found
-   * when there is neither such an environment nor a name of it in the project file.
+   * when there is neither such an environment nor a name of it in the project file; with
+   * permission_denied when the caller is kept from it.
    */
   place(caller: Caller, scope: ScopeNames, folder: Folder): Promise<Placement>;
   /**
    * The environment that a folder is deployed to. Makes what `place` says is missing, and all other
    * environments of the project file; the project `default` is renamed when its first folder comes.
    * Rejects like `place`, and with Failure permission_denied when a project has to be made and the
-   * caller lacks settings.write.
+   * caller lacks settings.write. Credentials that are limited to some environments make none.
    */
   settle(caller: Caller, scope: ScopeNames, folder: Folder): Promise<EnvironmentRecord>;
 }
@@ -127,7 +128,7 @@ export function createProjects({
     return { ...environment, projectName: project.name, teamId: project.teamId };
   };
 
-  const place: Projects["place"] = async ({ teamId }, scope, { projectName, environmentNames }) => {
+  const placeOf: Projects["place"] = async ({ teamId }, scope, { projectName, environmentNames }) => {
     const projects = await metadata.projects(teamId);
     const wanted = projectName || scope.project;
     const byId =
@@ -152,6 +153,14 @@ export function createProjects({
     if (scope.environment !== "" && !environmentNames.includes(environmentName))
       throw noEnvironment(environmentName, [...(project?.environments ?? []), ...environmentNames]);
     return { project, environment: undefined, environmentName };
+  };
+
+  const place: Projects["place"] = async (caller, scope, folder) => {
+    const placement = await placeOf(caller, scope, folder);
+    const { environment, environmentName } = placement;
+    if (caller.environments && !(environment && mayReach(caller, environment)))
+      throw limitedToEnvironments(`the environment '${environmentName}'`);
+    return placement;
   };
 
   return {
@@ -193,6 +202,7 @@ export function createProjects({
             project = { ...project, name: wanted };
           }
           const missing = new Set(environment ? folder.environmentNames : [environmentName, ...folder.environmentNames]);
+          if (caller.environments) missing.clear();
           for (const name of missing) if (!project.environments.includes(name)) await add(project, name);
           if (environment) return { ...environment, projectName: project.name };
         } catch (error) {

@@ -61,14 +61,64 @@ export function scopeHeader(headers: Headers, part: keyof ScopeNames): string {
  */
 export function resolveNames(
   environments: Environments,
-  { teamId }: Caller,
+  caller: Caller,
   { environment: name, branch, deployment, project }: ScopeNames,
 ): DeploymentTarget | Promise<DeploymentTarget> {
-  return whenThere(environments.find({ teamId, project, environment: name }), (environment) =>
-    environment
-      ? { environment, branch: checkBranch(branch), deploymentId: deployment }
-      : noEnvironment(name, project, environments.list(teamId, project)),
-  );
+  const { teamId } = caller;
+  return whenThere(environments.find({ teamId, project, environment: name }), (found) => {
+    const environment = found && mayReach(caller, found) ? found : undefined;
+    if (environment) return { environment, branch: checkBranch(branch), deploymentId: deployment };
+    if (caller.environments) return ownEnvironment(environments, caller, name, project, branch, deployment);
+    return noEnvironment(name, project, environments.list(teamId, project));
+  });
+}
+
+/** Whether an environment is one that a caller is not kept from. */
+export function mayReach({ environments }: Caller, { id }: EnvironmentRecord): boolean {
+  return environments === undefined || environments.includes(id);
+}
+
+/**
+ * The scope of credentials that are limited to some environments and reach none by the name: the
+ * first of theirs when they name none. Rejects with a Failure permission_denied that is the same
+ * whether there is an environment of the name or not.
+ */
+async function ownEnvironment(
+  environments: Environments,
+  caller: Caller,
+  name: string,
+  project: string,
+  branch: string,
+  deploymentId: string,
+): Promise<DeploymentTarget> {
+  const own = await visibleEnvironments(environments, caller, project);
+  const environment = own.find((one) => (name === "" || one.name === name) && mayReach(caller, one));
+  if (environment) return { environment, branch: checkBranch(branch), deploymentId };
+  const names = own.map((one) => one.name).join(", ") || "none of those there are";
+  throw limitedToEnvironments(`the environment '${name || DEFAULT_ENVIRONMENT}'`, names);
+}
+
+/**
+ * The environments of a team that a caller may know of, sorted by name; with the id or name of a
+ * project, only those of the project.
+ */
+export async function visibleEnvironments(environments: Environments, caller: Caller, project = ""): Promise<EnvironmentRecord[]> {
+  return (await environments.list(caller.teamId, project)).filter((one) => mayReach(caller, one));
+}
+
+/**
+ * Refuses a call about the whole team to a caller that is limited to some environments. Throws
+ * Failure permission_denied.
+ */
+export function requireWholeTeam({ environments }: Caller, what: string): void {
+  if (environments) throw limitedToEnvironments(what);
+}
+
+/** Why credentials that are limited to some environments cannot reach `what`. */
+export function limitedToEnvironments(what: string, names?: string): Failure {
+  return new Failure("permission_denied", `The credentials are limited to some environments, and do not reach ${what}.`, {
+    hint: names === undefined ? "Use credentials that are not limited." : `They reach: ${names}.`,
+  });
 }
 
 /** Rejects with a Failure not_found that lists the environments there are. */

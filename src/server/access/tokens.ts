@@ -12,6 +12,8 @@ export interface Caller {
   readonly clientId: string;
   readonly teamId: string;
   readonly permissions: readonly string[];
+  /** Ids of the environments that it is limited to; undefined = all of the team's. */
+  readonly environments?: readonly string[] | undefined;
   /**
    * Id of the browser session that acts for the client; undefined when the client calls with a
    * token.
@@ -31,7 +33,8 @@ export class TokenRefused extends Error {
  * The tokens of a server. Whether the client of a token still exists is checked in `callers.ts`.
  */
 export interface Tokens {
-  issue(caller: Caller): Promise<string>;
+  /** A token of a caller, valid for `lifetimeS` seconds; default: `TOKEN_LIFETIME_S`. */
+  issue(caller: Caller, lifetimeS?: number): Promise<string>;
   /**
    * The caller of a token, without a promise when the token is remembered. Rejects with
    * TokenRefused.
@@ -80,7 +83,7 @@ export function createTokens(options: { readonly keys: KeyRing; readonly clock: 
   };
 
   return {
-    async issue(caller) {
+    async issue(caller, lifetimeS = TOKEN_LIFETIME_S) {
       const { SignJWT } = await import("jose");
       const issuedAt = Math.floor(clock.now() / 1000);
       const { id, secret } = currentKey(keys);
@@ -91,7 +94,7 @@ export function createTokens(options: { readonly keys: KeyRing; readonly clock: 
         .setSubject(caller.clientId)
         .setJti(crypto.randomUUID())
         .setIssuedAt(issuedAt)
-        .setExpirationTime(issuedAt + TOKEN_LIFETIME_S)
+        .setExpirationTime(issuedAt + lifetimeS)
         .sign(secret);
     },
     verify(token) {

@@ -209,7 +209,7 @@ async function startIn(
         const { createEnvironmentLifecycle } = await import("../environments/lifecycle.ts");
         return createEnvironmentLifecycle({ metadata, bus, clock, invalidate: environments.invalidate });
       }),
-      callers: createCallers({ tokens, clients, sessions: browserSessions }),
+      callers: createCallers({ tokens, clients, sessions: browserSessions, clock }),
       browserSessions,
       loginSessions: createLoginSessions({ metadata, clock }),
       readiness,

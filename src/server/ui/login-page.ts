@@ -66,7 +66,7 @@ ${facts([
   ["Device", session.deviceName],
   ["Address", session.address],
 ])}
-${caller.permissions.includes("admin") ? question(platform, id, caller) : NOT_ADMIN}`,
+${caller.permissions.includes("admin") && !caller.environments ? question(platform, id, caller) : NOT_ADMIN}`,
       );
   }
 }

@@ -6,6 +6,7 @@
 
 import { allows } from "../../domain/permissions.ts";
 import { PAGE_KEY_HEADER } from "../access/browser-sessions.ts";
+import { visibleEnvironments } from "../access/scope.ts";
 import type { Caller } from "../access/tokens.ts";
 import type { CallNote } from "../wire/call-audit.ts";
 import { errorAnswer, methodNotAllowed } from "../wire/http/respond.ts";
@@ -65,14 +66,14 @@ async function loginPage(platform: Platform, request: Request, id: string, note:
 function pageAt(platform: Platform, url: URL): Show | undefined {
   const path = url.pathname;
   if (path === "/")
-    return async ({ teamId }) =>
-      (await import("./overview-page.ts")).overviewPage(platform, "Overview", await platform.environments.list(teamId));
+    return async (caller) =>
+      (await import("./overview-page.ts")).overviewPage(platform, "Overview", await visibleEnvironments(platform.environments, caller));
   const stage = /^\/environments\/([^/]+)\/query-runs\/([^/]+)\/stages\/(\d{1,4})$/.exec(path);
   const match = stage ?? /^\/environments\/([^/]+)(?:\/(deployments|query-runs)\/([^/]+))?\/?$/.exec(path);
   if (!match) return undefined;
   const [, environmentId = "", kind, id = ""] = match;
-  return async ({ teamId }) => {
-    const environments = await platform.environments.list(teamId);
+  return async (caller) => {
+    const environments = await visibleEnvironments(platform.environments, caller);
     const environment = environments.find((one) => one.id === environmentId || one.name === environmentId);
     if (!environment) return messagePage(404, "No such environment", "The link is of another server, or the environment is gone.");
     if (stage) {

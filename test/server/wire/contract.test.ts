@@ -6,8 +6,8 @@ import { Code } from "@connectrpc/connect";
 import { ErrorCode, ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { max_body_bytes, Permission, permission } from "../../../gen/svc/v1/options_pb.ts";
 import { SERVICES } from "../../../src/contract/services.ts";
-import { PERMISSION_NAMES } from "../../../src/domain/permissions.ts";
-import { authorize, permissionNamed } from "../../../src/server/access/authorize.ts";
+import { PERMISSION_NAMES, PERMISSIONS } from "../../../src/domain/permissions.ts";
+import { authorize } from "../../../src/server/access/authorize.ts";
 import type { Callers } from "../../../src/server/access/callers.ts";
 import { createTokens, type Tokens } from "../../../src/server/access/tokens.ts";
 import { createLog } from "../../../src/server/log.ts";
@@ -55,11 +55,6 @@ function everybodyExists(): { tokens: Tokens; callers: Callers } {
   return { tokens, callers: { ofToken: (token) => tokens.verify(token), ofSession: async () => undefined } };
 }
 
-/** The permissions that have a name. */
-const NAMED = Object.values(Permission).filter(
-  (value): value is Permission => typeof value === "number" && value > Permission.AUTHENTICATED,
-);
-
 describe("the contract", () => {
   test("every service is served, and every method is implemented", async () => {
     expect(methods.length).toBeGreaterThan(15);
@@ -90,24 +85,28 @@ describe("the contract", () => {
   test("a token without permissions opens what any token opens, and nothing else", async () => {
     const { tokens, callers } = everybodyExists();
     const headers = new Headers({ authorization: `Bearer ${await tokens.issue({ clientId: "c", teamId: "t", permissions: [] })}` });
-    for (const option of NAMED) await expect(authorize(callers, headers, option)).rejects.toMatchObject({ kind: "permission_denied" });
+    for (const { option } of PERMISSIONS)
+      await expect(authorize(callers, headers, Permission[option])).rejects.toMatchObject({ kind: "permission_denied" });
     expect((await authorize(callers, headers, Permission.AUTHENTICATED))?.clientId).toBe("c");
   });
 
   test("every permission of the contract has a name, and a token that holds one opens that and no other; admin opens all", async () => {
     const { tokens, callers } = everybodyExists();
-    expect(NAMED.map((option) => permissionNamed(option)).toSorted()).toEqual([...PERMISSION_NAMES].toSorted());
-    for (const name of PERMISSION_NAMES) {
+    const named = Object.values(Permission).filter((value) => typeof value === "number" && value > Permission.AUTHENTICATED);
+    expect(PERMISSIONS.map(({ option }) => Permission[option] as number).toSorted((a, b) => a - b)).toEqual(
+      named.map(Number).toSorted((a, b) => a - b),
+    );
+    for (const { name } of PERMISSIONS) {
       const headers = new Headers({ authorization: `Bearer ${await tokens.issue({ clientId: "c", teamId: "t", permissions: [name] })}` });
       const opened: string[] = [];
-      for (const option of NAMED) {
-        const isOpen = await authorize(callers, headers, option).then(
+      for (const { name: wanted, option } of PERMISSIONS) {
+        const isOpen = await authorize(callers, headers, Permission[option]).then(
           () => true,
           () => false,
         );
-        if (isOpen) opened.push(String(permissionNamed(option)));
+        if (isOpen) opened.push(wanted);
       }
-      expect(opened.toSorted()).toEqual(name === "admin" ? PERMISSION_NAMES.toSorted() : [name]);
+      expect(opened).toEqual(name === "admin" ? [...PERMISSION_NAMES] : [name]);
     }
   });
 

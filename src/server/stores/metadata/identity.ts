@@ -25,7 +25,18 @@ export interface ClientRecord {
   readonly createdAt: number;
   /** Undefined when it was never used. */
   readonly lastUsedAt?: number | undefined;
+  /** Id of the service token whose client it is; undefined for one that logged in. */
+  readonly tokenId?: string | undefined;
+  /** Ids of the environments that it is limited to; undefined = all of the team's. */
+  readonly environments?: readonly string[] | undefined;
+  /** When its credentials end; undefined = they do not. */
+  readonly expiresAt?: number | undefined;
+  /** Id of the client that made it; undefined when a login did. */
+  readonly createdBy?: string | undefined;
 }
+
+/** What can change of a client. */
+export type ClientChange = Partial<Pick<ClientRecord, "name" | "permissions" | "environments" | "expiresAt">>;
 
 /** The records that a server creates at its first start. */
 export interface Bootstrap {
@@ -63,6 +74,11 @@ export interface IdentityStore {
   client(id: string): Promise<ClientRecord | undefined>;
   /** All clients of a team, oldest first. */
   clients(teamId: string): Promise<ClientRecord[]>;
+  /**
+   * Changes a client by what `change` has, of which undefined removes a limit. Returns the client
+   * as it is then; undefined when there is none.
+   */
+  updateClient(id: string, change: ClientChange): Promise<ClientRecord | undefined>;
   /** Records when a client was last used. */
   touchClient(id: string, lastUsedAt: number): Promise<void>;
   /**

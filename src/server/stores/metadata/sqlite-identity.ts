@@ -14,6 +14,10 @@ export function clientTable(db: Database): Table<ClientRecord> {
     permissions: json(),
     createdAt: integer,
     lastUsedAt: optional(integer),
+    tokenId: optional(text),
+    environments: optional(json()),
+    expiresAt: optional(integer),
+    createdBy: optional(text),
   });
 }
 
@@ -77,6 +81,12 @@ export function sqliteIdentity(db: Database, writer: Writer): IdentityStore {
     async clients(teamId) {
       return clients.all("where team_id = ? order by created_at, id", teamId);
     },
+
+    updateClient: (id, change) =>
+      writer.write(() => {
+        if (Object.keys(change).length > 0) clients.update(change, "where id = $key", { key: id });
+        return clients.one("where id = ?", id);
+      }),
 
     touchClient: (id, lastUsedAt) => writer.write(() => void clients.update({ lastUsedAt }, "where id = $key", { key: id })),
 

@@ -2,6 +2,8 @@
 
 import { allows, isPermission } from "../../../domain/permissions.ts";
 import { formatMicros } from "../../../domain/timestamp.ts";
+import { callerOf, isOver } from "../../access/clients.ts";
+import { visibleEnvironments } from "../../access/scope.ts";
 import { secretMatches } from "../../access/secrets.ts";
 import { TOKEN_LIFETIME_S } from "../../access/tokens.ts";
 import type { ClientRecord } from "../../stores/metadata/identity.ts";
@@ -40,6 +42,7 @@ async function identify(platform: Platform, { clientId, clientSecret }: TokenReq
   if (client) note.about = { client_id: client.id };
   if (!secretMatches(clientSecret, client?.secretHash) || !client)
     throw new TokenRequestRefused("invalid_client", "The client id or secret is wrong.");
+  if (isOver(client, platform.clock.now())) throw new TokenRequestRefused("invalid_client", "The service token has expired.");
   platform.clients.used(client.id);
   return client;
 }
@@ -48,14 +51,18 @@ async function grant(platform: Platform, client: ClientRecord, { scope }: TokenR
   if (scope?.some((name) => !isPermission(name) || !allows(client.permissions, name)))
     throw new TokenRequestRefused("invalid_scope", `scope asks for more than the client may: ${client.permissions.join(", ")}.`);
   const permissions = scope ?? client.permissions;
-  const environments = await platform.environments.list(client.teamId);
+  const caller = callerOf(client, permissions);
+  const environments = await visibleEnvironments(platform.environments, caller);
   const primary = environments.find(({ name }) => name === "default") ?? environments[0];
   const address = platform.addressFor(headers);
-  const expiresAt = Math.floor(platform.clock.now() / 1000) + TOKEN_LIFETIME_S;
+  const now = platform.clock.now();
+  const leftS = client.expiresAt === undefined ? TOKEN_LIFETIME_S : Math.ceil((client.expiresAt - now) / 1000);
+  const lifetimeS = Math.min(TOKEN_LIFETIME_S, leftS);
+  const expiresAt = Math.floor(now / 1000) + lifetimeS;
   return {
-    access_token: await platform.tokens.issue({ clientId: client.id, teamId: client.teamId, permissions }),
+    access_token: await platform.tokens.issue(caller, lifetimeS),
     token_type: "Bearer",
-    expires_in: TOKEN_LIFETIME_S,
+    expires_in: lifetimeS,
     expires_at: formatMicros(BigInt(expiresAt) * 1_000_000n),
     scope: permissions.join(" "),
     api_server: address,

@@ -199,6 +199,7 @@ async function environmentOfCall(environments: Environments, caller: Caller, hea
   return (await resolveScope(environments, caller, headers)).environment;
 }
 
-function isAdmin({ permissions }: Caller): boolean {
-  return permissions.includes("admin");
+/** Whether a caller administers the team: not one that is limited to some environments. */
+function isAdmin({ environments, permissions }: Caller): boolean {
+  return permissions.includes("admin") && environments === undefined;
 }

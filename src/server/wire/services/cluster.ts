@@ -6,6 +6,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import { ClusterService } from "../../../../gen/svc/v1/cluster_pb.ts";
 import { errorText } from "../../../domain/error-text.ts";
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
+import { visibleEnvironments } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
 import { GONE_AFTER_MS } from "../../nodes/presence.ts";
@@ -25,17 +26,17 @@ const MAX_NAMES = 100;
 export function register(router: ConnectRouter, platform: Platform): void {
   const { environments, metadata, objects } = platform;
 
-  const cluster = async ({ teamId }: Caller) => {
-    const began = (await environments.list(teamId)).map(({ createdAt }) => createdAt);
+  const cluster = async (caller: Caller) => {
+    const began = (await visibleEnvironments(environments, caller)).map(({ createdAt }) => createdAt);
     return { id: CLUSTER_ID, name: "local", kind: "local", createdAt: msToTimestamp(Math.min(...began)) };
   };
   const checkId = (id: string): void => {
     if (id !== CLUSTER_ID)
       throw new Failure("not_found", `There is no cluster '${id}'.`, { hint: `This platform has one: ${CLUSTER_ID}.` });
   };
-  const pods = async ({ teamId }: Caller): Promise<ProcessRecord[]> => {
+  const pods = async (caller: Caller): Promise<ProcessRecord[]> => {
     await (await platform.processes()).measure();
-    const seen = new Set(["", ...(await environments.list(teamId)).map(({ id }) => id)]);
+    const seen = new Set(["", ...(await visibleEnvironments(environments, caller)).map(({ id }) => id)]);
     return (await metadata.processes.running()).filter(({ environmentId }) => seen.has(environmentId));
   };
 
@@ -93,7 +94,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       if (namespaces.length > MAX_NAMES || processes.length > MAX_NAMES)
         throw new Failure("invalid_argument", `At most ${MAX_NAMES} namespaces and ${MAX_NAMES} pods can be named.`);
       if (limit < 0 || offset < 0) throw new Failure("invalid_argument", "Limit and offset cannot be negative.");
-      const own = await environments.list(callerOf(context).teamId);
+      const own = await visibleEnvironments(environments, callerOf(context));
       const names = new Map([...own.map(({ id, name }) => [id, name] as const), ["", SERVER_NAMESPACE]]);
       const events = await metadata.processes.events({
         ...bounds(request),

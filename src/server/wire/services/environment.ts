@@ -16,7 +16,7 @@ import {
 } from "../../../../gen/svc/v1/environment_pb.ts";
 import { ConfigInvalid } from "../../../domain/environment-config.ts";
 import { configMessage, readConfigMessage } from "../../../domain/environment-config-message.ts";
-import { resolveNames, type ScopeNames, scopeHeader } from "../../access/scope.ts";
+import { mayReach, requireWholeTeam, resolveNames, type ScopeNames, scopeHeader, visibleEnvironments } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
@@ -45,19 +45,21 @@ export function register(router: ConnectRouter, platform: Platform): void {
   };
   /** The environment of an id, which a change names so that it is of no other. */
   const environmentById = async (context: HandlerContext, id: string): Promise<EnvironmentRecord> => {
-    const found = await environments.find({ teamId: callerOf(context).teamId, project: "", environment: id });
-    if (id === "" || found?.id !== id)
+    const caller = callerOf(context);
+    const found = await environments.find({ teamId: caller.teamId, project: "", environment: id });
+    if (id === "" || found?.id !== id || !mayReach(caller, found))
       throw new Failure("not_found", `There is no environment '${id}'.`, { hint: "`svc environment list` shows all." });
     return found;
   };
 
   router.service(EnvironmentService, {
     async listEnvironments(_request, context) {
-      const listed = await environments.list(callerOf(context).teamId);
+      const listed = await visibleEnvironments(environments, callerOf(context));
       return create(ListEnvironmentsResponseSchema, { environments: listed.map(environmentMessage) });
     },
 
     async createEnvironment({ name, project }, context) {
+      requireWholeTeam(callerOf(context), "new environments");
       const wanted = project || scopeHeader(context.requestHeader, "project");
       const environment = await (await projects()).addEnvironment(callerOf(context).teamId, wanted, name);
       log.info("environment created", { environment: environment.id, name, by: callerOf(context).clientId });

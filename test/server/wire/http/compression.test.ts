@@ -194,7 +194,7 @@ test("a graph is compressed, and what has a secret in it never is", async () => 
     register(router, {} as never);
     secret.push(...router.handlers.filter(({ method }) => hasSecret(method.output)).map(({ method }) => method.name));
   }
-  expect(secret.sort()).toEqual(["CreateEntry", "CreateLoginSession", "GetLoginSession", "RedeemEntry"]);
+  expect(secret.sort()).toEqual(["CreateEntry", "CreateLoginSession", "CreateServiceToken", "GetLoginSession", "RedeemEntry"]);
 });
 
 describe("clients of other makers", () => {
