@@ -5,10 +5,12 @@
 
 import { describe, expect, test } from "bun:test";
 import { Code } from "@connectrpc/connect";
+import { AuditService } from "../../../gen/svc/v1/audit_pb.ts";
 import { AuthService } from "../../../gen/svc/v1/auth_pb.ts";
 import { DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
+import { ServiceTokenService } from "../../../gen/svc/v1/service_token_pb.ts";
 import { TrafficService } from "../../../gen/svc/v1/traffic_pb.ts";
 import { hashSecret } from "../../../src/server/access/secrets.ts";
 import type { Bus } from "../../../src/server/jobs/bus.ts";
@@ -153,6 +155,37 @@ describe("two nodes", () => {
     expect((await whoAmI()).userId).toBe(client.id);
     await a.client(AuthService).deleteClient({ id: client.id });
     await expect(whoAmI()).rejects.toMatchObject({ code: Code.Unauthenticated });
+  }, 60_000);
+
+  test("what a service token loses on one is refused by the other at once", async () => {
+    await using cluster = new Cluster();
+    const [a, b] = [await cluster.start("a"), await cluster.start("b")];
+    const tokens = a.client(ServiceTokenService);
+    const { clientSecret, serviceToken } = await tokens.createServiceToken({ name: "ci", permissions: ["read", "deploy"] });
+    const { clientId = "", id = "" } = serviceToken ?? {};
+    const token = ((await (await b.exchange(clientId, clientSecret)).json()) as { access_token: string }).access_token;
+    const upload = () => b.client(DeploymentService, { token }).createUpload({ sha256: "0".repeat(64), sizeBytes: 1n });
+    expect((await upload()).complete).toBe(false);
+    await tokens.updateServiceToken({ id, permissions: ["read"] });
+    await expect(upload()).rejects.toMatchObject({ code: Code.PermissionDenied });
+    expect((await b.client(AuthService, { token }).whoAmI({})).userId).toBe(clientId);
+    await tokens.deleteServiceToken({ id });
+    await expect(upload()).rejects.toMatchObject({ code: Code.Unauthenticated });
+  }, 60_000);
+
+  test("rows of the audit log that both write at once are one chain", async () => {
+    await using cluster = new Cluster();
+    const nodes = [await cluster.start("a"), await cluster.start("b")];
+    const make = (node: TestServer, n: number) =>
+      node.client(ServiceTokenService).createServiceToken({ name: `t${n}`, permissions: ["read"] });
+    await Promise.all(nodes.flatMap((node) => Array.from({ length: 50 }, (_, n) => make(node, n))));
+    for (const node of nodes) {
+      const audit = node.client(AuditService);
+      const { brokenSeq, brokenReason } = await audit.verifyAuditLog({});
+      expect([brokenSeq, brokenReason]).toEqual([0n, ""]);
+      const { logs } = await audit.listAuditLogs({ endpoint: "CreateServiceToken", pageSize: 500 });
+      expect(logs.length).toBe(100);
+    }
   }, 60_000);
 
   test("what a node was building when it died is built by the other when its lease has ended", async () => {
