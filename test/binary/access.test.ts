@@ -87,11 +87,11 @@ test(`${PROCESSES} processes that choose an environment for a project each at on
 }, 240_000);
 
 test("a row that somebody changed in the database is named, with exit code 1", async () => {
-  const sound = await sandbox.json<{ rows: number; head_hash: string }>(["audit", "verify"]);
+  const sound = await sandbox.json<{ head_seq: number; head_hash: string }>(["audit", "verify"]);
   const [file = ""] = new Bun.Glob("**/meta.db").scanSync({ cwd: sandbox.home, dot: true, absolute: true });
   const db = new Database(file);
-  db.run("update audit set address = '10.0.0.1' where seq = 2");
+  db.run("update audit set address = '10.0.0.1' where seq = ?", [sound.head_seq]);
   db.close();
   const { exitCode, stdout } = await sandbox.svc(["audit", "verify", "--noted-hash", sound.head_hash]);
-  expect([exitCode, stdout]).toEqual([1, expect.stringContaining("Row 2 is not as it was written")]);
+  expect([exitCode, stdout]).toEqual([1, expect.stringContaining(`Row ${sound.head_seq} is not as it was written`)]);
 });
