@@ -183,7 +183,8 @@ describe.each(Object.entries(GIVEN))("a secret by %s", (given, secret) => {
         const name = path.join(" ");
         if (name === "login" && how !== "flag") continue;
         const said = await run(path, how, secret, "client", server.url);
-        expect([name, leaks(said.stdout + said.stderr)]).toEqual([name, []]);
+        const shown = name === "token" ? said.stderr : said.stdout + said.stderr;
+        expect([name, leaks(shown)]).toEqual([name, []]);
         expect([name, said.stderr.match(WARNED)?.length ?? 0]).toEqual([name, how === "flag" ? 1 : 0]);
       }
     expect(calls.requests.length).toBeGreaterThan(10);
@@ -248,6 +249,8 @@ describe("the credentials of a real server", () => {
       expect(leaks(said.stdout)).toContain(secret);
       expect(leaks(said.stderr)).toEqual([]);
     }
+    const token = await run(["token"], "config", secret, id, url);
+    expect([leaks(token.stdout).length > 0, leaks(token.stderr)]).toEqual([true, []]);
   });
 });
 

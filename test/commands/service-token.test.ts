@@ -211,6 +211,24 @@ describe("a service token that is limited to an environment", () => {
   });
 });
 
+test("an administrator's service token that ends gives no login, which would not end", async () => {
+  const brief = await make("--name brief-admin --role admin --expires 2099-01-01");
+  const token = await access(brief);
+  const login = (await (await rpc("AuthService/CreateLoginSession", token, { deviceName: "d" })).json()) as Record<string, string>;
+  const { headers } = await openSession(platform.url, token);
+  const address = `${platform.url}/cli/${login.loginSessionId}`;
+  const csrf = /name="csrf" value="([^"]+)"/.exec(await (await fetch(address, { headers })).text())?.[1] ?? "";
+  const body = new URLSearchParams({ csrf, decision: "all" });
+  const decided = await fetch(address, { method: "POST", headers: { ...headers, origin: platform.url }, body });
+  expect(decided.status).toBe(403);
+  const { loginSessionId, sessionSecret } = login;
+  const state = (await (await rpc("AuthService/GetLoginSession", token, { loginSessionId, sessionSecret })).json()) as Record<
+    string,
+    string
+  >;
+  expect(state).toEqual({ status: "LOGIN_SESSION_STATUS_PENDING" });
+});
+
 test("permissions and roles are listed as they are", async () => {
   const { stdout } = await svc("permissions list");
   expect(stdout.split("\n")[0]).toMatch(/^Permission +Description$/);

@@ -115,6 +115,8 @@ export function createLoginSessions(options: { readonly metadata: IdentityStore 
 
     async decide(id, person, answer) {
       requireWholeTeam(person, "the logins of others");
+      if (person.expiresAt !== undefined)
+        throw new Failure("permission_denied", "Credentials that end cannot confirm a login, which does not end.");
       if (!person.permissions.includes("admin"))
         throw new Failure("permission_denied", "Confirming a login needs the permission 'admin'.", {
           hint: "Open the page with credentials that have it, not read-only.",

@@ -82,7 +82,7 @@ export function createServiceTokens({
     );
 
   /** Refuses what a caller may not give: more than its own credentials have. */
-  const requireOwn = async (caller: Caller, { permissions, environments: limit, expiresAt }: ClientRecord, what: string): Promise<void> => {
+  const requireOwn = (caller: Caller, { permissions, environments: limit, expiresAt }: ClientRecord, what: string): void => {
     const missing = permissions.filter((name) => !allowsAll(caller.permissions, [name]));
     if (missing.length > 0)
       throw new Failure("permission_denied", `${what} has permissions that these credentials lack: ${missing.join(", ")}.`, {
@@ -90,11 +90,10 @@ export function createServiceTokens({
       });
     if (caller.environments && !limit?.every((id) => caller.environments?.includes(id)))
       throw new Failure("permission_denied", `${what} reaches environments that these credentials do not.`);
-    const own = await clients.find(caller.clientId);
-    if (own?.expiresAt !== undefined && (expiresAt === undefined || expiresAt > own.expiresAt))
+    if (caller.expiresAt !== undefined && (expiresAt === undefined || expiresAt > caller.expiresAt))
       throw new Failure(
         "permission_denied",
-        `${what} lasts longer than these credentials, which end ${new Date(own.expiresAt).toISOString()}.`,
+        `${what} lasts longer than these credentials, which end ${new Date(caller.expiresAt).toISOString()}.`,
       );
   };
 
@@ -138,7 +137,7 @@ export function createServiceTokens({
         permissions: change.permissions,
       };
       requireEffective(token);
-      await requireOwn(caller, token, "The service token");
+      requireOwn(caller, token, "The service token");
       if ((await list(caller)).length >= MOST_TOKENS)
         throw new Failure("resource_exhausted", `There are ${MOST_TOKENS} service tokens, which is the most.`, {
           hint: "Delete some that are not used: `svc service-token list` shows when each was used last.",
@@ -149,10 +148,10 @@ export function createServiceTokens({
 
     async update(caller, id, wish) {
       const before = await find(caller, id);
-      await requireOwn(caller, before, `The service token '${before.name}'`);
+      requireOwn(caller, before, `The service token '${before.name}'`);
       const change = await changeOf(caller, wish);
       requireEffective({ ...before, ...change });
-      await requireOwn(caller, { ...before, ...change }, "The service token");
+      requireOwn(caller, { ...before, ...change }, "The service token");
       const after = await clients.update(before.id, change);
       if (!after || !isServiceToken(after)) throw new Failure("not_found", `There is no service token '${id}' any more.`);
       return after;
@@ -160,7 +159,7 @@ export function createServiceTokens({
 
     async delete(caller, id) {
       const token = await find(caller, id);
-      await requireOwn(caller, { ...token, expiresAt: 0 }, `The service token '${token.name}'`);
+      requireOwn(caller, { ...token, expiresAt: 0 }, `The service token '${token.name}'`);
       if ((await clients.delete(token.id)) === undefined) throw new Failure("not_found", `There is no service token '${id}' any more.`);
       return token;
     },

@@ -14,6 +14,8 @@ export interface Caller {
   readonly permissions: readonly string[];
   /** Ids of the environments that it is limited to; undefined = all of the team's. */
   readonly environments?: readonly string[] | undefined;
+  /** When its credentials end, epoch milliseconds; undefined = they do not. */
+  readonly expiresAt?: number | undefined;
   /**
    * Id of the browser session that acts for the client; undefined when the client calls with a
    * token.
