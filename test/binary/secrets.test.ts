@@ -161,6 +161,11 @@ async function run(
 
 const WARNED = /Warning: a secret on the command line \(--client-secret\) can be seen by other programs/g;
 
+/** What a command printed beside what it is for: `svc token` prints a token. */
+function unasked(name: string, { stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
+  return name === "token" ? stderr : stdout + stderr;
+}
+
 describe.each(Object.entries(GIVEN))("a secret by %s", (given, secret) => {
   const how = given as keyof typeof GIVEN;
 
@@ -183,8 +188,7 @@ describe.each(Object.entries(GIVEN))("a secret by %s", (given, secret) => {
         const name = path.join(" ");
         if (name === "login" && how !== "flag") continue;
         const said = await run(path, how, secret, "client", server.url);
-        const shown = name === "token" ? said.stderr : said.stdout + said.stderr;
-        expect([name, leaks(shown)]).toEqual([name, []]);
+        expect([name, leaks(unasked(name, said))]).toEqual([name, []]);
         expect([name, said.stderr.match(WARNED)?.length ?? 0]).toEqual([name, how === "flag" ? 1 : 0]);
       }
     expect(calls.requests.length).toBeGreaterThan(10);
@@ -220,7 +224,7 @@ describe("the credentials of a real server", () => {
           const { accessToken } = JSON.parse(readFileSync(join(sandbox.home, ".svc/cache", file), "utf8")) as { accessToken: string };
           if (!CANARIES.includes(accessToken)) CANARIES.push(accessToken);
         }
-        expect([name, leaks(said.stdout + said.stderr)]).toEqual([name, []]);
+        expect([name, leaks(unasked(name, said))]).toEqual([name, []]);
         expect([name, said.stderr.match(WARNED)?.length ?? 0]).toEqual([name, how === "flag" ? 1 : 0]);
         if (said.exitCode === 0) worked.push(name);
       }

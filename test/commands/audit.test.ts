@@ -186,6 +186,8 @@ describe("commands", () => {
     const [first, second] = await rows("--limit", "2");
     expect((await rows("--limit", "1", "--page-token", token))[0]).toEqual(second as Row);
     expect((await rows("--limit", "1", "--page-token", token))[0]?.seq).toBe((first?.seq ?? 0) - 1);
+    const hour = /--page-token (\S+)/.exec((await svc("list", "--limit", "1", "--since", "1h")).stderr)?.[1] ?? "";
+    expect((await rows("--limit", "1", "--since", "1h", "--page-token", hour))[0]).toEqual(second as Row);
     const foreign = await svc("list", "--limit", "1", "--page-token", token, "--code", "ok");
     expect([foreign.exitCode, foreign.stderr]).toEqual([1, expect.stringContaining("does not belong to this list")]);
     const none = await svc("list", "--agent", "nobody");

@@ -78,7 +78,8 @@ export type ListAuditLogsRequest = Message<"svc.v1.ListAuditLogsRequest"> & {
   pageSize: number;
 
   /**
-   * `next_page_token` of the page before.
+   * `next_page_token` of the page before, from a call with the same filters; times may differ, so
+   * that `24h` ago goes on to mean what it says.
    *
    * @generated from field: string page_token = 9;
    */

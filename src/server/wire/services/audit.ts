@@ -38,13 +38,12 @@ export function register(router: ConnectRouter, platform: Platform): void {
         code: code || undefined,
         environmentId: scope ? scope.environment.id : undefined,
         address: address || undefined,
-        since: since && timestampToMs(since),
-        until: until && timestampToMs(until),
       };
+      const times = { since: since && timestampToMs(since), until: until && timestampToMs(until) };
       const filterText = JSON.stringify(["audit", filter]);
       const limit = Math.min(pageSize > 0 ? pageSize : DEFAULT_PAGE, MAX_PAGE);
       const before = token === "" ? undefined : Number(readPageToken(keys.objects, filterText, token));
-      const found = await metadata.audit.list({ ...filter, before, limit: limit + 1 });
+      const found = await metadata.audit.list({ ...filter, ...times, before, limit: limit + 1 });
       const page = found.slice(0, limit);
       const last = page.at(-1);
       return create(ListAuditLogsResponseSchema, {
