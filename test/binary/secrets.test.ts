@@ -52,6 +52,9 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   "server status": ["--data-dir", "other-data"],
   "server stop": ["--data-dir", "other-data"],
   "server logs": ["--data-dir", "other-data"],
+  "service-token create": ["--name", "x", "--permission", "read"],
+  "service-token update": ["st_0", "--name", "x"],
+  "service-token delete": ["st_0", "--yes"],
 };
 const PROJECT = {
   "svc.yaml": "project: canary\n",
