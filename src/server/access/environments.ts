@@ -41,22 +41,29 @@ function byAge(one: EnvironmentRecord, other: EnvironmentRecord): number {
   return one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1);
 }
 
+/** The environment that is meant when none is named, in a project, or with an empty one in a team. */
+export async function primaryEnvironment(
+  metadata: Pick<IdentityStore, "environments" | "findEnvironment">,
+  { teamId, project = "" }: { readonly teamId: string; readonly project?: string },
+): Promise<EnvironmentRecord | undefined> {
+  const found = await metadata.findEnvironment({ teamId, project, environment: DEFAULT_ENVIRONMENT });
+  return found ?? (await environmentsOf(metadata, teamId, project)).sort(byAge)[0];
+}
+
+async function environmentsOf(metadata: Pick<IdentityStore, "environments">, teamId: string, project = ""): Promise<EnvironmentRecord[]> {
+  return (await metadata.environments(teamId)).filter(
+    ({ projectId, projectName }) => project === "" || projectId === project || projectName === project,
+  );
+}
+
 /** Makes the environments of a server. */
 export function createEnvironments(
   metadata: Pick<IdentityStore, "environments" | "findEnvironment"> & Pick<ProjectStore, "projects">,
 ): Environments {
   let remembered = new Map<string, EnvironmentRecord>();
 
-  const list = async (teamId: string, project = ""): Promise<EnvironmentRecord[]> =>
-    (await metadata.environments(teamId)).filter(
-      ({ projectId, projectName }) => project === "" || projectId === project || projectName === project,
-    );
-
-  const findIn = async (wanted: EnvironmentName): Promise<EnvironmentRecord | undefined> => {
-    if (wanted.environment !== "") return metadata.findEnvironment(wanted);
-    const found = await metadata.findEnvironment({ ...wanted, environment: DEFAULT_ENVIRONMENT });
-    return found ?? (await list(wanted.teamId, wanted.project)).sort(byAge)[0];
-  };
+  const findIn = (wanted: EnvironmentName): Promise<EnvironmentRecord | undefined> =>
+    wanted.environment === "" ? primaryEnvironment(metadata, wanted) : metadata.findEnvironment(wanted);
 
   const findStored = async (wanted: EnvironmentName): Promise<EnvironmentRecord | undefined> => {
     const found = await findIn(wanted);
@@ -77,7 +84,7 @@ export function createEnvironments(
       const key = `${wanted.teamId}/${wanted.project.length}/${wanted.project}${wanted.environment}`;
       return remembered.get(key) ?? load(wanted, key);
     },
-    list,
+    list: (teamId, project) => environmentsOf(metadata, teamId, project),
     invalidate() {
       remembered = new Map();
     },

@@ -10,6 +10,7 @@ import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { IdentityStore } from "../stores/metadata/identity.ts";
 import type { LoginSessionRecord, SessionStore } from "../stores/metadata/sessions.ts";
+import { primaryEnvironment } from "./environments.ts";
 import { requireWholeTeam } from "./scope.ts";
 import { hashSecret, newSecret, newUserCode, secretMatches } from "./secrets.ts";
 import type { Caller } from "./tokens.ts";
@@ -88,7 +89,8 @@ export function createLoginSessions(options: { readonly metadata: IdentityStore 
       if (session.state === "denied") return { state: "denied" };
       if (session.state === "taken" || session.expiresAt <= clock.now()) return { state: "expired" };
       if (session.state === "pending") return { state: "pending" };
-      const [environment] = await metadata.environments();
+      const [any] = await metadata.environments();
+      const environment = any && (await primaryEnvironment(metadata, any));
       if (!environment) throw new Error("the store holds no environment");
       const now = clock.now();
       const clientSecret = newSecret("svcs");

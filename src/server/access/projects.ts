@@ -197,7 +197,7 @@ export function createProjects({
             wanted !== project.id
           ) {
             checkName("project", wanted);
-            if (!(await metadata.claimProject(project.id, wanted))) continue;
+            if (!(await metadata.claimProject(project.id, project.name, wanted))) continue;
             changed();
             project = { ...project, name: wanted };
           }

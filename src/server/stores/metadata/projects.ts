@@ -46,9 +46,9 @@ export interface ProjectStore {
   ): Promise<"created" | "taken">;
   /**
    * Gives a project to which nothing was deployed another name; false, and nothing is changed, when
-   * something was, or the name is in use.
+   * something was, its name is no longer the old one, or the new one is in use.
    */
-  claimProject(id: string, name: string): Promise<boolean>;
+  claimProject(id: string, oldName: string, newName: string): Promise<boolean>;
   /**
    * Adds an environment to a project. Returns `taken`, and adds nothing, when its name is in use
    * there.

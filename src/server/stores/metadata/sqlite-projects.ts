@@ -46,13 +46,15 @@ export function sqliteProjects(db: Database, writer: Writer, insertJob: (job: Ne
         return "created";
       }),
 
-    claimProject: (id, name) =>
+    claimProject: (id, oldName, newName) =>
       writer.write(() => {
         const free = db
-          .query<{ teamId: string }, [string]>(`select p.team_id as teamId from project p where p.id = ? and ${UNTOUCHED}`)
-          .get(id);
-        if (!free || isTaken(free.teamId, name)) return false;
-        db.query("update project set name = ? where id = ?").run(name, id);
+          .query<{ teamId: string }, [string, string]>(
+            `select p.team_id as teamId from project p where p.id = ? and p.name = ? and ${UNTOUCHED}`,
+          )
+          .get(id, oldName);
+        if (!free || isTaken(free.teamId, newName)) return false;
+        db.query("update project set name = ? where id = ?").run(newName, id);
         return true;
       }),
 

@@ -3,7 +3,7 @@
 import { allows, isPermission } from "../../../domain/permissions.ts";
 import { formatMicros } from "../../../domain/timestamp.ts";
 import { callerOf, isOver } from "../../access/clients.ts";
-import { visibleEnvironments } from "../../access/scope.ts";
+import { mayReach, visibleEnvironments } from "../../access/scope.ts";
 import { secretMatches } from "../../access/secrets.ts";
 import { TOKEN_LIFETIME_S } from "../../access/tokens.ts";
 import type { ClientRecord } from "../../stores/metadata/identity.ts";
@@ -53,7 +53,8 @@ async function grant(platform: Platform, client: ClientRecord, { scope }: TokenR
   const permissions = scope ?? client.permissions;
   const caller = callerOf(client, permissions);
   const environments = await visibleEnvironments(platform.environments, caller);
-  const primary = environments.find(({ name }) => name === "default") ?? environments[0];
+  const usual = await platform.environments.find({ teamId: client.teamId, project: "", environment: "" });
+  const primary = usual && mayReach(caller, usual) ? usual : environments[0];
   const address = platform.addressFor(headers);
   const now = platform.clock.now();
   const leftS = client.expiresAt === undefined ? TOKEN_LIFETIME_S : Math.ceil((client.expiresAt - now) / 1000);

@@ -40,14 +40,15 @@ export function projectsConformance(driver: Driver<MetadataStore>): void {
     test("one to which nothing was deployed takes another name, and no other does", async () => {
       await on.bootstrap();
       await on.store.createProject(project("prj_2", "taken"), [{ id: "env_b", name: "b" }]);
-      expect(await on.store.claimProject("prj_1", "taken")).toBe(false);
-      expect(await on.store.claimProject("prj_1", "demo")).toBe(true);
+      expect(await on.store.claimProject("prj_1", "project", "taken")).toBe(false);
+      expect(await on.store.claimProject("prj_1", "elsewhere", "demo")).toBe(false);
+      expect(await on.store.claimProject("prj_1", "project", "demo")).toBe(true);
       expect((await on.store.projects("team_1")).map(({ name, isUntouched }) => [name, isUntouched])).toEqual([
         ["demo", true],
         ["taken", true],
       ]);
       await on.createDeployment(deploymentRecord("dpl_1", "env_1"));
-      expect(await on.store.claimProject("prj_1", "other")).toBe(false);
+      expect(await on.store.claimProject("prj_1", "demo", "other")).toBe(false);
       expect((await on.store.projects("team_1"))[0]).toMatchObject({ name: "demo", isUntouched: false });
     });
 
