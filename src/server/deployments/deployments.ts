@@ -80,7 +80,7 @@ export interface Standing {
 export interface Deployments extends Promotions, Removals {
   /**
    * Stores a new deployment, durably when this resolves, and queues its build. Rejects with Failure
-   * `suspended` when its environment is.
+   * `suspended` when its environment is, and not_found when that is gone.
    */
   create(deployment: NewDeployment): Promise<DeploymentRecord>;
   /** The states and progress of a deployment until it is settled. Throws Failure not_found. */
@@ -435,7 +435,8 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
 
     async create(wanted) {
       const environment = await metadata.environment(wanted.environmentId);
-      if (environment?.suspendedAt !== undefined) throw suspended(environment);
+      if (!environment) throw new Failure("not_found", "The environment was deleted meanwhile.");
+      if (environment.suspendedAt !== undefined) throw suspended(environment);
       const now = clock.now();
       const color = wanted.blueGreen ? [await traffic.colorFor(wanted.environmentId)] : [];
       const deployment: DeploymentRecord = {
