@@ -41,7 +41,9 @@ function byAge(one: EnvironmentRecord, other: EnvironmentRecord): number {
   return one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1);
 }
 
-/** The environment that is meant when none is named, in a project, or with an empty one in a team. */
+/**
+ * The environment that is meant when none is named, in a project, or with an empty one in a team.
+ */
 export async function primaryEnvironment(
   metadata: Pick<IdentityStore, "environments" | "findEnvironment">,
   { teamId, project = "" }: { readonly teamId: string; readonly project?: string },
