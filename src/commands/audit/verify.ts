@@ -16,10 +16,7 @@ export default defineCommand({
     "Reads every row and checks its SHA-256, which covers the row and the hash of the row before: a row that was edited, removed, added or moved is found. " +
     "Who may write the database can also rewrite all rows from one on, with new hashes. To find that out, keep the printed hash elsewhere and give it to " +
     "--noted-hash later; the server's log has it once an hour too. The exit code is 1 when something was changed.",
-  examples: [
-    "svc audit verify",
-    { run: "svc audit verify --noted-hash <hash>", does: "Also check that the log still has the hash that was printed earlier" },
-  ],
+  examples: ["svc audit verify", { run: "svc audit verify --json", does: "With the hash to note, for --noted-hash next time" }],
   needs: ["session"],
   flags: { notedHash: text("hash that the log had earlier", { aliases: ["--head"], placeholder: "<hash>" }) },
   check({ notedHash }) {

@@ -56,8 +56,15 @@ const HTTP: Readonly<
   "/": { method: "GET", opensTo: "read" },
 };
 
-/** Methods that concern no environment: the caller's own credentials, and the server itself. */
-const NO_ENVIRONMENT = ["CreateUpload", "ListClients", "ListEnvironments", "ListPermissions", "ListSessions"];
+/**
+ * Methods that concern no environment, the caller's own credentials and the server itself, and
+ * those that answer with what is of all environments that the caller may know of.
+ */
+const NO_ENVIRONMENT = [
+  ...["CreateUpload", "ListClients", "ListPermissions", "ListSessions", "SendFeedback", "TestCluster"],
+  ...["DescribeOnlineStore", "GetCluster", "ListClusters", "ListRates"],
+  ...["ListEnvironments", "ListEvents", "ListPods", "ListProjects"],
+];
 
 /** Credentials with one permission, or none. */
 interface Holder {

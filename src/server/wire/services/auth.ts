@@ -195,7 +195,8 @@ export function register(
 async function environmentOfCall(environments: Environments, caller: Caller, headers: Headers): Promise<EnvironmentRecord | undefined> {
   const { environment, project } = scopeNames(headers);
   const found = await environments.find({ teamId: caller.teamId, project, environment });
-  if (found || (project !== "" && (await environments.list(caller.teamId, project)).length === 0)) return found;
+  const isNew = !found && project !== "" && (await environments.list(caller.teamId, project)).length === 0;
+  if (caller.environments === undefined && (found || isNew)) return found;
   return (await resolveScope(environments, caller, headers)).environment;
 }
 
