@@ -42,6 +42,7 @@ export const SERVICES = {
   traffic: service<typeof import("../../gen/svc/v1/traffic_pb.ts").TrafficService>("svc.v1.TrafficService"),
   audit: service<typeof import("../../gen/svc/v1/audit_pb.ts").AuditService>("svc.v1.AuditService"),
   serviceTokens: service<typeof import("../../gen/svc/v1/service_token_pb.ts").ServiceTokenService>("svc.v1.ServiceTokenService"),
+  infra: service<typeof import("../../gen/svc/v1/infra_pb.ts").InfraService>("svc.v1.InfraService"),
 };
 
 /** The services' names and the types of their descriptors. */

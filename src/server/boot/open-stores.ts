@@ -20,6 +20,7 @@ import {
   STORE_DRIVERS,
   type StoreDriver,
   type StoreTypes,
+  shownAddress,
 } from "./store-drivers.ts";
 import type { StoreName, StoreSetting, StoreSettings } from "./store-settings.ts";
 
@@ -105,7 +106,7 @@ export async function openStores(
       metadata,
       objects,
       online: async () => online.open(),
-      onlineAddress: withoutCredentials(settings.online?.address ?? defaultAddresses(directory.path).online),
+      onlineAddress: shownAddress(settings.online?.address ?? defaultAddresses(directory.path).online),
       offline: async () => kept.offline.open(),
       telemetry: async () => telemetry.open(),
       refuseEmptyMetadata: () => known.refuseEmpty("metadata"),
@@ -176,13 +177,9 @@ const HINTS: Partial<Readonly<Record<StartErrorCode, string>>> = {
   locked: "Use or stop that server, or set another address.",
 };
 
-function withoutCredentials(address: string): string {
-  return address.replace(/\/\/.*@/s, "//***@");
-}
-
 /** A function that adds the store's address and its setting to StartErrors. */
 function blamer(name: StoreName, { address, setBy }: StoreSetting, forms: readonly string[]): (error: unknown) => unknown {
-  const shown = withoutCredentials(address);
+  const shown = shownAddress(address);
   return (error) => {
     if (!(error instanceof StartError)) return error;
     const hint =

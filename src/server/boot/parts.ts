@@ -13,6 +13,7 @@ import { auditRetention } from "../audit/retention.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
+import { type Components, createComponents, storageLimit } from "../infrastructure/components.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
 import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
@@ -56,6 +57,8 @@ export interface Parts {
   readonly objects: ObjectStore;
   /** Notifications about changes, on this node and on others. */
   readonly bus: Bus;
+  /** What is recorded of the server's components. */
+  readonly components: Components;
   /** Id of this node. */
   readonly node: () => string;
   readonly online: () => Promise<OnlineStore>;
@@ -124,6 +127,14 @@ export async function openParts({
   const { metadata, objects } = stores;
   const bus = shared?.bus ?? createMemoryBus();
   const sealer = createSealer(serverKeys().sealing);
+  const components = await createComponents({ documents: metadata.documents, bus, clock, log }).catch(async (error: unknown) => {
+    const explained = stores.explain(error);
+    await stores.close();
+    throw explained;
+  });
+  /** Has a writer stop and start with the component `persistence`. */
+  const followPersistence = (writer: { suspend(): void; resume(): void }): void =>
+    components.watch("persistence", ({ suspended }) => (suspended ? writer.suspend() : writer.resume()));
   let nodeId: string | undefined;
   const node = (): string => {
     nodeId ??= readNodeId(directory.file("node.id"), { clock, log });
@@ -136,16 +147,26 @@ export async function openParts({
   };
   const online = once(async () => {
     const store = await stores.online();
+    followPersistence(store);
     sweep("online values", { everyMs: ONLINE_SWEEP_MS }, (signal) => store.sweep(signal));
     return store;
   });
   const offline = once(stores.offline);
   const sinks = once(async () => {
     const { createValueSinks } = await import("../writes/value-sinks.ts");
-    return createValueSinks({ store: await offline(), log });
+    const made = createValueSinks({ store: await offline(), log });
+    followPersistence(made);
+    return made;
   });
   const telemetry = once(async () => {
     const store = await stores.telemetry();
+    let limit: number | undefined;
+    components.watch("metrics", (record) => {
+      const wanted = storageLimit(record);
+      if (wanted === limit) return;
+      limit = wanted;
+      store.limit(wanted).catch((error: unknown) => log.error("the telemetry store could not be limited", { error: String(error) }));
+    });
     sweep("stages of queries", { everyMs: STAGES_SWEEP_MS, firstMs: 0 }, async () => {
       const { sweepStages } = await import("../query-log/stages.ts");
       await sweepStages({ telemetry: store, objects });
@@ -272,6 +293,7 @@ export async function openParts({
     },
     objects,
     bus,
+    components,
     node,
     online,
     offline,
@@ -300,6 +322,7 @@ export async function openParts({
       await (await deployments.opened())?.close();
       await (await processes.opened())?.close();
       await (await secrets.opened())?.close();
+      await components.close();
       await (await sinks.opened())?.close();
       const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened()]);
       await Promise.all(sweeps.map((one) => one.stop()));

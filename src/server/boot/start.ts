@@ -14,6 +14,7 @@ import { createOwner, OWNER_FILE } from "../access/owner.ts";
 import { createTokens } from "../access/tokens.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { StartError } from "../failure.ts";
+import { createMeters } from "../infrastructure/meters.ts";
 import { createLog, type Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
 import { type Presence, startPresence } from "../nodes/presence.ts";
@@ -33,6 +34,7 @@ import { type DataDirectory, holdDataDirectory } from "./data-directory.ts";
 import type { StartOptions } from "./options.ts";
 import { openParts } from "./parts.ts";
 import { SERVER_FILE } from "./server-file.ts";
+import { storePlaces } from "./store-drivers.ts";
 import { readStoreSettings, type StoreSettings } from "./store-settings.ts";
 import { readUsageSettings } from "./usage-settings.ts";
 
@@ -183,6 +185,8 @@ async function startIn(
         "online store": async () => (await parts.online()).probe(),
       },
     });
+    const meters = createMeters();
+    const bodies = createBodyBudget();
     const browserSessions = createBrowserSessions({ metadata, clients, clock, log, port });
     const platform: Platform = {
       clock,
@@ -213,11 +217,28 @@ async function startIn(
       browserSessions,
       loginSessions: createLoginSessions({ metadata, clock }),
       readiness,
-      bodies: createBodyBudget(),
+      bodies,
       metadata,
       node: parts.node,
       processes: parts.processes,
       usage,
+      components: parts.components,
+      meters,
+      infrastructure: once(async () => {
+        const { createInfrastructure } = await import("../infrastructure/infrastructure.ts");
+        return createInfrastructure({
+          components: parts.components,
+          meters,
+          version,
+          dataDir: directory.path,
+          stores: storePlaces(settings, directory.path),
+          listeners: listeners.map(({ url: address, port: bound }) => ({ address, port: bound, encrypted: address.startsWith("https:") })),
+          bodyBytes: () => bodies.held,
+          online: parts.online,
+          sinks: parts.sinks,
+          telemetry: parts.telemetry,
+        });
+      }),
       objects,
       online: parts.online,
       telemetry: parts.telemetry,

@@ -24,7 +24,7 @@ import { explainDamage, inspectDatabase, isDamage, type OpenOptions, setAside } 
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "../stores/telemetry/schema.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.ts";
-import type { StoreName } from "./store-settings.ts";
+import type { StoreName, StoreSettings } from "./store-settings.ts";
 
 /** The stores by name. */
 export interface StoreTypes {
@@ -168,7 +168,7 @@ export const STORE_DRIVERS: { readonly [Name in StoreName]: Readonly<Record<stri
           programVersion,
           onRenewal,
           onWriteFailure: (error) => log.error("values could not be written to the online store", { error: error.message }),
-          onDrop: (values) => log.error("values were not kept in the online store", { values, reason: "too many wait to be written" }),
+          onDrop: (values, reason) => log.error("values were not kept in the online store", { values, reason }),
         });
       },
     }),
@@ -214,6 +214,30 @@ export function defaultAddresses(dataDir: string): { readonly [Name in StoreName
     offline: sqlite("offline.db"),
     telemetry: sqlite("telemetry.db"),
   };
+}
+
+/** The driver and the address of each store, without credentials. */
+export function storePlaces(
+  settings: StoreSettings,
+  dataDir: string,
+): { readonly [Name in StoreName]: { readonly driver: string; readonly address: string } } {
+  const known = defaultAddresses(dataDir);
+  const place = (name: StoreName) => {
+    const address = shownAddress(settings[name]?.address ?? known[name]).replace(/[?#].*$/s, "");
+    return { driver: address.slice(0, address.indexOf(":")), address };
+  };
+  return {
+    metadata: place("metadata"),
+    object: place("object"),
+    online: place("online"),
+    offline: place("offline"),
+    telemetry: place("telemetry"),
+  };
+}
+
+/** An address without the credentials that it may carry. */
+export function shownAddress(address: string): string {
+  return address.replace(/\/\/.*@/s, "//***@");
 }
 
 /**

@@ -17,6 +17,9 @@ import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
 import type { EnvironmentLifecycle } from "../environments/lifecycle.ts";
+import type { Components } from "../infrastructure/components.ts";
+import type { Infrastructure } from "../infrastructure/infrastructure.ts";
+import type { Meters } from "../infrastructure/meters.ts";
 import type { Log } from "../log.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { Processes } from "../processes/processes.ts";
@@ -81,6 +84,12 @@ export interface Platform {
   readonly processes: () => Promise<Processes>;
   /** What the configuration says of usage. */
   readonly usage: UsageSettings;
+  /** What is recorded of the server's components, and which are suspended. */
+  readonly components: Components;
+  /** The counters of this node. */
+  readonly meters: Meters;
+  /** The components as they are. */
+  readonly infrastructure: () => Promise<Infrastructure>;
   readonly objects: ObjectStore;
   readonly online: () => Promise<OnlineStore>;
   readonly telemetry: () => Promise<TelemetryStore>;

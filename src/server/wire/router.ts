@@ -13,6 +13,7 @@ import { BodyRefused, hasUnreadBody } from "./http/body.ts";
 import type { BodyShare } from "./http/body-budget.ts";
 import { clientAddress, dropForeignClaims } from "./http/forwarded.ts";
 import { type Guard, isLoopbackPeer } from "./http/guard.ts";
+import { gatewaySuspended, isOpenWhileSuspended, SUSPENDED_RETRY_S } from "./http/ingress.ts";
 import { codeOfStatus, errorAnswer, failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
 import type { Platform } from "./platform.ts";
 import type { ServiceMethods } from "./services/mount.ts";
@@ -103,7 +104,7 @@ const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", READINESS_PATH, "/v
 
 /** Makes the handler of a server. */
 export function createRouter(platform: Platform, guard: Guard): FetchHandler {
-  const { clock, log } = platform;
+  const { clock, components, log, meters } = platform;
   let services: Promise<ServiceMethods> | undefined;
   const endpoints = new Map<string, Endpoint>();
   const loadServices = (): Promise<ServiceMethods> => {
@@ -190,6 +191,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
 
   return async (request, connection = {}) => {
     const began = performance.now();
+    meters.began();
     dropForeignClaims(request.headers, connection);
     const mirrored = mirrorUrl(request);
     const unguarded = mirrored ? undefined : guard(request.headers, connection.peer);
@@ -202,6 +204,9 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
         unguarded ?? "The address of the request cannot be read.",
       );
       if (unguarded !== undefined) await refused(request, connection, "*", "permission_denied");
+    } else if (components.isSuspended("gateway") && !isOpenWhileSuspended(url.pathname)) {
+      response = failureResponse(gatewaySuspended());
+      response.headers.set("retry-after", String(SUSPENDED_RETRY_S));
     } else {
       const share = platform.bodies.share();
       try {
@@ -214,12 +219,13 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
       }
     }
     if (hasUnreadBody(request)) response.headers.set("connection", "close");
+    const ms = performance.now() - began;
+    meters.answered(response.status, ms);
     const path = url?.pathname ?? "";
     const quiet = QUIET_PATHS.has(path) && (response.ok || path === READINESS_PATH);
     const level = quiet ? "debug" : response.status >= 500 ? "warning" : "info";
     if (log.enabled(level)) {
-      const ms = Math.round((performance.now() - began) * 100) / 100;
-      log[level]("request", { method: request.method, path, status: response.status, ms, refused: unguarded });
+      log[level]("request", { method: request.method, path, status: response.status, ms: Math.round(ms * 100) / 100, refused: unguarded });
     }
     return response;
   };

@@ -12,7 +12,8 @@
  * writer. A tenth of the room is reserved for small takes, so that a bulk query that fills the rest
  * does not delay other queries. When the store fails to write (a full disk, a damaged file), or a
  * take has waited for a second, its values are dropped and counted. A failed commit is retried each
- * second.
+ * second. While writing is suspended, values are gathered up to the bound; those beyond it, and
+ * those that are pending when the queue is closed, are dropped and counted.
  */
 
 import type { FeatureValue } from "../../domain/value.ts";
@@ -37,6 +38,7 @@ const MAX_WAIT_MS = 1_000;
 /** Most values of a small take; larger ones come from bulk queries. */
 const SMALL_TAKE = 256;
 const RETRY_MS = 1_000;
+const SUSPENDED = "persistence is suspended";
 
 /** Options of the queue. */
 export interface OfflineQueueOptions {
@@ -86,6 +88,11 @@ export class OfflineQueue {
   #dropped = 0;
   #sending = false;
   #failing = false;
+  #suspended = false;
+  /** Values dropped since the last line of the log about that, while writing is suspended. */
+  #unsaid = 0;
+  /** Takes that were dropped since writing was suspended. */
+  #dropsOfSuspension = 0;
 
   constructor(options: OfflineQueueOptions) {
     this.#options = options;
@@ -110,6 +117,25 @@ export class OfflineQueue {
     return true;
   }
 
+  /** Writes nothing until `resume`. */
+  suspend(): void {
+    this.#suspended = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#failFlushes(new Error(SUSPENDED));
+    this.#wake();
+  }
+
+  /** Writes again what is pending. */
+  resume(): void {
+    if (!this.#suspended) return;
+    this.#suspended = false;
+    if (this.#unsaid > 0) this.#options.log.error("values were not kept in the offline store", { values: this.#unsaid, reason: SUSPENDED });
+    this.#unsaid = 0;
+    this.#dropsOfSuspension = 0;
+    this.#send();
+  }
+
   /**
    * Writes the pending values without a pause. Resolves when everything taken before is on the
    * disk; rejects as soon as a part of it was refused, or could not be written, which may still be
@@ -117,6 +143,7 @@ export class OfflineQueue {
    */
   flush(): Promise<void> {
     if (this.#batches.length === 0) return Promise.resolve();
+    if (this.#suspended) return Promise.reject(new Error(SUSPENDED));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#flushes.push({ through: this.#last, resolve, reject });
     this.#hurry();
@@ -129,7 +156,7 @@ export class OfflineQueue {
       while (this.#batches.length > 0) await this.flush();
     } catch {
       clearTimeout(this.#timer);
-      this.#drop(this.#pending, "the server stopped before they could be written");
+      this.#drop(this.#pending, this.#suspended ? SUSPENDED : "the server stopped before they could be written");
       this.#batches.length = 0;
       this.#pending = 0;
     }
@@ -149,11 +176,10 @@ export class OfflineQueue {
     const deadline = performance.now() + MAX_WAIT_MS;
     while (this.#pending >= bound) {
       const left = deadline - performance.now();
-      if (this.#failing || left <= 0) {
-        this.#drop(
-          columns.reduce((sum, { featureId, keys }) => sum + (versions.has(featureId) ? keys.length : 0), 0),
-          "too many wait to be written",
-        );
+      if (this.#failing || this.#suspended || left <= 0) {
+        const values = columns.reduce((sum, { featureId, keys }) => sum + (versions.has(featureId) ? keys.length : 0), 0);
+        if (this.#suspended) this.#dropQuietly(values);
+        else this.#drop(values, "too many wait to be written");
         return false;
       }
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -181,6 +207,7 @@ export class OfflineQueue {
       batch.values += keys.length;
       this.#pending += keys.length;
     }
+    if (this.#suspended) return;
     if (this.#batches.length > 1) this.#hurry();
     else if (this.#batches.length === 1) this.#timer ??= setTimeout(() => this.#send(), GATHER_MS);
   }
@@ -208,7 +235,7 @@ export class OfflineQueue {
   #send(): void {
     this.#timer = undefined;
     const [batch] = this.#batches;
-    if (!batch || this.#sending) return;
+    if (!batch || this.#sending || this.#suspended) return;
     this.#sending = true;
     this.#options.store.append(batch.appends).then(
       (refusals) => {
@@ -225,7 +252,7 @@ export class OfflineQueue {
         }
         this.#settle(batch.number);
         if (this.#batches.length > 1 || this.#flushes.length > 0) this.#send();
-        else if (this.#batches.length === 1) this.#timer ??= setTimeout(() => this.#send(), GATHER_MS);
+        else if (this.#batches.length === 1 && !this.#suspended) this.#timer ??= setTimeout(() => this.#send(), GATHER_MS);
       },
       (error: unknown) => {
         this.#sending = false;
@@ -234,7 +261,7 @@ export class OfflineQueue {
         this.#failing = true;
         this.#failFlushes(error);
         this.#wake();
-        this.#timer = setTimeout(() => this.#send(), RETRY_MS);
+        if (!this.#suspended) this.#timer = setTimeout(() => this.#send(), RETRY_MS);
       },
     );
   }
@@ -257,6 +284,15 @@ export class OfflineQueue {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const resume of waiting) resume();
+  }
+
+  /** Drops and counts values; the first of a suspension are logged at once, the others at its end. */
+  #dropQuietly(values: number): void {
+    if (this.#dropsOfSuspension++ === 0) this.#drop(values, SUSPENDED);
+    else {
+      this.#dropped += values;
+      this.#unsaid += values;
+    }
   }
 
   #drop(values: number, reason: string): void {

@@ -17,7 +17,13 @@ export interface ValueSinks {
   flush(): Promise<void>;
   /** Number of values dropped since the start. */
   dropped(): number;
-  /** Writes the pending values. The store stays open. */
+  /** Number of values that wait to be written. */
+  pending(): number;
+  /** Writes nothing until `resume`: values wait, and are dropped and counted beyond the bound. */
+  suspend(): void;
+  /** Writes again. */
+  resume(): void;
+  /** Writes the pending values unless that is suspended. The store stays open. */
   close(): Promise<void>;
 }
 
@@ -37,6 +43,9 @@ export function createValueSinks(options: {
     },
     flush: () => queue.flush(),
     dropped: () => queue.dropped,
+    pending: () => queue.pending,
+    suspend: () => queue.suspend(),
+    resume: () => queue.resume(),
     close: () => queue.close(),
   };
 }

@@ -45,6 +45,7 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
     }
   };
   let store = openOrRenew();
+  let isSuspended = false;
 
   const renew = (damage: unknown): void => {
     isRenewing = true;
@@ -53,6 +54,7 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
       store.close();
     } finally {
       store = openEmpty(damage);
+      if (isSuspended) store.suspend();
       isRenewing = false;
     }
   };
@@ -83,6 +85,15 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
     flush: () => store.flush(),
     dropped: () => dropped + store.dropped(),
     measure: () => withRenewal((of) => of.measure()),
+    pending: () => store.pending(),
+    suspend() {
+      isSuspended = true;
+      store.suspend();
+    },
+    resume() {
+      isSuspended = false;
+      store.resume();
+    },
     dropScope: (...given) => withRenewal((of) => of.dropScope(...given)),
     async dropFeatures(featureIds, signal) {
       try {

@@ -66,8 +66,8 @@ export interface SqliteOnlineOptions {
    * Called for the first of consecutive failed writes; the values are served from memory meanwhile.
    */
   readonly onWriteFailure?: (error: Error) => void;
-  /** Called with the number of values dropped because too many could not be written. */
-  readonly onDrop?: (values: number) => void;
+  /** Called with the number of values that were dropped, and why. */
+  readonly onDrop?: (values: number, reason: string) => void;
 }
 
 interface StoredRow {
@@ -198,6 +198,18 @@ class SqliteOnlineStore implements OnlineStore {
     return this.measuring;
   }
 
+  pending(): number {
+    return this.queue.size;
+  }
+
+  suspend(): void {
+    this.queue.suspend();
+  }
+
+  resume(): void {
+    this.queue.resume();
+  }
+
   dropScope(scope: string): void {
     this.queue.removeWhere(({ row }) => row.scope === scope);
     while (this.queue.writeSome() > 0);
@@ -236,6 +248,7 @@ class SqliteOnlineStore implements OnlineStore {
     this.closed = true;
     this.queue.stop();
     this.queue.writeAll();
+    if (this.queue.isSuspended) this.dropQueue();
     for (const statement of [...this.listed.values(), this.range, this.upsert, this.next, this.expire, this.erase]) statement.finalize();
     this.checkpointer?.close();
     this.cache.clear();
@@ -280,18 +293,21 @@ class SqliteOnlineStore implements OnlineStore {
   }
 
   /**
-   * Writes while too many values are pending; drops all of them when writing fails, so that memory
-   * stays bounded.
+   * Writes while too many values are pending; drops all of them when writing fails or is suspended,
+   * so that memory stays bounded.
    */
   private makeRoom(): void {
     const { queue, cache } = this;
     while ((queue.isFull || (cache.isOverfull && queue.size > 0)) && queue.writeSome() > 0) cache.evict();
-    if (queue.isFull || (queue.isFailing && cache.isOverfull)) {
-      const cells = queue.drop();
-      for (const cell of cells) cache.forget(cell);
-      this.options.onDrop?.(cells.length);
-    }
+    if (queue.isFull || ((queue.isFailing || queue.isSuspended) && cache.isOverfull)) this.dropQueue();
     cache.evict();
+  }
+
+  private dropQueue(): void {
+    const cells = this.queue.drop();
+    for (const cell of cells) this.cache.forget(cell);
+    if (cells.length > 0)
+      this.options.onDrop?.(cells.length, this.queue.isSuspended ? "persistence is suspended" : "too many wait to be written");
   }
 
   /** Reads the features that are not certain from the file; a newer unwritten value stays. */

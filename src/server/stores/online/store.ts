@@ -136,6 +136,15 @@ export interface OnlineStore {
   dropped(): number;
   /** What is stored, queued writes left out. */
   measure(): OnlineMeasures | Promise<OnlineMeasures>;
+  /** Number of values and relations that wait to be written. */
+  pending(): number;
+  /**
+   * Writes nothing of the queue until `resume`; reads through the same store see queued values.
+   * While the queue is full, and when the store is closed, its values are dropped and counted.
+   */
+  suspend(): void;
+  /** Writes the queue again. */
+  resume(): void;
   /** Removes everything stored in a scope. */
   dropScope(scope: string): void | Promise<void>;
   /**
@@ -152,6 +161,6 @@ export interface OnlineStore {
   sweep(signal?: AbortSignal): Promise<number>;
   /** Writes and reads a probe. Throws when that fails. */
   probe(): void | Promise<void>;
-  /** Writes the queue, and closes files and connections. */
+  /** Writes the queue unless that is suspended, and closes files and connections. */
   close(): void | Promise<void>;
 }

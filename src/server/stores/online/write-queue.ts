@@ -42,6 +42,7 @@ export class WriteQueue {
   #failure: Error | undefined;
   #dropped = 0;
   #isStopped = false;
+  #isSuspended = false;
 
   constructor(options: WriteQueueOptions) {
     this.#options = options;
@@ -59,6 +60,11 @@ export class WriteQueue {
   /** Whether the last write failed. */
   get isFailing(): boolean {
     return this.#failure !== undefined;
+  }
+
+  /** Whether nothing is written for now. */
+  get isSuspended(): boolean {
+    return this.#isSuspended;
   }
 
   /** Number of cells dropped since the start. */
@@ -93,9 +99,21 @@ export class WriteQueue {
     return this.removeWhere(() => true);
   }
 
+  /** Writes nothing until `resume`; cells are still taken. */
+  suspend(): void {
+    this.#isSuspended = true;
+    this.#clear();
+  }
+
+  /** Writes again. */
+  resume(): void {
+    this.#isSuspended = false;
+    this.schedule();
+  }
+
   /** Schedules a write of the pending cells. */
   schedule(): void {
-    if (this.#cells.size === 0 || this.#timer || this.#turn || this.#isStopped) return;
+    if (this.#cells.size === 0 || this.#timer || this.#turn || this.#isStopped || this.#isSuspended) return;
     const delay = this.#failure ? RETRY_DELAY_MS : FLUSH_DELAY_MS;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
@@ -105,10 +123,11 @@ export class WriteQueue {
   }
 
   /**
-   * Writes up to `limit` cells in one transaction; returns their number, 0 when that failed or none
-   * is pending.
+   * Writes up to `limit` cells in one transaction; returns their number, 0 when that failed, none is
+   * pending or writing is suspended.
    */
   writeSome(limit = CELLS_PER_WRITE): number {
+    if (this.#isSuspended) return 0;
     const batch: Cell[] = [];
     let bytes = 0;
     for (const cell of this.#cells) {
@@ -141,7 +160,7 @@ export class WriteQueue {
     const dropped = this.#dropped;
     for (let left = this.#cells.size; left > 0 && this.#cells.size > 0; await nextTurn()) {
       const written = this.writeSome();
-      if (written === 0) throw this.#failure ?? new Error("the store was closed");
+      if (written === 0) throw this.#failure ?? new Error(this.#isSuspended ? "persistence is suspended" : "the store was closed");
       left -= written;
     }
     if (this.#dropped > dropped) throw new Error("values were dropped before they could be written");
@@ -150,6 +169,10 @@ export class WriteQueue {
   /** Stops scheduled writes. */
   stop(): void {
     this.#isStopped = true;
+    this.#clear();
+  }
+
+  #clear(): void {
     clearTimeout(this.#timer);
     clearImmediate(this.#turn);
     this.#timer = undefined;

@@ -5,7 +5,7 @@
  */
 
 import type { Database } from "bun:sqlite";
-import { openDatabase } from "../sqlite/open.ts";
+import { inspectDatabase, openDatabase } from "../sqlite/open.ts";
 import type { BatchedQuery, QueryBatch } from "./query-batch.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "./schema.ts";
 import { SpanTable } from "./span-table.ts";
@@ -19,9 +19,11 @@ import type {
   QueryLogEntry,
   QueryLogFilter,
   QueryLogSummary,
+  SchemaMove,
   SpanFilter,
   SpanRecord,
   StageRecord,
+  TelemetryFigures,
 } from "./store.ts";
 
 /** Options with which the file is opened. */
@@ -84,16 +86,17 @@ export class TelemetryDatabase {
    * 0 = none took place.
    */
   #cutAt = 0;
+  #maxBytes: number;
+  /** Number of the schema when it was last reported, at first when the file was opened. */
+  #reportedVersion: number;
 
   /** Opens or creates the file. Throws StartError when it cannot be used. */
   constructor(private readonly file: TelemetryFile) {
-    this.#db = openDatabase({
-      path: file.path,
-      applicationId: TELEMETRY_APPLICATION_ID,
-      migrations: TELEMETRY_MIGRATIONS,
-      synchronous: "normal",
-      programVersion: file.programVersion,
-    });
+    const { path, programVersion } = file;
+    const schema = { path, applicationId: TELEMETRY_APPLICATION_ID, migrations: TELEMETRY_MIGRATIONS, programVersion };
+    this.#maxBytes = file.maxBytes;
+    this.#reportedVersion = path === ":memory:" ? 0 : (inspectDatabase(schema)?.version ?? 0);
+    this.#db = openDatabase({ ...schema, synchronous: "normal" });
     this.#spans = new SpanTable(this.#db);
     this.#stages = new StageTable(this.#db);
   }
@@ -187,6 +190,32 @@ export class TelemetryDatabase {
     this.#stages.forget(queryIds);
   }
 
+  /** The schema, the bytes in use and their bound. */
+  figures(): Omit<TelemetryFigures, "pendingRecords" | "pendingBytes"> {
+    return {
+      schemaVersion: this.#pragma("user_version"),
+      bytes: this.#usedBytes(),
+      maxBytes: this.#maxBytes,
+      defaultMaxBytes: this.file.maxBytes,
+    };
+  }
+
+  /**
+   * Sets the size of the file above which the oldest records are removed, in bytes; undefined = as
+   * it was opened.
+   */
+  limit(maxBytes: number | undefined): void {
+    this.#maxBytes = maxBytes ?? this.file.maxBytes;
+    this.#pruneToSize();
+  }
+
+  /** The move of the schema since the last call; the first begins where the file was opened. */
+  migrate(): SchemaMove {
+    const from = this.#reportedVersion;
+    this.#reportedVersion = this.#pragma("user_version");
+    return { from, to: this.#reportedVersion };
+  }
+
   /** Writes a log line and removes it again. Throws when that fails. */
   probe(now: number): void {
     const text = crypto.randomUUID();
@@ -272,7 +301,11 @@ export class TelemetryDatabase {
       this.#db.query(`delete from span where seq < ${firstSince("span", "started_at")}`).run(limit);
       this.#pruneBodies();
     })();
-    for (let round = 0; round < 10 && this.#usedBytes() > this.file.maxBytes; round++) this.#db.transaction(() => this.#pruneTenth())();
+    this.#pruneToSize();
+  }
+
+  #pruneToSize(): void {
+    for (let round = 0; round < 10 && this.#usedBytes() > this.#maxBytes; round++) this.#db.transaction(() => this.#pruneTenth())();
   }
 
   #pruneTenth(): void {
@@ -287,8 +320,11 @@ export class TelemetryDatabase {
   }
 
   #usedBytes(): number {
-    const of = (pragma: string) => Object.values(this.#db.query<Record<string, number>, []>(`pragma ${pragma}`).get() ?? {})[0] ?? 0;
-    return (of("page_count") - of("freelist_count")) * of("page_size");
+    return (this.#pragma("page_count") - this.#pragma("freelist_count")) * this.#pragma("page_size");
+  }
+
+  #pragma(name: string): number {
+    return Object.values(this.#db.query<Record<string, number>, []>(`pragma ${name}`).get() ?? {})[0] ?? 0;
   }
 }
 

@@ -54,9 +54,16 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   const thread = new Thread<TelemetryDatabase, TelemetryFile, TelemetryEvents>({
     entry: "stores/telemetry/telemetry-worker.ts",
     settings: file,
-    listeners: { renewed: (reason, kept) => options.onRenewal?.(reason, kept) },
+    listeners: {
+      renewed(reason, kept) {
+        options.onRenewal?.(reason, kept);
+        if (limited !== undefined) void thread.call("limit", [limited]).catch((error: unknown) => options.onError?.(error));
+      },
+    },
     ended: (reason) => new Error(`the telemetry thread ended: ${reason}`),
   });
+  /** The limit that was set, for a file that is begun anew. */
+  let limited: number | undefined;
   /** Records that are not written yet, on either thread. */
   const pending = { records: 0, bytes: 0 };
   const queries = new QueryGatherer();
@@ -181,6 +188,15 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       await thread.call("forgetEnvironment", [environmentId]);
     },
     dropped: () => dropped,
+    async figures() {
+      const file = await thread.call("figures", []);
+      return { ...file, pendingRecords: pending.records, pendingBytes: pending.bytes };
+    },
+    limit(maxBytes) {
+      limited = maxBytes;
+      return thread.call("limit", [maxBytes]);
+    },
+    migrate: () => thread.call("migrate", []),
     probe: () => thread.call("probe", [clock.now()]),
     flush: send,
     async close() {

@@ -137,6 +137,26 @@ export interface ExpiredStages {
   readonly objects: readonly string[];
 }
 
+/** What the store holds, and what waits for it. */
+export interface TelemetryFigures {
+  /** Number of its schema. */
+  readonly schemaVersion: number;
+  /** Bytes in use, and those above which the oldest records are removed. */
+  readonly bytes: number;
+  readonly maxBytes: number;
+  /** That bound where none was set. */
+  readonly defaultMaxBytes: number;
+  /** Records that wait to be written, and their approximate bytes. */
+  readonly pendingRecords: number;
+  readonly pendingBytes: number;
+}
+
+/** A move of the schema; equal versions when there was nothing to do, 0 = there was no schema. */
+export interface SchemaMove {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** The store. */
 export interface TelemetryStore {
   /** Records a query; never waits, never throws. Failed queries have a higher bound than others. */
@@ -180,6 +200,15 @@ export interface TelemetryStore {
    * Number of records dropped since the start: too many came at once, or they could not be written.
    */
   dropped(): number;
+  /** What the store holds now. */
+  figures(): Promise<TelemetryFigures>;
+  /** Sets the bytes above which the oldest records are removed; undefined = the default. */
+  limit(maxBytes: number | undefined): Promise<void>;
+  /**
+   * Brings the schema to the newest. The first call after a start also reports the move that
+   * opening the store made.
+   */
+  migrate(): Promise<SchemaMove>;
   /** Writes and reads a log line. Rejects when that fails. */
   probe(): Promise<void>;
   /** Resolves when everything recorded so far is written or dropped. */

@@ -54,6 +54,8 @@ export interface QueryRunner<Auth> extends QueryRecorder {
   resolveDeployment(scope: QueryScope, auth: Auth, correlationId: string): DeploymentLease | Promise<DeploymentLease>;
   /** Runs copies of queries; absent where none are made. */
   readonly mirror?: Mirror;
+  /** Whether spans are recorded; false while telemetry is suspended. */
+  isTracing(): boolean;
 }
 
 /** The services that the endpoints of the query engine need. */
@@ -168,8 +170,11 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   answerOf: (deployment: LiveDeployment, startedAt: number, signal: AbortSignal, tracing?: Tracing) => R | Promise<R>,
   write: (answer: R) => { readonly sent: Sent; readonly logged: Logged },
 ): Promise<Sent> {
-  const { encoding, request, queryName, correlationId, parent } = incoming;
-  const spans = incoming.trace || parent?.sampled ? new SpanRecorder(incoming.endpoint, runner.clock.now(), parent) : undefined;
+  const { encoding, request, queryName, correlationId } = incoming;
+  const isTraced = (incoming.trace || incoming.parent !== undefined) && runner.isTracing();
+  const parent = isTraced ? incoming.parent : undefined;
+  const spans =
+    isTraced && (incoming.trace || parent?.sampled) ? new SpanRecorder(incoming.endpoint, runner.clock.now(), parent) : undefined;
   const finding = spans?.open("gateway", "deployment");
   const lease = await runner.resolveDeployment(incoming.scope, auth, correlationId);
   spans?.end(finding);

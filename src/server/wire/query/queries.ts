@@ -15,10 +15,16 @@ import { createMirror } from "./mirror.ts";
 
 /** Makes the queries of a server. */
 export async function createQueries(platform: Omit<Platform, "queries">): Promise<Queries<Caller>> {
-  const { addressFor, clock, environments, log, objects, headless } = platform;
+  const { addressFor, clock, components, environments, log, meters, objects, headless } = platform;
   const [deployments, telemetry, { events }] = await Promise.all([platform.deployments(), platform.telemetry(), platform.webhooks()]);
+  const recorder = createQueryRecorder({ telemetry, objects, log });
   return {
-    ...createQueryRecorder({ telemetry, objects, log }),
+    ...recorder,
+    recordQuery(deployment, record) {
+      meters.queried(record.errorCount === 0, record.durationMs);
+      recorder.recordQuery(deployment, record);
+    },
+    isTracing: () => !components.isSuspended("telemetry"),
     clock,
     watch: events.watch,
     engine: createEngine({ clock, log }),

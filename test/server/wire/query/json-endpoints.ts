@@ -16,6 +16,7 @@ export function jsonEndpoints(world: World, records: QueryRecord[] = []): PostTe
   const runner: QueryRunner<null> = {
     engine: world.engine,
     clock: world.clock,
+    isTracing: () => true,
     recordSpans: () => undefined,
     keepStages: async () => true,
     resolveDeployment: () => ({ deployment: world.deployment, release: () => {} }),

@@ -105,6 +105,7 @@ function endpoint(): Endpoint {
     const handle = createQueryHttp<string>({
       engine: of.engine,
       clock: of.clock,
+      isTracing: () => true,
       recordSpans: () => undefined,
       keepStages: async () => true,
       resolveDeployment: (scope, auth) => {
@@ -392,6 +393,7 @@ describe("refusals", () => {
     const handle = createQueryHttp<null>({
       engine: one.world.engine,
       clock: one.world.clock,
+      isTracing: () => true,
       recordSpans: () => undefined,
       keepStages: async () => true,
       resolveDeployment: () => {

@@ -30,6 +30,7 @@ function calls() {
       return { deployment: world.deployment, release: () => void leases.open-- };
     },
     recordQuery: ({ id }, record) => void records.push({ ...record, deploymentId: id }),
+    isTracing: () => true,
     recordSpans: () => undefined,
     keepStages: async () => true,
     pageOf: (queryId, environmentId) => `http://localhost/environments/${environmentId}/query-runs/${queryId}`,

@@ -1,0 +1,139 @@
+/**
+ * What is recorded of the server's components: specs that were applied, and which components are
+ * suspended. Each node holds it in memory and follows the others, so that asking whether a
+ * component is suspended costs a query nothing.
+ */
+
+import type { JsonObject } from "../../domain/json-value.ts";
+import { quantityValue } from "../../domain/quantity.ts";
+import { type CollectionParts, createCollection, etagOf } from "../documents/collection.ts";
+import { Failure } from "../failure.ts";
+import { followStore } from "../nodes/follow.ts";
+
+/** What is recorded of a component. */
+export interface ComponentRecord {
+  /** What was applied beyond what the component has of itself. */
+  readonly spec: JsonObject;
+  readonly suspended: boolean;
+}
+
+/** A component that can be suspended. */
+export type Suspendable = "telemetry" | "gateway" | "persistence";
+
+/** The records of components. */
+export interface Components {
+  /** Whether a component is suspended, as this node knows it. */
+  isSuspended(name: Suspendable): boolean;
+  /** What is recorded of a component, as this node knows it. */
+  recorded(name: string): ComponentRecord;
+  /**
+   * Calls `listener` with what is recorded of a component: now, and whenever this node learns of a
+   * change.
+   */
+  watch(name: string, listener: (record: ComponentRecord) => void): void;
+  /** What is recorded of a component in the store, with its etag. */
+  read(name: string): Promise<ComponentRecord & { readonly etag: string }>;
+  /**
+   * Changes what is recorded of a component. When it resolves, this node acts on it. Rejects with
+   * Failure aborted when an etag is given and is not that of the record.
+   * @returns the id of the record and what it was before
+   */
+  change(
+    name: string,
+    change: (before: ComponentRecord) => ComponentRecord,
+    etag?: string,
+  ): Promise<{ readonly id: string; readonly before: ComponentRecord }>;
+  /** Stops following other nodes. */
+  close(): Promise<void>;
+}
+
+/** Bytes to which the record of the metrics limits the telemetry store; undefined = its default. */
+export function storageLimit({ spec }: ComponentRecord): number | undefined {
+  return typeof spec.storage === "string" ? quantityValue(spec.storage) : undefined;
+}
+
+const KIND = "component";
+/** Components belong to no team or environment. */
+const SCOPE = "server";
+const NOTHING: ComponentRecord = { spec: {}, suspended: false };
+const NO_RECORD = '"0"';
+
+/** Reads the records, and follows them from then on. Rejects when they cannot be read. */
+export async function createComponents(parts: CollectionParts): Promise<Components> {
+  const { documents, bus, clock, log } = parts;
+  const collection = createCollection<ComponentRecord>(parts, {
+    kind: KIND,
+    noun: "component",
+    idPrefix: "cmp",
+    listedBy: "svc infra --help",
+  });
+  let records = new Map<string, ComponentRecord>();
+  const suspended = new Set<string>();
+  const watchers: { readonly name: string; readonly listener: (record: ComponentRecord) => void }[] = [];
+  const recorded = (name: string): ComponentRecord => records.get(name) ?? NOTHING;
+  const following = followStore({
+    bus,
+    topic: "documents",
+    clock,
+    log,
+    async read(ids) {
+      if (ids && !ids.has(`${KIND}/${SCOPE}`)) return;
+      const before = records;
+      records = new Map((await documents.list(KIND, SCOPE)).map(({ name, content }) => [name, content as ComponentRecord]));
+      suspended.clear();
+      for (const [name, record] of records) if (record.suspended) suspended.add(name);
+      for (const { name, listener } of watchers)
+        if (JSON.stringify(before.get(name)) !== JSON.stringify(records.get(name))) listener(recorded(name));
+    },
+  });
+  try {
+    await following.reread();
+  } catch (error) {
+    await following.stop();
+    throw error;
+  }
+
+  const stale = (name: string): Failure =>
+    new Failure("aborted", `Somebody else changed the component '${name}' meanwhile; nothing was changed.`, {
+      hint: "Look at its spec again, and apply anew.",
+    });
+
+  return {
+    isSuspended: (name) => suspended.has(name),
+    recorded,
+    watch(name, listener) {
+      watchers.push({ name, listener });
+      listener(recorded(name));
+    },
+    async read(name) {
+      const document = await collection.find(SCOPE, name);
+      return document ? { ...document.content, etag: etagOf(document) } : { ...NOTHING, etag: NO_RECORD };
+    },
+    async change(name, change, etag) {
+      let before = NOTHING;
+      const made = (content: ComponentRecord): ComponentRecord => {
+        before = content;
+        return change(content);
+      };
+      const store = async (): Promise<string> => {
+        const known = await collection.find(SCOPE, name);
+        if (known) return (await collection.update(SCOPE, known.id, ({ content }) => ({ content: made(content) }), etag)).id;
+        if (etag !== undefined && etag !== NO_RECORD) throw stale(name);
+        try {
+          return (await collection.create(SCOPE, name, made(NOTHING))).id;
+        } catch (error) {
+          if (!(error instanceof Failure) || error.kind !== "already_exists") throw error;
+          if (etag !== undefined) throw stale(name);
+          return store();
+        }
+      };
+      const id = await store();
+      await following.reread();
+      return { id, before };
+    },
+    async close() {
+      await following.stop();
+      await collection.close();
+    },
+  };
+}

@@ -1,0 +1,381 @@
+/**
+ * The components of the server as they are: their specs merged from what runs and what was
+ * recorded, changes of those, and counters.
+ */
+
+import { basename } from "node:path";
+import { didYouMean } from "../../domain/closest.ts";
+import { jsonChanges } from "../../domain/json-diff.ts";
+import { equalsJson, isJsonObject, type Json, type JsonObject } from "../../domain/json-value.ts";
+import type { MetricFamily } from "../../domain/openmetrics.ts";
+import { bytesQuantity, quantityValue } from "../../domain/quantity.ts";
+import { Failure } from "../failure.ts";
+import type { OnlineStore } from "../stores/online/store.ts";
+import type { SchemaMove, TelemetryStore } from "../stores/telemetry/store.ts";
+import type { ValueSinks } from "../writes/value-sinks.ts";
+import type { ComponentRecord, Components, Suspendable } from "./components.ts";
+import type { Meters } from "./meters.ts";
+import { beyond, mergeSpec } from "./spec-merge.ts";
+import { readSpec, type SpecKind } from "./spec-shape.ts";
+import { counter, gauge, histogram } from "./stats.ts";
+import { measureVolumes, type Volume } from "./volumes.ts";
+
+/** A component. */
+export type ComponentName = SpecKind | "volumes";
+
+/** A namespace: an environment of the caller. */
+export interface Namespace {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A change of a spec. */
+export interface SpecChange {
+  readonly path: readonly (string | number)[];
+  readonly before: Json | undefined;
+  readonly after: Json | undefined;
+  /** Whether it has a meaning on this server. */
+  readonly applied: boolean;
+}
+
+/** Where a store is, without credentials. */
+export interface StorePlace {
+  readonly driver: string;
+  readonly address: string;
+}
+
+/** A bound listener. */
+export interface ListenerFacts {
+  readonly address: string;
+  readonly port: number;
+  readonly encrypted: boolean;
+}
+
+/** The components of a server. */
+export interface Infrastructure {
+  /**
+   * The spec of a component with what is measured in its key `status`, and its etag. Rejects with
+   * Failure not_found for a namespace that is none of `namespaces`.
+   */
+  describe(
+    name: ComponentName,
+    namespace: string,
+    namespaces: readonly Namespace[],
+  ): Promise<{ readonly spec: JsonObject; readonly etag: string }>;
+  /** The changes that `apply` would make. Rejects with Failure invalid_argument, not_found. */
+  compare(
+    name: ComponentName,
+    spec: string,
+    namespaces: readonly Namespace[],
+  ): Promise<{ readonly changes: SpecChange[]; readonly etag: string }>;
+  /** Merges a spec into that of a component. Rejects as `compare`, or with Failure aborted. */
+  apply(name: ComponentName, spec: string, namespaces: readonly Namespace[], etag: string): Promise<SpecChange[]>;
+  /** Brings the telemetry store to the newest schema. */
+  migrate(): Promise<SchemaMove>;
+  /** Counters. Rejects with Failure not_found for a component without. */
+  stats(name: ComponentName): Promise<MetricFamily[]>;
+  /** Suspends or resumes a component; `changed` says whether it was otherwise before. */
+  setSuspended(name: ComponentName, suspended: boolean): Promise<{ readonly id: string; readonly changed: boolean }>;
+}
+
+/** What the capability needs. */
+export interface InfrastructureParts {
+  readonly components: Components;
+  readonly meters: Meters;
+  readonly version: string;
+  readonly dataDir: string;
+  readonly stores: Readonly<Record<"online" | "offline" | "telemetry", StorePlace>>;
+  readonly listeners: readonly ListenerFacts[];
+  /** Bytes of requests' bodies that are held. */
+  readonly bodyBytes: () => number;
+  readonly online: () => Promise<OnlineStore>;
+  readonly sinks: () => Promise<ValueSinks>;
+  readonly telemetry: () => Promise<TelemetryStore>;
+}
+
+const SUSPENDABLE: readonly string[] = ["telemetry", "gateway", "persistence"] satisfies Suspendable[];
+/** Least bytes of the telemetry store: less could not hold a batch of records. */
+const LEAST_STORAGE = 8 * 1024 * 1024;
+/** Namespace of the whole server, as events of the cluster name it. */
+const SERVER_NAMESPACE = "server";
+
+/** A component's spec from what runs, and what is measured. */
+interface Running {
+  readonly spec: JsonObject;
+  readonly status: JsonObject;
+}
+
+/** Makes the capability. */
+export function createInfrastructure(parts: InfrastructureParts): Infrastructure {
+  const { components, meters, version, dataDir, stores, listeners } = parts;
+  const stateOf = (name: Suspendable): string => (components.isSuspended(name) ? "suspended" : "running");
+
+  const running: Readonly<Record<SpecKind, () => Promise<Running>>> = {
+    async metrics() {
+      const telemetry = await parts.telemetry();
+      const { bytes, defaultMaxBytes, maxBytes, pendingRecords, schemaVersion } = await telemetry.figures();
+      const { driver, address } = stores.telemetry;
+      return {
+        spec: { database_name: basename(address), database_replicas: 1, storage: bytesQuantity(defaultMaxBytes) },
+        status: {
+          state: "running",
+          driver,
+          address,
+          version,
+          schema_version: schemaVersion,
+          size_bytes: bytes,
+          max_size_bytes: maxBytes,
+          pending_records: pendingRecords,
+          dropped_records: telemetry.dropped(),
+        },
+      };
+    },
+    async persistence() {
+      const writers = await writerFigures();
+      return {
+        spec: {
+          common_persistence_specs: { bus_backend: "MEMORY" },
+          writers: writers.map(({ name }) => ({ name, default_replica_count: 1 })),
+        },
+        status: {
+          state: stateOf("persistence"),
+          version,
+          writers: writers.map(({ name, store, pending, dropped }) => ({
+            name,
+            ...store,
+            pending_values: pending,
+            dropped_values: dropped,
+          })),
+        },
+      };
+    },
+    gateway: async () => ({
+      spec: {
+        gateway_name: "svc",
+        listeners: listeners.map(({ encrypted, port }) => ({
+          name: encrypted ? "https" : "http",
+          port,
+          protocol: encrypted ? "HTTPS" : "HTTP",
+        })),
+      },
+      status: {
+        state: stateOf("gateway"),
+        driver: "embedded",
+        version,
+        addresses: listeners.map(({ address }) => address),
+        requests_in_flight: meters.inFlight(),
+      },
+    }),
+    "kafka-topics": async () => ({ spec: { topics: [] }, status: { state: "running", driver: "embedded", version } }),
+    telemetry: async () => ({ spec: {}, status: { state: stateOf("telemetry"), ...stores.telemetry, version } }),
+  };
+
+  const writerFigures = async () => {
+    const [online, sinks] = await Promise.all([parts.online(), parts.sinks()]);
+    return [
+      { name: "online-store", store: { ...stores.online }, pending: online.pending(), dropped: online.dropped() },
+      { name: "offline-store", store: { ...stores.offline }, pending: sinks.pending(), dropped: sinks.dropped() },
+    ];
+  };
+
+  let measuring: Promise<Volume[]> | undefined;
+  const volumes = (): Promise<Volume[]> => {
+    measuring ??= measureVolumes(dataDir).finally(() => {
+      measuring = undefined;
+    });
+    return measuring;
+  };
+
+  /** The record of a component in a namespace, and the spec that it is merged over. */
+  const placeOf = async (name: SpecKind, namespace: string, namespaces: readonly Namespace[]) => {
+    const { spec, status } = await running[name]();
+    if (name !== "telemetry" || namespace === "" || namespace === SERVER_NAMESPACE) return { record: name, base: spec, status };
+    const found = namespaces.find((one) => one.id === namespace || one.name === namespace);
+    if (!found) {
+      const names = [SERVER_NAMESPACE, ...namespaces.map((one) => one.name)];
+      throw new Failure("not_found", `There is no namespace ${JSON.stringify(namespace.slice(0, 100))}.`, {
+        hint: didYouMean(namespace.slice(0, 100), names) || `A namespace is an environment, or '${SERVER_NAMESPACE}': ${names.join(", ")}.`,
+      });
+    }
+    const whole = mergeSpec(spec, (await components.read(name)).spec);
+    return { record: `${name}/${found.id}`, base: { ...whole, namespace: found.name }, status };
+  };
+
+  const checkKind = (name: ComponentName): SpecKind => {
+    if (name === "volumes") throw new Failure("failed_precondition", "Volumes are measured, and cannot be changed.");
+    return name;
+  };
+
+  /** What `given` makes of a record: what is recorded then, and the changes of the spec. */
+  const changed = (name: SpecKind, base: JsonObject, before: JsonObject, given: JsonObject) => {
+    const old = mergeSpec(base, before);
+    const recorded = beyond(base, mergeSpec(old, given));
+    const changes = changesOf(name, old, mergeSpec(base, recorded));
+    return { recorded, changes };
+  };
+
+  const read = (name: ComponentName, text: string): { kind: SpecKind; given: JsonObject; namespace: string } => {
+    const kind = checkKind(name);
+    const given = readSpec(kind, text);
+    checkLocal(kind, given);
+    return { kind, given, namespace: kind === "telemetry" && typeof given.namespace === "string" ? given.namespace : "" };
+  };
+
+  return {
+    async describe(name, namespace, namespaces) {
+      if (name === "volumes") return { spec: { volumes: (await volumes()).map(volumeSpec) }, etag: "" };
+      const { record, base, status } = await placeOf(name, namespace, namespaces);
+      const { spec: recorded, etag } = await components.read(record);
+      const spec = mergeSpec(base, recorded);
+      const notApplied = changesOf(name, base, spec).filter(({ applied }) => !applied);
+      const more: JsonObject = notApplied.length === 0 ? {} : { recorded_not_applied: notApplied.map(({ path }) => path.join(".")) };
+      const described: JsonObject = { ...spec, status: { ...status, ...more } };
+      return { spec: described, etag };
+    },
+    async compare(name, text, namespaces) {
+      const { kind, given, namespace } = read(name, text);
+      const { record, base } = await placeOf(kind, namespace, namespaces);
+      const { spec: before, etag } = await components.read(record);
+      return { changes: changed(kind, base, before, given).changes, etag };
+    },
+    async apply(name, text, namespaces, etag) {
+      const { kind, given, namespace } = read(name, text);
+      const { record, base } = await placeOf(kind, namespace, namespaces);
+      let changes: SpecChange[] = [];
+      const change = (before: ComponentRecord): ComponentRecord => {
+        const made = changed(kind, base, before.spec, given);
+        changes = made.changes;
+        return { ...before, spec: made.recorded };
+      };
+      await components.change(record, change, etag === "" ? undefined : etag);
+      return changes;
+    },
+    migrate: async () => (await parts.telemetry()).migrate(),
+    async stats(name) {
+      if (name === "metrics") {
+        const telemetry = await parts.telemetry();
+        const [figures, writers] = await Promise.all([telemetry.figures(), writerFigures()]);
+        const { ok, failed } = meters.queries;
+        return [
+          counter("svc_queries", "Queries that this server answered, without and with errors.", [
+            [{ result: "ok" }, ok],
+            [{ result: "failed" }, failed],
+          ]),
+          histogram("svc_query_duration_seconds", "Time that queries took.", meters.queryLatencies),
+          gauge("svc_telemetry_size_bytes", "Bytes in use in the telemetry store.", figures.bytes),
+          gauge("svc_telemetry_limit_bytes", "Bytes above which the oldest telemetry is removed.", figures.maxBytes),
+          gauge("svc_telemetry_pending_records", "Telemetry that waits to be written.", figures.pendingRecords),
+          counter("svc_telemetry_dropped_records", "Telemetry that was dropped.", telemetry.dropped()),
+          gauge(
+            "svc_persistence_pending_values",
+            "Values that wait to be written.",
+            writers.map(({ name: writer, pending }) => [{ writer }, pending]),
+          ),
+          counter(
+            "svc_persistence_dropped_values",
+            "Values that were dropped before they were written.",
+            writers.map(({ name: writer, dropped }) => [{ writer }, dropped]),
+          ),
+          suspendedGauge(["persistence", "telemetry"]),
+        ];
+      }
+      if (name === "gateway") {
+        const byCode = [...meters.requests].sort(([one], [other]) => one - other);
+        return [
+          counter(
+            "svc_http_requests",
+            "Requests that were answered, by status.",
+            byCode.map(([code, count]) => [{ code: String(code) }, count]),
+          ),
+          histogram("svc_http_request_duration_seconds", "Time until requests were answered.", meters.requestLatencies),
+          gauge("svc_http_requests_in_flight", "Requests that are being answered.", meters.inFlight()),
+          gauge("svc_http_body_bytes", "Bytes of requests' bodies that are held.", parts.bodyBytes()),
+          suspendedGauge(["gateway"]),
+        ];
+      }
+      if (name === "volumes") {
+        const measured = await volumes();
+        const of = (value: (volume: Volume) => number) => measured.map((volume) => [{ volume: volume.name }, value(volume)] as const);
+        return [
+          gauge(
+            "svc_volume_used_bytes",
+            "Bytes on the disk that a folder of the data directory takes.",
+            of(({ usedBytes }) => usedBytes),
+          ),
+          gauge(
+            "svc_volume_available_bytes",
+            "Bytes that could still be written to its file system.",
+            of(({ availableBytes }) => availableBytes),
+          ),
+          gauge(
+            "svc_volume_capacity_bytes",
+            "Bytes of its file system.",
+            of(({ capacityBytes }) => capacityBytes),
+          ),
+        ];
+      }
+      throw new Failure("not_found", `There are no counters of ${name}.`, { hint: "There are those of metrics, gateway and volumes." });
+    },
+    async setSuspended(name, suspended) {
+      if (!SUSPENDABLE.includes(name))
+        throw new Failure("failed_precondition", `The component ${name} cannot be suspended.`, {
+          hint: `Those that can: ${SUSPENDABLE.join(", ")}.`,
+        });
+      const { id, before } = await components.change(name, (record) => ({ ...record, suspended }));
+      return { id, changed: before.suspended !== suspended };
+    },
+  };
+
+  function suspendedGauge(names: readonly Suspendable[]): MetricFamily {
+    const values = names.map((component) => [{ component }, components.isSuspended(component) ? 1 : 0] as const);
+    return gauge("svc_component_suspended", "Whether a component is suspended.", values);
+  }
+}
+
+/** Refuses values that have a meaning here and cannot be applied. */
+function checkLocal(kind: SpecKind, { storage }: JsonObject): void {
+  if (kind !== "metrics" || typeof storage !== "string") return;
+  const bytes = quantityValue(storage) ?? 0;
+  if (bytes < LEAST_STORAGE || !Number.isSafeInteger(bytes))
+    throw new Failure("invalid_argument", `storage is ${storage}, and has to be at least ${bytesQuantity(LEAST_STORAGE)}, in whole bytes.`);
+}
+
+/** The changes of a spec: of topics one for each, of everything else value by value. */
+function changesOf(name: SpecKind, before: JsonObject, after: JsonObject): SpecChange[] {
+  const changes = name === "kafka-topics" ? topicChanges(before.topics, after.topics) : jsonChanges(before, after);
+  return changes.map((change) => ({ ...change, applied: name === "metrics" && change.path[0] === "storage" }));
+}
+
+function topicChanges(before: Json | undefined, after: Json | undefined): Omit<SpecChange, "applied">[] {
+  const old = byName(before);
+  const now = byName(after);
+  return [...new Set([...old.keys(), ...now.keys()])].flatMap((topic) => {
+    const [was, is] = [old.get(topic), now.get(topic)];
+    if (was !== undefined && is !== undefined && equalsJson(was, is)) return [];
+    return [{ path: ["topics", topic], before: was, after: is }];
+  });
+}
+
+function byName(topics: Json | undefined): Map<string, Json> {
+  const items = Array.isArray(topics) ? topics.filter(isJsonObject) : [];
+  return new Map(items.map((item) => [String(item.name), item as Json]));
+}
+
+function volumeSpec({ name, path, availableBytes, capacityBytes, isComplete, usedBytes }: Volume): JsonObject {
+  return {
+    metrics: {
+      available_bytes: availableBytes,
+      capacity_bytes: capacityBytes,
+      used_bytes: usedBytes,
+      ...(!isComplete && { used_bytes_at_least: true }),
+    },
+    spec: {
+      access_modes: ["ReadWriteOnce"],
+      capacity: bytesQuantity(capacityBytes),
+      claim: path,
+      name,
+      reclaim_policy: "Retain",
+      storage_class: "local",
+    },
+  };
+}
