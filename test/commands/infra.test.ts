@@ -5,6 +5,7 @@ import { systemClock } from "../../src/context/system-clock.ts";
 import { start } from "../../src/server/boot/start.ts";
 import { tempFolder } from "../client/test-context.ts";
 import { exchange } from "../harness/browser-session.ts";
+import { eventually } from "../harness/eventually.ts";
 import { lacks } from "../harness/needs.ts";
 import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
@@ -225,7 +226,7 @@ describe("suspending", () => {
     let own = await startPlatform();
     try {
       const run = (path: string, words: readonly string[] = []) => runCommand(path, words, { ...own });
-      expect((await run("apply", ["--force", "--dir", writeProject()])).exitCode).toBe(0);
+      expect((await run("apply", ["--force", "--await", "--dir", writeProject()])).exitCode).toBe(0);
       const traced = async (): Promise<unknown> => {
         const token = await exchange(own.url, own.env.SVC_CLIENT_ID ?? "", own.env.SVC_CLIENT_SECRET ?? "");
         const answer = await fetch(`${own.url}/v1/query/online`, {
@@ -256,7 +257,7 @@ describe("suspending", () => {
     let own = await startPlatform();
     try {
       const run = (path: string, words: readonly string[] = []) => runCommand(path, words, { ...own });
-      expect((await run("apply", ["--force", "--dir", writeProject()])).exitCode).toBe(0);
+      expect((await run("apply", ["--force", "--await", "--dir", writeProject()])).exitCode).toBe(0);
       expect((await run("infra/suspend/persistence", ["--yes"])).exitCode).toBe(0);
       const query = async (id: number) => (await run("query", ["--in", `user.id=${id}`, "--out", "user.name"])).exitCode;
       expect(await query(1)).toBe(0);
@@ -273,7 +274,7 @@ describe("suspending", () => {
       expect(await query(2)).toBe(0);
       expect(await writers()).toEqual(["suspended", true, true]);
       expect((await run("infra/resume/persistence", ["--yes"])).exitCode).toBe(0);
-      for (let tries = 0; (await writers()).includes(true) && tries < 100; tries++) await Bun.sleep(20);
+      await eventually(async () => !(await writers()).includes(true), "what waited is written");
       expect(await writers()).toEqual(["running", false, false]);
     } finally {
       await own.server.stop();
@@ -291,7 +292,8 @@ describe("suspending", () => {
       const status = async (path: string, method = "GET") => (await fetch(`${own.url}${path}`, { method })).status;
       expect(await Promise.all(["/health", "/", "/v1/who-am-i", "/v1/nothing"].map((path) => status(path)))).toEqual([200, 503, 503, 503]);
       expect(await status("/svc.v1.QueryService/Query", "POST")).toBe(503);
-      expect(await status("/svc.v1.InfraService/ResumeComponent", "POST")).toBe(401);
+      const resume = { method: "POST", headers: { "content-type": "application/json" }, body: '{"component":"COMPONENT_GATEWAY"}' };
+      expect((await fetch(`${own.url}/svc.v1.InfraService/ResumeComponent`, resume)).status).toBe(401);
       const refused = await run("infra/describe/gateway");
       expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining("svc infra resume gateway")]);
       const other = await run("infra/resume/telemetry");

@@ -286,7 +286,9 @@ export class OfflineQueue {
     for (const resume of waiting) resume();
   }
 
-  /** Drops and counts values; the first of a suspension are logged at once, the others at its end. */
+  /**
+   * Drops and counts values; the first of a suspension are logged at once, the others at its end.
+   */
   #dropQuietly(values: number): void {
     if (this.#dropsOfSuspension++ === 0) this.#drop(values, SUSPENDED);
     else {

@@ -320,6 +320,33 @@ describe("the queue", () => {
     expect([sinks.dropped(), logged.some((line) => line.includes("the server stopped"))]).toEqual([1, true]);
   });
 
+  test("while writing is suspended values wait up to the bound, the rest is dropped and counted, and nobody waits", async () => {
+    const store = new HeldStore();
+    const { sink, sinks } = sinkOf(store, 2);
+    sinks.suspend();
+    expect(sink.take([column(["i:1", "i:2"], ["a", "b"])])).toBe(true);
+    for (const key of ["i:3", "i:4"]) expect(await sink.take([column([key], ["c"])])).toBe(false);
+    expect([sinks.pending(), sinks.dropped()]).toEqual([2, 2]);
+    expect(await failureOf(sinks.flush())).toMatchObject({ message: "persistence is suspended" });
+    sinks.resume();
+    const call = await store.call(0);
+    expect(call.appends[0]?.keys).toEqual(["i:1", "i:2"]);
+    call.end();
+    await sinks.flush();
+    expect(sinks.pending()).toBe(0);
+    const said = logged.filter((line) => line.includes("persistence is suspended")).map((line) => JSON.parse(line).values);
+    expect(said).toEqual([1, 1]);
+  });
+
+  test("a queue that is closed while writing is suspended says what it did not keep", async () => {
+    const store = new HeldStore();
+    const { sink, sinks } = sinkOf(store);
+    sinks.suspend();
+    sink.take([column(["i:1"], ["a"])]);
+    await sinks.close();
+    expect([sinks.dropped(), logged.some((line) => line.includes("persistence is suspended"))]).toEqual([1, true]);
+  });
+
   test("values by the hundred thousand arrive once each, in order", async () => {
     using folder = new TempFolder();
     const store = createSqliteOfflineStore({ path: join(folder.path, "offline.db"), programVersion: "1", now: () => 77 });

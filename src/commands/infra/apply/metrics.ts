@@ -7,7 +7,7 @@ import { optionalDocumentFlags, readDocument } from "../../document-flags.ts";
 import { appliedView, applySpec } from "../apply-flags.ts";
 
 export default defineCommand({
-  summary: "Create the metrics database, or update it from flags or a file",
+  summary: "Create or update the metrics database",
   description:
     "Keys of the file replace those of the spec, null removes one, and flags win over the file. On this server storage acts at once: it is the size of the " +
     "telemetry store above which its oldest records are removed. All else is recorded, not applied.",

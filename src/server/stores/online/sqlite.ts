@@ -214,8 +214,8 @@ class SqliteOnlineStore implements OnlineStore {
     this.queue.removeWhere(({ row }) => row.scope === scope);
     while (this.queue.writeSome() > 0);
     this.db.query("delete from online where scope = ?").run(scope);
+    this.dropQueue();
     this.cache.clear();
-    this.queue.drop();
   }
 
   dropFeatures(featureIds: readonly number[], signal?: AbortSignal): Promise<number> {

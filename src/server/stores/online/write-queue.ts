@@ -123,8 +123,8 @@ export class WriteQueue {
   }
 
   /**
-   * Writes up to `limit` cells in one transaction; returns their number, 0 when that failed, none is
-   * pending or writing is suspended.
+   * Writes up to `limit` cells in one transaction; returns their number, 0 when that failed, none
+   * is pending or writing is suspended.
    */
   writeSome(limit = CELLS_PER_WRITE): number {
     if (this.#isSuspended) return 0;

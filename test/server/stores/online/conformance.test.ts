@@ -207,6 +207,41 @@ for (const driver of ONLINE_DRIVERS)
       expect((await get([1]))[0]?.value).toBe("again");
     });
 
+    test("while it is suspended values wait and are served, or are dropped and counted; resumed, they are stored", async () => {
+      await put([{ value: "before" }]);
+      await store.flush();
+      store.suspend();
+      await put([{ value: "after", observedAt: 1 }]);
+      const waits = store.pending() === 1;
+      expect([(await get([1]))[0]?.value, store.dropped()]).toEqual(waits ? ["after", 0] : ["before", 1]);
+      if (waits) await expect(store.flush()).rejects.toThrow("persistence is suspended");
+      store.resume();
+      await store.flush();
+      expect([store.pending(), store.dropped()]).toEqual([0, waits ? 0 : 1]);
+      if (!isDurable) return;
+      store.suspend();
+      await put([{ value: "never", observedAt: 2 }]);
+      await store.close();
+      expect(store.dropped()).toBe(waits ? 1 : 2);
+      await open();
+      expect((await get([1]))[0]?.value).toBe(waits ? "after" : "before");
+    });
+
+    test("a scope that is dropped while it is suspended is gone, and what is lost of others is counted", async () => {
+      for (const scope of ["main", "b"]) await put([{ value: scope }], scope);
+      await store.flush();
+      store.suspend();
+      await put([{ value: "main2", observedAt: 1 }]);
+      await put([{ value: "b2", observedAt: 1 }], "b");
+      const before = store.dropped();
+      await store.dropScope("b");
+      expect((await get([1], { scope: "b" }))[0]).toBeUndefined();
+      const [kept] = await get([1]);
+      expect(["main", "main2"]).toContain(kept?.value as string);
+      if (kept?.value === "main") expect(store.dropped()).toBeGreaterThanOrEqual(Math.max(before, 1));
+      else expect(store.dropped()).toBe(before);
+    });
+
     describe("expiry", () => {
       const HOUR = 3_600_000;
 

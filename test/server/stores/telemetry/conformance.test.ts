@@ -52,6 +52,26 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
     expect(await store.query("qry_2")).toBeUndefined();
   });
 
+  test("it tells what it holds, and keeps to a limit that is set, until that is taken back", async () => {
+    const before = await store.figures();
+    expect(before).toMatchObject({ pendingRecords: 0, pendingBytes: 0, maxBytes: before.defaultMaxBytes });
+    await store.limit(before.defaultMaxBytes * 2);
+    expect((await store.figures()).maxBytes).toBe(before.defaultMaxBytes * 2);
+    await store.limit(undefined);
+    expect((await store.figures()).maxBytes).toBe(before.defaultMaxBytes);
+    store.recordLog(line("waits"));
+    const waiting = store.figures();
+    expect((await waiting).pendingRecords).toBeLessThanOrEqual(1);
+    await store.flush();
+    expect(await store.figures()).toMatchObject({ pendingRecords: 0, pendingBytes: 0, schemaVersion: before.schemaVersion });
+  });
+
+  test("a migration leads to the newest schema, and a second has nothing to do", async () => {
+    const { schemaVersion } = await store.figures();
+    expect((await store.migrate()).to).toBe(schemaVersion);
+    expect(await store.migrate()).toEqual({ from: schemaVersion, to: schemaVersion });
+  });
+
   test("each of the queries that are written together keeps its own bodies, exactly", async () => {
     const body = fc.oneof(
       fc.record({

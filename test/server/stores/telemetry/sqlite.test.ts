@@ -7,6 +7,8 @@ import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { openDatabase } from "../../../../src/server/stores/sqlite/open.ts";
+import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "../../../../src/server/stores/telemetry/schema.ts";
 import { createSqliteTelemetryStore, type TelemetryOptions } from "../../../../src/server/stores/telemetry/sqlite.ts";
 import type { LogEntry, QueryLogEntry, TelemetryStore } from "../../../../src/server/stores/telemetry/store.ts";
 import { TempFolder, TestClock } from "../../../harness/running-server.ts";
@@ -51,6 +53,30 @@ describe("telemetry store on SQLite", () => {
     expect((await store.query("qry_later"))?.queryId).toBe("qry_later");
     await store.close();
     expect(told).toEqual([15]);
+  });
+
+  test("the first migration after an update reports the move of the schema, and the next has nothing to do", async () => {
+    await store.close();
+    const path = join(folder.path, "telemetry.db");
+    const old = TELEMETRY_MIGRATIONS.slice(0, 1);
+    openDatabase({ path, applicationId: TELEMETRY_APPLICATION_ID, migrations: old, synchronous: "normal", programVersion: "1" }).close();
+    store = open();
+    store.recordLog(line("after"));
+    await store.flush();
+    const newest = TELEMETRY_MIGRATIONS.length;
+    expect(await store.migrate()).toEqual({ from: 1, to: newest });
+    expect(await store.migrate()).toEqual({ from: newest, to: newest });
+  });
+
+  test("a lower limit removes the oldest records at once", async () => {
+    const text = "x".repeat(2_000);
+    for (let n = 0; n < 2_000; n++) store.recordLog(line(`${n} ${text}`));
+    await store.flush();
+    const { bytes } = await store.figures();
+    await store.limit(bytes / 2);
+    expect((await store.figures()).bytes).toBeLessThanOrEqual(bytes / 2);
+    const left = await texts();
+    expect([left.length > 0, left.at(-1)?.split(" ")[0], left[0]?.split(" ")[0] !== "0"]).toEqual([true, "1999", true]);
   });
 
   test("what failed is kept where the rest is dropped", async () => {
