@@ -122,15 +122,20 @@ async function timed(send: SendQuery, figures: QueryFigures): Promise<Answer | B
 /**
  * The answer with its spans, which are fetched after it so that tracing does not slow the query.
  */
-async function withSpans<A extends Answer | BulkAnswer>(context: Context, service: Client<typeof QueryService>, answer: A): Promise<A> {
-  return { ...answer, spans: await spansOf(context, service, answer.response.meta) };
+async function withSpans<A extends Answer | BulkAnswer>(
+  context: Context,
+  service: Client<typeof QueryService>,
+  answer: A,
+  isWanted: boolean,
+): Promise<A> {
+  return { ...answer, spans: await spansOf(context, service, answer.response.meta, isWanted) };
 }
 
 async function answerOnce(context: Context, input: QueryFlags): Promise<Answer | BulkAnswer> {
   const figures = await createQueryFigures(context, input.statsdHost, input.statsdPort);
   try {
     const service = await context.api.query();
-    return await withSpans(context, service, await timed(await prepareQuery(context, input, service), figures));
+    return await withSpans(context, service, await timed(await prepareQuery(context, input, service), figures), input.trace);
   } finally {
     await figures.close();
   }
@@ -148,7 +153,7 @@ async function* answers(context: Context, input: QueryFlags): AsyncIterable<Answ
     const send = await prepareQuery(context, input, service);
     for (;;) {
       const started = clock.now();
-      const answer = await withSpans(context, service, await timed(send, figures));
+      const answer = await withSpans(context, service, await timed(send, figures), input.trace);
       for (const namespace of answer.response.inferredOutputs) progress.note(`Using '--out=${escapeControls(namespace)}'`);
       yield answer;
       for (const line of linesOf(answer, { stacks: flags.verbose })) progress.note(line);

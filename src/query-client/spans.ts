@@ -7,13 +7,20 @@ import type { QueryMeta, QueryService, TraceSpan } from "../../gen/svc/v1/query_
 import type { Context } from "../context/context.ts";
 import { errorText } from "../domain/error-text.ts";
 
-/** The spans of a traced query; empty, with a note, when they cannot be read. */
+/**
+ * The spans of a query; empty, with a note, when they cannot be read, or when it was to be traced
+ * and was not.
+ */
 export async function spansOf(
   { progress }: Pick<Context, "progress">,
   service: Client<typeof QueryService>,
   meta: QueryMeta | undefined,
+  isWanted: boolean,
 ): Promise<readonly TraceSpan[]> {
-  if (!meta?.traceId) return [];
+  if (!meta?.traceId) {
+    if (isWanted) progress.warn("the query was not traced: telemetry is suspended (`svc infra resume telemetry`)");
+    return [];
+  }
   try {
     return (await service.getTrace({ trace: { case: "queryId", value: meta.queryId } })).spans;
   } catch (error) {

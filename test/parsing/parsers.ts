@@ -27,6 +27,7 @@ import { unifiedHunks } from "../../src/domain/line-diff.ts";
 import { LineMap } from "../../src/domain/line-map.ts";
 import { escapeControls, namespaceOf, parseWindow, rawName, readableName } from "../../src/domain/name.ts";
 import { readPlannerOptions } from "../../src/domain/planner-options.ts";
+import { quantityValue } from "../../src/domain/quantity.ts";
 import { changelogEntries } from "../../src/domain/release/changelog.ts";
 import { parseFeed, parseManifest, ReleaseFormatError } from "../../src/domain/release/manifest.ts";
 import { parsePublicKey, SignatureError, verify } from "../../src/domain/release/minisign.ts";
@@ -49,6 +50,8 @@ import { lintStatically } from "../../src/project/lint/lint.ts";
 import { requirementNames } from "../../src/project/lint/requirements.ts";
 import { readProjectFile } from "../../src/project/project-file.ts";
 import { RequirementsError, readRequirements } from "../../src/python/requirements.ts";
+import { Failure } from "../../src/server/failure.ts";
+import { readSpec } from "../../src/server/infrastructure/spec-shape.ts";
 import { QueryRefused } from "../../src/server/query/refusal.ts";
 import { acceptedEncoding } from "../../src/server/wire/http/content-encoding.ts";
 import { JsonRefused } from "../../src/server/wire/http/json-text.ts";
@@ -99,6 +102,27 @@ const YAML = [
   "---",
   "\t",
   "<<",
+];
+const SPEC = [
+  "{",
+  "}",
+  "[",
+  "]",
+  ",",
+  ":",
+  '"storage"',
+  '"databaseReplicas"',
+  '"writers"',
+  '"name"',
+  '"limit"',
+  '"cpu"',
+  '"postgres_parameters"',
+  '"__proto__"',
+  '"status"',
+  '"500m"',
+  "null",
+  "1e999",
+  "-1",
 ];
 const PROJECT = [
   ...YAML,
@@ -449,6 +473,12 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
       return await listFiles(tree);
     },
   },
+  "a component's spec": {
+    pieces: SPEC,
+    refuses: among(Failure),
+    parse: (given) => [readSpec("metrics", given), readSpec("persistence", given)],
+  },
+  "a quantity": { pieces: [...TIME, "Ki", "Mi", "G", "m", "e9", "."], parse: (given) => quantityValue(given) },
   "a schedule": { pieces: CRON, parse: (given) => scheduleProblem(given) },
   "a duration": {
     pieces: TIME,

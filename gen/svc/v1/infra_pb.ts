@@ -246,7 +246,7 @@ export const MigrateMetricsRequestSchema: GenMessage<MigrateMetricsRequest> = /*
  */
 export type MigrateMetricsResponse = Message<"svc.v1.MigrateMetricsResponse"> & {
   /**
-   * Number of the schema before, or when this server opened the store; 0 = the store was empty.
+   * Number of the schema before, or when this server opened the store.
    *
    * @generated from field: uint32 from_version = 1;
    */

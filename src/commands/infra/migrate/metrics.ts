@@ -17,7 +17,7 @@ export default defineCommand({
   view: textView(
     ({ fromVersion, toVersion }: MigrateMetricsResponse) =>
       fromVersion < toVersion
-        ? `Migration applied.\nThe metrics database has schema ${toVersion}; before it had ${fromVersion === 0 ? "none" : fromVersion}.`
+        ? `Migration applied.\nThe metrics database has schema ${toVersion}; before it had ${fromVersion}.`
         : `Nothing to migrate: the metrics database has schema ${toVersion}, the newest.`,
     ({ fromVersion, toVersion }) => ({ from_version: fromVersion, to_version: toVersion, applied: fromVersion < toVersion }),
   ),

@@ -95,7 +95,8 @@ export class TelemetryDatabase {
     const { path, programVersion } = file;
     const schema = { path, applicationId: TELEMETRY_APPLICATION_ID, migrations: TELEMETRY_MIGRATIONS, programVersion };
     this.#maxBytes = file.maxBytes;
-    this.#reportedVersion = path === ":memory:" ? 0 : (inspectDatabase(schema)?.version ?? 0);
+    const found = path === ":memory:" ? undefined : inspectDatabase(schema)?.version;
+    this.#reportedVersion = found || TELEMETRY_MIGRATIONS.length;
     this.#db = openDatabase({ ...schema, synchronous: "normal" });
     this.#spans = new SpanTable(this.#db);
     this.#stages = new StageTable(this.#db);

@@ -151,7 +151,7 @@ export interface TelemetryFigures {
   readonly pendingBytes: number;
 }
 
-/** A move of the schema; equal versions when there was nothing to do, 0 = there was no schema. */
+/** A move of the schema; equal versions when there was nothing to do. */
 export interface SchemaMove {
   readonly from: number;
   readonly to: number;
