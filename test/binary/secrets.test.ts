@@ -32,6 +32,11 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   "features search": ["user"],
   "features resolve": ["--fqns", "user.name"],
   project: ["--edit"],
+  "infra apply metrics": ["--storage", "1Gi"],
+  "infra apply persistence": ["--file", "component.yaml"],
+  "infra apply gateway": ["--file", "component.yaml"],
+  "infra apply kafka-topics": ["--file", "topics.yaml"],
+  "infra apply telemetry": ["--file", "component.yaml"],
   completion: ["bash"],
   logout: ["--list"],
   help: ["apply"],
@@ -59,6 +64,8 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
 const PROJECT = {
   "svc.yaml": "project: canary\n",
   "integration.yaml": "name: chat\nkind: kafka\nenvironment_variables:\n  KAFKA_BOOTSTRAP_SERVERS: 127.0.0.1:9\n",
+  "component.yaml": "{}\n",
+  "topics.yaml": "topics: []\n",
   "features.py":
     'from svc.features import features\nfrom svc import online\n\n@features(owner="a@example.com")\nclass User:\n    id: int\n    name: str\n\n@online\ndef name(id: User.id) -> User.name:\n    return f"user {id}"\n',
 };

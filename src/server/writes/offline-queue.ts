@@ -130,10 +130,15 @@ export class OfflineQueue {
   resume(): void {
     if (!this.#suspended) return;
     this.#suspended = false;
-    if (this.#unsaid > 0) this.#options.log.error("values were not kept in the offline store", { values: this.#unsaid, reason: SUSPENDED });
-    this.#unsaid = 0;
+    this.#sayDropped();
     this.#dropsOfSuspension = 0;
     this.#send();
+  }
+
+  /** Logs what a suspension dropped and nobody was told of. */
+  #sayDropped(): void {
+    if (this.#unsaid > 0) this.#options.log.error("values were not kept in the offline store", { values: this.#unsaid, reason: SUSPENDED });
+    this.#unsaid = 0;
   }
 
   /**
@@ -152,6 +157,7 @@ export class OfflineQueue {
 
   /** Writes the pending values; those that cannot be written are lost, and logged. */
   async close(): Promise<void> {
+    this.#sayDropped();
     try {
       while (this.#batches.length > 0) await this.flush();
     } catch {
