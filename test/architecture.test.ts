@@ -146,6 +146,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   processes: ["stores"],
   secrets: ["stores", "jobs", "access", "documents"],
   probes: ["sql"],
+  connections: ["access", "documents", "jobs", "probes"],
   environments: ["access", "documents", "jobs", "stores"],
   audit: ["stores", "jobs"],
   writes: ["stores"],
@@ -157,6 +158,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   wire: [
     "access",
     "audit",
+    "connections",
     "deployments",
     "documents",
     "environments",
@@ -175,6 +177,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   boot: [
     "access",
     "audit",
+    "connections",
     "deployments",
     "documents",
     "environments",

@@ -43,6 +43,9 @@ export const SERVICES = {
   audit: service<typeof import("../../gen/svc/v1/audit_pb.ts").AuditService>("svc.v1.AuditService"),
   serviceTokens: service<typeof import("../../gen/svc/v1/service_token_pb.ts").ServiceTokenService>("svc.v1.ServiceTokenService"),
   infra: service<typeof import("../../gen/svc/v1/infra_pb.ts").InfraService>("svc.v1.InfraService"),
+  cloudAccounts: service<typeof import("../../gen/svc/v1/cloud_account_pb.ts").CloudAccountService>("svc.v1.CloudAccountService"),
+  storageConfigs: service<typeof import("../../gen/svc/v1/storage_config_pb.ts").StorageConfigService>("svc.v1.StorageConfigService"),
+  offlineStores: service<typeof import("../../gen/svc/v1/offline_store_pb.ts").OfflineStoreService>("svc.v1.OfflineStoreService"),
 };
 
 /** The services' names and the types of their descriptors. */

@@ -197,7 +197,8 @@ export function integrationProblem(name: string, kind: string, variables: Variab
   return bytes > MAX_INTEGRATION_BYTES ? `The values take ${bytes} bytes, and ${MAX_INTEGRATION_BYTES} are the most.` : undefined;
 }
 
-function formProblem(type: VariableType, value: string): string | undefined {
+/** What is wrong with the form of a value, as a phrase; undefined when nothing is. */
+export function formProblem(type: VariableType, value: string): string | undefined {
   if (typeof type !== "string") return type.includes(value) ? undefined : `is none of ${type.join(", ")}`;
   switch (type) {
     case "text":

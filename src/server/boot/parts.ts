@@ -10,6 +10,8 @@ import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
 import { auditRetention } from "../audit/retention.ts";
+import type { Connections } from "../connections/create-connections.ts";
+import { connectionResealing } from "../connections/resealing.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
@@ -80,6 +82,8 @@ export interface Parts {
   readonly secrets: () => Promise<SecretCapabilities>;
   /** The configurations of environments. */
   readonly configurations: () => Promise<Configurations>;
+  /** Cloud accounts, storage configurations and connections to offline stores. */
+  readonly connections: () => Promise<Connections>;
   /** The runner of jobs on this node. */
   readonly jobRunner: () => Promise<JobRunner>;
   /**
@@ -229,6 +233,15 @@ export async function openParts({
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
   });
+  const connections = once(async () => {
+    const { createConnections } = await import("../connections/create-connections.ts");
+    return createConnections({
+      ...collections,
+      sealer,
+      routes: {},
+      environments: (teamId) => metadata.environments(teamId),
+    });
+  });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
@@ -236,6 +249,7 @@ export async function openParts({
   const recurring = [
     ...retentionJobs(metadata, () => clock.now()),
     resealingJob(secrets),
+    connectionResealing(connections),
     auditRetention({ store: metadata.audit, clock, log }),
   ];
   /** The erasure of removed environments, loaded when there is one. */
@@ -307,6 +321,7 @@ export async function openParts({
     collections,
     secrets,
     configurations,
+    connections,
     jobRunner,
     scheduler,
     explain: stores.explain,
@@ -320,6 +335,7 @@ export async function openParts({
       await (await jobRunner.opened())?.stop();
       await (await webhooks.opened())?.close();
       await (await deployments.opened())?.close();
+      await (await connections.opened())?.close();
       await (await processes.opened())?.close();
       await (await secrets.opened())?.close();
       await components.close();

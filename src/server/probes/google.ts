@@ -4,11 +4,13 @@ import type { Variables } from "../../domain/integrations.ts";
 import type { Probe, ProbeContext } from "./probe-result.ts";
 import { callJson, ProbeFailed } from "./web-call.ts";
 
-const TOKEN_ADDRESS = "https://oauth2.googleapis.com/token";
+/** Where service accounts are given tokens. */
+export const TOKEN_ADDRESS = "https://oauth2.googleapis.com/token";
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 const TOKEN_SECONDS = 300;
 
-interface ServiceAccount {
+/** The key of a service account. */
+export interface ServiceAccount {
   readonly client_email: string;
   readonly private_key: string;
   readonly private_key_id?: string;
@@ -16,7 +18,7 @@ interface ServiceAccount {
 }
 
 /** Exchanges the account's signed claim for an access token (RFC 7523). */
-async function accessToken(account: ServiceAccount, tokenUrl: URL, { clock, signal }: ProbeContext): Promise<string> {
+export async function accessToken(account: ServiceAccount, tokenUrl: URL, { clock, signal }: ProbeContext): Promise<string> {
   const { importPKCS8, SignJWT } = await import("jose");
   const now = Math.floor(clock.now() / 1000);
   let assertion: string;

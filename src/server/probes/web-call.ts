@@ -7,7 +7,7 @@ export class ProbeFailed extends Error {
 
 /** A request of a probe. */
 export interface WebCall {
-  readonly method?: "GET" | "POST";
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
@@ -20,7 +20,7 @@ const MAX_WORDS = 200;
 
 /**
  * The body of a successful answer. Throws ProbeFailed with the network's reason, or with the status
- * and the reason that the answer's JSON gives. Nothing else of a refusal is passed on: the address
+ * and the reason that the answer's JSON or XML gives. Nothing else of a refusal is passed on: the address
  * may be one that the caller could not read.
  */
 export async function callWeb(url: URL, { method = "GET", headers = {}, body, signal }: WebCall): Promise<string> {
@@ -63,8 +63,10 @@ async function readSome({ body }: Response, { host }: URL): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The reason in the JSON of a refusal, in the forms that APIs use; empty when there is none. */
+/** The reason in the JSON or XML of a refusal, in the forms that APIs use; empty when there is none. */
 function reasonIn(text: string): string {
+  const [, code] = /<Code>(\w{1,100})<\/Code>/.exec(text) ?? [];
+  if (code !== undefined) return `: ${plain([code, /<Message>([^<]*)<\/Message>/.exec(text)?.[1] ?? ""].join(" "))}`;
   const answer = parseObject(text);
   const error = answer?.error;
   const nested = typeof error === "object" && error !== null ? (error as Record<string, unknown>).message : error;

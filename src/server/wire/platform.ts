@@ -13,6 +13,7 @@ import type { Projects } from "../access/projects.ts";
 import type { Sealer } from "../access/sealing.ts";
 import type { Caller, Tokens } from "../access/tokens.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
+import type { Connections } from "../connections/create-connections.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
@@ -96,6 +97,8 @@ export interface Platform {
   readonly deployments: () => Promise<Deployments>;
   /** Secrets and integrations. */
   readonly secrets: () => Promise<SecretCapabilities>;
+  /** Cloud accounts, storage configurations and connections to offline stores. */
+  readonly connections: () => Promise<Connections>;
   readonly queries: () => Promise<Queries<Caller>>;
   readonly webhooks: () => Promise<Webhooks>;
   readonly offline: () => Promise<OfflineStore>;

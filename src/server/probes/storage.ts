@@ -1,0 +1,84 @@
+/** Tests of buckets: one object is put, got and deleted. */
+
+import type { Bucket } from "../../domain/storage-config.ts";
+import { type AwsKeys, signAws } from "./aws-signature.ts";
+import { accessToken, type ServiceAccount, TOKEN_ADDRESS } from "./google.ts";
+import type { ProbeContext } from "./probe-result.ts";
+import { callWeb, ProbeFailed } from "./web-call.ts";
+
+/** Keys of AWS with the region and address of its services. */
+export interface AwsAccess {
+  readonly keys: AwsKeys;
+  readonly region: string;
+  /** Address in place of AWS's own; undefined = AWS. */
+  readonly endpoint: string | undefined;
+}
+
+/** A service account with the address of Google's services. */
+export interface GoogleAccess {
+  readonly account: ServiceAccount;
+  /** Address in place of Google's own; undefined = Google. */
+  readonly endpoint: string | undefined;
+}
+
+type Method = "PUT" | "GET" | "DELETE";
+type ObjectCall = (method: Method, path: string, body: string) => Promise<string>;
+
+/**
+ * Address of a service of AWS: that of the region, or the one that is given in place of it. A path
+ * at its end stays.
+ */
+export function awsAddress({ endpoint, region }: AwsAccess, service: string, path = "/"): URL {
+  const suffix = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+  return new URL((endpoint ?? `https://${service}.${region}.${suffix}`).replace(/\/+$/, "") + path);
+}
+
+/** A bucket of S3, or of what speaks its protocol. Throws ProbeFailed. */
+export function probeS3(bucket: Bucket, access: AwsAccess, context: ProbeContext): Promise<string> {
+  return putGetDelete(bucket, (method, path, body) => {
+    const url = awsAddress(access, "s3", path);
+    const at = context.clock.now();
+    const hash = new Bun.CryptoHasher("sha256").update(body).digest("hex");
+    const request = { method, url, headers: { "x-amz-content-sha256": hash }, body, service: "s3", region: access.region, at };
+    const { host: _, ...headers } = signAws(request, access.keys);
+    return callWeb(url, { method, headers, signal: context.signal, ...(method === "PUT" && { body }) });
+  });
+}
+
+/** A bucket of Google Cloud Storage. Throws ProbeFailed. */
+export async function probeGcs(bucket: Bucket, { account, endpoint }: GoogleAccess, context: ProbeContext): Promise<string> {
+  const base = endpoint?.replace(/\/+$/, "");
+  const token = await accessToken(account, new URL(base === undefined ? TOKEN_ADDRESS : `${base}/token`), context);
+  const headers = { authorization: `Bearer ${token}` };
+  return putGetDelete(bucket, (method, path, body) =>
+    callWeb(new URL((base ?? "https://storage.googleapis.com") + path), {
+      method,
+      headers,
+      signal: context.signal,
+      ...(method === "PUT" && { body }),
+    }),
+  );
+}
+
+/** Returns what was done. What was put is deleted whatever came of getting it. */
+async function putGetDelete({ name, prefix }: Bucket, call: ObjectCall): Promise<string> {
+  const object = `.svc-probe-${crypto.randomUUID()}`;
+  const path = `/${[name, prefix, object].filter((part) => part !== "").join("/")}`;
+  const text = `svc probe ${object}`;
+  const step = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw error instanceof ProbeFailed ? new ProbeFailed(`an object cannot be ${what}: ${error.message}`) : error;
+    }
+  };
+  await step("put", () => call("PUT", path, text));
+  const [read] = await Promise.allSettled([
+    step("got", async () => {
+      if ((await call("GET", path, "")) !== text) throw new ProbeFailed("what was got is not what was put");
+    }),
+  ]);
+  await step(`deleted, so ${object} is left there`, () => call("DELETE", path, ""));
+  if (read.status === "rejected") throw read.reason;
+  return "put, got and deleted one object";
+}

@@ -1,0 +1,28 @@
+/** CloudAccountService: the cloud accounts of a team, and their tests. */
+
+import type { ConnectRouter } from "@connectrpc/connect";
+import { CloudAccountSchema, CloudAccountService } from "../../../../gen/svc/v1/cloud_account_pb.ts";
+import type { CloudAccount } from "../../connections/cloud-accounts.ts";
+import { callerOf } from "../interceptors.ts";
+import type { Platform } from "../platform.ts";
+import { recordMessage } from "../record-message.ts";
+import { checkMessages } from "./probe-checks.ts";
+
+const message = (account: CloudAccount) => recordMessage(CloudAccountSchema, account);
+
+/** Adds the service to a router. */
+export function register(router: ConnectRouter, { clock, connections }: Platform): void {
+  const accounts = async () => (await connections()).accounts;
+  router.service(CloudAccountService, {
+    listCloudAccounts: async (_, context) => ({ accounts: (await (await accounts()).list(callerOf(context).teamId)).map(message) }),
+    createCloudAccount: async ({ kind, name, settings }, context) => ({
+      account: message(await (await accounts()).create(callerOf(context).teamId, name, kind, settings)),
+    }),
+    deleteCloudAccount: async ({ id }, context) => ({ account: message(await (await accounts()).delete(callerOf(context).teamId, id)) }),
+    async testCloudAccount({ id }, context) {
+      const account = await (await accounts()).open(callerOf(context).teamId, id);
+      const { tryAccount } = await import("../../connections/trying.ts");
+      return { checks: checkMessages(await tryAccount(account, { clock, signal: context.signal })) };
+    },
+  });
+}
