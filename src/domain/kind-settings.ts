@@ -44,7 +44,7 @@ export function setting(name: string, meaning: string, form: SettingForm, ...tra
 export function kindProblem(noun: string, table: KindSettings, kind: string): string | undefined {
   if (Object.hasOwn(table, kind)) return undefined;
   const kinds = Object.keys(table);
-  return `'${kind.slice(0, 50)}' is no kind of ${noun}. ${didYouMean(kind, kinds) || `The kinds are ${kinds.join(", ")}.`}`;
+  return `'${kind.slice(0, 50)}' is no kind of ${noun}: ${didYouMean(kind, kinds) || `the kinds are ${kinds.join(", ")}.`}`;
 }
 
 /**
@@ -55,7 +55,7 @@ export function settingsProblem(table: readonly Setting[], kind: string, values:
   const names = table.map(({ name }) => name);
   const unknown = Object.keys(values).find((name) => !names.includes(name));
   if (unknown !== undefined)
-    return `'${unknown.slice(0, 50)}' is no setting of ${kind}. ${didYouMean(unknown, names) || `Its settings are ${names.join(", ")}.`}`;
+    return `'${unknown.slice(0, 50)}' is no setting of ${kind}: ${didYouMean(unknown, names) || `its settings are ${names.join(", ")}.`}`;
   for (const { form, isRequired, isSecret, meaning, name } of table) {
     const value = values[name];
     if (value === undefined) {

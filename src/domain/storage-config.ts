@@ -33,7 +33,7 @@ export function isStorageKind(kind: string): kind is StorageKind {
 export function storageKindProblem(kind: string): string | undefined {
   if (isStorageKind(kind)) return undefined;
   const kinds = Object.keys(SCHEMES);
-  return `'${kind.slice(0, 50)}' is no kind of storage. ${didYouMean(kind, kinds) || `The kinds are ${kinds.join(" and ")}.`}`;
+  return `'${kind.slice(0, 50)}' is no kind of storage: ${didYouMean(kind, kinds) || `the kinds are ${kinds.join(" and ")}.`}`;
 }
 
 /** The bucket of an address; undefined when it is no address of a bucket. */

@@ -20,8 +20,8 @@ const MAX_WORDS = 200;
 
 /**
  * The body of a successful answer. Throws ProbeFailed with the network's reason, or with the status
- * and the reason that the answer's JSON or XML gives. Nothing else of a refusal is passed on: the address
- * may be one that the caller could not read.
+ * and the reason that the answer's JSON or XML gives. Nothing else of a refusal is passed on: the
+ * address may be one that the caller could not read.
  */
 export async function callWeb(url: URL, { method = "GET", headers = {}, body, signal }: WebCall): Promise<string> {
   let answer: Response;
@@ -63,7 +63,9 @@ async function readSome({ body }: Response, { host }: URL): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The reason in the JSON or XML of a refusal, in the forms that APIs use; empty when there is none. */
+/**
+ * The reason in the JSON or XML of a refusal, in the forms that APIs use; empty when there is none.
+ */
 function reasonIn(text: string): string {
   const [, code] = /<Code>(\w{1,100})<\/Code>/.exec(text) ?? [];
   if (code !== undefined) return `: ${plain([code, /<Message>([^<]*)<\/Message>/.exec(text)?.[1] ?? ""].join(" "))}`;

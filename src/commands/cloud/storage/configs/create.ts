@@ -16,7 +16,7 @@ export default defineCommand({
     "the buckets plan_stages_bucket, source_upload_bucket and dataset_bucket: s3://NAME[/PREFIX] for aws, gs://NAME[/PREFIX] for gcp.",
   examples: [
     "svc cloud storage configs create storage.json",
-    { run: "svc cloud storage configs create - < storage.json", does: "From stdin" },
+    { run: "cat storage.json | svc cloud storage configs create", does: "From stdin" },
   ],
   needs: ["session"],
   args: { file: optionalArg("JSON or YAML file; left out or -: stdin") },
