@@ -2,6 +2,7 @@
 
 import { path } from "../cli/flag.ts";
 import type { Context } from "../context/context.ts";
+import { didYouMean } from "../domain/closest.ts";
 import { plainValue, readYaml } from "../domain/yaml-tree.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 
@@ -54,4 +55,23 @@ export async function readValue(
     throw new CliError(`${place}:${line}:${column} is no YAML: ${problem.message}`, { code: "bad_document" });
   }
   return { place, value: root && plainValue(root) };
+}
+
+/** An error that says what is wrong with a document, with the place of it. */
+export function documentError({ place }: GivenDocument, problem: string, hint?: string): CliError {
+  return new CliError(`${place} ${problem}`, { code: "bad_document", ...(hint !== undefined && { hint }) });
+}
+
+/** Throws a CliError for a key that is none of `keys`. */
+export function checkKeys(document: GivenDocument, keys: readonly string[]): void {
+  const unknown = Object.keys(document.value).find((key) => !keys.includes(key));
+  if (unknown === undefined) return;
+  throw documentError(document, `has the key '${unknown}'`, didYouMean(unknown, keys) || `The keys are ${keys.join(", ")}.`);
+}
+
+/** The text of a key, empty when it is not there. Throws a CliError for any other value. */
+export function textAt(document: GivenDocument, key: string): string {
+  const value = document.value[key] ?? "";
+  if (typeof value !== "string") throw documentError(document, `has a ${key} that is no text`);
+  return value;
 }

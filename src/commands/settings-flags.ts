@@ -4,10 +4,9 @@
  */
 
 import type { Context } from "../context/context.ts";
-import { didYouMean } from "../domain/closest.ts";
 import type { KindSettings, Setting } from "../domain/kind-settings.ts";
-import { CliError, UsageError } from "../errors/cli-error.ts";
-import { type GivenDocument, readDocument } from "./document-flags.ts";
+import { UsageError } from "../errors/cli-error.ts";
+import { checkKeys, documentError, type GivenDocument, readDocument, textAt } from "./document-flags.ts";
 
 /** A resource that was given; what was not is empty. */
 export interface GivenResource {
@@ -28,12 +27,9 @@ export interface ResourceKinds {
 /** Reads a resource from a file or stdin. Throws a CliError that names the place and the key. */
 export async function readResource(context: Context, file: string, { key }: ResourceKinds): Promise<GivenResource> {
   const document = await readDocument(context, file);
-  const keys = ["name", key, "settings"];
-  const unknown = Object.keys(document.value).find((name) => !keys.includes(name));
-  if (unknown !== undefined)
-    throw wrong(document, `has the key '${unknown}'`, didYouMean(unknown, keys) || `The keys are ${keys.join(", ")}.`);
+  checkKeys(document, ["name", key, "settings"]);
   const given = document.value.settings ?? {};
-  if (typeof given !== "object" || Array.isArray(given)) throw wrong(document, "has settings that are no names with values");
+  if (typeof given !== "object" || Array.isArray(given)) throw documentError(document, "has settings that are no names with values");
   const entries = Object.entries(given as Record<string, unknown>);
   return {
     name: textAt(document, "name"),
@@ -81,20 +77,10 @@ async function ask({ machine, prompt }: Context, { form, isRequired, isSecret, m
   }
 }
 
-function wrong({ place }: GivenDocument, problem: string, hint?: string): CliError {
-  return new CliError(`${place} ${problem}`, { code: "bad_document", ...(hint !== undefined && { hint }) });
-}
-
-function textAt(document: GivenDocument, key: string): string {
-  const value = document.value[key] ?? "";
-  if (typeof value !== "string") throw wrong(document, `has a ${key} that is no text`);
-  return value;
-}
-
 /** Numbers and booleans as text, and the key of a service account, which is an object, as JSON. */
 function valueText(document: GivenDocument, name: string, value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return JSON.stringify(value);
-  throw wrong(document, `has a value of ${name} that is no text`);
+  throw documentError(document, `has a value of ${name} that is no text`);
 }

@@ -40,11 +40,13 @@ export function setting(name: string, meaning: string, form: SettingForm, ...tra
   return { name, meaning, form, isRequired: traits.includes("required"), isSecret: traits.includes("secret") };
 }
 
-/** What is wrong with the kind, as a sentence; undefined when it is one of the table. */
-export function kindProblem(noun: string, table: KindSettings, kind: string): string | undefined {
-  if (Object.hasOwn(table, kind)) return undefined;
-  const kinds = Object.keys(table);
-  return `'${kind.slice(0, 50)}' is no kind of ${noun}: ${didYouMean(kind, kinds) || `the kinds are ${kinds.join(", ")}.`}`;
+/**
+ * What is wrong with a kind, as a sentence; undefined when it is one of those known. `noun` says
+ * what it is a kind of: `type of connection`.
+ */
+export function kindProblem(noun: string, kinds: readonly string[], kind: string): string | undefined {
+  if (kinds.includes(kind)) return undefined;
+  return `'${kind.slice(0, 50)}' is no ${noun}: ${didYouMean(kind, kinds) || `expected one of ${kinds.join(", ")}.`}`;
 }
 
 /**

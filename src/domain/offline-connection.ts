@@ -37,8 +37,7 @@ export const CONNECTION_TYPES = {
 /** A type of connection. */
 export type ConnectionType = keyof typeof CONNECTION_TYPES;
 
-/** Whether a text names a type. */
-export function isConnectionType(type: string): type is ConnectionType {
+function isConnectionType(type: string): type is ConnectionType {
   return Object.hasOwn(CONNECTION_TYPES, type);
 }
 
@@ -46,7 +45,7 @@ export function isConnectionType(type: string): type is ConnectionType {
  * What is wrong with a connection, as a sentence that never has a value; undefined when nothing is.
  */
 export function connectionProblem(type: string, settings: Settings): string | undefined {
-  if (!isConnectionType(type)) return kindProblem("connection", CONNECTION_TYPES, type);
+  if (!isConnectionType(type)) return kindProblem("type of connection", Object.keys(CONNECTION_TYPES), type);
   const problem = settingsProblem(CONNECTION_TYPES[type], type, settings);
   if (problem !== undefined || type !== "snowflake") return problem;
   const ways = ["private_key", "token", "password"];

@@ -1,12 +1,13 @@
 /** Storage configurations: buckets in a cloud, and what is wrong with one that is given. */
 
-import { didYouMean } from "./closest.ts";
-
 /** Schemes of buckets' addresses, by the kind of the configuration. */
 const SCHEMES = { aws: "s3", gcp: "gs" } as const;
 
 /** The kind of a storage configuration. */
 export type StorageKind = keyof typeof SCHEMES;
+
+/** Names of the kinds. */
+export const STORAGE_KINDS = Object.keys(SCHEMES);
 
 /** Keys of the buckets of a configuration. */
 export const BUCKET_KEYS = ["plan_stages_bucket", "source_upload_bucket", "dataset_bucket"] as const;
@@ -23,18 +24,6 @@ export interface Bucket {
 
 const ADDRESS = /^([a-z0-9]+):\/\/([a-z0-9][a-z0-9._-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9._~-]+)*)\/?$/;
 const MAX_LENGTH = 500;
-
-/** Whether a text names a kind. */
-export function isStorageKind(kind: string): kind is StorageKind {
-  return Object.hasOwn(SCHEMES, kind);
-}
-
-/** What is wrong with a kind, as a sentence; undefined when nothing is. */
-export function storageKindProblem(kind: string): string | undefined {
-  if (isStorageKind(kind)) return undefined;
-  const kinds = Object.keys(SCHEMES);
-  return `'${kind.slice(0, 50)}' is no kind of storage: ${didYouMean(kind, kinds) || `the kinds are ${kinds.join(" and ")}.`}`;
-}
 
 /** The bucket of an address; undefined when it is no address of a bucket. */
 export function readBucket(address: string): Bucket | undefined {

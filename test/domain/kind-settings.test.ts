@@ -11,8 +11,8 @@ const aws = (values: Record<string, string>) => settingsProblem(CLOUD_ACCOUNT_KI
 describe("settings of a kind", () => {
   test("the setting that is missing, unknown or wrong is named, with what is close, and no value is", () => {
     expect(aws(AWS)).toBeUndefined();
-    expect(kindProblem("cloud account", CLOUD_ACCOUNT_KINDS, "asw")).toContain("did you mean 'aws'?");
-    expect(kindProblem("cloud account", CLOUD_ACCOUNT_KINDS, "constructor")).toContain("the kinds are aws, gcp.");
+    expect(kindProblem("kind of cloud account", ["aws", "gcp"], "asw")).toContain("did you mean 'aws'?");
+    expect(kindProblem("kind of cloud account", ["aws", "gcp"], "constructor")).toContain("expected one of aws, gcp.");
     expect(aws({ ...AWS, secret_acces_key: "x" })).toContain("'secret_acces_key' is no setting of aws: did you mean 'secret_access_key'?");
     const { region: _, ...without } = AWS;
     expect(aws(without)).toBe("The setting region (region) is required for aws.");

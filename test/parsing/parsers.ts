@@ -38,6 +38,7 @@ import { linkSqlFiles } from "../../src/domain/sql/link.ts";
 import { selectList } from "../../src/domain/sql/select-list.ts";
 import { countParameters, withoutTerminator } from "../../src/domain/sql/statement.ts";
 import { tokenize } from "../../src/domain/sql/tokenize.ts";
+import { bucketProblem, readBucket } from "../../src/domain/storage-config.ts";
 import { ArchiveRefused, readArchive } from "../../src/domain/tar/reader.ts";
 import { canonicalInstant, parseInstant, parseTimestamp } from "../../src/domain/timestamp.ts";
 import { parseTraceparent } from "../../src/domain/traceparent.ts";
@@ -559,6 +560,15 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
   "a traceparent": {
     pieces: ["00", "-", "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", "01", "ff"],
     parse: (given) => parseTraceparent(given),
+  },
+  "the address of a bucket": {
+    pieces: ["s3://", "gs://", "file://", "bucket", "a", "..", ".", "/", "-", "_", "~", "%2e", "?", "#", "@", ":"],
+    parse: (given) => {
+      const bucket = readBucket(given);
+      const path = bucket && `/${bucket.name}/${bucket.prefix}`;
+      if (path !== undefined && new URL(path, "https://host.example").pathname !== path) throw new Error(`${path} is no path as it stands`);
+      return [bucket, bucketProblem("aws", given)];
+    },
   },
   "words of a command": {
     pieces: ARGV,

@@ -73,7 +73,7 @@ export function createCloudAccounts(parts: CollectionParts, sealer: Sealer): Clo
       return { ...read(document), values: await vault.open(document.content.settings, teamId) };
     },
     async create(teamId, name, given, settings) {
-      const wrong = kindProblem("cloud account", CLOUD_ACCOUNT_KINDS, given);
+      const wrong = kindProblem("kind of cloud account", Object.keys(CLOUD_ACCOUNT_KINDS), given);
       if (wrong !== undefined) throw new Failure("invalid_argument", wrong);
       const kind = given as CloudAccountKind;
       const problem = settingsProblem(CLOUD_ACCOUNT_KINDS[kind], kind, settings);

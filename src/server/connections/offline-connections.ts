@@ -55,8 +55,8 @@ export interface OfflineConnections {
   update(teamId: string, idOrName: string, change: ConnectionChange): Promise<OfflineConnection>;
   /** Rejects with Failure not_found, or failed_precondition when the connection is active. */
   delete(teamId: string, idOrName: string): Promise<OfflineConnection>;
-  /** The id of the connection that is active in an environment; undefined when none is. */
-  active(environmentId: string): Promise<string | undefined>;
+  /** The connection that is active in an environment; undefined when none is. */
+  active(teamId: string, environmentId: string): Promise<OfflineConnection | undefined>;
   /**
    * Makes a connection the active one of an environment. Rejects with Failure not_found, or
    * failed_precondition when its type has no route.
@@ -114,8 +114,11 @@ export function createOfflineConnections({ environments, routes, sealer, ...part
     createdAt,
     updatedAt,
   });
-  const active = async (environmentId: string): Promise<string | undefined> =>
-    (await bindings.find(environmentId, ACTIVE))?.content.connectionId;
+  /** A connection that was deleted while it became active is none. */
+  const active = async (teamId: string, environmentId: string): Promise<Document<Content> | undefined> => {
+    const binding = await bindings.find(environmentId, ACTIVE);
+    return binding && connections.find(teamId, binding.content.connectionId);
+  };
   const environmentsOf = async (connectionId: string): Promise<string[]> =>
     (await bindings.list()).filter(({ content }) => content.connectionId === connectionId).map(({ scope }) => scope);
   const routeOf = (type: ConnectionType, name: string): OfflineRoute => {
@@ -168,7 +171,10 @@ export function createOfflineConnections({ environments, routes, sealer, ...part
         });
       return read(await connections.delete(teamId, id));
     },
-    active,
+    async active(teamId, environmentId) {
+      const document = await active(teamId, environmentId);
+      return document && read(document);
+    },
     async activate(teamId, environmentId, idOrName) {
       const { content, id, name } = await connections.get(teamId, idOrName);
       const route = routeOf(content.type, name);
@@ -177,10 +183,8 @@ export function createOfflineConnections({ environments, routes, sealer, ...part
       return read(await connections.get(teamId, id));
     },
     async deactivate(teamId, environmentId) {
-      const connectionId = await active(environmentId);
-      if (connectionId === undefined)
-        throw new Failure("failed_precondition", "No connection is active in this environment; nothing was changed.");
-      const document = await connections.get(teamId, connectionId);
+      const document = await active(teamId, environmentId);
+      if (!document) throw new Failure("failed_precondition", "No connection is active in this environment; nothing was changed.");
       await routes[document.content.type]?.end(environmentId);
       await bindings.delete(environmentId, ACTIVE);
       return read(document);

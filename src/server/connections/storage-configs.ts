@@ -1,6 +1,7 @@
 /** Storage configurations of teams. */
 
-import { type BUCKET_KEYS, bucketProblem, type StorageKind, storageKindProblem } from "../../domain/storage-config.ts";
+import { kindProblem } from "../../domain/kind-settings.ts";
+import { type BUCKET_KEYS, bucketProblem, STORAGE_KINDS, type StorageKind } from "../../domain/storage-config.ts";
 import { type Collection, type CollectionParts, createCollection, type Document } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
 import type { CloudAccounts } from "./cloud-accounts.ts";
@@ -67,7 +68,7 @@ export function createStorageConfigs(parts: CollectionParts, accounts: Pick<Clou
       const refuse = (problem: string | undefined): void => {
         if (problem !== undefined) throw new Failure("invalid_argument", problem);
       };
-      refuse(storageKindProblem(given));
+      refuse(kindProblem("kind of storage", STORAGE_KINDS, given));
       const kind = given as StorageKind;
       for (const [field, key] of Object.entries(BUCKET_FIELDS)) {
         const address = buckets[field as keyof Buckets];

@@ -62,7 +62,7 @@ test("a type without a driver is not activated, and nothing is changed", async (
     ...refused,
     message: "The connection 'lake' cannot be active: this version has no driver for iceberg.",
   });
-  expect(await offline.active("env_1")).toBeUndefined();
+  expect(await offline.active(TEAM, "env_1")).toBeUndefined();
   await expect(offline.deactivate(TEAM, "env_1")).rejects.toMatchObject(refused);
 });
 
@@ -78,11 +78,23 @@ test("one connection is active in each environment, and stays while it is", asyn
     ["env_2", "s3://lake", "c4nary-secret-key"],
     ["env_1", "s3://sea", "c4nary-secret-key"],
   ]);
-  expect([await offline.active("env_1"), await open().offline.active("env_2")]).toEqual([sea.id, lake.id]);
+  expect([(await offline.active(TEAM, "env_1"))?.id, (await open().offline.active(TEAM, "env_2"))?.id]).toEqual([sea.id, lake.id]);
   await expect(offline.delete(TEAM, lake.id)).rejects.toMatchObject({ ...refused, message: expect.stringContaining("'staging'") });
   expect((await offline.deactivate(TEAM, "env_2")).id).toBe(lake.id);
   expect(routed.at(-1)).toEqual(["env_2", undefined]);
   expect((await offline.delete(TEAM, lake.id)).name).toBe("lake");
+});
+
+test("a connection that was deleted while it became active is none, and another takes its place", async () => {
+  const { offline } = open();
+  const { id } = await offline.create(TEAM, "lake", "iceberg", LAKE);
+  await offline.activate(TEAM, "env_1", id);
+  await store.documents.delete({ kind: "offline-connection", scope: TEAM }, id);
+  expect(await offline.active(TEAM, "env_1")).toBeUndefined();
+  await expect(offline.deactivate(TEAM, "env_1")).rejects.toMatchObject(refused);
+  const sea = await offline.create(TEAM, "sea", "iceberg", LAKE);
+  await offline.activate(TEAM, "env_1", sea.id);
+  expect((await offline.active(TEAM, "env_1"))?.name).toBe("sea");
 });
 
 test("a route that cannot begin leaves the binding as it was", async () => {
@@ -90,7 +102,7 @@ test("a route that cannot begin leaves the binding as it was", async () => {
   const { id } = await offline.create(TEAM, "lake", "iceberg", LAKE);
   failing = new Error("the store is gone");
   await expect(offline.activate(TEAM, "env_1", id)).rejects.toThrow("the store is gone");
-  expect(await offline.active("env_1")).toBeUndefined();
+  expect(await offline.active(TEAM, "env_1")).toBeUndefined();
 });
 
 test("a change keeps what it leaves out, takes away what it names, and reaches where the connection is active", async () => {

@@ -20,8 +20,8 @@ export function register(router: ConnectRouter, { clock, connections, environmen
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(environments, callerOf(context), context.requestHeader)).environment;
   const messages = async (found: readonly OfflineConnection[], context: HandlerContext) => {
-    const active = await (await offline()).active((await environmentOf(context)).id);
-    return found.map((connection) => ({ ...recordMessage(OfflineConnectionSchema, connection), active: connection.id === active }));
+    const active = await (await offline()).active(teamOf(context), (await environmentOf(context)).id);
+    return found.map((connection) => ({ ...recordMessage(OfflineConnectionSchema, connection), active: connection.id === active?.id }));
   };
   const message = async (connection: OfflineConnection, context: HandlerContext) => (await messages([connection], context))[0];
 
@@ -75,8 +75,8 @@ export function register(router: ConnectRouter, { clock, connections, environmen
 
 /** The id of the environment's active connection, or of the team's only one. */
 async function activeOrOnly(store: OfflineConnections, teamId: string, { id, name }: EnvironmentRecord): Promise<string> {
-  const active = await store.active(id);
-  if (active !== undefined) return active;
+  const active = await store.active(teamId, id);
+  if (active) return active.id;
   const [first, ...others] = await store.list(teamId);
   if (!first) throw new Failure("not_found", "There are no connections.", { hint: "`svc offline-store connection create` makes one." });
   if (others.length === 0) return first.id;

@@ -1,11 +1,10 @@
 import type { CreateStorageConfigResponse } from "../../../../../gen/svc/v1/storage_config_pb.ts";
 import { defineCommand } from "../../../../cli/command.ts";
 import { optionalArg } from "../../../../cli/flag.ts";
-import { didYouMean } from "../../../../domain/closest.ts";
 import { STORAGE_CONFIG_KEYS } from "../../../../domain/storage-config.ts";
-import { CliError, UsageError } from "../../../../errors/cli-error.ts";
+import { UsageError } from "../../../../errors/cli-error.ts";
 import { resourceFields } from "../../../../output/message-view.ts";
-import { type GivenDocument, readDocument } from "../../../document-flags.ts";
+import { checkKeys, documentError, readDocument, textAt } from "../../../document-flags.ts";
 
 const EXAMPLE = `echo '{"name": "main", "kind": "aws", "dataset_bucket": "s3://my-datasets"}' | svc cloud storage configs create`;
 
@@ -24,14 +23,11 @@ export default defineCommand({
     if (file === undefined && context.io.stdinIsTTY)
       throw new UsageError("no file was given, and stdin is a terminal", { hint: `For example: ${EXAMPLE}` });
     const document = await readDocument(context, file ?? "-");
-    const keys: readonly string[] = STORAGE_CONFIG_KEYS;
-    const unknown = Object.keys(document.value).find((key) => !keys.includes(key));
-    if (unknown !== undefined)
-      throw wrong(document, `has the key '${unknown}'`, didYouMean(unknown, keys) || `The keys are ${keys.join(", ")}.`);
+    checkKeys(document, STORAGE_CONFIG_KEYS);
     const text = (key: (typeof STORAGE_CONFIG_KEYS)[number]): string => textAt(document, key);
-    for (const key of ["name", "kind"] as const) if (text(key) === "") throw wrong(document, `has no ${key}, which is required`);
+    for (const key of ["name", "kind"] as const) if (text(key) === "") throw documentError(document, `has no ${key}, which is required`);
     const managed = document.value.managed ?? false;
-    if (typeof managed !== "boolean") throw wrong(document, "has a managed that is neither true nor false");
+    if (typeof managed !== "boolean") throw documentError(document, "has a managed that is neither true nor false");
     const config = {
       name: text("name"),
       designator: text("designator"),
@@ -46,13 +42,3 @@ export default defineCommand({
   },
   view: resourceFields(({ config }: CreateStorageConfigResponse) => config, { name: "Name", id: "ID" }),
 });
-
-function wrong({ place }: GivenDocument, problem: string, hint?: string): CliError {
-  return new CliError(`${place} ${problem}`, { code: "bad_document", ...(hint !== undefined && { hint }) });
-}
-
-function textAt(document: GivenDocument, key: string): string {
-  const value = document.value[key] ?? "";
-  if (typeof value !== "string") throw wrong(document, `has a ${key} that is no text`);
-  return value;
-}
