@@ -160,10 +160,9 @@ async function tryAll(
     try {
       return await one({ clock, signal: both });
     } catch (error) {
+      if (error instanceof ProbeFailed) return { status: "failed", message: error.message };
       if (over.aborted) return { status: "failed", message: `nothing was answered within ${limitMs / 1000} s` };
-      if (signal.aborted) throw signal.reason;
-      if (!(error instanceof ProbeFailed)) throw error;
-      return { status: "failed", message: error.message };
+      throw error;
     }
   };
   return Promise.all(

@@ -22,7 +22,10 @@ export interface GoogleAccess {
 }
 
 type Method = "PUT" | "GET" | "DELETE";
-type ObjectCall = (method: Method, path: string, body: string) => Promise<string>;
+type ObjectCall = (method: Method, path: string, body: string, signal: AbortSignal) => Promise<string>;
+
+/** Milliseconds for deleting what was put, beyond the time of the test. */
+const CLEAN_UP_MS = 3_000;
 
 /**
  * Address of a service of AWS: that of the region, or the one that is given in place of it. A path
@@ -35,13 +38,13 @@ export function awsAddress({ endpoint, region }: AwsAccess, service: string, pat
 
 /** A bucket of S3, or of what speaks its protocol. Throws ProbeFailed. */
 export function probeS3(bucket: Bucket, access: AwsAccess, context: ProbeContext): Promise<string> {
-  return putGetDelete(bucket, (method, path, body) => {
+  return putGetDelete(bucket, context, (method, path, body, signal) => {
     const url = awsAddress(access, "s3", path);
     const at = context.clock.now();
     const hash = new Bun.CryptoHasher("sha256").update(body).digest("hex");
     const request = { method, url, headers: { "x-amz-content-sha256": hash }, body, service: "s3", region: access.region, at };
     const { host: _, ...headers } = signAws(request, access.keys);
-    return callWeb(url, { method, headers, signal: context.signal, ...(method === "PUT" && { body }) });
+    return callWeb(url, { method, headers, signal, ...(method === "PUT" && { body }) });
   });
 }
 
@@ -50,35 +53,36 @@ export async function probeGcs(bucket: Bucket, { account, endpoint }: GoogleAcce
   const base = endpoint?.replace(/\/+$/, "");
   const token = await accessToken(account, new URL(base === undefined ? TOKEN_ADDRESS : `${base}/token`), context);
   const headers = { authorization: `Bearer ${token}` };
-  return putGetDelete(bucket, (method, path, body) =>
-    callWeb(new URL((base ?? "https://storage.googleapis.com") + path), {
-      method,
-      headers,
-      signal: context.signal,
-      ...(method === "PUT" && { body }),
-    }),
-  );
+  return putGetDelete(bucket, context, (method, path, body, signal) => {
+    const url = new URL((base ?? "https://storage.googleapis.com") + path);
+    return callWeb(url, { method, headers, signal, ...(method === "PUT" && { body }) });
+  });
 }
 
-/** Returns what was done. What was put is deleted whatever came of getting it. */
-async function putGetDelete({ name, prefix }: Bucket, call: ObjectCall): Promise<string> {
+/**
+ * Returns what was done. What was put is deleted whatever came of getting it, also when the time is
+ * over or nobody waits for the answer any more.
+ */
+async function putGetDelete({ name, prefix }: Bucket, { signal }: ProbeContext, call: ObjectCall): Promise<string> {
   const object = `.svc-probe-${crypto.randomUUID()}`;
   const path = `/${[name, prefix, object].filter((part) => part !== "").join("/")}`;
   const text = `svc probe ${object}`;
-  const step = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      throw error instanceof ProbeFailed ? new ProbeFailed(`an object cannot be ${what}: ${error.message}`) : error;
-    }
-  };
-  await step("put", () => call("PUT", path, text));
-  const [read] = await Promise.allSettled([
-    step("got", async () => {
-      if ((await call("GET", path, "")) !== text) throw new ProbeFailed("what was got is not what was put");
-    }),
-  ]);
-  await step(`deleted, so ${object} is left there`, () => call("DELETE", path, ""));
-  if (read.status === "rejected") throw read.reason;
-  return "put, got and deleted one object";
+  const remove = () => call("DELETE", path, "", AbortSignal.timeout(CLEAN_UP_MS));
+  try {
+    await call("PUT", path, text, signal);
+  } catch (error) {
+    if (error instanceof ProbeFailed) throw new ProbeFailed(`an object cannot be put: ${error.message}`);
+    await remove().catch(() => undefined);
+    throw error;
+  }
+  const [got] = await Promise.allSettled([call("GET", path, "", signal)]);
+  try {
+    await remove();
+  } catch (error) {
+    const reason = error instanceof ProbeFailed ? error.message : "nothing was answered";
+    throw new ProbeFailed(`${object} cannot be deleted and is left there: ${reason}`);
+  }
+  if (got.status === "fulfilled" && got.value === text) return "put, got and deleted one object";
+  if (got.status === "fulfilled") throw new ProbeFailed("an object cannot be got: it is not what was put");
+  throw got.reason instanceof ProbeFailed ? new ProbeFailed(`an object cannot be got: ${got.reason.message}`) : got.reason;
 }

@@ -82,13 +82,30 @@ describe("buckets", () => {
     fake.answer = ({ method }) => (method === "DELETE" ? xml(403, "AccessDenied", "No.") : undefined);
     const [left] = await tryStorage(buckets("s3://data-sets"), account("aws", fake.aws), context());
     expect([left?.status, left?.message]).toEqual(["failed", expect.stringContaining("is left there: ")]);
-    expect([...fake.objects.keys()][0]).toEndWith(/so (\S+) is/.exec(left?.message ?? "")?.[1] ?? "?");
+    expect([...fake.objects.keys()][0]).toEndWith(/^(\S+) cannot be deleted/.exec(left?.message ?? "")?.[1] ?? "?");
+  });
+
+  test("what was put is deleted when the time is over before it is got, or nobody waits any more", async () => {
+    const stops = new AbortController();
+    fake.answer = ({ method }) => (method === "GET" ? new Promise<never>(() => undefined) : undefined);
+    expect(await tryStorage(buckets("s3://data-sets"), account("aws", fake.aws), context(100))).toMatchObject([
+      { status: "failed", message: "nothing was answered within 0.1 s" },
+    ]);
+    expect([fake.objects.size, fake.seen.at(-1)?.method]).toEqual([0, "DELETE"]);
+    fake.answer = ({ method }) => {
+      if (method !== "GET") return undefined;
+      stops.abort(new Error("gone"));
+      return new Promise<never>(() => undefined);
+    };
+    const left = tryStorage(buckets("s3://data-sets"), account("aws", fake.aws), { ...context(), signal: stops.signal });
+    await expect(left).rejects.toThrow("gone");
+    expect([fake.objects.size, fake.seen.at(-1)?.method]).toEqual([0, "DELETE"]);
   });
 
   test("other content than what was put is a failure", async () => {
     fake.answer = ({ method }) => (method === "GET" ? new Response("something else") : undefined);
     expect(await tryStorage(buckets("s3://data-sets"), account("aws", fake.aws), context())).toMatchObject([
-      { status: "failed", message: "an object cannot be got: what was got is not what was put" },
+      { status: "failed", message: "an object cannot be got: it is not what was put" },
     ]);
   });
 
