@@ -72,7 +72,7 @@ describe("cloud accounts", () => {
       [{ name: "a", knd: "aws" }, "has the key 'knd'"],
       [{ name: "a", kind: "aws", settings: [] }, "settings that are no names with values"],
       [{ name: "a", kind: "gcp", settings: { service_account: { client_email: "c4nary" } } }, "The setting service_account is no key"],
-      [{ name: "", kind: "aws", settings: fake.aws }, "needs a name"],
+      [{ name: "", kind: "aws", settings: fake.aws }, "needs one"],
     ] as const;
     for (const [content, said] of wrong) {
       const outcome = await svc("cloud-account/create", ["--file", file("wrong.json", content)]);

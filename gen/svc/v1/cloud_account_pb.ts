@@ -244,7 +244,7 @@ export const CloudAccountSchema: GenMessage<CloudAccount> = /*@__PURE__*/
 
 /**
  * Cloud accounts of a team: credentials with which the platform reaches storage. No answer has a
- * secret of theirs.
+ * secret of theirs. PERMISSION_DENIED for credentials that are limited to some environments.
  *
  * @generated from service svc.v1.CloudAccountService
  */

@@ -486,7 +486,8 @@ export const OfflineConnectionSchema: GenMessage<OfflineConnection> = /*@__PURE_
 
 /**
  * Connections of a team to offline stores outside the platform, of which each environment may have
- * one active. No answer has a secret of theirs.
+ * one active. No answer has a secret of theirs. PERMISSION_DENIED to create, change or delete one
+ * with credentials that are limited to some environments.
  *
  * @generated from service svc.v1.OfflineStoreService
  */

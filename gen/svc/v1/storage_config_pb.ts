@@ -314,7 +314,7 @@ export const StorageConfigSchema: GenMessage<StorageConfig> = /*@__PURE__*/
 
 /**
  * Storage configurations of a team: the buckets for plans, sources and datasets, and the account
- * that opens them.
+ * that opens them. PERMISSION_DENIED for credentials that are limited to some environments.
  *
  * @generated from service svc.v1.StorageConfigService
  */

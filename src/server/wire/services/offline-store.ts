@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { OfflineConnectionInputSchema, OfflineConnectionSchema, OfflineStoreService } from "../../../../gen/svc/v1/offline_store_pb.ts";
 import { type ConnectionType, connectionProblem } from "../../../domain/offline-connection.ts";
-import { resolveScope } from "../../access/scope.ts";
+import { requireWholeTeam, resolveScope } from "../../access/scope.ts";
 import type { OfflineConnection, OfflineConnections } from "../../connections/offline-connections.ts";
 import { Failure } from "../../failure.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
@@ -17,6 +17,11 @@ import { checkMessages } from "./probe-checks.ts";
 export function register(router: ConnectRouter, { clock, connections, environments }: Platform): void {
   const offline = async (): Promise<OfflineConnections> => (await connections()).offline;
   const teamOf = (context: HandlerContext): string => callerOf(context).teamId;
+  /** Refuses credentials that are limited to some environments: others may use the connection. */
+  const wholeTeamOf = (context: HandlerContext): string => {
+    requireWholeTeam(callerOf(context), "changes of the team's connections");
+    return teamOf(context);
+  };
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(environments, callerOf(context), context.requestHeader)).environment;
   const messages = async (found: readonly OfflineConnection[], context: HandlerContext) => {
@@ -31,18 +36,19 @@ export function register(router: ConnectRouter, { clock, connections, environmen
     }),
     async getOfflineConnection({ id }, context) {
       const store = await offline();
-      const wanted = id || (await activeOrOnly(store, teamOf(context), await environmentOf(context)));
+      const environment = await environmentOf(context);
+      const wanted = id || (await activeOrOnly(store, teamOf(context), environment));
       return { connection: await message(await store.get(teamOf(context), wanted), context) };
     },
     async createOfflineConnection({ connection = create(OfflineConnectionInputSchema) }, context) {
       const { name, settings, type } = connection;
-      return { connection: await message(await (await offline()).create(teamOf(context), name, type, settings), context) };
+      return { connection: await message(await (await offline()).create(wholeTeamOf(context), name, type, settings), context) };
     },
     async updateOfflineConnection({ change = create(OfflineConnectionInputSchema), id }, context) {
-      return { connection: await message(await (await offline()).update(teamOf(context), id, change), context) };
+      return { connection: await message(await (await offline()).update(wholeTeamOf(context), id, change), context) };
     },
     async deleteOfflineConnection({ id }, context) {
-      return { connection: await message(await (await offline()).delete(teamOf(context), id), context) };
+      return { connection: await message(await (await offline()).delete(wholeTeamOf(context), id), context) };
     },
     async activateOfflineConnection({ id }, context) {
       const environment = await environmentOf(context);
@@ -55,6 +61,7 @@ export function register(router: ConnectRouter, { clock, connections, environmen
       return { connection: await message(connection, context), environment: environment.name };
     },
     async testOfflineConnection({ target }, context) {
+      const environment = await environmentOf(context);
       const [type, values] = await (async (): Promise<readonly [ConnectionType, Readonly<Record<string, string>>]> => {
         if (target.case === "connection") {
           const { settings, type } = target.value;
@@ -63,7 +70,7 @@ export function register(router: ConnectRouter, { clock, connections, environmen
           return [type as ConnectionType, settings];
         }
         const store = await offline();
-        const wanted = target.value || (await activeOrOnly(store, teamOf(context), await environmentOf(context)));
+        const wanted = target.value || (await activeOrOnly(store, teamOf(context), environment));
         const { id, type } = await store.get(teamOf(context), wanted);
         return [type, await store.open(teamOf(context), id)];
       })();

@@ -3,6 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { StorageConfigSchema, StorageConfigService } from "../../../../gen/svc/v1/storage_config_pb.ts";
+import { requireWholeTeam } from "../../access/scope.ts";
 import type { CloudAccounts, OpenAccount } from "../../connections/cloud-accounts.ts";
 import { Failure } from "../../failure.ts";
 import { callerOf } from "../interceptors.ts";
@@ -10,7 +11,11 @@ import type { Platform } from "../platform.ts";
 import { documentCalls } from "./document-calls.ts";
 import { checkMessages } from "./probe-checks.ts";
 
-const teamOf = (context: HandlerContext): string => callerOf(context).teamId;
+function teamOf(context: HandlerContext): string {
+  const caller = callerOf(context);
+  requireWholeTeam(caller, "the team's storage configurations");
+  return caller.teamId;
+}
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, { clock, connections }: Platform): void {
