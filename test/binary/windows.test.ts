@@ -147,6 +147,8 @@ describe.skipIf(lacksWine())("svc.exe", () => {
   });
 
   test("a query to a server on Linux, with the login below %USERPROFILE%", async () => {
+    // A folder that is no project asks the project that the server has.
+    const svc = (...args: string[]) => machine.svc(args, { cwd: machine.work });
     const profile = await machine.userProfile();
     await Bun.write(join(profile, ".config", "svc.yml"), login.replaceAll("\n", "\r\n"));
     const config = await svc("config");

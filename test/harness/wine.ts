@@ -51,6 +51,9 @@ export interface ConsoleProgram {
   until(text: string): Promise<void>;
 }
 
+/** Times that a program is run when Wine itself fails. */
+const MAX_TRIES = 5;
+
 /** A Windows machine. Every program started on it is ended with it. */
 export class WineMachine implements AsyncDisposable {
   readonly root = mkdtempSync(join(tmpdir(), "svc-wine-"));
@@ -126,10 +129,21 @@ export class WineMachine implements AsyncDisposable {
   }
 
   /**
-   * Runs a Windows program to its end. Its output goes to files, because programs that it leaves in
-   * the background would hold a pipe open.
+   * Runs a Windows program to its end. One that Wine ended before it said anything, because its own
+   * server had gone away, is run again.
    */
   async run(argv: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+    for (let tries = 1; ; tries++) {
+      const outcome = await this.runOnce(argv, options);
+      if (tries === MAX_TRIES || outcome.stdout !== "" || !/^wine client error:\w+: \w+: .*\s*$/.test(outcome.stderr)) return outcome;
+    }
+  }
+
+  /**
+   * Output goes to files, because programs that a program leaves in the background would hold a
+   * pipe open.
+   */
+  private async runOnce(argv: readonly string[], options: RunOptions): Promise<Outcome> {
     const [stdout, stderr] = [join(this.root, `${crypto.randomUUID()}.out`), join(this.root, `${crypto.randomUUID()}.err`)];
     const child = Bun.spawn(["wine", ...argv], {
       cwd: options.cwd ?? this.work,

@@ -158,6 +158,7 @@ export class OfflineQueue {
   /** Writes the pending values; those that cannot be written are lost, and logged. */
   async close(): Promise<void> {
     this.#sayDropped();
+    while (this.#suspended && this.#sending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
       while (this.#batches.length > 0) await this.flush();
     } catch {
