@@ -27,6 +27,7 @@ export function isOpenWhileSuspended(path: string): boolean {
 export function gatewaySuspended(): Failure {
   return new Failure(
     "unavailable",
-    "The gateway is suspended: nothing is answered until an administrator runs `svc infra resume gateway`.",
+    "The gateway is suspended: nothing is answered until an administrator resumes it.",
+    { hint: "`svc infra resume gateway` resumes it." },
   );
 }
