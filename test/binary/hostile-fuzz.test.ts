@@ -110,6 +110,11 @@ describe("methods", () => {
         for (const verb of ["GET", "PUT", "DELETE"])
           await statusOf(verb, `/${name}?encoding=proto&message=%00x`, { authorization: `Bearer ${token}` });
       }
+      // A call that means what it says has its effect, and its counterpart takes it back.
+      if (name.endsWith("/SuspendEnvironment")) {
+        const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
+        expect(await statusOf("POST", `/${name.replace("Suspend", "Resume")}`, headers, new TextEncoder().encode("{}"))).toBe(200);
+      }
       await answersStill();
     },
     240_000,

@@ -8,10 +8,10 @@ import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
+import { resealingOf } from "../access/resealing.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
 import { auditRetention } from "../audit/retention.ts";
 import type { Connections } from "../connections/create-connections.ts";
-import { connectionResealing } from "../connections/resealing.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
@@ -249,7 +249,8 @@ export async function openParts({
   const recurring = [
     ...retentionJobs(metadata, () => clock.now()),
     resealingJob(secrets),
-    connectionResealing(connections),
+    resealingOf("connections", connections),
+    resealingOf("webhooks", webhooks),
     auditRetention({ store: metadata.audit, clock, log }),
   ];
   /** The erasure of removed environments, loaded when there is one. */

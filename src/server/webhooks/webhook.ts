@@ -81,7 +81,7 @@ export function checkHeaders(headers: Readonly<Record<string, string>>): void {
 /** Seals and opens the secrets of the webhooks of an environment. */
 export function webhookSecrets(sealer: Sealer, environmentId: string) {
   const context = (sealedAs: string, field: string) => [environmentId, WEBHOOKS.kind, sealedAs, field];
-  return {
+  const secrets = {
     /** Undefined for an empty secret. Throws Failure invalid_argument. */
     async sealSecret(sealedAs: string, secret: string): Promise<string | undefined> {
       if (secret === "") return undefined;
@@ -103,10 +103,25 @@ export function webhookSecrets(sealer: Sealer, environmentId: string) {
         name,
         await sealer.open(value, context(sealedAs, `header ${name.toLowerCase()}`)),
       ]);
+      const opened = await Promise.all([
+        secret === undefined ? undefined : sealer.open(secret, context(sealedAs, "secret")),
+        Promise.all(opening),
+      ]);
+      return { secret: opened[0], headers: Object.fromEntries(opened[1]) as Record<string, string> };
+    },
+    /** Whether the key that seals now sealed all of them. */
+    isCurrent: ({ secret, headers }: WebhookContent): boolean =>
+      [secret, ...Object.values(headers)].every((sealed) => sealed === undefined || sealer.isCurrent(sealed)),
+    /** The content with all of them sealed anew. Rejects with Failure failed_precondition. */
+    async reseal(content: WebhookContent): Promise<WebhookContent> {
+      const { secret = "", headers } = await secrets.open(content);
+      const sealed = await secrets.sealSecret(content.sealedAs, secret);
       return {
-        secret: secret === undefined ? undefined : await sealer.open(secret, context(sealedAs, "secret")),
-        headers: Object.fromEntries(await Promise.all(opening)) as Record<string, string>,
+        ...content,
+        headers: await secrets.sealHeaders(content.sealedAs, headers),
+        ...(sealed === undefined ? {} : { secret: sealed }),
       };
     },
   };
+  return secrets;
 }

@@ -1,6 +1,7 @@
 /** The webhooks of environments: who is told of what, and the deliveries to them. */
 
 import { allows } from "../../domain/permissions.ts";
+import type { Resealing } from "../access/resealing.ts";
 import type { Sealer } from "../access/sealing.ts";
 import { type CollectionParts, createCollection } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
@@ -35,7 +36,7 @@ export interface Author {
 }
 
 /** The capability. */
-export interface Webhooks {
+export interface Webhooks extends Resealing {
   /** Webhooks of an environment, by name. */
   list(environmentId: string): Promise<Webhook[]>;
   /** The webhook of an id or name. Throws Failure not_found. */
@@ -134,6 +135,23 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     },
 
     delete: (environmentId, idOrName) => webhooks.delete(environmentId, idOrName),
+
+    async reseal(signal) {
+      let count = 0;
+      for (const { id, scope, content } of await webhooks.list()) {
+        signal.throwIfAborted();
+        const seal = webhookSecrets(sealer, scope);
+        if (seal.isCurrent(content)) continue;
+        try {
+          await webhooks.update(scope, id, async (webhook) => ({ content: await seal.reseal(webhook.content) }));
+          count++;
+        } catch (error) {
+          // What cannot be opened, or is gone meanwhile, is passed over.
+          if (!(error instanceof Failure)) throw error;
+        }
+      }
+      return count;
+    },
 
     async test(environmentId, idOrName) {
       const webhook = await webhooks.get(environmentId, idOrName);

@@ -79,8 +79,8 @@ async function scopeOf({ environments }: AuditParts, caller: Caller, headers: He
 }
 
 /**
- * Keeps the row of a call that ended, as it noted. Throws Failure when that fails: the call took
- * effect, and nobody will find it in the log.
+ * Keeps the row of a call that ended, as it noted. Throws Failure when that fails: the call may
+ * have taken effect, and nobody will find it in the log.
  */
 export async function keepRow(platform: AuditParts, before: AuditEntry, note: CallNote): Promise<void> {
   if (note.isUnchanged) return;
@@ -93,7 +93,9 @@ export async function keepRow(platform: AuditParts, before: AuditEntry, note: Ca
     await platform.audit.keep(row);
   } catch (error) {
     platform.log.error("a row is missing in the audit log", { endpoint: row.endpoint, client: row.clientId, error: String(error) });
-    const reason = outOfSpace(error, platform.dataDir)?.message ?? "The metadata store did not take it.";
+    const full = outOfSpace(error, platform.dataDir);
+    if (full && code !== "ok") throw full;
+    const reason = full?.message ?? "The metadata store did not take it.";
     throw new Failure("unavailable", `The call ended with '${code}', but the audit log could not keep a row of it. ${reason}`, {
       hint: "See what it changed before you call again.",
     });

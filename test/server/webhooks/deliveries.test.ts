@@ -288,3 +288,19 @@ test("secrets are sealed where they are kept, and not in another's place", async
   expect(JSON.stringify(kept)).not.toMatch(/hidden|c2VjcmV0/);
   await close(sealing);
 });
+
+test("after a rotation secrets and headers are sealed with the new key, and signed as before; what no key opens is passed over", async () => {
+  const key = (fill: number) => ({ id: `key${fill}`, secret: new Uint8Array(32).fill(fill) });
+  const before = open(createSealer([key(1)]));
+  const lost = open(createSealer([key(9)]));
+  const given = { url: "https://hooks.example.com/x", subscriptions: ["query.run"], secret: SECRET, headers: { "X-Key": "k" } };
+  await before.create(ENV, OWNER, { ...given, name: "kept" });
+  await lost.create(ENV, OWNER, { ...given, name: "lost" });
+  const rotated = open(createSealer([key(2), key(1)]));
+  const signal = new AbortController().signal;
+  expect([await rotated.reseal(signal), await rotated.reseal(signal)]).toEqual([1, 0]);
+  const alone = open(createSealer([key(2)]));
+  await alone.test(ENV, "kept");
+  expect(sent.map(({ headers }) => headers["X-Key"])).toEqual(["k"]);
+  for (const one of [before, lost, rotated, alone]) await close(one);
+});
