@@ -56,7 +56,7 @@ describe("pages", () => {
       metadata: { [HOSTILE]: HOSTILE },
       ciJobUrl: "javascript:alert(1)",
       repositoryUrl: `https://example.com/"onmouseover="alert(1)`,
-      projectName: HOSTILE,
+      projectName: HOSTILE.replace("\u202e", ""),
     });
     expectLive(deployment);
     const { text } = await page(deployment.url);
