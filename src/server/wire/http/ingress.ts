@@ -25,7 +25,8 @@ export function isOpenWhileSuspended(path: string): boolean {
 
 /** The refusal of everything else. */
 export function gatewaySuspended(): Failure {
-  return new Failure("unavailable", "The gateway is suspended: nothing is answered until an administrator resumes it.", {
-    hint: "`svc infra resume gateway` resumes it.",
-  });
+  return new Failure(
+    "unavailable",
+    "The gateway is suspended: nothing is answered until an administrator runs `svc infra resume gateway`.",
+  );
 }
