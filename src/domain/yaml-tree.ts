@@ -78,6 +78,7 @@ export function readYaml(text: string): { root: YamlNode | undefined; problems: 
     const builder = new TreeBuilder(yaml, document);
     return { root: document.contents ? builder.build(document.contents, 0) : undefined, problems };
   } catch (error) {
+    if (error instanceof NoAnchor) return { root: undefined, problems: [error.problem] };
     const message = error instanceof TooLarge ? error.message : TOO_DEEP;
     return { root: undefined, problems: [{ message, start: 0, end: Math.min(1, text.length) }] };
   }
@@ -92,6 +93,13 @@ export function entryOf(map: YamlMap, key: string): YamlEntry | undefined {
 }
 
 class TooLarge extends Error {}
+
+/** An alias of which no anchor stands before it. */
+class NoAnchor extends Error {
+  constructor(readonly problem: YamlProblem) {
+    super(problem.message);
+  }
+}
 
 class TreeBuilder {
   #nodes = 0;
@@ -126,7 +134,12 @@ class TreeBuilder {
     const { yaml } = this;
     if (depth > DEEPEST) throw new TooLarge(`it is nested deeper than ${DEEPEST} levels`);
     if (++this.#nodes > MOST_NODES) throw new TooLarge(`it has more than ${MOST_NODES} values`);
-    if (yaml.isAlias(node)) return this.build(this.#targetOf(node), depth + 1, node.range?.[0] ?? at);
+    if (yaml.isAlias(node)) {
+      const [start = at, end = at] = node.range ?? [];
+      const target = this.#targetOf(node);
+      if (!target) throw new NoAnchor({ message: `no anchor '&${node.source}' stands before the alias '*${node.source}'`, start, end });
+      return this.build(target, depth + 1, start);
+    }
     const range = yaml.isNode(node) ? node.range : undefined;
     const [start, rangeEnd] = range ? [range[0], range[1]] : [at, at];
     if (yaml.isMap(node)) {

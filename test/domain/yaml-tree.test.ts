@@ -27,6 +27,13 @@ describe("an alias", () => {
     expect(readYaml("a: &x [*x]\n").problems).toHaveLength(1);
   });
 
+  test("whose anchor is missing, or stands behind it, is a problem at its place", () => {
+    for (const text of ["a: 1\nb: *x\n", "b: *x\na: &x 1\n", "- *x\n"]) {
+      const start = text.indexOf("*x");
+      expect(readYaml(text).problems).toEqual([{ message: expect.stringContaining("*x"), start, end: start + 2 }]);
+    }
+  });
+
   /** Walking the document for each of them would take minutes. */
   test("may come often", () => {
     const values = valuesOf(`a: &x 1\n${Array.from({ length: 9_000 }, (_, i) => `k${i}: *x`).join("\n")}\n`);
