@@ -16,19 +16,24 @@ export type Mapping = Readonly<Record<string, unknown>>;
 const MAX_BYTES = 1024 * 1024;
 const CORRECT = "Correct the file and start again.";
 
+/** The file as it was read: its absolute path and its sections. */
+export interface ServerFile extends Readonly<Record<(typeof SECTIONS)[number], Mapping>> {
+  readonly path: string;
+}
+
 /**
  * Reads the file's sections; those that it lacks, and a file that does not exist, are empty.
  * @param path absolute
  * @throws StartError "setting_invalid" for anything that is not understood: nothing is ignored
  */
-export function readServerFile(path: string): Readonly<Record<(typeof SECTIONS)[number], Mapping>> {
+export function readServerFile(path: string): ServerFile {
   const text = read(path);
   const content = text === undefined ? {} : mappingOf(parse(text, path), path, "It");
   for (const key of Object.keys(content))
     if (!SECTIONS.some((name) => name === key))
       throw invalidSetting(`${path} has the setting '${key}', which there is not.`, `There is: ${SECTIONS.join(", ")}.`);
   const section = (name: (typeof SECTIONS)[number]): Mapping => mappingOf(content[name], path, `'${name}'`);
-  return { stores: section("stores"), usage: section("usage") };
+  return { path, stores: section("stores"), usage: section("usage") };
 }
 
 /** A value of the file as a mapping; empty when it is missing. Throws StartError. */

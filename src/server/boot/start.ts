@@ -33,7 +33,7 @@ import { createRouter } from "../wire/router.ts";
 import { type DataDirectory, holdDataDirectory } from "./data-directory.ts";
 import type { StartOptions } from "./options.ts";
 import { openParts } from "./parts.ts";
-import { SERVER_FILE } from "./server-file.ts";
+import { readServerFile, SERVER_FILE } from "./server-file.ts";
 import { storePlaces } from "./store-drivers.ts";
 import { readStoreSettings, type StoreSettings } from "./store-settings.ts";
 import { readUsageSettings } from "./usage-settings.ts";
@@ -99,7 +99,7 @@ export async function start(options: StartOptions): Promise<Server> {
   if (options.env.SVC_WEBHOOK_ALLOW) (await import("../webhooks/address-guard.ts")).readAllowedNetworks(options.env.SVC_WEBHOOK_ALLOW);
   const releases =
     options.releases === undefined ? undefined : (await import("../wire/http/releases.ts")).openReleaseMirror(options.releases);
-  const file = join(options.dataDir, SERVER_FILE);
+  const file = readServerFile(join(options.dataDir, SERVER_FILE));
   const settings = readStoreSettings({ flags: options.stores ?? {}, env: options.env, file });
   const usage = readUsageSettings(file);
   if (options.anew) refuseElsewhere(settings);

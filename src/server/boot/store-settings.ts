@@ -5,7 +5,7 @@
  */
 
 import { didYouMean } from "../../domain/closest.ts";
-import { invalidSetting, readServerFile } from "./server-file.ts";
+import { invalidSetting, type ServerFile } from "./server-file.ts";
 
 /** The names of a server's stores. */
 export const STORE_NAMES = ["metadata", "object", "online", "offline", "telemetry"] as const;
@@ -27,13 +27,12 @@ export type StoreSettings = Partial<Readonly<Record<StoreName, StoreSetting>>>;
 /**
  * Reads the settings.
  * @param sources.flags by name, as `--store` gave them
- * @param sources.file absolute path of the configuration file, which may be missing
  * @throws StartError "setting_invalid" for anything that is not understood: nothing is ignored
  */
 export function readStoreSettings(sources: {
   readonly flags: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly file: string;
+  readonly file: ServerFile;
 }): StoreSettings {
   const { flags, env, file } = sources;
   const inFile = storesOf(file);
@@ -43,7 +42,7 @@ export function readStoreSettings(sources: {
     const candidates = [
       { address: flags[name], setBy: "`--store`" },
       { address: env[variable] || undefined, setBy: variable },
-      { address: inFile[name], setBy: file },
+      { address: inFile[name], setBy: file.path },
     ];
     return [name, candidates.find((one): one is StoreSetting => one.address !== undefined)];
   });
@@ -51,8 +50,7 @@ export function readStoreSettings(sources: {
 }
 
 /** Addresses that the configuration file sets, by store. */
-function storesOf(path: string): Readonly<Record<string, string>> {
-  const { stores } = readServerFile(path);
+function storesOf({ path, stores }: ServerFile): Readonly<Record<string, string>> {
   for (const [name, address] of Object.entries(stores)) {
     refuseUnknown(name, path);
     if (typeof address !== "string") throw invalidSetting(`${path}: stores.${name} is not text.`, "An address is `<scheme>:<path>`.");

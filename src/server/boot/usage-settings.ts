@@ -11,7 +11,7 @@
  */
 
 import type { CreditBundle, MachineRate, UsageSettings } from "../processes/usage.ts";
-import { invalidSetting, type Mapping, mappingOf, readServerFile } from "./server-file.ts";
+import { invalidSetting, type Mapping, mappingOf, type ServerFile } from "./server-file.ts";
 
 const KEYS = ["machine", "rates", "bundles"];
 const RATE_KEYS = ["cloud", "machine", "vcpus", "memory_gb", "credits_per_hour"];
@@ -19,11 +19,9 @@ const BUNDLE_KEYS = ["id", "purchase_date", "credits", "price", "expires_on"];
 
 /**
  * Reads the section.
- * @param file absolute path of the configuration file, which may be missing
  * @throws StartError "setting_invalid" for anything that is not understood
  */
-export function readUsageSettings(file: string): UsageSettings {
-  const { usage } = readServerFile(file);
+export function readUsageSettings({ path: file, usage }: ServerFile): UsageSettings {
   refuseOthers(usage, KEYS, file, "usage");
   const rates = items(usage.rates, file, "usage.rates").map((entry, at) => rateOf(entry, file, `usage.rates[${at}]`));
   const bundles = items(usage.bundles, file, "usage.bundles").map((entry, at) => bundleOf(entry, file, `usage.bundles[${at}]`));

@@ -9,26 +9,7 @@ import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/s
 import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { TempFolder, TestClock } from "../../harness/running-server.ts";
-
-const NOW = 1_700_000_000_000;
-
-function entry(patch: Partial<AuditEntry> = {}): AuditEntry {
-  return {
-    at: NOW,
-    teamId: "team_1",
-    clientId: "client_1",
-    clientName: "laptop",
-    sessionId: "ses_1",
-    endpoint: "svc.v1.AuthService/DeleteClient",
-    about: '{"id":"client_2"}',
-    address: "127.0.0.1",
-    environmentId: "env_1",
-    code: "ok",
-    count: 1,
-    traceId: "0af7651916cd43dd8448eb211c80319c",
-    ...patch,
-  };
-}
+import { auditEntry, NOW } from "../stores/metadata/records.ts";
 
 /** A clock whose sleeps longer than a second end when the test says so. */
 class HeldClock extends TestClock {
@@ -74,7 +55,7 @@ const rows = () => store.audit.rows(undefined, 10_000);
 describe("verification", () => {
   test("says how many rows there are, and the hash of the last", async () => {
     expect(await audit.verify()).toMatchObject({ rows: 0, head: { seq: 0 }, broken: undefined });
-    for (let n = 0; n < 3; n++) await audit.keep(entry({ at: NOW + n }));
+    for (let n = 0; n < 3; n++) await audit.keep(auditEntry({ at: NOW + n }));
     const last = (await rows()).at(-1);
     const { head, ...report } = await audit.verify();
     expect(report).toMatchObject({ rows: 3, broken: undefined, anchor: { seq: 0 }, hasNoted: false });
@@ -82,12 +63,12 @@ describe("verification", () => {
   });
 
   test("more rows than a page has are all read", async () => {
-    await store.audit.append(Array.from({ length: 1_201 }, (_, n) => entry({ at: NOW + n })));
+    await store.audit.append(Array.from({ length: 1_201 }, (_, n) => auditEntry({ at: NOW + n })));
     expect(await audit.verify()).toMatchObject({ rows: 1_201, broken: undefined });
   });
 
   test("finds every byte that is edited, in every column of every row", async () => {
-    await store.audit.append([entry(), entry({ at: NOW + 1, about: '{"name":"ü"}' }), entry({ at: NOW + 2 })]);
+    await store.audit.append([auditEntry(), auditEntry({ at: NOW + 1, about: '{"name":"ü"}' }), auditEntry({ at: NOW + 2 })]);
     const [first] = await rows();
     const columns = Object.keys(first ?? {}).map((field) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
     expect(columns.length).toBe(14);
@@ -133,27 +114,27 @@ describe("verification", () => {
     ["the anchor is moved", 1, "update audit_chain set anchor_seq = 1"],
     ["the ends are deleted", 1, "delete from audit_chain"],
   ])("finds that %s", async (_, found, ...statements) => {
-    await store.audit.append([1, 2, 3, 4].map((n) => entry({ at: NOW + n })));
+    await store.audit.append([1, 2, 3, 4].map((n) => auditEntry({ at: NOW + n })));
     for (const sql of statements) tamper(sql);
     expect((await audit.verify()).broken?.seq).toBe(found);
   });
 
   test("a log that was written anew, with new hashes, lacks the hash that was noted", async () => {
-    await store.audit.append([1, 2, 3].map((n) => entry({ at: NOW + n })));
+    await store.audit.append([1, 2, 3].map((n) => auditEntry({ at: NOW + n })));
     const noted = hex((await audit.verify()).head.hash);
-    await audit.keep(entry());
+    await audit.keep(auditEntry());
     expect(await audit.verify(noted)).toMatchObject({ hasNoted: true, broken: undefined });
     tamper("delete from audit");
     tamper("update audit_chain set head_seq = 0, head_hash = zeroblob(32)");
-    await store.audit.append([1, 2, 9, 4].map((n) => entry({ at: NOW + n })));
+    await store.audit.append([1, 2, 9, 4].map((n) => auditEntry({ at: NOW + n })));
     expect(await audit.verify(noted)).toMatchObject({ hasNoted: false, broken: undefined });
   });
 
   test("holds while rows come in and go out", async () => {
-    await store.audit.append(Array.from({ length: 2_000 }, (_, n) => entry({ at: NOW + n })));
+    await store.audit.append(Array.from({ length: 2_000 }, (_, n) => auditEntry({ at: NOW + n })));
     const verifying = audit.verify();
     for (let n = 0; n < 20; n++) {
-      await audit.keep(entry({ at: NOW + 10_000 + n }));
+      await audit.keep(auditEntry({ at: NOW + 10_000 + n }));
       await store.audit.prune({ before: NOW, most: 1_000, limit: 100 });
     }
     expect((await verifying).broken).toBeUndefined();
@@ -164,7 +145,9 @@ describe("verification", () => {
 test("two processes' stores that append at once make one chain", async () => {
   const other = open();
   const writers = [store, other];
-  await Promise.all(writers.flatMap((one, w) => Array.from({ length: 100 }, (_, n) => one.audit.append([entry({ about: `${w}/${n}` })]))));
+  await Promise.all(
+    writers.flatMap((one, w) => Array.from({ length: 100 }, (_, n) => one.audit.append([auditEntry({ about: `${w}/${n}` })]))),
+  );
   await other.close();
   expect(new Set((await rows()).map(({ about }) => about)).size).toBe(200);
   expect(await audit.verify()).toMatchObject({ rows: 200, broken: undefined });
@@ -172,7 +155,7 @@ test("two processes' stores that append at once make one chain", async () => {
 
 describe("tallies", () => {
   const refusal = (patch: Partial<AuditEntry> = {}) =>
-    entry({ code: "unauthenticated", clientId: "", clientName: "", sessionId: "", ...patch });
+    auditEntry({ code: "unauthenticated", clientId: "", clientName: "", sessionId: "", ...patch });
   const kept = async () => (await rows()).map(({ address, code, count }) => [address, code, count]);
 
   test("the first of a kind has a row at once, and the others one at the minute's end", async () => {
@@ -202,12 +185,12 @@ describe("tallies", () => {
     tamper("drop table audit");
     await audit.tally(refusal());
     expect(lines.join("\n")).toContain("refusals are missing in the audit log");
-    expect(audit.keep(entry())).rejects.toThrow();
+    expect(audit.keep(auditEntry())).rejects.toThrow();
   });
 });
 
 test("retention leaves a chain that verifies, and notes its head", async () => {
-  await store.audit.append([entry({ at: 1 }), entry({ at: 2 }), entry({ at: Date.now() })]);
+  await store.audit.append([auditEntry({ at: 1 }), auditEntry({ at: 2 }), auditEntry({ at: Date.now() })]);
   lines.length = 0;
   const job = auditRetention({ store: store.audit, clock, log: createLog({ write: (line) => lines.push(line), clock }) });
   await job.run(new AbortController().signal);

@@ -7,6 +7,7 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readServerFile } from "../../../src/server/boot/server-file.ts";
 import { type StartOptions, start } from "../../../src/server/boot/start.ts";
 import { readStoreSettings } from "../../../src/server/boot/store-settings.ts";
 import { METADATA_MIGRATIONS } from "../../../src/server/stores/metadata/schema.ts";
@@ -43,12 +44,12 @@ describe("settings", () => {
       "# where things are\nstores:\n  metadata: sqlite:/file/meta.db\n  object: file:/file/objects\n  online: sqlite:/file/online.db\n",
     );
     const env = { SVC_METADATA_STORE: "sqlite:/env/meta.db", SVC_OBJECT_STORE: "file:/env/objects", SVC_OFFLINE_STORE: "" };
-    expect(readStoreSettings({ flags: { metadata: "sqlite:/flag/meta.db" }, env, file })).toEqual({
+    expect(readStoreSettings({ flags: { metadata: "sqlite:/flag/meta.db" }, env, file: readServerFile(file) })).toEqual({
       metadata: { address: "sqlite:/flag/meta.db", setBy: "`--store`" },
       object: { address: "file:/env/objects", setBy: "SVC_OBJECT_STORE" },
       online: { address: "sqlite:/file/online.db", setBy: file },
     });
-    expect(readStoreSettings({ flags: {}, env: {}, file: join(folder.path, "none.yaml") })).toEqual({});
+    expect(readStoreSettings({ flags: {}, env: {}, file: readServerFile(join(folder.path, "none.yaml")) })).toEqual({});
   });
 
   test.each([

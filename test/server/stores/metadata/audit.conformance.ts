@@ -4,25 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { type AuditEntry, auditHash } from "../../../../src/server/stores/metadata/audit.ts";
 import type { MetadataStore } from "../../../../src/server/stores/metadata/store.ts";
 import type { Driver } from "../driver.ts";
-import { NOW, openEach } from "./records.ts";
-
-function entry(patch: Partial<AuditEntry> = {}): AuditEntry {
-  return {
-    at: NOW,
-    teamId: "team_1",
-    clientId: "client_1",
-    clientName: "ü 'laptop'",
-    sessionId: "ses_1",
-    endpoint: "svc.v1.AuthService/DeleteClient",
-    about: '{"id":"client_2"}',
-    address: "127.0.0.1",
-    environmentId: "env_1",
-    code: "ok",
-    count: 1,
-    traceId: "0af7651916cd43dd8448eb211c80319c",
-    ...patch,
-  };
-}
+import { auditEntry, NOW, openEach } from "./records.ts";
 
 const START = { seq: 0, hash: new Uint8Array(32) };
 
@@ -36,20 +18,20 @@ export function auditConformance(driver: Driver<MetadataStore>): void {
     const seqs = async (filter: object = {}) => (await list(filter)).map(({ seq }) => seq);
 
     test("a row is kept with all that was said of it, also when the store is closed", async () => {
-      await append(entry());
+      await append(auditEntry());
       await on.reopen();
       const [row] = await all();
       if (!row) throw new Error("there is no row");
       const { seq, hash, ...kept } = row;
-      expect(kept).toEqual(entry());
+      expect(kept).toEqual(auditEntry());
       expect(seq).toBe(1);
       expect(hash).toEqual(auditHash(START.hash, { ...kept, seq }));
     });
 
     test("each row's hash covers the one before, and the ends are known", async () => {
       expect(await on.store.audit.chain()).toEqual({ anchor: START, head: START });
-      await append(entry({ code: "a" }), entry({ code: "b" }));
-      await append(entry({ code: "c" }));
+      await append(auditEntry({ code: "a" }), auditEntry({ code: "b" }));
+      await append(auditEntry({ code: "c" }));
       const rows = await all();
       expect(rows.map(({ seq, code }) => [seq, code])).toEqual([
         [1, "a"],
@@ -65,14 +47,14 @@ export function auditConformance(driver: Driver<MetadataStore>): void {
     });
 
     test("many that append at once make one chain", async () => {
-      await Promise.all(Array.from({ length: 50 }, (_, i) => append(entry({ about: String(i) }))));
+      await Promise.all(Array.from({ length: 50 }, (_, i) => append(auditEntry({ about: String(i) }))));
       const rows = await all();
       expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
       expect(new Set(rows.map(({ about }) => about)).size).toBe(50);
     });
 
     test("a text that no database keeps as it is still verifies", async () => {
-      await append(entry({ clientName: "a\0b\ud800c", address: "\udc00" }));
+      await append(auditEntry({ clientName: "a\0b\ud800c", address: "\udc00" }));
       await on.reopen();
       const [row] = await all();
       expect(row?.clientName).toBe("a\ufffdb\ufffdc");
@@ -81,11 +63,11 @@ export function auditConformance(driver: Driver<MetadataStore>): void {
 
     test("rows are listed newest first, by page and by each filter; other teams' are not", async () => {
       await append(
-        entry({ clientId: "x", clientName: "one" }),
-        entry({ endpoint: "POST /v1/oauth/token", at: NOW + 10 }),
-        entry({ code: "permission_denied", environmentId: "env_2", address: "::1", at: NOW + 20 }),
-        entry({ teamId: "team_2" }),
-        entry({ teamId: "", clientId: "", clientName: "" }),
+        auditEntry({ clientId: "x", clientName: "one" }),
+        auditEntry({ endpoint: "POST /v1/oauth/token", at: NOW + 10 }),
+        auditEntry({ code: "permission_denied", environmentId: "env_2", address: "::1", at: NOW + 20 }),
+        auditEntry({ teamId: "team_2" }),
+        auditEntry({ teamId: "", clientId: "", clientName: "" }),
       );
       expect(await seqs()).toEqual([5, 3, 2, 1]);
       expect(await seqs({ limit: 2 })).toEqual([5, 3]);
@@ -99,7 +81,7 @@ export function auditConformance(driver: Driver<MetadataStore>): void {
     });
 
     test("pruning takes the oldest, in steps, and moves the anchor", async () => {
-      await append(...[1, 2, 3, 4, 5, 6].map((n) => entry({ at: NOW + n })));
+      await append(...[1, 2, 3, 4, 5, 6].map((n) => auditEntry({ at: NOW + n })));
       const hashes = (await all()).map(({ hash }) => hash);
       const prune = (options: { before: number; most: number; limit?: number }) => on.store.audit.prune({ limit: 100, ...options });
       expect(await prune({ before: NOW, most: 6 })).toBe(0);
@@ -110,7 +92,7 @@ export function auditConformance(driver: Driver<MetadataStore>): void {
       expect(await prune({ before: NOW + 100, most: 1 })).toBe(1);
       const { anchor, head } = await on.store.audit.chain();
       expect([anchor, head]).toEqual(Array(2).fill({ seq: 6, hash: hashes[5] as Uint8Array }));
-      await append(entry());
+      await append(auditEntry());
       const [row] = await all();
       expect([row?.seq, row && auditHash(anchor.hash, row)]).toEqual([7, row?.hash as Uint8Array]);
     });

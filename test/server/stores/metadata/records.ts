@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach } from "bun:test";
 import { DeploymentStatus } from "../../../../gen/svc/v1/deployment_pb.ts";
+import type { AuditEntry } from "../../../../src/server/stores/metadata/audit.ts";
 import type { DeploymentRecord } from "../../../../src/server/stores/metadata/deployments.ts";
 import type { NewJob } from "../../../../src/server/stores/metadata/jobs.ts";
 import type { MetadataStore } from "../../../../src/server/stores/metadata/store.ts";
@@ -89,4 +90,23 @@ export function deploymentRecord(id: string, environmentId: string, patch: Parti
 /** A job that builds a deployment. */
 export function buildOf({ id }: DeploymentRecord): NewJob {
   return { id: `job_${id}`, kind: "deployment", payload: { deploymentId: id }, maxAttempts: 2, attemptTimeoutMs: 1_000 };
+}
+
+/** An entry of the audit log; `patch` says what differs. */
+export function auditEntry(patch: Partial<AuditEntry> = {}): AuditEntry {
+  return {
+    at: NOW,
+    teamId: "team_1",
+    clientId: "client_1",
+    clientName: "ü 'laptop'",
+    sessionId: "ses_1",
+    endpoint: "svc.v1.AuthService/DeleteClient",
+    about: '{"id":"client_2"}',
+    address: "127.0.0.1",
+    environmentId: "env_1",
+    code: "ok",
+    count: 1,
+    traceId: "0af7651916cd43dd8448eb211c80319c",
+    ...patch,
+  };
 }
