@@ -48,7 +48,8 @@ export function isOver({ expiresAt }: ClientRecord, now: number): boolean {
 /** What a token or session of a client may do: what it was given, and the client still may. */
 export function callerOf(client: ClientRecord, given: readonly string[]): Caller {
   const permissions = given.filter((name) => isPermission(name) && allows(client.permissions, name));
-  return { clientId: client.id, teamId: client.teamId, permissions, environments: client.environments, expiresAt: client.expiresAt };
+  const { id: clientId, teamId, environments, expiresAt, personId } = client;
+  return { clientId, teamId, permissions, environments, expiresAt, personId };
 }
 
 interface Remembered {

@@ -33,6 +33,7 @@ export function createOwner(path: string, teamId: string, now: number): Owner {
     secretHash: hashSecret(secret),
     permissions: FULL_ACCESS,
     createdAt: now,
+    personId: "owner",
   };
   return {
     client,

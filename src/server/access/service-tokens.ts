@@ -13,7 +13,7 @@ import type { Clients } from "./clients.ts";
 import type { Environments } from "./environments.ts";
 import { resolveNames } from "./scope.ts";
 import { hashSecret, newSecret } from "./secrets.ts";
-import type { Caller } from "./tokens.ts";
+import { type Caller, personOf } from "./tokens.ts";
 
 /** A client that is a service token. */
 export type ServiceTokenRecord = ClientRecord & { readonly tokenId: string };
@@ -133,6 +133,7 @@ export function createServiceTokens({
         secretHash: hashSecret(secret),
         createdAt: now,
         createdBy: caller.clientId,
+        personId: personOf(caller),
         ...change,
         permissions: change.permissions,
       };

@@ -21,6 +21,15 @@ export interface Caller {
    * token.
    */
   readonly sessionId?: string | undefined;
+  /** Whom the client acts for, when that is somebody else than itself; see `personOf`. */
+  readonly personId?: string | undefined;
+}
+
+/**
+ * Whom a caller acts for: two callers with one answer are no second pair of eyes for each other.
+ */
+export function personOf({ personId, clientId }: Pick<Caller, "personId" | "clientId">): string {
+  return personId ?? clientId;
 }
 
 /** Seconds that a token is valid. */

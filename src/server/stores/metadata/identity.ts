@@ -33,6 +33,11 @@ export interface ClientRecord {
   readonly expiresAt?: number | undefined;
   /** Id of the client that made it; undefined when a login did. */
   readonly createdBy?: string | undefined;
+  /**
+   * Whom it acts for, when that is somebody else than itself: a service token acts for the person
+   * of the client that made it.
+   */
+  readonly personId?: string | undefined;
 }
 
 /** What can change of a client. */

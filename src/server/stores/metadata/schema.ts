@@ -162,6 +162,7 @@ alter table client add column token_id text;
 alter table client add column environments text;
 alter table client add column expires_at integer;
 alter table client add column created_by text;
+alter table client add column person_id text;
 create unique index client_by_token on client (token_id);
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was

@@ -18,6 +18,7 @@ export function clientTable(db: Database): Table<ClientRecord> {
     environments: optional(json()),
     expiresAt: optional(integer),
     createdBy: optional(text),
+    personId: optional(text),
   });
 }
 
