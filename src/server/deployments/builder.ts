@@ -13,6 +13,7 @@ import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
+import { errorText } from "../../domain/error-text.ts";
 import { isError } from "../../domain/finding.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
@@ -41,7 +42,7 @@ import { checkSqlResolvers } from "./checks.ts";
 import { featureKeys } from "./feature-keys.ts";
 import { onlineScope } from "./live-scopes.ts";
 import type { Profiles } from "./profiles.ts";
-import { createRenewal } from "./renewal.ts";
+import { createRenewal, workersText } from "./renewal.ts";
 import type { StartedDeployment } from "./running.ts";
 
 /** A deployment cannot be built or started, for a reason that its author can fix. */
@@ -80,10 +81,15 @@ export type Note = (text: string) => void;
 
 /** The builder of deployments. */
 export interface Builder {
-  /** Unpacks, analyzes and checks a deployment, then stores its graph. Throws BuildFailed. */
+  /**
+   * Unpacks, analyzes and checks a deployment, and stores its graph; meanwhile its workers begin to
+   * start, for `start` to take or `abandon` to end. Throws BuildFailed.
+   */
   build(deployment: DeploymentRecord, note: Note, signal: AbortSignal): Promise<void>;
   /** Starts the workers of a built deployment. Throws BuildFailed. */
   start(deployment: DeploymentRecord, note: Note, signal: AbortSignal): Promise<StartedDeployment>;
+  /** Ends what a build has begun for a start that does not follow. */
+  abandon(id: string): void;
   /** The stored graph. Throws Failure failed_precondition when there is none. */
   graph(id: string): Promise<Graph>;
   /**
@@ -101,6 +107,13 @@ export interface Builder {
 interface Identified {
   readonly graph: Graph;
   readonly identities: ReadonlyMap<string, FeatureIdentity>;
+}
+
+/** What a build has begun for the start that follows. */
+interface Begun extends Identified {
+  /** What the workers are given. */
+  readonly variables: EnvironmentVariables;
+  readonly pool: Promise<PythonPool>;
 }
 
 const DEFAULT_RESOLVER_TIMEOUT_MS = 10_000;
@@ -164,12 +177,17 @@ export function createBuilder(options: BuilderOptions): Builder {
     return readFile(join(source, name), "utf8");
   };
 
-  /** The last build, kept because it is started next. */
-  let built: (Identified & { readonly id: string }) | undefined;
-  const toStart = async (id: string, environmentId: string): Promise<Identified> => {
-    const last = built;
-    built = undefined;
-    return last?.id === id ? last : identified(await graph(id), environmentId);
+  /** By deployment, from the end of its build to its start. */
+  const begun = new Map<string, Begun>();
+  const takeBegun = (id: string): Begun | undefined => {
+    const found = begun.get(id);
+    begun.delete(id);
+    return found;
+  };
+  const endPool = (pool: Promise<PythonPool> | undefined): void => {
+    pool
+      ?.then((workers) => workers.drain(0))
+      .catch((error: unknown) => log.debug("workers that are not needed did not start, or not stop cleanly", { error: errorText(error) }));
   };
   const identified = async (of: Graph, environmentId: string): Promise<Identified> => ({
     graph: of,
@@ -272,32 +290,46 @@ export function createBuilder(options: BuilderOptions): Builder {
         }),
       );
       refuseErrors("The project has errors", found.diagnostics);
-      note("checking statements against their databases");
-      const sources = await sourcesOf(found, source, await secrets.variables(environment.id));
+      const variables = await secrets.variables(environment.id);
+      const pool = startPool(deployment, environment, found, source, variables, note, signal);
+      pool.catch(() => undefined);
       try {
-        refuseErrors("The server refuses the project", await checkSqlResolvers(found, { sources, environmentName: environment.name }));
-      } finally {
-        await sources.close();
+        note("checking statements against their databases");
+        const sources = await sourcesOf(found, source, variables);
+        try {
+          refuseErrors("The server refuses the project", await checkSqlResolvers(found, { sources, environmentName: environment.name }));
+        } finally {
+          await sources.close();
+        }
+        await metadata.putGraph(deployment.id, toBinary(GraphSchema, found));
+        const { identities } = await identified(found, environment.id);
+        await metadata.resolverVersions(environment.id, found.resolvers, { deploymentId: deployment.id, now: clock.now() });
+        begun.set(deployment.id, { graph: found, identities, variables, pool });
+      } catch (error) {
+        endPool(pool);
+        throw error;
       }
-      await metadata.putGraph(deployment.id, toBinary(GraphSchema, found));
-      const { identities } = await identified(found, environment.id);
-      await metadata.resolverVersions(environment.id, found.resolvers, { deploymentId: deployment.id, now: clock.now() });
-      built = { id: deployment.id, graph: found, identities };
     },
 
     async start(deployment, note, signal) {
       const environment = await environmentOf(deployment);
-      const { graph: of, identities } = await toStart(deployment.id, environment.id);
+      const ahead = takeBegun(deployment.id);
+      const { graph: of, identities } = ahead ?? (await identified(await graph(deployment.id), environment.id));
       const source = await unpack(deployment);
       note("starting workers");
       const variables = await secrets.variables(environment.id);
+      const isCurrent = ahead !== undefined && workersText(ahead.variables) === workersText(variables);
+      if (!isCurrent) endPool(ahead?.pool);
       if (variables.unreadable > 0)
         log.warning("secrets that cannot be opened are kept from resolvers", { environment: environment.id, count: variables.unreadable });
       const onError = (error: unknown): void =>
         log.warning("what was renewed did not stop cleanly", { deployment: deployment.id, error: String(error) });
       const begin = (given: EnvironmentVariables, tell: Note, over: AbortSignal) =>
         startPool(deployment, environment, of, source, given, tell, over);
-      const pool = createRenewablePool(await asBuildFailure(note, () => begin(variables, note, signal)), onError);
+      const pool = createRenewablePool(
+        await asBuildFailure(note, () => (isCurrent ? ahead.pool : begin(variables, note, signal))),
+        onError,
+      );
       const sources = createRenewableSources(await sourcesOf(of, source, variables), onError);
       const renewal = createRenewal(variables, {
         read: () => secrets.variables(environment.id),
@@ -342,6 +374,8 @@ export function createBuilder(options: BuilderOptions): Builder {
       });
       return new BuildFailed(`The server failed while it built the deployment; its log has the details under ${id}.`);
     },
+
+    abandon: (id) => endPool(takeBegun(id)?.pool),
 
     discard: (id) => rm(folderOf(id), { recursive: true, force: true }),
 

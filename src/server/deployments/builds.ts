@@ -122,6 +122,7 @@ export function createBuilds({
         const lease = await running.acquire(deployment.id, () => start(deployment, signal));
         lease.release();
       } catch (error) {
+        builder.abandon(deployment.id);
         if (attempt.aborted) throw error;
         const found = halt.aborted ? stoppedBuild(String(halt.reason)) : error;
         const failure = found instanceof BuildFailed ? found : builder.unexpected(deployment, found);

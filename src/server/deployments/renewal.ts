@@ -66,6 +66,6 @@ export function createRenewal(first: EnvironmentVariables, steps: RenewalSteps):
 }
 
 /** What workers are given, as text. */
-function workersText({ env, plain }: EnvironmentVariables): string {
+export function workersText({ env, plain }: EnvironmentVariables): string {
   return JSON.stringify([plain, env]);
 }

@@ -1,10 +1,14 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
+import type { Socket } from "bun";
 import { DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { Severity } from "../../../gen/svc/v1/error_pb.ts";
 import { DataSourceSchema, GraphService, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { eventually } from "../../harness/eventually.ts";
+import { isAlive } from "../../harness/is-alive.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, type ProjectFiles } from "./deploying.ts";
 
@@ -71,6 +75,42 @@ describe("the server's findings", () => {
       span: { file: "sql/get_user.svc.sql", line: 2, column: 12, endLine: 2, endColumn: 14 },
     });
     expect(error).toContain("Error[154]");
+  });
+
+  test("a worker that starts beside the checks has ended when these have refused the project", async () => {
+    const note = join(folder.path, "worker");
+    const hasBegun = (): boolean => existsSync(note);
+    // The database says no, which the checks report, once the worker's import hangs.
+    const refusal = "SFATAL\0C28000\0Mnobody is let in\0\0";
+    const refuse = (socket: Socket): void => void socket.end(Buffer.from(`E\0\0\0${String.fromCharCode(refusal.length + 4)}${refusal}`));
+    using database = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: { data: (socket) => void eventually(hasBegun, "the start of a worker").finally(() => refuse(socket)) },
+    });
+    const { status, error } = await deploy(server, {
+      ...project(
+        "-- resolves: User\n-- source: far\nselect uid as id, mail as email from app_user\n",
+        `from svc.sources import PostgreSQLSource\nfar = PostgreSQLSource(name="far", host="127.0.0.1", port=${database.port}, user="u", database="d")\n`,
+      ),
+      "resolvers.py": `import os, time
+from svc import online
+from features import User
+
+if "SVC_DEPLOYMENT_ID" in os.environ:
+    with open(${JSON.stringify(`${note}.part`)}, "w") as stream:
+        stream.write(str(os.getpid()))
+    os.replace(${JSON.stringify(`${note}.part`)}, ${JSON.stringify(note)})
+    time.sleep(600)
+
+@online
+def get_name(id: User.id) -> User.name:
+    return str(id)
+`,
+    });
+    expect([status, error]).toEqual([DeploymentStatus.FAILED, expect.stringContaining("Error[154]")]);
+    const pid = Number(readFileSync(note, "utf8"));
+    await eventually(() => !isAlive(pid), "the end of the worker");
   });
 
   test("154: a source that cannot be reached says why, once", async () => {

@@ -5,6 +5,7 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { unpackSdk } from "../../../src/python/sdk.ts";
 import { ToolchainError } from "../../../src/python/toolchain.ts";
 import { eventually } from "../../harness/eventually.ts";
+import { isAlive } from "../../harness/is-alive.ts";
 import { anyPython, module, SDK_FOLDER, startPool, writeProject } from "./project.ts";
 
 setDefaultTimeout(60_000);
@@ -71,14 +72,6 @@ async def later(i: Thing.i) -> Thing.out:
 const files = module(FIELDS, RESOLVERS);
 /** The line of a resolver's decorator. */
 const lineOf = (name: string) => (files["mod.py"] as string).split("\n").findIndex((text) => text.includes(`def ${name}(`));
-const isAlive = (pid: number) => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 test("a worker that exits is an error with its code and its last lines, and is replaced", async () => {
   await using live = await startPool(files);

@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { eventually, isPending } from "../../harness/eventually.ts";
+import { isAlive } from "../../harness/is-alive.ts";
 import { module, startPool } from "./project.ts";
 
 setDefaultTimeout(60_000);
@@ -116,15 +117,6 @@ def spawns(i: Thing.i) -> Thing.pid:
 const files = module(FIELDS, RESOLVERS);
 const lines = (files["mod.py"] as string).split("\n");
 const lineOf = (name: string) => lines.findIndex((line) => line.includes(`def ${name}(`));
-
-const isAlive = (pid: number) => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 test.each(["spin", "sleep", "lock"])("%s is interrupted at its deadline and the worker goes on", async (name) => {
   await using live = await startPool(files);

@@ -27,7 +27,7 @@ from .._diagnostics.findings import Finding, Findings, Span, to_json
 from .._diagnostics.source import project_path, source_of
 from .._loading.code_cache import code_cache, use_code_cache
 from .._loading.effects import Effects
-from .._loading.load import is_imported, load_project
+from .._loading.load import few_collections, is_imported, load_project
 from .._model.registry import registry
 from .._model.resolver import ResolverDefinition, ResolverSpec
 from .._model.signature import compile_resolver
@@ -49,9 +49,10 @@ _MAYBE_LOST = (rules.NoJoin.code, rules.BadNamedQuery.code)
 def analyze(root: str, files: list[str]) -> dict[str, Any]:
     """The graph of a project as proto3 JSON. The root must be on `sys.path`."""
     found = Findings()
-    for finding in load_project(root, files):
-        found.add(finding)
-    gc.disable()  # the process ends with the analysis, and what that makes is nearly all of use to its end
+    with few_collections():
+        for finding in load_project(root, files):
+            found.add(finding)
+        gc.disable()  # the process ends with the analysis, and what that makes is nearly all of use to its end
     report = _unless_lost(found, _lost_names(root, found))
     classes = distinct_classes(registry.classes, report)
     for item in classes:

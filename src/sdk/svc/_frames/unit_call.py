@@ -57,15 +57,17 @@ def _may_be_frame(annotation: Any) -> bool:
     """Whether an annotation may be rows or a table; of quoted ones that is known only once they are
     evaluated.
     """
-    if isinstance(annotation, str) or hasattr(annotation, "__forward_arg__"):
-        return True
-    if is_union(annotation):
-        return any(_may_be_frame(item) for item in annotation.__args__)
+    if type(annotation) is type:
+        return False
     if isinstance(annotation, FeatureReference):
         try:
             return field_of(annotation).type.many or crosses_many(annotation)
         except DefinitionError:
             return True
+    if isinstance(annotation, str) or hasattr(annotation, "__forward_arg__"):
+        return True
+    if is_union(annotation):
+        return any(_may_be_frame(item) for item in annotation.__args__)
     return isinstance(annotation, (RowSelection, TableType))
 
 

@@ -224,9 +224,9 @@ def no_such_feature(owner: FeatureClass, attribute: str) -> DefinitionError:
 
 def crosses_many(reference: FeatureReference) -> bool:
     """Whether a path goes through a has-many relation, so that its value is a list. Raises what
-    `fields_of` raises.
+    `fields_of` raises, but not for a path of one step.
     """
-    return any(type_of(field).many for field in fields_of(reference)[:-1])
+    return len(reference._svc_names) > 1 and any(type_of(field).many for field in fields_of(reference)[:-1])
 
 
 def type_of(field: Field) -> FieldType:
@@ -240,8 +240,14 @@ def type_of(field: Field) -> FieldType:
 
 
 def field_of(reference: FeatureReference) -> Field:
-    """The field at the end of a path."""
-    return fields_of(reference)[-1]
+    """The field at the end of a path. Raises what `fields_of` raises."""
+    if reference._svc_parent is not None:
+        return fields_of(reference)[-1]
+    owner, (attribute,) = reference._svc_root, reference._svc_names
+    field = owner.field(attribute)
+    if field is None:
+        raise no_such_feature(owner, attribute)
+    return field
 
 
 def path_of(reference: FeatureReference) -> str:

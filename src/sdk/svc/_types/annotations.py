@@ -189,6 +189,9 @@ def unreadable(error: Exception) -> DefinitionError:
 
 
 def _take_apart(annotation: Any, scope: Scope) -> Reading:
+    kind = type(annotation)
+    if kind is FeatureReference or kind is type and annotation is not type(None):
+        return Reading(annotation)
     nullable = primary = feature_time = now = windowed = False
     core = annotation
     while True:

@@ -42,6 +42,7 @@ import socket
 import struct
 import threading
 from array import array
+from select import select
 from typing import Any, Dict, Optional
 
 from .blocks import attach, detach
@@ -106,6 +107,10 @@ class Connection:
         """Sends a frame made by ``encode_frame``."""
         with self._sending:
             self._socket.sendall(frame)
+
+    def is_readable(self, timeout: float) -> bool:
+        """Whether `receive` has something to return, or has it within some seconds."""
+        return bool(self._buffer) or bool(select([self._socket], [], [], timeout)[0])
 
     def close(self) -> None:
         """Closes this process's end; the ends that other processes hold stay open."""

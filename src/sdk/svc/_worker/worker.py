@@ -18,7 +18,7 @@ import signal
 import sys
 import threading
 from functools import lru_cache
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, List, Mapping, Optional, Set
 
 from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Span
@@ -28,6 +28,7 @@ from .._loading.load import few_collections, load_project
 from .._model.context import current_call
 from .._model.hooks import AFTER, BEFORE, HookDefinition
 from .._model.registry import registry
+from .._model.resolver import ResolverSpec
 from .frame_runner import runner_for
 from .logs import LogHandler, LogSink, LogStream, level_from
 from .protocol import Connection, Message
@@ -35,6 +36,21 @@ from .raised import Project
 from .runner import CallCancelled, Runner, call_info
 
 _MAIN, _CONTROL = 1, 2
+#: Seconds without a call after which the garbage of the import is collected, once.
+_IDLE = 1.0
+
+
+class Runners(Dict[str, Runner]):
+    """The runners by FQN, each made at its first call."""
+
+    def __init__(self, specs: Mapping[str, ResolverSpec], project: Project) -> None:
+        super().__init__()
+        self._specs = specs
+        self._project = project
+
+    def __missing__(self, fqn: str) -> Runner:
+        runner = self[fqn] = runner_for(self._specs[fqn], self._project)
+        return runner
 
 
 class Worker:
@@ -45,7 +61,7 @@ class Worker:
         self._control = control
         self._project = project
         self._main_thread = threading.main_thread().ident or 0
-        self._runners: Dict[str, Runner] = {}
+        self._runners: Mapping[str, Runner] = {}
         #: The thread that claimed a call first: the main thread to run it, or the control thread to
         #: return it.
         self._claims: Dict[int, int] = {}
@@ -135,17 +151,18 @@ class Worker:
             busy.append(self._loop_thread.ident or 0)
         return busy
 
-    def serve(self, runners: Dict[str, Runner], resolvers: Dict[str, Dict[str, Any]], has_after_hooks: bool) -> None:
+    def serve(self, runners: Mapping[str, Runner], resolvers: Dict[str, Dict[str, Any]], has_after_hooks: bool) -> None:
         """Answers calls until the server drains this worker."""
         self._runners = runners
-        if any(runner.is_async for runner in runners.values()):
+        if any(resolver["isAsync"] for resolver in resolvers.values()):
             self._start_loop()
         signal.signal(signal.SIGUSR1, self._on_signal)
-        gc.collect()
-        gc.freeze()
         self._data.send({"type": "READY", "resolvers": resolvers, "hasAfterHooks": has_after_hooks})
-        receive = self._data.receive
+        receive, has_garbage = self._data.receive, True
         while True:
+            if has_garbage and not self._data.is_readable(_IDLE) and not self._concurrent:
+                _collect_frozen()
+                has_garbage = False
             message = receive()
             if message is None:
                 end_with_server()
@@ -312,6 +329,15 @@ def _has_children() -> bool:
     return True
 
 
+def _collect_frozen() -> None:
+    """Collects the garbage among the objects that no collection looks at, which they then are
+    again.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
 def end_with_server() -> None:
     """Kills this process and everything that it started, once the server is gone."""
     if os.getpgrp() == os.getppid():
@@ -337,14 +363,14 @@ def main(argv: List[str]) -> int:
     worker = Worker(Connection(arguments.socket), Connection(arguments.socket), project)
     worker.start()
     use_code_cache(arguments.code)
-    findings = load_project(arguments.root, files)
-    use_code_cache(None)
-    if findings:
-        worker.fail([finding.json() for finding in findings])
-        return 1
     with few_collections():
-        runners = {fqn: runner_for(spec, project) for fqn, spec in registry.resolvers.items()}
+        findings = load_project(arguments.root, files)
+        use_code_cache(None)
+        if findings:
+            worker.fail([finding.json() for finding in findings])
+            return 1
         resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in registry.resolvers.items()}
+        gc.freeze()
     environment = os.environ.get("SVC_ENVIRONMENT_NAME", "")
     hooks = [hook for hook in registry.hooks if hook.runs_in(environment)]
     failed = worker.run_before([hook for hook in hooks if hook.kind == BEFORE])
@@ -354,7 +380,7 @@ def main(argv: List[str]) -> int:
     if arguments.profile:
         worker.profile(list(registry.resolvers.values()), arguments.root)
     after = [hook for hook in hooks if hook.kind == AFTER]
-    worker.serve(runners, resolvers, bool(after))
+    worker.serve(Runners(registry.resolvers, project), resolvers, bool(after))
     worker.run_after(after)
     return 0
 
