@@ -70,12 +70,14 @@ export function outlivingFeatures({ resolvers, features }: DeploymentDiff, after
 }
 
 function diffResolvers(before: readonly Resolver[], after: readonly Resolver[], versions: ResolverVersions): ResolverChange[] {
-  return pair(before, after).flatMap(([fqn, old, now]) => {
-    const oldVersion = old ? (versions.before.get(fqn) ?? 1) : 0;
-    const newVersion = now ? (versions.after.get(fqn) ?? oldVersion + 1) : 0;
-    const change = kindOf(old, now, () => sameResolver(old, now));
-    return change === undefined ? [] : [create(ResolverChangeSchema, { fqn, change, oldVersion, newVersion })];
-  });
+  return pair(before, after)
+    .flatMap(([fqn, old, now]) => {
+      const oldVersion = old ? (versions.before.get(fqn) ?? 1) : 0;
+      const newVersion = now ? (versions.after.get(fqn) ?? oldVersion + 1) : 0;
+      const change = kindOf(old, now, () => sameResolver(old, now));
+      return change === undefined ? [] : [create(ResolverChangeSchema, { fqn, change, oldVersion, newVersion })];
+    })
+    .sort(byName);
 }
 
 function sameResolver(old: Resolver | undefined, now: Resolver | undefined): boolean {
@@ -107,20 +109,20 @@ function bareResolver(resolver: Resolver): Uint8Array {
 function sameButSpans(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length && one.every((item, index) => sameButSpans(item, other[index]));
   if (one instanceof Uint8Array || other instanceof Uint8Array)
     return one instanceof Uint8Array && other instanceof Uint8Array && equalBytes(one, other);
   const [own, others] = [one as Record<string, unknown>, other as Record<string, unknown>];
+  if (own.$typeName !== others.$typeName) return false;
+  if (own.$typeName === SpanSchema.typeName) return true;
   const names = Object.keys(own);
   if (names.length !== Object.keys(others).length) return false;
-  return names.every((name) => Object.hasOwn(others, name) && sameMember(own[name], others[name]));
-}
-
-function sameMember(one: unknown, other: unknown): boolean {
-  return sameButSpans(one, other) || (isSpan(one) && isSpan(other));
-}
-
-function isSpan(part: unknown): boolean {
-  return isMessage(part, SpanSchema);
+  for (const name of names) {
+    const [member, before] = [own[name], others[name]];
+    if (member === before ? member === undefined && !Object.hasOwn(others, name) : !sameButSpans(member, before)) return false;
+  }
+  return true;
 }
 
 /** A copy of a message, or of a part of one, without spans. */
@@ -132,12 +134,14 @@ function withoutSpans<T>(part: T): T {
 }
 
 function diffFeatures(before: readonly Feature[], after: readonly Feature[]): FeatureChange[] {
-  return pair(before, after).flatMap(([fqn, old, now]) => {
-    const details = old && now ? describeChanges(old, now) : [];
-    const change = kindOf(old, now, () => details.length === 0);
-    if (change === undefined) return [];
-    return [create(FeatureChangeSchema, { fqn, change, details, ...(now ? { feature: now } : {}) })];
-  });
+  return pair(before, after)
+    .flatMap(([fqn, old, now]) => {
+      const details = old && now ? describeChanges(old, now) : [];
+      const change = kindOf(old, now, () => details.length === 0);
+      if (change === undefined) return [];
+      return [create(FeatureChangeSchema, { fqn, change, details, ...(now ? { feature: now } : {}) })];
+    })
+    .sort(byName);
 }
 
 function describeChanges(old: Feature, now: Feature): string[] {
@@ -191,10 +195,15 @@ function kindOf(old: unknown, now: unknown, same: () => boolean): ChangeKind | u
   return same() ? undefined : ChangeKind.CHANGED;
 }
 
+function byName(one: { readonly fqn: string }, other: { readonly fqn: string }): number {
+  return compareNames(one.fqn, other.fqn);
+}
+
+/** The items of two lists by FQN, in no order: only what has changed is worth sorting. */
 function pair<T extends { fqn: string }>(before: readonly T[], after: readonly T[]): [string, T | undefined, T | undefined][] {
   const olds = new Map(before.map((item) => [item.fqn, item]));
   const nows = new Map(after.map((item) => [item.fqn, item]));
-  return [...new Set([...olds.keys(), ...nows.keys()])].sort(compareNames).map((fqn) => [fqn, olds.get(fqn), nows.get(fqn)]);
+  return [...new Set([...olds.keys(), ...nows.keys()])].map((fqn) => [fqn, olds.get(fqn), nows.get(fqn)]);
 }
 
 function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
