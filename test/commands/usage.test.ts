@@ -101,7 +101,7 @@ describe("usage", () => {
   });
 
   test("rates and bundles are those of server.yaml; a mistake there is refused at the start", async () => {
-    expect((await svc("usage/rates")).stderr).toContain("No rates found.");
+    expect((await svc("usage/rates")).stderr).toContain("No machine rates found.");
     const home = tempFolder("svc-rates-");
     const file = join(home, "data/server.yaml");
     mkdirSync(join(home, "data"), { recursive: true, mode: 0o700 });

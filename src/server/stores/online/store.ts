@@ -136,6 +136,12 @@ export interface OnlineStore {
   dropped(): number;
   /** What is stored, queued writes left out. */
   measure(): OnlineMeasures | Promise<OnlineMeasures>;
+  /**
+   * Bytes of what is stored of each feature and relation in all scopes, by its id: of the texts of
+   * keys, values and resolvers, and 8 for each number; pages and free room are not among them.
+   * Counted in short steps between which queries are served. Ends early when the signal is aborted.
+   */
+  measureFeatures(signal?: AbortSignal): Promise<ReadonlyMap<number, number>>;
   /** Number of values and relations that wait to be written. */
   pending(): number;
   /**
