@@ -8,7 +8,9 @@ export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** The days of a period, with the milliseconds of each that are in it; none when it has no length. */
+/**
+ * The days of a period, with the milliseconds of each that are in it; none when it has no length.
+ */
 export function daysBetween(from: number, until: number): { readonly day: string; readonly ms: number }[] {
   const days: { day: string; ms: number }[] = [];
   for (let at = from; at < until; ) {

@@ -43,7 +43,7 @@ import { type Sweep, type SweepOptions, startSweep } from "./sweep.ts";
 /** Milliseconds between two sweeps for expired stages, and for expired online values. */
 const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
-/** Milliseconds after which stored bytes are measured first: by then the deployments are restored. */
+/** Milliseconds to the first measure of stored bytes: by then the deployments are restored. */
 const FIRST_STORAGE_MEASURE_MS = 60_000;
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;

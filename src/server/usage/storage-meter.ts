@@ -1,7 +1,7 @@
 /**
  * What the stores hold for each environment, measured again and again in the background and counted
- * as bytes over time. What a store cannot tell by environment, such as free room and what is shared,
- * counts for the server.
+ * as bytes over time. What a store cannot tell by environment, such as free room and what is
+ * shared, counts for the server.
  */
 
 import type { Log } from "../log.ts";

@@ -80,7 +80,9 @@ const MAX_LIFETIMES = 10_000;
 /** The end of the year 9999. */
 const MAX_TIME_MS = 253_402_300_799_999;
 const MAX_LABEL = 100;
-/** What rows are called that belong to no environment, to one that was removed, or have no label. */
+/**
+ * What rows are called that belong to no environment, to one that was removed, or have no label.
+ */
 const SERVER = "server";
 const REMOVED = "(removed)";
 const NONE = "(none)";

@@ -37,7 +37,8 @@ const DEFAULT_MAX_PENDING = 50_000;
  */
 const CLOCK_TOLERANCE_MS = 1_000;
 /**
- * Cells examined by a step of a sweep or a measure, about half a millisecond, and the pause between two steps.
+ * Cells examined by a step of a sweep or a measure, about half a millisecond, and the pause between
+ * two steps.
  */
 const CELLS_PER_SWEEP = 512;
 const SWEEP_PAUSE_MS = 20;
