@@ -164,7 +164,9 @@ export type Usage = Message<"svc.v1.Usage"> & {
   errors: bigint;
 
   /**
-   * Stored bytes over time, in GiB times hours: online values, history, objects and logs.
+   * Stored bytes over time, in GiB times hours. Of an environment: its online values by the size of
+   * their texts and numbers, its history in whole pages, and the bundles that it deployed first; of
+   * the server: the rest of the stores' files, such as free room, and the query log.
    *
    * @generated from field: double storage_gib_hours = 11;
    */
@@ -702,7 +704,8 @@ export const UsagePeriodSchema: GenEnum<UsagePeriod> = /*@__PURE__*/
 export const UsageService: GenService<{
   /**
    * Use by day or month and label. INVALID_ARGUMENT when the start is not before the end,
-   * and for a key of a label that is missing, too long, or given for another grouping.
+   * for a key of a label that is missing, too long, or given for another grouping, and when the
+   * answer would have more than 20,000 rows.
    *
    * @generated from rpc svc.v1.UsageService.ListUsage
    */

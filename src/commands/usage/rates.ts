@@ -5,7 +5,7 @@ import { messageTable } from "../../output/message-view.ts";
 export default defineCommand({
   summary: "Show machine rates",
   description:
-    "As server.yaml of the server's data directory states them under `usage: rates:`, and below them the rates of queries and of storage, where there are some.",
+    "As server.yaml of the server's data directory states them under `usage: rates:`, and below them its `credits_per_million_queries` and `credits_per_gib_month`, where there are some.",
   examples: ["svc usage rates", "svc usage rates --json"],
   needs: ["session"],
   run: async ({ api }) => (await api.usage()).listRates({}),

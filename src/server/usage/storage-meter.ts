@@ -43,7 +43,7 @@ export interface StorageMeterParts {
   readonly metadata: Pick<MetadataStore, "bundleOwners" | "featureOwners" | "usage">;
   readonly node: () => string;
   readonly log: Log;
-  readonly online: () => Promise<Pick<OnlineStore, "measure" | "measureFeatures">>;
+  readonly online: () => Promise<Pick<OnlineStore, "measureFeatures">>;
   readonly offline: () => Promise<Pick<OfflineStore, "measure">>;
   readonly telemetry: () => Promise<Pick<TelemetryStore, "figures">>;
   readonly objects: Pick<ObjectStore, "list">;
@@ -100,11 +100,11 @@ function heldOf(kind: StorageKind, { bytes, environments }: StoredBytes): HeldBy
 
 /** Bytes of online values: those of features, whose environments the metadata know. */
 async function onlineBytes({ metadata, online }: StorageMeterParts, signal: AbortSignal): Promise<StoredBytes> {
-  const store = await online();
-  const [owners, features] = [await metadata.featureOwners(), await store.measureFeatures(signal)];
+  const owners = await metadata.featureOwners();
+  const { bytes, features } = await (await online()).measureFeatures(signal);
   const environments = new Map<string, number>();
-  for (const [feature, bytes] of features) add(environments, owners.get(feature), bytes);
-  return { bytes: (await store.measure()).bytes, environments };
+  for (const [feature, of] of features) add(environments, owners.get(feature), of);
+  return { bytes, environments };
 }
 
 /**

@@ -77,6 +77,7 @@ export interface UsageParts {
 const USAGE_DAYS = 180;
 const LIFETIME_DAYS = 7;
 const MAX_LIFETIMES = 10_000;
+const MAX_TOTALS = 20_000;
 /** The end of the year 9999. */
 const MAX_TIME_MS = 253_402_300_799_999;
 const MAX_LABEL = 100;
@@ -98,15 +99,16 @@ export function createUsage(parts: UsageParts): Usage {
     return { from: start, until: end };
   };
   /**
-   * The names of a team's environments and of the server by id, and whether something is the
-   * team's: also what was used by environments that are removed.
+   * What a team sees: the server and its environments, with their names. Environments that are
+   * removed are the only team's; of several teams nobody knows whose they were.
    */
   const viewOf = async (teamId: string) => {
     const environments = await metadata.environments();
-    const others = new Set(environments.filter((one) => one.teamId !== teamId).map(({ id }) => id));
-    const names = new Map([["", SERVER], ...environments.map(({ id, name }) => [id, name] as const)]);
+    const own = environments.filter((one) => one.teamId === teamId);
+    const names = new Map([["", SERVER], ...own.map(({ id, name }) => [id, name] as const)]);
+    const isOnlyTeam = own.length === environments.length;
     return {
-      isOwn: ({ environmentId }: { readonly environmentId: string }) => !others.has(environmentId),
+      isOwn: ({ environmentId }: { readonly environmentId: string }) => isOnlyTeam || names.has(environmentId),
       nameOf: (environmentId: string) => names.get(environmentId) ?? REMOVED,
     };
   };
@@ -131,6 +133,10 @@ export function createUsage(parts: UsageParts): Usage {
       const view = await viewOf(teamId);
       const label = await labelling(grouping, view);
       const totals = addUpUsage(await used(view, from, until), { period, label });
+      if (totals.length > MAX_TOTALS)
+        throw new Failure("invalid_argument", `The answer would have ${totals.length} rows, and has at most ${MAX_TOTALS}.`, {
+          hint: "Ask for a shorter period, or by month.",
+        });
       return totals.map((total) => ({ ...total, credits: creditsFor(total, settings) }));
     },
 

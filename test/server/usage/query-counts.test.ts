@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { createLog } from "../../../src/server/log.ts";
 import type { UsageRecord } from "../../../src/server/stores/metadata/usage.ts";
 import { createQueryCounts, type EndedQuery } from "../../../src/server/usage/query-counts.ts";
+import { eventually } from "../../harness/eventually.ts";
 import { HeldClock } from "../nodes/held-clock.ts";
 
 const MIDNIGHT = Date.UTC(2026, 0, 2);
@@ -66,7 +67,7 @@ test("what was counted is written again and again", async () => {
   for (const round of [1, 2]) {
     counts.count(query());
     clock.release();
-    while (figures().length < round) await Bun.sleep(1);
+    await eventually(() => figures().length === round, "what was counted is written");
   }
   await counts.close();
   expect(figures().length).toBe(2);

@@ -1,13 +1,18 @@
 /** The count of queries against the number that this test made. */
 
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import { UsageGrouping, UsageService } from "../../../gen/svc/v1/usage_pb.ts";
+import { dayOf } from "../../../src/domain/day.ts";
 import { toProtoValue } from "../../../src/domain/proto-value.ts";
+import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
+import { NO_USE } from "../../../src/server/stores/metadata/usage.ts";
+import { createUsage, type Grouping } from "../../../src/server/usage/usage.ts";
 import { exchange } from "../../harness/browser-session.ts";
-import { TempFolder, TestServer } from "../../harness/running-server.ts";
+import { TempFolder, TestClock, TestServer } from "../../harness/running-server.ts";
 import { type SpawnedServer, spawnServer } from "../../harness/spawned-server.ts";
 import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
 import { Cluster, until } from "../nodes/two-nodes.ts";
@@ -160,3 +165,45 @@ test("killed again and again: what was counted is there, and never more than was
     await again.kill();
   }
 }, 120_000);
+
+test("what a removed environment used stays, and takes from bundles; another team sees nothing of it", async () => {
+  using folder = new TempFolder();
+  const clock = new TestClock();
+  const metadata = createSqliteMetadataStore({ path: join(folder.path, "meta.db"), programVersion: "1.0.0" });
+  await metadata.bootstrap({
+    team: { id: "team_1", name: "team" },
+    project: { id: "prj_1", name: "project" },
+    environment: { id: "env_1", name: "default" },
+    client: { id: "client_1", name: "first", secretHash: new Uint8Array([1]), permissions: [] },
+    now: clock.now(),
+  });
+  const day = dayOf(clock.now());
+  for (const environmentId of ["env_1", "env_gone"])
+    await metadata.usage.add([{ ...NO_USE, day, environmentId, resourceGroup: "default", kind: "query", queries: 1_000_000 }]);
+  const bundle = { id: "b", purchaseDate: day, credits: 10, price: "", expiresOn: undefined };
+  const idle = async () => undefined;
+  const usage = createUsage({
+    ...{ metadata, clock, queryCounts: { flush: idle }, storage: { settle: idle }, processes: async () => ({ measure: idle }) },
+    settings: { rates: [], machine: undefined, perMillionQueries: 3, perGibMonth: 0, bundles: [bundle] },
+    labels: async () => new Map([["env_1", { team: "search" }]]),
+  });
+  const labelsFor = async (teamId: string, grouping: Grouping) => {
+    const totals = await usage.totals(teamId, { from: undefined, until: undefined, period: "month", grouping });
+    return totals.map(({ label, credits }) => [label, credits]);
+  };
+  expect(await labelsFor("team_1", "cluster")).toEqual([
+    ["(removed)/default", 3],
+    ["default/default", 3],
+  ]);
+  expect(await labelsFor("team_1", { label: "team" })).toEqual([
+    ["(none)", 3],
+    ["search", 3],
+  ]);
+  expect(await labelsFor("team_2", "cluster")).toEqual([]);
+  expect(await usage.bundles("team_1")).toEqual([{ bundle, remaining: 4 }]);
+  const figures = { ...NO_USE, environmentId: "env_1", kind: "query" as const };
+  await metadata.usage.add(Array.from({ length: 20_000 }, (_, n) => ({ ...figures, day, resourceGroup: `group-${n}` })));
+  await expect(labelsFor("team_1", "cluster")).rejects.toMatchObject({ kind: "invalid_argument" });
+  expect((await labelsFor("team_1", "kind")).length).toBe(1);
+  await metadata.close();
+});

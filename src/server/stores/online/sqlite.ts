@@ -15,6 +15,7 @@ import { Checkpointer } from "./checkpointer.ts";
 import { type Cell, cellText, NEVER, type Row, RowCache, readCell } from "./row-cache.ts";
 import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "./schema.ts";
 import type {
+  FeatureMeasures,
   FoundRows,
   OnlineFound,
   OnlineMeasures,
@@ -207,11 +208,11 @@ class SqliteOnlineStore implements OnlineStore {
     return this.measuring;
   }
 
-  async measureFeatures(signal?: AbortSignal): Promise<ReadonlyMap<number, number>> {
+  async measureFeatures(signal?: AbortSignal): Promise<FeatureMeasures> {
     const features = new Map<number, number>();
     for await (const cells of this.pages(this.sized, signal))
       for (const { fid, bytes } of cells) features.set(fid, (features.get(fid) ?? 0) + bytes);
-    return features;
+    return { bytes: this.bytes(), features };
   }
 
   pending(): number {
@@ -413,11 +414,14 @@ class SqliteOnlineStore implements OnlineStore {
             .get(...after)?.items ?? 0);
       await pause(0);
     }
-    const bytes = this.closed
-      ? 0
-      : this.db.query<{ bytes: number }, []>("select page_count * page_size as bytes from pragma_page_count, pragma_page_size").get()
-          ?.bytes;
-    return { items, bytes: bytes ?? 0 };
+    return { items, bytes: this.bytes() };
+  }
+
+  /** Bytes of the file without its log. */
+  private bytes(): number {
+    if (this.closed) return 0;
+    const size = "select page_count * page_size as bytes from pragma_page_count, pragma_page_size";
+    return this.db.query<{ bytes: number }, []>(size).get()?.bytes ?? 0;
   }
 
   private sweepAll(signal: AbortSignal | undefined): Promise<number> {

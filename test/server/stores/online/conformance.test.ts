@@ -77,8 +77,9 @@ for (const driver of ONLINE_DRIVERS)
         count(featureId, 3, ["main", namespace, key, JSON.stringify(value), resolver]);
       count(2, 4, ["branch", "user", "i:7", "12345", "m.r"]);
       count(5, 3, ["main", "user", "i:1", '{"rows":2,"columns":{"1":["a","bc"]}}', "m.r"]);
-      expect(new Map([...(await store.measureFeatures())].sort(([a], [b]) => a - b))).toEqual(expected);
-      expect((await store.measureFeatures(AbortSignal.abort())).size).toBe(0);
+      const { bytes, features } = await store.measureFeatures();
+      expect([features, bytes]).toEqual([expected, (await store.measure()).bytes]);
+      expect((await store.measureFeatures(AbortSignal.abort())).features.size).toBe(0);
     });
 
     test("gives what was stored, in the order asked, undefined where nothing is", async () => {
