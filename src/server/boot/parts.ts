@@ -193,7 +193,7 @@ export async function openParts({
     return made;
   });
   const queryCounts = createQueryCounts({ store: metadata.usage, clock, log });
-  const storage = createStorageMeter({ metadata, objects, node, log, online, offline, telemetry });
+  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry });
   sweeps.push(
     startSweep(storage.measure, {
       ...{ everyMs: STORAGE_MEASURE_MS, firstMs: FIRST_STORAGE_MEASURE_MS, clock },

@@ -4,6 +4,7 @@
  * shared, counts for the server.
  */
 
+import type { Clock } from "../../context/clock.ts";
 import type { Log } from "../log.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP, type HeldBytes, type StorageKind } from "../stores/metadata/usage.ts";
@@ -16,6 +17,8 @@ import type { TelemetryStore } from "../stores/telemetry/store.ts";
 export const STORAGE_MEASURE_MS = 600_000;
 /** Longest time that one measure counts for: while no server runs nothing is counted. */
 const LONGEST_MS = 2 * STORAGE_MEASURE_MS;
+/** How many times as long as its last measure a store is left alone at least. */
+const RESTS = 10;
 /** Objects that are listed at a time, and in one measure at most. */
 const PAGE_OBJECTS = 1_000;
 const MOST_OBJECTS = 200_000;
@@ -28,13 +31,22 @@ export interface StoredBytes {
   readonly environments: ReadonlyMap<string, number>;
 }
 
+/** A measure of a place. */
+interface Measured {
+  readonly held: readonly HeldBytes[];
+  /** When it was made, epoch milliseconds. */
+  readonly at: number;
+  /** When the place may be measured again. */
+  readonly again: number;
+}
+
 /** The meter of a node. */
 export interface StorageMeter {
   /** Measures the stores of this node. */
   measure(signal: AbortSignal): Promise<void>;
   /** Measures the objects, which all nodes share. */
   measureObjects(signal: AbortSignal): Promise<void>;
-  /** Counts what this node measured last until now. Never rejects. */
+  /** Counts what this node measured lately until now. Never rejects. */
   settle(): Promise<void>;
 }
 
@@ -42,6 +54,7 @@ export interface StorageMeter {
 export interface StorageMeterParts {
   readonly metadata: Pick<MetadataStore, "bundleOwners" | "featureOwners" | "usage">;
   readonly node: () => string;
+  readonly clock: Clock;
   readonly log: Log;
   readonly online: () => Promise<Pick<OnlineStore, "measureFeatures">>;
   readonly offline: () => Promise<Pick<OfflineStore, "measure">>;
@@ -51,16 +64,23 @@ export interface StorageMeterParts {
 
 /** Makes the meter. Nothing is measured yet. */
 export function createStorageMeter(parts: StorageMeterParts): StorageMeter {
-  const { metadata, log, node, objects } = parts;
+  const { clock, metadata, log, node, objects } = parts;
   /** What was measured last, by its place. */
-  const measured = new Map<string, readonly HeldBytes[]>();
+  const measured = new Map<string, Measured>();
 
-  const measureStore = async (kind: StorageKind, place: string, stored: Promise<StoredBytes>, signal: AbortSignal): Promise<void> => {
+  const hold = (place: string, held: readonly HeldBytes[]): Promise<void> => metadata.usage.hold(place, held, LONGEST_MS);
+
+  /** Measures a store, or counts on with its last measure when that took long. */
+  const measureStore = async (kind: StorageKind, place: string, stored: () => Promise<StoredBytes>, signal: AbortSignal): Promise<void> => {
+    const before = measured.get(place);
+    const began = clock.now();
     try {
-      const held = heldOf(kind, await stored);
+      if (before && began < before.again) return await hold(place, before.held);
+      const held = heldOf(kind, await stored());
       if (signal.aborted) return;
-      measured.set(place, held);
-      await metadata.usage.hold(place, held, LONGEST_MS);
+      const at = clock.now();
+      measured.set(place, { held, at, again: at + RESTS * (at - began) });
+      await hold(place, held);
     } catch (error) {
       log.warning("what a store holds could not be measured", { store: kind, error: String(error) });
     }
@@ -75,17 +95,19 @@ export function createStorageMeter(parts: StorageMeterParts): StorageMeter {
       };
       for (const [kind, stored] of Object.entries(own)) {
         if (signal.aborted) return;
-        await measureStore(kind as keyof typeof own, `${kind} ${node()}`, stored(), signal);
+        await measureStore(kind as keyof typeof own, `${kind} ${node()}`, stored, signal);
       }
     },
 
-    measureObjects: (signal) => measureStore("object_store", "object_store", objectBytes(objects, metadata, signal), signal),
+    measureObjects: (signal) => measureStore("object_store", "object_store", () => objectBytes(objects, metadata, signal), signal),
 
     async settle() {
-      for (const [place, held] of measured)
-        await metadata.usage
-          .hold(place, held, LONGEST_MS)
-          .catch((error: unknown) => log.warning("stored bytes could not be counted", { place, error: String(error) }));
+      for (const [place, { at, held }] of measured) {
+        if (at < clock.now() - LONGEST_MS) continue;
+        await hold(place, held).catch((error: unknown) =>
+          log.warning("stored bytes could not be counted", { place, error: String(error) }),
+        );
+      }
     },
   };
 }

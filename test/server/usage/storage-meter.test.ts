@@ -13,7 +13,8 @@ import { createSqliteOfflineStore } from "../../../src/server/stores/offline/sql
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
 import { createSqliteTelemetryStore } from "../../../src/server/stores/telemetry/sqlite.ts";
 import { createStorageMeter } from "../../../src/server/usage/storage-meter.ts";
-import { TempFolder, TestClock } from "../../harness/running-server.ts";
+import { TempFolder } from "../../harness/running-server.ts";
+import { ManualClock } from "../jobs/manual-clock.ts";
 import { deploymentRecord, NOW } from "../stores/metadata/records.ts";
 import { featureVersion } from "../stores/offline/versions.ts";
 
@@ -25,11 +26,10 @@ const ENVIRONMENTS = ["env_1", "env_2"] as const;
 /** Stores of a server with two environments, whose metadata have a clock of their own. */
 async function openStores(folder: string) {
   const stack = new AsyncDisposableStack();
-  let at = NOW;
+  const clock = new ManualClock();
   const path = (name: string) => join(folder, name);
   const programVersion = "1.0.0";
-  const clock = new TestClock();
-  const metadata = createSqliteMetadataStore({ path: path("meta.db"), programVersion, now: () => at });
+  const metadata = createSqliteMetadataStore({ path: path("meta.db"), programVersion, now: () => clock.now() });
   const online = openSqliteOnlineStore(path("online.db"));
   const offline = createSqliteOfflineStore({ path: path("offline.db"), programVersion, now: () => NOW });
   const telemetry = createSqliteTelemetryStore({ path: path("telemetry.db"), programVersion, clock });
@@ -46,7 +46,7 @@ async function openStores(folder: string) {
   const later = async <T>(store: T): Promise<T> => store;
   const meter = () =>
     createStorageMeter({
-      ...{ metadata, objects, node: () => "node_1", log: createLog({ clock, write: () => undefined }) },
+      ...{ metadata, objects, node: () => "node_1", clock, log: createLog({ clock, write: () => undefined }) },
       ...{ online: () => later(online), offline: () => later(offline), telemetry: () => later(telemetry) },
     });
   /** Bytes by kind and environment for the minutes that passed. */
@@ -60,9 +60,7 @@ async function openStores(folder: string) {
   };
   return {
     ...{ metadata, online, offline, telemetry, objects, meter, used },
-    pass: (minutes: number) => {
-      at += minutes * MINUTE_MS;
-    },
+    pass: (minutes: number) => clock.set(clock.now() + minutes * MINUTE_MS),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -168,6 +166,27 @@ test("a restart and another node go on where the last measure was; a pause witho
   await later.measureObjects(NEVER);
   await later.settle();
   expect(await stores.used(25)).toEqual({ "object_store ": 10 });
+});
+
+test("a store whose measure took long is left alone for longer, and counted on", async () => {
+  using folder = new TempFolder();
+  await using stores = await openStores(folder.path);
+  await stores.objects.put("an-object", new Blob(["0123456789"]).stream());
+  const measuredAt: number[] = [];
+  const { list } = stores.objects;
+  let minute = 0;
+  stores.objects.list = (options) => {
+    measuredAt.push(minute);
+    stores.pass(2);
+    minute += 2;
+    return list(options);
+  };
+  const meter = stores.meter();
+  for (; minute < 40; minute += 10) {
+    await meter.measureObjects(NEVER);
+    stores.pass(10);
+  }
+  expect([measuredAt, await stores.used(32)]).toEqual([[0, 22], { "object_store ": 10 }]);
 });
 
 test("a store that cannot be measured is left out, and the others are counted", async () => {
