@@ -5,6 +5,7 @@
 
 import { didYouMean } from "./closest.ts";
 import { asJson, isJsonObject, type Json, type JsonObject, jsonObject, member } from "./json-value.ts";
+import { escapeControls } from "./name.ts";
 
 /** The places of an environment's objects: URIs of object stores. */
 export const BUCKETS = ["dataset_bucket", "plan_stages_bucket", "source_bundle_bucket", "model_registry_bucket"] as const;
@@ -27,6 +28,8 @@ export interface EnvironmentConfig {
   /** Name of a secret. */
   readonly feature_store_secret: string;
   readonly environment_buckets: Readonly<Partial<Record<Bucket, string>>>;
+  /** Values by keys that people choose, by which usage is added up. */
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 /** A configuration in which nothing is set. */
@@ -37,10 +40,11 @@ export const NO_CONFIG: EnvironmentConfig = {
   online_store_secret: "",
   feature_store_secret: "",
   environment_buckets: {},
+  labels: {},
 };
 
 /** The keys whose values this server acts on; the others are recorded and returned. */
-export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = ["additional_env_vars"];
+export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = ["additional_env_vars", "labels"];
 
 /** A configuration breaks a rule; the message names the key. */
 export class ConfigInvalid extends Error {
@@ -59,6 +63,8 @@ export interface ConfigChange {
 const MAX_VARIABLES = 500;
 const MAX_REPOSITORIES = 100;
 const MAX_TEXT = 4_096;
+const MAX_LABELS = 50;
+const MAX_LABEL = 100;
 const KEYS = ["id", "name", "specs_config", "specs_config_json", ...Object.keys(NO_CONFIG).filter((key) => key !== "specs_config")];
 
 /**
@@ -115,6 +121,9 @@ export function checkConfig(
   for (const [key, value] of Object.entries(config)) CHECKS[key as keyof EnvironmentConfig](value as Json, key);
 }
 
+/** The form of a label's key. */
+const LABEL_KEY = new RegExp(`^[A-Za-z][A-Za-z0-9._/-]{0,${MAX_LABEL - 1}}$`);
+
 const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string) => void>> = {
   specs_config: checkSpecs,
   additional_env_vars(value, key) {
@@ -152,6 +161,19 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
       textAt(uri, `${key}.${name}`);
       if (!/^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(uri as string))
         throw new ConfigInvalid(`${key}.${name}: expected a URI such as s3://bucket/prefix`);
+    }
+  },
+  labels(value, key) {
+    const labels = Object.entries(objectAt(value, key));
+    if (labels.length > MAX_LABELS) throw new ConfigInvalid(`${key}: there are at most ${MAX_LABELS}`);
+    for (const [name, text] of labels) {
+      if (!LABEL_KEY.test(name))
+        throw new ConfigInvalid(
+          `${key}: '${name.slice(0, MAX_LABEL)}' is no key of a label: 1 to ${MAX_LABEL} letters, digits, '.', '_', '-' and '/', a letter first`,
+        );
+      textAt(text, `${key}.${name}`, MAX_LABEL);
+      if (text === "" || escapeControls(text as string) !== text)
+        throw new ConfigInvalid(`${key}.${name}: expected text without control characters`);
     }
   },
 };
@@ -235,8 +257,8 @@ function groupsOf(specs: JsonObject): readonly JsonObject[] {
  * A configuration as a document: unset keys are empty, or null where a value has no empty form.
  */
 export function configDocument(environment: { readonly id: string; readonly name: string }, config: EnvironmentConfig): JsonObject {
-  const { specs_config, additional_env_vars, private_pip_repositories, online_store_secret, feature_store_secret, environment_buckets } =
-    config;
+  const { specs_config, additional_env_vars, private_pip_repositories, online_store_secret, feature_store_secret } = config;
+  const { environment_buckets, labels } = config;
   return {
     id: environment.id,
     name: environment.name,
@@ -246,6 +268,7 @@ export function configDocument(environment: { readonly id: string; readonly name
     online_store_secret: online_store_secret || null,
     feature_store_secret: feature_store_secret || null,
     environment_buckets: Object.keys(environment_buckets).length > 0 ? (environment_buckets as JsonObject) : null,
+    labels,
   };
 }
 

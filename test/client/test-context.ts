@@ -26,6 +26,8 @@ export interface TestOptions {
   readonly input?: readonly string[];
   readonly clock?: Clock;
   readonly terminal?: boolean;
+  /** Columns of the terminal; default 120. */
+  readonly columns?: number;
   readonly machine?: Partial<Context["machine"]>;
   readonly signal?: AbortSignal;
   /** Members of the context to put in place of the real ones. */
@@ -112,7 +114,7 @@ function testSurroundings(options: TestOptions) {
     stdoutIsTTY: options.terminal ?? false,
     stderrIsTTY: options.terminal ?? false,
     stdinIsTTY: options.terminal ?? false,
-    width: options.terminal ? 120 : Number.POSITIVE_INFINITY,
+    width: options.terminal ? (options.columns ?? 120) : Number.POSITIVE_INFINITY,
     height: options.terminal ? 40 : Number.POSITIVE_INFINITY,
   };
   const surroundings = {

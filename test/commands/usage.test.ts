@@ -73,19 +73,60 @@ describe("pods and events", () => {
 });
 
 describe("usage", () => {
-  test("processor time is measured by day and label, and written as CSV", async () => {
+  test("processor time and queries are counted by day and label, and written as CSV", async () => {
     await eventually(isReady, "a worker is ready");
+    for (const inputs of ["user.id=1", "user.id=13"]) await svc("query", ["--in", inputs, "--out", "user.fragile"]);
     const out = join(tempFolder("svc-usage-"), "usage.csv");
     const exported = await svc("usage/export", ["--out", out, "--json"]);
-    const { usage } = exported.json() as { usage: { label: string; cpu_seconds: number; wall_seconds: number; credits: number }[] };
-    expect(usage.map(({ label }) => label)).toEqual(["default/default", "server/default"]);
-    for (const row of usage) expect([row.cpu_seconds > 0, row.wall_seconds > 0, row.credits]).toEqual([true, true, 0]);
+    const { usage } = exported.json() as { usage: Record<string, number>[] };
+    expect(usage).toMatchObject([
+      { label: "default/default", queries: 2, bulk_queries: 0, rows: 2, errors: 1, storage_gib_hours: 0 },
+      { label: "server/default", queries: 0 },
+    ] as object[]);
+    for (const { cpu_seconds = 0, wall_seconds = 0, credits } of usage)
+      expect([cpu_seconds > 0, wall_seconds > 0, credits]).toEqual([true, true, 0]);
     const lines = readFileSync(out, "utf8").trimEnd().split("\n");
-    expect(lines[0]).toBe("Date,Credits,Label,CPU (s),Wall (s),Memory (GiB h)");
-    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d,0,default\/default,[\d.]+,[\d.]+,[\d.e-]+$/);
+    expect(lines[0]).toBe("Date,Credits,Label,CPU (s),Wall (s),Memory (GiB h),Queries,Bulk Queries,Rows,Errors,Storage (GiB h)");
+    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d,0,default\/default,[\d.]+,[\d.]+,[\d.e-]+,2,0,2,1,0$/);
+    expect((await svc("usage/export", ["--csv"])).stdout.split("\n").slice(0, 2)).toEqual([
+      lines[0] ?? "",
+      expect.stringMatching(/,2,0,2,1,0$/),
+    ]);
     expect((await svc("usage/export", ["--start", "1h", "--end", "2h"])).exitCode).toBe(2);
     const monthly = (await svc("usage/export", ["--period", "monthly", "--group-by", "instance"])).stdout.split("\n");
-    expect(monthly[1]).toMatch(/^\d{4}-\d\d +0 +server /);
+    expect(monthly[1]).toMatch(/^\d{4}-\d\d +0 +query /);
+    expect(monthly[2]).toMatch(/^\d{4}-\d\d +0 +server /);
+  });
+
+  test("the table fits into 80 columns", async () => {
+    const { stdout } = await runCommand("usage/export", [], { ...platform, terminal: true, columns: 80 });
+    const [header = "", ...rows] = stdout.trimEnd().split("\n");
+    expect(header).toMatch(/Date +Credits +Label +CPU s +RAM GiB h +Queries +Disk GiB h/);
+    expect([rows.length, Math.max(...[header, ...rows].map((line) => Bun.stringWidth(line))) <= 80]).toEqual([2, true]);
+  });
+
+  test("is added up by a label of the environments' configurations, and the rest as (none)", async () => {
+    const file = join(tempFolder("svc-labels-"), "environment.yaml");
+    writeFileSync(file, "labels: {team: search, constructor: x}\n");
+    const updated = await svc("environment/update", ["-f", file, "--force"]);
+    expect([updated.exitCode, updated.stderr.includes("not applied")]).toEqual([0, false]);
+    const labels = async (key: string) => {
+      const { usage } = (await svc("usage/export", ["--label", key, "--json"])).json() as { usage: { label: string; queries: number }[] };
+      return usage.map(({ label, queries }) => [label, queries]);
+    };
+    expect(await labels("team")).toEqual([
+      ["(none)", 0],
+      ["search", 2],
+    ]);
+    expect(await labels("nothing")).toEqual([["(none)", 2]]);
+    expect(await labels("toString")).toEqual([["(none)", 2]]);
+    for (const words of [
+      ["--label", ""],
+      ["--label", "team", "--group-by", "cluster"],
+      ["--csv", "--json"],
+    ])
+      expect((await svc("usage/export", words)).exitCode).toBe(2);
+    expect((await svc("usage/export", ["--label", "x".repeat(101)])).stderr).toContain("The key of a label has 1 to 100 characters.");
   });
 
   test("instances and lifetimes have what runs and what ran", async () => {
@@ -101,7 +142,7 @@ describe("usage", () => {
   });
 
   test("rates and bundles are those of server.yaml; a mistake there is refused at the start", async () => {
-    expect((await svc("usage/rates")).stderr).toContain("No rates found.");
+    expect((await svc("usage/rates")).stderr).toContain("No machine rates found.");
     const home = tempFolder("svc-rates-");
     const file = join(home, "data/server.yaml");
     mkdirSync(join(home, "data"), { recursive: true, mode: 0o700 });
@@ -116,6 +157,9 @@ describe("usage", () => {
     const begin = () => start({ ...options, version: "v0.0.0-test" });
     for (const [yaml, problem] of [
       ["usage: {rate: []}", "usage has the key 'rate'"],
+      ["usage: {credits_per_million_queries: -1}", "usage.credits_per_million_queries is not a number of at least 0."],
+      ["usage: {credits_per_gib_month: much}", "usage.credits_per_gib_month is not a number of at least 0."],
+      ["usage: {credits_per_queries: 1}", "usage has the key 'credits_per_queries'"],
       ["usage: {machine: m5}", "usage.machine is 'm5', for which usage.rates has no rate."],
       ["usage: {rates: [{cloud: aws, machine: m5, vcpus: 0, memory_gb: 8, credits_per_hour: 1}]}", "usage.rates[0].vcpus is not a number"],
       ["usage: {bundles: [{id: b, purchase_date: 2026-13-01, credits: 1}]}", "usage.bundles[0].purchase_date is not a day."],
@@ -126,6 +170,7 @@ describe("usage", () => {
     writeFileSync(
       file,
       "usage:\n  machine: m5\n  rates:\n    - {cloud: aws, machine: m5, vcpus: 2, memory_gb: 8, credits_per_hour: 3600000}\n" +
+        "  credits_per_million_queries: 0.25\n  credits_per_gib_month: 2\n" +
         "  bundles:\n    - {id: b-1, purchase_date: 2020-01-01, credits: 1e9, price: 100 EUR}\n",
     );
     const server = await begin();
@@ -134,7 +179,9 @@ describe("usage", () => {
       const created = server.initialCredentials;
       const env = { SVC_CLIENT_ID: created?.clientId ?? "", SVC_CLIENT_SECRET: created?.clientSecret ?? "", SVC_API_SERVER: server.url };
       const priced = (path: string, words: readonly string[] = []) => runCommand(path, words, { home, env });
-      expect((await priced("usage/rates")).stdout).toMatch(/^Cloud +Machine +vCPUs +Memory \(gb\) +Credits\/hr\naws +m5 +2 +8 +3600000\n$/);
+      expect((await priced("usage/rates")).stdout).toMatch(
+        /^Cloud +Machine +vCPUs +Memory \(gb\) +Credits\/hr\naws +m5 +2 +8 +3600000\nCredits for a million queries: 0.25\nCredits for a GiB stored for a month: 2\n$/,
+      );
       const { usage } = (await priced("usage/export", ["--json"])).json() as { usage: { credits: number; cpu_seconds: number }[] };
       expect(usage.length).toBe(1);
       expect(usage[0]?.credits).toBeCloseTo(500 * (usage[0]?.cpu_seconds ?? 0), 5);

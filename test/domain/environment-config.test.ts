@@ -71,6 +71,14 @@ describe("a document of settings", () => {
     [{ environment_buckets: {} }, "expected at least one of dataset_bucket"],
     [{ environment_buckets: { data_bucket: "s3://x" } }, "there is no 'data_bucket'"],
     [{ environment_buckets: { dataset_bucket: "x" } }, "expected a URI"],
+    [{ labels: ["team"] }, "labels: expected keys and values"],
+    [{ labels: { "1st": "x" } }, "labels: '1st' is no key of a label"],
+    [JSON.parse('{"labels": {"__proto__": "x"}}'), "labels: '__proto__' is no key of a label"],
+    [{ labels: { team: 1 } }, 'labels.team: expected text; write "1" in quotes'],
+    [{ labels: { team: "" } }, "labels.team: expected text without control characters"],
+    [{ labels: { team: "a\u001bb" } }, "labels.team: expected text without control characters"],
+    [{ labels: { team: "x".repeat(101) } }, "labels.team: is longer than 100 characters"],
+    [{ labels: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, "x"])) }, "labels: there are at most 50"],
     [{ id: 1 }, "id: expected text"],
   ])("%p is refused", (document, message) => {
     expect(() => readConfigChange(document as Record<string, unknown>)).toThrow(ConfigInvalid);

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/usage.proto.
  */
 export const file_svc_v1_usage: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvdXNhZ2UucHJvdG8SBnN2Yy52MSK+AQoQTGlzdFVzYWdlUmVxdWVzdBInCghncm91cGluZxgBIAEoDjIVLnN2Yy52MS5Vc2FnZUdyb3VwaW5nEiMKBnBlcmlvZBgCIAEoDjITLnN2Yy52MS5Vc2FnZVBlcmlvZBIuCgpzdGFydF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiMQoRTGlzdFVzYWdlUmVzcG9uc2USHAoFdXNhZ2UYASADKAsyDS5zdmMudjEuVXNhZ2UiegoFVXNhZ2USDAoEZGF0ZRgBIAEoCRIPCgdjcmVkaXRzGAIgASgBEg0KBWxhYmVsGAMgASgJEhMKC2NwdV9zZWNvbmRzGAQgASgBEhQKDHdhbGxfc2Vjb25kcxgFIAEoARIYChBtZW1vcnlfZ2liX2hvdXJzGAYgASgBIhYKFExpc3RJbnN0YW5jZXNSZXF1ZXN0IjwKFUxpc3RJbnN0YW5jZXNSZXNwb25zZRIjCglpbnN0YW5jZXMYASADKAsyEC5zdmMudjEuSW5zdGFuY2UigQEKCEluc3RhbmNlEgwKBGhvc3QYASABKAkSEQoJcHJvY2Vzc2VzGAIgASgFEhMKC2NwdV9zZWNvbmRzGAMgASgBEhQKDG1lbW9yeV9ieXRlcxgEIAEoAxIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEgoQTGlzdFJhdGVzUmVxdWVzdCI3ChFMaXN0UmF0ZXNSZXNwb25zZRIiCgVyYXRlcxgBIAMoCzITLnN2Yy52MS5NYWNoaW5lUmF0ZSJpCgtNYWNoaW5lUmF0ZRINCgVjbG91ZBgBIAEoCRIPCgdtYWNoaW5lGAIgASgJEg0KBXZjcHVzGAMgASgBEhEKCW1lbW9yeV9nYhgEIAEoARIYChBjcmVkaXRzX3Blcl9ob3VyGAUgASgBIhQKEkxpc3RCdW5kbGVzUmVxdWVzdCI8ChNMaXN0QnVuZGxlc1Jlc3BvbnNlEiUKB2J1bmRsZXMYASADKAsyFC5zdmMudjEuQ3JlZGl0QnVuZGxlIn8KDENyZWRpdEJ1bmRsZRIRCglidW5kbGVfaWQYASABKAkSFQoNcHVyY2hhc2VfZGF0ZRgCIAEoCRIPCgdjcmVkaXRzGAMgASgBEg0KBXByaWNlGAQgASgJEhEKCXJlbWFpbmluZxgFIAEoARISCgpleHBpcmVzX29uGAYgASgJIqUBChdMaXN0UG9kTGlmZXRpbWVzUmVxdWVzdBIUCgxzZXJ2aWNlX2tpbmQYASABKAkSFgoOcmVzb3VyY2VfZ3JvdXAYAiABKAkSLgoKc3RhcnRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIj0KGExpc3RQb2RMaWZldGltZXNSZXNwb25zZRIhCgRwb2RzGAEgAygLMhMuc3ZjLnYxLlBvZExpZmV0aW1lIrQCCgtQb2RMaWZldGltZRILCgNwb2QYASABKAkSLgoKc3RhcnRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2NwdV9yZXF1ZXN0GAQgASgJEhEKCWNwdV9saW1pdBgFIAEoCRIWCg5tZW1vcnlfcmVxdWVzdBgGIAEoCRIUCgxtZW1vcnlfbGltaXQYByABKAkSFQoNd29ya2xvYWRfdHlwZRgIIAEoCRIMCgRub2RlGAkgASgJEg8KB291dGNvbWUYCiABKAkSEwoLY3B1X3NlY29uZHMYCyABKAESGQoRcGVha19tZW1vcnlfYnl0ZXMYDCABKAMqaAoNVXNhZ2VHcm91cGluZxIeChpVU0FHRV9HUk9VUElOR19VTlNQRUNJRklFRBAAEhoKFlVTQUdFX0dST1VQSU5HX0NMVVNURVIQARIbChdVU0FHRV9HUk9VUElOR19JTlNUQU5DRRACKl0KC1VzYWdlUGVyaW9kEhwKGFVTQUdFX1BFUklPRF9VTlNQRUNJRklFRBAAEhYKElVTQUdFX1BFUklPRF9EQUlMWRABEhgKFFVTQUdFX1BFUklPRF9NT05USExZEAIyrAMKDFVzYWdlU2VydmljZRJJCglMaXN0VXNhZ2USGC5zdmMudjEuTGlzdFVzYWdlUmVxdWVzdBoZLnN2Yy52MS5MaXN0VXNhZ2VSZXNwb25zZSIHkAIBiLUYBxJVCg1MaXN0SW5zdGFuY2VzEhwuc3ZjLnYxLkxpc3RJbnN0YW5jZXNSZXF1ZXN0Gh0uc3ZjLnYxLkxpc3RJbnN0YW5jZXNSZXNwb25zZSIHkAIBiLUYBxJJCglMaXN0UmF0ZXMSGC5zdmMudjEuTGlzdFJhdGVzUmVxdWVzdBoZLnN2Yy52MS5MaXN0UmF0ZXNSZXNwb25zZSIHkAIBiLUYAxJPCgtMaXN0QnVuZGxlcxIaLnN2Yy52MS5MaXN0QnVuZGxlc1JlcXVlc3QaGy5zdmMudjEuTGlzdEJ1bmRsZXNSZXNwb25zZSIHkAIBiLUYBxJeChBMaXN0UG9kTGlmZXRpbWVzEh8uc3ZjLnYxLkxpc3RQb2RMaWZldGltZXNSZXF1ZXN0GiAuc3ZjLnYxLkxpc3RQb2RMaWZldGltZXNSZXNwb25zZSIHkAIBiLUYB2IGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChJzdmMvdjEvdXNhZ2UucHJvdG8SBnN2Yy52MSLRAQoQTGlzdFVzYWdlUmVxdWVzdBInCghncm91cGluZxgBIAEoDjIVLnN2Yy52MS5Vc2FnZUdyb3VwaW5nEiMKBnBlcmlvZBgCIAEoDjITLnN2Yy52MS5Vc2FnZVBlcmlvZBIuCgpzdGFydF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJbGFiZWxfa2V5GAUgASgJIjEKEUxpc3RVc2FnZVJlc3BvbnNlEhwKBXVzYWdlGAEgAygLMg0uc3ZjLnYxLlVzYWdlItoBCgVVc2FnZRIMCgRkYXRlGAEgASgJEg8KB2NyZWRpdHMYAiABKAESDQoFbGFiZWwYAyABKAkSEwoLY3B1X3NlY29uZHMYBCABKAESFAoMd2FsbF9zZWNvbmRzGAUgASgBEhgKEG1lbW9yeV9naWJfaG91cnMYBiABKAESDwoHcXVlcmllcxgHIAEoAxIUCgxidWxrX3F1ZXJpZXMYCCABKAMSDAoEcm93cxgJIAEoAxIOCgZlcnJvcnMYCiABKAMSGQoRc3RvcmFnZV9naWJfaG91cnMYCyABKAEiFgoUTGlzdEluc3RhbmNlc1JlcXVlc3QiPAoVTGlzdEluc3RhbmNlc1Jlc3BvbnNlEiMKCWluc3RhbmNlcxgBIAMoCzIQLnN2Yy52MS5JbnN0YW5jZSKBAQoISW5zdGFuY2USDAoEaG9zdBgBIAEoCRIRCglwcm9jZXNzZXMYAiABKAUSEwoLY3B1X3NlY29uZHMYAyABKAESFAoMbWVtb3J5X2J5dGVzGAQgASgDEikKBXNpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCISChBMaXN0UmF0ZXNSZXF1ZXN0InsKEUxpc3RSYXRlc1Jlc3BvbnNlEiIKBXJhdGVzGAEgAygLMhMuc3ZjLnYxLk1hY2hpbmVSYXRlEiMKG2NyZWRpdHNfcGVyX21pbGxpb25fcXVlcmllcxgCIAEoARIdChVjcmVkaXRzX3Blcl9naWJfbW9udGgYAyABKAEiaQoLTWFjaGluZVJhdGUSDQoFY2xvdWQYASABKAkSDwoHbWFjaGluZRgCIAEoCRINCgV2Y3B1cxgDIAEoARIRCgltZW1vcnlfZ2IYBCABKAESGAoQY3JlZGl0c19wZXJfaG91chgFIAEoASIUChJMaXN0QnVuZGxlc1JlcXVlc3QiPAoTTGlzdEJ1bmRsZXNSZXNwb25zZRIlCgdidW5kbGVzGAEgAygLMhQuc3ZjLnYxLkNyZWRpdEJ1bmRsZSJ/CgxDcmVkaXRCdW5kbGUSEQoJYnVuZGxlX2lkGAEgASgJEhUKDXB1cmNoYXNlX2RhdGUYAiABKAkSDwoHY3JlZGl0cxgDIAEoARINCgVwcmljZRgEIAEoCRIRCglyZW1haW5pbmcYBSABKAESEgoKZXhwaXJlc19vbhgGIAEoCSKlAQoXTGlzdFBvZExpZmV0aW1lc1JlcXVlc3QSFAoMc2VydmljZV9raW5kGAEgASgJEhYKDnJlc291cmNlX2dyb3VwGAIgASgJEi4KCnN0YXJ0X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI9ChhMaXN0UG9kTGlmZXRpbWVzUmVzcG9uc2USIQoEcG9kcxgBIAMoCzITLnN2Yy52MS5Qb2RMaWZldGltZSK0AgoLUG9kTGlmZXRpbWUSCwoDcG9kGAEgASgJEi4KCnN0YXJ0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtjcHVfcmVxdWVzdBgEIAEoCRIRCgljcHVfbGltaXQYBSABKAkSFgoObWVtb3J5X3JlcXVlc3QYBiABKAkSFAoMbWVtb3J5X2xpbWl0GAcgASgJEhUKDXdvcmtsb2FkX3R5cGUYCCABKAkSDAoEbm9kZRgJIAEoCRIPCgdvdXRjb21lGAogASgJEhMKC2NwdV9zZWNvbmRzGAsgASgBEhkKEXBlYWtfbWVtb3J5X2J5dGVzGAwgASgDKoIBCg1Vc2FnZUdyb3VwaW5nEh4KGlVTQUdFX0dST1VQSU5HX1VOU1BFQ0lGSUVEEAASGgoWVVNBR0VfR1JPVVBJTkdfQ0xVU1RFUhABEhsKF1VTQUdFX0dST1VQSU5HX0lOU1RBTkNFEAISGAoUVVNBR0VfR1JPVVBJTkdfTEFCRUwQAypdCgtVc2FnZVBlcmlvZBIcChhVU0FHRV9QRVJJT0RfVU5TUEVDSUZJRUQQABIWChJVU0FHRV9QRVJJT0RfREFJTFkQARIYChRVU0FHRV9QRVJJT0RfTU9OVEhMWRACMqwDCgxVc2FnZVNlcnZpY2USSQoJTGlzdFVzYWdlEhguc3ZjLnYxLkxpc3RVc2FnZVJlcXVlc3QaGS5zdmMudjEuTGlzdFVzYWdlUmVzcG9uc2UiB5ACAYi1GAcSVQoNTGlzdEluc3RhbmNlcxIcLnN2Yy52MS5MaXN0SW5zdGFuY2VzUmVxdWVzdBodLnN2Yy52MS5MaXN0SW5zdGFuY2VzUmVzcG9uc2UiB5ACAYi1GAcSSQoJTGlzdFJhdGVzEhguc3ZjLnYxLkxpc3RSYXRlc1JlcXVlc3QaGS5zdmMudjEuTGlzdFJhdGVzUmVzcG9uc2UiB5ACAYi1GAMSTwoLTGlzdEJ1bmRsZXMSGi5zdmMudjEuTGlzdEJ1bmRsZXNSZXF1ZXN0Ghsuc3ZjLnYxLkxpc3RCdW5kbGVzUmVzcG9uc2UiB5ACAYi1GAcSXgoQTGlzdFBvZExpZmV0aW1lcxIfLnN2Yy52MS5MaXN0UG9kTGlmZXRpbWVzUmVxdWVzdBogLnN2Yy52MS5MaXN0UG9kTGlmZXRpbWVzUmVzcG9uc2UiB5ACAYi1GAdiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * Request of ListUsage.
@@ -48,6 +48,13 @@ export type ListUsageRequest = Message<"svc.v1.ListUsageRequest"> & {
    * @generated from field: google.protobuf.Timestamp end_time = 4;
    */
   endTime?: Timestamp | undefined;
+
+  /**
+   * Key of the label, for LABEL alone.
+   *
+   * @generated from field: string label_key = 5;
+   */
+  labelKey: string;
 };
 
 /**
@@ -92,14 +99,16 @@ export type Usage = Message<"svc.v1.Usage"> & {
   date: string;
 
   /**
-   * Credits: vCPU hours times the rate of the machine.
+   * Credits: the sum of those for vCPU hours, queries and stored bytes.
    *
    * @generated from field: double credits = 2;
    */
   credits: number;
 
   /**
-   * Environment and resource group, or kind of process.
+   * Environment and resource group, kind, or value of the label. `server/default` has what belongs
+   * to no environment or cannot be told by environment, `(removed)/default` what was used by
+   * environments that are removed.
    *
    * @generated from field: string label = 3;
    */
@@ -125,6 +134,43 @@ export type Usage = Message<"svc.v1.Usage"> & {
    * @generated from field: double memory_gib_hours = 6;
    */
   memoryGibHours: number;
+
+  /**
+   * Queries that were answered, refused or failed, bulk queries among them; mirrored ones are not.
+   *
+   * @generated from field: int64 queries = 7;
+   */
+  queries: bigint;
+
+  /**
+   * Bulk queries.
+   *
+   * @generated from field: int64 bulk_queries = 8;
+   */
+  bulkQueries: bigint;
+
+  /**
+   * Rows that were answered: one of a query, any number of a bulk query.
+   *
+   * @generated from field: int64 rows = 9;
+   */
+  rows: bigint;
+
+  /**
+   * Queries that were refused, failed, or have errors in their answers.
+   *
+   * @generated from field: int64 errors = 10;
+   */
+  errors: bigint;
+
+  /**
+   * Stored bytes over time, in GiB times hours. Of an environment: its online values by the size of
+   * their texts and numbers, its history in whole pages, and the bundles that it deployed first; of
+   * the server: the rest of the stores' files, such as free room, and the query log.
+   *
+   * @generated from field: double storage_gib_hours = 11;
+   */
+  storageGibHours: number;
 };
 
 /**
@@ -246,6 +292,20 @@ export type ListRatesResponse = Message<"svc.v1.ListRatesResponse"> & {
    * @generated from field: repeated svc.v1.MachineRate rates = 1;
    */
   rates: MachineRate[];
+
+  /**
+   * Credits for a million queries; 0 = none.
+   *
+   * @generated from field: double credits_per_million_queries = 2;
+   */
+  creditsPerMillionQueries: number;
+
+  /**
+   * Credits for a GiB that is stored for a month of 30 days; 0 = none.
+   *
+   * @generated from field: double credits_per_gib_month = 3;
+   */
+  creditsPerGibMonth: number;
 };
 
 /**
@@ -578,11 +638,19 @@ export enum UsageGrouping {
   CLUSTER = 1,
 
   /**
-   * Kinds of processes.
+   * Kinds: of processes, queries and stores.
    *
    * @generated from enum value: USAGE_GROUPING_INSTANCE = 2;
    */
   INSTANCE = 2,
+
+  /**
+   * Values of one label of the environments' configurations, as they are now; `(none)` for what has
+   * no such label.
+   *
+   * @generated from enum value: USAGE_GROUPING_LABEL = 3;
+   */
+  LABEL = 3,
 }
 
 /**
@@ -626,15 +694,18 @@ export const UsagePeriodSchema: GenEnum<UsagePeriod> = /*@__PURE__*/
   enumDesc(file_svc_v1_usage, 1);
 
 /**
- * What the platform used. Processor time and memory are measured once a minute and at the end of
- * every process, and are kept by day (UTC). Credits are hours of vCPUs times the rate that the
- * server's configuration states; without one they are 0.
+ * What the platform used, kept by day (UTC). Processor time and memory are measured once a minute
+ * and at the end of every process, queries are counted, and stored bytes are measured every ten
+ * minutes. Credits are use times the rates that the server's configuration states; without rates
+ * they are 0.
  *
  * @generated from service svc.v1.UsageService
  */
 export const UsageService: GenService<{
   /**
-   * Use by day or month and label. INVALID_ARGUMENT when the start is not before the end.
+   * Use by day or month and label. INVALID_ARGUMENT when the start is not before the end,
+   * for a key of a label that is missing, too long, or given for another grouping, and when the
+   * answer would have more than 20,000 rows.
    *
    * @generated from rpc svc.v1.UsageService.ListUsage
    */
@@ -654,7 +725,7 @@ export const UsageService: GenService<{
     output: typeof ListInstancesResponseSchema;
   },
   /**
-   * Rates of machines, as the server's configuration states them.
+   * Rates, as the server's configuration states them.
    *
    * @generated from rpc svc.v1.UsageService.ListRates
    */

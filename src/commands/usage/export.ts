@@ -1,53 +1,92 @@
 import { type ListUsageResponse, type Usage, UsageGrouping, UsagePeriod } from "../../../gen/svc/v1/usage_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { choice, path } from "../../cli/flag.ts";
+import { bool, choice, path, text } from "../../cli/flag.ts";
+import { UsageError } from "../../errors/cli-error.ts";
 import { csvText } from "../../output/csv.ts";
 import { messageTable } from "../../output/message-view.ts";
+import { choiceView, textView } from "../../output/view.ts";
 import { checkPeriod, periodFields, periodFlags } from "./period-flags.ts";
 
-const COLUMNS = ["Date", "Credits", "Label", "CPU (s)", "Wall (s)", "Memory (GiB h)"];
+/** The columns of CSV, each with its cell. */
+const COLUMNS: Readonly<Record<string, (row: Usage) => string | number>> = {
+  Date: ({ date }) => date,
+  Credits: ({ credits }) => rounded(credits, 4),
+  Label: ({ label }) => label,
+  "CPU (s)": ({ cpuSeconds }) => rounded(cpuSeconds, 2),
+  "Wall (s)": ({ wallSeconds }) => rounded(wallSeconds, 1),
+  "Memory (GiB h)": ({ memoryGibHours }) => rounded(memoryGibHours, 4),
+  Queries: ({ queries }) => Number(queries),
+  "Bulk Queries": ({ bulkQueries }) => Number(bulkQueries),
+  Rows: ({ rows }) => Number(rows),
+  Errors: ({ errors }) => Number(errors),
+  "Storage (GiB h)": ({ storageGibHours }) => rounded(storageGibHours, 6),
+};
 
-const cellsOf = ({ cpuSeconds, credits, date, label, memoryGibHours, wallSeconds }: Usage) =>
-  [date, rounded(credits, 4), label, rounded(cpuSeconds, 2), rounded(wallSeconds, 1), rounded(memoryGibHours, 4)] as const;
+const csvOf = ({ usage }: ListUsageResponse): string =>
+  csvText(
+    Object.keys(COLUMNS),
+    usage.map((row) => Object.values(COLUMNS).map((cell) => cell(row))),
+  );
+
+const number = (header: string, of: (row: Usage) => number | bigint, digits = 0) =>
+  ({ header, align: "right", cell: (row: Usage) => String(rounded(Number(of(row)), digits)) }) as const;
+
+const TABLE = messageTable<ListUsageResponse>(
+  "usage",
+  {
+    date: "Date",
+    credits: number("Credits", ({ credits }) => credits, 4),
+    label: { header: "Label", flexible: true },
+    cpuSeconds: number("CPU s", ({ cpuSeconds }) => cpuSeconds, 1),
+    memoryGibHours: number("RAM GiB h", ({ memoryGibHours }) => memoryGibHours, 2),
+    queries: number("Queries", ({ queries }) => queries),
+    storageGibHours: number("Disk GiB h", ({ storageGibHours }) => storageGibHours, 4),
+  },
+  { things: "usage" },
+);
+
+const CSV = textView((csv: string) => csv.trimEnd());
 
 export default defineCommand({
   summary: "Export usage",
   description:
-    "Processor time, running time and memory of the platform's processes, measured once a minute and added up by day (UTC). Credits are 0 unless server.yaml " +
-    "of the server's data directory states rates under `usage`.",
-  examples: ["svc usage export", { run: "svc usage export --period monthly --out usage.csv", does: "Write a file" }],
+    "What was used by day (UTC): processor time, running time and memory of the platform's processes, queries with their rows and errors, and stored bytes " +
+    "over time, measured every ten minutes. CSV and JSON have all of it. What belongs to no environment, or cannot be told by environment, is the server's. " +
+    "Credits are 0 unless server.yaml of the server's data directory states rates under `usage`.",
+  examples: [
+    "svc usage export",
+    { run: "svc usage export --period monthly --out usage.csv", does: "Write a file" },
+    { run: "svc usage export --label team --csv", does: "Add up by a label of the environments' configurations" },
+  ],
   needs: ["session"],
   flags: {
-    groupBy: choice("grouping", ["cluster", "instance"], { aliases: ["--grouping"], default: "cluster" }),
+    groupBy: choice("grouping", ["cluster", "instance"], { aliases: ["--grouping"], defaultText: "cluster" }),
+    label: text("group by this label of environments instead", { placeholder: "<key>" }),
     period: choice("period", ["daily", "monthly"], { default: "daily" }),
     ...periodFlags("180 days ago"),
+    csv: bool("CSV output"),
     out: path("output file (CSV)", { aliases: ["--output"] }),
   },
-  check: checkPeriod,
-  async run({ api, machine, progress }, { end, groupBy, out, period, start }): Promise<ListUsageResponse> {
+  check(input, { flags }) {
+    checkPeriod(input);
+    if (input.csv && flags.json) throw new UsageError("--csv and --json do not go together");
+    if (input.label !== undefined && input.groupBy !== undefined) throw new UsageError("--label and --group-by do not go together");
+    if (input.label === "") throw new UsageError("--label is empty", { hint: "Name the key of a label: `--label team`." });
+  },
+  async run({ api, machine, progress }, { csv, end, groupBy, label = "", out, period, start }): Promise<ListUsageResponse | string> {
     const answer = await (await api.usage()).listUsage({
-      grouping: groupBy === "instance" ? UsageGrouping.INSTANCE : UsageGrouping.CLUSTER,
+      grouping: label !== "" ? UsageGrouping.LABEL : groupBy === "instance" ? UsageGrouping.INSTANCE : UsageGrouping.CLUSTER,
+      labelKey: label,
       period: period === "monthly" ? UsagePeriod.MONTHLY : UsagePeriod.DAILY,
       ...periodFields({ start, end }),
     });
     if (out !== undefined) {
-      await machine.writeFile(out, csvText(COLUMNS, answer.usage.map(cellsOf)));
+      await machine.writeFile(out, csvOf(answer));
       progress.note(`Wrote ${out}.`);
     }
-    return answer;
+    return csv ? csvOf(answer) : answer;
   },
-  view: messageTable<ListUsageResponse>(
-    "usage",
-    {
-      date: "Date",
-      credits: { header: "Credits", align: "right", cell: (row) => String(cellsOf(row)[1]) },
-      label: "Label",
-      cpuSeconds: { header: "CPU (s)", align: "right", cell: (row) => String(cellsOf(row)[3]) },
-      wallSeconds: { header: "Wall (s)", align: "right", cell: (row) => String(cellsOf(row)[4]) },
-      memoryGibHours: { header: "Memory (GiB h)", align: "right", cell: (row) => String(cellsOf(row)[5]) },
-    },
-    { things: "usage" },
-  ),
+  view: choiceView((data: ListUsageResponse | string) => (typeof data === "string" ? CSV : TABLE)),
 });
 
 function rounded(value: number, digits: number): number {

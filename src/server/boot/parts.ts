@@ -24,12 +24,14 @@ import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
-import { resealingJob } from "../secrets/resealing.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
+import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
+import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import type { DataDirectory } from "./data-directory.ts";
@@ -41,6 +43,8 @@ import { type Sweep, type SweepOptions, startSweep } from "./sweep.ts";
 /** Milliseconds between two sweeps for expired stages, and for expired online values. */
 const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
+/** Milliseconds to the first measure of stored bytes: by then the deployments are restored. */
+const FIRST_STORAGE_MEASURE_MS = 60_000;
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
 
@@ -70,6 +74,10 @@ export interface Parts {
   readonly telemetry: () => Promise<TelemetryStore>;
   /** The processes of this node. */
   readonly processes: () => Promise<Processes>;
+  /** The count of this node's queries. */
+  readonly queryCounts: QueryCounts;
+  /** The meter of stored bytes. */
+  readonly storage: StorageMeter;
   readonly deployments: () => Promise<Deployments>;
   /** Encryption of secrets at rest. */
   readonly sealer: Sealer;
@@ -178,12 +186,20 @@ export async function openParts({
     return store;
   });
   const processes = once(async () => {
-    const { createProcesses, DEFAULT_RESOURCE_GROUP } = await import("../processes/processes.ts");
+    const { createProcesses } = await import("../processes/processes.ts");
     const made = createProcesses({ store: metadata.processes, node: node(), clock, log });
     const server = { environmentId: "", deploymentId: "", resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes: undefined };
     made.began({ kind: "server", pid: process.pid, ...server }).ready();
     return made;
   });
+  const queryCounts = createQueryCounts({ store: metadata.usage, clock, log });
+  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry });
+  sweeps.push(
+    startSweep(storage.measure, {
+      ...{ everyMs: STORAGE_MEASURE_MS, firstMs: FIRST_STORAGE_MEASURE_MS, clock },
+      onError: (error) => log.warning("what the stores hold could not be measured", { error: String(error) }),
+    }),
+  );
   const webhooks = once(async () => {
     const [{ createWebhooks }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
       import("../webhooks/webhooks.ts"),
@@ -248,10 +264,11 @@ export async function openParts({
    */
   const recurring = [
     ...retentionJobs(metadata, () => clock.now()),
-    resealingJob(secrets),
+    resealingOf("secrets", secrets),
     resealingOf("connections", connections),
     resealingOf("webhooks", webhooks),
     auditRetention({ store: metadata.audit, clock, log }),
+    { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
   /** The erasure of removed environments, loaded when there is one. */
   const eraser = once(async () => {
@@ -315,6 +332,8 @@ export async function openParts({
     sinks,
     telemetry,
     processes,
+    queryCounts,
+    storage,
     deployments,
     sealer,
     webhooks,
@@ -330,6 +349,7 @@ export async function openParts({
       await (await scheduler.opened())?.stop();
       (await jobRunner.opened())?.drain();
       (await webhooks.opened())?.drain();
+      await queryCounts.flush();
     },
     async close() {
       await (await scheduler.opened())?.stop();
@@ -340,9 +360,11 @@ export async function openParts({
       await (await processes.opened())?.close();
       await (await secrets.opened())?.close();
       await components.close();
+      await queryCounts.close();
       await (await sinks.opened())?.close();
-      const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened()]);
       await Promise.all(sweeps.map((one) => one.stop()));
+      await storage.settle();
+      const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened()]);
       for (const store of opened) await store?.close();
       await stores.close();
     },

@@ -19,9 +19,9 @@ import { createLog, type Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
 import { type Presence, startPresence } from "../nodes/presence.ts";
 import { createReadiness } from "../nodes/readiness.ts";
-import type { UsageSettings } from "../processes/usage.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
 import { MAX_OBJECT_BYTES } from "../stores/objects/store.ts";
+import type { UsageSettings } from "../usage/credits.ts";
 import { createBodyBudget } from "../wire/http/body-budget.ts";
 import { type Certificate, readCertificate } from "../wire/http/certificate.ts";
 import { isEncrypted } from "../wire/http/forwarded.ts";
@@ -221,7 +221,15 @@ async function startIn(
       metadata,
       node: parts.node,
       processes: parts.processes,
-      usage,
+      usageSettings: usage,
+      usage: once(async () => {
+        const { createUsage } = await import("../usage/usage.ts");
+        const { processes, queryCounts, storage } = parts;
+        const labels = async () => (await parts.configurations()).labels();
+        return createUsage({ metadata, clock, settings: usage, processes, queryCounts, storage, labels });
+      }),
+      queryCounts: parts.queryCounts,
+      support: once(async () => (await import("../support/support.ts")).createSupport({ ...parts.collections, objects })),
       components: parts.components,
       meters,
       infrastructure: once(async () => {

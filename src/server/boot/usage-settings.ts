@@ -1,19 +1,21 @@
 /**
- * The section `usage` of the server's configuration file: rates of machines, the machine of this
- * server, and the credits that were bought.
+ * The section `usage` of the server's configuration file: rates of machines, of queries and of
+ * stored bytes, the machine of this server, and the credits that were bought.
  *
  *     usage:
  *       machine: m5.large
  *       rates:
  *         - {cloud: aws, machine: m5.large, vcpus: 2, memory_gb: 8, credits_per_hour: 0.5}
+ *       credits_per_million_queries: 0.2
+ *       credits_per_gib_month: 0.1
  *       bundles:
  *         - {id: b-1, purchase_date: 2026-01-01, credits: 1000, price: 100 EUR}
  */
 
-import type { CreditBundle, MachineRate, UsageSettings } from "../processes/usage.ts";
+import type { CreditBundle, MachineRate, UsageSettings } from "../usage/credits.ts";
 import { invalidSetting, type Mapping, mappingOf, type ServerFile } from "./server-file.ts";
 
-const KEYS = ["machine", "rates", "bundles"];
+const KEYS = ["machine", "rates", "credits_per_million_queries", "credits_per_gib_month", "bundles"];
 const RATE_KEYS = ["cloud", "machine", "vcpus", "memory_gb", "credits_per_hour"];
 const BUNDLE_KEYS = ["id", "purchase_date", "credits", "price", "expires_on"];
 
@@ -28,7 +30,14 @@ export function readUsageSettings({ path: file, usage }: ServerFile): UsageSetti
   const machine = rates.find((rate) => rate.machine === usage.machine);
   if (usage.machine !== undefined && !machine)
     throw invalidSetting(`${file}: usage.machine is '${String(usage.machine)}', for which usage.rates has no rate.`);
-  return { rates, machine, bundles };
+  const rate = (key: string): number => (usage[key] === undefined ? 0 : numberOf(usage[key], file, `usage.${key}`));
+  return {
+    rates,
+    machine,
+    perMillionQueries: rate("credits_per_million_queries"),
+    perGibMonth: rate("credits_per_gib_month"),
+    bundles,
+  };
 }
 
 function rateOf(entry: Mapping, file: string, what: string): MachineRate {

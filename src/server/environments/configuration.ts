@@ -19,6 +19,8 @@ export interface Configurations {
   get(environmentId: string): Promise<StoredConfig>;
   /** Additional environment variables of the workers of every environment that has some, by id. */
   variables(): Promise<ReadonlyMap<string, EnvironmentConfig["additional_env_vars"]>>;
+  /** Labels of every environment that has some, by id. */
+  labels(): Promise<ReadonlyMap<string, EnvironmentConfig["labels"]>>;
   /**
    * Replaces the configuration that an etag was given for; resolves with the new etag. Rejects with
    * Failure aborted when it is another by now, and invalid_argument when it breaks a rule.
@@ -46,6 +48,11 @@ export function createConfigurations(parts: CollectionParts): Configurations {
     config: { ...NO_CONFIG, ...document.content },
     etag: etagOf(document),
   });
+  /** A member of every configuration that has some of it, by environment. */
+  const everyOne = async <Key extends "additional_env_vars" | "labels">(key: Key) => {
+    const all = (await documents.list()).map(({ scope, content }) => [scope, content[key] ?? {}] as const);
+    return new Map(all.filter(([, values]) => Object.keys(values).length > 0));
+  };
   const aborted = (): Failure =>
     new Failure("aborted", "Somebody else changed the configuration meanwhile; nothing was changed.", {
       hint: "Read it again with `svc environment config`, and make the change anew.",
@@ -57,10 +64,8 @@ export function createConfigurations(parts: CollectionParts): Configurations {
       return document ? stored(document) : { config: NO_CONFIG, etag: UNSET };
     },
 
-    async variables() {
-      const all = (await documents.list()).map(({ scope, content }) => [scope, content.additional_env_vars ?? {}] as const);
-      return new Map(all.filter(([, variables]) => Object.keys(variables).length > 0));
-    },
+    variables: () => everyOne("additional_env_vars"),
+    labels: () => everyOne("labels"),
 
     async replace(environmentId, config, etag) {
       try {

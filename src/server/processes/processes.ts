@@ -5,19 +5,17 @@
 
 import { hostname } from "node:os";
 import type { Clock } from "../../context/clock.ts";
+import { daysBetween } from "../../domain/day.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
-import type { ProcessEvent, ProcessMeasure, ProcessRecord, ProcessStore, UsageRecord } from "../stores/metadata/processes.ts";
+import type { ProcessEvent, ProcessMeasure, ProcessRecord, ProcessStore } from "../stores/metadata/processes.ts";
+import { NO_USE, type UsageRecord } from "../stores/metadata/usage.ts";
 import { type GroupUse, type Measured, readGroupUse } from "./group-use.ts";
 
 /** Milliseconds between two measures of running processes. */
 const MEASURE_MS = 60_000;
-const DAY_MS = 86_400_000;
 /** Longest message of an event, in characters. */
 const MAX_MESSAGE = 1_000;
-
-/** Resource group of processes that were given none. */
-export const DEFAULT_RESOURCE_GROUP = "default";
 
 /** What a process is, when it begins. */
 export type NewProcess = Pick<ProcessRecord, "kind" | "pid" | "environmentId" | "deploymentId" | "resourceGroup" | "memoryLimitBytes">;
@@ -174,16 +172,8 @@ export function createProcesses(options: {
 /** What a process used from its last measure until now, by day (UTC), in proportion to the time. */
 export function usedBetween(record: ProcessRecord, now: number, cpuMs: number, memoryBytes: number): UsageRecord[] {
   const { measuredAt, environmentId, resourceGroup, kind } = record;
-  const wallMs = now - measuredAt;
-  const used: UsageRecord[] = [];
-  for (let from = measuredAt; from < now; ) {
-    const until = Math.min(now, (Math.floor(from / DAY_MS) + 1) * DAY_MS);
-    const part = (until - from) / wallMs;
-    used.push({
-      ...{ day: new Date(from).toISOString().slice(0, 10), environmentId, resourceGroup, kind },
-      ...{ cpuMs: Math.round(cpuMs * part), wallMs: until - from, memoryByteMs: memoryBytes * (until - from) },
-    });
-    from = until;
-  }
-  return used;
+  return daysBetween(measuredAt, now).map(({ day, ms }) => ({
+    ...{ ...NO_USE, day, environmentId, resourceGroup, kind },
+    ...{ cpuMs: Math.round((cpuMs * ms) / (now - measuredAt)), wallMs: ms, memoryByteMs: memoryBytes * ms },
+  }));
 }

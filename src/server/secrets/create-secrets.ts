@@ -1,22 +1,20 @@
 /** The capabilities of secrets and integrations, which share their sealer. */
 
 import type { Variables } from "../../domain/integrations.ts";
+import { type Resealing, resealNow } from "../access/resealing.ts";
 import type { Sealer } from "../access/sealing.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import { newId } from "../identifier.ts";
 import type { JobStore } from "../stores/metadata/jobs.ts";
 import { createIntegrations, type Integrations } from "./integrations.ts";
-import { resealNow } from "./resealing.ts";
 import { createSecrets, type Secrets } from "./secrets.ts";
 
 /** Secrets and integrations. */
-export interface SecretCapabilities {
+export interface SecretCapabilities extends Resealing {
   readonly secrets: Secrets;
   readonly integrations: Integrations;
   /** Enqueues a job that seals anew when there is something to do for it. */
   beginResealing(): Promise<void>;
-  /** Seals what another key sealed with the key that seals now, and logs what remains. */
-  reseal(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -38,7 +36,7 @@ export function createSecretCapabilities(
     integrations,
     async beginResealing() {
       if ((await stale()) === 0) return;
-      await jobs.enqueue(resealNow(newId("job", clock.now())));
+      await jobs.enqueue(resealNow("secrets", newId("job", clock.now())));
       bus.publish("jobs");
     },
     async reseal(signal) {
@@ -51,6 +49,7 @@ export function createSecretCapabilities(
           hint: "Start the server with the keys it had, or set them again; `svc secret list` and `svc integration list` name them.",
         });
       if (count > 0 && left === 0) log.info("no stored secret needs an older key any more");
+      return count;
     },
     async close() {
       await secrets.close();

@@ -24,13 +24,16 @@ import type { Meters } from "../infrastructure/meters.ts";
 import type { Log } from "../log.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { Processes } from "../processes/processes.ts";
-import type { UsageSettings } from "../processes/usage.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { Support } from "../support/support.ts";
+import type { UsageSettings } from "../usage/credits.ts";
+import type { QueryCounts } from "../usage/query-counts.ts";
+import type { Usage } from "../usage/usage.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { BodyBudget } from "./http/body-budget.ts";
 import type { ReleaseMirror } from "./http/releases.ts";
@@ -84,7 +87,11 @@ export interface Platform {
   /** The processes of this node. */
   readonly processes: () => Promise<Processes>;
   /** What the configuration says of usage. */
-  readonly usage: UsageSettings;
+  readonly usageSettings: UsageSettings;
+  /** What was used. */
+  readonly usage: () => Promise<Usage>;
+  /** The count of this node's queries. */
+  readonly queryCounts: QueryCounts;
   /** What is recorded of the server's components, and which are suspended. */
   readonly components: Components;
   /** The counters of this node. */
@@ -102,6 +109,8 @@ export interface Platform {
   readonly queries: () => Promise<Queries<Caller>>;
   readonly webhooks: () => Promise<Webhooks>;
   readonly offline: () => Promise<OfflineStore>;
+  /** Flares and feedback. */
+  readonly support: () => Promise<Support>;
   /** Address of the online store, without credentials. */
   readonly onlineAddress: string;
 }

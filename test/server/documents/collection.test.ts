@@ -1,49 +1,26 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { join } from "node:path";
+import { describe, expect, test } from "bun:test";
 import { type Collection, createCollection, etagOf } from "../../../src/server/documents/collection.ts";
-import { type Bus, createMemoryBus } from "../../../src/server/jobs/bus.ts";
-import { createLog } from "../../../src/server/log.ts";
-import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
-import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
 import { eventually } from "../../harness/eventually.ts";
-import { TempFolder, TestClock } from "../../harness/running-server.ts";
+import { nodesOfEachTest } from "./parts.ts";
 
 interface Content {
   readonly n: number;
 }
 
-let folder: TempFolder;
-let store: MetadataStore;
-let bus: Bus;
-let opened: Collection<Content>[];
+const nodes = nodesOfEachTest();
 
 /** A collection as one more node has it. */
-function open(): Collection<Content> {
-  const clock = new TestClock();
-  const parts = { documents: store.documents, bus, clock, log: createLog({ clock, write: () => undefined }) };
-  const collection = createCollection<Content>(parts, {
-    kind: "thing",
-    noun: "thing",
-    idPrefix: "whk",
-    listedBy: "svc thing list",
-    maxPerScope: 3,
-    maxBytes: 100,
-  });
-  opened.push(collection);
-  return collection;
-}
-
-beforeEach(() => {
-  folder = new TempFolder();
-  store = createSqliteMetadataStore({ path: join(folder.path, "meta.db"), programVersion: "1.0.0" });
-  bus = createMemoryBus();
-  opened = [];
-});
-afterEach(async () => {
-  for (const one of opened) await one.close();
-  await store.close();
-  folder[Symbol.dispose]();
-});
+const open = (): Collection<Content> =>
+  nodes.closing(
+    createCollection<Content>(nodes.parts(), {
+      kind: "thing",
+      noun: "thing",
+      idPrefix: "whk",
+      listedBy: "svc thing list",
+      maxPerScope: 3,
+      maxBytes: 100,
+    }),
+  );
 
 describe("a collection", () => {
   test("refuses names that cannot be, contents that are too large, and more than fit", async () => {

@@ -1,37 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { join } from "node:path";
+import { describe, expect, test } from "bun:test";
 import { type Components, createComponents } from "../../../src/server/infrastructure/components.ts";
-import { type Bus, createMemoryBus } from "../../../src/server/jobs/bus.ts";
-import { createLog } from "../../../src/server/log.ts";
-import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
-import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
 import { eventually } from "../../harness/eventually.ts";
-import { TempFolder, TestClock } from "../../harness/running-server.ts";
+import { nodesOfEachTest } from "../documents/parts.ts";
 
-let folder: TempFolder;
-let store: MetadataStore;
-let bus: Bus;
-let opened: Components[];
+const nodes = nodesOfEachTest();
 
 /** The components as one more node has them. */
-async function open(): Promise<Components> {
-  const clock = new TestClock();
-  const made = await createComponents({ documents: store.documents, bus, clock, log: createLog({ clock, write: () => undefined }) });
-  opened.push(made);
-  return made;
-}
-
-beforeEach(() => {
-  folder = new TempFolder();
-  store = createSqliteMetadataStore({ path: join(folder.path, "meta.db"), programVersion: "1.0.0" });
-  bus = createMemoryBus();
-  opened = [];
-});
-afterEach(async () => {
-  for (const one of opened) await one.close();
-  await store.close();
-  folder[Symbol.dispose]();
-});
+const open = async (): Promise<Components> => nodes.closing(await createComponents(nodes.parts()));
 
 describe("components", () => {
   test("a suspension acts on its node when it is done, on others soon, and on those that start later", async () => {
@@ -68,9 +43,8 @@ describe("components", () => {
   });
 
   test("records that cannot be read fail the start", async () => {
-    const documents = { ...store.documents, list: async () => Promise.reject(new Error("damaged")) };
-    const clock = new TestClock();
-    const made = createComponents({ documents, bus, clock, log: createLog({ clock, write: () => undefined }) });
+    const parts = nodes.parts();
+    const made = createComponents({ ...parts, documents: { ...parts.documents, list: async () => Promise.reject(new Error("damaged")) } });
     await expect(made).rejects.toThrow("damaged");
   });
 });

@@ -90,7 +90,7 @@ describe("the processes of a node", () => {
       await processes.measure();
     }
     expect(await store.processes.running()).toMatchObject([{ cpuMs: 250, memoryBytes: 2_000, peakMemoryBytes: 3_000 }]);
-    const used = await store.processes.usage("0000", "9999");
+    const used = await store.usage.between("0000", "9999");
     expect(used.map(({ cpuMs, wallMs, memoryByteMs }) => [cpuMs, wallMs, memoryByteMs])).toEqual([[250, 3_000, 6_000_000]]);
     await processes.close();
   });

@@ -313,6 +313,7 @@ export function later(inner: OnlineStore): OnlineStore {
     flush: () => inner.flush(),
     dropped: () => inner.dropped(),
     measure: () => inner.measure(),
+    measureFeatures: (signal) => inner.measureFeatures(signal),
     pending: () => inner.pending(),
     suspend: () => inner.suspend(),
     resume: () => inner.resume(),

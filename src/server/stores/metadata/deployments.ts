@@ -106,4 +106,6 @@ export interface DeploymentStore {
   ): Promise<Deletion>;
   /** Whether a deployment has the source with this digest. */
   isSourceUsed(sourceSha256: string): Promise<boolean>;
+  /** The environments that first deployed each source that is used, by the source's digest. */
+  bundleOwners(): Promise<ReadonlyMap<string, string>>;
 }

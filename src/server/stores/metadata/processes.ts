@@ -3,6 +3,8 @@
  * what happened to them. Times are epoch milliseconds of the node that wrote them.
  */
 
+import type { UsageRecord } from "./usage.ts";
+
 /** The role of a process. */
 export type ProcessKind = "server" | "worker";
 
@@ -43,20 +45,6 @@ export interface ProcessRecord {
   readonly peakMemoryBytes: number;
 }
 
-/** What was used on one day (UTC) by one kind of process of one environment. */
-export interface UsageRecord {
-  /** `YYYY-MM-DD`. */
-  readonly day: string;
-  /** Empty = the server's own. */
-  readonly environmentId: string;
-  readonly resourceGroup: string;
-  readonly kind: ProcessKind;
-  readonly cpuMs: number;
-  readonly wallMs: number;
-  /** Memory over time: bytes times milliseconds. */
-  readonly memoryByteMs: number;
-}
-
 /** A change of a running process, with what it used since the measure before. */
 export interface ProcessMeasure {
   readonly id: string;
@@ -77,11 +65,11 @@ export interface ProcessEvent {
   readonly message: string;
 }
 
-/** Processes, what they used, and their journal. */
+/** Processes and their journal. */
 export interface ProcessStore {
   /** Stores a process that began. */
   begin(process: ProcessRecord): Promise<void>;
-  /** Applies measures, all or none. */
+  /** Applies measures and adds what they say was used, all or none. */
   measure(measures: readonly ProcessMeasure[]): Promise<void>;
   /**
    * Ends the processes that a node left without saying, at the time of their last measure; returns
@@ -92,8 +80,6 @@ export interface ProcessStore {
   running(): Promise<ProcessRecord[]>;
   /** Processes that ran at some time in the period, newest first; the end is exclusive. */
   between(from: number, until: number, limit: number): Promise<ProcessRecord[]>;
-  /** What was used from a day to another, both inclusive; by day, environment, group and kind. */
-  usage(from: string, until: string): Promise<UsageRecord[]>;
   addEvent(event: ProcessEvent): Promise<void>;
   /** Events of the period, newest first; what is absent does not limit. */
   events(filter: {

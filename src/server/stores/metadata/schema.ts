@@ -139,8 +139,10 @@ create table process_event (
 create index process_event_by_time on process_event (at);
 create table usage_day (
   day text not null, environment_id text not null, resource_group text not null, kind text not null, cpu_ms integer not null,
-  wall_ms integer not null, memory_byte_ms real not null, primary key (day, environment_id, resource_group, kind)
+  wall_ms integer not null, memory_byte_ms real not null, queries integer not null, rows integer not null, errors integer not null,
+  storage_byte_ms real not null, primary key (day, environment_id, resource_group, kind)
 ) strict, without rowid;
+create table usage_held (place text primary key, at integer not null) strict, without rowid;
 alter table job add column scope text not null default '';
 create index job_by_scope on job (kind, scope, state, seq);
 create index job_by_due on job (kind, run_at, priority, seq, resource_group, slots) where state = 'queued';

@@ -165,5 +165,14 @@ export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job:
     async isSourceUsed(sourceSha256) {
       return table.one("where source_sha256 = ?", sourceSha256) !== undefined;
     },
+
+    async bundleOwners() {
+      const rows = db
+        .query<{ sha256: string; environmentId: string }, []>(
+          "select source_sha256 as sha256, environment_id as environmentId, min(seq) from deployment group by source_sha256",
+        )
+        .all();
+      return new Map(rows.map(({ sha256, environmentId }) => [sha256, environmentId]));
+    },
   };
 }

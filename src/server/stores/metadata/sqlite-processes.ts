@@ -2,10 +2,11 @@ import type { Database, SQLQueryBindings } from "bun:sqlite";
 import type { Writer } from "../sqlite/group-commit.ts";
 import { integer, oneOf, optional, text } from "../sqlite/row-codec.ts";
 import { createTable } from "../sqlite/table.ts";
-import type { ProcessEvent, ProcessRecord, ProcessStore, UsageRecord } from "./processes.ts";
+import type { ProcessEvent, ProcessRecord, ProcessStore } from "./processes.ts";
+import type { SqliteUsage } from "./sqlite-usage.ts";
 
 /** The processes of the SQLite driver. */
-export function processQueries(db: Database, writer: Writer): ProcessStore {
+export function processQueries(db: Database, writer: Writer, addUse: SqliteUsage["addUse"]): ProcessStore {
   const processes = createTable<ProcessRecord>(db, "process", {
     id: text,
     name: text,
@@ -35,15 +36,6 @@ export function processQueries(db: Database, writer: Writer): ProcessStore {
     process: text,
     message: text,
   });
-  const addUse = ({ day, environmentId, resourceGroup, kind, cpuMs, wallMs, memoryByteMs }: UsageRecord): void =>
-    void db
-      .query(
-        `insert into usage_day (day, environment_id, resource_group, kind, cpu_ms, wall_ms, memory_byte_ms) values (?, ?, ?, ?, ?, ?, ?)
-         on conflict do update set cpu_ms = cpu_ms + excluded.cpu_ms, wall_ms = wall_ms + excluded.wall_ms,
-           memory_byte_ms = memory_byte_ms + excluded.memory_byte_ms`,
-      )
-      .run(day, environmentId, resourceGroup, kind, cpuMs, wallMs, memoryByteMs);
-
   return {
     begin: (process) => writer.write(() => processes.insert(process)),
 
@@ -51,7 +43,7 @@ export function processQueries(db: Database, writer: Writer): ProcessStore {
       writer.write(() => {
         for (const { id, change, used } of measures) {
           processes.update(change, "where id = $key", { key: id });
-          used.forEach(addUse);
+          addUse(used);
         }
       }),
 
@@ -74,16 +66,6 @@ export function processQueries(db: Database, writer: Writer): ProcessStore {
         from,
         limit,
       );
-    },
-
-    async usage(from, until) {
-      return db
-        .query<UsageRecord, [string, string]>(
-          `select day, environment_id as environmentId, resource_group as resourceGroup, kind, cpu_ms as cpuMs, wall_ms as wallMs,
-             memory_byte_ms as memoryByteMs
-           from usage_day where day >= ? and day <= ? order by day, environment_id, resource_group, kind`,
-        )
-        .all(from, until);
     },
 
     addEvent: (event) => writer.write(() => events.insert(event)),

@@ -50,6 +50,11 @@ export function sqliteVersions(db: Database, writer: Writer): VersionStore {
       return identities;
     },
 
+    async featureOwners() {
+      const rows = db.query<{ id: number; environmentId: string }, []>("select id, environment_id as environmentId from feature").all();
+      return new Map(rows.map(({ id, environmentId }) => [id, environmentId]));
+    },
+
     async resolverVersions(environmentId, resolvers, record) {
       const versions = new Map<string, number>();
       const unseen = resolvers.filter(({ fqn, sourceSha256 }) => {

@@ -20,6 +20,7 @@ import { sqliteProjects } from "./sqlite-projects.ts";
 import { scheduleQueries } from "./sqlite-schedules.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
 import { sqliteUploads } from "./sqlite-uploads.ts";
+import { usageQueries } from "./sqlite-usage.ts";
 import { sqliteVersions } from "./sqlite-versions.ts";
 import type { MetadataStore } from "./store.ts";
 
@@ -45,6 +46,7 @@ export function createSqliteMetadataStore(options: {
   const writer = createWriter(db);
   const now = options.now ?? Date.now;
   const { jobs, insertJob } = jobQueries(db, writer, now);
+  const { usage, addUse } = usageQueries(db, writer, now);
   return {
     ...sqliteIdentity(db, writer),
     ...sqliteProjects(db, writer, insertJob),
@@ -60,9 +62,10 @@ export function createSqliteMetadataStore(options: {
     documents: sqliteDocuments(db, writer),
     jobs,
     nodes: nodeQueries(db, writer, now),
-    processes: processQueries(db, writer),
+    processes: processQueries(db, writer, addUse),
     progress: progressQueries(db, writer, now),
     schedules: scheduleQueries(db, writer, now, insertJob),
+    usage,
     ...sqliteExpiry(db, writer, now),
     async probe() {
       const token = Date.now();
@@ -88,6 +91,7 @@ const DEPLOYMENT_METHODS: { readonly [Method in keyof DeploymentStore]: true } =
   branches: true,
   deleteDeployments: true,
   isSourceUsed: true,
+  bundleOwners: true,
 };
 
 /** An object whose asynchronous methods are loaded when one of them is first called. */

@@ -18,6 +18,7 @@ import type { ProjectStore } from "./projects.ts";
 import type { ScheduleStore } from "./schedules.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { UploadStore } from "./uploads.ts";
+import type { UsageStore } from "./usage.ts";
 import type { VersionStore } from "./versions.ts";
 
 /** The store of all nouns. A noun whose methods have generic names is a member of its own. */
@@ -29,12 +30,14 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly jobs: JobStore;
   /** The nodes of the platform. */
   readonly nodes: NodeStore;
-  /** Processes of the nodes, and what they used. */
+  /** Processes of the nodes. */
   readonly processes: ProcessStore;
   /** Lines about the progress of deployments. */
   readonly progress: ProgressStore;
   /** Schedules of recurring jobs. */
   readonly schedules: ScheduleStore;
+  /** What was used, by day. */
+  readonly usage: UsageStore;
   /**
    * Removes expired uploads, entries and sessions of all kinds, uploads and login sessions a day
    * after they expired; returns their number.

@@ -27,6 +27,8 @@ export interface ResolverKey {
 export interface VersionStore {
   /** Identities by FQN; a feature not seen with its type before gets a new one. */
   featureIdentities(environmentId: string, features: readonly FeatureKey[], now: number): Promise<Map<string, FeatureIdentity>>;
+  /** The environments of all features, by the features' ids. */
+  featureOwners(): Promise<ReadonlyMap<number, string>>;
   /**
    * Version numbers of resolvers: the position, from 1, of their source among the distinct sources
    * seen for the FQN in the environment. A new source gets the next number, which is stored only

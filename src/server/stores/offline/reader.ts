@@ -150,6 +150,34 @@ export class OfflineReader {
     return (historical ? this.#catalog.versionsOf(version) : [version]).map(({ table_name }) => table_name);
   }
 
+  /**
+   * Bytes of the file, and a number that changes with its content.
+   */
+  figures(): { readonly bytes: number; readonly change: number } {
+    const [[pages, size, change] = []] = this.#db
+      .query("select page_count, page_size, data_version from pragma_page_count, pragma_page_size, pragma_data_version")
+      .values();
+    return { bytes: Number(pages) * Number(size), change: Number(change) };
+  }
+
+  /** The versions of features, with the environments that they belong to. */
+  versions(): Pick<VersionRow, "fid" | "environment_id">[] {
+    return this.#catalog.versions().map(({ fid, environment_id }) => ({ fid, environment_id }));
+  }
+
+  /** Bytes of the pages of a version's table; 0 where SQLite was built without `dbstat`. */
+  versionBytes(featureId: number): number {
+    const version = this.#catalog.version(featureId);
+    if (!version) return 0;
+    try {
+      const [[bytes] = []] = this.#db.query("select pgsize from dbstat where name = ? and aggregate = 1").values(version.table_name);
+      return Number(bytes);
+    } catch (error) {
+      if (/no such table: dbstat/.test(errorText(error))) return 0;
+      throw error;
+    }
+  }
+
   query(text: string, { limit = DEFAULT_ROWS }: { readonly limit?: number } = {}): OfflineRows {
     if (!/^\s*(select|with|values)\b/i.test(text.replace(/^(\s|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/)+/, "")))
       throw new OfflineStoreError("refused", "only a `select` statement can be run on the offline store");

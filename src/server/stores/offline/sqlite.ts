@@ -5,6 +5,7 @@
  * call.
  */
 
+import { existsSync } from "node:fs";
 import { once } from "../../../domain/once.ts";
 import { type MethodArguments, type MethodName, Thread } from "../../thread/rpc.ts";
 import { columnTypeOf } from "./column.ts";
@@ -14,6 +15,7 @@ import {
   type FeatureVersion,
   type Observations,
   type OfflineErrorCode,
+  type OfflineMeasures,
   type OfflineStore,
   OfflineStoreError,
   type SqlReadable,
@@ -49,6 +51,8 @@ export function createSqliteOfflineStore(options: SqliteOfflineOptions): SqliteO
     options.onOpen?.();
   });
   let isClosed = false;
+  /** The last measure, with the number of the content that was measured. */
+  let measured: { readonly change: number; readonly measures: OfflineMeasures } | undefined;
   const call = async <T extends object, M extends MethodName<T>>(
     half: Thread<T, OfflineThreadSettings>,
     method: M,
@@ -67,6 +71,16 @@ export function createSqliteOfflineStore(options: SqliteOfflineOptions): SqliteO
     scan: (featureId, scan) => call(reading, "scan", [featureId, scan]),
     latest: (featureIds, page) => call(reading, "latest", [featureIds, page]),
     tableNames: (featureId, historical) => call(reading, "tableNames", [featureId, historical]),
+    async measure() {
+      if (!existsSync(path)) return { bytes: 0, environments: new Map() };
+      const { bytes, change } = await call(reading, "figures", []);
+      if (measured?.change === change) return measured.measures;
+      const environments = new Map<string, number>();
+      for (const { fid, environment_id } of await call(reading, "versions", []))
+        environments.set(environment_id, (environments.get(environment_id) ?? 0) + (await call(reading, "versionBytes", [fid])));
+      measured = { change, measures: { bytes, environments } };
+      return measured.measures;
+    },
     query: (statement, limits) => call(reading, "query", [statement, limits]),
     verify: () => call(reading, "verify", []),
     async close() {

@@ -118,6 +118,16 @@ export interface ScanOptions extends ObservedBounds, InsertedBounds {
   readonly limit: number;
 }
 
+/** What an offline store holds. */
+export interface OfflineMeasures {
+  /** Bytes that it takes. */
+  readonly bytes: number;
+  /**
+   * Bytes of the history of each environment, by its id; empty for a store that cannot tell them.
+   */
+  readonly environments: ReadonlyMap<string, number>;
+}
+
 /** The store. Every method rejects with `OfflineStoreError` when it fails. */
 export interface OfflineStore {
   /**
@@ -148,6 +158,8 @@ export interface OfflineStore {
    * `limit` rows after a key.
    */
   latest(featureIds: readonly number[], options: { readonly after?: string; readonly limit: number }): Promise<LatestTuple[]>;
+  /** What is stored. */
+  measure(): Promise<OfflineMeasures>;
   /** Removes all observations of rows; returns their number. Durable when it resolves. */
   deleteKeys(featureIds: readonly number[], keys: readonly string[]): Promise<number>;
   /**

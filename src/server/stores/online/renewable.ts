@@ -78,6 +78,15 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
       return work(store);
     }
   };
+  /** Work in steps, which fails when one of them finds damage; the next work is on the new file. */
+  const walking = async <T>(work: (of: OnlineStore) => Promise<T>): Promise<T> => {
+    try {
+      return await work(store);
+    } catch (error) {
+      if (isDamage(error)) renewSoon(error);
+      throw error;
+    }
+  };
 
   return {
     read: (...given) => withRenewal((of) => of.read(...given)),
@@ -85,6 +94,7 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
     flush: () => store.flush(),
     dropped: () => dropped + store.dropped(),
     measure: () => withRenewal((of) => of.measure()),
+    measureFeatures: (signal) => walking((of) => of.measureFeatures(signal)),
     pending: () => store.pending(),
     suspend() {
       isSuspended = true;
@@ -95,22 +105,8 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
       store.resume();
     },
     dropScope: (...given) => withRenewal((of) => of.dropScope(...given)),
-    async dropFeatures(featureIds, signal) {
-      try {
-        return await store.dropFeatures(featureIds, signal);
-      } catch (error) {
-        if (isDamage(error)) renewSoon(error);
-        throw error;
-      }
-    },
-    async sweep(signal) {
-      try {
-        return await store.sweep(signal);
-      } catch (error) {
-        if (isDamage(error)) renewSoon(error);
-        throw error;
-      }
-    },
+    dropFeatures: (featureIds, signal) => walking((of) => of.dropFeatures(featureIds, signal)),
+    sweep: (signal) => walking((of) => of.sweep(signal)),
     probe: () => withRenewal((of) => of.probe()),
     close() {
       isClosed = true;

@@ -15,6 +15,7 @@ import { Checkpointer } from "./checkpointer.ts";
 import { type Cell, cellText, NEVER, type Row, RowCache, readCell } from "./row-cache.ts";
 import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "./schema.ts";
 import type {
+  FeatureMeasures,
   FoundRows,
   OnlineFound,
   OnlineMeasures,
@@ -37,7 +38,8 @@ const DEFAULT_MAX_PENDING = 50_000;
  */
 const CLOCK_TOLERANCE_MS = 1_000;
 /**
- * Cells examined by a step of a sweep, about half a millisecond, and the pause between two steps.
+ * Cells examined by a step of a sweep or a measure, about half a millisecond, and the pause between
+ * two steps.
  */
 const CELLS_PER_SWEEP = 512;
 const SWEEP_PAUSE_MS = 20;
@@ -115,6 +117,8 @@ export function openSqliteOnlineStore(path: string, options: SqliteOnlineOptions
 
 /** The position of a stored cell, and when it expires. */
 type StoredCell = CellPosition & Pick<StoredRow, "expires_at">;
+/** The position of a stored cell, and the bytes of its row. */
+type SizedCell = CellPosition & { readonly bytes: number };
 
 class SqliteOnlineStore implements OnlineStore {
   private readonly cache: RowCache;
@@ -125,6 +129,7 @@ class SqliteOnlineStore implements OnlineStore {
   private readonly range: Statement<StoredRow, [string, string, string, number, number]>;
   private readonly upsert: Statement<unknown, [string, string, string, number, string, number, number, string, number | null, number]>;
   private readonly next: Statement<StoredCell, [string, string, string, number, number]>;
+  private readonly sized: Statement<SizedCell, [string, string, string, number, number]>;
   private readonly expire: Statement<unknown, [string, string, string, number, number]>;
   private measuring: Promise<OnlineMeasures> | undefined;
   private readonly erase: Statement<unknown, [string, string, string, number]>;
@@ -155,6 +160,11 @@ class SqliteOnlineStore implements OnlineStore {
     this.next = db.prepare(
       `select scope, ns, pk, fid, expires_at from online where (scope, ns, pk, fid) > (?1, ?2, ?3, ?4)
        order by scope, ns, pk, fid limit ?5`,
+    );
+    const bytes = ["scope", "ns", "pk", "value", "op"].map((name) => `length(cast(${name} as blob))`).join(" + ");
+    this.sized = db.prepare(
+      `select scope, ns, pk, fid, ${bytes} + iif(expires_at is null, 24, 32) as bytes from online
+       where (scope, ns, pk, fid) > (?1, ?2, ?3, ?4) order by scope, ns, pk, fid limit ?5`,
     );
     this.expire = db.prepare("delete from online where scope = ?1 and ns = ?2 and pk = ?3 and fid = ?4 and expires_at <= ?5");
     this.erase = db.prepare("delete from online where scope = ?1 and ns = ?2 and pk = ?3 and fid = ?4");
@@ -196,6 +206,13 @@ class SqliteOnlineStore implements OnlineStore {
       this.measuring = undefined;
     });
     return this.measuring;
+  }
+
+  async measureFeatures(signal?: AbortSignal): Promise<FeatureMeasures> {
+    const features = new Map<number, number>();
+    for await (const cells of this.pages(this.sized, signal))
+      for (const { fid, bytes } of cells) features.set(fid, (features.get(fid) ?? 0) + bytes);
+    return { bytes: this.bytes(), features };
   }
 
   pending(): number {
@@ -249,7 +266,8 @@ class SqliteOnlineStore implements OnlineStore {
     this.queue.stop();
     this.queue.writeAll();
     if (this.queue.isSuspended) this.dropQueue();
-    for (const statement of [...this.listed.values(), this.range, this.upsert, this.next, this.expire, this.erase]) statement.finalize();
+    for (const statement of [...this.listed.values(), this.range, this.upsert, this.next, this.sized, this.expire, this.erase])
+      statement.finalize();
     this.checkpointer?.close();
     this.cache.clear();
     this.db.close();
@@ -396,11 +414,14 @@ class SqliteOnlineStore implements OnlineStore {
             .get(...after)?.items ?? 0);
       await pause(0);
     }
-    const bytes = this.closed
-      ? 0
-      : this.db.query<{ bytes: number }, []>("select page_count * page_size as bytes from pragma_page_count, pragma_page_size").get()
-          ?.bytes;
-    return { items, bytes: bytes ?? 0 };
+    return { items, bytes: this.bytes() };
+  }
+
+  /** Bytes of the file without its log. */
+  private bytes(): number {
+    if (this.closed) return 0;
+    const size = "select page_count * page_size as bytes from pragma_page_count, pragma_page_size";
+    return this.db.query<{ bytes: number }, []>(size).get()?.bytes ?? 0;
   }
 
   private sweepAll(signal: AbortSignal | undefined): Promise<number> {
@@ -421,17 +442,27 @@ class SqliteOnlineStore implements OnlineStore {
     signal: AbortSignal | undefined,
   ): Promise<number> {
     let removed = 0;
+    for await (const cells of this.pages(this.next, signal)) {
+      const gone = cells.filter(isGone);
+      if (gone.length > 0) this.remove(gone, remove);
+      removed += gone.length;
+    }
+    return removed;
+  }
+
+  /** All stored cells in order, in short steps between which queries are served. */
+  private async *pages<C extends CellPosition>(
+    statement: Statement<C, [string, string, string, number, number]>,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<C[]> {
     for (let position: CellPosition | undefined = BEGINNING; position && !this.closed && !signal?.aborted; ) {
       if (!this.checkpointer?.busy) {
-        const cells = this.next.all(position.scope, position.ns, position.pk, position.fid, CELLS_PER_SWEEP);
-        const gone = cells.filter(isGone);
-        if (gone.length > 0) this.remove(gone, remove);
-        removed += gone.length;
+        const cells: C[] = statement.all(position.scope, position.ns, position.pk, position.fid, CELLS_PER_SWEEP);
+        yield cells;
         position = cells.length === CELLS_PER_SWEEP ? cells.at(-1) : undefined;
       }
       if (position) await pause(SWEEP_PAUSE_MS);
     }
-    return removed;
   }
 
   /** Removes cells from the file and from memory. */

@@ -93,6 +93,15 @@ export interface OnlineMeasures {
   readonly bytes: number;
 }
 
+/** What an online store holds of features and relations. */
+export interface FeatureMeasures extends Pick<OnlineMeasures, "bytes"> {
+  /**
+   * Bytes of what is stored in all scopes, by the feature's or relation's id: of the texts of keys,
+   * values and resolvers, and 8 for each number. Pages and free room are not among them.
+   */
+  readonly features: ReadonlyMap<number, number>;
+}
+
 /**
  * The type-tagged key of a row: its primary key behind a tag for the type, so that 1 and "1"
  * differ.
@@ -136,6 +145,11 @@ export interface OnlineStore {
   dropped(): number;
   /** What is stored, queued writes left out. */
   measure(): OnlineMeasures | Promise<OnlineMeasures>;
+  /**
+   * What is stored of each feature and relation, counted in short steps between which queries are
+   * served. Ends early when the signal is aborted.
+   */
+  measureFeatures(signal?: AbortSignal): Promise<FeatureMeasures>;
   /** Number of values and relations that wait to be written. */
   pending(): number;
   /**

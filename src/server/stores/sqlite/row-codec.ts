@@ -59,6 +59,9 @@ export const text: Column<string> = { encode: (value) => value, decode: (stored)
 /** A whole number as it is. */
 export const integer: Column<number> = { encode: (value) => value, decode: (stored) => stored as number };
 
+/** A number that may have a fraction, or be beyond whole ones, as it is. */
+export const real: Column<number> = { encode: (value) => value, decode: (stored) => stored as number };
+
 /** A boolean as 1 or 0. */
 export const flag: Column<boolean> = { encode: Number, decode: (stored) => stored === 1 };
 

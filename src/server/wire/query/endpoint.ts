@@ -16,6 +16,7 @@ import type { LiveDeployment } from "../../query/live-deployment.ts";
 import { clipped, hinted, QueryRefused } from "../../query/refusal.ts";
 import type { BulkRequest, QueryRequest } from "../../query/request/request.ts";
 import type { QueryRecorder } from "../../query-log/recorder.ts";
+import type { QueryKind } from "../../stores/metadata/usage.ts";
 import type { Body, BodyEncoding } from "../../stores/telemetry/store.ts";
 import type { QueryWatch } from "../../webhooks/events.ts";
 import type { Mirror } from "./mirror.ts";
@@ -41,10 +42,24 @@ export interface QueryScope {
   readonly deployment: string;
 }
 
+/** A query that has ended, as it is counted. */
+export interface CountedQuery {
+  readonly kind: QueryKind;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  readonly durationMs: number;
+  /** Rows that were answered; none of a query that was refused or failed. */
+  readonly rows: number;
+  /** Whether it was answered without errors. */
+  readonly isOk: boolean;
+}
+
 /** The services that running queries needs. `Auth` is what an endpoint knows about the caller. */
 export interface QueryRunner<Auth> extends QueryRecorder {
   readonly engine: OnlineEngine;
   readonly clock: Clock;
+  /** Counts a query; absent = nobody counts. */
+  count?(deployment: LiveDeployment, query: CountedQuery): void;
   /** Who wants to be told of a query on a deployment; undefined or absent = nobody. */
   watch?(deployment: LiveDeployment): QueryWatch | undefined;
   /**
@@ -116,6 +131,7 @@ export function parentOf(headers: Headers): TraceParent | undefined {
 
 /** The part of an answer that the log keeps. */
 interface Logged {
+  readonly rows: number;
   readonly errorCount: number;
   readonly response: Body;
   readonly origins: string;
@@ -134,12 +150,13 @@ export function runQuery<Auth, B extends Body>(
 ): Promise<B> {
   return run(
     runner,
+    "query",
     incoming,
     auth,
     (deployment, startedAt, signal, tracing) => runner.engine.answer(deployment, incoming.read(), startedAt, signal, tracing),
     (answer) => {
       const sent = write(answer);
-      return { sent, logged: { errorCount: answer.failures.length, response: sent, origins: answerOrigins(answer) } };
+      return { sent, logged: { rows: 1, errorCount: answer.failures.length, response: sent, origins: answerOrigins(answer) } };
     },
   );
 }
@@ -153,18 +170,20 @@ export function runBulkQuery<Auth, Sent>(
 ): Promise<Sent> {
   return run(
     runner,
+    "bulk_query",
     incoming,
     auth,
     (deployment, startedAt, signal, tracing) => runner.engine.answerBulk(deployment, incoming.read(), startedAt, signal, tracing),
     (answer) => {
       const { sent, summary } = write(answer);
-      return { sent, logged: { errorCount: answer.failures.length, response: summary, origins: "" } };
+      return { sent, logged: { rows: answer.rows, errorCount: answer.failures.length, response: summary, origins: "" } };
     },
   );
 }
 
 async function run<Auth, A, R extends AnswerHead, Sent>(
   runner: QueryRunner<Auth>,
+  kind: QueryKind,
   incoming: IncomingQuery<A>,
   auth: Auth,
   answerOf: (deployment: LiveDeployment, startedAt: number, signal: AbortSignal, tracing?: Tracing) => R | Promise<R>,
@@ -183,6 +202,7 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   const { deployment } = lease;
   const base = { startedAt, queryName, correlationId, encoding, request };
   const watch = runner.watch?.(deployment);
+  let ended: Pick<CountedQuery, "rows" | "isOk" | "durationMs"> | undefined;
   try {
     const isObserved = spans || parent || watch?.computed;
     const running = answerOf(
@@ -196,7 +216,8 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
       spans?.end(keeping);
     }
     const { sent, logged } = write(answer);
-    const { errorCount, response, origins } = logged;
+    const { rows, errorCount, response, origins } = logged;
+    ended = { rows, isOk: errorCount === 0, durationMs: answer.durationMs };
     runner.recordQuery(deployment, { ...base, errorCount, response, origins, queryId: answer.queryId, durationMs: answer.durationMs });
     watch?.ended({
       queryId: answer.queryId,
@@ -227,6 +248,7 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     throw error instanceof QueryRefused && next !== undefined ? hinted(error, `Not live yet: ${next}.`) : error;
   } finally {
     lease.release();
+    runner.count?.(deployment, { kind, startedAt, ...(ended ?? { rows: 0, isOk: false, durationMs: performance.now() - began }) });
     if (lease.mirrors) runner.mirror?.(lease.mirrors, (copy, signal) => answerOf(copy, startedAt, signal));
   }
 }

@@ -15,14 +15,14 @@ import { createMirror } from "./mirror.ts";
 
 /** Makes the queries of a server. */
 export async function createQueries(platform: Omit<Platform, "queries">): Promise<Queries<Caller>> {
-  const { addressFor, clock, components, environments, log, meters, objects, headless } = platform;
+  const { addressFor, clock, components, environments, log, meters, objects, queryCounts, headless } = platform;
   const [deployments, telemetry, { events }] = await Promise.all([platform.deployments(), platform.telemetry(), platform.webhooks()]);
   const recorder = createQueryRecorder({ telemetry, objects, log });
   return {
     ...recorder,
-    recordQuery(deployment, record) {
-      meters.queried(record.errorCount === 0, record.durationMs);
-      recorder.recordQuery(deployment, record);
+    count({ environmentId }, { kind, startedAt, durationMs, rows, isOk }) {
+      meters.queried(isOk, durationMs);
+      queryCounts.count({ kind, environmentId, endedAt: startedAt + durationMs, rows, isOk });
     },
     isTracing: () => !components.isSuspended("telemetry"),
     clock,

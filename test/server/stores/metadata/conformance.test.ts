@@ -14,6 +14,7 @@ import { schedulesConformance } from "./schedules.conformance.ts";
 import { sessionsConformance } from "./sessions.conformance.ts";
 import { storeConformance } from "./store.conformance.ts";
 import { uploadsConformance } from "./uploads.conformance.ts";
+import { usageConformance } from "./usage.conformance.ts";
 import { versionsConformance } from "./versions.conformance.ts";
 
 const SUITES = [
@@ -29,6 +30,7 @@ const SUITES = [
   auditConformance,
   documentsConformance,
   processesConformance,
+  usageConformance,
   schedulesConformance,
   projectsConformance,
 ];

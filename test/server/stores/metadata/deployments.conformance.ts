@@ -122,6 +122,19 @@ export function deploymentsConformance(driver: Driver<MetadataStore>): void {
       expect(await on.store.isSourceUsed("dpl_1")).toBe(false);
     });
 
+    test("a source belongs to the environment that deployed it first", async () => {
+      await on.bootstrap();
+      await on.store.createEnvironment({ id: "env_2", name: "two", projectId: "prj_1", createdAt: NOW });
+      for (const [id, environmentId, sourceSha256] of [
+        ["dpl_1", "env_2", "a"],
+        ["dpl_2", "env_1", "a"],
+        ["dpl_3", "env_1", "b"],
+        ["dpl_4", "env_2", "b"],
+      ] as const)
+        await on.createDeployment(deploymentRecord(id, environmentId, { sourceSha256 }));
+      expect(Object.fromEntries(await on.store.bundleOwners())).toEqual({ a: "env_2", b: "env_1" });
+    });
+
     test("a branch is deleted with what is live on it, and no other", async () => {
       await on.bootstrap();
       const status = DeploymentStatus.INACTIVE;

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ProcessEvent, ProcessRecord } from "../../../../src/server/stores/metadata/processes.ts";
 import type { MetadataStore } from "../../../../src/server/stores/metadata/store.ts";
+import { NO_USE } from "../../../../src/server/stores/metadata/usage.ts";
 import type { Driver } from "../driver.ts";
 import { NOW, openEach } from "./records.ts";
 
@@ -56,19 +57,22 @@ export function processesConformance(driver: Driver<MetadataStore>): void {
       expect([await found(10), await found(1)]).toEqual([["through", "into"], ["through"]]);
     });
 
-    test("use adds up by day, environment, group and kind", async () => {
+    test("what a measure says was used is added with it, or not at all", async () => {
       await on.store.processes.begin(record("a"));
       const used = (day: string, cpuMs: number, environmentId = "env_1") => ({
-        ...{ day, environmentId, resourceGroup: "default", kind: "worker" as const, cpuMs, wallMs: 10 * cpuMs, memoryByteMs: 2 ** 60 },
+        ...{ ...NO_USE, day, environmentId, resourceGroup: "default", kind: "worker" as const },
+        ...{ cpuMs, wallMs: 10 * cpuMs, memoryByteMs: 2 ** 60 },
       });
       await on.store.processes.measure([{ id: "a", change: { cpuMs: 1 }, used: [used("2026-01-01", 1), used("2026-01-02", 2)] }]);
       await on.store.processes.measure([{ id: "a", change: { cpuMs: 3 }, used: [used("2026-01-02", 3), used("2026-01-02", 4, "")] }]);
-      expect(await on.store.processes.usage("2026-01-01", "2026-01-02")).toEqual([
+      const wrong = [used("2026-01-02", 9), used("2026-01-02", null as unknown as number, "")];
+      await expect(on.store.processes.measure([{ id: "a", change: { cpuMs: 99 }, used: wrong }])).rejects.toThrow();
+      expect((await on.store.processes.running()).map(({ cpuMs }) => cpuMs)).toEqual([3]);
+      expect(await on.store.usage.between("2026-01-01", "2026-01-02")).toEqual([
         used("2026-01-01", 1),
         used("2026-01-02", 4, ""),
         { ...used("2026-01-02", 5), memoryByteMs: 2 ** 61 },
       ]);
-      expect((await on.store.processes.usage("2026-01-02", "2026-01-09")).length).toBe(2);
     });
 
     test("events are found by time, environment, process and a part of the message, newest first, by pages", async () => {

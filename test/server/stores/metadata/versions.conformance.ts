@@ -24,6 +24,8 @@ export function versionsConformance(driver: Driver<MetadataStore>): void {
       const elsewhere = await ask("env_2", "int");
       expect(elsewhere?.internalVersion).toBe(1);
       expect([asInt?.id, asText?.id]).not.toContain(elsewhere?.id);
+      const owners = [asInt, asText, elsewhere].map((one, n) => [one?.id, n < 2 ? "env_1" : "env_2"] as const);
+      expect(await on.store.featureOwners()).toEqual(new Map(owners) as Map<number, string>);
       await on.reopen();
       expect(await ask("env_1", "int")).toEqual(asInt);
       const many = await on.store.featureIdentities(

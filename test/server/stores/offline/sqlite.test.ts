@@ -3,7 +3,9 @@
  * keeps.
  */
 
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createSqliteOfflineStore, type SqliteOfflineStore } from "../../../../src/server/stores/offline/sqlite.ts";
 import type { FeatureVersion } from "../../../../src/server/stores/offline/store.ts";
@@ -33,6 +35,36 @@ const append = (version: FeatureVersion, values: readonly (number | string)[]) =
       values,
     },
   ]);
+
+test("what is stored is measured by environment in whole pages, again when it changed; a store that holds nothing is not made", async () => {
+  const path = join(folder.path, "offline.db");
+  expect(await store.measure()).toEqual({ bytes: 0, environments: new Map() });
+  expect(existsSync(path)).toBe(false);
+  const many = Array.from({ length: 3_000 }, (_, n) => n);
+  await append(featureVersion(1), many);
+  await append(featureVersion(2, { environmentId: "env_2" }), many);
+  await append(featureVersion(3, { environmentId: "env_2", namespace: "other" }), [1]);
+  /** Bytes of the pages of each environment's tables, page by page. */
+  const pages = () => {
+    using db = new Database(path, { readonly: true });
+    const environments = new Map<string, number>();
+    for (const { name, pgsize } of db.query<{ name: string; pgsize: number }, []>("select name, pgsize from dbstat").all()) {
+      const environment = /^obs_1_/.test(name) ? "env_1" : /^obs_/.test(name) ? "env_2" : undefined;
+      if (environment) environments.set(environment, (environments.get(environment) ?? 0) + pgsize);
+    }
+    return environments;
+  };
+  const first = await store.measure();
+  expect(first.environments).toEqual(pages());
+  expect(first.bytes).toBeGreaterThan([...first.environments.values()].reduce((sum, bytes) => sum + bytes, 0));
+  expect(await store.measure()).toBe(first);
+  await append(featureVersion(1), many);
+  const grown = await store.measure();
+  expect(grown.environments).toEqual(pages());
+  expect((grown.environments.get("env_1") ?? 0) > (first.environments.get("env_1") ?? 0)).toBe(true);
+  await store.dropVersion(1);
+  expect([...(await store.measure()).environments.keys()]).toEqual(["env_2"]);
+});
 
 describe("statements", () => {
   test("a version has a table, named once something was stored; the earlier ones are its history", async () => {

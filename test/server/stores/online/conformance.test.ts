@@ -63,6 +63,25 @@ for (const driver of ONLINE_DRIVERS)
       expect((await store.measure()).items).toBe(1);
     });
 
+    test("measures what is stored of each feature and relation, by its texts and numbers", async () => {
+      const writes = Array.from({ length: 1_500 }, (_, n) => complete({ featureId: n % 3, key: `s:ä${n}`, value: "x".repeat(n % 7) }));
+      const expiring = complete({ featureId: 2, key: "i:7", value: 12345, expiresAt: now() + 1_000_000 });
+      const relation = completeRows({ relationId: 5, rows: 2, columns: new Map([[1, ["a", "bc"]]]) });
+      store.put("main", { values: writes, rows: [relation] });
+      store.put("branch", { values: [expiring], rows: [] });
+      await store.flush();
+      const expected = new Map<number, number>();
+      const count = (featureId: number, numbers: number, texts: readonly string[]) =>
+        expected.set(featureId, (expected.get(featureId) ?? 0) + 8 * numbers + Buffer.byteLength(texts.join("")));
+      for (const { namespace, key, featureId, value, resolver } of writes)
+        count(featureId, 3, ["main", namespace, key, JSON.stringify(value), resolver]);
+      count(2, 4, ["branch", "user", "i:7", "12345", "m.r"]);
+      count(5, 3, ["main", "user", "i:1", '{"rows":2,"columns":{"1":["a","bc"]}}', "m.r"]);
+      const { bytes, features } = await store.measureFeatures();
+      expect([features, bytes]).toEqual([expected, (await store.measure()).bytes]);
+      expect((await store.measureFeatures(AbortSignal.abort())).features.size).toBe(0);
+    });
+
     test("gives what was stored, in the order asked, undefined where nothing is", async () => {
       await put([
         { featureId: 3, value: "c" },
