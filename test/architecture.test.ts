@@ -151,7 +151,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   documents: ["stores", "jobs", "nodes"],
   processes: ["stores"],
   secrets: ["stores", "jobs", "access", "documents"],
-  probes: ["sql"],
+  probes: ["sql", "thread"],
   connections: ["access", "documents", "jobs", "probes"],
   environments: ["access", "documents", "jobs", "stores"],
   audit: ["stores", "jobs"],
@@ -245,6 +245,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   picocolors: ["output"],
   ofetch: ["client"],
   "@connectrpc/connect-web": ["client"],
+  "@platformatic/kafka": ["server"],
 };
 
 describe("packages", () => {
