@@ -1,13 +1,14 @@
 /** A Kafka cluster: one of its brokers is asked which cluster it belongs to. */
 
+import { X509Certificate } from "node:crypto";
 import type { Variables } from "../../domain/integrations.ts";
 import { Thread } from "../thread/rpc.ts";
 import type { KafkaAsker, KafkaBroker, KafkaSasl } from "./kafka-worker.ts";
 import type { Probe } from "./probe-result.ts";
 import { ProbeFailed } from "./web-call.ts";
 
-/** Brokers that are asked until one answers. */
-const MAX_ASKED = 10;
+/** Brokers whose reasons are told when none answers. */
+const MAX_REASONS = 3;
 
 /** Apache Kafka 2.4 or newer, and what speaks its protocol. Addresses that brokers name are not called. */
 export const kafkaProbe: Probe = async (variables, { signal }) => {
@@ -24,7 +25,7 @@ export const kafkaProbe: Probe = async (variables, { signal }) => {
   const reasons: string[] = [];
   try {
     signal.throwIfAborted();
-    for (const { host, port } of brokersOf(variables).slice(0, MAX_ASKED)) {
+    for (const { host, port } of brokersOf(variables)) {
       const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
       try {
         const answer = await Promise.race([thread.call("ask", [{ ...settings, host, port }]), aborted]);
@@ -43,7 +44,7 @@ export const kafkaProbe: Probe = async (variables, { signal }) => {
   } finally {
     await thread.terminate();
   }
-  throw new ProbeFailed([...new Set(reasons)].join("; "));
+  throw new ProbeFailed(reasons.slice(0, MAX_REASONS).join("; "));
 };
 
 /** How all brokers are spoken to. Throws ProbeFailed for variables that would not act. */
@@ -53,9 +54,16 @@ function settingsOf(variables: Variables): Omit<KafkaBroker, "host" | "port"> {
   const { KAFKA_SSL_CA: authorities } = variables;
   if (authorities !== undefined && !usesTls)
     throw new ProbeFailed(`KAFKA_SSL_CA is for the security protocols SSL and SASL_SSL, and KAFKA_SECURITY_PROTOCOL is ${protocol}`);
-  if (authorities !== undefined && !/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(authorities))
-    throw new ProbeFailed("KAFKA_SSL_CA has no certificate in PEM");
+  if (authorities !== undefined && !isCertificate(authorities)) throw new ProbeFailed("KAFKA_SSL_CA has no certificate in PEM");
   return { usesTls, authorities, sasl: saslOf(variables, protocol) };
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).publicKey !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function saslOf(variables: Variables, protocol: string): KafkaSasl | undefined {
