@@ -16,7 +16,7 @@ interface Change {
 }
 
 const CHANGES: readonly Change[] = [
-  // The file with its checksums and compressions lies beside its sources: it is put into the binary.
+  // The file with its checksums and compressions lies beside its sources; it comes into the binary.
   {
     file: /@platformatic[\\/]wasm-utils[\\/]dist[\\/]index\.js$/,
     from: /new URL\('[^']*native\.wasm', import\.meta\.url\)/,

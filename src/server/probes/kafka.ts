@@ -1,4 +1,4 @@
-/** A Kafka cluster: one of its brokers is asked which cluster it belongs to. */
+/** The test of a Kafka cluster. */
 
 import { X509Certificate } from "node:crypto";
 import type { Variables } from "../../domain/integrations.ts";
@@ -10,7 +10,10 @@ import { ProbeFailed } from "./web-call.ts";
 /** Brokers whose reasons are told when none answers. */
 const MAX_REASONS = 3;
 
-/** Apache Kafka 2.4 or newer, and what speaks its protocol. Addresses that brokers name are not called. */
+/**
+ * Apache Kafka 2.4 or newer, and what speaks its protocol. Brokers are asked until one answers;
+ * addresses that they name are not called.
+ */
 export const kafkaProbe: Probe = async (variables, { signal }) => {
   const settings = settingsOf(variables);
   const thread = new Thread<KafkaAsker, null>({
