@@ -82,6 +82,7 @@ export const INTEGRATION_KINDS = {
     variable("KAFKA_SASL_MECHANISM", "SASL mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]),
     variable("KAFKA_SASL_USERNAME", "SASL user", "text"),
     variable("KAFKA_SASL_PASSWORD", "SASL password", "text", "secret"),
+    variable("KAFKA_SSL_CA", "certificate authorities in PEM, in place of the system's", "text"),
   ],
   kinesis: [...AWS, variable("KINESIS_STREAM", "stream", "text")],
   mysql: [

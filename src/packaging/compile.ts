@@ -2,6 +2,7 @@
 
 import { chmod, mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { kafkaClientPlugin } from "./kafka-client.ts";
 import { ensureSigned } from "./mach-o-signature.ts";
 import { modulesByPathPlugin } from "./modules-by-path.ts";
 import { PackagingError } from "./packaging-error.ts";
@@ -88,7 +89,7 @@ export async function executable(root: string, outfile: string, facts: BakedFact
  */
 export function bundled(root: string, facts: BakedFacts): Bun.BuildConfig {
   return {
-    plugins: [modulesByPathPlugin(root)],
+    plugins: [modulesByPathPlugin(root), kafkaClientPlugin],
     entrypoints: ["src/main.ts", ...workerEntries(root)].map((path) => join(root, path)),
     root,
     target: "bun",

@@ -80,6 +80,10 @@ test("what is configured and suspended stays so when the server is killed", asyn
 test("a deletion goes on when the server is killed, and leaves nothing", async () => {
   const { environments } = await sandbox.json<Listed>(["environment", "list"]);
   const leaving = environments.filter(({ project_name }) => project_name === "two").map(({ id }) => id);
+  await svc(two, "webhook", "create", "--name", "ops", "--url", "https://hooks.invalid/", "--subscriptions", "query.run");
+  await said(two);
+  const deliveries = async () => (await sandbox.json<{ deliveries: [] }>(["webhook", "deliveries", "list"], { cwd: two })).deliveries;
+  await eventually(async () => (await deliveries()).length > 0, "a delivery waits");
   for (const id of leaving) await svc(sandbox.work, "environment", "delete", id, "--force");
   await killServer();
   await sandbox.startServer();
@@ -94,6 +98,7 @@ test("a deletion goes on when the server is killed, and leaves nothing", async (
   expect(rows("online.db", `select fid from online where fid not in (${own.join(", ")})`)).toEqual([]);
   expect(rows("offline.db", `select fid from version where fid not in (${own.join(", ")})`)).toEqual([]);
   expect(rows("telemetry.db", "select distinct environment_id from query_log").length).toBe(1);
+  expect(rows("meta.outbox.db", "select id from job")).toEqual([]);
   expect(await said(one)).toBe("one -");
   expect(await said(two)).toContain("There is no project 'two' on this server.");
 }, 120_000);

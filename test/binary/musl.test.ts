@@ -102,12 +102,16 @@ busybox mkdir -p /tmp/p && cd /tmp/p && /bin/svc init > /dev/null && /bin/svc fi
 /bin/svc server start --detach --port 0 --json > /dev/null
 /bin/svc healthcheck
 /bin/svc user
+echo '{"name": "k", "kind": "kafka", "environment_variables": {"KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1"}}' | /bin/svc integration apply -f - > /dev/null
+/bin/svc integration test k || true
 /bin/svc server stop --json
 `);
     expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining("Error")]);
     expect(stdout).toContain("features.py");
     expect(stdout).toContain("HEALTH_CHECK_STATUS_OK");
     expect(stdout).toContain("User:");
+    // The client of Kafka was loaded, with its WebAssembly.
+    expect(stdout).toContain("127.0.0.1:1 cannot be reached");
     expect(stdout).toContain('"stopped": true');
   }, 180_000);
 });

@@ -70,7 +70,7 @@ test("a delivery that a killed server was making is made by the next one, with t
   expect([second?.headers["webhook-id"], second?.body]).toEqual([first?.headers["webhook-id"], first?.body]);
   for (const { body, headers } of receiver.received)
     expect(new Webhook(SECRET).verify(body, headers)).toMatchObject({ subscription: "query.run" });
-  for (const file of ["meta.db", "meta.db-wal"])
+  for (const file of ["meta.db", "meta.db-wal", "meta.outbox.db", "meta.outbox.db-wal"])
     expect(readFileSync(join(sandbox.home, ".svc/data", file)).includes(SECRET.slice("whsec_".length))).toBe(false);
   for (const resolve of answers) resolve(new Response());
 }, 90_000);

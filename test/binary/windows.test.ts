@@ -208,6 +208,11 @@ describe.skipIf(lacksWine())("svc.exe", () => {
     const withoutPython = await apply(await linux.write({ "svc.yaml": PROJECT, "features.py": FEATURES }, "portable"));
     expect([withoutPython.exitCode, withoutPython.stderr]).toEqual([1, expect.stringContaining("winget install Python.Python.3.12")]);
     expect(refused.stderr + withoutPython.stderr).not.toMatch(STACK);
+    const kafka = JSON.stringify({ name: "k", kind: "kafka", environment_variables: { KAFKA_BOOTSTRAP_SERVERS: "127.0.0.1:1" } });
+    expect((await linux.svc(["integration", "apply", "-f", "-", ...credentials], { input: kafka })).exitCode).toBe(0);
+    // The client of Kafka was loaded, with its WebAssembly; Wine does not say that nobody listens.
+    const called = /127\.0\.0\.1:1 (cannot be reached|ended the connection)/;
+    expect((await linux.svc(["integration", "test", "k", ...credentials])).stdout).toMatch(called);
     expect((await svc("server", "status", ...dataDir)).stdout).toContain(url);
     expect((await svc("server", "stop", ...dataDir)).exitCode).toBe(0);
     expect((await svc("server", "status", ...dataDir)).stdout).toContain("No server runs on C:\\data");

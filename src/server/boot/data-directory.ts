@@ -41,7 +41,7 @@ export interface DataDirectory {
 /**
  * Names of a server's state in its data directory: everything but its log, its note and its lock.
  */
-const STATE = /^((meta|online|offline|telemetry)\.db(-wal|-shm|-journal|\..*)?|server\.key|stores\.json|objects|deployments)$/;
+const STATE = /^((meta|meta\.outbox|online|offline|telemetry)\.db(-wal|-shm|-journal|\..*)?|server\.key|stores\.json|objects|deployments)$/;
 
 /** The last note in a data directory; undefined when there is none or it is unreadable. */
 export function readServerNote(path: string): ServerNote | undefined {

@@ -200,24 +200,24 @@ export async function openParts({
       onError: (error) => log.warning("what the stores hold could not be measured", { error: String(error) }),
     }),
   );
+  const collections: CollectionParts = { documents: metadata.documents, bus, clock, log };
   const webhooks = once(async () => {
-    const [{ createWebhooks }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
+    const [{ createWebhooks }, { createOutboxThread }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
       import("../webhooks/webhooks.ts"),
+      import("../webhooks/outbox-thread.ts"),
       import("../webhooks/address-guard.ts"),
     ]);
+    const { version } = options;
+    const allowed = readAllowedNetworks(env[ALLOW_VARIABLE]);
+    const keys = serverKeys().sealing;
     return createWebhooks({
-      jobs: metadata.jobs,
-      documents: metadata.documents,
+      ...collections,
       sealer,
-      bus,
-      clock,
-      log,
-      node,
-      version: options.version,
-      allowed: readAllowedNetworks(env[ALLOW_VARIABLE]),
+      version,
+      allowed,
+      outbox: (find) => createOutboxThread({ place: metadata.outbox, keys, allowed, node: node(), version, find, clock, log }),
     });
   });
-  const collections: CollectionParts = { documents: metadata.documents, bus, clock, log };
   const secrets = once(async () => {
     const { createSecretCapabilities } = await import("../secrets/create-secrets.ts");
     const plain = async (environmentId: string) => (await (await configurations()).variables()).get(environmentId) ?? {};
@@ -267,6 +267,7 @@ export async function openParts({
     resealingOf("secrets", secrets),
     resealingOf("connections", connections),
     resealingOf("webhooks", webhooks),
+    { kind: "purge-deliveries", schedule: "1h", run: async () => (await webhooks()).deliveries.purge() },
     auditRetention({ store: metadata.audit, clock, log }),
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
@@ -281,6 +282,7 @@ export async function openParts({
       sinks: await sinks(),
       telemetry: await telemetry(),
       deployments: await deployments(),
+      deliveries: (await webhooks()).deliveries,
       node: node(),
       clock,
       log,
@@ -348,7 +350,7 @@ export async function openParts({
     async drain() {
       await (await scheduler.opened())?.stop();
       (await jobRunner.opened())?.drain();
-      (await webhooks.opened())?.drain();
+      await (await webhooks.opened())?.drain();
       await queryCounts.flush();
     },
     async close() {

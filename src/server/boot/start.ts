@@ -281,7 +281,7 @@ async function startIn(
         ends.push(presence.leave);
       }
       const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner(), parts.scheduler()]);
-      (await parts.webhooks()).startDelivering();
+      await (await parts.webhooks()).startDelivering();
       await deployments.restored;
       readiness.loaded();
       await (await parts.secrets()).beginResealing();

@@ -13,6 +13,7 @@ import { StartError } from "../failure.ts";
 import type { Log } from "../log.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "../stores/metadata/schema.ts";
 import { createSqliteMetadataStore } from "../stores/metadata/sqlite.ts";
+import { inspectOutbox, outboxPlace } from "../stores/metadata/sqlite-outbox.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { createDirectoryObjectStore } from "../stores/objects/directory.ts";
 import type { ObjectAddresses, ObjectStore } from "../stores/objects/store.ts";
@@ -99,10 +100,12 @@ interface SqliteStore<Store> extends Pick<OpenOptions, "applicationId" | "migrat
    * done without.
    */
   readonly isRenewable: boolean;
+  /** Inspects what else belongs to the store. Throws StartError when it cannot be used. */
+  inspect?(file: Pick<OpenOptions, "path" | "programVersion">): void;
   open(file: Pick<OpenOptions, "path" | "programVersion">, context: SqliteContext): Promise<Store> | Store;
 }
 
-function sqliteDriver<Store>({ isRenewable, open, ...schema }: SqliteStore<Store>): StoreDriver<Store> {
+function sqliteDriver<Store>({ isRenewable, inspect, open, ...schema }: SqliteStore<Store>): StoreDriver<Store> {
   return {
     form: "sqlite:<absolute path of a file>",
     find(location, context) {
@@ -118,6 +121,7 @@ function sqliteDriver<Store>({ isRenewable, open, ...schema }: SqliteStore<Store
         release,
       });
       try {
+        inspect?.(file);
         return found((inspectDatabase(file)?.version ?? 0) > 0 ? "kept" : "empty");
       } catch (error) {
         if (!isRenewable || !isDamage(error)) {
@@ -138,6 +142,7 @@ export const STORE_DRIVERS: { readonly [Name in StoreName]: Readonly<Record<stri
       applicationId: METADATA_APPLICATION_ID,
       migrations: METADATA_MIGRATIONS,
       isRenewable: false,
+      inspect: (file) => inspectOutbox(outboxPlace(file)),
       open: ({ path, programVersion }, { clock }) => createSqliteMetadataStore({ path, programVersion, now: () => clock.now() }),
     }),
   },

@@ -24,6 +24,8 @@ export interface ErasureOptions {
   readonly sinks: ValueSinks;
   readonly telemetry: TelemetryStore;
   readonly deployments: Deployments;
+  /** What waits to be told to webhooks. */
+  readonly deliveries: { forget(environmentId: string): Promise<void> };
   /** Id of this node. */
   readonly node: string;
   readonly clock: Clock;
@@ -36,7 +38,7 @@ const GONE_MS = 60_000;
 
 /** The handler of ERASURE_JOB jobs. */
 export function createErasure(options: ErasureOptions): JobHandler {
-  const { metadata, objects, online, telemetry, sinks, deployments, node, clock, log } = options;
+  const { metadata, objects, online, telemetry, sinks, deployments, deliveries, node, clock, log } = options;
   return {
     async run({ payload }, { signal, progress }) {
       const { environmentId } = payload as { readonly environmentId: string };
@@ -57,6 +59,7 @@ export function createErasure(options: ErasureOptions): JobHandler {
       }
       progress("removing logs and bundles");
       await telemetry.forgetEnvironment(environmentId);
+      await deliveries.forget(environmentId);
       for (const bundle of bundles) await objects.delete(bundle);
       await metadata.eraseEnvironment(environmentId);
       log.info("an environment was erased", { environment: environmentId, features: featureIds.length });

@@ -6,8 +6,9 @@ import { SqlError } from "../sql/source.ts";
 import { athenaProbe, awsProbe, dynamodbProbe, kinesisProbe } from "./aws.ts";
 import { mysqlProbe, postgresqlProbe, redshiftProbe } from "./databases.ts";
 import { bigqueryProbe, gcpProbe, pubsubProbe, spannerProbe } from "./google.ts";
+import { kafkaProbe } from "./kafka.ts";
 import { cohereProbe, openaiProbe } from "./models.ts";
-import { type Probe, type ProbeResult, untested } from "./probe-result.ts";
+import type { Probe, ProbeResult } from "./probe-result.ts";
 import { clickhouseProbe, databricksProbe, snowflakeProbe, trinoProbe } from "./warehouses.ts";
 import { ProbeFailed } from "./web-call.ts";
 
@@ -20,7 +21,7 @@ const PROBES: Readonly<Record<IntegrationKind, Probe>> = {
   databricks: databricksProbe,
   dynamodb: dynamodbProbe,
   gcp: gcpProbe,
-  kafka: async () => untested("this version has no client of Kafka"),
+  kafka: kafkaProbe,
   kinesis: kinesisProbe,
   mysql: mysqlProbe,
   openai: openaiProbe,

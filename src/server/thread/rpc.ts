@@ -1,7 +1,8 @@
 /**
  * Remote procedure calls to worker threads: a thread serves an object, and the code that started
- * the thread calls the object's methods. A thread answers calls in order. `serve` is for the
- * worker's module, `Thread` for its starter.
+ * the thread calls the object's methods. A thread answers calls in order, but those of methods that
+ * return a promise when that is settled. `serve` is for the worker's module, `Thread` for its
+ * starter.
  */
 
 import { workerEntry } from "./worker-entry.ts";
@@ -12,8 +13,8 @@ export type MethodName<T> = { [M in keyof T]: T[M] extends (...args: never[]) =>
 /** Arguments of a method. */
 export type MethodArguments<T, M extends keyof T> = T[M] extends (...args: infer A) => unknown ? A : never;
 
-/** Result of a method. */
-export type MethodResult<T, M extends keyof T> = T[M] extends (...args: never[]) => infer R ? R : never;
+/** Result of a method, or what its promise resolves with. */
+export type MethodResult<T, M extends keyof T> = T[M] extends (...args: never[]) => infer R ? Awaited<R> : never;
 
 /** Arguments of a thread's events, by the event's name. */
 export type ThreadEvents = Readonly<Record<string, readonly unknown[]>>;
@@ -52,13 +53,14 @@ export type Emit<E extends ThreadEvents> = <Name extends keyof E & string>(event
 export interface Served<T, S, E extends ThreadEvents> {
   /** Makes the served object, at the first call; when it throws, again at the next one. */
   readonly make: (settings: S, emit: Emit<E>) => T;
-  /** Closes the object. */
-  readonly close: (served: T) => void;
+  /** Closes the object; the thread ends when that is done. */
+  readonly close: (served: T) => void | Promise<void>;
   /** The error that the caller gets for a thrown one; default: the same. */
   readonly explain?: (error: unknown, settings: S) => unknown;
   /**
-   * Replacement of the object after some errors: it is closed, `prepare` runs, and the call is
-   * repeated on a new object.
+   * Replacement of the object after some errors that `make` or a method throws: it is closed,
+   * `prepare` runs, and the call is repeated on a new object. Promises that reject are no such
+   * errors.
    */
   readonly renewal?: {
     isFor(error: unknown): boolean;
@@ -81,10 +83,10 @@ export function serve<T extends object, S, E extends ThreadEvents = Record<never
     if (!methods[method]) throw new TypeError(`the thread serves no method ${method}`);
     return methods[method](...args);
   };
-  const end = (): void => {
+  const end = (): unknown => {
     const ending = served;
     served = undefined;
-    if (ending) close(ending);
+    return ending && close(ending);
   };
   const renewAndCall = (error: unknown, method: string, args: readonly unknown[]): unknown => {
     if (!renewal?.isFor(error)) throw error;
@@ -92,9 +94,10 @@ export function serve<T extends object, S, E extends ThreadEvents = Record<never
     renewal.prepare(error, settings, emit);
     return call(method, args);
   };
-  const answer = (id: number, work: () => unknown): void => {
+  const answer = async (id: number, work: () => unknown): Promise<void> => {
     try {
-      send({ id, result: work() });
+      const result = work();
+      send({ id, result: result instanceof Promise ? await result : result });
     } catch (error) {
       send({ id, thrown: thrownForm(explain ? explain(error, settings) : error) });
     }
@@ -103,8 +106,7 @@ export function serve<T extends object, S, E extends ThreadEvents = Record<never
   thread.onmessage = ({ data }: MessageEvent<ToThread>): void => {
     if ("settings" in data) settings = data.settings as S;
     else if ("close" in data) {
-      answer(data.id, end);
-      thread.close();
+      answer(data.id, end).then(() => thread.close());
     } else {
       const { id, method, args } = data;
       answer(id, () => {

@@ -13,7 +13,8 @@ import type { Log } from "../log.ts";
 import { type ComputedCell, ComputedRecorder } from "../query/answer/computed.ts";
 import type { LiveDeployment } from "../query/live-deployment.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
-import type { Deliveries, WebhookEvent } from "./deliveries.ts";
+import type { Deliveries } from "./deliveries.ts";
+import type { WebhookEvent } from "./delivery.ts";
 import { type EventType, type FeatureChoice, featuresOf, subscribesTo } from "./subscription.ts";
 import type { Webhook, WebhookContent } from "./webhook.ts";
 
@@ -52,7 +53,7 @@ export interface Events {
 
 /** Milliseconds for which events are collected. */
 const FLUSH_MS = 100;
-/** Events of a webhook that are queued in one step: queries wait for it. */
+/** Events of a webhook that are queued in one step: each is copied to the outbox's thread. */
 const MAX_STEP = 100;
 const RETRY_MS = 1_000;
 /** Events in memory that wait to be queued. */
@@ -96,7 +97,7 @@ export function createEvents({
     } catch (error) {
       log.warning("events for a webhook could not be queued", { webhook: webhook.id, error: errorText(error) });
       await clock.sleep(RETRY_MS, closing.signal).catch(() => undefined);
-      for (const event of events) append(webhook, event);
+      for (const event of events) append(webhook, () => event);
     }
   };
 
@@ -117,11 +118,13 @@ export function createEvents({
     })();
   };
 
-  const append = (webhook: Webhook, event: WebhookEvent): void => {
+  /** Takes an event, which is not even made when there is no room for it. */
+  const append = (webhook: Webhook, make: () => WebhookEvent): void => {
     if (closing.signal.aborted || unqueuedCount >= MAX_UNQUEUED) {
       deliveries.countDropped(webhook.scope, 1);
       return;
     }
+    const event = make();
     const events = unqueued.get(webhook) ?? [];
     unqueued.set(webhook, events);
     events.push(event);
@@ -177,20 +180,20 @@ export function createEvents({
       query_name: queryName.slice(0, MAX_NAME),
       correlation_id: correlationId.slice(0, MAX_NAME),
     };
-    const tell = (webhook: Webhook, subscription: EventType, key: string, payload: object): void =>
-      append(webhook, { subscription, payload, at: startedAt + durationMs, key: `${subscription}/${key}` });
+    const tell = (webhook: Webhook, subscription: EventType, key: string, payload: () => object): void =>
+      append(webhook, () => ({ subscription, payload: payload(), at: startedAt + durationMs, key: `${subscription}/${key}` }));
     for (const webhook of queries)
-      tell(webhook, "query.run", queryId, {
+      tell(webhook, "query.run", queryId, () => ({
         ...place,
         started_at: new Date(startedAt).toISOString(),
         duration_ms: durationMs,
         status: isRefused ? "refused" : errorCount > 0 ? "failed" : "succeeded",
         error_count: errorCount,
-      });
+      }));
     if (!computed) return;
     for (const webhook of resolvers)
       for (const { resolver, calls, rows, failed, ms } of computed.resolvers())
-        tell(webhook, "resolver.run", `${queryId}/${resolver}`, {
+        tell(webhook, "resolver.run", `${queryId}/${resolver}`, () => ({
           ...place,
           resolver,
           calls,
@@ -198,13 +201,15 @@ export function createEvents({
           failed_rows: failed,
           duration_ms: ms,
           status: failed > 0 ? "failed" : "succeeded",
-        });
+        }));
     for (const { webhook, choice } of features) {
       const wants = wanted(choice, deployment);
       const cells = computed.cells.filter(({ fqn }) => wants(fqn));
       if (cells.length === 0) continue;
-      const values = fitting(cells);
-      tell(webhook, "feature.computed", queryId, { ...place, values, omitted: cells.length - values.length + computed.omitted });
+      tell(webhook, "feature.computed", queryId, () => {
+        const values = fitting(cells);
+        return { ...place, values, omitted: cells.length - values.length + computed.omitted };
+      });
     }
   };
 

@@ -5,10 +5,10 @@ import type { Resealing } from "../access/resealing.ts";
 import type { Sealer } from "../access/sealing.ts";
 import { type CollectionParts, createCollection } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
-import { type JobRunner, startJobRunner } from "../jobs/runner.ts";
-import type { JobStore } from "../stores/metadata/jobs.ts";
-import { createDeliveries, DELIVERY_JOB, type Deliveries } from "./deliveries.ts";
+import { createDeliveries, type Deliveries } from "./deliveries.ts";
+import { deliver, idempotencyKeyOf } from "./delivery.ts";
 import { createEvents, type Events } from "./events.ts";
+import type { Outbox, OutboxOptions } from "./outbox.ts";
 import { type Attempted, createSend, type Send } from "./send.ts";
 import { readSubscriptions, subscribesTo } from "./subscription.ts";
 import { checkUrl, WEBHOOKS, type Webhook, type WebhookContent, webhookSecrets } from "./webhook.ts";
@@ -52,19 +52,18 @@ export interface Webhooks extends Resealing {
   readonly deliveries: Deliveries;
   readonly events: Events;
   /** Begins to make the deliveries that wait, and those to come. */
-  startDelivering(): void;
+  startDelivering(): Promise<void>;
   /** Makes no further deliveries; running ones continue. */
-  drain(): void;
+  drain(): Promise<void>;
   /** Queues the events in memory, ends the deliveries under way, and stops. */
   close(): Promise<void>;
 }
 
 /** The services of the capability. */
 export interface WebhooksOptions extends CollectionParts {
-  readonly jobs: JobStore;
+  /** Makes the outbox, which asks for webhooks by `find`. */
+  readonly outbox: (find: OutboxOptions["find"]) => Outbox;
   readonly sealer: Sealer;
-  /** Id of this node. */
-  readonly node: () => string;
   readonly version: string;
   /** Networks that the operator allows beside public addresses. */
   readonly allowed: readonly string[];
@@ -72,17 +71,14 @@ export interface WebhooksOptions extends CollectionParts {
   readonly send?: Send;
 }
 
-/** Deliveries under way on this node. They wait for others more than they compute. */
-const SLOTS = 64;
-
 /** Makes the capability. */
 export function createWebhooks(options: WebhooksOptions): Webhooks {
-  const { jobs, sealer, bus, clock, log, version, allowed, node } = options;
+  const { sealer, clock, log, version, allowed } = options;
   const webhooks = createCollection<WebhookContent>(options, WEBHOOKS);
   const send = options.send ?? createSend({ clock, allowed });
-  const deliveries = createDeliveries({ jobs, webhooks, sealer, send, bus, clock, log, version });
+  const outbox = options.outbox(webhooks.find);
+  const deliveries = createDeliveries({ outbox, webhooks, log });
   const events = createEvents({ webhooks, deliveries, clock, log });
-  let runner: JobRunner | undefined;
 
   return {
     deliveries,
@@ -156,28 +152,18 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     async test(environmentId, idOrName) {
       const webhook = await webhooks.get(environmentId, idOrName);
       const began = performance.now();
-      const at = clock.now();
-      const key = `webhook.test/${crypto.randomUUID()}`;
+      const idempotencyKey = idempotencyKeyOf(webhook.id, `webhook.test/${crypto.randomUUID()}`);
       const payload = { message: `This is a test of the webhook '${webhook.name}'.` };
-      const attempted = await deliveries.deliverNow(webhook, { subscription: "webhook.test", payload, at, key });
+      const event = { subscription: "webhook.test", payload, at: clock.now(), idempotencyKey };
+      const attempted = await deliver(webhook, event, { sealer, send, clock, version });
       return { webhook, attempted, ms: performance.now() - began };
     },
 
-    startDelivering() {
-      runner ??= startJobRunner({
-        jobs,
-        bus,
-        clock,
-        log,
-        node: `${node()}/webhooks`,
-        slots: SLOTS,
-        handlers: { [DELIVERY_JOB]: deliveries.handler },
-      });
-    },
-    drain: () => runner?.drain(),
+    startDelivering: () => outbox.start(),
+    drain: () => outbox.drain(),
     async close() {
       await events.close();
-      await runner?.stop();
+      await outbox.close();
       await webhooks.close();
     },
   };

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync
 import { join } from "node:path";
 import { readServerNote, start } from "../../../src/server/boot/start.ts";
 import { METADATA_MIGRATIONS } from "../../../src/server/stores/metadata/schema.ts";
+import { openOutbox } from "../../../src/server/stores/metadata/sqlite-outbox.ts";
 import { TempFolder, TestClock, TestServer } from "../../harness/running-server.ts";
 import { spawnServer } from "../../harness/spawned-server.ts";
 
@@ -85,22 +86,26 @@ describe("the folder", () => {
     await expect(start(options(folder.path))).rejects.toThrow();
   });
 
-  test.each(["meta.db", "online.db", "telemetry.db"])("a newer %s is refused and no database is touched", async (name) => {
-    using folder = new TempFolder();
-    const first = await TestServer.start(folder.path);
-    expect((await first.page("/")).status).toBe(200);
-    await first.server.stop();
-    const path = join(folder.path, "data", name);
-    const db = new Database(path);
-    db.run(`pragma user_version = ${METADATA_MIGRATIONS.length + 100}`);
-    db.run("pragma wal_checkpoint(truncate)");
-    db.close();
-    const files = ["meta.db", "online.db", "telemetry.db"].map((file) => join(folder.path, "data", file));
-    const before = files.map((file) => readFileSync(file));
-    await expect(start(options(folder.path))).rejects.toMatchObject({ code: "newer_schema" });
-    expect(files.map((file) => readFileSync(file))).toEqual(before);
-    await expect(start(options(folder.path))).rejects.toMatchObject({ code: "newer_schema" });
-  });
+  test.each(["meta.db", "meta.outbox.db", "online.db", "telemetry.db"])(
+    "a newer %s is refused and no database is touched",
+    async (name) => {
+      using folder = new TempFolder();
+      const first = await TestServer.start(folder.path);
+      expect((await first.page("/")).status).toBe(200);
+      await first.server.stop();
+      const path = join(folder.path, "data", name);
+      openOutbox({ path: join(folder.path, "data", "meta.outbox.db"), programVersion: "1" }, Date.now).close();
+      const db = new Database(path);
+      db.run(`pragma user_version = ${METADATA_MIGRATIONS.length + 100}`);
+      db.run("pragma wal_checkpoint(truncate)");
+      db.close();
+      const files = ["meta.db", "meta.outbox.db", "online.db", "telemetry.db"].map((file) => join(folder.path, "data", file));
+      const before = files.map((file) => readFileSync(file));
+      await expect(start(options(folder.path))).rejects.toMatchObject({ code: "newer_schema" });
+      expect(files.map((file) => readFileSync(file))).toEqual(before);
+      await expect(start(options(folder.path))).rejects.toMatchObject({ code: "newer_schema" });
+    },
+  );
 
   test("a folder that cannot be made is said", async () => {
     using folder = new TempFolder();

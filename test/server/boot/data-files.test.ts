@@ -177,12 +177,13 @@ describe("of a server that was stopped", () => {
     using _ = folder;
     expect(server).toMatchObject({ code: "data_missing", hint: expect.stringContaining("svc server start --new") });
     const before = readFileSync(join(folder.path, "data", "offline.db"));
+    writeFileSync(join(folder.path, "data", "meta.outbox.db"), "");
     await using anew = await TestServer.start(folder.path, { anew: true });
     expect(anew.credentials.clientId).not.toBe(credentials.clientId);
     expect(existsSync(path)).toBe(true);
     const [aside = ""] = readdirSync(join(folder.path, "data")).filter((name) => name.startsWith("set-aside-"));
     expect(readdirSync(join(folder.path, "data", aside)).sort()).toEqual(
-      expect.arrayContaining(["objects", "offline.db", "online.db", "server.key", "stores.json", "telemetry.db"]),
+      expect.arrayContaining(["meta.outbox.db", "objects", "offline.db", "online.db", "server.key", "stores.json", "telemetry.db"]),
     );
     expect(readFileSync(join(folder.path, "data", aside, "offline.db"))).toEqual(before);
   });

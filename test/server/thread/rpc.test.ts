@@ -28,6 +28,17 @@ describe("calls of a thread", () => {
     ]);
   });
 
+  test("of methods that take their time are answered when those are done, and others before", async () => {
+    const tally = start();
+    const order: string[] = [];
+    const later = tally.call("later", []).then((sum) => order.push(`later ${sum}`));
+    await tally.call("add", [1]).then((sum) => order.push(`at once ${sum}`));
+    await tally.call("goOn", []);
+    await later;
+    expect(order).toEqual(["at once 11", "later 11"]);
+    expect(await failureOf(tally.call("refuseLater", []))).toMatchObject({ message: "no more", code: "full", offset: 7 });
+  });
+
   test("hand memory over where they say so", async () => {
     const given = new Uint8Array(1_000);
     expect(await start().call("sizeOf", [given], [given.buffer])).toBe(1_000);

@@ -27,6 +27,7 @@ let made = 0;
 /** Adds numbers up. */
 export class Tally {
   #sum: number;
+  readonly #going = Promise.withResolvers<void>();
 
   constructor(
     { from }: TallySettings,
@@ -47,6 +48,20 @@ export class Tally {
 
   sizeOf(bytes: Uint8Array): number {
     return bytes.length;
+  }
+
+  /** The sum, once the thread was told to go on. */
+  async later(): Promise<number> {
+    await this.#going.promise;
+    return this.#sum;
+  }
+
+  goOn(): void {
+    this.#going.resolve();
+  }
+
+  async refuseLater(): Promise<never> {
+    throw new TallyError("no more", "full", 7);
   }
 
   refuse(): never {

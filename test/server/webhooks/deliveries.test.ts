@@ -7,11 +7,14 @@ import { createSealer, type Sealer } from "../../../src/server/access/sealing.ts
 import { createMemoryBus } from "../../../src/server/jobs/bus.ts";
 import { createLog } from "../../../src/server/log.ts";
 import type { LiveDeployment } from "../../../src/server/query/live-deployment.ts";
+import type { OutboxQueue } from "../../../src/server/stores/metadata/outbox.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
+import { openOutbox } from "../../../src/server/stores/metadata/sqlite-outbox.ts";
 import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
-import { deliveryBackoffMs, MAX_ATTEMPTS, MAX_WAITING, SLOTS_PER_HOST } from "../../../src/server/webhooks/deliveries.ts";
+import { deliveryBackoffMs, MAX_ATTEMPTS, SLOTS_PER_HOST } from "../../../src/server/webhooks/delivery.ts";
 import { MAX_UNQUEUED } from "../../../src/server/webhooks/events.ts";
-import type { Attempted, Outgoing } from "../../../src/server/webhooks/send.ts";
+import { createOutbox, MAX_WAITING } from "../../../src/server/webhooks/outbox.ts";
+import type { Attempted, Outgoing, Send } from "../../../src/server/webhooks/send.ts";
 import { createWebhooks, type Webhooks } from "../../../src/server/webhooks/webhooks.ts";
 import { TempFolder } from "../../harness/running-server.ts";
 import { ManualClock } from "../jobs/manual-clock.ts";
@@ -25,6 +28,7 @@ const DEPLOYMENT = { id: "dpl_1", environmentId: ENV, scope: "main" } as LiveDep
 
 let folder: TempFolder;
 let store: MetadataStore;
+let jobs: OutboxQueue;
 let clock: ManualClock;
 let lines: string[];
 let sent: (Outgoing & { readonly at: number })[];
@@ -36,20 +40,20 @@ const PLAIN: Sealer = { seal: async (text) => `sealed ${text}`, open: async (tex
 
 function open(sealer: Sealer = PLAIN): Webhooks {
   const log = createLog({ write: (line) => void lines.push(line), clock });
+  const send: Send = async (outgoing) => {
+    sent.push({ ...outgoing, at: clock.now() });
+    return answer(outgoing);
+  };
   return createWebhooks({
-    jobs: store.jobs,
+    outbox: (find) => createOutbox({ jobs, find, sealer, send, clock, log, node: "a", version: "v1" }),
     documents: store.documents,
     sealer,
     bus: createMemoryBus(),
     clock,
     log,
-    node: () => "a",
     version: "v1",
     allowed: [],
-    send: async (outgoing) => {
-      sent.push({ ...outgoing, at: clock.now() });
-      return answer(outgoing);
-    },
+    send,
   });
 }
 
@@ -60,11 +64,13 @@ beforeEach(() => {
   sent = [];
   answer = () => OK;
   store = createSqliteMetadataStore({ path: join(folder.path, "meta.db"), programVersion: "1", now: clock.now });
+  jobs = openOutbox(store.outbox, () => clock.now());
   webhooks = open();
   webhooks.startDelivering();
 });
 afterEach(async () => {
   await close(webhooks);
+  jobs.close();
   await store.close();
   folder[Symbol.dispose]();
 });

@@ -194,4 +194,9 @@ export interface JobStore {
    * them, at most `limit`; returns their number.
    */
   trim(place: JobPlace & { readonly state: JobState }, keep: number, limit: number): Promise<number>;
+  /**
+   * Removes the jobs of a kind in a scope and below it, whatever their state, at most `limit`;
+   * returns their number. Who runs one of them has lost its lease.
+   */
+  forget(place: JobPlace, limit: number): Promise<number>;
 }

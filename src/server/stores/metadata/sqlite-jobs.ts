@@ -67,6 +67,10 @@ const ENDED: readonly JobState[] = ["succeeded", "failed", "cancelled"];
 const STATES: readonly JobState[] = ["queued", "running", ...ENDED];
 const UNLEASED = { node: "", leaseUntil: 0, isCancelRequested: false };
 
+/** Jobs of a scope and of those below it. */
+const IN_SCOPE = "(scope = ? or scope between ? and ?)";
+const inScope = (scope: string) => [scope, `${scope}/`, `${scope}/\u{10ffff}`] as const;
+
 /** The queue of the SQLite backend, and how other writes of the same step put a job into it. */
 export function jobQueries(
   db: Database,
@@ -310,11 +314,11 @@ export function jobQueries(
       return db
         .query<object, (string | number)[]>(
           `select * from job where seq in (
-             select seq from job where kind = ? and (scope = ? or scope between ? and ?) and state in (select value from json_each(?)) and seq < ?
+             select seq from job where kind = ? and ${IN_SCOPE} and state in (select value from json_each(?)) and seq < ?
              order by seq desc limit ?)
            order by seq desc`,
         )
-        .all(kind, scope, `${scope}/`, `${scope}/\u{10ffff}`, JSON.stringify(states), beforeSeq, limit)
+        .all(kind, ...inScope(scope), JSON.stringify(states), beforeSeq, limit)
         .map(recordOf);
     },
 
@@ -368,6 +372,14 @@ export function jobQueries(
           )
           .run({ kind, scope, state, keep, limit }).changes;
       }),
+
+    forget: ({ kind, scope }, limit) =>
+      writer.write(
+        () =>
+          db
+            .query(`delete from job where seq in (select seq from job where kind = ? and ${IN_SCOPE} limit ?)`)
+            .run(kind, ...inScope(scope), limit).changes,
+      ),
   };
   return { jobs, insertJob };
 }

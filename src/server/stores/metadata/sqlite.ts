@@ -14,6 +14,7 @@ import { sqliteGraphs } from "./sqlite-graphs.ts";
 import { sqliteIdentity } from "./sqlite-identity.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
 import { nodeQueries } from "./sqlite-nodes.ts";
+import { outboxPlace } from "./sqlite-outbox.ts";
 import { processQueries } from "./sqlite-processes.ts";
 import { progressQueries } from "./sqlite-progress.ts";
 import { sqliteProjects } from "./sqlite-projects.ts";
@@ -61,6 +62,7 @@ export function createSqliteMetadataStore(options: {
     audit: sqliteAudit(db, writer),
     documents: sqliteDocuments(db, writer),
     jobs,
+    outbox: outboxPlace(options),
     nodes: nodeQueries(db, writer, now),
     processes: processQueries(db, writer, addUse),
     progress: progressQueries(db, writer, now),

@@ -12,6 +12,7 @@ import type { GraphStore } from "./graphs.ts";
 import type { IdentityStore } from "./identity.ts";
 import type { JobStore } from "./jobs.ts";
 import type { NodeStore } from "./nodes.ts";
+import type { OutboxPlace } from "./outbox.ts";
 import type { ProcessStore } from "./processes.ts";
 import type { ProgressStore } from "./progress.ts";
 import type { ProjectStore } from "./projects.ts";
@@ -28,6 +29,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   /** The settings of the control plane. */
   readonly documents: DocumentStore;
   readonly jobs: JobStore;
+  /** Where the outbox of webhooks is, which is opened in a thread of its own. */
+  readonly outbox: OutboxPlace;
   /** The nodes of the platform. */
   readonly nodes: NodeStore;
   /** Processes of the nodes. */

@@ -65,7 +65,7 @@ export function openDatabase(options: OpenOptions): Database {
     const version = stamp?.version ?? 0;
     if (version < migrations.length) {
       if (version > 0) backUp(db, `${path}.v${version}.backup`);
-      migrate(db, version, options);
+      migrate(db, options);
     }
   } catch (error) {
     db.close();
@@ -182,9 +182,11 @@ function syncFile(path: string): void {
   }
 }
 
-function migrate(db: Database, from: number, options: OpenOptions): void {
+/** Another process may have migrated the file meanwhile: the version is read under the lock. */
+function migrate(db: Database, options: OpenOptions): void {
   db.run("begin exclusive");
   try {
+    const from = db.query<{ user_version: number }, []>("pragma user_version").get()?.user_version ?? 0;
     for (const step of options.migrations.slice(from)) step(db);
     db.run(`pragma application_id = ${options.applicationId}`);
     db.run(`pragma user_version = ${options.migrations.length}`);

@@ -15,7 +15,7 @@ import { resolveScope } from "../../access/scope.ts";
 import { etagOf } from "../../documents/collection.ts";
 import { Failure } from "../../failure.ts";
 import type { JobRecord, JobState } from "../../stores/metadata/jobs.ts";
-import type { DeliveryPayload } from "../../webhooks/deliveries.ts";
+import type { DeliveryPayload } from "../../webhooks/delivery.ts";
 import type { Webhook } from "../../webhooks/webhook.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";

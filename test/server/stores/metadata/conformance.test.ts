@@ -3,7 +3,7 @@
 import { auditConformance } from "./audit.conformance.ts";
 import { deploymentsConformance } from "./deployments.conformance.ts";
 import { documentsConformance } from "./documents.conformance.ts";
-import { METADATA_DRIVERS } from "./drivers.ts";
+import { METADATA_DRIVERS, QUEUE_DRIVERS } from "./drivers.ts";
 import { graphsConformance } from "./graphs.conformance.ts";
 import { identityConformance } from "./identity.conformance.ts";
 import { jobsConformance } from "./jobs.conformance.ts";
@@ -36,3 +36,4 @@ const SUITES = [
 ];
 
 for (const driver of METADATA_DRIVERS) for (const suite of SUITES) suite(driver);
+for (const driver of QUEUE_DRIVERS) jobsConformance(driver);

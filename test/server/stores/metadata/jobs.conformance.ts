@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ClaimedJob, JobLease, JobRecord, JobStore, NewJob } from "../../../../src/server/stores/metadata/jobs.ts";
-import type { MetadataStore } from "../../../../src/server/stores/metadata/store.ts";
 import { TempFolder } from "../../../harness/running-server.ts";
 import { seeded } from "../../../harness/seed.ts";
 import type { Driver } from "../driver.ts";
@@ -11,11 +10,17 @@ import type { Driver } from "../driver.ts";
 const START = 1_700_000_000_000;
 const LEASE_MS = 1_000;
 
+/** A store that has a queue. */
+export interface QueueOwner {
+  readonly jobs: JobStore;
+  close(): Promise<void>;
+}
+
 /** Runs the suite against a driver. */
-export function jobsConformance(driver: Driver<MetadataStore>): void {
+export function jobsConformance(driver: Driver<QueueOwner>): void {
   describe(`metadata store, queue of jobs: ${driver.name}`, () => {
     let folder: TempFolder;
-    let store: MetadataStore;
+    let store: QueueOwner;
     let jobs: JobStore;
     let now = START;
     const reopen = async () => {
@@ -81,6 +86,18 @@ export function jobsConformance(driver: Driver<MetadataStore>): void {
         expect(await jobs.retry("1", 5, 9)).toMatchObject({ state: "queued", attempts: 1, maxAttempts: 6, error: "x" });
         expect(ids(await claim())).toEqual(["1", "2"]);
         expect((await outcomes("1")).map(([number]) => number)).toEqual([1, 2]);
+      });
+
+      test("and those below it are forgotten, whatever their state, with their attempts and leases; no others are", async () => {
+        await jobs.enqueueWithin(place, 9, wanted("1", "2", "3", "4"));
+        await enqueue("beside", { scope: "env2" });
+        await enqueue("other", { scope: "env/a", kind: "other" });
+        const lease = await leaseOf();
+        await jobs.fail(await leaseOf(), "x");
+        expect(await jobs.forget({ kind: "k", scope: "env" }, 3)).toBe(3);
+        expect([await jobs.forget({ kind: "k", scope: "env" }, 3), await jobs.forget({ kind: "k", scope: "env" }, 3)]).toEqual([1, 0]);
+        expect([await jobs.succeed(lease), await jobs.attempts("1"), await listed()]).toEqual([false, [], []]);
+        expect([await state("beside"), await state("other")]).toEqual(["queued", "queued"]);
       });
 
       test("keeps the newest of its ended jobs, and all others", async () => {

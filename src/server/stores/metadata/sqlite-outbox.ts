@@ -1,0 +1,69 @@
+import { createWriter } from "../sqlite/group-commit.ts";
+import { inspectDatabase, isDamage, type Migration, type OpenOptions, openDatabase } from "../sqlite/open.ts";
+import type { OutboxPlace, OutboxQueue } from "./outbox.ts";
+import { jobQueries } from "./sqlite-jobs.ts";
+
+/** "svcw" as four bytes: marks a file as this program's outbox. */
+const APPLICATION_ID = 0x73766377;
+
+/** Steps from an empty file to the newest schema, which is that of the queue in `meta.db`. */
+const MIGRATIONS: readonly Migration[] = [
+  (db) => {
+    db.run(`
+create table job (
+  seq integer primary key autoincrement, id text not null unique, kind text not null, payload text not null,
+  state text not null check (state in ('queued', 'running', 'succeeded', 'failed', 'cancelled')), priority integer not null,
+  resource_group text not null, slots integer not null, scope text not null, idempotency_key text, run_at integer not null, deadline_at integer,
+  max_attempts integer not null, attempt_timeout_ms integer not null, attempts integer not null, node text not null, fence integer not null,
+  lease_until integer not null, is_cancel_requested integer not null, progress text not null, error text not null, created_at integer not null,
+  updated_at integer not null, unique (kind, idempotency_key)
+) strict;
+create index job_by_state on job (state, kind, priority desc, seq);
+create index job_by_group on job (resource_group) where state = 'running';
+create index job_by_scope on job (kind, scope, state, seq);
+create index job_by_due on job (kind, run_at, priority, seq, resource_group, slots) where state = 'queued';
+create table job_attempt (
+  job_id text not null references job (id) on delete cascade, number integer not null, node text not null, started_at integer not null,
+  ended_at integer, outcome text not null, error text not null, primary key (job_id, number)
+) strict, without rowid;
+`);
+  },
+];
+
+/** The outbox of a metadata store in one file: beside it, `meta.outbox.db` for `meta.db`. */
+export function outboxPlace({ path, programVersion }: OutboxPlace): OutboxPlace {
+  return { path: `${path.replace(/\.db$/, "")}.outbox.db`, programVersion };
+}
+
+/**
+ * Throws StartError when the outbox is newer than this program, or another program's. A damaged one
+ * is set aside by who opens it.
+ */
+export function inspectOutbox(place: OutboxPlace): void {
+  try {
+    inspectDatabase(schemaOf(place));
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+  }
+}
+
+/**
+ * Opens or creates the outbox: WAL, synchronous=FULL. Several threads and processes may have it
+ * open. Throws StartError when the file cannot be used.
+ * @param now the store's clock, epoch milliseconds
+ */
+export function openOutbox(place: OutboxPlace, now: () => number): OutboxQueue {
+  const db = openDatabase(schemaOf(place));
+  const writer = createWriter(db);
+  return {
+    ...jobQueries(db, writer, now).jobs,
+    close() {
+      writer.flush();
+      db.close();
+    },
+  };
+}
+
+function schemaOf({ path, programVersion }: OutboxPlace): OpenOptions {
+  return { path, applicationId: APPLICATION_ID, migrations: MIGRATIONS, synchronous: "full", programVersion };
+}

@@ -1,0 +1,123 @@
+/** A delivery: an event on its way to a webhook, as a job of the outbox, and one attempt at it. */
+
+import { createHash } from "node:crypto";
+import type { Clock } from "../../context/clock.ts";
+import type { Sealer } from "../access/sealing.ts";
+import { newId } from "../identifier.ts";
+import type { NewJob } from "../stores/metadata/jobs.ts";
+import { ATTEMPT_MS, type Attempted, type Send } from "./send.ts";
+import { signedHeaders } from "./signature.ts";
+import { type Webhook, webhookSecrets } from "./webhook.ts";
+
+/** The kind of the jobs that deliver. */
+export const DELIVERY_JOB = "webhook-delivery";
+
+/** An event as a webhook is told of it. */
+export interface WebhookEvent {
+  /** The event type. */
+  readonly subscription: string;
+  /** JSON value. */
+  readonly payload: unknown;
+  /** When it happened, epoch milliseconds. */
+  readonly at: number;
+  /** The same for the same event, whoever tells of it. */
+  readonly key: string;
+}
+
+/** The payload of a delivery's job. */
+export interface DeliveryPayload extends Omit<WebhookEvent, "key"> {
+  readonly webhookId: string;
+  readonly idempotencyKey: string;
+}
+
+/** What of a webhook is needed to queue deliveries to it. */
+export interface Addressee {
+  readonly id: string;
+  /** Id of the environment. */
+  readonly environmentId: string;
+  readonly url: string;
+}
+
+/** Attempts after which a delivery is a dead letter. */
+export const MAX_ATTEMPTS = 8;
+/** Deliveries under way to one host, counted over all nodes. */
+export const SLOTS_PER_HOST = 16;
+const FIRST_BACKOFF_MS = 5_000;
+const LONGEST_BACKOFF_MS = 4 * 3_600_000;
+const ATTEMPT_TIMEOUT_MS = ATTEMPT_MS + 20_000;
+
+/**
+ * Milliseconds to wait after a number of attempts (from 1): exponential, half of it random, so that
+ * eight attempts span some hours and receivers that failed together are not called together.
+ */
+export function deliveryBackoffMs(attempts: number, random: () => number = Math.random): number {
+  const whole = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 4 ** (attempts - 1));
+  return Math.round(whole * (0.5 + random() / 2));
+}
+
+/** The scope of the jobs that deliver to a webhook. */
+export function scopeOf({ id, environmentId }: Pick<Addressee, "id" | "environmentId">): string {
+  return `${environmentId}/${id}`;
+}
+
+/** The environment of a job that delivers. */
+export function environmentOf(scope: string): string {
+  return scope.slice(0, scope.indexOf("/"));
+}
+
+/** The job that delivers an event. */
+export function deliveryJob(to: Addressee, { subscription, payload, at, key }: WebhookEvent, now: number): NewJob {
+  const idempotencyKey = idempotencyKeyOf(to.id, key);
+  const delivery: DeliveryPayload = { webhookId: to.id, subscription, payload, at, idempotencyKey };
+  return {
+    id: newId("job", now),
+    kind: DELIVERY_JOB,
+    scope: scopeOf(to),
+    payload: delivery,
+    group: { name: `${DELIVERY_JOB}:${new URL(to.url).host}`, slots: SLOTS_PER_HOST },
+    idempotencyKey,
+    maxAttempts: MAX_ATTEMPTS,
+    attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+  };
+}
+
+/** Both webhooks of an address are told of an event, each under a key of its own. */
+export function idempotencyKeyOf(webhookId: string, eventKey: string): string {
+  return `msg_${createHash("sha256").update(`${webhookId}\n${eventKey}`).digest("hex").slice(0, 32)}`;
+}
+
+/** What an attempt needs. */
+export interface DeliveryParts {
+  readonly sealer: Sealer;
+  readonly send: Send;
+  readonly clock: Clock;
+  /** Version of the program, for the user agent. */
+  readonly version: string;
+}
+
+/**
+ * Makes one attempt. All attempts of a delivery have the same body and the same idempotency key.
+ * Rejects with Failure failed_precondition when the webhook's secrets cannot be opened.
+ */
+export async function deliver(
+  { id, scope: environmentId, content }: Webhook,
+  { subscription, payload, at, idempotencyKey }: Omit<DeliveryPayload, "webhookId">,
+  { sealer, send, clock, version }: DeliveryParts,
+  signal?: AbortSignal,
+): Promise<Attempted> {
+  const { secret, headers } = await webhookSecrets(sealer, environmentId).open(content);
+  const body = JSON.stringify({
+    environment_id: environmentId,
+    webhook_id: id,
+    subscription,
+    payload,
+    event_timestamp: new Date(at).toISOString(),
+    idempotency_key: idempotencyKey,
+  });
+  const own = {
+    "content-type": "application/json",
+    ...(Object.keys(headers).some((name) => name.toLowerCase() === "user-agent") ? {} : { "user-agent": `svc/${version}` }),
+    ...signedHeaders({ id: idempotencyKey, at: clock.now(), body }, secret),
+  };
+  return send({ url: content.url, headers: { ...headers, ...own }, body }, signal);
+}

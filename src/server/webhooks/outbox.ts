@@ -1,0 +1,168 @@
+/**
+ * The outbox: a queue with a job for each event and webhook, so that what was queued survives this
+ * process and is delivered at least once; and the runner that makes the deliveries. A server has it
+ * in a thread of its own (`outbox-thread.ts`), because its writes wait for the disk.
+ */
+
+import { createMemoryBus } from "../jobs/bus.ts";
+import { JobFailed, type JobHandler, type JobRunner, startJobRunner } from "../jobs/runner.ts";
+import type { Log } from "../log.ts";
+import type { JobRecord, JobState, JobStore } from "../stores/metadata/jobs.ts";
+import {
+  type Addressee,
+  DELIVERY_JOB,
+  type DeliveryParts,
+  type DeliveryPayload,
+  deliver,
+  deliveryBackoffMs,
+  deliveryJob,
+  environmentOf,
+  MAX_ATTEMPTS,
+  scopeOf,
+  type WebhookEvent,
+} from "./delivery.ts";
+import type { Webhook } from "./webhook.ts";
+
+/** A page of deliveries. */
+export interface DeliveryFilter {
+  readonly environmentId: string;
+  readonly webhookId?: string;
+  readonly states?: readonly JobState[];
+  /** Only those that were queued before this one. */
+  readonly before?: string;
+  readonly limit: number;
+}
+
+/** The outbox of all environments. */
+export interface Outbox {
+  /**
+   * Queues events for a webhook, durably when this resolves; an event that was queued before is not
+   * queued again. Returns how many found room, those that were queued before among them.
+   */
+  enqueue(to: Addressee, events: readonly WebhookEvent[]): Promise<number>;
+  /** Deliveries, newest first. */
+  list(filter: DeliveryFilter): Promise<JobRecord[]>;
+  delivery(id: string): Promise<JobRecord | undefined>;
+  /**
+   * Queues an ended delivery once more, for as many attempts as a new one; `full` when too many
+   * wait, undefined when it has not ended.
+   */
+  redeliver(id: string): Promise<JobRecord | "full" | undefined>;
+  /** Removes deliveries that ended long ago. */
+  purge(): Promise<void>;
+  /** Removes all deliveries of an environment. */
+  forget(environmentId: string): Promise<void>;
+  /** Begins to make the deliveries that wait, and those to come. */
+  start(): Promise<void>;
+  /** Makes no further deliveries; running ones continue. */
+  drain(): Promise<void>;
+  /** Ends the deliveries under way, which stay queued. */
+  close(): Promise<void>;
+}
+
+/** What an outbox is made with. */
+export interface OutboxOptions extends DeliveryParts {
+  readonly jobs: JobStore;
+  /** The webhook of an id as it is now; undefined when it was deleted. */
+  readonly find: (environmentId: string, webhookId: string) => Promise<Webhook | undefined>;
+  readonly log: Log;
+  /** Id of this node. */
+  readonly node: string;
+}
+
+/** Deliveries of a webhook that may wait; further events are dropped. */
+export const MAX_WAITING = 1_000;
+/** Deliveries under way on this node. They wait for others more than they compute. */
+const SLOTS = 64;
+/** Deliveries of a webhook that are kept after they ended, of each state. */
+const KEPT = { succeeded: 500, failed: 1_000, cancelled: 100 } as const;
+/** Milliseconds that any of them is kept after its end. */
+const KEPT_MS = 30 * 86_400_000;
+const TRIM_EVERY = 100;
+const TRIM_BATCH = 1_000;
+/** Milliseconds for which the ends of attempts are collected, so that many share a flush. */
+const SETTLE_MS = 100;
+
+/** Makes an outbox in this thread. */
+export function createOutbox(options: OutboxOptions): Outbox {
+  const { jobs, find, clock, log, node } = options;
+  const bus = createMemoryBus();
+  const untrimmed = new Map<string, number>();
+  let settling: Promise<void> | undefined;
+  let runner: JobRunner | undefined;
+
+  const settleTogether = (): Promise<void> => {
+    settling ??= clock.sleep(SETTLE_MS).finally(() => {
+      settling = undefined;
+    });
+    return settling;
+  };
+
+  const trim = async (scope: string, added: number): Promise<void> => {
+    const count = (untrimmed.get(scope) ?? 0) + added;
+    untrimmed.set(scope, count < TRIM_EVERY ? count : 0);
+    if (count < TRIM_EVERY) return;
+    for (const state of Object.keys(KEPT) as (keyof typeof KEPT)[])
+      await jobs.trim({ kind: DELIVERY_JOB, scope, state }, KEPT[state], TRIM_BATCH);
+  };
+
+  const handler: JobHandler = {
+    isQuiet: true,
+    backoffMs: deliveryBackoffMs,
+    async run({ scope, payload }, { signal }) {
+      const delivery = payload as DeliveryPayload;
+      const webhook = await find(environmentOf(scope), delivery.webhookId);
+      if (!webhook) throw new JobFailed("the webhook was deleted");
+      const { error, isFinal } = await deliver(webhook, delivery, options, signal);
+      signal.throwIfAborted();
+      await settleTogether();
+      if (error !== "") throw isFinal ? new JobFailed(error) : new Error(error);
+    },
+    giveUp: () => Promise.resolve(),
+  };
+
+  return {
+    async enqueue(to, events) {
+      const scope = scopeOf(to);
+      const stored = await jobs.enqueueWithin(
+        { kind: DELIVERY_JOB, scope },
+        MAX_WAITING,
+        events.map((event) => deliveryJob(to, event, clock.now())),
+      );
+      if (stored > 0) bus.publish("jobs");
+      await trim(scope, stored);
+      return stored;
+    },
+    list: ({ environmentId, webhookId, ...filter }) =>
+      jobs.list({
+        ...filter,
+        kind: DELIVERY_JOB,
+        scope: webhookId === undefined ? environmentId : scopeOf({ id: webhookId, environmentId }),
+      }),
+    delivery: (id) => jobs.job(id),
+
+    async redeliver(id) {
+      const again = await jobs.retry(id, MAX_ATTEMPTS, MAX_WAITING);
+      bus.publish("jobs");
+      return again;
+    },
+
+    async purge() {
+      while ((await jobs.purge(KEPT_MS, TRIM_BATCH)) === TRIM_BATCH);
+    },
+
+    async forget(environmentId) {
+      while ((await jobs.forget({ kind: DELIVERY_JOB, scope: environmentId }, TRIM_BATCH)) === TRIM_BATCH);
+    },
+
+    async start() {
+      runner ??= startJobRunner({ jobs, bus, clock, log, node: `${node}/webhooks`, slots: SLOTS, handlers: { [DELIVERY_JOB]: handler } });
+    },
+    async drain() {
+      runner?.drain();
+    },
+    async close() {
+      await runner?.stop();
+    },
+  };
+}
