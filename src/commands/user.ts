@@ -13,9 +13,11 @@ export default defineCommand({
   view: messageFields<WhoAmIResponse>({
     userId: { header: "User", json: { key: "user" } },
     environmentId: { header: "Environment", json: { key: "environment" } },
+    name: { header: "Name" },
     teamId: { header: "Team", json: { key: "team" } },
     environmentName: { json: false },
     projectId: { json: false },
     dashboardUrl: { json: false },
+    expiresAt: { header: "Ends" },
   }),
 });
