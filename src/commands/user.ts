@@ -3,7 +3,7 @@ import { defineCommand } from "../cli/command.ts";
 import { messageFields } from "../output/message-view.ts";
 
 export default defineCommand({
-  summary: "Print ids of user, environment and team",
+  summary: "Print who you are: ids of user, environment and team",
   category: "Server and account",
   aliases: ["whoami"],
   description: "It also shows that the CLI can talk to the server with the stored credentials.",
@@ -12,12 +12,12 @@ export default defineCommand({
   run: async ({ api }) => (await api.auth()).whoAmI({}),
   view: messageFields<WhoAmIResponse>({
     userId: { header: "User", json: { key: "user" } },
+    name: "Name",
+    expiresAt: "Expires",
     environmentId: { header: "Environment", json: { key: "environment" } },
-    name: { header: "Name" },
     teamId: { header: "Team", json: { key: "team" } },
     environmentName: { json: false },
     projectId: { json: false },
     dashboardUrl: { json: false },
-    expiresAt: { header: "Ends" },
   }),
 });

@@ -1,8 +1,8 @@
 /**
  * The login page `/cli/<login_session_id>`: a person who is logged in as an administrator, or at
- * the identity provider, confirms or denies that a command line gets credentials. The decision is a POST of this page's script with
- * both halves of the browser session, and its form carries a signature over the login and that
- * session.
+ * the identity provider, confirms or denies that a command line gets credentials. The decision is a
+ * POST of this page's script with both halves of the browser session, and its form carries a
+ * signature over the login and that session.
  */
 
 import { mayOnlyRead } from "../../domain/permissions.ts";

@@ -103,8 +103,8 @@ export interface SessionStore {
   createEntry(entry: EntryRecord, most: number): Promise<void>;
   /**
    * Exchanges an entry for a browser session, once; returns the entry, undefined when there is none
-   * or it has expired. The session ends no later than the entry says. Expired sessions are removed, and the client's least recently used ones
-   * beyond `most`.
+   * or it has expired. The session ends no later than the entry says. Expired sessions are removed,
+   * and the client's least recently used ones beyond `most`.
    */
   redeemEntry(
     codeHash: Uint8Array,
