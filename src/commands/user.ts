@@ -1,6 +1,7 @@
 import type { WhoAmIResponse } from "../../gen/svc/v1/auth_pb.ts";
 import { defineCommand } from "../cli/command.ts";
 import { messageFields } from "../output/message-view.ts";
+import { timeText } from "../output/time.ts";
 
 export default defineCommand({
   summary: "Print who you are: ids of user, environment and team",
@@ -13,11 +14,11 @@ export default defineCommand({
   view: messageFields<WhoAmIResponse>({
     userId: { header: "User", json: { key: "user" } },
     name: "Name",
-    expiresAt: "Expires",
     environmentId: { header: "Environment", json: { key: "environment" } },
     teamId: { header: "Team", json: { key: "team" } },
     environmentName: { json: false },
     projectId: { json: false },
     dashboardUrl: { json: false },
+    expiresAt: { header: "Expires", cell: ({ expiresAt }) => timeText(expiresAt) || "never" },
   }),
 });

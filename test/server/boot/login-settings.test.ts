@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readLoginSettings } from "../../../src/server/boot/login-settings.ts";
 import { readServerFile } from "../../../src/server/boot/server-file.ts";
@@ -49,6 +49,18 @@ test("everything can be said", () => {
       { group: undefined, role: "viewer" },
     ],
   });
+});
+
+test("the README's example is understood, but for the file that is not there", () => {
+  const readme = readFileSync(join(import.meta.dir, "../../../README.md"), "utf8");
+  const [, example = ""] = /```yaml not run: needs an identity provider\n([^`]*)```/.exec(readme) ?? [];
+  const { login } = Bun.YAML.parse(example) as { login: { oidc: Record<string, unknown> } };
+  expect(() => read(login)).toThrow("does not exist");
+  expect(read({ oidc: { ...login.oidc, client_secret_file: undefined } })?.roles).toEqual([
+    { group: "platform-team", role: "admin", environments: undefined },
+    { group: "data-science", role: "developer", environments: ["staging"] },
+    { group: undefined, role: "viewer", environments: undefined },
+  ]);
 });
 
 describe("what is not understood is refused", () => {
