@@ -22,6 +22,8 @@ export class FakeProvider implements Disposable {
   answers: FakeAnswers = {};
   /** Nonce of the login that is under way. */
   nonce = "";
+  /** How the client proved its secret, and the body, of the last request for tokens. */
+  exchange: { readonly authorization: string | null; readonly body: URLSearchParams } | undefined;
   /** Number of requests by path. */
   readonly asked = new Map<string, number>();
   private constructor(
@@ -67,9 +69,11 @@ export class FakeProvider implements Disposable {
     const server = Bun.serve({
       port: 0,
       hostname: "127.0.0.1",
-      fetch(request) {
+      async fetch(request) {
         const { pathname } = new URL(request.url);
         fake.asked.set(pathname, (fake.asked.get(pathname) ?? 0) + 1);
+        if (pathname === "/token")
+          fake.exchange = { authorization: request.headers.get("authorization"), body: new URLSearchParams(await request.text()) };
         return routes[pathname]?.(fake) ?? new Response("no such page", { status: 404 });
       },
     });

@@ -94,6 +94,7 @@ export function createServiceTokens({
       throw new Failure(
         "permission_denied",
         `${what} lasts longer than these credentials, which end ${new Date(caller.expiresAt).toISOString()}.`,
+        { hint: "Name an earlier end, or use credentials that do not end, such as those of the server's owner." },
       );
   };
 

@@ -62,7 +62,10 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
   },
   "/login/oidc/callback": async (platform) => {
     const { finishLogin } = await import("../ui/provider-login.ts");
-    return ({ request, url, note }) => finishLogin(platform, request, url, note);
+    return ({ request, url, connection, note }) => {
+      connection.unhurried?.();
+      return finishLogin(platform, request, url, note);
+    };
   },
   "/v1/who-am-i": async (platform) => {
     const { whoAmI } = await import("./http/who-am-i.ts");

@@ -145,6 +145,22 @@ test("of a group that is one name, from the userinfo endpoint, and a clock that 
   expect(person).toMatchObject({ permissions: ["read"] });
 });
 
+test("the client's secret is proved as the provider takes it, and a code with the verifier of its login", async () => {
+  const ask = async (methods: readonly string[] | undefined) => {
+    server.clock.advance(3_600_001);
+    fake.answers = { discovery: (told) => Response.json({ ...told, token_endpoint_auth_methods_supported: methods }) };
+    await logIn();
+    return fake.exchange;
+  };
+  const basic = await ask(undefined);
+  expect(basic?.authorization).toBe(`Basic ${btoa(`svc:${SECRET}`)}`);
+  expect([basic?.body.get("client_secret"), basic?.body.get("code")]).toEqual([null, "a-code"]);
+  expect(basic?.body.get("code_verifier")).toMatch(/^[\w-]{43,128}$/);
+  const post = await ask(["client_secret_post"]);
+  expect([post?.authorization, post?.body.get("client_id"), post?.body.get("client_secret")]).toEqual([null, "svc", SECRET]);
+  server.clock.advance(-2 * 3_600_001);
+});
+
 test("no code, no state and no cookie come to nothing, without a call of the provider", async () => {
   const before = fake.asked.get("/token") ?? 0;
   const back = `${server.url}/login/oidc/callback`;

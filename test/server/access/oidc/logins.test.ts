@@ -1,10 +1,13 @@
 /** Logins of persons at a real identity provider. */
 
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { AuditService } from "../../../../gen/svc/v1/audit_pb.ts";
 import { AuthService, LoginSessionStatus } from "../../../../gen/svc/v1/auth_pb.ts";
+import { ServiceTokenService } from "../../../../gen/svc/v1/service_token_pb.ts";
 import { decideLogin, redeem, type TestSession } from "../../../harness/browser-session.ts";
 import { type Directory, IdentityProvider, Visitor } from "../../../harness/identity-provider.ts";
 import { TempFolder, TestServer } from "../../../harness/running-server.ts";
@@ -183,12 +186,34 @@ describe("the way back", () => {
   });
 });
 
+test("a server that ended meanwhile finishes the login that was begun before", async () => {
+  using own = new TempFolder();
+  mkdirSync(join(own.path, "data"), { recursive: true });
+  const settings = { issuer: provider.issuer, client_id: "svc", everyone: "viewer" };
+  await Bun.write(join(own.path, "data/server.yaml"), JSON.stringify({ login: { oidc: settings } }));
+  const before = await TestServer.start(own.path);
+  const { url, credentials } = before;
+  await provider.know({ clients: [{ clientId: "svc", redirectUris: [`${url}/login/oidc/callback`] }], persons: PERSONS });
+  const visitor = new Visitor();
+  const back = await visitor.signIn(`${url}/login/oidc`, "bob");
+  await before[Symbol.asyncDispose]();
+  await using after = await TestServer.start(own.path, { credentials, port: Number(new URL(url).port) });
+  expect([after.url, (await visitor.go(back.href)).status]).toEqual([url, 303]);
+  await know();
+});
+
 test("many browsers of one address are sent at a time, and others still are", async () => {
   const send = (address: string) =>
     fetch(start(), { redirect: "manual", headers: { "x-forwarded-for": `203.0.113.9, ${address}` } }).then(({ status }) => status);
   expect(new Set(await Promise.all(Array.from({ length: 50 }, () => send("192.0.2.7"))))).toEqual(new Set([303]));
   expect([await send("192.0.2.7"), await send("192.0.2.8")]).toEqual([429, 303]);
 });
+
+/** The stored record of a client. */
+function clientOf(id: string): { readonly personId: string } | null {
+  using db = new Database(join(folder.path, "data/meta.db"), { readonly: true });
+  return db.query<{ personId: string }, [string]>("select person_id as personId from client where id = ?").get(id);
+}
 
 describe("a command line", () => {
   const open = () => server.client(AuthService, { token: null }).createLoginSession({ deviceName: "laptop" });
@@ -224,6 +249,19 @@ describe("a command line", () => {
     const late = await server.exchange(given.clientId, given.clientSecret);
     expect([late.status, await late.text()]).toEqual([401, expect.stringContaining("The login has ended")]);
     server.clock.advance(-8 * 3_600_000 - 1000);
+  });
+
+  test("makes service tokens that act for the person and end no later than it", async () => {
+    const { session } = await logIn("alice");
+    const { userId } = await whoAmI(session);
+    const { access_token: token = "" } = await tokenOf(await confirm(session));
+    const tokens = server.client(ServiceTokenService, { token });
+    const unending = await tokens.createServiceToken({ name: "ci", permissions: ["read"] }).catch((error: unknown) => String(error));
+    expect(unending).toContain("lasts longer than these credentials");
+    const expiresAt = timestampFromMs(server.clock.now() + 3_600_000);
+    const { serviceToken } = await tokens.createServiceToken({ name: "ci", permissions: ["read"], expiresAt });
+    const stored = await clientOf(serviceToken?.clientId ?? "");
+    expect(stored).toMatchObject({ personId: userId });
   });
 
   test("cannot log others in: neither itself nor its browser", async () => {
