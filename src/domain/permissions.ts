@@ -103,8 +103,8 @@ export function isRole(name: string): name is RoleName {
  * that they could not use.
  */
 export function permissionsOfRole(wanted: RoleName, isLimited: boolean): PermissionName[] {
-  const { permissions }: RoleRow = ROLES.find(({ name }) => name === wanted) ?? { name: wanted, permissions: [], meaning: "" };
-  return permissions.filter((name) => !isLimited || name === "admin" || !isTeamWide(name));
+  const role: RoleRow | undefined = ROLES.find(({ name }) => name === wanted);
+  return (role?.permissions ?? []).filter((name) => !isLimited || name === "admin" || !isTeamWide(name));
 }
 
 /** Whether a permission concerns more than one environment, see `PermissionRow`. */

@@ -43,8 +43,8 @@ export interface OpenedSession {
 export interface BrowserSessions {
   /**
    * Makes an entry for a page of this server, whose session ends when the caller's credentials do.
-   * Throws Failure: invalid_argument for a path that
-   * leads elsewhere, permission_denied for a caller that is a session.
+   * Throws Failure: invalid_argument for a path that leads elsewhere, permission_denied for a
+   * caller that is a session.
    */
   enter(
     caller: Caller,

@@ -90,11 +90,15 @@ export function createClients(options: {
   const remembered = new Map<string, Remembered>();
   let forgotten = 0;
 
+  const read = async (id: string): Promise<ClientRecord | undefined> => {
+    const client = await metadata.client(id);
+    if (client?.parentId === undefined) return client;
+    const parent = await metadata.client(client.parentId);
+    return parent && limitedBy(client, parent);
+  };
   const load = async (id: string): Promise<ClientRecord | undefined> => {
     const before = forgotten;
-    const stored = await metadata.client(id);
-    const parent = stored?.parentId === undefined ? undefined : await metadata.client(stored.parentId);
-    const client = stored && parent ? limitedBy(stored, parent) : stored?.parentId === undefined ? stored : undefined;
+    const client = await read(id);
     if (client && before === forgotten) {
       if (remembered.size >= MOST_REMEMBERED) remembered.clear();
       remembered.set(id, { client, notedAt: client.lastUsedAt ?? 0 });

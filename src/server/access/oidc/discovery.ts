@@ -7,7 +7,7 @@
 import type { JWTVerifyGetKey } from "jose";
 import type { Clock } from "../../../context/clock.ts";
 import { isLoopbackHost } from "../../../domain/ip-address.ts";
-import { callProvider, objectOf, providerFailed } from "./provider-call.ts";
+import { callProvider, providerFailed } from "./provider-call.ts";
 
 /** The provider's endpoints and abilities. */
 export interface ProviderMetadata {
@@ -56,7 +56,7 @@ async function discover(issuer: string, callMs: number): Promise<ProviderMetadat
   const failed = (reason: string) => providerFailed(address.host, reason);
   const answer = await callProvider(address, { headers: { accept: "application/json" } }, callMs);
   if (!answer.ok) throw failed(`answered ${answer.status} when asked for its configuration`);
-  const told = await objectOf(answer);
+  const { told } = answer;
   if (!told) throw failed("answered something else than its configuration");
   if (told.issuer !== issuer) throw failed("says that it is another issuer than the one that this server is configured for");
   const endpoint = (name: string): URL => {
@@ -76,7 +76,7 @@ async function discover(issuer: string, callMs: number): Promise<ProviderMetadat
       [customFetch]: async (url: string, { headers }: { readonly headers: Headers }) => {
         const keys = await callProvider(new URL(url), { headers }, callMs);
         if (!keys.ok) throw failed(`answered ${keys.status} when asked for its keys`);
-        return keys;
+        return new Response(keys.text);
       },
     }),
   };

@@ -3,8 +3,9 @@
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import type { Clock } from "../../../context/clock.ts";
 import { Failure } from "../../failure.ts";
+import { plain } from "../../web-answer.ts";
 import type { ProviderMetadata } from "./discovery.ts";
-import { callProvider, objectOf, plain, providerFailed } from "./provider-call.ts";
+import { callProvider, providerFailed } from "./provider-call.ts";
 import type { OidcSettings } from "./settings.ts";
 
 /** A code with what it is bound to. */
@@ -65,9 +66,9 @@ async function tokensOf(
     if (clientSecret !== undefined) body.set("client_secret", clientSecret);
   }
   const answer = await callProvider(tokenEndpoint, { method: "POST", headers, body }, callMs);
-  const told = await objectOf(answer);
+  const { told } = answer;
   if (answer.status >= 500) throw providerFailed(tokenEndpoint.host, `answered ${answer.status}`);
-  if (!answer.ok) throw refused(`it did not take the code (${plain(told?.error ?? answer.status)})`);
+  if (!answer.ok) throw refused(`it did not take the code (${plain(String(told?.error ?? answer.status))})`);
   const [idToken, accessToken] = [told?.id_token, told?.access_token];
   if (typeof idToken !== "string") throw refused("it has no ID token");
   return { idToken, accessToken: typeof accessToken === "string" ? accessToken : undefined };
@@ -109,7 +110,6 @@ async function verify(
 async function userinfo(endpoint: URL, accessToken: string, callMs: number): Promise<Readonly<Record<string, unknown>>> {
   const headers = { accept: "application/json", authorization: `Bearer ${accessToken}` };
   const answer = await callProvider(endpoint, { headers }, callMs);
-  const told = answer.ok ? await objectOf(answer) : undefined;
-  if (!told) throw providerFailed(endpoint.host, `answered ${answer.status} when asked about the person`);
-  return told;
+  if (!answer.ok || !answer.told) throw providerFailed(endpoint.host, `answered ${answer.status} when asked about the person`);
+  return answer.told;
 }

@@ -11,6 +11,7 @@ import { Failure } from "../../failure.ts";
 import type { Log } from "../../log.ts";
 import type { IdentityStore } from "../../stores/metadata/identity.ts";
 import type { SessionStore } from "../../stores/metadata/sessions.ts";
+import { plain } from "../../web-answer.ts";
 import { type BrowserSessions, ownPath } from "../browser-sessions.ts";
 import { type Clients, callerOf } from "../clients.ts";
 import type { Sealer } from "../sealing.ts";
@@ -18,7 +19,7 @@ import { hashSecret, newCode, newSecret } from "../secrets.ts";
 import { createDiscovery } from "./discovery.ts";
 import type { CodeToExchange } from "./exchange.ts";
 import { type Person, personFrom } from "./person.ts";
-import { CALL_MS, plain } from "./provider-call.ts";
+import { CALL_MS } from "./provider-call.ts";
 import { grantOf } from "./roles.ts";
 import type { OidcSettings } from "./settings.ts";
 

@@ -1,7 +1,7 @@
 /** A person, as the identity provider names one. */
 
+import { plain } from "../../web-answer.ts";
 import type { Claims } from "./exchange.ts";
-import { plain } from "./provider-call.ts";
 
 /** A person with the groups that were seen. */
 export interface Person {

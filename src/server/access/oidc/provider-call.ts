@@ -5,6 +5,7 @@
 
 import { isLoopbackHost } from "../../../domain/ip-address.ts";
 import { Failure } from "../../failure.ts";
+import { answerBytes, jsonObject } from "../../web-answer.ts";
 
 /** A call of the provider. */
 export interface ProviderCall {
@@ -16,7 +17,6 @@ export interface ProviderCall {
 /** Milliseconds that a call may take, unless it is told otherwise. */
 export const CALL_MS = 10_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
-const MAX_WORDS = 200;
 
 /** Why the provider was of no use; the reason is for people, and has no secret. */
 export function providerFailed(host: string, reason: string): Failure {
@@ -25,52 +25,36 @@ export function providerFailed(host: string, reason: string): Failure {
   });
 }
 
+/** An answer that was read to its end. */
+export interface ProviderAnswer {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly text: string;
+  /** Its JSON object; undefined when it is none. */
+  readonly told: Readonly<Record<string, unknown>> | undefined;
+}
+
 /**
- * The answer to a call, with its body read. Rejects with Failure unavailable when there is none, it
+ * The answer to a call. Rejects with Failure unavailable when there is none, it
  * is a redirect, or it is too long.
  */
-export async function callProvider(url: URL, { method = "GET", headers, body }: ProviderCall, callMs: number): Promise<Response> {
+export async function callProvider(url: URL, { method = "GET", headers, body }: ProviderCall, callMs: number): Promise<ProviderAnswer> {
   const signal = AbortSignal.timeout(callMs);
   const direct = isLoopbackHost(url.hostname) ? { proxy: false } : {};
   try {
     const init = { method, redirect: "manual", signal, ...(headers && { headers }), ...(body && { body }), ...direct };
     const answer = await fetch(url, init as unknown as RequestInit);
-    const bytes = await readSome(answer);
+    const bytes = await answerBytes(answer, MAX_ANSWER_BYTES);
     if (bytes === undefined) throw providerFailed(url.host, `answered more than ${MAX_ANSWER_BYTES / 1024} KiB`);
     if (answer.status >= 300 && answer.status < 400)
       throw providerFailed(url.host, `answered ${answer.status}, a redirect, which is not followed`);
-    return new Response(bytes, { status: answer.status, headers: answer.headers });
+    const text = new TextDecoder().decode(bytes);
+    return { status: answer.status, ok: answer.ok, text, told: jsonObject(text) };
   } catch (error) {
     if (error instanceof Failure) throw error;
     if (signal.aborted) throw providerFailed(url.host, `did not answer within ${callMs / 1000} s`);
     throw providerFailed(url.host, `cannot be reached: ${faultOf(error)}`);
   }
-}
-
-/** The JSON object of an answer; undefined when it is none. */
-export async function objectOf(answer: Response): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const value: unknown = await answer.json().catch(() => undefined);
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
-}
-
-/** Words of the provider or of an address, on one line and short. */
-export function plain(words: unknown): string {
-  return String(words)
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .trim()
-    .slice(0, MAX_WORDS);
-}
-
-/** The body of an answer; undefined when it is too long. */
-async function readSome({ body }: Response): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return new Uint8Array(Buffer.concat(chunks));
 }
 
 /** The code of an error of fetch; its message has the address, which may hold a code. */

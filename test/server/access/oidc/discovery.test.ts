@@ -50,6 +50,22 @@ describe("the provider is of no use", () => {
   });
 });
 
+test("keys that cannot be had are the provider's failure", async () => {
+  for (const [keys, reason] of [
+    [() => new Response("", { status: 500 }), "answered 500 when asked for its keys"],
+    [() => new Response("x".repeat(300_000)), "more than 256 KiB"],
+    [() => Response.redirect("https://evil.example/"), "a redirect"],
+  ] as const) {
+    using fake = await FakeProvider.start("svc");
+    fake.answers = { keys };
+    const metadata = await createDiscovery({ issuer: fake.issuer, clock, callMs: 10_000 })();
+    const failed = await Promise.resolve(metadata.keys({ alg: "ES256", kid: "one" }, { payload: "", signature: "" })).catch(
+      (error: unknown) => error,
+    );
+    expect(failed).toMatchObject({ kind: "unavailable", message: expect.stringContaining(reason) });
+  }
+});
+
 test("many who ask at once ask once; a failure is remembered for seconds, the rest for an hour", async () => {
   using fake = await FakeProvider.start("svc");
   const own = new TestClock();
