@@ -34,7 +34,8 @@ export default defineCommand({
   category: "Set up",
   description:
     "Opens a page of the server on which the login is confirmed, and stores the client ID and secret it gives, with the server's address and the " +
-    "environment, for this project or, outside a project, as the default. It is confirmed by somebody who is logged in already with the permission admin: in a browser " +
+    "environment, for this project or, outside a project, as the default. Where the server knows an identity provider, log in with it on the page and confirm your own " +
+    "login, which ends with that. Else it is confirmed by somebody who is logged in already with the permission admin: in a browser " +
     "of his, or by yourself when the server is yours (its data directory is readable to you) or an earlier login still works. With --client-id and --client-secret nothing is opened: the two are checked " +
     "and stored. What stands on the command line can be seen by other programs; --client-secret-stdin reads the secret from stdin, or asks for it on a terminal.",
   examples: [

@@ -42,7 +42,7 @@ export default defineCommand({
     "svc logout",
     { run: "svc logout --list", does: "Clients and browsers that are logged in" },
     { run: "svc logout --sessions", does: "Log the browsers out, keep the command line's login" },
-    { run: "svc logout --client client_0123", does: "Take another client's credentials back" },
+    { run: "svc logout --client client_0123", does: "Take another client's credentials back, or a person's" },
   ],
   needs: ["session"],
   flags: {
@@ -86,8 +86,8 @@ interface Row {
 const LIST = tableView({
   things: "clients",
   rows: ({ clients, sessions }: LoggedIn): Row[] => [
-    ...clients.map(({ id, name, createdAt, lastUsedAt, permissions, current }) => ({
-      kind: current ? "client (this one)" : "client",
+    ...clients.map(({ id, name, createdAt, lastUsedAt, permissions, current, isPerson }) => ({
+      kind: isPerson ? "person" : current ? "client (this one)" : "client",
       id,
       name,
       since: createdAt,

@@ -87,8 +87,38 @@ export const ROLES = [
   { name: "admin", permissions: ["admin"], meaning: "who may do everything, also see secrets and give access to others" },
 ] as const satisfies readonly RoleRow[];
 
+/** The name of a role. */
+export type RoleName = (typeof ROLES)[number]["name"];
+
 /** Names of all roles. */
-export const ROLE_NAMES: readonly (typeof ROLES)[number]["name"][] = ROLES.map(({ name }) => name);
+export const ROLE_NAMES: readonly RoleName[] = ROLES.map(({ name }) => name);
+
+/** Whether a text names a role. */
+export function isRole(name: string): name is RoleName {
+  return ROLES.some((role) => role.name === name);
+}
+
+/**
+ * The permissions of a role, for credentials that are limited to some environments without those
+ * that they could not use.
+ */
+export function permissionsOfRole(wanted: RoleName, isLimited: boolean): PermissionName[] {
+  const role: RoleRow | undefined = ROLES.find(({ name }) => name === wanted);
+  return (role?.permissions ?? []).filter((name) => !isLimited || name === "admin" || !isTeamWide(name));
+}
+
+/** Whether a permission concerns more than one environment, see `PermissionRow`. */
+export function isTeamWide(wanted: string): boolean {
+  return PERMISSIONS.some(({ name, isTeamWide: is = false }: PermissionRow) => name === wanted && is);
+}
+
+/**
+ * What holders of both lists of permissions may do: `admin` and `read` have `read` in common.
+ */
+export function commonPermissions(some: readonly string[], others: readonly string[]): PermissionName[] {
+  const held = PERMISSION_NAMES.filter((name) => some.includes(name) || others.includes(name));
+  return held.filter((name) => allows(some, name) && allows(others, name));
+}
 
 /** Whether a holder of these permissions has all of the others too. */
 export function allowsAll(permissions: readonly string[], others: readonly string[]): boolean {

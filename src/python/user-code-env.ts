@@ -26,9 +26,10 @@ const INSTALLER = [
 ].flatMap((names) => names.split(" "));
 
 /**
- * Variables that a project's code never sees, even when allowed: it could sign tokens with them.
+ * Variables that a project's code never sees, even when allowed: it could sign tokens with them, or
+ * act as this server at the identity provider.
  */
-const WITHHELD: ReadonlySet<string> = new Set(["SVC_SERVER_KEY"]);
+const WITHHELD: ReadonlySet<string> = new Set(["SVC_SERVER_KEY", "SVC_OIDC_CLIENT_SECRET"]);
 
 const ENTRY = /^[A-Za-z_][A-Za-z0-9_]*\*?$/;
 

@@ -18,7 +18,7 @@ const ROOT = join(import.meta.dir, "../..");
 const FLIGHTS = join(ROOT, "dist", "flights.db");
 
 /** Why a block may be left out; each is the reason of some block. */
-const NOT_RUN = ["builds and tests a clone", "needs a release host", "needs other machines"];
+const NOT_RUN = ["builds and tests a clone", "needs a release host", "needs an identity provider", "needs other machines"];
 
 /** What is different each time: ids, ports, processes and durations. */
 const CHANGING: readonly (readonly [RegExp, string])[] = [

@@ -294,7 +294,9 @@ describe("config", () => {
 
 describe("small ones", () => {
   test("user", async () => {
-    expect((await run("user")).stdout).toMatch(/^User: +\S+\nEnvironment: +env_\S+\nTeam: +team_\S+\n$/);
+    expect((await run("user")).stdout).toMatch(
+      /^User: +\S+\nName: +first start\nEnvironment: +env_\S+\nTeam: +team_\S+\nExpires: +never\n$/,
+    );
     expect((await run("user", ["--json"])).json()).toMatchObject({ environment: platform.environmentId });
   });
   test("healthcheck", async () => {

@@ -103,7 +103,17 @@ describe("svc logout", () => {
     await openSession(platform.url, await exchange(platform.url, id, secret));
     const own = (await runCommand("logout", ["--list", "--json"], { home })).json() as Record<string, Record<string, unknown>[]>;
     expect(own.clients).toEqual([
-      { id, name: "device", permissions: ["read"], current: true, created_at: expect.any(String), last_used_at: expect.any(String) },
+      {
+        id,
+        name: "device",
+        permissions: ["read"],
+        current: true,
+        created_at: expect.any(String),
+        last_used_at: expect.any(String),
+        parent_id: "",
+        is_person: false,
+        expires_at: null,
+      },
     ]);
     expect(own.sessions).toEqual([
       {

@@ -46,7 +46,17 @@ test("a table has the named fields: times to the second, lists behind commas, a 
 test("the JSON of a table has all fields of its rows, and the exceptions that stand at its columns", async () => {
   expect(JSON.parse(await shown(create(ListClientsResponseSchema, { clients: [client] }), table, true))).toEqual({
     clients: [
-      { id: "client_1", name: client.name, created_at: "2024-05-01T12:00:00.999000Z", last_used_at: null, permissions: 2, current: true },
+      {
+        id: "client_1",
+        name: client.name,
+        created_at: "2024-05-01T12:00:00.999000Z",
+        last_used_at: null,
+        permissions: 2,
+        current: true,
+        parent_id: "",
+        is_person: false,
+        expires_at: null,
+      },
     ],
   });
 });
@@ -54,7 +64,8 @@ test("the JSON of a table has all fields of its rows, and the exceptions that st
 test("one message is shown by lines, which control characters cannot break", async () => {
   const fields = messageFields<ApiClient>({ id: "ID", name: "Name", permissions: { header: "Permissions", json: false } });
   expect(await shown(client, fields)).toBe("ID:          client_1\nName:        a\\x1b[31m\nPermissions: read, query\n");
-  expect(Object.keys(JSON.parse(await shown(client, fields, true)))).toEqual(["id", "name", "created_at", "last_used_at", "current"]);
+  const names = ["id", "name", "created_at", "last_used_at", "current", "parent_id", "is_person", "expires_at"];
+  expect(Object.keys(JSON.parse(await shown(client, fields, true)))).toEqual(names);
 });
 
 test("a field may be written otherwise, and marked", async () => {

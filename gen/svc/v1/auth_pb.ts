@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/auth.proto.
  */
 export const file_svc_v1_auth: GenFile = /*@__PURE__*/
-  fileDesc("ChFzdmMvdjEvYXV0aC5wcm90bxIGc3ZjLnYxIjAKGUNyZWF0ZUxvZ2luU2Vzc2lvblJlcXVlc3QSEwoLZGV2aWNlX25hbWUYASABKAkiowEKGkNyZWF0ZUxvZ2luU2Vzc2lvblJlc3BvbnNlEhgKEGxvZ2luX3Nlc3Npb25faWQYASABKAkSCwoDdXJsGAIgASgJEhsKDnNlc3Npb25fc2VjcmV0GAMgASgJQgOAAQESLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdXNlcl9jb2RlGAUgASgJIk8KFkdldExvZ2luU2Vzc2lvblJlcXVlc3QSGAoQbG9naW5fc2Vzc2lvbl9pZBgBIAEoCRIbCg5zZXNzaW9uX3NlY3JldBgCIAEoCUIDgAEBIowBChdHZXRMb2dpblNlc3Npb25SZXNwb25zZRIqCgZzdGF0dXMYASABKA4yGi5zdmMudjEuTG9naW5TZXNzaW9uU3RhdHVzEhEKCWNsaWVudF9pZBgCIAEoCRIaCg1jbGllbnRfc2VjcmV0GAMgASgJQgOAAQESFgoOZW52aXJvbm1lbnRfaWQYBCABKAkiDwoNV2hvQW1JUmVxdWVzdCKPAQoOV2hvQW1JUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgCIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAMgASgJEg8KB3RlYW1faWQYBCABKAkSEgoKcHJvamVjdF9pZBgFIAEoCRIVCg1kYXNoYm9hcmRfdXJsGAYgASgJIjUKEkNyZWF0ZUVudHJ5UmVxdWVzdBIMCgRwYXRoGAEgASgJEhEKCXJlYWRfb25seRgCIAEoCCJqChNDcmVhdGVFbnRyeVJlc3BvbnNlEhEKBGNvZGUYASABKAlCA4ABARIQCgN1cmwYAiABKAlCA4ABARIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCInChJSZWRlZW1FbnRyeVJlcXVlc3QSEQoEY29kZRgBIAEoCUIDgAEBImoKE1JlZGVlbUVudHJ5UmVzcG9uc2USFQoIcGFnZV9rZXkYASABKAlCA4ABARIMCgRwYXRoGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIo4CCg5Ccm93c2VyU2Vzc2lvbhIKCgJpZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSEwoLY2xpZW50X25hbWUYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglyZWFkX29ubHkYByABKAgSEgoKdXNlcl9hZ2VudBgIIAEoCRIPCgdjdXJyZW50GAkgASgIIhUKE0xpc3RTZXNzaW9uc1JlcXVlc3QiQAoUTGlzdFNlc3Npb25zUmVzcG9uc2USKAoIc2Vzc2lvbnMYASADKAsyFi5zdmMudjEuQnJvd3NlclNlc3Npb24iHwoRRW5kU2Vzc2lvblJlcXVlc3QSCgoCaWQYASABKAkiFAoSRW5kU2Vzc2lvblJlc3BvbnNlIhQKEkVuZFNlc3Npb25zUmVxdWVzdCIkChNFbmRTZXNzaW9uc1Jlc3BvbnNlEg0KBWVuZGVkGAEgASgFIq0BCglBcGlDbGllbnQSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3Blcm1pc3Npb25zGAUgAygJEg8KB2N1cnJlbnQYBiABKAgiFAoSTGlzdENsaWVudHNSZXF1ZXN0IjkKE0xpc3RDbGllbnRzUmVzcG9uc2USIgoHY2xpZW50cxgBIAMoCzIRLnN2Yy52MS5BcGlDbGllbnQiIQoTRGVsZXRlQ2xpZW50UmVxdWVzdBIKCgJpZBgBIAEoCSIuChREZWxldGVDbGllbnRSZXNwb25zZRIWCg5lbmRlZF9zZXNzaW9ucxgBIAEoBSrDAQoSTG9naW5TZXNzaW9uU3RhdHVzEiQKIExPR0lOX1NFU1NJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASIAocTE9HSU5fU0VTU0lPTl9TVEFUVVNfUEVORElORxABEiIKHkxPR0lOX1NFU1NJT05fU1RBVFVTX0NPTkZJUk1FRBACEh8KG0xPR0lOX1NFU1NJT05fU1RBVFVTX0RFTklFRBADEiAKHExPR0lOX1NFU1NJT05fU1RBVFVTX0VYUElSRUQQBDLGBgoLQXV0aFNlcnZpY2USZgoSQ3JlYXRlTG9naW5TZXNzaW9uEiEuc3ZjLnYxLkNyZWF0ZUxvZ2luU2Vzc2lvblJlcXVlc3QaIi5zdmMudjEuQ3JlYXRlTG9naW5TZXNzaW9uUmVzcG9uc2UiCYi1GAGQtRiAIBJdCg9HZXRMb2dpblNlc3Npb24SHi5zdmMudjEuR2V0TG9naW5TZXNzaW9uUmVxdWVzdBofLnN2Yy52MS5HZXRMb2dpblNlc3Npb25SZXNwb25zZSIJiLUYAZC1GIAgEkAKBldob0FtSRIVLnN2Yy52MS5XaG9BbUlSZXF1ZXN0GhYuc3ZjLnYxLldob0FtSVJlc3BvbnNlIgeQAgGItRgCEkwKC0NyZWF0ZUVudHJ5Ehouc3ZjLnYxLkNyZWF0ZUVudHJ5UmVxdWVzdBobLnN2Yy52MS5DcmVhdGVFbnRyeVJlc3BvbnNlIgSItRgCElEKC1JlZGVlbUVudHJ5Ehouc3ZjLnYxLlJlZGVlbUVudHJ5UmVxdWVzdBobLnN2Yy52MS5SZWRlZW1FbnRyeVJlc3BvbnNlIgmItRgBkLUYgCASUgoMTGlzdFNlc3Npb25zEhsuc3ZjLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaHC5zdmMudjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiB5ACAYi1GAISSQoKRW5kU2Vzc2lvbhIZLnN2Yy52MS5FbmRTZXNzaW9uUmVxdWVzdBoaLnN2Yy52MS5FbmRTZXNzaW9uUmVzcG9uc2UiBIi1GAISTAoLRW5kU2Vzc2lvbnMSGi5zdmMudjEuRW5kU2Vzc2lvbnNSZXF1ZXN0Ghsuc3ZjLnYxLkVuZFNlc3Npb25zUmVzcG9uc2UiBIi1GAISTwoLTGlzdENsaWVudHMSGi5zdmMudjEuTGlzdENsaWVudHNSZXF1ZXN0Ghsuc3ZjLnYxLkxpc3RDbGllbnRzUmVzcG9uc2UiB5ACAYi1GAISTwoMRGVsZXRlQ2xpZW50Ehsuc3ZjLnYxLkRlbGV0ZUNsaWVudFJlcXVlc3QaHC5zdmMudjEuRGVsZXRlQ2xpZW50UmVzcG9uc2UiBIi1GAJiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChFzdmMvdjEvYXV0aC5wcm90bxIGc3ZjLnYxIjAKGUNyZWF0ZUxvZ2luU2Vzc2lvblJlcXVlc3QSEwoLZGV2aWNlX25hbWUYASABKAkiowEKGkNyZWF0ZUxvZ2luU2Vzc2lvblJlc3BvbnNlEhgKEGxvZ2luX3Nlc3Npb25faWQYASABKAkSCwoDdXJsGAIgASgJEhsKDnNlc3Npb25fc2VjcmV0GAMgASgJQgOAAQESLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdXNlcl9jb2RlGAUgASgJIk8KFkdldExvZ2luU2Vzc2lvblJlcXVlc3QSGAoQbG9naW5fc2Vzc2lvbl9pZBgBIAEoCRIbCg5zZXNzaW9uX3NlY3JldBgCIAEoCUIDgAEBIowBChdHZXRMb2dpblNlc3Npb25SZXNwb25zZRIqCgZzdGF0dXMYASABKA4yGi5zdmMudjEuTG9naW5TZXNzaW9uU3RhdHVzEhEKCWNsaWVudF9pZBgCIAEoCRIaCg1jbGllbnRfc2VjcmV0GAMgASgJQgOAAQESFgoOZW52aXJvbm1lbnRfaWQYBCABKAkiDwoNV2hvQW1JUmVxdWVzdCLNAQoOV2hvQW1JUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgCIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAMgASgJEg8KB3RlYW1faWQYBCABKAkSEgoKcHJvamVjdF9pZBgFIAEoCRIVCg1kYXNoYm9hcmRfdXJsGAYgASgJEgwKBG5hbWUYByABKAkSLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiNQoSQ3JlYXRlRW50cnlSZXF1ZXN0EgwKBHBhdGgYASABKAkSEQoJcmVhZF9vbmx5GAIgASgIImoKE0NyZWF0ZUVudHJ5UmVzcG9uc2USEQoEY29kZRgBIAEoCUIDgAEBEhAKA3VybBgCIAEoCUIDgAEBEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIicKElJlZGVlbUVudHJ5UmVxdWVzdBIRCgRjb2RlGAEgASgJQgOAAQEiagoTUmVkZWVtRW50cnlSZXNwb25zZRIVCghwYWdlX2tleRgBIAEoCUIDgAEBEgwKBHBhdGgYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgIKDkJyb3dzZXJTZXNzaW9uEgoKAmlkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRITCgtjbGllbnRfbmFtZRgDIAEoCRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXJlYWRfb25seRgHIAEoCBISCgp1c2VyX2FnZW50GAggASgJEg8KB2N1cnJlbnQYCSABKAgiFQoTTGlzdFNlc3Npb25zUmVxdWVzdCJAChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIoCghzZXNzaW9ucxgBIAMoCzIWLnN2Yy52MS5Ccm93c2VyU2Vzc2lvbiIfChFFbmRTZXNzaW9uUmVxdWVzdBIKCgJpZBgBIAEoCSIUChJFbmRTZXNzaW9uUmVzcG9uc2UiFAoSRW5kU2Vzc2lvbnNSZXF1ZXN0IiQKE0VuZFNlc3Npb25zUmVzcG9uc2USDQoFZW5kZWQYASABKAUigwIKCUFwaUNsaWVudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcGVybWlzc2lvbnMYBSADKAkSDwoHY3VycmVudBgGIAEoCBIRCglwYXJlbnRfaWQYByABKAkSEQoJaXNfcGVyc29uGAggASgIEi4KCmV4cGlyZXNfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhQKEkxpc3RDbGllbnRzUmVxdWVzdCI5ChNMaXN0Q2xpZW50c1Jlc3BvbnNlEiIKB2NsaWVudHMYASADKAsyES5zdmMudjEuQXBpQ2xpZW50IiEKE0RlbGV0ZUNsaWVudFJlcXVlc3QSCgoCaWQYASABKAkiLgoURGVsZXRlQ2xpZW50UmVzcG9uc2USFgoOZW5kZWRfc2Vzc2lvbnMYASABKAUqwwEKEkxvZ2luU2Vzc2lvblN0YXR1cxIkCiBMT0dJTl9TRVNTSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEiAKHExPR0lOX1NFU1NJT05fU1RBVFVTX1BFTkRJTkcQARIiCh5MT0dJTl9TRVNTSU9OX1NUQVRVU19DT05GSVJNRUQQAhIfChtMT0dJTl9TRVNTSU9OX1NUQVRVU19ERU5JRUQQAxIgChxMT0dJTl9TRVNTSU9OX1NUQVRVU19FWFBJUkVEEAQyxgYKC0F1dGhTZXJ2aWNlEmYKEkNyZWF0ZUxvZ2luU2Vzc2lvbhIhLnN2Yy52MS5DcmVhdGVMb2dpblNlc3Npb25SZXF1ZXN0GiIuc3ZjLnYxLkNyZWF0ZUxvZ2luU2Vzc2lvblJlc3BvbnNlIgmItRgBkLUYgCASXQoPR2V0TG9naW5TZXNzaW9uEh4uc3ZjLnYxLkdldExvZ2luU2Vzc2lvblJlcXVlc3QaHy5zdmMudjEuR2V0TG9naW5TZXNzaW9uUmVzcG9uc2UiCYi1GAGQtRiAIBJACgZXaG9BbUkSFS5zdmMudjEuV2hvQW1JUmVxdWVzdBoWLnN2Yy52MS5XaG9BbUlSZXNwb25zZSIHkAIBiLUYAhJMCgtDcmVhdGVFbnRyeRIaLnN2Yy52MS5DcmVhdGVFbnRyeVJlcXVlc3QaGy5zdmMudjEuQ3JlYXRlRW50cnlSZXNwb25zZSIEiLUYAhJRCgtSZWRlZW1FbnRyeRIaLnN2Yy52MS5SZWRlZW1FbnRyeVJlcXVlc3QaGy5zdmMudjEuUmVkZWVtRW50cnlSZXNwb25zZSIJiLUYAZC1GIAgElIKDExpc3RTZXNzaW9ucxIbLnN2Yy52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIgeQAgGItRgCEkkKCkVuZFNlc3Npb24SGS5zdmMudjEuRW5kU2Vzc2lvblJlcXVlc3QaGi5zdmMudjEuRW5kU2Vzc2lvblJlc3BvbnNlIgSItRgCEkwKC0VuZFNlc3Npb25zEhouc3ZjLnYxLkVuZFNlc3Npb25zUmVxdWVzdBobLnN2Yy52MS5FbmRTZXNzaW9uc1Jlc3BvbnNlIgSItRgCEk8KC0xpc3RDbGllbnRzEhouc3ZjLnYxLkxpc3RDbGllbnRzUmVxdWVzdBobLnN2Yy52MS5MaXN0Q2xpZW50c1Jlc3BvbnNlIgeQAgGItRgCEk8KDERlbGV0ZUNsaWVudBIbLnN2Yy52MS5EZWxldGVDbGllbnRSZXF1ZXN0Ghwuc3ZjLnYxLkRlbGV0ZUNsaWVudFJlc3BvbnNlIgSItRgCYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * Request of CreateLoginSession.
@@ -218,6 +218,21 @@ export type WhoAmIResponse = Message<"svc.v1.WhoAmIResponse"> & {
    * @generated from field: string dashboard_url = 6;
    */
   dashboardUrl: string;
+
+  /**
+   * Name of the person for whom the caller acts, as the identity provider states it; that of the
+   * client when it acts for no person.
+   *
+   * @generated from field: string name = 7;
+   */
+  name: string;
+
+  /**
+   * When the caller's credentials end; absent when they do not.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 8;
+   */
+  expiresAt?: Timestamp | undefined;
 };
 
 /**
@@ -350,7 +365,7 @@ export const RedeemEntryResponseSchema: GenMessage<RedeemEntryResponse> = /*@__P
 
 /**
  * A browser session. It ends twelve hours after its last use, thirty days after it began, when it
- * is ended, and with its client.
+ * is ended, with its client, and with the login of a person at the identity provider.
  *
  * @generated from message svc.v1.BrowserSession
  */
@@ -535,7 +550,8 @@ export const EndSessionsResponseSchema: GenMessage<EndSessionsResponse> = /*@__P
   messageDesc(file_svc_v1_auth, 16);
 
 /**
- * A holder of credentials: a command line that logged in, or a service.
+ * A holder of credentials: a command line that logged in, a service, or a person of the identity
+ * provider, who has browser sessions and no secret.
  *
  * @generated from message svc.v1.ApiClient
  */
@@ -581,6 +597,27 @@ export type ApiClient = Message<"svc.v1.ApiClient"> & {
    * @generated from field: bool current = 6;
    */
   current: boolean;
+
+  /**
+   * Client of the person whose command line it is, which it is deleted with; empty for all others.
+   *
+   * @generated from field: string parent_id = 7;
+   */
+  parentId: string;
+
+  /**
+   * Whether it is a person, named by the identity provider.
+   *
+   * @generated from field: bool is_person = 8;
+   */
+  isPerson: boolean;
+
+  /**
+   * When it ends; absent when it does not.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 9;
+   */
+  expiresAt?: Timestamp | undefined;
 };
 
 /**
@@ -734,8 +771,10 @@ export const LoginSessionStatusSchema: GenEnum<LoginSessionStatus> = /*@__PURE__
 export const AuthService: GenService<{
   /**
    * Opens a login session. A person whose browser is logged in as a client with the permission
-   * admin confirms it on the page `{dashboard_url}/cli/<login_session_id>`; it ends after ten
-   * minutes. RESOURCE_EXHAUSTED when too many are waiting.
+   * admin, or at the identity provider, confirms it on the page
+   * `{dashboard_url}/cli/<login_session_id>`; it ends after ten minutes. Credentials that a person
+   * of the identity provider confirmed may do no more than the person, and end with the person's
+   * login. RESOURCE_EXHAUSTED when too many are waiting.
    *
    * @generated from rpc svc.v1.AuthService.CreateLoginSession
    */
@@ -834,7 +873,7 @@ export const AuthService: GenService<{
   },
   /**
    * Revokes a client's credentials: its secret, its tokens, its entries and its browser sessions
-   * are refused from the next request on. Every client may delete itself; another one, or from a
+   * are refused from the next request on, and with a person those of the person's command lines. Every client may delete itself; another one, or from a
    * browser session, needs the permission admin, and is NOT_FOUND without it.
    *
    * @generated from rpc svc.v1.AuthService.DeleteClient

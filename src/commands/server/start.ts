@@ -87,7 +87,9 @@ export default defineCommand({
     "it was told to stop, while /health/ready already answers 503.\n\n" +
     "Tokens and addresses are signed with a key that is made in the data directory. SVC_SERVER_KEY_FILE names a file of keys to use instead, SVC_SERVER_KEY gives " +
     "them: 32 random bytes in base64 each, one in a line (`head -c 32 /dev/urandom | base64`). The first signs, all are taken. To change a key, put a new one behind " +
-    "it and start again, then the new one in front and start again, and remove the old one an hour later.",
+    "it and start again, then the new one in front and start again, and remove the old one an hour later.\n\n" +
+    "Persons log in with an identity provider that `login.oidc` of server.yaml names, by OpenID Connect; SVC_OIDC_CLIENT_SECRET gives its client secret, unless " +
+    "`client_secret_file` names a file of it.",
   examples: [
     "svc server start",
     "svc server start --detach",

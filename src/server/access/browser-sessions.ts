@@ -42,8 +42,9 @@ export interface OpenedSession {
 /** The browser sessions of a server. */
 export interface BrowserSessions {
   /**
-   * Makes an entry for a page of this server. Throws Failure: invalid_argument for a path that
-   * leads elsewhere, permission_denied for a caller that is a session.
+   * Makes an entry for a page of this server, whose session ends when the caller's credentials do.
+   * Throws Failure: invalid_argument for a path that leads elsewhere, permission_denied for a
+   * caller that is a session.
    */
   enter(
     caller: Caller,
@@ -90,7 +91,7 @@ export function createBrowserSessions(options: {
     const now = clock.now();
     clients.used(session.clientId);
     if (now - session.lastUsedAt < USE_NOTED_EVERY_MS) return;
-    const expiresAt = Math.min(now + SESSION_IDLE_MS, session.createdAt + SESSION_LIFETIME_MS);
+    const expiresAt = Math.min(now + SESSION_IDLE_MS, endOf(session));
     metadata
       .touchBrowserSession(session.id, { lastUsedAt: now, expiresAt })
       .catch((error: unknown) => log.warning("a session's last use was not noted", { error: String(error) }));
@@ -110,7 +111,15 @@ export function createBrowserSessions(options: {
       const code = newCode();
       const expiresAt = now + ENTRY_LIFETIME_MS;
       const permissions = readOnly ? onlyReading(caller.permissions) : caller.permissions;
-      const entry = { codeHash: hashSecret(code), clientId: caller.clientId, permissions, path, createdAt: now, expiresAt };
+      const entry = {
+        codeHash: hashSecret(code),
+        clientId: caller.clientId,
+        permissions,
+        path,
+        createdAt: now,
+        expiresAt,
+        sessionEndsAt: caller.expiresAt,
+      };
       await metadata.createEntry(entry, MOST_ENTRIES);
       return { code, path, expiresAt };
     },
@@ -134,7 +143,8 @@ export function createBrowserSessions(options: {
       if (gone.length > 0) await metadata.deleteBrowserSessions(gone);
       log.info("browser session", { session: session.id, client: entry.clientId, opened: !gone.includes(session.id) });
       if (gone.includes(session.id)) return undefined;
-      return { id: session.id, clientId: entry.clientId, cookie, pageKey, path: entry.path, expiresAt: now + SESSION_LIFETIME_MS };
+      const expiresAt = endOf({ createdAt: now, endsAt: entry.sessionEndsAt });
+      return { id: session.id, clientId: entry.clientId, cookie, pageKey, path: entry.path, expiresAt };
     },
 
     async callerOf(headers) {
@@ -143,7 +153,8 @@ export function createBrowserSessions(options: {
       const client = await clients.find(session.clientId);
       if (!client || isOver(client, clock.now())) return undefined;
       use(session);
-      return { ...callerOf(client, session.permissions), sessionId: session.id };
+      const expiresAt = session.endsAt ?? client.expiresAt;
+      return { ...callerOf(client, session.permissions), expiresAt, sessionId: session.id };
     },
 
     async list(teamId, clientId) {
@@ -161,11 +172,16 @@ export function createBrowserSessions(options: {
   };
 }
 
+/** When a session ends although it is used. */
+function endOf({ createdAt, endsAt }: Pick<BrowserSessionRecord, "createdAt" | "endsAt">): number {
+  return Math.min(createdAt + SESSION_LIFETIME_MS, endsAt ?? Number.POSITIVE_INFINITY);
+}
+
 /**
  * A path of this server, normalized; undefined when it would lead to another host, as `/.//host`
  * does once it is normalized to `//host`.
  */
-function ownPath(given: string): string | undefined {
+export function ownPath(given: string): string | undefined {
   if (given === "") return "/";
   if (!given.startsWith("/") || given.length > MOST_PATH_CHARACTERS) return undefined;
   const own = "http://server.invalid";
@@ -173,7 +189,8 @@ function ownPath(given: string): string | undefined {
   return url?.origin === own && !url.pathname.startsWith("//") ? url.pathname + url.search + url.hash : undefined;
 }
 
-function cookieOf(headers: Headers, wanted: string): string | undefined {
+/** The value of a cookie that a request carries. */
+export function cookieOf(headers: Headers, wanted: string): string | undefined {
   for (const cookie of (headers.get("cookie") ?? "").split(";")) {
     const [name, value] = cookie.trim().split("=", 2);
     if (name === wanted && value) return value;

@@ -7,7 +7,7 @@ import type { Clock } from "../../context/clock.ts";
 import { whenThere } from "../at-once.ts";
 import type { ClientRecord } from "../stores/metadata/identity.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
-import { type Clients, callerOf, isOver } from "./clients.ts";
+import { type Clients, callerOf, isOver, whyOver } from "./clients.ts";
 import { type Caller, TokenRefused, type Tokens } from "./tokens.ts";
 
 /** The lookup of callers. */
@@ -40,7 +40,7 @@ export function createCallers(options: {
       whenThere(tokens.verify(token), (stated) =>
         whenThere(clients.find(stated.clientId), (client) => {
           if (!client) throw new TokenRefused("The client of the access token was deleted.");
-          if (isOver(client, clock.now())) throw new TokenRefused("The service token has expired.");
+          if (isOver(client, clock.now())) throw new TokenRefused(whyOver(client));
           clients.used(client.id);
           const known = allowed.get(stated);
           if (known?.client === client) return known.caller;

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../context/clock.ts";
-import { allows, isPermission } from "../../domain/permissions.ts";
+import { commonPermissions } from "../../domain/permissions.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
@@ -19,7 +19,8 @@ const MOST_REMEMBERED = 10_000;
 /** The clients of a server. */
 export interface Clients {
   /**
-   * A client by its id, without a promise when it is remembered; undefined when it does not exist.
+   * A client by its id, with no more than its parent has; without a promise when it is remembered.
+   * Undefined when it or its parent does not exist.
    */
   find(id: string): ClientRecord | undefined | Promise<ClientRecord | undefined>;
   /** Notes that a client was used now. */
@@ -27,11 +28,13 @@ export interface Clients {
   /** The clients of a team, oldest first. */
   list(teamId: string): Promise<ClientRecord[]>;
   create(client: ClientRecord): Promise<void>;
+  /** Creates a client, or changes name, permissions and environments of the one with its id. */
+  put(client: ClientRecord): Promise<void>;
   /** Changes a client and returns it; undefined when there is none. */
   update(id: string, change: ClientChange): Promise<ClientRecord | undefined>;
   /**
-   * Deletes a client with its credentials, and returns the number of its browser sessions, which
-   * end. Undefined when there is no such client.
+   * Deletes a client with its credentials and the clients whose parent it is, and returns the
+   * number of their browser sessions, which end. Undefined when there is no such client.
    */
   delete(id: string): Promise<number | undefined>;
   /** Makes the next request look the client up in the store. */
@@ -47,9 +50,24 @@ export function isOver({ expiresAt }: ClientRecord, now: number): boolean {
 
 /** What a token or session of a client may do: what it was given, and the client still may. */
 export function callerOf(client: ClientRecord, given: readonly string[]): Caller {
-  const permissions = given.filter((name) => isPermission(name) && allows(client.permissions, name));
-  const { id: clientId, teamId, environments, expiresAt, personId } = client;
-  return { clientId, teamId, permissions, environments, expiresAt, personId };
+  const permissions = commonPermissions(given, client.permissions);
+  const { id: clientId, teamId, environments, expiresAt, personId, subject } = client;
+  return { clientId, teamId, permissions, environments, expiresAt, personId, isPerson: subject !== undefined };
+}
+
+/** Why the credentials of a client that is over are refused. */
+export function whyOver({ tokenId }: ClientRecord): string {
+  return tokenId === undefined ? "The login has ended: log in again." : "The service token has expired.";
+}
+
+/** A client with no more than its parent has. */
+function limitedBy(client: ClientRecord, parent: ClientRecord): ClientRecord {
+  const both = client.environments?.filter((id) => parent.environments?.includes(id) ?? true);
+  return {
+    ...client,
+    permissions: commonPermissions(client.permissions, parent.permissions),
+    environments: both ?? parent.environments,
+  };
 }
 
 interface Remembered {
@@ -72,9 +90,15 @@ export function createClients(options: {
   const remembered = new Map<string, Remembered>();
   let forgotten = 0;
 
+  const read = async (id: string): Promise<ClientRecord | undefined> => {
+    const client = await metadata.client(id);
+    if (client?.parentId === undefined) return client;
+    const parent = await metadata.client(client.parentId);
+    return parent && limitedBy(client, parent);
+  };
   const load = async (id: string): Promise<ClientRecord | undefined> => {
     const before = forgotten;
-    const client = await metadata.client(id);
+    const client = await read(id);
     if (client && before === forgotten) {
       if (remembered.size >= MOST_REMEMBERED) remembered.clear();
       remembered.set(id, { client, notedAt: client.lastUsedAt ?? 0 });
@@ -83,7 +107,11 @@ export function createClients(options: {
   };
   const forget = (id: string): void => {
     forgotten++;
-    remembered.delete(id);
+    for (const [known, { client }] of remembered) if (known === id || client.parentId === id) remembered.delete(known);
+  };
+  const changed = (id: string): void => {
+    forget(id);
+    bus.publish("clients", id);
   };
   const following = followStore({
     bus,
@@ -105,18 +133,27 @@ export function createClients(options: {
       known.notedAt = now;
       metadata.touchClient(id, now).catch((error: unknown) => log.warning("a client's last use was not noted", { error: String(error) }));
     },
-    list: (teamId) => metadata.clients(teamId),
+    async list(teamId) {
+      const stored = await metadata.clients(teamId);
+      const byId = new Map(stored.map((client) => [client.id, client]));
+      return stored.map((client) => {
+        const parent = byId.get(client.parentId ?? "");
+        return parent ? limitedBy(client, parent) : client;
+      });
+    },
     create: (client) => metadata.createClient(client),
+    async put(client) {
+      await metadata.putClient(client);
+      changed(client.id);
+    },
     async update(id, change) {
-      const changed = await metadata.updateClient(id, change);
-      forget(id);
-      bus.publish("clients", id);
-      return changed;
+      const updated = await metadata.updateClient(id, change);
+      changed(id);
+      return updated;
     },
     async delete(id) {
       const ended = await metadata.deleteClient(id);
-      forget(id);
-      bus.publish("clients", id);
+      changed(id);
       return ended;
     },
     forget,

@@ -1,7 +1,9 @@
 /**
  * Login sessions: a command line requests credentials, a person who is logged in with a browser
- * confirms on a page of this server, and the credentials are returned once. A session ends after
- * ten minutes, whatever its state.
+ * confirms on a page of this server, and the credentials are returned once. An administrator
+ * confirms anybody's, whose credentials do not end; a person of an identity provider the own one,
+ * which may do no more than the person and ends with the person's login. A session ends after ten
+ * minutes, whatever its state.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -53,9 +55,17 @@ export interface LoginSessions {
   view(id: string): Promise<LoginView | undefined>;
   /**
    * Stores the person's decision; false when the session no longer waits for one. Throws Failure
-   * permission_denied when the person lacks the permission admin.
+   * permission_denied unless `mayDecide`.
    */
   decide(id: string, person: Caller, answer: LoginAnswer): Promise<boolean>;
+}
+
+/**
+ * Whether a caller may confirm logins: administrators with credentials that do not end, and persons
+ * of an identity provider, who confirm their own.
+ */
+export function mayDecide({ environments, expiresAt, isPerson, permissions }: Caller): boolean {
+  return isPerson === true || (environments === undefined && expiresAt === undefined && permissions.includes("admin"));
 }
 
 /** Makes the login sessions over a metadata store. */
@@ -92,19 +102,23 @@ export function createLoginSessions(options: { readonly metadata: IdentityStore 
       const [any] = await metadata.environments();
       const environment = any && (await primaryEnvironment(metadata, any));
       if (!environment) throw new Error("the store holds no environment");
+      const person = session.parentId === undefined ? undefined : await metadata.client(session.parentId);
       const now = clock.now();
       const clientSecret = newSecret("svcs");
       const client = {
         id: newId("client", now),
         teamId: environment.teamId,
-        name: session.deviceName,
+        name: person ? `${person.name} on ${session.deviceName}` : session.deviceName,
         secretHash: hashSecret(clientSecret),
         permissions: session.permissions,
         createdAt: now,
+        ...(person && { parentId: person.id, personId: person.personId }),
+        ...(session.clientExpiresAt !== undefined && { expiresAt: session.clientExpiresAt }),
       };
       const taken = await metadata.takeLoginSession(id, client, now);
       if (!taken) return { state: "expired" };
-      return { state: "confirmed", clientId: client.id, clientSecret, environmentId: environment.id };
+      const isReached = person?.environments?.includes(environment.id) ?? true;
+      return { state: "confirmed", clientId: client.id, clientSecret, environmentId: isReached ? environment.id : "" };
     },
 
     async view(id) {
@@ -116,16 +130,21 @@ export function createLoginSessions(options: { readonly metadata: IdentityStore 
     },
 
     async decide(id, person, answer) {
-      requireWholeTeam(person, "the logins of others");
-      if (person.expiresAt !== undefined)
-        throw new Failure("permission_denied", "Credentials that end cannot confirm a login, which does not end.");
-      if (!person.permissions.includes("admin"))
-        throw new Failure("permission_denied", "Confirming a login needs the permission 'admin'.", {
-          hint: "Open the page with credentials that have it, not read-only.",
-        });
+      if (!mayDecide(person)) refuse(person);
       const permissions = answer === "all" ? person.permissions : answer === "read" ? onlyReading(person.permissions) : [];
       const state = answer === "deny" ? "denied" : "confirmed";
-      return metadata.decideLoginSession(id, { state, by: person.clientId, permissions }, clock.now());
+      const own = person.isPerson && state === "confirmed" && { parentId: person.clientId, clientExpiresAt: person.expiresAt };
+      return metadata.decideLoginSession(id, { state, by: person.clientId, permissions, ...own }, clock.now());
     },
   };
+}
+
+/** Throws the Failure permission_denied that says why a caller may not decide. */
+function refuse(person: Caller): never {
+  requireWholeTeam(person, "the logins of others");
+  if (person.expiresAt !== undefined)
+    throw new Failure("permission_denied", "Credentials that end cannot confirm a login, which does not end.");
+  throw new Failure("permission_denied", "Confirming a login needs the permission 'admin'.", {
+    hint: "Open the page with credentials that have it, not read-only.",
+  });
 }

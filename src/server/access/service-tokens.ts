@@ -5,7 +5,7 @@
 
 import type { Clock } from "../../context/clock.ts";
 import { didYouMean } from "../../domain/closest.ts";
-import { allowsAll, isPermission, PERMISSION_NAMES, PERMISSIONS, type PermissionRow, ROLE_NAMES, ROLES } from "../../domain/permissions.ts";
+import { allowsAll, isPermission, isRole, isTeamWide, PERMISSION_NAMES, permissionsOfRole, ROLE_NAMES } from "../../domain/permissions.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { ClientChange, ClientRecord } from "../stores/metadata/identity.ts";
@@ -94,6 +94,7 @@ export function createServiceTokens({
       throw new Failure(
         "permission_denied",
         `${what} lasts longer than these credentials, which end ${new Date(caller.expiresAt).toISOString()}.`,
+        { hint: "Name an earlier end, or use credentials that do not end, such as those of the server's owner." },
       );
   };
 
@@ -189,10 +190,6 @@ function requireEffective({ permissions, environments }: Pick<ClientRecord, "per
   });
 }
 
-function isTeamWide(wanted: string): boolean {
-  return PERMISSIONS.some(({ name, isTeamWide = false }: PermissionRow) => name === wanted && isTeamWide);
-}
-
 /**
  * The permissions that a wish names, itself and by its role, sorted from the least. Those of a role
  * that a token limited to environments cannot use are left out.
@@ -203,12 +200,11 @@ function permissionsOf({ permissions, role }: TokenWish, isLimited: boolean): st
     throw new Failure("invalid_argument", `There is no permission '${unknown.slice(0, 50)}'.`, {
       hint: didYouMean(unknown, PERMISSION_NAMES) || `There is: ${PERMISSION_NAMES.join(", ")}.`,
     });
-  const found = ROLES.find(({ name }) => name === role);
-  if (role !== "" && !found)
+  if (role !== "" && !isRole(role))
     throw new Failure("invalid_argument", `There is no role '${role.slice(0, 50)}'.`, {
       hint: didYouMean(role, ROLE_NAMES) || `There is: ${ROLE_NAMES.join(", ")}.`,
     });
-  const ofRole = (found?.permissions ?? []).filter((name) => !isLimited || name === "admin" || !isTeamWide(name));
+  const ofRole = isRole(role) ? permissionsOfRole(role, isLimited) : [];
   const wanted = new Set<string>([...permissions, ...ofRole]);
   return PERMISSION_NAMES.filter((name) => wanted.has(name));
 }

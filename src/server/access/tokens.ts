@@ -23,6 +23,8 @@ export interface Caller {
   readonly sessionId?: string | undefined;
   /** Whom the client acts for, when that is somebody else than itself; see `personOf`. */
   readonly personId?: string | undefined;
+  /** Whether it is a person whom an identity provider named. */
+  readonly isPerson?: boolean | undefined;
 }
 
 /**

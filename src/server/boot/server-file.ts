@@ -8,7 +8,7 @@ import { StartError } from "../failure.ts";
 export const SERVER_FILE = "server.yaml";
 
 /** Its sections. */
-const SECTIONS = ["stores", "usage"] as const;
+const SECTIONS = ["stores", "usage", "login"] as const;
 
 /** A mapping of a YAML file. */
 export type Mapping = Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ export function readServerFile(path: string): ServerFile {
     if (!SECTIONS.some((name) => name === key))
       throw invalidSetting(`${path} has the setting '${key}', which there is not.`, `There is: ${SECTIONS.join(", ")}.`);
   const section = (name: (typeof SECTIONS)[number]): Mapping => mappingOf(content[name], path, `'${name}'`);
-  return { path, stores: section("stores"), usage: section("usage") };
+  return { path, stores: section("stores"), usage: section("usage"), login: section("login") };
 }
 
 /** A value of the file as a mapping; empty when it is missing. Throws StartError. */
@@ -41,6 +41,18 @@ export function mappingOf(value: unknown, path: string, what: string): Mapping {
   if (value === null || value === undefined) return {};
   if (typeof value !== "object" || Array.isArray(value)) throw invalidSetting(`${path} cannot be used: ${what} is not a mapping.`);
   return value as Mapping;
+}
+
+/** Refuses a mapping that has other keys than the known ones. Throws StartError. */
+export function refuseOthers(entry: Mapping, known: readonly string[], file: string, what: string): void {
+  const other = Object.keys(entry).find((key) => !known.includes(key));
+  if (other !== undefined) throw invalidSetting(`${file}: ${what} has the key '${other}'.`, `There is: ${known.join(", ")}.`);
+}
+
+/** A value of the file as text. Throws StartError. */
+export function textOf(value: unknown, file: string, what: string): string {
+  if ((typeof value === "string" && value !== "") || typeof value === "number") return String(value);
+  throw invalidSetting(`${file}: ${what} is not text.`);
 }
 
 /** The error for a setting that is not understood. */

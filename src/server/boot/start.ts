@@ -10,6 +10,8 @@ import { createClients } from "../access/clients.ts";
 import { createEnvironments } from "../access/environments.ts";
 import type { InitialCredentials } from "../access/first-tenant.ts";
 import { createLoginSessions } from "../access/login-sessions.ts";
+import { createOidcLogins } from "../access/oidc/logins.ts";
+import type { OidcSettings } from "../access/oidc/settings.ts";
 import { createOwner, OWNER_FILE } from "../access/owner.ts";
 import { createTokens } from "../access/tokens.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
@@ -31,6 +33,7 @@ import { type Listener, listen } from "../wire/listener.ts";
 import type { Platform } from "../wire/platform.ts";
 import { createRouter } from "../wire/router.ts";
 import { type DataDirectory, holdDataDirectory } from "./data-directory.ts";
+import { readLoginSettings } from "./login-settings.ts";
 import type { StartOptions } from "./options.ts";
 import { openParts } from "./parts.ts";
 import { readServerFile, SERVER_FILE } from "./server-file.ts";
@@ -102,10 +105,11 @@ export async function start(options: StartOptions): Promise<Server> {
   const file = readServerFile(join(options.dataDir, SERVER_FILE));
   const settings = readStoreSettings({ flags: options.stores ?? {}, env: options.env, file });
   const usage = readUsageSettings(file);
+  const login = readLoginSettings(file, options.env);
   if (options.anew) refuseElsewhere(settings);
   const directory = holdDataDirectory(options.dataDir);
   try {
-    return await startIn(directory, { host, releases, certificate, settings, usage }, options);
+    return await startIn(directory, { host, releases, certificate, settings, usage, login }, options);
   } catch (error) {
     directory.release();
     throw error;
@@ -138,11 +142,12 @@ interface Checked {
   readonly certificate: Certificate | undefined;
   readonly settings: StoreSettings;
   readonly usage: UsageSettings;
+  readonly login: OidcSettings | undefined;
 }
 
 async function startIn(
   directory: DataDirectory,
-  { host, releases, certificate, settings, usage }: Checked,
+  { host, releases, certificate, settings, usage, login }: Checked,
   options: StartOptions,
 ): Promise<Server> {
   const { clock, version } = options;
@@ -162,7 +167,8 @@ async function startIn(
       log.warning("server.key was missing: a new one was made, and tokens given out before are not taken");
     const now = clock.now();
     const [environment] = await metadata.environments();
-    const owner = createOwner(directory.file(OWNER_FILE), environment?.teamId ?? "", now);
+    const teamId = environment?.teamId ?? "";
+    const owner = createOwner(directory.file(OWNER_FILE), teamId, now);
     const clients = createClients({ metadata, bus, clock, log, owner: owner.client });
     ends.push(clients.close);
     const audit = createAuditLog({ store: metadata.audit, clock, log });
@@ -216,6 +222,7 @@ async function startIn(
       callers: createCallers({ tokens, clients, sessions: browserSessions, clock }),
       browserSessions,
       loginSessions: createLoginSessions({ metadata, clock }),
+      oidc: login && createOidcLogins({ settings: login, metadata, clients, browserSessions, sealer: parts.sealer, clock, log, teamId }),
       readiness,
       bodies,
       metadata,

@@ -13,7 +13,7 @@
  */
 
 import type { CreditBundle, MachineRate, UsageSettings } from "../usage/credits.ts";
-import { invalidSetting, type Mapping, mappingOf, type ServerFile } from "./server-file.ts";
+import { invalidSetting, type Mapping, mappingOf, refuseOthers, type ServerFile, textOf } from "./server-file.ts";
 
 const KEYS = ["machine", "rates", "credits_per_million_queries", "credits_per_gib_month", "bundles"];
 const RATE_KEYS = ["cloud", "machine", "vcpus", "memory_gb", "credits_per_hour"];
@@ -66,16 +66,6 @@ function items(value: unknown, file: string, what: string): Mapping[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw invalidSetting(`${file}: ${what} is not a list.`);
   return value.map((entry, at) => mappingOf(entry, file, `${what}[${at}]`));
-}
-
-function refuseOthers(entry: Mapping, known: readonly string[], file: string, what: string): void {
-  const other = Object.keys(entry).find((key) => !known.includes(key));
-  if (other !== undefined) throw invalidSetting(`${file}: ${what} has the key '${other}'.`, `There is: ${known.join(", ")}.`);
-}
-
-function textOf(value: unknown, file: string, what: string): string {
-  if ((typeof value === "string" && value !== "") || typeof value === "number") return String(value);
-  throw invalidSetting(`${file}: ${what} is not text.`);
 }
 
 function numberOf(value: unknown, file: string, what: string, least = 0): number {

@@ -1,7 +1,7 @@
 /** Why a Kafka broker did not tell of its cluster, from the errors of its client. */
 
+import { plain } from "../web-answer.ts";
 import type { KafkaBroker } from "./kafka-worker.ts";
-import { plain } from "./web-call.ts";
 
 /** What an error of the client may have; it may be wrapped in others. */
 interface ClientError {

@@ -2,8 +2,9 @@
 
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import type { Variables } from "../../domain/integrations.ts";
+import { plain } from "../web-answer.ts";
 import { type Probe, type ProbeContext, untested } from "./probe-result.ts";
-import { callJson, callWeb, ProbeFailed, plain } from "./web-call.ts";
+import { callJson, callWeb, ProbeFailed } from "./web-call.ts";
 
 const STATEMENT = "select 1";
 /** Most answers of Trino in which a statement is still queued or running. */

@@ -1,5 +1,7 @@
 /** Calls of other systems over HTTP, bounded in time and size, that follow no redirect. */
 
+import { answerBytes, jsonObject, plain } from "../web-answer.ts";
+
 /** A call that did not come to what it should: the reason, for the user. */
 export class ProbeFailed extends Error {
   override readonly name = "ProbeFailed";
@@ -15,8 +17,6 @@ export interface WebCall {
 
 /** Most bytes of an answer that are read. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** Most characters of another system's own words that are passed on. */
-const MAX_WORDS = 200;
 
 /**
  * The body of a successful answer. Throws ProbeFailed with the network's reason, or with the status
@@ -42,25 +42,21 @@ export async function callWeb(url: URL, { method = "GET", headers = {}, body, si
  * The JSON object of a successful answer. Throws ProbeFailed like `callWeb`, or when it is none.
  */
 export async function callJson(url: URL, call: WebCall): Promise<Readonly<Record<string, unknown>>> {
-  const parsed = parseObject(await callWeb(url, call));
+  const parsed = jsonObject(await callWeb(url, call));
   if (!parsed) throw new ProbeFailed(`${url.host} answered something else than JSON`);
   return parsed;
 }
 
-async function readSome({ body }: Response, { host }: URL): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+async function readSome(answer: Response, { host }: URL): Promise<string> {
+  let bytes: Uint8Array | undefined;
   try {
-    for await (const chunk of body ?? []) {
-      size += chunk.length;
-      if (size > MAX_ANSWER_BYTES) throw new ProbeFailed(`${host} answered more than ${MAX_ANSWER_BYTES / 1024} KiB`);
-      chunks.push(chunk);
-    }
+    bytes = await answerBytes(answer, MAX_ANSWER_BYTES);
   } catch (error) {
-    if (error instanceof ProbeFailed || (error instanceof Error && error.name === "TimeoutError")) throw error;
+    if (error instanceof Error && error.name === "TimeoutError") throw error;
     throw new ProbeFailed(`${host} broke off its answer`);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  if (bytes === undefined) throw new ProbeFailed(`${host} answered more than ${MAX_ANSWER_BYTES / 1024} KiB`);
+  return Buffer.from(bytes).toString("utf8");
 }
 
 /**
@@ -69,26 +65,9 @@ async function readSome({ body }: Response, { host }: URL): Promise<string> {
 function reasonIn(text: string): string {
   const [, code] = /<Code>(\w{1,100})<\/Code>/.exec(text) ?? [];
   if (code !== undefined) return `: ${plain([code, /<Message>([^<]*)<\/Message>/.exec(text)?.[1] ?? ""].join(" "))}`;
-  const answer = parseObject(text);
+  const answer = jsonObject(text);
   const error = answer?.error;
   const nested = typeof error === "object" && error !== null ? (error as Record<string, unknown>).message : error;
   const words = [nested, answer?.error_description, answer?.message, answer?.Message].find((one) => typeof one === "string" && one !== "");
   return typeof words === "string" ? `: ${plain(words)}` : "";
-}
-
-/** Words of another system, on one line and short. */
-export function plain(words: string): string {
-  return words
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .trim()
-    .slice(0, MAX_WORDS);
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -42,7 +42,8 @@ form { display: flex; gap: 0.75rem; margin-top: 1.5rem; }
 .command button { flex: none; }
 .code { font-size: 1.35rem; letter-spacing: 0.08em; }
 button { flex: 1; padding: 0.6rem 1rem; border: 1px solid var(--line); border-radius: 6px; background: transparent; color: inherit; font: inherit; cursor: pointer; }
-button.primary { background: #0b68cb; border-color: #0b68cb; color: #ffffff; }
+.button { display: block; padding: 0.6rem 1rem; border: 1px solid var(--line); border-radius: 6px; text-align: center; text-decoration: none; overflow-wrap: anywhere; }
+button.primary, .button.primary { background: #0b68cb; border-color: #0b68cb; color: #ffffff; }
 button:focus-visible, a:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 `;
 

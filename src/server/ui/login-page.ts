@@ -1,12 +1,13 @@
 /**
- * The login page `/cli/<login_session_id>`: a person who is logged in as an administrator confirms
- * or denies that a command line gets credentials. The decision is a POST of this page's script with
- * both halves of the browser session, and its form carries a signature over the login and that
- * session.
+ * The login page `/cli/<login_session_id>`: a person who is logged in as an administrator, or at
+ * the identity provider, confirms or denies that a command line gets credentials. The decision is a
+ * POST of this page's script with both halves of the browser session, and its form carries a
+ * signature over the login and that session.
  */
 
 import { mayOnlyRead } from "../../domain/permissions.ts";
 import { isSignedBy, signWith } from "../access/keys.ts";
+import { mayDecide } from "../access/login-sessions.ts";
 import type { Caller } from "../access/tokens.ts";
 import type { CallNote } from "../wire/call-audit.ts";
 import { readBody } from "../wire/http/body.ts";
@@ -15,6 +16,7 @@ import type { Platform } from "../wire/platform.ts";
 import { facts } from "./fragments.ts";
 import { type Html, html } from "./html.ts";
 import { pageResponse } from "./layout.ts";
+import { providerLink } from "./provider-login.ts";
 
 const MAX_FORM_BYTES = 4096;
 const ANSWERS = ["all", "read", "deny"] as const;
@@ -66,7 +68,7 @@ ${facts([
   ["Device", session.deviceName],
   ["Address", session.address],
 ])}
-${caller.permissions.includes("admin") && !caller.environments ? question(platform, id, caller) : NOT_ADMIN}`,
+${mayDecide(caller) ? question(platform, id, caller) : html`${NOT_ADMIN}${providerLink(platform, `/cli/${id}`)}`}`,
       );
   }
 }
@@ -75,11 +77,13 @@ const NOT_ADMIN = html`<p class="warn">This browser's session lacks the permissi
 it, not read-only.</p>`;
 
 function question({ keys }: Platform, id: string, caller: Caller): Html {
-  return html`<p>Confirmed, it may do what you may: ${caller.permissions.join(", ")}; or let it read only. Confirm only if you have just run <code>svc login</code> there.</p>
+  const { expiresAt, permissions } = caller;
+  const end = expiresAt === undefined ? "" : `, until ${new Date(expiresAt).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return html`<p>Confirmed, it may do what you may${end}: ${permissions.join(", ")}; or let it read only. Confirm only if you have just run <code>svc login</code> there.</p>
 <form method="post" action="/cli/${id}">
 <input type="hidden" name="csrf" value="${signWith(keys.forms, formParts(id, caller))}">
 <button class="primary" name="decision" value="all">Confirm</button>
-${!mayOnlyRead(caller.permissions) && html`<button name="decision" value="read">Read only</button>`}
+${!mayOnlyRead(permissions) && html`<button name="decision" value="read">Read only</button>`}
 <button name="decision" value="deny">Deny</button>
 </form>`;
 }

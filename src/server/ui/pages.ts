@@ -23,7 +23,7 @@ type Show = (caller: Caller) => Promise<Response>;
  * accept HTML.
  */
 export async function servePage(platform: Platform, request: Request, url: URL, note: CallNote = {}): Promise<Response> {
-  const { headless } = platform;
+  const { headless, oidc } = platform;
   const path = url.pathname;
   const login = /^\/cli\/(login_[0-9a-f]+)$/.exec(path)?.[1];
   const isRead = request.method === "GET" || request.method === "HEAD";
@@ -37,7 +37,7 @@ export async function servePage(platform: Platform, request: Request, url: URL, 
   if (!isRead && login === undefined) return methodNotAllowed("GET, HEAD");
   if (asset) return asset;
   if (!show) return entrance(headless);
-  if (isRead && !request.headers.has(PAGE_KEY_HEADER)) return shell(headless);
+  if (isRead && !request.headers.has(PAGE_KEY_HEADER)) return shell(headless, oidc?.host);
   const caller = await platform.callers.ofSession(request.headers);
   if (!caller) return refuse(401, "Not logged in", "This browser is not logged in, or its session is over.");
   if (!allows(caller.permissions, "read"))

@@ -8,8 +8,11 @@ import { pageResponse } from "./layout.ts";
 
 const LOADING = html`<div id="loading"><noscript><p>Pages need JavaScript: their data is asked for with a key that only this page's script has.</p></noscript></div>`;
 
-/** The shell of every page. Its script fills in the page, or shows how to log in. */
-export function shell(bare: boolean): Response {
+/**
+ * The shell of every page. Its script fills in the page, or shows how to log in: at the identity
+ * provider of that host, if there is one, or by the command line.
+ */
+export function shell(bare: boolean, providerHost: string | undefined): Response {
   return pageResponse({
     title: "Dashboard",
     bare,
@@ -18,7 +21,8 @@ export function shell(bare: boolean): Response {
     before: html`${LOADING}
 <section class="card" id="locked" hidden>
 <h1>This browser is not logged in</h1>
-<p>Open this page with the command line of somebody who has credentials for this server:</p>
+${providerHost !== undefined && html`<p><a class="button primary" id="provider" href="/login/oidc">Log in with ${providerHost}</a></p>`}
+<p>${providerHost === undefined ? "Open" : "Or open"} this page with the command line of somebody who has credentials for this server:</p>
 <p class="command"><code id="command"></code><button type="button" id="copy">Copy</button></p>
 <p class="dim">The page goes on by itself when this browser is logged in.</p>
 </section>

@@ -17,8 +17,11 @@ export interface CallNote {
   code?: string;
   /** Names and ids that it is about. */
   about?: Readonly<Record<string, unknown>>;
-  /** The client that it turned out to come from, when it needed no credentials. */
-  by?: { readonly clientId: string; readonly sessionId?: string };
+  /**
+   * The client that it turned out to come from, when it needed no credentials; with its name when
+   * there is no such client, as for a person who has no role.
+   */
+  by?: { readonly clientId: string; readonly sessionId?: string; readonly clientName?: string };
   /**
    * Whether it came by a signed address, which only known callers are given.
    */
@@ -84,8 +87,7 @@ async function scopeOf({ environments }: AuditParts, caller: Caller, headers: He
  */
 export async function keepRow(platform: AuditParts, before: AuditEntry, note: CallNote): Promise<void> {
   if (note.isUnchanged) return;
-  const by = note.by && (await platform.clients.find(note.by.clientId));
-  const who = by && { teamId: by.teamId, clientId: by.id, clientName: by.name, sessionId: note.by?.sessionId ?? "" };
+  const who = note.by && (await whoIs(platform, note.by));
   const code = note.code ?? "ok";
   const row = { ...before, ...who, at: platform.clock.now(), code, about: JSON.stringify(note.about ?? {}) };
   if (isRefusal(code) || (row.clientId === "" && !note.isVouched)) return platform.audit.tally(row);
@@ -100,6 +102,14 @@ export async function keepRow(platform: AuditParts, before: AuditEntry, note: Ca
       hint: "See what it changed before you call again.",
     });
   }
+}
+
+/** The parts of a row that tell of the client that a call noted. */
+async function whoIs({ clients }: AuditParts, by: NonNullable<CallNote["by"]>): Promise<Partial<AuditEntry>> {
+  const { clientId, clientName, sessionId = "" } = by;
+  const client = await clients.find(clientId);
+  if (client) return { teamId: client.teamId, clientId, clientName: client.name, sessionId };
+  return clientName === undefined ? {} : { clientId, clientName };
 }
 
 /** The caller that a request's credentials name; undefined when it has none that are valid. */

@@ -9,6 +9,7 @@ import type { Clients } from "../access/clients.ts";
 import type { Environments } from "../access/environments.ts";
 import type { ServerKeys } from "../access/keys.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
+import type { OidcLogins } from "../access/oidc/logins.ts";
 import type { Projects } from "../access/projects.ts";
 import type { Sealer } from "../access/sealing.ts";
 import type { Caller, Tokens } from "../access/tokens.ts";
@@ -77,6 +78,8 @@ export interface Platform {
   readonly environmentLifecycle: () => Promise<EnvironmentLifecycle>;
   readonly browserSessions: BrowserSessions;
   readonly loginSessions: LoginSessions;
+  /** Logins at an identity provider; undefined when the configuration names none. */
+  readonly oidc: OidcLogins | undefined;
   /** Whether this node should be sent requests. */
   readonly readiness: Readiness;
   /** Room for the bodies of requests. */

@@ -56,6 +56,17 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { exchangeToken } = await import("./http/token.ts");
     return ({ request, note }) => exchangeToken(platform, request, note);
   },
+  "/login/oidc": async (platform) => {
+    const { beginLogin } = await import("../ui/provider-login.ts");
+    return ({ request, url, connection }) => beginLogin(platform, request, url, clientAddress(request.headers, connection.peer));
+  },
+  "/login/oidc/callback": async (platform) => {
+    const { finishLogin } = await import("../ui/provider-login.ts");
+    return ({ request, url, connection, note }) => {
+      connection.unhurried?.();
+      return finishLogin(platform, request, url, note);
+    };
+  },
   "/v1/who-am-i": async (platform) => {
     const { whoAmI } = await import("./http/who-am-i.ts");
     return ({ request }) => whoAmI(platform, request);
@@ -162,7 +173,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     const note: CallNote = {};
     const response = await answerOf(endpoint, { ...incoming, note });
     try {
-      await keepRow(platform, row, { ...note, code: response.ok ? "ok" : codeOfStatus(response.status) });
+      await keepRow(platform, row, { ...note, code: response.status < 400 ? "ok" : codeOfStatus(response.status) });
       return response;
     } catch (error) {
       return errorResponse(error, incoming.request, incoming.url);

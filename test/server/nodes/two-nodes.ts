@@ -18,6 +18,14 @@ import { HeldClock } from "./held-clock.ts";
 /** The key of every node. */
 const KEY = { SVC_SERVER_KEY: new Uint8Array(32).fill(1).toBase64() };
 
+/** Options of a node: its own connections, the content of its `server.yaml`, and its names. */
+interface NodeOptions {
+  readonly metadata?: MetadataStore;
+  readonly bus?: Bus;
+  readonly file?: object;
+  readonly allowedHosts?: readonly string[];
+}
+
 /** The parts that several nodes share. */
 export class Cluster implements AsyncDisposable {
   readonly clock = new HeldClock();
@@ -38,8 +46,9 @@ export class Cluster implements AsyncDisposable {
     return store;
   }
 
-  /** Starts a node, and waits until it is ready. */
-  async start(name: string, { metadata = this.openMetadata(), bus = this.bus } = {}): Promise<TestServer> {
+  /** Starts a node, with a `server.yaml` if that is given, and waits until it is ready. */
+  async start(name: string, { metadata = this.openMetadata(), bus = this.bus, file, ...options }: NodeOptions = {}): Promise<TestServer> {
+    if (file !== undefined) await Bun.write(join(this.#folder.path, name, "data/server.yaml"), JSON.stringify(file));
     const addresses = createObjectAddresses({ keys: loadServerKeys("", KEY).objects, clock: this.clock });
     const objects = createDirectoryObjectStore(join(this.#folder.path, "objects"), addresses);
     const server = await TestServer.start(join(this.#folder.path, name), {
@@ -47,6 +56,7 @@ export class Cluster implements AsyncDisposable {
       home: join(this.#folder.path, "home"),
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...KEY },
       shared: { metadata, bus, objects },
+      ...options,
       ...(this.#first && { credentials: this.#first.credentials }),
     });
     this.#first ??= server;

@@ -4,9 +4,9 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { lacksBrowser, launchBrowser } from "../../harness/browser.ts";
+import { loginWith } from "../../harness/browser-login.ts";
 import { Sandbox } from "../../harness/sandbox.ts";
 
 const PROJECT = {
@@ -62,36 +62,6 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
   const entry = async (...args: string[]) => (await sandbox.json<{ url: string }>(["dashboard", ...args])).url;
   const locked = (page: Page) => page.getByRole("heading", { name: "This browser is not logged in" });
   const overview = (page: Page) => page.getByRole("heading", { name: "Environment default" });
-
-  /** Runs `svc login` without any settings of the server, in a home folder of that name. */
-  async function loginWith(
-    home: string,
-    decide: (url: string, code: string) => Promise<void>,
-  ): Promise<{ exitCode: number; text: string }> {
-    const child = Bun.spawn([sandbox.binary, "login", "--api-host", sandbox.url], {
-      cwd: sandbox.work,
-      env: { ...sandbox.env, HOME: join(sandbox.root, home) },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    let text = "";
-    const { promise: asked, resolve } = Promise.withResolvers<RegExpExecArray>();
-    const collect = async (stream: ReadableStream<Uint8Array>) => {
-      const decoder = new TextDecoder();
-      for await (const chunk of stream) {
-        text += decoder.decode(chunk, { stream: true });
-        const found = /Confirm the login (\S+) on this page:\s+(http\S+\/cli\/[\w-]+)\n/.exec(text);
-        if (found) resolve(found);
-      }
-    };
-    const collected = Promise.all([collect(child.stdout), collect(child.stderr)]);
-    const [, code = "", url = ""] = await asked;
-    await decide(url, code);
-    const exitCode = await child.exited;
-    await collected;
-    return { exitCode, text };
-  }
 
   test("the entrance works once, leaves no code behind, and gives both halves of a session", async () => {
     await inBrowser(async (page, context) => {
@@ -226,7 +196,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
 
   test("the user confirms and the command line is logged in, and sees its own code", async () => {
     await inBrowser(async (page) => {
-      const { exitCode, text } = await loginWith("second-home", async (url, code) => {
+      const { exitCode, text } = await loginWith(sandbox, "second-home", async (url, code) => {
         await page.goto(url);
         await locked(page).waitFor();
         const command = (await page.textContent("#command")) ?? "";
@@ -246,7 +216,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     await inBrowser(async (page) => {
       await page.goto(await entry("/", "--read-only"));
       await overview(page).waitFor();
-      const { exitCode, text } = await loginWith("third-home", async (url) => {
+      const { exitCode, text } = await loginWith(sandbox, "third-home", async (url) => {
         await page.goto(url);
         await page.getByText("it cannot confirm the login").waitFor();
         expect(await page.getByRole("main").getByRole("button").count()).toBe(0);

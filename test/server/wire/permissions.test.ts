@@ -50,6 +50,8 @@ const HTTP: Readonly<
   "/v1/query/online": { method: "POST", opensTo: "query.online" },
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
   "/v1/oauth/token": { method: "POST", opensTo: "anyone" },
+  "/login/oidc": { method: "GET", opensTo: "anyone" },
+  "/login/oidc/callback": { method: "GET", opensTo: "anyone" },
   "/v1/who-am-i": { method: "GET", opensTo: "authenticated" },
   "/v1/objects/": { method: "GET", opensTo: "signed" },
   "/v1/": { method: "GET", opensTo: "anyone" },

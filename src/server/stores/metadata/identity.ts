@@ -38,6 +38,16 @@ export interface ClientRecord {
    * of the client that made it.
    */
   readonly personId?: string | undefined;
+  /**
+   * The person's name at the identity provider, which stays when mail address and groups change;
+   * undefined for clients that are no person. A person's client has no secret.
+   */
+  readonly subject?: string | undefined;
+  /**
+   * Id of the client that it is limited by: a command line that a person logged in may do no more
+   * than the person, and is deleted with the person's client.
+   */
+  readonly parentId?: string | undefined;
 }
 
 /** What can change of a client. */
@@ -76,6 +86,10 @@ export interface IdentityStore {
   findEnvironment(wanted: EnvironmentName): Promise<EnvironmentRecord | undefined>;
 
   createClient(client: ClientRecord): Promise<void>;
+  /**
+   * Creates a client, or changes name, permissions and environments of the one that has its id.
+   */
+  putClient(client: ClientRecord): Promise<void>;
   client(id: string): Promise<ClientRecord | undefined>;
   /** All clients of a team, oldest first. */
   clients(teamId: string): Promise<ClientRecord[]>;
@@ -87,9 +101,9 @@ export interface IdentityStore {
   /** Records when a client was last used. */
   touchClient(id: string, lastUsedAt: number): Promise<void>;
   /**
-   * Deletes a client with its entries and browser sessions, and denies login sessions that it
-   * confirmed and that are not taken yet. Returns the number of browser sessions that ended,
-   * undefined when there is no such client.
+   * Deletes a client and those that it is the parent of, with their entries and browser sessions,
+   * and denies login sessions that they confirmed and that are not taken yet. Returns the number of
+   * browser sessions that ended, undefined when there is no such client.
    */
   deleteClient(id: string): Promise<number | undefined>;
 }

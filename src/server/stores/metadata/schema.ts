@@ -166,6 +166,17 @@ alter table client add column expires_at integer;
 alter table client add column created_by text;
 alter table client add column person_id text;
 create unique index client_by_token on client (token_id);
+alter table client add column subject text;
+alter table client add column parent_id text;
+create index client_by_parent on client (parent_id) where parent_id is not null;
+alter table login_session add column parent_id text;
+alter table login_session add column client_expires_at integer;
+alter table entry add column session_ends_at integer;
+alter table browser_session add column ends_at integer;
+create table provider_login (
+  state_hash blob primary key, cookie_hash blob not null, sealed text not null, path text not null, redirect_uri text not null,
+  address text not null, created_at integer not null, expires_at integer not null
+) strict, without rowid;
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

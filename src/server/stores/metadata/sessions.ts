@@ -1,4 +1,7 @@
-/** Authentication of people: logins of the command line, one-time entries, and browser sessions. */
+/**
+ * Authentication of people: logins of the command line and at an identity provider, one-time
+ * entries, and browser sessions.
+ */
 
 import type { ClientRecord } from "./identity.ts";
 
@@ -13,6 +16,8 @@ export interface EntryRecord {
   readonly path: string;
   readonly createdAt: number;
   readonly expiresAt: number;
+  /** When the session that it creates ends at the latest; undefined = no earlier than others. */
+  readonly sessionEndsAt?: number | undefined;
 }
 
 /** A browser that is logged in as a client. */
@@ -29,6 +34,8 @@ export interface BrowserSessionRecord {
   readonly createdAt: number;
   readonly lastUsedAt: number;
   readonly expiresAt: number;
+  /** When it ends although it is used; undefined = no earlier than others. */
+  readonly endsAt?: number | undefined;
 }
 
 /** The state of a login session; `taken` = its credentials were handed out. */
@@ -47,6 +54,10 @@ export interface LoginSessionRecord {
   readonly state: LoginSessionState;
   /** Permissions of its client; empty until it is confirmed. */
   readonly permissions: readonly string[];
+  /** Id of the client that limits its client; undefined until it is confirmed, or = none does. */
+  readonly parentId?: string | undefined;
+  /** When its client ends; undefined until it is confirmed, or = it does not. */
+  readonly clientExpiresAt?: number | undefined;
   readonly createdAt: number;
   readonly expiresAt: number;
 }
@@ -58,6 +69,32 @@ export interface LoginDecision {
   readonly by: string;
   /** Permissions of the new client; empty when denied. */
   readonly permissions: readonly string[];
+  readonly parentId?: string | undefined;
+  readonly clientExpiresAt?: number | undefined;
+}
+
+/** A browser that was sent to the identity provider and is awaited back. */
+export interface ProviderLoginRecord {
+  /** SHA-256 of the `state` that the provider sends back. */
+  readonly stateHash: Uint8Array;
+  /** SHA-256 of the cookie that the browser was given. */
+  readonly cookieHash: Uint8Array;
+  /** Nonce and PKCE verifier, sealed. */
+  readonly sealed: string;
+  /** Path of the page that is opened after the login. */
+  readonly path: string;
+  /** Address that the provider sends the browser back to. */
+  readonly redirectUri: string;
+  /** Address of the browser. */
+  readonly address: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+/** Numbers of logins that wait. */
+export interface WaitingLogins {
+  readonly ofAddress: number;
+  readonly all: number;
 }
 
 /** Logins, entries and browser sessions. */
@@ -66,12 +103,12 @@ export interface SessionStore {
   createEntry(entry: EntryRecord, most: number): Promise<void>;
   /**
    * Exchanges an entry for a browser session, once; returns the entry, undefined when there is none
-   * or it has expired. Expired sessions are removed, and the client's least recently used ones
-   * beyond `most`.
+   * or it has expired. The session ends no later than the entry says. Expired sessions are removed,
+   * and the client's least recently used ones beyond `most`.
    */
   redeemEntry(
     codeHash: Uint8Array,
-    session: Omit<BrowserSessionRecord, "clientId" | "permissions">,
+    session: Omit<BrowserSessionRecord, "clientId" | "permissions" | "endsAt">,
     most: number,
   ): Promise<EntryRecord | undefined>;
   /** The session of a cookie, including an expired one. */
@@ -85,7 +122,7 @@ export interface SessionStore {
   createLoginSession(session: LoginSessionRecord): Promise<void>;
   loginSession(id: string): Promise<LoginSessionRecord | undefined>;
   /** Numbers of pending sessions not expired at `now`: those of an address, and all. */
-  pendingLoginSessions(address: string, now: number): Promise<{ readonly ofAddress: number; readonly all: number }>;
+  pendingLoginSessions(address: string, now: number): Promise<WaitingLogins>;
   /** Confirms or denies a session; false when it is not pending or has expired. */
   decideLoginSession(id: string, decision: LoginDecision, now: number): Promise<boolean>;
   /**
@@ -93,4 +130,13 @@ export interface SessionStore {
    * or has expired.
    */
   takeLoginSession(id: string, client: ClientRecord, now: number): Promise<boolean>;
+
+  createProviderLogin(login: ProviderLoginRecord): Promise<void>;
+  /** Numbers of logins at the provider not expired at `now`: those of an address, and all. */
+  waitingProviderLogins(address: string, now: number): Promise<WaitingLogins>;
+  /**
+   * Removes and returns the login of a state and a cookie, once; undefined when there is none or it
+   * has expired.
+   */
+  takeProviderLogin(stateHash: Uint8Array, cookieHash: Uint8Array, now: number): Promise<ProviderLoginRecord | undefined>;
 }

@@ -19,6 +19,8 @@ export function clientTable(db: Database): Table<ClientRecord> {
     expiresAt: optional(integer),
     createdBy: optional(text),
     personId: optional(text),
+    subject: optional(text),
+    parentId: optional(text),
   });
 }
 
@@ -75,6 +77,12 @@ export function sqliteIdentity(db: Database, writer: Writer): IdentityStore {
 
     createClient: (client) => writer.write(() => clients.insert(client)),
 
+    putClient: (client) =>
+      writer.write(() => {
+        const { id, name, permissions, environments } = client;
+        if (clients.update({ name, permissions, environments }, "where id = $key", { key: id }) === 0) clients.insert(client);
+      }),
+
     async client(id) {
       return clients.one("where id = ?", id);
     },
@@ -93,10 +101,15 @@ export function sqliteIdentity(db: Database, writer: Writer): IdentityStore {
 
     deleteClient: (id) =>
       writer.write(() => {
-        if (clients.remove("where id = ?", id).length === 0) return undefined;
-        db.query("delete from entry where client_id = ?").run(id);
-        db.query("update login_session set state = 'denied' where state = 'confirmed' and confirmed_by = ?").run(id);
-        return db.query("delete from browser_session where client_id = ?").run(id).changes;
+        const removed = clients.remove("where id = ?", id);
+        if (removed.length === 0) return undefined;
+        return [...removed, ...clients.remove("where parent_id = ?", id)]
+          .map((client) => {
+            db.query("delete from entry where client_id = ?").run(client.id);
+            db.query("update login_session set state = 'denied' where state = 'confirmed' and confirmed_by = ?").run(client.id);
+            return db.query("delete from browser_session where client_id = ?").run(client.id).changes;
+          })
+          .reduce((sum, changes) => sum + changes, 0);
       }),
   };
 }

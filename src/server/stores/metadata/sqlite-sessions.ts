@@ -1,8 +1,16 @@
 import type { Database } from "bun:sqlite";
 import type { Writer } from "../sqlite/group-commit.ts";
-import { bytes, integer, json, oneOf, text } from "../sqlite/row-codec.ts";
+import { bytes, integer, json, oneOf, optional, text } from "../sqlite/row-codec.ts";
 import { createTable } from "../sqlite/table.ts";
-import type { BrowserSessionRecord, EntryRecord, LoginSessionRecord, LoginSessionState, SessionStore } from "./sessions.ts";
+import type {
+  BrowserSessionRecord,
+  EntryRecord,
+  LoginSessionRecord,
+  LoginSessionState,
+  ProviderLoginRecord,
+  SessionStore,
+  WaitingLogins,
+} from "./sessions.ts";
 import { clientTable } from "./sqlite-identity.ts";
 
 /** A login session's row. */
@@ -21,6 +29,7 @@ export function sqliteSessions(db: Database, writer: Writer): SessionStore {
     path: text,
     createdAt: integer,
     expiresAt: integer,
+    sessionEndsAt: optional(integer),
   });
   const browserSessions = createTable<BrowserSessionRecord>(db, "browser_session", {
     id: text,
@@ -32,6 +41,7 @@ export function sqliteSessions(db: Database, writer: Writer): SessionStore {
     createdAt: integer,
     lastUsedAt: integer,
     expiresAt: integer,
+    endsAt: optional(integer),
   });
   const loginSessions = createTable<LoginSessionRow>(db, "login_session", {
     id: text,
@@ -42,9 +52,30 @@ export function sqliteSessions(db: Database, writer: Writer): SessionStore {
     state: oneOf<LoginSessionState>(),
     permissions: json(),
     confirmedBy: text,
+    parentId: optional(text),
+    clientExpiresAt: optional(integer),
     createdAt: integer,
     expiresAt: integer,
   });
+  const providerLogins = createTable<ProviderLoginRecord>(db, "provider_login", {
+    stateHash: bytes,
+    cookieHash: bytes,
+    sealed: text,
+    path: text,
+    redirectUri: text,
+    address: text,
+    createdAt: integer,
+    expiresAt: integer,
+  });
+  /** Counts the rows of a table that wait, of an address and in all. */
+  const waiting = (table: "login_session" | "provider_login", which: string, address: string, now: number): WaitingLogins => {
+    const counted = db
+      .query<WaitingLogins, [string, number]>(
+        `select count(*) as "all", count(*) filter (where address = ?) as ofAddress from ${table} where ${which} expires_at > ?`,
+      )
+      .get(address, now);
+    return counted ?? { all: 0, ofAddress: 0 };
+  };
 
   return {
     createEntry: (entry, most) =>
@@ -61,9 +92,10 @@ export function sqliteSessions(db: Database, writer: Writer): SessionStore {
       writer.write(() => {
         const [entry] = entries.remove("where code_hash = ? and expires_at > ?", codeHash, session.createdAt);
         if (!entry) return undefined;
-        const { clientId, permissions } = entry;
+        const { clientId, permissions, sessionEndsAt: endsAt } = entry;
+        const expiresAt = Math.min(session.expiresAt, endsAt ?? session.expiresAt);
         db.query("delete from browser_session where expires_at <= ?").run(session.createdAt);
-        browserSessions.insert({ ...session, clientId, permissions });
+        browserSessions.insert({ ...session, clientId, permissions, expiresAt, ...(endsAt !== undefined && { endsAt }) });
         db.query(
           `delete from browser_session where client_id = ?1 and id not in
            (select id from browser_session where client_id = ?1 order by last_used_at desc, id desc limit ?2)`,
@@ -102,17 +134,12 @@ export function sqliteSessions(db: Database, writer: Writer): SessionStore {
     },
 
     async pendingLoginSessions(address, now) {
-      const counted = db
-        .query<{ all: number; ofAddress: number }, [string, number]>(
-          `select count(*) as "all", count(*) filter (where address = ?) as ofAddress from login_session where state = 'pending' and expires_at > ?`,
-        )
-        .get(address, now);
-      return counted ?? { all: 0, ofAddress: 0 };
+      return waiting("login_session", "state = 'pending' and", address, now);
     },
 
-    decideLoginSession: (id, { state, by, permissions }, now) =>
+    decideLoginSession: (id, { by, ...decided }, now) =>
       writer.write(() => {
-        const decision = { state, permissions, confirmedBy: by };
+        const decision = { ...decided, confirmedBy: by };
         return loginSessions.update(decision, "where id = $key and state = 'pending' and expires_at > $now", { key: id, now }) === 1;
       }),
 
@@ -123,5 +150,16 @@ export function sqliteSessions(db: Database, writer: Writer): SessionStore {
         clients.insert(client);
         return true;
       }),
+
+    createProviderLogin: (login) => writer.write(() => providerLogins.insert(login)),
+
+    async waitingProviderLogins(address, now) {
+      return waiting("provider_login", "", address, now);
+    },
+
+    takeProviderLogin: (stateHash, cookieHash, now) =>
+      writer.write(
+        () => providerLogins.remove("where state_hash = ? and cookie_hash = ? and expires_at > ?", stateHash, cookieHash, now)[0],
+      ),
   };
 }

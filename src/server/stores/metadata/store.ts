@@ -42,8 +42,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   /** What was used, by day. */
   readonly usage: UsageStore;
   /**
-   * Removes expired uploads, entries and sessions of all kinds, uploads and login sessions a day
-   * after they expired; returns their number.
+   * Removes expired uploads, entries, logins and sessions of all kinds, uploads, login sessions and
+   * clients of command lines a day after they expired; returns their number.
    */
   purgeExpired(): Promise<number>;
 

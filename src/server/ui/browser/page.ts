@@ -33,6 +33,9 @@ function shellWord(text: string): string {
 
 function lock(): void {
   document.title = "Log in - svc";
+  const provider = document.getElementById("provider");
+  if (provider instanceof HTMLAnchorElement)
+    provider.href = `/login/oidc?${new URLSearchParams({ to: location.pathname + location.search + location.hash }).toString()}`;
   part("command").textContent = `svc dashboard ${shellWord(location.pathname + location.search)}`;
   enter("locked");
 }

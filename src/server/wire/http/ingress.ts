@@ -12,7 +12,7 @@ const OPEN: readonly RegExp[] = [
   /^\/v1\/oauth\/token$/,
   /^\/svc\.v1\.AuthService\/(?:CreateLoginSession|GetLoginSession|CreateEntry|RedeemEntry|WhoAmI)$/,
   /^\/svc\.v1\.InfraService\/ResumeComponent$/,
-  /^\/(?:enter$|cli\/login_[0-9a-f]+$|assets\/)/,
+  /^\/(?:enter$|cli\/login_[0-9a-f]+$|login\/oidc(?:\/callback)?$|assets\/)/,
 ];
 
 /** Seconds after which a refused client may ask again: too long for commands to wait. */

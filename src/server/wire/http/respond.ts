@@ -92,7 +92,8 @@ export function methodNotAllowed(allow: string): Response {
   return jsonError(405, "method_not_allowed", `Use ${allow}.`, { allow });
 }
 
-const STATUS: Readonly<Record<FailureKind, number>> = {
+/** Status of the answer to each kind of failure. */
+export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   invalid_argument: 400,
   unauthenticated: 401,
   permission_denied: 403,
@@ -110,5 +111,5 @@ const STATUS: Readonly<Record<FailureKind, number>> = {
 
 /** A failure as a plain HTTP answer; `more` has the fields that the endpoint adds. */
 export function failureResponse({ kind, message, detail }: Failure, more: Readonly<Record<string, unknown>> = {}): Response {
-  return errorAnswer({ status: STATUS[kind], error: kind, message, hint: detail.hint, more });
+  return errorAnswer({ status: FAILURE_STATUS[kind], error: kind, message, hint: detail.hint, more });
 }

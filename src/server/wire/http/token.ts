@@ -2,7 +2,7 @@
 
 import { allows, isPermission } from "../../../domain/permissions.ts";
 import { formatMicros } from "../../../domain/timestamp.ts";
-import { callerOf, isOver } from "../../access/clients.ts";
+import { callerOf, isOver, whyOver } from "../../access/clients.ts";
 import { mayReach, visibleEnvironments } from "../../access/scope.ts";
 import { secretMatches } from "../../access/secrets.ts";
 import { TOKEN_LIFETIME_S } from "../../access/tokens.ts";
@@ -42,7 +42,7 @@ async function identify(platform: Platform, { clientId, clientSecret }: TokenReq
   if (client) note.about = { client_id: client.id };
   if (!secretMatches(clientSecret, client?.secretHash) || !client)
     throw new TokenRequestRefused("invalid_client", "The client id or secret is wrong.");
-  if (isOver(client, platform.clock.now())) throw new TokenRequestRefused("invalid_client", "The service token has expired.");
+  if (isOver(client, platform.clock.now())) throw new TokenRequestRefused("invalid_client", whyOver(client));
   platform.clients.used(client.id);
   return client;
 }

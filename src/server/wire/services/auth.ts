@@ -20,6 +20,7 @@ import {
 } from "../../../../gen/svc/v1/auth_pb.ts";
 import { mayOnlyRead } from "../../../domain/permissions.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
+import type { Clients } from "../../access/clients.ts";
 import type { Environments } from "../../access/environments.ts";
 import type { LoginOutcome } from "../../access/login-sessions.ts";
 import { resolveScope, scopeNames } from "../../access/scope.ts";
@@ -87,6 +88,8 @@ export function register(
         teamId: caller.teamId,
         projectId: environment?.projectId ?? "",
         dashboardUrl: addressFor(context.requestHeader),
+        name: await nameOf(clients, caller),
+        ...(caller.expiresAt !== undefined && { expiresAt: msToTimestamp(caller.expiresAt) }),
       });
     },
 
@@ -162,7 +165,7 @@ export function register(
       const caller = callerOf(context);
       const seen = (await clients.list(caller.teamId)).filter(({ id }) => isAdmin(caller) || id === caller.clientId);
       return create(ListClientsResponseSchema, {
-        clients: seen.map(({ id, name, createdAt, lastUsedAt, permissions }) =>
+        clients: seen.map(({ id, name, createdAt, lastUsedAt, permissions, parentId, subject, expiresAt }) =>
           create(ApiClientSchema, {
             id,
             name,
@@ -170,6 +173,9 @@ export function register(
             ...(lastUsedAt === undefined ? {} : { lastUsedAt: msToTimestamp(lastUsedAt) }),
             permissions: [...permissions],
             current: id === caller.clientId,
+            parentId: parentId ?? "",
+            isPerson: subject !== undefined,
+            ...(expiresAt !== undefined && { expiresAt: msToTimestamp(expiresAt) }),
           }),
         ),
       });
@@ -189,6 +195,13 @@ export function register(
       return create(DeleteClientResponseSchema, { endedSessions });
     },
   });
+}
+
+/** Name of the person for whom a caller acts, or of its own client. */
+async function nameOf(clients: Clients, { clientId }: Caller): Promise<string> {
+  const client = await clients.find(clientId);
+  const person = client?.parentId === undefined ? undefined : await clients.find(client.parentId);
+  return (person ?? client)?.name ?? "";
 }
 
 /** The environment of a call; undefined when it is for a project that does not exist yet. */

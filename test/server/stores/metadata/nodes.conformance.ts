@@ -78,15 +78,25 @@ export function nodesConformance(driver: Driver<MetadataStore>): void {
         10,
       );
       await store.createEntry({ ...entry, codeHash: hash(4) }, 10);
+      const client = { teamId: "t", name: "", secretHash: hash(5), permissions: [], createdAt: START, expiresAt: START + 10 };
+      await store.bootstrap({
+        ...{ team: { id: "t", name: "" }, project: { id: "p", name: "" }, environment: { id: "e", name: "" } },
+        ...{ client: { ...client, id: "client_1", expiresAt: undefined }, now: START },
+      });
+      await store.createClient({ ...client, id: "client_2" });
+      await store.createClient({ ...client, id: "client_3", tokenId: "st_1" });
+      const login = { stateHash: hash(6), cookieHash: hash(7), sealed: "", path: "/", redirectUri: "", address: "" };
+      await store.createProviderLogin({ ...login, createdAt: START, expiresAt: START + 10 });
       expect(await store.purgeExpired()).toBe(0);
       now = START + 15;
-      expect([await store.purgeExpired(), (await store.browserSession(hash(2)))?.id]).toEqual([1, "ses_1"]);
+      expect([await store.purgeExpired(), (await store.browserSession(hash(2)))?.id]).toEqual([2, "ses_1"]);
       now = START + 21;
       expect([await store.purgeExpired(), await store.browserSession(hash(2))]).toEqual([1, undefined]);
       now = START + day + 10;
       expect([await store.purgeExpired(), (await store.upload("upl_1"))?.id]).toEqual([0, "upl_1"]);
       now = START + day + 11;
-      expect([await store.purgeExpired(), await store.upload("upl_1")]).toEqual([1, undefined]);
+      expect([await store.purgeExpired(), await store.upload("upl_1")]).toEqual([2, undefined]);
+      expect((await store.clients("t")).map(({ id }) => id)).toEqual(["client_1", "client_3"]);
     });
 
     test("progress lines come in their order, behind the one that was read last, and no more than the newest are kept", async () => {

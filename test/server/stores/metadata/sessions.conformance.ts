@@ -107,6 +107,47 @@ export function sessionsConformance(driver: Driver<MetadataStore>): void {
       expect(await on.store.browserSession(new Uint8Array([2, 1]))).toBeUndefined();
     });
 
+    test("a session ends no later than its entry says", async () => {
+      await on.store.createEntry(entry(1, { sessionEndsAt: NOW + 3000 }), 10);
+      await on.store.createEntry(entry(2, { sessionEndsAt: NOW + 9000 }), 10);
+      for (const n of [1, 2]) await on.store.redeemEntry(new Uint8Array([1, n]), session(n), 10);
+      await on.reopen();
+      expect(await on.store.browserSession(new Uint8Array([2, 1]))).toMatchObject({ expiresAt: NOW + 3000, endsAt: NOW + 3000 });
+      expect(await on.store.browserSession(new Uint8Array([2, 2]))).toMatchObject({ expiresAt: NOW + 5000, endsAt: NOW + 9000 });
+    });
+
+    test("a login at a provider is taken once, in time, with its state and cookie, and counted until then", async () => {
+      const login = (n: number, patch: object = {}) => ({
+        stateHash: new Uint8Array([4, n]),
+        cookieHash: new Uint8Array([5, n]),
+        sealed: "v1.key.iv.text",
+        path: "/a?b#c",
+        redirectUri: "https://svc.example.com/login/oidc/callback",
+        address: n === 3 ? "b" : "a",
+        createdAt: NOW,
+        expiresAt: NOW + 1000,
+        ...patch,
+      });
+      for (const n of [1, 2, 3]) await on.store.createProviderLogin(login(n));
+      await on.reopen();
+      expect(await on.store.waitingProviderLogins("a", NOW)).toEqual({ ofAddress: 2, all: 3 });
+      const take = (state: number, cookie = state, now = NOW) =>
+        on.store.takeProviderLogin(new Uint8Array([4, state]), new Uint8Array([5, cookie]), now);
+      expect([await take(1, 2), await take(9), await take(1, 1, NOW + 1000)]).toEqual([undefined, undefined, undefined]);
+      expect(await Promise.all([take(1), take(1)])).toEqual([login(1), undefined]);
+      expect(await on.store.waitingProviderLogins("a", NOW)).toEqual({ ofAddress: 1, all: 2 });
+      expect(await on.store.waitingProviderLogins("a", NOW + 1000)).toEqual({ ofAddress: 0, all: 0 });
+    });
+
+    test("a confirmed login keeps whose client it makes, and its end", async () => {
+      const waiting = { secretHash: new Uint8Array([9]), deviceName: "d", address: "", userCode: "", state: "pending" as const };
+      await on.store.createLoginSession({ ...waiting, id: "login_1", permissions: [], createdAt: NOW, expiresAt: NOW + 1000 });
+      const own = { parentId: "person_1", clientExpiresAt: NOW + 9000 };
+      await on.store.decideLoginSession("login_1", { state: "confirmed", by: "person_1", permissions: ["read"], ...own }, NOW);
+      await on.reopen();
+      expect(await on.store.loginSession("login_1")).toMatchObject({ state: "confirmed", ...own });
+    });
+
     test("of a client's entries and sessions the newest stay", async () => {
       for (const n of [1, 2, 3]) await on.store.createEntry(entry(n), 2);
       await on.store.createEntry(entry(7, { clientId: "client_2" }), 2);
@@ -118,6 +159,33 @@ export function sessionsConformance(driver: Driver<MetadataStore>): void {
         expect(await on.store.redeemEntry(new Uint8Array([1, n]), session(n), 2)).toBeDefined();
       }
       expect((await on.store.browserSessions(NOW)).map(({ id }) => id)).toEqual(["ses_7", "ses_4", "ses_3"]);
+    });
+
+    test("a person goes with the command lines of the person, and what those had", async () => {
+      await on.bootstrap();
+      const person = { id: "person_1", personId: "person_1", subject: "alice", name: "a", secretHash: new Uint8Array([7]) };
+      const whole = { ...person, teamId: "team_1", permissions: ["read"], createdAt: NOW };
+      await on.store.putClient(whole);
+      await on.store.putClient({ ...whole, name: "b", permissions: ["admin"], environments: ["env_1"], createdAt: NOW + 5 });
+      const changed = { ...whole, name: "b", permissions: ["admin"], environments: ["env_1"] };
+      expect(await on.store.client("person_1")).toEqual(changed);
+      await on.store.putClient(whole);
+      await on.reopen();
+      expect(await on.store.client("person_1")).toEqual(whole);
+      const own = { id: "client_2", teamId: "team_1", name: "l", secretHash: new Uint8Array([8]), permissions: [], createdAt: NOW };
+      await on.store.createClient({ ...own, parentId: "person_1", expiresAt: NOW + 1000 });
+      for (const [n, clientId] of [
+        [1, "client_1"],
+        [2, "client_2"],
+        [3, "person_1"],
+      ] as const) {
+        await on.store.createEntry(entry(n, { clientId }), 10);
+        await on.store.redeemEntry(new Uint8Array([1, n]), session(n), 10);
+      }
+      expect(await Promise.all([on.store.deleteClient("person_1"), on.store.deleteClient("person_1")])).toEqual([2, undefined]);
+      expect(await on.store.client("client_2")).toBeUndefined();
+      expect((await on.store.browserSessions(NOW)).map(({ id }) => id)).toEqual(["ses_1"]);
+      expect(await on.store.deleteClient("client_none")).toBeUndefined();
     });
 
     test("a client goes with its entries, its browser sessions and the logins that it confirmed", async () => {
