@@ -150,9 +150,7 @@ export class OfflineReader {
     return (historical ? this.#catalog.versionsOf(version) : [version]).map(({ table_name }) => table_name);
   }
 
-  /**
-   * Bytes of the file, and a number that changes with its content.
-   */
+  /** Bytes of the file, and a number that changes with its content. */
   figures(): { readonly bytes: number; readonly change: number } {
     const [[pages, size, change] = []] = this.#db
       .query("select page_count, page_size, data_version from pragma_page_count, pragma_page_size, pragma_data_version")
@@ -171,7 +169,7 @@ export class OfflineReader {
     if (!version) return 0;
     try {
       const [[bytes] = []] = this.#db.query("select pgsize from dbstat where name = ? and aggregate = 1").values(version.table_name);
-      return Number(bytes);
+      return Number(bytes ?? 0);
     } catch (error) {
       if (/no such table: dbstat/.test(errorText(error))) return 0;
       throw error;

@@ -210,8 +210,9 @@ class SqliteOnlineStore implements OnlineStore {
 
   async measureFeatures(signal?: AbortSignal): Promise<FeatureMeasures> {
     const features = new Map<number, number>();
-    for await (const cells of this.pages(this.sized, signal))
+    await this.eachPage(this.sized, signal, (cells) => {
       for (const { fid, bytes } of cells) features.set(fid, (features.get(fid) ?? 0) + bytes);
+    });
     return { bytes: this.bytes(), features };
   }
 
@@ -442,23 +443,24 @@ class SqliteOnlineStore implements OnlineStore {
     signal: AbortSignal | undefined,
   ): Promise<number> {
     let removed = 0;
-    for await (const cells of this.pages(this.next, signal)) {
+    await this.eachPage(this.next, signal, (cells) => {
       const gone = cells.filter(isGone);
       if (gone.length > 0) this.remove(gone, remove);
       removed += gone.length;
-    }
+    });
     return removed;
   }
 
-  /** All stored cells in order, in short steps between which queries are served. */
-  private async *pages<C extends CellPosition>(
+  /** Visits all stored cells in order, in short steps between which queries are served. */
+  private async eachPage<C extends CellPosition>(
     statement: Statement<C, [string, string, string, number, number]>,
     signal: AbortSignal | undefined,
-  ): AsyncGenerator<C[]> {
+    visit: (cells: readonly C[]) => void,
+  ): Promise<void> {
     for (let position: CellPosition | undefined = BEGINNING; position && !this.closed && !signal?.aborted; ) {
       if (!this.checkpointer?.busy) {
         const cells: C[] = statement.all(position.scope, position.ns, position.pk, position.fid, CELLS_PER_SWEEP);
-        yield cells;
+        visit(cells);
         position = cells.length === CELLS_PER_SWEEP ? cells.at(-1) : undefined;
       }
       if (position) await pause(SWEEP_PAUSE_MS);
