@@ -35,7 +35,12 @@ const outbox = createOutbox({
 await outbox.start();
 console.log("delivering");
 for (let n = 0; ; n++) {
-  const event = (i: number) => ({ subscription: "query.run", payload: { query_id: `q${n}.${i}` }, at: Date.now(), key: `${n}.${i}` });
+  const event = (i: number) => ({
+    subscription: "query.run",
+    payload: JSON.stringify({ query_id: `q${n}.${i}` }),
+    at: Date.now(),
+    key: `${n}.${i}`,
+  });
   await outbox.enqueue(
     { id: webhook.id, environmentId: webhook.scope, url },
     Array.from({ length: EVENTS }, (_, i) => event(i)),

@@ -53,7 +53,7 @@ export interface Events {
 
 /** Milliseconds for which events are collected. */
 const FLUSH_MS = 100;
-/** Events of a webhook that are queued in one step: each is copied to the outbox's thread. */
+/** Events of a webhook that are handed to the outbox's thread in one step. */
 const MAX_STEP = 100;
 const RETRY_MS = 1_000;
 /** Events in memory that wait to be queued. */
@@ -181,7 +181,12 @@ export function createEvents({
       correlation_id: correlationId.slice(0, MAX_NAME),
     };
     const tell = (webhook: Webhook, subscription: EventType, key: string, payload: () => object): void =>
-      append(webhook, () => ({ subscription, payload: payload(), at: startedAt + durationMs, key: `${subscription}/${key}` }));
+      append(webhook, () => ({
+        subscription,
+        payload: JSON.stringify(payload()),
+        at: startedAt + durationMs,
+        key: `${subscription}/${key}`,
+      }));
     for (const webhook of queries)
       tell(webhook, "query.run", queryId, () => ({
         ...place,
@@ -248,7 +253,7 @@ export function createEvents({
       const isLive = status !== DeploymentStatus.FAILED;
       const type: EventType = isLive ? "deployment.live" : "deployment.failed";
       const all = await webhooks.list(environmentId);
-      const payload = { deployment_id: id, branch, project: projectName, promoted, ...(isLive ? {} : { error }) };
+      const payload = JSON.stringify({ deployment_id: id, branch, project: projectName, promoted, ...(isLive ? {} : { error }) });
       for (const webhook of all)
         if (subscribesTo(webhook.content.subscriptions, type))
           await deliveries.enqueue(webhook, [{ subscription: type, payload, at: clock.now(), key: `${type}/${id}` }]);

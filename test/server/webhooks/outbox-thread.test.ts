@@ -56,7 +56,7 @@ function open(node = "a"): Outbox {
   return outbox;
 }
 const to = () => ({ id: "whk_1", environmentId: ENV, url: receiver.url });
-const event = (key: string) => ({ subscription: "query.run", payload: { key }, at: 0, key });
+const event = (key: string) => ({ subscription: "query.run", payload: JSON.stringify({ key }), at: 0, key });
 const queue = (outbox: Outbox, ...keys: string[]) => outbox.enqueue(to(), keys.map(event));
 const states = async (outbox: Outbox) => (await outbox.list({ environmentId: ENV, limit: 1_000 })).map(({ state }) => state);
 const keysReceived = () => receiver.received.map(({ body }) => (JSON.parse(body) as { payload: { key: string } }).payload.key).sort();
