@@ -153,10 +153,12 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   infrastructure: ["documents", "jobs", "nodes", "stores", "writes"],
   query: ["expressions", "python", "sql", "stores", "writes"],
   deployments: ["access", "documents", "jobs", "nodes", "processes", "python", "query", "secrets", "sql", "stores", "writes"],
+  approvals: ["access", "deployments", "environments", "jobs", "secrets", "stores"],
   "query-log": ["deployments", "query", "stores"],
   webhooks: ["access", "documents", "jobs", "query", "stores"],
   wire: [
     "access",
+    "approvals",
     "audit",
     "connections",
     "deployments",

@@ -21,6 +21,7 @@ export function configMessage(config: EnvironmentConfig): MessageInitShape<typeo
       sourceBundleBucket: source_bundle_bucket ?? "",
       modelRegistryBucket: model_registry_bucket ?? "",
     },
+    protected: config.protected,
   };
 }
 
@@ -36,6 +37,7 @@ export function readConfigMessage(message: Message | undefined): EnvironmentConf
     online_store_secret: message.onlineStoreSecret,
     feature_store_secret: message.featureStoreSecret,
     environment_buckets: Object.fromEntries(BUCKETS.flatMap((name, index) => (buckets[index] ? [[name, buckets[index]]] : []))),
+    protected: message.protected,
   };
   checkConfig(config);
   return config;

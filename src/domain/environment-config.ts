@@ -27,6 +27,8 @@ export interface EnvironmentConfig {
   /** Name of a secret. */
   readonly feature_store_secret: string;
   readonly environment_buckets: Readonly<Partial<Record<Bucket, string>>>;
+  /** Whether another person approves changes of the environment. */
+  readonly protected: boolean;
 }
 
 /** A configuration in which nothing is set. */
@@ -37,10 +39,11 @@ export const NO_CONFIG: EnvironmentConfig = {
   online_store_secret: "",
   feature_store_secret: "",
   environment_buckets: {},
+  protected: false,
 };
 
 /** The keys whose values this server acts on; the others are recorded and returned. */
-export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = ["additional_env_vars"];
+export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = ["additional_env_vars", "protected"];
 
 /** A configuration breaks a rule; the message names the key. */
 export class ConfigInvalid extends Error {
@@ -143,6 +146,9 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
   },
   online_store_secret: (value, key) => textAt(value, key),
   feature_store_secret: (value, key) => textAt(value, key),
+  protected(value, key) {
+    if (typeof value !== "boolean") throw new ConfigInvalid(`${key}: expected true or false`);
+  },
   environment_buckets(value, key) {
     for (const [name, uri] of Object.entries(objectAt(value, key))) {
       if (!BUCKETS.includes(name as Bucket)) {
@@ -246,6 +252,7 @@ export function configDocument(environment: { readonly id: string; readonly name
     online_store_secret: online_store_secret || null,
     feature_store_secret: feature_store_secret || null,
     environment_buckets: Object.keys(environment_buckets).length > 0 ? (environment_buckets as JsonObject) : null,
+    protected: config.protected,
   };
 }
 

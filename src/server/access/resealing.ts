@@ -15,7 +15,7 @@ export interface Resealing {
  * The job that seals anew what a keeper has, hourly: while nodes are given a new key one after the
  * other, those without it still seal with the old one.
  */
-export function resealingOf(kept: "connections" | "webhooks", keeper: () => Promise<Resealing>): RecurringJob {
+export function resealingOf(kept: "approvals" | "connections" | "webhooks", keeper: () => Promise<Resealing>): RecurringJob {
   return {
     kind: `reseal-${kept}`,
     schedule: "1h",

@@ -80,8 +80,12 @@ export type Note = (text: string) => void;
 
 /** The builder of deployments. */
 export interface Builder {
-  /** Unpacks, analyzes and checks a deployment, then stores its graph. Throws BuildFailed. */
-  build(deployment: DeploymentRecord, note: Note, signal: AbortSignal): Promise<void>;
+  /**
+   * Unpacks, analyzes and checks a deployment, then stores its graph. With `withoutSecrets` nothing
+   * is looked up in its databases; the graph is then not complete enough to be started. Throws
+   * BuildFailed.
+   */
+  build(deployment: DeploymentRecord, note: Note, signal: AbortSignal, how: { readonly withoutSecrets: boolean }): Promise<void>;
   /** Starts the workers of a built deployment. Throws BuildFailed. */
   start(deployment: DeploymentRecord, note: Note, signal: AbortSignal): Promise<StartedDeployment>;
   /** The stored graph. Throws Failure failed_precondition when there is none. */
@@ -187,6 +191,16 @@ export function createBuilder(options: BuilderOptions): Builder {
     return createSqlSources({ declared: of.sources, env, integrations, sourceRoot: source });
   };
 
+  const checkStatements = async (found: Graph, source: string, environment: EnvironmentRecord, note: Note): Promise<void> => {
+    note("checking statements against their databases");
+    const sources = await sourcesOf(found, source, await secrets.variables(environment.id));
+    try {
+      refuseErrors("The server refuses the project", await checkSqlResolvers(found, { sources, environmentName: environment.name }));
+    } finally {
+      await sources.close();
+    }
+  };
+
   const startPool = async (
     deployment: DeploymentRecord,
     environment: EnvironmentRecord,
@@ -249,7 +263,7 @@ export function createBuilder(options: BuilderOptions): Builder {
   return {
     graph,
 
-    async build(deployment, note, signal) {
+    async build(deployment, note, signal, { withoutSecrets }) {
       const environment = await environmentOf(deployment);
       await rm(folderOf(deployment.id), { recursive: true, force: true });
       note("unpacking the source");
@@ -272,17 +286,11 @@ export function createBuilder(options: BuilderOptions): Builder {
         }),
       );
       refuseErrors("The project has errors", found.diagnostics);
-      note("checking statements against their databases");
-      const sources = await sourcesOf(found, source, await secrets.variables(environment.id));
-      try {
-        refuseErrors("The server refuses the project", await checkSqlResolvers(found, { sources, environmentName: environment.name }));
-      } finally {
-        await sources.close();
-      }
+      if (!withoutSecrets) await checkStatements(found, source, environment, note);
       await metadata.putGraph(deployment.id, toBinary(GraphSchema, found));
       const { identities } = await identified(found, environment.id);
       await metadata.resolverVersions(environment.id, found.resolvers, { deploymentId: deployment.id, now: clock.now() });
-      built = { id: deployment.id, graph: found, identities };
+      if (!withoutSecrets) built = { id: deployment.id, graph: found, identities };
     },
 
     async start(deployment, note, signal) {

@@ -115,6 +115,7 @@ async function change(): Promise<void> {
         noPromote: false,
         reset: false,
         blueGreen: false,
+        approved: false,
         profiling: false,
         projectName: "p",
         runtime: "",
