@@ -178,6 +178,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ui: ["access", "query-log", "stores", "wire"],
   boot: [
     "access",
+    "approvals",
     "audit",
     "connections",
     "deployments",
