@@ -98,6 +98,7 @@ function nextStep(
   { deployment, promoted }: Extract<ApplyEvent, { kind: "deployed" }>,
   { await: waited, watch, noPromote, blueGreen }: Input,
 ): string {
+  if (deployment.approvalId !== "") return "";
   const asked = `Ask it with \`svc query --deployment ${escapeControls(deployment.id)}\`.`;
   if (promoted) return waited || watch ? "" : "Queries are answered by it once it is live; `svc apply --await` waits for that.";
   if (noPromote) return asked;

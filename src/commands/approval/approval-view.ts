@@ -8,7 +8,6 @@ import {
   type RejectResponse,
   type WithdrawResponse,
 } from "../../../gen/svc/v1/approval_pb.ts";
-import type { Context } from "../../context/context.ts";
 import { formatEnum } from "../../contract/contract.ts";
 import { escapeControls } from "../../domain/name.ts";
 import { type FieldViews, resourceFields } from "../../output/message-view.ts";
@@ -58,14 +57,6 @@ export const approvalView = resourceFields(
 
 /** The answer of a call, or the request for approval that the call became. */
 export type OrRequest<A> = A | GetApprovalResponse;
-
-/** Reads the request for approval that a call became, if it did. */
-export async function orRequest<A extends { readonly approvalId: string }>(
-  { api }: Pick<Context, "api">,
-  answer: A,
-): Promise<OrRequest<A>> {
-  return answer.approvalId === "" ? answer : (await api.approvals()).getApproval({ id: answer.approvalId });
-}
 
 /** Whether the call of an answer became a request for approval. */
 export function isRequest(answer: object): answer is GetApprovalResponse {

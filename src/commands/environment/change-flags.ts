@@ -10,7 +10,8 @@ import { changesText, jsonChanges } from "../../domain/json-diff.ts";
 import { escapeControls } from "../../domain/name.ts";
 import { CliError } from "../../errors/cli-error.ts";
 import { textView, type View } from "../../output/view.ts";
-import { isRequest, type OrRequest, orRequest, orRequestView } from "../approval/approval-view.ts";
+import { isRequest, type OrRequest, orRequestView } from "../approval/approval-view.ts";
+import { orRequest } from "../approval/flags.ts";
 import { confirm } from "../confirm-flags.ts";
 
 /** What a change did. */

@@ -1,7 +1,8 @@
 import { defineCommand } from "../../cli/command.ts";
 import { integrationProblem } from "../../domain/integrations.ts";
 import { CliError } from "../../errors/cli-error.ts";
-import { orRequest, orRequestView } from "../approval/approval-view.ts";
+import { orRequestView } from "../approval/approval-view.ts";
+import { orRequest } from "../approval/flags.ts";
 import { documentFlags, type GivenDocument, readDocument } from "../document-flags.ts";
 import { APPLIED } from "./applied-view.ts";
 

@@ -4,7 +4,8 @@ import { args, list, text } from "../../cli/flag.ts";
 import { messageJson } from "../../contract/message-json.ts";
 import { escapeControls } from "../../domain/name.ts";
 import { textView } from "../../output/view.ts";
-import { orRequest, orRequestView } from "../approval/approval-view.ts";
+import { orRequestView } from "../approval/approval-view.ts";
+import { orRequest } from "../approval/flags.ts";
 import { confirm, confirmFlags } from "../confirm-flags.ts";
 import { givenOrPickedNames } from "../pick-flags.ts";
 

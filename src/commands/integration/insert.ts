@@ -3,7 +3,8 @@ import { choice, text } from "../../cli/flag.ts";
 import type { Context } from "../../context/context.ts";
 import { INTEGRATION_KIND_NAMES, INTEGRATION_KINDS, type IntegrationKind, type IntegrationVariable } from "../../domain/integrations.ts";
 import { UsageError } from "../../errors/cli-error.ts";
-import { orRequest, orRequestView } from "../approval/approval-view.ts";
+import { orRequestView } from "../approval/approval-view.ts";
+import { orRequest } from "../approval/flags.ts";
 import { readPairs, readStdin } from "../secret/pairs-flags.ts";
 import { APPLIED } from "./applied-view.ts";
 

@@ -4,7 +4,8 @@ import { args } from "../../cli/flag.ts";
 import type { Context } from "../../context/context.ts";
 import { secretNameProblem, secretValueProblem } from "../../domain/secret-name.ts";
 import { UsageError } from "../../errors/cli-error.ts";
-import { orRequest, orRequestView } from "../approval/approval-view.ts";
+import { orRequestView } from "../approval/approval-view.ts";
+import { orRequest } from "../approval/flags.ts";
 import { readPairs, readStdin } from "./pairs-flags.ts";
 import { changedView } from "./secret-view.ts";
 

@@ -66,8 +66,8 @@ export interface BuildsOptions {
   /** Makes a running deployment live, unless it is not to be promoted. */
   readonly takeOver: (deployment: DeploymentRecord, signal: AbortSignal) => Promise<void>;
   /**
-   * Tells others that a deployment is live, waits for approval or has failed; called until it resolved once, and
-   * perhaps again.
+   * Tells others that a deployment is live, waits for approval or has failed; called until it
+   * resolved once, and perhaps again.
    */
   readonly settled: (deployment: DeploymentRecord) => Promise<void>;
   readonly clock: Clock;
@@ -123,7 +123,10 @@ export function createBuilds({
     }
   };
 
-  /** Has a deployment wait for its approval, unless it was approved meanwhile. Throws BuildFailed. */
+  /**
+   * Has a deployment wait for its approval, unless it was approved meanwhile; then another job
+   * builds it again. Rejects with BuildFailed.
+   */
   const hold = async (job: JobRecord, { id }: DeploymentRecord): Promise<void> => {
     const outcome = await metadata.holdDeployment(id, clock.now());
     const approval = await metadata.approvals.ofDeployment(id);

@@ -50,8 +50,8 @@ export interface DeploymentsOptions extends Omit<BuilderOptions, "profiles"> {
    */
   readonly idleMs?: number;
   /**
-   * Tells others that a deployment is live, waits for approval or has failed; called until it resolved once, and
-   * perhaps again.
+   * Tells others that a deployment is live, waits for approval or has failed; called until it
+   * resolved once, and perhaps again.
    */
   readonly settled?: (deployment: DeploymentRecord) => Promise<void>;
 }
@@ -93,7 +93,10 @@ export interface Deployments extends Promotions, Removals {
   create(deployment: NewDeployment, approvalOf?: ApprovalOf): Promise<DeploymentRecord>;
   /** Tells the followers of a deployment that its approval was decided. */
   decided(deploymentId: string): Promise<void>;
-  /** Marks as approved what serves an environment and its branches, and what a rollback goes back to. */
+  /**
+   * Marks as approved what serves an environment and its branches, and what a rollback goes back
+   * to.
+   */
   approveServing(environmentId: string): Promise<void>;
   /** The states and progress of a deployment until it is settled. Throws Failure not_found. */
   watch(id: string, environmentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;

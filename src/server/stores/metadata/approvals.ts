@@ -2,7 +2,10 @@
 
 import type { NewJob } from "./jobs.ts";
 
-/** The state of a request. Only `pending` changes, but for `approved`, which may become `failed`. */
+/**
+ * The state of a request. All but `pending` are final; `approved` may become `failed` when the
+ * change cannot be made.
+ */
 export type ApprovalState = "pending" | "approved" | "rejected" | "withdrawn" | "expired" | "failed";
 
 /** A request for approval. */

@@ -118,8 +118,8 @@ export interface DeploymentStore {
   /**
    * Deletes deployments of one scope with their graphs, and stores the job that removes what other
    * stores have of them, in one step. Ids that are unknown are passed over. Refused, with the first
-   * id that is in the way, when one of them is queued, being built, starting or waiting, or is live; with
-   * `branch`, all deployments of that branch are deleted, the live one too.
+   * id that is in the way, when one of them is queued, being built, starting or waiting, or is
+   * live; with `branch`, all deployments of that branch are deleted, the live one too.
    */
   deleteDeployments(
     what: { readonly ids: readonly string[] } | { readonly environmentId: string; readonly branch: string },
