@@ -13,7 +13,7 @@ import type { LoginSessionRecord, SessionStore } from "../stores/metadata/sessio
 import { primaryEnvironment } from "./environments.ts";
 import { requireWholeTeam } from "./scope.ts";
 import { hashSecret, newSecret, newUserCode, secretMatches } from "./secrets.ts";
-import type { Caller } from "./tokens.ts";
+import { type Caller, personOf } from "./tokens.ts";
 
 /** Milliseconds that a session waits for confirmation. */
 export const LOGIN_SESSION_LIFETIME_MS = 600_000;
@@ -34,8 +34,12 @@ export interface LoginView {
   readonly state: LoginSessionRecord["state"] | "expired";
 }
 
-/** A person's decision: all of the person's permissions, those to read only, or denial. */
-export type LoginAnswer = "all" | "read" | "deny";
+/**
+ * A person's decision: all of the person's permissions, those to read only, or denial. With `other`
+ * it is all of them for somebody else: the client acts for a person of its own, who can approve
+ * what this one asks for; else it acts for the one who decides.
+ */
+export type LoginAnswer = "all" | "other" | "read" | "deny";
 
 /** The login sessions of a server. */
 export interface LoginSessions {
@@ -76,6 +80,7 @@ export function createLoginSessions(options: { readonly metadata: IdentityStore 
         userCode: newUserCode(),
         state: "pending",
         permissions: [],
+        personId: "",
         createdAt: now,
         expiresAt: now + LOGIN_SESSION_LIFETIME_MS,
       };
@@ -101,6 +106,7 @@ export function createLoginSessions(options: { readonly metadata: IdentityStore 
         secretHash: hashSecret(clientSecret),
         permissions: session.permissions,
         createdAt: now,
+        ...(session.personId !== "" && { personId: session.personId }),
       };
       const taken = await metadata.takeLoginSession(id, client, now);
       if (!taken) return { state: "expired" };
@@ -123,9 +129,11 @@ export function createLoginSessions(options: { readonly metadata: IdentityStore 
         throw new Failure("permission_denied", "Confirming a login needs the permission 'admin'.", {
           hint: "Open the page with credentials that have it, not read-only.",
         });
-      const permissions = answer === "all" ? person.permissions : answer === "read" ? onlyReading(person.permissions) : [];
+      const given = { all: person.permissions, other: person.permissions, read: onlyReading(person.permissions), deny: [] };
+      const permissions = given[answer];
       const state = answer === "deny" ? "denied" : "confirmed";
-      return metadata.decideLoginSession(id, { state, by: person.clientId, permissions }, clock.now());
+      const personId = answer === "other" ? "" : personOf(person);
+      return metadata.decideLoginSession(id, { state, by: person.clientId, permissions, personId }, clock.now());
     },
   };
 }

@@ -237,7 +237,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const names = await approvers.names(environment, personOf(caller));
       if (names.length === 0)
         throw new Failure("failed_precondition", `Nobody else could approve changes of environment '${environment.name}'.`, {
-          hint: "Let another person in first, with the permission 'approve' or 'admin': `svc login` on their machine, which you confirm.",
+          hint: "Let another person in first: `svc login` on their machine, which you confirm for another person.",
         });
       await deployments.approveServing(environment.id);
     },

@@ -17,7 +17,7 @@ import { type Html, html } from "./html.ts";
 import { pageResponse } from "./layout.ts";
 
 const MAX_FORM_BYTES = 4096;
-const ANSWERS = ["all", "read", "deny"] as const;
+const ANSWERS = ["all", "other", "read", "deny"] as const;
 
 /**
  * Answers with the page of a login session (GET), or stores the decision and answers with the
@@ -75,10 +75,12 @@ const NOT_ADMIN = html`<p class="warn">This browser's session lacks the permissi
 it, not read-only.</p>`;
 
 function question({ keys }: Platform, id: string, caller: Caller): Html {
-  return html`<p>Confirmed, it may do what you may: ${caller.permissions.join(", ")}; or let it read only. Confirm only if you have just run <code>svc login</code> there.</p>
+  return html`<p>Confirmed, it may do what you may: ${caller.permissions.join(", ")}; or let it read only. It acts for you: what it asks for,
+you cannot approve. Confirm only if you have just run <code>svc login</code> there, or for another person, if that person has.</p>
 <form method="post" action="/cli/${id}">
 <input type="hidden" name="csrf" value="${signWith(keys.forms, formParts(id, caller))}">
 <button class="primary" name="decision" value="all">Confirm</button>
+<button name="decision" value="other">Confirm for another person</button>
 ${!mayOnlyRead(caller.permissions) && html`<button name="decision" value="read">Read only</button>`}
 <button name="decision" value="deny">Deny</button>
 </form>`;

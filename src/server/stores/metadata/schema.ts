@@ -163,6 +163,7 @@ alter table client add column environments text;
 alter table client add column expires_at integer;
 alter table client add column created_by text;
 alter table client add column person_id text;
+alter table login_session add column person_id text not null default '';
 create unique index client_by_token on client (token_id);
 update client set person_id = 'owner' where name = 'first start' and created_at = (select created_at from team where id = client.team_id);
 alter table deployment add column approved integer not null default 0;

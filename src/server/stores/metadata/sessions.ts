@@ -47,6 +47,8 @@ export interface LoginSessionRecord {
   readonly state: LoginSessionState;
   /** Permissions of its client; empty until it is confirmed. */
   readonly permissions: readonly string[];
+  /** Whom its client acts for; empty = itself, or it is not confirmed yet. */
+  readonly personId: string;
   readonly createdAt: number;
   readonly expiresAt: number;
 }
@@ -58,6 +60,8 @@ export interface LoginDecision {
   readonly by: string;
   /** Permissions of the new client; empty when denied. */
   readonly permissions: readonly string[];
+  /** Whom the new client acts for; empty = itself. */
+  readonly personId: string;
 }
 
 /** Logins, entries and browser sessions. */

@@ -42,6 +42,7 @@ export function sqliteSessions(db: Database, writer: Writer): SessionStore {
     state: oneOf<LoginSessionState>(),
     permissions: json(),
     confirmedBy: text,
+    personId: text,
     createdAt: integer,
     expiresAt: integer,
   });
@@ -110,9 +111,9 @@ export function sqliteSessions(db: Database, writer: Writer): SessionStore {
       return counted ?? { all: 0, ofAddress: 0 };
     },
 
-    decideLoginSession: (id, { state, by, permissions }, now) =>
+    decideLoginSession: (id, { state, by, permissions, personId }, now) =>
       writer.write(() => {
-        const decision = { state, permissions, confirmedBy: by };
+        const decision = { state, permissions, personId, confirmedBy: by };
         return loginSessions.update(decision, "where id = $key and state = 'pending' and expires_at > $now", { key: id, now }) === 1;
       }),
 
