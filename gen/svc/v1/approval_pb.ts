@@ -51,7 +51,7 @@ export type Approval = Message<"svc.v1.Approval"> & {
   kind: string;
 
   /**
-   * Names of what would change, never values.
+   * Names of what would change, never values; of a configuration a line for each change.
    *
    * @generated from field: repeated string names = 5;
    */

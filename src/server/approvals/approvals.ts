@@ -10,6 +10,7 @@ import type { Sealer } from "../access/sealing.ts";
 import { type Caller, personOf } from "../access/tokens.ts";
 import { buildJob, refusalText } from "../deployments/builds.ts";
 import type { ApprovalOf, Deployments } from "../deployments/deployments.ts";
+import { suspended } from "../deployments/environment-states.ts";
 import type { Configurations } from "../environments/configuration.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
@@ -52,7 +53,8 @@ export interface Approvals {
   /**
    * Approves a request, and waits a while until the change is made. Rejects with Failure
    * permission_denied when the caller acts for who asked, failed_precondition when the request is
-   * not pending or the change could not be made.
+   * not pending or the change could not be made, and `suspended` for a deployment to an environment
+   * that is.
    */
   approve(caller: Caller, environment: EnvironmentRecord, id: string, reason: string): Promise<ApprovalRecord>;
   /** Rejects a request. Rejects with Failure like `approve`. */
@@ -251,6 +253,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
     async approve(caller, environment, id, reason) {
       const approval = await decidable(caller, environment, id);
+      if (environment.suspendedAt !== undefined && approval.deploymentId !== "") throw suspended(environment);
       await decideAs(caller, approval, "approved", reason);
       const now = await made(id);
       if (now.state === "failed") throw new Failure("failed_precondition", `${id} was approved, and could not be made: ${now.error}`);

@@ -4,7 +4,8 @@
  * as it is to be already stays, and what was changed by others since it was asked for is refused.
  */
 
-import type { EnvironmentConfig } from "../../domain/environment-config.ts";
+import { configDocument, type EnvironmentConfig } from "../../domain/environment-config.ts";
+import { jsonChanges } from "../../domain/json-diff.ts";
 import type { Configurations } from "../environments/configuration.ts";
 import type { EnvironmentLifecycle } from "../environments/lifecycle.ts";
 import { Failure } from "../failure.ts";
@@ -18,13 +19,17 @@ export type Change =
   | { readonly kind: "secret.delete"; readonly names: readonly string[] }
   | { readonly kind: "integration.apply"; readonly integration: NewIntegration }
   | { readonly kind: "integration.delete"; readonly names: readonly string[] }
-  | {
-      readonly kind: "configuration";
-      /** The environment's new name; empty = it stays. */
-      readonly name: string;
-      readonly config: EnvironmentConfig;
-      readonly etag: string;
-    };
+  | ConfigurationChange;
+
+/** A new configuration of an environment. */
+export interface ConfigurationChange {
+  readonly kind: "configuration";
+  /** The environment's new name; empty = it stays. */
+  readonly name: string;
+  readonly config: EnvironmentConfig;
+  /** Etag of the configuration that it was made from. */
+  readonly etag: string;
+}
 
 /** A change with the state that it was asked for in. */
 export interface PinnedChange {
@@ -45,7 +50,7 @@ export interface ChangeParts {
 export interface Changes {
   /** Rejects with the Failure of making the change, and changes nothing. */
   check(environment: EnvironmentRecord, change: Change): Promise<void>;
-  /** Names of what would change, without values. */
+  /** What would change, for people: names without values, and of a configuration its changes. */
   names(environment: EnvironmentRecord, change: Change): Promise<readonly string[]>;
   /** The change with the present state. */
   pin(environment: EnvironmentRecord, change: Change): Promise<PinnedChange>;
@@ -58,6 +63,10 @@ export interface Changes {
 
 /** A thing that can be set and deleted. */
 type Settable = Pick<Secret, "name" | "updatedAt">;
+
+/** Lines that tell how a configuration changes, and characters of each, at most. */
+const MAX_LINES = 50;
+const MAX_LINE = 200;
 
 /** Makes the changes of environments. */
 export function createChanges({ secrets, integrations, configurations, lifecycle }: ChangeParts): Changes {
@@ -85,7 +94,7 @@ export function createChanges({ secrets, integrations, configurations, lifecycle
       case "integration.delete":
         return (await integrationsOf(environment, change.names)).map(({ name }) => name);
       case "configuration":
-        return changedKeys((await configurations.get(environment.id)).config, change.config, change.name !== "");
+        return configurationChanges(environment, (await configurations.get(environment.id)).config, change);
     }
   };
 
@@ -167,10 +176,13 @@ export function createChanges({ secrets, integrations, configurations, lifecycle
   };
 }
 
-/** Keys of a configuration whose values differ. */
-function changedKeys(before: EnvironmentConfig, after: EnvironmentConfig, isRenamed: boolean): string[] {
-  const keys = Object.keys(after) as (keyof EnvironmentConfig)[];
-  return [...(isRenamed ? ["name"] : []), ...keys.filter((key) => !Bun.deepEquals(before[key], after[key]))];
+/** The values of a configuration that change, a line each; readers see them anyway. */
+function configurationChanges({ id, name }: EnvironmentRecord, before: EnvironmentConfig, change: ConfigurationChange): string[] {
+  const after = configDocument({ id, name: change.name || name }, change.config);
+  const changes = jsonChanges(configDocument({ id, name }, before), after);
+  const lines = changes.map(({ path, before: old, after: next }) => `${path.join(".")}: ${JSON.stringify(old)} -> ${JSON.stringify(next)}`);
+  const shown = lines.slice(0, MAX_LINES).map((line) => (line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}...` : line));
+  return lines.length > MAX_LINES ? [...shown, `${lines.length - MAX_LINES} more`] : shown;
 }
 
 function changedSince(what: string): Failure {

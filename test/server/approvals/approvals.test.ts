@@ -80,7 +80,7 @@ describe("protection", () => {
       state: ApprovalState.APPROVED,
       decidedBy: "bob",
       reason: "we are done",
-      names: ["name", "protected"],
+      names: ['name: "default" -> "free"', "protected: true -> false"],
     });
     const after = await server.client(EnvironmentService).getEnvironmentConfig({ environment: environment?.id ?? "" });
     expect([after.config?.protected, after.environment?.name]).toEqual([false, "free"]);

@@ -48,7 +48,7 @@ interface There {
  */
 type Rule =
   | { readonly is: "held"; readonly body: (there: There) => object }
-  | { readonly is: "refused"; readonly code: string; readonly body: (there: There) => object }
+  | { readonly is: "refused"; readonly code: string; readonly says: string; readonly body: (there: There) => object }
   | {
       readonly is: "free";
       readonly why: string;
@@ -58,9 +58,12 @@ type Rule =
     };
 
 const held = (body: (there: There) => object): Rule => ({ is: "held", body });
-const refused = (code: string, body: (there: There) => object): Rule => ({ is: "refused", code, body });
+const refused = (says: string, body: (there: There) => object, code = "failed_precondition"): Rule => ({ is: "refused", code, says, body });
 const free = (why: string, body: (there: There) => object, code = "ok"): Rule => ({ is: "free", why, body, code });
 
+const OWN = "another person has to decide it";
+const PROTECTED = "is protected, so";
+const UNAPPROVED = "was not approved";
 const LOGIN = "is about credentials, which act for a person";
 const TEAM = "belongs to the team, and no environment runs by it";
 const TOLD = "tells others, and changes nothing that runs";
@@ -68,8 +71,8 @@ const SERVER = "is about the server, which those run who may change it";
 const LOOK = "looks at something";
 
 const RULES: Readonly<Record<string, Rule>> = {
-  "ApprovalService/Approve": refused("permission_denied", ({ request }) => ({ id: request })),
-  "ApprovalService/Reject": refused("permission_denied", ({ request }) => ({ id: request })),
+  "ApprovalService/Approve": refused(OWN, ({ request }) => ({ id: request }), "permission_denied"),
+  "ApprovalService/Reject": refused(OWN, ({ request }) => ({ id: request }), "permission_denied"),
   "ApprovalService/Withdraw": free("takes back what would change something", ({ request }) => ({ id: request })),
   "AuthService/CreateLoginSession": free(LOGIN, () => ({ deviceName: "d" })),
   "AuthService/GetLoginSession": free(LOGIN, () => ({ loginSessionId: "login_x", sessionSecret: "x" }), "not_found"),
@@ -84,12 +87,12 @@ const RULES: Readonly<Record<string, Rule>> = {
   "ClusterService/TestCluster": free(LOOK, () => ({ id: "none" }), "not_found"),
   "DeploymentService/CreateUpload": free("is run by nobody", () => ({ sha256: "0".repeat(64), sizeBytes: 1 })),
   "DeploymentService/CreateDeployment": held(({ upload }) => ({ uploadId: upload })),
-  "DeploymentService/PromoteDeployment": refused("failed_precondition", ({ unapproved }) => ({ deploymentId: unapproved })),
-  "DeploymentService/RollBackDeployment": refused("failed_precondition", () => ({})),
+  "DeploymentService/PromoteDeployment": refused(UNAPPROVED, ({ unapproved }) => ({ deploymentId: unapproved })),
+  "DeploymentService/RollBackDeployment": refused("There is no deployment to go back to", () => ({})),
   "DeploymentService/DeleteDeployment": free("never deletes what is live", ({ unapproved }) => ({ deploymentId: unapproved })),
   "DeploymentService/DeleteBranch": free("is about a branch", () => ({ branch: "none" }), "not_found"),
   "EnvironmentService/CreateEnvironment": free("is another environment", () => ({ name: "another" })),
-  "EnvironmentService/DeleteEnvironment": refused("failed_precondition", ({ environment }) => ({ environmentId: environment })),
+  "EnvironmentService/DeleteEnvironment": refused(PROTECTED, ({ environment }) => ({ environmentId: environment })),
   "EnvironmentService/UpdateEnvironmentConfig": held(({ config, environment, etag }) => ({
     ...{ environmentId: environment, name: "renamed", etag },
     config: { ...config, additionalEnvVars: { A: "b" }, protected: false },
@@ -111,15 +114,15 @@ const RULES: Readonly<Record<string, Rule>> = {
     connection: { name: "new", type: "snowflake", settings: SNOWFLAKE },
   })),
   "OfflineStoreService/UpdateOfflineConnection": free(TEAM, ({ connection }) => ({ id: connection, change: { name: "other" } })),
-  "OfflineStoreService/ActivateOfflineConnection": refused("failed_precondition", ({ connection }) => ({ id: connection })),
-  "OfflineStoreService/DeactivateOfflineConnection": refused("failed_precondition", () => ({})),
+  "OfflineStoreService/ActivateOfflineConnection": refused(PROTECTED, ({ connection }) => ({ id: connection })),
+  "OfflineStoreService/DeactivateOfflineConnection": refused(PROTECTED, () => ({})),
   "OfflineStoreService/TestOfflineConnection": free(LOOK, () => ({ id: "none" }), "not_found"),
   "OfflineStoreService/DeleteOfflineConnection": free(TEAM, ({ connection }) => ({ id: connection })),
   "ProjectService/CreateProject": free("is another project", () => ({ name: "another" })),
-  "QueryService/Query": refused("failed_precondition", ({ unapproved }) => ({
+  "QueryService/Query": refused(UNAPPROVED, ({ unapproved }) => ({
     ...{ deploymentId: unapproved, inputs: [{ feature: "user.id", text: "1" }], outputs: ["user.name"] },
   })),
-  "QueryService/QueryBulk": refused("failed_precondition", ({ unapproved }) => ({
+  "QueryService/QueryBulk": refused(UNAPPROVED, ({ unapproved }) => ({
     query: { deploymentId: unapproved, outputs: ["user.name"] },
     inputs: [{ feature: "user.id", values: [{ text: "1" }] }],
   })),
@@ -134,8 +137,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   "StorageConfigService/DeleteStorageConfig": free(TEAM, ({ storage }) => ({ id: storage })),
   "SupportService/CreateFlare": free("is run by nobody", ({ upload }) => ({ uploadId: upload, name: "f" })),
   "SupportService/SendFeedback": free(TOLD, () => ({ text: "fine" })),
-  "TrafficService/SetTraffic": refused("failed_precondition", () => ({ weights: { unapproved: 100 } })),
-  "TrafficService/PromoteTraffic": refused("failed_precondition", () => ({})),
+  "TrafficService/SetTraffic": refused(UNAPPROVED, () => ({ weights: { unapproved: 100 } })),
+  "TrafficService/PromoteTraffic": refused("this environment has none", () => ({})),
   "TrafficService/SuspendTraffic": free("takes queries away", () => ({ tag: "unapproved" })),
   "WebhookService/CreateWebhook": free(TOLD, () => ({ name: "new", url: "https://example.com", subscriptions: ["query.run"] })),
   "WebhookService/UpdateWebhook": free(TOLD, ({ webhook }) => ({ webhook, name: "other" })),
@@ -249,7 +252,7 @@ test("none changes a protected environment without approval", async () => {
     if (key === LAST) continue;
     const { code, text } = await call(key, rule.body(there));
     if (rule.is === "held") expect([key, code, /"approvalId":"apr_\w+"/.test(text)]).toEqual([key, "ok", true]);
-    else expect([key, code, text]).toEqual([key, rule.code ?? "ok", expect.anything()]);
+    else expect([key, code, text]).toEqual([key, rule.code ?? "ok", expect.stringContaining(rule.is === "refused" ? rule.says : "")]);
     expect([key, effective()]).toEqual([key, before]);
   }
   expect(await call(LAST, RULES[LAST]?.body(there) ?? {})).toMatchObject({ code: "ok" });
