@@ -161,10 +161,12 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   support: ["documents", "stores"],
   query: ["expressions", "python", "sql", "stores", "writes"],
   deployments: ["access", "documents", "jobs", "nodes", "processes", "python", "query", "secrets", "sql", "stores", "writes"],
+  approvals: ["access", "deployments", "environments", "jobs", "secrets", "stores"],
   "query-log": ["deployments", "query", "stores"],
   webhooks: ["access", "documents", "jobs", "query", "stores", "thread"],
   wire: [
     "access",
+    "approvals",
     "audit",
     "connections",
     "deployments",
@@ -186,6 +188,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ui: ["access", "query-log", "stores", "wire"],
   boot: [
     "access",
+    "approvals",
     "audit",
     "connections",
     "deployments",
@@ -400,6 +403,7 @@ describe("time in tests", () => {
     "python/analysis-cache.test.ts": "lets the clock of the file system go on",
     "release/http-source.test.ts": "an interruption after a moment",
     "server/wire/http/body.test.ts": "a sender that is slow",
+    "server/approvals/kills.test.ts": "a kill at a random moment",
     "server/boot/data-files.test.ts": "lets the group commit end",
     "server/jobs/kills.test.ts": "a kill at a random moment",
     "server/nodes/two-nodes.test.ts": "a moment in which another node could have taken up the work",

@@ -98,6 +98,7 @@ function nextStep(
   { deployment, promoted }: Extract<ApplyEvent, { kind: "deployed" }>,
   { await: waited, watch, noPromote, blueGreen }: Input,
 ): string {
+  if (deployment.approvalId !== "") return "";
   const asked = `Ask it with \`svc query --deployment ${escapeControls(deployment.id)}\`.`;
   if (promoted) return waited || watch ? "" : "Queries are answered by it once it is live; `svc apply --await` waits for that.";
   if (noPromote) return asked;
@@ -127,10 +128,12 @@ function asText(event: ApplyEvent, style: Style): string {
     case "diff":
       return diffText(event, style);
     default: {
-      const { id, status, url } = event.deployment;
+      const { approvalId, id, status, url } = event.deployment;
       const state = statusName(status);
       const stateText = state !== "live" ? state : event.promoted ? style.green("live") : `${style.green("ready")}, not promoted`;
-      return `\nDeployment ${escapeControls(id)} is ${stateText}.\n${escapeControls(url)}`;
+      const held =
+        approvalId === "" ? "" : `\nIt goes live once another person approves it: svc approval approve ${escapeControls(approvalId)}`;
+      return `\nDeployment ${escapeControls(id)} is ${stateText}.${held}\n${escapeControls(url)}`;
     }
   }
 }
@@ -142,12 +145,13 @@ function asJson(event: ApplyEvent): unknown {
     case "diff":
       return { deployment_id: null, url: null, status: "dry_run", diff: diffJson(event), payload: event.payload };
     default: {
-      const { id, status, url } = event.deployment;
+      const { approvalId, id, status, url } = event.deployment;
       return {
         deployment_id: id,
         url,
         status: statusName(status),
         promoted: event.promoted,
+        approval_id: approvalId || null,
         diff: diffJson(event),
         payload: event.payload,
       };

@@ -45,6 +45,7 @@ export const SERVICES = {
   infra: service<typeof import("../../gen/svc/v1/infra_pb.ts").InfraService>("svc.v1.InfraService"),
   cloudAccounts: service<typeof import("../../gen/svc/v1/cloud_account_pb.ts").CloudAccountService>("svc.v1.CloudAccountService"),
   storageConfigs: service<typeof import("../../gen/svc/v1/storage_config_pb.ts").StorageConfigService>("svc.v1.StorageConfigService"),
+  approvals: service<typeof import("../../gen/svc/v1/approval_pb.ts").ApprovalService>("svc.v1.ApprovalService"),
   offlineStores: service<typeof import("../../gen/svc/v1/offline_store_pb.ts").OfflineStoreService>("svc.v1.OfflineStoreService"),
 };
 

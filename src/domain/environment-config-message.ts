@@ -22,6 +22,7 @@ export function configMessage(config: EnvironmentConfig): MessageInitShape<typeo
       modelRegistryBucket: model_registry_bucket ?? "",
     },
     labels: { ...config.labels },
+    protected: config.protected,
   };
 }
 
@@ -38,6 +39,7 @@ export function readConfigMessage(message: Message | undefined): EnvironmentConf
     feature_store_secret: message.featureStoreSecret,
     environment_buckets: Object.fromEntries(BUCKETS.flatMap((name, index) => (buckets[index] ? [[name, buckets[index]]] : []))),
     labels: message.labels,
+    protected: message.protected,
   };
   checkConfig(config);
   return config;

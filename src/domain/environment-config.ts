@@ -30,6 +30,8 @@ export interface EnvironmentConfig {
   readonly environment_buckets: Readonly<Partial<Record<Bucket, string>>>;
   /** Values by keys that people choose, by which usage is added up. */
   readonly labels: Readonly<Record<string, string>>;
+  /** Whether another person approves changes of the environment. */
+  readonly protected: boolean;
 }
 
 /** A configuration in which nothing is set. */
@@ -41,10 +43,11 @@ export const NO_CONFIG: EnvironmentConfig = {
   feature_store_secret: "",
   environment_buckets: {},
   labels: {},
+  protected: false,
 };
 
 /** The keys whose values this server acts on; the others are recorded and returned. */
-export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = ["additional_env_vars", "labels"];
+export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = ["additional_env_vars", "labels", "protected"];
 
 /** A configuration breaks a rule; the message names the key. */
 export class ConfigInvalid extends Error {
@@ -152,6 +155,9 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
   },
   online_store_secret: (value, key) => textAt(value, key),
   feature_store_secret: (value, key) => textAt(value, key),
+  protected(value, key) {
+    if (typeof value !== "boolean") throw new ConfigInvalid(`${key}: expected true or false`);
+  },
   environment_buckets(value, key) {
     for (const [name, uri] of Object.entries(objectAt(value, key))) {
       if (!BUCKETS.includes(name as Bucket)) {
@@ -269,6 +275,7 @@ export function configDocument(environment: { readonly id: string; readonly name
     feature_store_secret: feature_store_secret || null,
     environment_buckets: Object.keys(environment_buckets).length > 0 ? (environment_buckets as JsonObject) : null,
     labels,
+    protected: config.protected,
   };
 }
 

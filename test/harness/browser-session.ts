@@ -58,7 +58,7 @@ export async function openSession(url: string, token: string, options: { readonl
 }
 
 /** Presses a button of a login page, as its script does. */
-export async function decideLogin(address: string, session: TestSession, decision: "all" | "read" | "deny"): Promise<Response> {
+export async function decideLogin(address: string, session: TestSession, decision: "all" | "other" | "read" | "deny"): Promise<Response> {
   const page = await (await fetch(address, { headers: session.headers })).text();
   const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? "";
   return fetch(address, {

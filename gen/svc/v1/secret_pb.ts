@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/secret.proto.
  */
 export const file_svc_v1_secret: GenFile = /*@__PURE__*/
-  fileDesc("ChNzdmMvdjEvc2VjcmV0LnByb3RvEgZzdmMudjEiFAoSTGlzdFNlY3JldHNSZXF1ZXN0IjYKE0xpc3RTZWNyZXRzUmVzcG9uc2USHwoHc2VjcmV0cxgBIAMoCzIOLnN2Yy52MS5TZWNyZXQiKgoUUmV2ZWFsU2VjcmV0c1JlcXVlc3QSEgoFbmFtZXMYASADKAlCA4ABASI4ChVSZXZlYWxTZWNyZXRzUmVzcG9uc2USHwoHc2VjcmV0cxgBIAMoCzIOLnN2Yy52MS5TZWNyZXQiNwoRU2V0U2VjcmV0c1JlcXVlc3QSIgoHc2VjcmV0cxgBIAMoCzIRLnN2Yy52MS5OZXdTZWNyZXQiMgoJTmV3U2VjcmV0EhEKBG5hbWUYASABKAlCA4ABARISCgV2YWx1ZRgCIAEoCUIDgAEBIjUKElNldFNlY3JldHNSZXNwb25zZRIfCgdzZWNyZXRzGAEgAygLMg4uc3ZjLnYxLlNlY3JldCIqChREZWxldGVTZWNyZXRzUmVxdWVzdBISCgVuYW1lcxgBIAMoCUIDgAEBIjgKFURlbGV0ZVNlY3JldHNSZXNwb25zZRIfCgdzZWNyZXRzGAEgAygLMg4uc3ZjLnYxLlNlY3JldCKFAQoGU2VjcmV0EhEKBG5hbWUYASABKAlCA4ABARISCgV2YWx1ZRgCIAEoCUIDgAEBEhMKC2ludGVncmF0aW9uGAMgASgJEg8KB3Byb2JsZW0YBCABKAkSLgoKdXBkYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAy2QIKDVNlY3JldFNlcnZpY2USTwoLTGlzdFNlY3JldHMSGi5zdmMudjEuTGlzdFNlY3JldHNSZXF1ZXN0Ghsuc3ZjLnYxLkxpc3RTZWNyZXRzUmVzcG9uc2UiB5ACAYi1GAMSUgoNUmV2ZWFsU2VjcmV0cxIcLnN2Yy52MS5SZXZlYWxTZWNyZXRzUmVxdWVzdBodLnN2Yy52MS5SZXZlYWxTZWNyZXRzUmVzcG9uc2UiBIi1GAgSTwoKU2V0U2VjcmV0cxIZLnN2Yy52MS5TZXRTZWNyZXRzUmVxdWVzdBoaLnN2Yy52MS5TZXRTZWNyZXRzUmVzcG9uc2UiCoi1GAmQtRiAgBQSUgoNRGVsZXRlU2VjcmV0cxIcLnN2Yy52MS5EZWxldGVTZWNyZXRzUmVxdWVzdBodLnN2Yy52MS5EZWxldGVTZWNyZXRzUmVzcG9uc2UiBIi1GAliBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChNzdmMvdjEvc2VjcmV0LnByb3RvEgZzdmMudjEiFAoSTGlzdFNlY3JldHNSZXF1ZXN0IjYKE0xpc3RTZWNyZXRzUmVzcG9uc2USHwoHc2VjcmV0cxgBIAMoCzIOLnN2Yy52MS5TZWNyZXQiKgoUUmV2ZWFsU2VjcmV0c1JlcXVlc3QSEgoFbmFtZXMYASADKAlCA4ABASI4ChVSZXZlYWxTZWNyZXRzUmVzcG9uc2USHwoHc2VjcmV0cxgBIAMoCzIOLnN2Yy52MS5TZWNyZXQiNwoRU2V0U2VjcmV0c1JlcXVlc3QSIgoHc2VjcmV0cxgBIAMoCzIRLnN2Yy52MS5OZXdTZWNyZXQiMgoJTmV3U2VjcmV0EhEKBG5hbWUYASABKAlCA4ABARISCgV2YWx1ZRgCIAEoCUIDgAEBIkoKElNldFNlY3JldHNSZXNwb25zZRIfCgdzZWNyZXRzGAEgAygLMg4uc3ZjLnYxLlNlY3JldBITCgthcHByb3ZhbF9pZBgCIAEoCSIqChREZWxldGVTZWNyZXRzUmVxdWVzdBISCgVuYW1lcxgBIAMoCUIDgAEBIk0KFURlbGV0ZVNlY3JldHNSZXNwb25zZRIfCgdzZWNyZXRzGAEgAygLMg4uc3ZjLnYxLlNlY3JldBITCgthcHByb3ZhbF9pZBgCIAEoCSKFAQoGU2VjcmV0EhEKBG5hbWUYASABKAlCA4ABARISCgV2YWx1ZRgCIAEoCUIDgAEBEhMKC2ludGVncmF0aW9uGAMgASgJEg8KB3Byb2JsZW0YBCABKAkSLgoKdXBkYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAy2QIKDVNlY3JldFNlcnZpY2USTwoLTGlzdFNlY3JldHMSGi5zdmMudjEuTGlzdFNlY3JldHNSZXF1ZXN0Ghsuc3ZjLnYxLkxpc3RTZWNyZXRzUmVzcG9uc2UiB5ACAYi1GAMSUgoNUmV2ZWFsU2VjcmV0cxIcLnN2Yy52MS5SZXZlYWxTZWNyZXRzUmVxdWVzdBodLnN2Yy52MS5SZXZlYWxTZWNyZXRzUmVzcG9uc2UiBIi1GAgSTwoKU2V0U2VjcmV0cxIZLnN2Yy52MS5TZXRTZWNyZXRzUmVxdWVzdBoaLnN2Yy52MS5TZXRTZWNyZXRzUmVzcG9uc2UiCoi1GAmQtRiAgBQSUgoNRGVsZXRlU2VjcmV0cxIcLnN2Yy52MS5EZWxldGVTZWNyZXRzUmVxdWVzdBodLnN2Yy52MS5EZWxldGVTZWNyZXRzUmVzcG9uc2UiBIi1GAliBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * Request of ListSecrets.
@@ -154,6 +154,14 @@ export type SetSecretsResponse = Message<"svc.v1.SetSecretsResponse"> & {
    * @generated from field: repeated svc.v1.Secret secrets = 1;
    */
   secrets: Secret[];
+
+  /**
+   * Id of the request for approval that the call became, because the environment is protected; empty
+   * = it was done.
+   *
+   * @generated from field: string approval_id = 2;
+   */
+  approvalId: string;
 };
 
 /**
@@ -196,6 +204,14 @@ export type DeleteSecretsResponse = Message<"svc.v1.DeleteSecretsResponse"> & {
    * @generated from field: repeated svc.v1.Secret secrets = 1;
    */
   secrets: Secret[];
+
+  /**
+   * Id of the request for approval that the call became, because the environment is protected; empty
+   * = it was done.
+   *
+   * @generated from field: string approval_id = 2;
+   */
+  approvalId: string;
 };
 
 /**

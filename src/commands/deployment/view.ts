@@ -8,6 +8,7 @@ import { age } from "../../output/time.ts";
 /** The state in a word: `live` for what answers queries, `ready` for what could. */
 export function stateText({ live, status }: Deployment): string {
   const name = String(formatEnum("svc.v1.DeploymentStatus", status) ?? "").toLowerCase();
+  if (name === "waiting") return "waiting for approval";
   return live ? "live" : name === "live" || name === "inactive" ? "ready" : name;
 }
 
@@ -30,6 +31,7 @@ export const deploymentColumns: FieldViews<Deployment> = {
 const FIELDS: FieldViews<Deployment> = {
   id: "ID",
   status: { header: "State", cell: stateText },
+  approvalId: "Approval",
   branch: "Branch",
   tags: "Tags",
   description: "Description",

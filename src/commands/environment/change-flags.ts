@@ -10,6 +10,8 @@ import { changesText, jsonChanges } from "../../domain/json-diff.ts";
 import { escapeControls } from "../../domain/name.ts";
 import { CliError } from "../../errors/cli-error.ts";
 import { textView, type View } from "../../output/view.ts";
+import { isRequest, type OrRequest, orRequestView } from "../approval/approval-view.ts";
+import { orRequest } from "../approval/flags.ts";
 import { confirm } from "../confirm-flags.ts";
 
 /** What a change did. */
@@ -31,7 +33,7 @@ export async function writeConfig(
   read: GetEnvironmentConfigResponse,
   { before, after, name }: { readonly before: EnvironmentConfig; readonly after: EnvironmentConfig; readonly name: string },
   { force }: { readonly force: boolean },
-): Promise<ConfigUpdate> {
+): Promise<OrRequest<ConfigUpdate>> {
   const { progress } = context;
   const { id = "", name: oldName = "" } = read.environment ?? {};
   const changes = jsonChanges(configDocument({ id, name: oldName }, before), configDocument({ id, name }, after));
@@ -43,13 +45,14 @@ export async function writeConfig(
   if (recorded.length > 0)
     progress.note(`recorded, not applied: ${recorded.join(", ")} (this server acts on ${APPLIED_KEYS.join(", ")} alone)`);
   await confirm(context, { force }, `Update environment '${escapeControls(oldName)}'?`);
-  await (await context.api.environments()).updateEnvironmentConfig({
+  const answer = await (await context.api.environments()).updateEnvironmentConfig({
     environmentId: id,
     name: name === oldName ? "" : name,
     config: configMessage(after),
     etag: read.etag,
   });
-  return update;
+  const requested = await orRequest(context, answer);
+  return isRequest(requested) ? requested : update;
 }
 
 /** `Updated environment '<name>'`. */
@@ -59,7 +62,7 @@ export const updateText = ({ name, changed }: ConfigUpdate): string =>
     : `Environment '${escapeControls(name)}' is as it was: nothing differs`;
 
 /** The view of a change. */
-export const configUpdateView: View<ConfigUpdate> = textView(updateText);
+export const configUpdateView: View<OrRequest<ConfigUpdate>> = orRequestView(textView(updateText));
 
 /**
  * What `make` returns. Throws a rule that is broken as a CliError that names the input's place.

@@ -19,6 +19,7 @@ import { applyMergePatch } from "../../domain/merge-patch.ts";
 import { escapeUnseen } from "../../domain/visible.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
+import { type OrRequest, orRequestView } from "../approval/approval-view.ts";
 import { confirmFlags } from "../confirm-flags.ts";
 import { readValue } from "../document-flags.ts";
 import { asCliError, type ConfigUpdate, updateText, writeConfig } from "./change-flags.ts";
@@ -55,7 +56,7 @@ export default defineCommand({
     if (service !== undefined && patchType === "json")
       throw new UsageError("--service and --set make a merge patch: leave out --patch-type json");
   },
-  async run(context, input): Promise<Outcome> {
+  async run(context, input): Promise<OrRequest<Outcome>> {
     const { place, patch } = await givenPatch(context, input);
     const read = await (await context.api.environments()).getEnvironmentConfig({});
     const before = readConfigMessage(read.config);
@@ -68,9 +69,11 @@ export default defineCommand({
     const name = read.environment?.name ?? "";
     return writeConfig(context, read, { before, after: { ...before, specs_config: specs }, name }, input);
   },
-  view: textView(
-    (outcome: Outcome) => ("group" in outcome ? escapeUnseen(Bun.YAML.stringify(outcome.group, null, 2)) : updateText(outcome)),
-    (outcome) => ("group" in outcome ? outcome.group : outcome),
+  view: orRequestView(
+    textView(
+      (outcome: Outcome) => ("group" in outcome ? escapeUnseen(Bun.YAML.stringify(outcome.group, null, 2)) : updateText(outcome)),
+      (outcome) => ("group" in outcome ? outcome.group : outcome),
+    ),
   ),
 });
 

@@ -1,6 +1,8 @@
 import { defineCommand } from "../../cli/command.ts";
 import { integrationProblem } from "../../domain/integrations.ts";
 import { CliError } from "../../errors/cli-error.ts";
+import { orRequestView } from "../approval/approval-view.ts";
+import { orRequest } from "../approval/flags.ts";
 import { documentFlags, type GivenDocument, readDocument } from "../document-flags.ts";
 import { APPLIED } from "./applied-view.ts";
 
@@ -21,9 +23,9 @@ export default defineCommand({
     const environmentVariables = variablesAt(document);
     const problem = integrationProblem(name, kind, environmentVariables);
     if (problem !== undefined) throw new CliError(`${document.place}: ${problem}`, { code: "bad_document" });
-    return (await context.api.integrations()).applyIntegration({ name, kind, environmentVariables });
+    return orRequest(context, await (await context.api.integrations()).applyIntegration({ name, kind, environmentVariables }));
   },
-  view: APPLIED,
+  view: orRequestView(APPLIED),
 });
 
 function wrong({ place }: GivenDocument, problem: string): CliError {

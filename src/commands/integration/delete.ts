@@ -4,6 +4,8 @@ import { args, list, text } from "../../cli/flag.ts";
 import { messageJson } from "../../contract/message-json.ts";
 import { escapeControls } from "../../domain/name.ts";
 import { textView } from "../../output/view.ts";
+import { orRequestView } from "../approval/approval-view.ts";
+import { orRequest } from "../approval/flags.ts";
 import { confirm, confirmFlags } from "../confirm-flags.ts";
 import { givenOrPickedNames } from "../pick-flags.ts";
 
@@ -25,13 +27,15 @@ export default defineCommand({
     const taken = integrations.filter((one) => names.includes(one.id) || names.includes(one.name)).flatMap(({ secrets }) => secrets);
     const along = taken.length > 0 ? ` Resolvers lose ${taken.join(", ")}.` : "";
     await confirm(context, { force }, `Delete ${names.map(escapeControls).join(", ")}?${along}`);
-    return api.deleteIntegrations({ names: [...names] });
+    return orRequest(context, await api.deleteIntegrations({ names: [...names] }));
   },
-  view: textView(
-    ({ integrations }: DeleteIntegrationsResponse) =>
-      integrations.map(({ id, name }) => `Deleted the integration ${escapeControls(name)} (${id}).`).join("\n"),
-    ({ integrations }) => ({
-      integrations: integrations.map((one) => messageJson(one, { environmentVariables: false, secrets: ({ secrets }) => secrets })),
-    }),
+  view: orRequestView(
+    textView(
+      ({ integrations }: DeleteIntegrationsResponse) =>
+        integrations.map(({ id, name }) => `Deleted the integration ${escapeControls(name)} (${id}).`).join("\n"),
+      ({ integrations }) => ({
+        integrations: integrations.map((one) => messageJson(one, { environmentVariables: false, secrets: ({ secrets }) => secrets })),
+      }),
+    ),
   ),
 });

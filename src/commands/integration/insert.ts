@@ -3,6 +3,8 @@ import { choice, text } from "../../cli/flag.ts";
 import type { Context } from "../../context/context.ts";
 import { INTEGRATION_KIND_NAMES, INTEGRATION_KINDS, type IntegrationKind, type IntegrationVariable } from "../../domain/integrations.ts";
 import { UsageError } from "../../errors/cli-error.ts";
+import { orRequestView } from "../approval/approval-view.ts";
+import { orRequest } from "../approval/flags.ts";
 import { readPairs, readStdin } from "../secret/pairs-flags.ts";
 import { APPLIED } from "./applied-view.ts";
 
@@ -25,9 +27,9 @@ export default defineCommand({
     const name = givenName ?? (await prompt.text("Name of the integration", "--name")).trim();
     const kind = givenKind ?? (await prompt.pick("Which kind?", KINDS, "--kind"));
     const environmentVariables = await variablesOf(context, kind);
-    return (await api.integrations()).applyIntegration({ name, kind, environmentVariables, mustBeNew: true });
+    return orRequest(context, await (await api.integrations()).applyIntegration({ name, kind, environmentVariables, mustBeNew: true }));
   },
-  view: APPLIED,
+  view: orRequestView(APPLIED),
 });
 
 const KINDS = INTEGRATION_KIND_NAMES.map((kind) => ({ label: kind, value: kind }));

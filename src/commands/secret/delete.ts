@@ -2,6 +2,8 @@ import type { DeleteSecretsResponse } from "../../../gen/svc/v1/secret_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { args, list, text } from "../../cli/flag.ts";
 import { escapeControls } from "../../domain/name.ts";
+import { orRequestView } from "../approval/approval-view.ts";
+import { orRequest } from "../approval/flags.ts";
 import { confirm, confirmFlags } from "../confirm-flags.ts";
 import { givenOrPickedNames } from "../pick-flags.ts";
 import { changedView } from "./secret-view.ts";
@@ -26,7 +28,7 @@ export default defineCommand({
     const what =
       names.length === 1 ? `the secret ${escapeControls(names[0] ?? "")}` : `the secrets ${names.map(escapeControls).join(", ")}`;
     await confirm(context, { force }, `Delete ${what}? Resolvers that read ${names.length === 1 ? "it" : "them"} fail from then on.`);
-    return api.deleteSecrets({ names: [...names] });
+    return orRequest(context, await api.deleteSecrets({ names: [...names] }));
   },
-  view: changedView<DeleteSecretsResponse>("Deleted"),
+  view: orRequestView(changedView<DeleteSecretsResponse>("Deleted")),
 });

@@ -4,6 +4,8 @@ import { args } from "../../cli/flag.ts";
 import type { Context } from "../../context/context.ts";
 import { secretNameProblem, secretValueProblem } from "../../domain/secret-name.ts";
 import { UsageError } from "../../errors/cli-error.ts";
+import { orRequestView } from "../approval/approval-view.ts";
+import { orRequest } from "../approval/flags.ts";
 import { readPairs, readStdin } from "./pairs-flags.ts";
 import { changedView } from "./secret-view.ts";
 
@@ -34,9 +36,10 @@ export default defineCommand({
       if (problem !== undefined) throw new UsageError(`the secret '${name.slice(0, 130)}' ${problem}`);
       seen.add(name);
     }
-    return (await context.api.secrets()).setSecrets({ secrets: pairs.map(([name, value]) => ({ name, value })) });
+    const secrets = pairs.map(([name, value]) => ({ name, value }));
+    return orRequest(context, await (await context.api.secrets()).setSecrets({ secrets }));
   },
-  view: changedView<SetSecretsResponse>("Set"),
+  view: orRequestView(changedView<SetSecretsResponse>("Set")),
 });
 
 async function pairsOf(context: Context, words: readonly string[]): Promise<Pair[]> {

@@ -7,6 +7,7 @@ import { FULL_ACCESS } from "../../domain/permissions.ts";
 import { newId } from "../identifier.ts";
 import type { IdentityStore } from "../stores/metadata/identity.ts";
 import { DEFAULT_ENVIRONMENT } from "./environments.ts";
+import { OWNER_PERSON } from "./owner.ts";
 import { hashSecret, newSecret } from "./secrets.ts";
 
 /** Credentials that a first start created; the secret exists in no other place. */
@@ -29,7 +30,7 @@ export async function createFirstTenant(metadata: IdentityStore, now: number): P
     team: { id: newId("team", now), name: "default" },
     project: { id: newId("prj", now), name: "default" },
     environment,
-    client: { id: clientId, name: "first start", secretHash: hashSecret(clientSecret), permissions: FULL_ACCESS },
+    client: { id: clientId, name: "first start", secretHash: hashSecret(clientSecret), permissions: FULL_ACCESS, personId: OWNER_PERSON },
     now,
   });
   return created ? { clientId, clientSecret, environmentId: environment.id } : undefined;

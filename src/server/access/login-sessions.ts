@@ -15,7 +15,7 @@ import type { LoginSessionRecord, SessionStore } from "../stores/metadata/sessio
 import { primaryEnvironment } from "./environments.ts";
 import { requireWholeTeam } from "./scope.ts";
 import { hashSecret, newSecret, newUserCode, secretMatches } from "./secrets.ts";
-import type { Caller } from "./tokens.ts";
+import { type Caller, personOf } from "./tokens.ts";
 
 /** Milliseconds that a session waits for confirmation. */
 export const LOGIN_SESSION_LIFETIME_MS = 600_000;
@@ -36,8 +36,12 @@ export interface LoginView {
   readonly state: LoginSessionRecord["state"] | "expired";
 }
 
-/** A person's decision: all of the person's permissions, those to read only, or denial. */
-export type LoginAnswer = "all" | "read" | "deny";
+/**
+ * A person's decision: all of the person's permissions, those to read only, or denial. With `other`
+ * it is all of them for somebody else: the client acts for a person of its own, who can approve
+ * what this one asks for; else it acts for the one who decides.
+ */
+export type LoginAnswer = "all" | "other" | "read" | "deny";
 
 /** The login sessions of a server. */
 export interface LoginSessions {
@@ -86,6 +90,7 @@ export function createLoginSessions(options: { readonly metadata: IdentityStore 
         userCode: newUserCode(),
         state: "pending",
         permissions: [],
+        personId: "",
         createdAt: now,
         expiresAt: now + LOGIN_SESSION_LIFETIME_MS,
       };
@@ -112,7 +117,8 @@ export function createLoginSessions(options: { readonly metadata: IdentityStore 
         secretHash: hashSecret(clientSecret),
         permissions: session.permissions,
         createdAt: now,
-        ...(person && { parentId: person.id, personId: person.personId }),
+        ...(session.personId !== "" && { personId: session.personId }),
+        ...(session.parentId !== undefined && { parentId: session.parentId }),
         ...(session.clientExpiresAt !== undefined && { expiresAt: session.clientExpiresAt }),
       };
       const taken = await metadata.takeLoginSession(id, client, now);
@@ -130,11 +136,12 @@ export function createLoginSessions(options: { readonly metadata: IdentityStore 
     },
 
     async decide(id, person, answer) {
-      if (!mayDecide(person)) refuse(person);
-      const permissions = answer === "all" ? person.permissions : answer === "read" ? onlyReading(person.permissions) : [];
+      if (!mayDecide(person) || (person.isPerson && answer === "other")) refuse(person);
+      const given = { all: person.permissions, other: person.permissions, read: onlyReading(person.permissions), deny: [] };
       const state = answer === "deny" ? "denied" : "confirmed";
+      const personId = answer === "other" || answer === "deny" ? "" : personOf(person);
       const own = person.isPerson && state === "confirmed" && { parentId: person.clientId, clientExpiresAt: person.expiresAt };
-      return metadata.decideLoginSession(id, { state, by: person.clientId, permissions, ...own }, clock.now());
+      return metadata.decideLoginSession(id, { state, by: person.clientId, permissions: given[answer], personId, ...own }, clock.now());
     },
   };
 }

@@ -14,6 +14,11 @@ import { hashSecret, newSecret } from "./secrets.ts";
 /** Name of the file in the data directory. */
 export const OWNER_FILE = "server.owner.json";
 
+/** Whom the owner's credentials act for, those of the first start too. */
+export const OWNER_PERSON = "owner";
+/** The name of the owner's client. */
+export const OWNER_NAME = "owner of the server";
+
 /** The owner of a running server. */
 export interface Owner {
   readonly client: ClientRecord;
@@ -29,11 +34,11 @@ export function createOwner(path: string, teamId: string, now: number): Owner {
   const client: ClientRecord = {
     id: newId("client", now),
     teamId,
-    name: "owner of the server",
+    name: OWNER_NAME,
     secretHash: hashSecret(secret),
     permissions: FULL_ACCESS,
     createdAt: now,
-    personId: "owner",
+    personId: OWNER_PERSON,
   };
   return {
     client,

@@ -10,6 +10,7 @@ import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
 import { resealingOf } from "../access/resealing.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
+import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
 import type { Connections } from "../connections/create-connections.ts";
 import type { Deployments } from "../deployments/deployments.ts";
@@ -17,6 +18,7 @@ import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
 import { type Components, createComponents, storageLimit } from "../infrastructure/components.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
+import type { RecurringJob } from "../jobs/recurring.ts";
 import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
@@ -90,6 +92,8 @@ export interface Parts {
   readonly secrets: () => Promise<SecretCapabilities>;
   /** The configurations of environments. */
   readonly configurations: () => Promise<Configurations>;
+  /** Requests for approval. */
+  readonly approvals: () => Promise<Approvals>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
   /** The runner of jobs on this node. */
@@ -245,6 +249,7 @@ export async function openParts({
       env,
       home,
       folder: directory.file("deployments"),
+      protectedEnvironments: async () => (await configurations()).protectedIds(),
       settled: async (deployment) => (await webhooks()).events.deploymentSettled(deployment),
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
@@ -258,16 +263,35 @@ export async function openParts({
       environments: (teamId) => metadata.environments(teamId),
     });
   });
+  const approvals = once(async () => {
+    const [{ createApprovals }, { createChanges }, { createEnvironmentLifecycle }] = await Promise.all([
+      import("../approvals/approvals.ts"),
+      import("../approvals/changes.ts"),
+      import("../environments/lifecycle.ts"),
+    ]);
+    const { secrets: kept, integrations } = await secrets();
+    // What this node remembers of environments is told by the bus, as on others.
+    const lifecycle = createEnvironmentLifecycle({ metadata, bus, clock, invalidate: () => undefined });
+    return createApprovals({
+      metadata,
+      configurations: await configurations(),
+      deployments: await deployments(),
+      changes: createChanges({ secrets: kept, integrations, configurations: await configurations(), lifecycle }),
+      ...{ sealer, bus, clock },
+    });
+  });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
    */
-  const recurring = [
+  const recurring: readonly RecurringJob[] = [
     ...retentionJobs(metadata, () => clock.now()),
     resealingOf("secrets", secrets),
     resealingOf("connections", connections),
     resealingOf("webhooks", webhooks),
     { kind: "purge-deliveries", schedule: "1h", run: async () => (await webhooks()).deliveries.purge() },
+    resealingOf("approvals", approvals),
+    { kind: "approvals-upkeep", schedule: "10m", run: async (signal) => (await approvals()).upkeep(signal) },
     auditRetention({ store: metadata.audit, clock, log }),
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
@@ -293,13 +317,15 @@ export async function openParts({
     giveUp: async (job, reason) => (await eraser()).giveUp(job, reason),
   };
   const jobRunner = once(async () => {
-    const [{ startJobRunner }, { BUILD_JOB }, { CLEANUP_JOB }, { recurringHandlers }, { ERASURE_JOB }] = await Promise.all([
-      import("../jobs/runner.ts"),
-      import("../deployments/builds.ts"),
-      import("../deployments/removals.ts"),
-      import("../jobs/recurring.ts"),
-      import("../environments/lifecycle.ts"),
-    ]);
+    const [{ startJobRunner }, { APPROVAL_JOB }, { BUILD_JOB }, { CLEANUP_JOB }, { recurringHandlers }, { ERASURE_JOB }] =
+      await Promise.all([
+        import("../jobs/runner.ts"),
+        import("../approvals/approvals.ts"),
+        import("../deployments/builds.ts"),
+        import("../deployments/removals.ts"),
+        import("../jobs/recurring.ts"),
+        import("../environments/lifecycle.ts"),
+      ]);
     const { builds, cleanups } = await deployments();
     return startJobRunner({
       jobs: metadata.jobs,
@@ -308,7 +334,10 @@ export async function openParts({
       log,
       node: node(),
       slots: JOB_SLOTS,
-      handlers: { [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, ...recurringHandlers(recurring) },
+      handlers: {
+        ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
+        ...recurringHandlers(recurring),
+      },
     });
   });
   const scheduler = once(async () => {
@@ -343,6 +372,7 @@ export async function openParts({
     collections,
     secrets,
     configurations,
+    approvals,
     connections,
     jobRunner,
     scheduler,

@@ -262,6 +262,7 @@ async function startIn(
       offline: parts.offline,
       onlineAddress: parts.onlineAddress,
       secrets: parts.secrets,
+      approvals: parts.approvals,
       connections: parts.connections,
       queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),
     };

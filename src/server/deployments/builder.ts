@@ -13,7 +13,6 @@ import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
-import { errorText } from "../../domain/error-text.ts";
 import { isError } from "../../domain/finding.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
@@ -84,13 +83,15 @@ export type Note = (text: string) => void;
 export interface Builder {
   /**
    * Unpacks, analyzes and checks a deployment, and stores its graph; meanwhile its workers begin to
-   * start, for `start` to take or `abandon` to end. Throws BuildFailed.
+   * start, for `start` to take or `abandon` to end. With `withoutSecrets` nothing is looked up in its
+   * databases and no worker begins; the graph is then not complete enough to be started. Throws
+   * BuildFailed.
    */
-  build(deployment: DeploymentRecord, note: Note, signal: AbortSignal): Promise<void>;
+  build(deployment: DeploymentRecord, note: Note, signal: AbortSignal, how: { readonly withoutSecrets: boolean }): Promise<void>;
   /** Starts the workers of a built deployment. Throws BuildFailed. */
   start(deployment: DeploymentRecord, note: Note, signal: AbortSignal): Promise<StartedDeployment>;
   /** Ends what a build has begun for a start that does not follow. */
-  abandon(id: string): void;
+  abandon(id: string): Promise<void>;
   /** The stored graph. Throws Failure failed_precondition when there is none. */
   graph(id: string): Promise<Graph>;
   /**
@@ -114,7 +115,14 @@ interface Identified {
 interface Begun extends Identified {
   /** What the workers are given. */
   readonly variables: EnvironmentVariables;
+  readonly workers: StartingWorkers;
+}
+
+/** Workers that start, or have started. */
+interface StartingWorkers {
   readonly pool: Promise<PythonPool>;
+  /** Ends them at once. Never rejects. */
+  end(): Promise<void>;
 }
 
 const DEFAULT_RESOLVER_TIMEOUT_MS = 10_000;
@@ -185,11 +193,6 @@ export function createBuilder(options: BuilderOptions): Builder {
     begun.delete(id);
     return found;
   };
-  const endPool = (pool: Promise<PythonPool> | undefined): void => {
-    pool
-      ?.then((workers) => workers.drain(0))
-      .catch((error: unknown) => log.debug("workers that are not needed did not start, or not stop cleanly", { error: errorText(error) }));
-  };
   const identified = async (of: Graph, environmentId: string): Promise<Identified> => ({
     graph: of,
     identities: await metadata.featureIdentities(environmentId, featureKeys(of), clock.now()),
@@ -204,6 +207,22 @@ export function createBuilder(options: BuilderOptions): Builder {
   const sourcesOf = async (of: Graph, source: string, { integrations }: EnvironmentVariables) => {
     const { createSqlSources } = await import("../sql/create-sources.ts");
     return createSqlSources({ declared: of.sources, env, integrations, sourceRoot: source });
+  };
+
+  const checkStatements = async (
+    found: Graph,
+    source: string,
+    environment: EnvironmentRecord,
+    variables: EnvironmentVariables,
+    note: Note,
+  ): Promise<void> => {
+    note("checking statements against their databases");
+    const sources = await sourcesOf(found, source, variables);
+    try {
+      refuseErrors("The server refuses the project", await checkSqlResolvers(found, { sources, environmentName: environment.name }));
+    } finally {
+      await sources.close();
+    }
   };
 
   const startPool = async (
@@ -253,6 +272,7 @@ export function createBuilder(options: BuilderOptions): Builder {
             ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes },
           }),
       },
+      signal,
       onLog: (line) =>
         telemetry.recordLog({
           ...line,
@@ -265,10 +285,25 @@ export function createBuilder(options: BuilderOptions): Builder {
     });
   };
 
+  const beginWorkers = (
+    ...[deployment, environment, of, source, variables, note, signal]: Parameters<typeof startPool>
+  ): StartingWorkers => {
+    const over = new AbortController();
+    const pool = startPool(deployment, environment, of, source, variables, note, AbortSignal.any([signal, over.signal]));
+    pool.catch(() => undefined);
+    return {
+      pool,
+      async end() {
+        over.abort();
+        await pool.then((workers) => workers.drain(0)).catch(() => undefined);
+      },
+    };
+  };
+
   return {
     graph,
 
-    async build(deployment, note, signal) {
+    async build(deployment, note, signal, { withoutSecrets }) {
       const environment = await environmentOf(deployment);
       await rm(folderOf(deployment.id), { recursive: true, force: true });
       note("unpacking the source");
@@ -291,23 +326,16 @@ export function createBuilder(options: BuilderOptions): Builder {
         }),
       );
       refuseErrors("The project has errors", found.diagnostics);
-      const variables = await secrets.variables(environment.id);
-      const pool = startPool(deployment, environment, found, source, variables, note, signal);
-      pool.catch(() => undefined);
+      const variables = withoutSecrets ? undefined : await secrets.variables(environment.id);
+      const workers = variables && beginWorkers(deployment, environment, found, source, variables, note, signal);
       try {
-        note("checking statements against their databases");
-        const sources = await sourcesOf(found, source, variables);
-        try {
-          refuseErrors("The server refuses the project", await checkSqlResolvers(found, { sources, environmentName: environment.name }));
-        } finally {
-          await sources.close();
-        }
+        if (variables) await checkStatements(found, source, environment, variables, note);
         await metadata.putGraph(deployment.id, toBinary(GraphSchema, found));
         const { identities } = await identified(found, environment.id);
         await metadata.resolverVersions(environment.id, found.resolvers, { deploymentId: deployment.id, now: clock.now() });
-        begun.set(deployment.id, { graph: found, identities, variables, pool });
+        if (variables && workers) begun.set(deployment.id, { graph: found, identities, variables, workers });
       } catch (error) {
-        endPool(pool);
+        await workers?.end();
         throw error;
       }
     },
@@ -320,7 +348,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       note("starting workers");
       const variables = await secrets.variables(environment.id);
       const isCurrent = ahead !== undefined && workersText(ahead.variables) === workersText(variables);
-      if (!isCurrent) endPool(ahead?.pool);
+      if (!isCurrent) await ahead?.workers.end();
       if (variables.unreadable > 0)
         log.warning("secrets that cannot be opened are kept from resolvers", { environment: environment.id, count: variables.unreadable });
       const onError = (error: unknown): void =>
@@ -328,7 +356,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       const begin = (given: EnvironmentVariables, tell: Note, over: AbortSignal) =>
         startPool(deployment, environment, of, source, given, tell, over);
       const pool = createRenewablePool(
-        await asBuildFailure(note, () => (isCurrent ? ahead.pool : begin(variables, note, signal))),
+        await asBuildFailure(note, () => (isCurrent ? ahead.workers.pool : begin(variables, note, signal))),
         onError,
       );
       const sources = createRenewableSources(await sourcesOf(of, source, variables), onError);
@@ -376,7 +404,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       return new BuildFailed(`The server failed while it built the deployment; its log has the details under ${id}.`);
     },
 
-    abandon: (id) => endPool(takeBegun(id)?.pool),
+    abandon: async (id) => takeBegun(id)?.workers.end(),
 
     discard: (id) => rm(folderOf(id), { recursive: true, force: true }),
 

@@ -1,9 +1,12 @@
 /** Builds of deployments as jobs: one at a time in a scope, in the order of their creation. */
 
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import type { Clock } from "../../context/clock.ts";
 import { JobFailed, type JobHandler } from "../jobs/runner.ts";
+import type { ApprovalRecord } from "../stores/metadata/approvals.ts";
 import type { DeploymentRecord, DeploymentStore } from "../stores/metadata/deployments.ts";
 import type { JobRecord, NewJob, ResourceGroup } from "../stores/metadata/jobs.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
 import { type Builder, BuildFailed } from "./builder.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { isSettled } from "./progress.ts";
@@ -29,14 +32,18 @@ export function scopeGroup(environmentId: string, branch: string): ResourceGroup
   return { name: `${BUILD_JOB}:${environmentId}/${branch}`, slots: 1 };
 }
 
-/** The job that builds a deployment. */
-export function buildJob(id: string, { id: deploymentId, environmentId, branch }: DeploymentRecord): NewJob {
+/** The job that builds a deployment; another one builds it once it is approved. */
+export function buildJob(
+  id: string,
+  { id: deploymentId, environmentId, branch }: Pick<DeploymentRecord, "id" | "environmentId" | "branch">,
+  isApproved = false,
+): NewJob {
   return {
     id,
     kind: BUILD_JOB,
     payload: { deploymentId },
     group: scopeGroup(environmentId, branch),
-    idempotencyKey: deploymentId,
+    idempotencyKey: isApproved ? `${deploymentId}/approved` : deploymentId,
     maxAttempts: MAX_ATTEMPTS,
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
   };
@@ -44,7 +51,7 @@ export function buildJob(id: string, { id: deploymentId, environmentId, branch }
 
 /** The services that builds need. */
 export interface BuildsOptions {
-  readonly metadata: DeploymentStore;
+  readonly metadata: DeploymentStore & Pick<MetadataStore, "approvals">;
   readonly builder: Builder;
   readonly lifecycle: Lifecycle;
   readonly running: RunningDeployments;
@@ -54,13 +61,16 @@ export interface BuildsOptions {
   readonly refusal: (environmentId: string) => string | undefined;
   /** Aborted, with the reason in words, when an environment's builds are to end. */
   readonly halted: (environmentId: string) => AbortSignal;
+  /** Whether a deployment may not run because nobody approved it. */
+  readonly needsApproval: (deployment: DeploymentRecord) => Promise<boolean>;
   /** Makes a running deployment live, unless it is not to be promoted. */
   readonly takeOver: (deployment: DeploymentRecord, signal: AbortSignal) => Promise<void>;
   /**
-   * Tells others that a deployment is live or has failed; called until it resolved once, and
-   * perhaps again.
+   * Tells others that a deployment is live, waits for approval or has failed; called until it
+   * resolved once, and perhaps again.
    */
   readonly settled: (deployment: DeploymentRecord) => Promise<void>;
+  readonly clock: Clock;
   /**
    * Whether an earlier attempt, which was cut off after that, gave the deployment the traffic of a
    * tag.
@@ -70,7 +80,8 @@ export interface BuildsOptions {
 
 /**
  * The handler of build jobs: BUILDING, STARTING, then LIVE or FAILED. A build that fails does not
- * change what is live.
+ * change what is live. What needs approval is BUILDING without secrets, then WAITING; once it is
+ * approved, it is built again with them.
  */
 export function createBuilds({
   metadata,
@@ -80,7 +91,9 @@ export function createBuilds({
   start,
   takeOver,
   isTakenOver,
+  needsApproval,
   settled,
+  clock,
   refusal,
   halted,
 }: BuildsOptions): JobHandler {
@@ -93,13 +106,35 @@ export function createBuilds({
     const deployment = await deploymentOf(job);
     if (deployment) await settled(deployment);
   };
+  /** Nothing is left to approve of a deployment that failed. */
+  const endApproval = async ({ id }: DeploymentRecord, error: string): Promise<void> => {
+    const approval = await metadata.approvals.ofDeployment(id);
+    if (approval?.state !== "pending") return;
+    const nobody = { decidedById: "", decidedBy: "", reason: "" };
+    await metadata.approvals.decide(approval.id, { ...nobody, state: "failed", error, at: clock.now(), deploymentError: error });
+  };
   const fail = async (deployment: DeploymentRecord, { message, diagnostics }: BuildFailed, signal: AbortSignal): Promise<void> => {
     lifecycle.note(deployment, message, "error");
     try {
       await builder.discard(deployment.id);
     } finally {
       await lifecycle.move(deployment.id, { status: DeploymentStatus.FAILED, error: message, diagnostics }, signal);
+      await endApproval(deployment, message);
     }
+  };
+
+  /**
+   * Has a deployment wait for its approval, unless it was approved meanwhile; then another job
+   * builds it again. Rejects with BuildFailed.
+   */
+  const hold = async (job: JobRecord, { id }: DeploymentRecord): Promise<void> => {
+    const outcome = await metadata.holdDeployment(id, clock.now());
+    const approval = await metadata.approvals.ofDeployment(id);
+    if (outcome === "not asked") throw new BuildFailed(approval ? refusalText(approval) : PROTECTED_MEANWHILE);
+    const held = await deploymentOf(job);
+    if (outcome !== "waiting" || !held || !approval) return;
+    lifecycle.note(held, `waiting for approval: svc approval approve ${approval.id}`);
+    await settled(held);
   };
 
   return {
@@ -117,12 +152,18 @@ export function createBuilds({
         const refused = refusal(queued.environmentId);
         if (refused !== undefined) throw stoppedBuild(refused);
         await running.retire(deployment.id);
-        await builder.build(deployment, (line) => lifecycle.note(deployment, line), signal);
+        const isHeld = await needsApproval(deployment);
+        await builder.build(deployment, (line) => lifecycle.note(deployment, line), signal, { withoutSecrets: isHeld });
+        if (isHeld || (await needsApproval(deployment))) {
+          await builder.abandon(deployment.id);
+          return await hold(job, deployment);
+        }
         deployment = await lifecycle.move(deployment.id, { status: DeploymentStatus.STARTING }, signal);
         const lease = await running.acquire(deployment.id, () => start(deployment, signal));
         lease.release();
+        if (await needsApproval(deployment)) throw new BuildFailed(PROTECTED_MEANWHILE);
       } catch (error) {
-        builder.abandon(deployment.id);
+        await builder.abandon(deployment.id);
         if (attempt.aborted) throw error;
         const found = halt.aborted ? stoppedBuild(String(halt.reason)) : error;
         const failure = found instanceof BuildFailed ? found : builder.unexpected(deployment, found);
@@ -144,6 +185,15 @@ export function createBuilds({
       await tell(job);
     },
   };
+}
+
+const PROTECTED_MEANWHILE = "The environment was protected meanwhile. Deploy again with `svc apply`, which asks for approval.";
+
+/** Why a deployment fails whose approval ended so, in words. */
+export function refusalText({ state, decidedBy, reason }: Pick<ApprovalRecord, "state" | "decidedBy" | "reason">): string {
+  if (state === "expired") return "Nobody approved the deployment in time. Deploy again with `svc apply`, which asks anew.";
+  const how = state === "rejected" ? `was rejected by '${decidedBy}'` : `was withdrawn by '${decidedBy}'`;
+  return `The deployment's approval ${how}${reason === "" ? "." : `: ${reason}`}`;
 }
 
 /** The failure of a build that was ended because nothing runs in its environment. */

@@ -27,7 +27,7 @@ import { followEnvironments, suspended } from "./environment-states.ts";
 import { createLifecycle } from "./lifecycle.ts";
 import { createLiveScopes, onlineScope, type ServingDeployment } from "./live-scopes.ts";
 import { createProfiles, type Profile } from "./profiles.ts";
-import { createProgressBoard, type ProgressEvent } from "./progress.ts";
+import { createProgressBoard, isSettled, type ProgressEvent } from "./progress.ts";
 import { relayProgress } from "./progress-relay.ts";
 import { createPromotions, type Promotions } from "./promotions.ts";
 import { createRemovals, type Removals } from "./removals.ts";
@@ -38,7 +38,9 @@ import { refuseVastGraph, validateGraph } from "./validation.ts";
 
 /** The services that the capability needs. */
 export interface DeploymentsOptions extends Omit<BuilderOptions, "profiles"> {
-  readonly metadata: BuilderOptions["metadata"] & DeploymentStore & Pick<MetadataStore, "documents" | "progress">;
+  readonly metadata: BuilderOptions["metadata"] & DeploymentStore & Pick<MetadataStore, "approvals" | "documents" | "progress">;
+  /** Ids of the environments whose deployments need approval, as they are stored now. */
+  readonly protectedEnvironments: () => Promise<ReadonlySet<string>>;
   readonly bus: Bus;
   /** Id of this node. */
   readonly node: string;
@@ -48,8 +50,8 @@ export interface DeploymentsOptions extends Omit<BuilderOptions, "profiles"> {
    */
   readonly idleMs?: number;
   /**
-   * Tells others that a deployment is live or has failed; called until it resolved once, and
-   * perhaps again.
+   * Tells others that a deployment is live, waits for approval or has failed; called until it
+   * resolved once, and perhaps again.
    */
   readonly settled?: (deployment: DeploymentRecord) => Promise<void>;
 }
@@ -66,6 +68,9 @@ export function refuseOtherBranch(deployment: { readonly id: string; readonly br
   });
 }
 
+/** Makes the request for the approval of a deployment. */
+export type ApprovalOf = (deployment: DeploymentRecord) => Promise<Parameters<DeploymentStore["createDeployment"]>[2]>;
+
 /** The place of a deployment among the others of its scope. */
 export interface Standing {
   /** Whether it answers queries of its scope. */
@@ -80,9 +85,19 @@ export interface Standing {
 export interface Deployments extends Promotions, Removals {
   /**
    * Stores a new deployment, durably when this resolves, and queues its build. Rejects with Failure
-   * `suspended` when its environment is, and not_found when that is gone.
+   * `suspended` when its environment is, not_found when that is gone, and resource_exhausted when
+   * too many requests for approval wait there.
+   * @param approvalOf the request for its approval, and the most that may be pending; undefined =
+   * it needs none
    */
-  create(deployment: NewDeployment): Promise<DeploymentRecord>;
+  create(deployment: NewDeployment, approvalOf?: ApprovalOf): Promise<DeploymentRecord>;
+  /** Tells the followers of a deployment that its approval was decided. */
+  decided(deploymentId: string): Promise<void>;
+  /**
+   * Marks as approved what serves an environment and its branches, and what a rollback goes back
+   * to.
+   */
+  approveServing(environmentId: string): Promise<void>;
   /** The states and progress of a deployment until it is settled. Throws Failure not_found. */
   watch(id: string, environmentId: string, signal: AbortSignal): AsyncIterable<ProgressEvent>;
   /** A deployment of an environment. Throws Failure not_found. */
@@ -170,6 +185,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     settings,
     metadata,
     now: () => clock.now(),
+    requireApproved: async (id, environmentId) => requireApproved(await find(id, environmentId)),
     warmUp: async (id, environmentId) => (await acquireServing({ id, environmentId, branch: "" })).release(),
     changed: (environmentId) => announceLive(environmentId),
   });
@@ -328,7 +344,15 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       const why = doing ? `is being deployed (${stateOf(doing)})` : `failed (${deployment.error})`;
       throw new Failure("failed_precondition", `Deployment ${id} cannot answer queries: it ${why}.`);
     }
+    await requireApproved(deployment);
     return startById(deployment);
+  };
+
+  /** Whether a deployment may not run because nobody approved it. */
+  const needsApproval = async ({ id, environmentId, approved }: DeploymentRecord): Promise<boolean> =>
+    !approved && !scopes.serves(id) && (await options.protectedEnvironments()).has(environmentId);
+  const requireApproved = async (deployment: DeploymentRecord): Promise<void> => {
+    if (await needsApproval(deployment)) throw notApproved(deployment);
   };
 
   const startById = async (deployment: DeploymentRecord): Promise<Lease> => {
@@ -395,6 +419,14 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     await builder.discard(id);
   };
 
+  const decided = async (id: string): Promise<void> => {
+    const deployment = await metadata.deployment(id);
+    if (!deployment) return;
+    relay.publish({ deployment, progress: "" });
+    bus.publish("jobs");
+    if (isSettled(deployment.status)) await options.settled?.(deployment);
+  };
+
   const restored = Promise.all(
     scopes
       .serving()
@@ -417,11 +449,18 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     named,
     traffic,
     profile: profiles.of,
-    ...createPromotions({ metadata, lifecycle, traffic, acquire: (deployment) => acquireServing(deployment), signal: closing.signal }),
+    ...createPromotions({
+      metadata,
+      lifecycle,
+      traffic,
+      requireApproved,
+      acquire: (deployment) => acquireServing(deployment),
+      signal: closing.signal,
+    }),
     ...createRemovals({ metadata, online, objects: options.objects, traffic, now: () => clock.now(), retire, announceLive, bus }),
     builds: createBuilds({
-      ...{ metadata, builder, lifecycle, running, start, takeOver, isTakenOver },
-      ...{ refusal: states.refusal, halted: states.signal, settled: options.settled ?? (() => Promise.resolve()) },
+      ...{ metadata, builder, lifecycle, running, start, takeOver, isTakenOver, needsApproval },
+      ...{ clock, refusal: states.refusal, halted: states.signal, settled: options.settled ?? (() => Promise.resolve()) },
     }),
     restored: restored.then(() => undefined),
 
@@ -433,7 +472,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       return { answers, serves: scopes.serves(id), waits: !answers && !noPromote && !isOver && isShared(shared) && !takesOver };
     },
 
-    async create(wanted) {
+    async create(wanted, approvalOf) {
       const environment = await metadata.environment(wanted.environmentId);
       if (!environment) throw new Failure("not_found", "The environment was deleted meanwhile.");
       if (environment.suspendedAt !== undefined) throw suspended(environment);
@@ -445,15 +484,32 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         id: newId("dpl", now),
         status: DeploymentStatus.QUEUED,
         promoted: false,
+        approved: false,
         createdAt: now,
         updatedAt: now,
         error: "",
         diagnostics: [],
       };
-      await metadata.createDeployment(deployment, buildJob(newId("job", now), deployment));
+      const replaced = await metadata.createDeployment(deployment, buildJob(newId("job", now), deployment), await approvalOf?.(deployment));
+      if (replaced === "full")
+        throw new Failure("resource_exhausted", `Too many requests for approval are pending in environment '${environment.name}'.`, {
+          hint: "`svc approval list` shows them.",
+        });
+      for (const { deploymentId } of replaced) await decided(deploymentId);
       relay.publish({ deployment, progress: "" });
       bus.publish("jobs");
       return deployment;
+    },
+
+    decided,
+
+    async approveServing(environmentId) {
+      const pointers = (await metadata.livePointers()).filter((one) => one.environmentId === environmentId);
+      const weighted = await traffic.weighted(environmentId);
+      await metadata.approveDeployments([
+        ...pointers.flatMap(({ deploymentId, previousId }) => [deploymentId, ...(previousId === undefined ? [] : [previousId])]),
+        ...weighted.map(({ deploymentId }) => deploymentId),
+      ]);
     },
 
     async *watch(id, environmentId, signal) {
@@ -466,6 +522,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       const diagnostics = await validateGraph(graph, environment, {
         env: options.env,
         integrations: (await options.secrets.variables(environment.id)).integrations,
+        isProtected: (await options.protectedEnvironments()).has(environment.id),
       });
       const live = scopes.get(environment.id, branch);
       const base = live ?? scopes.get(environment.id, "");
@@ -490,13 +547,14 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       const id = target.deploymentId || routed(target, correlationId) || scopes.get(target.environment.id, target.branch);
       if (id === undefined) return nothingLive(target).then((failure) => Promise.reject(failure));
       const known = running.peek(id);
-      const isNamedTwice = target.deploymentId !== "" && target.branch !== "";
-      if (known?.environmentId === target.environment.id && !isNamedTwice) {
+      const isNamed = target.deploymentId !== "";
+      const isChecked = isNamed && (target.branch !== "" || states.isProtected(target.environment.id));
+      if (known?.environmentId === target.environment.id && !isChecked) {
         return running.acquire(id, never);
       }
-      return target.deploymentId === ""
-        ? acquireServing({ id, environmentId: target.environment.id, branch: target.branch })
-        : acquireById(id, target.environment.id, target.branch);
+      return isNamed
+        ? acquireById(id, target.environment.id, target.branch)
+        : acquireServing({ id, environmentId: target.environment.id, branch: target.branch });
     },
 
     mirrorsOf({ environment, branch, deploymentId }, answeredBy, correlationId) {
@@ -514,6 +572,13 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       await running.close();
     },
   };
+}
+
+/** The failure of what would run a deployment that nobody approved. */
+function notApproved({ id }: DeploymentRecord): Failure {
+  return new Failure("failed_precondition", `Deployment ${id} was not approved, and its environment is protected: it runs nowhere.`, {
+    hint: "`svc approval list` shows what waits for approval; `svc apply` asks for that of another deployment.",
+  });
 }
 
 const NO_MIRRORS: readonly never[] = [];

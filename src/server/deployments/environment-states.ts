@@ -24,6 +24,8 @@ export interface EnvironmentChanges {
 export interface EnvironmentStates {
   /** Why nothing may run in an environment: it is suspended. Undefined when it may. */
   refusal(environmentId: string): string | undefined;
+  /** Whether what runs in an environment needs approval, as this node knows. */
+  isProtected(environmentId: string): boolean;
   /**
    * A signal that is aborted, with a reason in words, when an environment is suspended or removed.
    */
@@ -42,22 +44,27 @@ export function suspended({ id, name }: Pick<EnvironmentRecord, "id" | "name">):
 interface State {
   readonly name: string;
   readonly isSuspended: boolean;
+  readonly isProtected: boolean;
 }
 
 /** Reads the states and follows them. */
 export async function followEnvironments(options: {
   readonly metadata: Pick<IdentityStore, "environments">;
+  /** Ids of the environments whose deployments need approval. */
+  readonly protectedEnvironments: () => Promise<ReadonlySet<string>>;
   readonly changes: EnvironmentChanges;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
 }): Promise<EnvironmentStates> {
-  const { metadata, changes, bus, clock, log } = options;
+  const { metadata, protectedEnvironments, changes, bus, clock, log } = options;
   const aborts = new Map<string, AbortController>();
 
   const readStates = async (): Promise<ReadonlyMap<string, State>> => {
-    const environments = await metadata.environments();
-    return new Map(environments.map(({ id, name, suspendedAt }) => [id, { name, isSuspended: suspendedAt !== undefined }]));
+    const [environments, guarded] = [await metadata.environments(), await protectedEnvironments()];
+    return new Map(
+      environments.map(({ id, name, suspendedAt }) => [id, { name, isSuspended: suspendedAt !== undefined, isProtected: guarded.has(id) }]),
+    );
   };
   let states = await readStates();
 
@@ -86,6 +93,7 @@ export async function followEnvironments(options: {
       const state = states.get(environmentId);
       return state?.isSuspended ? reasonOf(state) : undefined;
     },
+    isProtected: (environmentId) => states.get(environmentId)?.isProtected === true,
     signal(environmentId) {
       const found = aborts.get(environmentId) ?? new AbortController();
       aborts.set(environmentId, found);

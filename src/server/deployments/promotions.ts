@@ -30,11 +30,13 @@ export function createPromotions(options: {
   readonly metadata: Pick<DeploymentStore, "deployment" | "livePointers">;
   readonly lifecycle: Pick<Lifecycle, "promote">;
   readonly traffic: Pick<Traffic, "weighted">;
+  /** Rejects with Failure failed_precondition when a deployment still needs approval. */
+  readonly requireApproved: (deployment: DeploymentRecord) => Promise<void>;
   /** A lease on a deployment, which is started if it does not run. Rejects with Failure. */
   readonly acquire: (deployment: DeploymentRecord) => Promise<Lease>;
   readonly signal: AbortSignal;
 }): Promotions {
-  const { metadata, lifecycle, traffic, acquire, signal } = options;
+  const { metadata, lifecycle, traffic, requireApproved, acquire, signal } = options;
 
   const promote = async (deployment: DeploymentRecord): Promise<Promotion> => {
     const { id, environmentId, branch, status } = deployment;
@@ -47,6 +49,7 @@ export function createPromotions(options: {
           : `Deployment ${id} is still being deployed (${DeploymentStatus[status].toLowerCase()}).`,
         { hint: "`svc deployment list` shows which are ready." },
       );
+    await requireApproved(deployment);
     const lease = await acquire(deployment);
     try {
       const replaced = await lifecycle.promote(deployment, signal);

@@ -83,7 +83,7 @@ export function createRemovals(options: {
             hint: "Make another one live first: `svc deployment promote` or `svc deployment rollback`.",
           })
         : new Failure("failed_precondition", `Deployment ${outcome.id} is being deployed, so nothing was deleted.`, {
-            hint: "Try again when it is live or has failed; `svc deployment list` shows that.",
+            hint: "Try again when it is live or has failed; `svc deployment list` shows that. What waits for approval ends with `svc approval withdraw`.",
           });
     const ids = outcome.deleted.map(({ id }) => id);
     bus.publish("jobs");

@@ -70,12 +70,14 @@ export function createTraffic(options: {
   readonly settings: Collection<TrafficSetting>;
   readonly metadata: Pick<DeploymentStore, "deployment" | "deployments" | "promote" | "updateDeployment">;
   readonly now: () => number;
+  /** Rejects with Failure failed_precondition when a deployment still needs approval. */
+  readonly requireApproved: (id: string, environmentId: string) => Promise<void>;
   /** Starts a deployment on this node. Rejects with Failure when it cannot be. */
   readonly warmUp: (id: string, environmentId: string) => Promise<void>;
   /** Called after a change, before its caller is told. */
   readonly changed: (environmentId: string) => Promise<void>;
 }): Traffic {
-  const { settings, metadata, now, warmUp, changed } = options;
+  const { settings, metadata, now, requireApproved, warmUp, changed } = options;
 
   const weighted = async (environmentId: string): Promise<TrafficTags> => (await settings.find(environmentId, NAME))?.content.tags ?? [];
 
@@ -112,8 +114,10 @@ export function createTraffic(options: {
           hint: "`svc deployment delete` removes deployments that are no longer needed.",
         });
       for (const one of tags)
-        if (isWarm(one) && !before.some((other) => other.deploymentId === one.deploymentId && isWarm(other)))
+        if (isWarm(one) && !before.some((other) => other.deploymentId === one.deploymentId && isWarm(other))) {
+          await requireApproved(one.deploymentId, environmentId);
           await warmUp(one.deploymentId, environmentId);
+        }
       const last = leadingDeployment(before);
       if (last !== undefined && !isShared(tags)) await metadata.promote(last, now());
       return { tags };

@@ -26,14 +26,15 @@ export function refuseVastGraph({ featureSets, resolvers, namedQueries, sources,
 
 /**
  * The server's findings on a graph. Statements on a SQLite file with a relative path are checked
- * only by the deployment, because the file may be in the bundle.
+ * only by the deployment, because the file may be in the bundle; those of a protected environment
+ * only once the deployment is approved, because its databases are not for code of just anybody.
  */
 export async function validateGraph(
   graph: Graph,
   environment: Pick<EnvironmentRecord, "name">,
-  given: Pick<SqlSourcesOptions, "env" | "integrations">,
+  { isProtected, ...given }: Pick<SqlSourcesOptions, "env" | "integrations"> & { readonly isProtected: boolean },
 ): Promise<Diagnostic[]> {
-  if (!graph.resolvers.some(({ body }) => body.case === "sql")) return [];
+  if (isProtected || !graph.resolvers.some(({ body }) => body.case === "sql")) return [];
   const { createSqlSources } = await import("../sql/create-sources.ts");
   const sources = createSqlSources({ declared: graph.sources, ...given });
   const inBundle = graph.sources.filter(({ name, kind, settings }) => {

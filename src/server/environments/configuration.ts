@@ -17,10 +17,14 @@ export interface StoredConfig {
 export interface Configurations {
   /** The configuration of an environment; one in which nothing is set when none was stored. */
   get(environmentId: string): Promise<StoredConfig>;
+  /** Ids of the environments that are protected, as they are stored now. */
+  protectedIds(): Promise<ReadonlySet<string>>;
   /** Additional environment variables of the workers of every environment that has some, by id. */
   variables(): Promise<ReadonlyMap<string, EnvironmentConfig["additional_env_vars"]>>;
   /** Labels of every environment that has some, by id. */
   labels(): Promise<ReadonlyMap<string, EnvironmentConfig["labels"]>>;
+  /** Throws Failure invalid_argument when a configuration breaks a rule. */
+  check(config: EnvironmentConfig): void;
   /**
    * Replaces the configuration that an etag was given for; resolves with the new etag. Rejects with
    * Failure aborted when it is another by now, and invalid_argument when it breaks a rule.
@@ -58,7 +62,18 @@ export function createConfigurations(parts: CollectionParts): Configurations {
       hint: "Read it again with `svc environment config`, and make the change anew.",
     });
 
+  const check = (config: EnvironmentConfig): void => {
+    try {
+      checkConfig(config);
+    } catch (error) {
+      if (error instanceof ConfigInvalid) throw new Failure("invalid_argument", `The configuration is not valid: ${error.message}.`);
+      throw error;
+    }
+  };
+
   return {
+    check,
+
     async get(environmentId) {
       const document = await documents.find(environmentId, NAME);
       return document ? stored(document) : { config: NO_CONFIG, etag: UNSET };
@@ -67,13 +82,12 @@ export function createConfigurations(parts: CollectionParts): Configurations {
     variables: () => everyOne("additional_env_vars"),
     labels: () => everyOne("labels"),
 
+    async protectedIds() {
+      return new Set((await documents.list()).filter(({ content }) => content.protected).map(({ scope }) => scope));
+    },
+
     async replace(environmentId, config, etag) {
-      try {
-        checkConfig(config);
-      } catch (error) {
-        if (error instanceof ConfigInvalid) throw new Failure("invalid_argument", `The configuration is not valid: ${error.message}.`);
-        throw error;
-      }
+      check(config);
       try {
         if (etag === UNSET) return etagOf(await documents.create(environmentId, NAME, config));
         return etagOf(await documents.update(environmentId, NAME, () => ({ content: config }), etag));

@@ -50,6 +50,8 @@ export interface WorkerPoolOptions {
   readonly startTimeoutMs?: number;
   /** FQNs of the Python resolvers of the graph; the imported project must define each. */
   readonly resolverFqns: readonly string[];
+  /** Ends a start that is under way, which then fails; default: never. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -72,7 +74,11 @@ export async function createWorkerPool(options: WorkerPoolOptions): Promise<Pyth
     onEnd: () => rm(folder, { recursive: true, force: true }),
   });
   if (options.resolverFqns.length === 0) return supervisor;
+  const { signal } = options;
+  const stop = (): void => void supervisor.drain(0);
+  signal?.addEventListener("abort", stop, { once: true });
   try {
+    signal?.throwIfAborted();
     const loaded = await supervisor.start();
     const missing = options.resolverFqns.filter((fqn) => !loaded.has(fqn));
     if (missing.length === 0) return supervisor;
@@ -81,6 +87,8 @@ export async function createWorkerPool(options: WorkerPoolOptions): Promise<Pyth
   } catch (error) {
     await supervisor.drain(0);
     throw error instanceof WorkerStartError ? new ToolchainError(error.message, error.diagnostics) : error;
+  } finally {
+    signal?.removeEventListener("abort", stop);
   }
 }
 

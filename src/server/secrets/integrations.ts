@@ -22,20 +22,28 @@ export interface Integration {
   readonly updatedAt: number;
 }
 
+/** An integration to be created, or to take the place of the one of its name. */
+export interface NewIntegration {
+  readonly name: string;
+  readonly kind: string;
+  readonly variables: Variables;
+  /** Whether there may be none of its name. */
+  readonly mustBeNew: boolean;
+}
+
 /** The integrations of all environments. */
 export interface Integrations {
   /** Integrations of an environment, by name. */
   list(environmentId: string): Promise<Integration[]>;
   /** The integration of an id or name. Rejects with Failure not_found. */
   get(environmentId: string, idOrName: string): Promise<Integration>;
+  /** Rejects like `apply` would, and changes nothing. */
+  check(environmentId: string, given: NewIntegration): Promise<void>;
   /**
    * Creates an integration, or replaces its kind and variables. Rejects with Failure
    * invalid_argument, resource_exhausted, or already_exists when it must be new.
    */
-  apply(
-    environmentId: string,
-    given: { readonly name: string; readonly kind: string; readonly variables: Variables; readonly mustBeNew: boolean },
-  ): Promise<{ readonly integration: Integration; readonly isNew: boolean }>;
+  apply(environmentId: string, given: NewIntegration): Promise<{ readonly integration: Integration; readonly isNew: boolean }>;
   /** Deletes integrations. Rejects with Failure not_found before anything is changed. */
   delete(environmentId: string, idsOrNames: readonly string[]): Promise<Integration[]>;
   /** Seals what another key sealed with the key that seals now; returns how many were. */
@@ -57,6 +65,7 @@ interface Content {
 }
 
 const MAX_INTEGRATIONS = 200;
+const bytesOf = (variables: Variables): number => Buffer.byteLength(JSON.stringify(variables));
 const contextOf = (scope: string, name: string): string[] => [scope, "integration", name, "variables"];
 
 /** Makes the capability. */
@@ -78,32 +87,39 @@ export function createIntegrations(parts: CollectionParts, sealer: Sealer): Inte
     return { ...known, variables: JSON.parse(opened.text) as Variables, problem: "" };
   };
 
+  const check = async (environmentId: string, { name, kind, variables, mustBeNew }: NewIntegration): Promise<void> => {
+    const problem = integrationProblem(name, kind, variables);
+    if (problem !== undefined) throw new Failure("invalid_argument", problem);
+    const all = await collection.list(environmentId);
+    if (mustBeNew && all.some((one) => one.name === name))
+      throw new Failure("already_exists", `There is an integration '${name}' already.`, { hint: "`svc integration list` shows all." });
+    const others = all.filter((other) => other.name !== name);
+    const alike = others.find((other) => environmentPrefix(other.name) === environmentPrefix(name));
+    if (alike)
+      throw new Failure(
+        "invalid_argument",
+        `The variables of '${name}' and of the integration '${alike.name}' would have the same names.`,
+        {
+          hint: "Choose another name.",
+        },
+      );
+    const total = others.reduce((sum, other) => sum + other.content.bytes, bytesOf(variables));
+    if (total > MAX_ENVIRONMENT_BYTES)
+      throw new Failure("resource_exhausted", `The integrations would take ${total} bytes, and ${MAX_ENVIRONMENT_BYTES} are the most.`);
+  };
+
   return {
     list: async (environmentId) => Promise.all((await collection.list(environmentId)).map(read)),
     get: async (environmentId, idOrName) => read(await collection.get(environmentId, idOrName)),
 
+    check,
     async apply(environmentId, { name, kind, variables, mustBeNew }) {
-      const problem = integrationProblem(name, kind, variables);
-      if (problem !== undefined) throw new Failure("invalid_argument", problem);
-      const others = (await collection.list(environmentId)).filter((other) => other.name !== name);
-      const alike = others.find((other) => environmentPrefix(other.name) === environmentPrefix(name));
-      if (alike)
-        throw new Failure(
-          "invalid_argument",
-          `The variables of '${name}' and of the integration '${alike.name}' would have the same names.`,
-          {
-            hint: "Choose another name.",
-          },
-        );
-      const bytes = Buffer.byteLength(JSON.stringify(variables));
-      const total = others.reduce((sum, other) => sum + other.content.bytes, bytes);
-      if (total > MAX_ENVIRONMENT_BYTES)
-        throw new Failure("resource_exhausted", `The integrations would take ${total} bytes, and ${MAX_ENVIRONMENT_BYTES} are the most.`);
+      await check(environmentId, { name, kind, variables, mustBeNew: false });
       const content: Content = {
         kind: kind as IntegrationKind,
         variableNames: Object.keys(variables).sort(),
         sealed: await sealer.seal(JSON.stringify(variables), contextOf(environmentId, name)),
-        bytes,
+        bytes: bytesOf(variables),
         setAt: parts.clock.now(),
       };
       let isNew = true;

@@ -31,6 +31,12 @@ export interface Secret {
   readonly updatedAt: number;
 }
 
+/** A secret to be set. */
+export interface NewSecret {
+  readonly name: string;
+  readonly value: string;
+}
+
 /** What the sources and workers of an environment are given. */
 export interface EnvironmentVariables {
   /** Environment variables of workers, which are secret. */
@@ -51,11 +57,15 @@ export interface Secrets {
   list(environmentId: string): Promise<Secret[]>;
   /** Those of some names. Rejects with Failure not_found. */
   find(environmentId: string, names: readonly string[]): Promise<Secret[]>;
+  /** Rejects like `set` would, and changes nothing. */
+  checkSet(environmentId: string, secrets: readonly NewSecret[]): Promise<void>;
   /**
    * Creates and replaces secrets. Rejects with Failure invalid_argument or resource_exhausted
    * before anything is changed.
    */
-  set(environmentId: string, secrets: readonly { readonly name: string; readonly value: string }[]): Promise<Secret[]>;
+  set(environmentId: string, secrets: readonly NewSecret[]): Promise<Secret[]>;
+  /** Rejects like `delete` would, and changes nothing. */
+  checkDelete(environmentId: string, names: readonly string[]): Promise<void>;
   /**
    * Deletes secrets. Rejects with Failure not_found, or failed_precondition for a variable of an
    * integration, before anything is changed.
@@ -134,6 +144,50 @@ export function createSecrets(
       },
     );
 
+  const bytes = (name: string, value: string): number => Buffer.byteLength(name) + Buffer.byteLength(value);
+
+  const checkSet = async (environmentId: string, secrets: readonly NewSecret[]): Promise<void> => {
+    if (secrets.length === 0) throw new Failure("invalid_argument", "No secret was given.");
+    for (const [index, { name, value }] of secrets.entries()) {
+      const problem = secretNameProblem(name) ?? secretValueProblem(value);
+      const what = secrets.length === 1 ? "The secret" : `Secret ${index + 1} of ${secrets.length}`;
+      if (problem !== undefined) throw new Failure("invalid_argument", `${what} ${problem}.`);
+    }
+    const values = new Map(secrets.map(({ name, value }) => [name, value]));
+    if (values.size < secrets.length) throw new Failure("invalid_argument", "A name was given twice.");
+    const others = (await collection.list(environmentId)).filter(({ name }) => !values.has(name));
+    const total =
+      others.reduce((sum, { content }) => sum + content.bytes, 0) + secrets.reduce((sum, one) => sum + bytes(one.name, one.value), 0);
+    if (others.length + values.size > MAX_SECRETS)
+      throw new Failure("resource_exhausted", `An environment has at most ${MAX_SECRETS} secrets.`, {
+        hint: "Delete those that are not needed.",
+      });
+    if (total > MAX_ENVIRONMENT_BYTES)
+      throw new Failure(
+        "resource_exhausted",
+        `The secrets of the environment would take ${total} bytes, and ${MAX_ENVIRONMENT_BYTES} are the most.`,
+      );
+  };
+
+  /** The secrets of some names, which can be deleted. Rejects with Failure. */
+  const deletable = async (environmentId: string, names: readonly string[]): Promise<Secret[]> => {
+    const all = await list(environmentId);
+    const wanted = [...new Set(names)];
+    const own = all.filter(({ name, integration }) => integration === "" && wanted.includes(name));
+    const absent = wanted.filter((name) => !own.some((one) => one.name === name));
+    const owner = all.find(({ name }) => absent.includes(name))?.integration;
+    if (owner !== undefined)
+      throw new Failure(
+        "failed_precondition",
+        `A variable of the integration '${owner}' cannot be deleted by itself; nothing was deleted.`,
+        {
+          hint: "`svc integration apply` changes the variables of an integration, `svc integration delete` takes them along.",
+        },
+      );
+    if (absent.length > 0 || wanted.length === 0) throw missing(absent.length, Math.max(1, wanted.length));
+    return own;
+  };
+
   return {
     list,
 
@@ -145,30 +199,11 @@ export function createSecrets(
       return found;
     },
 
+    checkSet,
     async set(environmentId, secrets) {
-      if (secrets.length === 0) throw new Failure("invalid_argument", "No secret was given.");
-      for (const [index, { name, value }] of secrets.entries()) {
-        const problem = secretNameProblem(name) ?? secretValueProblem(value);
-        const what = secrets.length === 1 ? "The secret" : `Secret ${index + 1} of ${secrets.length}`;
-        if (problem !== undefined) throw new Failure("invalid_argument", `${what} ${problem}.`);
-      }
-      const values = new Map(secrets.map(({ name, value }) => [name, value]));
-      if (values.size < secrets.length) throw new Failure("invalid_argument", "A name was given twice.");
-      const others = (await collection.list(environmentId)).filter(({ name }) => !values.has(name));
-      const bytes = (name: string, value: string) => Buffer.byteLength(name) + Buffer.byteLength(value);
-      const total =
-        others.reduce((sum, { content }) => sum + content.bytes, 0) + secrets.reduce((sum, one) => sum + bytes(one.name, one.value), 0);
-      if (others.length + values.size > MAX_SECRETS)
-        throw new Failure("resource_exhausted", `An environment has at most ${MAX_SECRETS} secrets.`, {
-          hint: "Delete those that are not needed.",
-        });
-      if (total > MAX_ENVIRONMENT_BYTES)
-        throw new Failure(
-          "resource_exhausted",
-          `The secrets of the environment would take ${total} bytes, and ${MAX_ENVIRONMENT_BYTES} are the most.`,
-        );
+      await checkSet(environmentId, secrets);
       const set: Secret[] = [];
-      for (const [name, value] of values) {
+      for (const { name, value } of secrets) {
         const content = {
           sealed: await sealer.seal(value, contextOf(environmentId, name)),
           bytes: bytes(name, value),
@@ -179,21 +214,9 @@ export function createSecrets(
       return set.sort((a, b) => (a.name < b.name ? -1 : 1));
     },
 
+    checkDelete: async (environmentId, names) => void (await deletable(environmentId, names)),
     async delete(environmentId, names) {
-      const all = await list(environmentId);
-      const wanted = [...new Set(names)];
-      const own = all.filter(({ name, integration }) => integration === "" && wanted.includes(name));
-      const absent = wanted.filter((name) => !own.some((one) => one.name === name));
-      const owner = all.find(({ name }) => absent.includes(name))?.integration;
-      if (owner !== undefined)
-        throw new Failure(
-          "failed_precondition",
-          `A variable of the integration '${owner}' cannot be deleted by itself; nothing was deleted.`,
-          {
-            hint: "`svc integration apply` changes the variables of an integration, `svc integration delete` takes them along.",
-          },
-        );
-      if (absent.length > 0 || wanted.length === 0) throw missing(absent.length, Math.max(1, wanted.length));
+      const own = await deletable(environmentId, names);
       for (const { name } of own) {
         const document = await collection.find(environmentId, name);
         if (document) await collection.delete(environmentId, document.id).catch(ignoreGone);

@@ -34,8 +34,15 @@ export function instant(ms: number): Html {
 
 /** A deployment's state with its colour. */
 export function status(deployment: Pick<DeploymentRecord, "status" | "promoted">): Html {
-  const name = DeploymentStatus[deployment.status].toLowerCase();
-  const mark = deployment.status === DeploymentStatus.LIVE ? "good" : deployment.status === DeploymentStatus.FAILED ? "bad" : "dim";
+  const isWaiting = deployment.status === DeploymentStatus.WAITING;
+  const name = isWaiting ? "waiting for approval" : DeploymentStatus[deployment.status].toLowerCase();
+  const mark = isWaiting
+    ? "warn"
+    : deployment.status === DeploymentStatus.LIVE
+      ? "good"
+      : deployment.status === DeploymentStatus.FAILED
+        ? "bad"
+        : "dim";
   return html`<span class="${mark}">${name}</span>${deployment.status === DeploymentStatus.LIVE && !deployment.promoted ? html` <span class="dim">(not promoted)</span>` : ""}`;
 }
 

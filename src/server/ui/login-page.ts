@@ -19,7 +19,7 @@ import { pageResponse } from "./layout.ts";
 import { providerLink } from "./provider-login.ts";
 
 const MAX_FORM_BYTES = 4096;
-const ANSWERS = ["all", "read", "deny"] as const;
+const ANSWERS = ["all", "other", "read", "deny"] as const;
 
 /**
  * Answers with the page of a login session (GET), or stores the decision and answers with the
@@ -77,12 +77,15 @@ const NOT_ADMIN = html`<p class="warn">This browser's session lacks the permissi
 it, not read-only.</p>`;
 
 function question({ keys }: Platform, id: string, caller: Caller): Html {
-  const { expiresAt, permissions } = caller;
+  const { expiresAt, isPerson, permissions } = caller;
   const end = expiresAt === undefined ? "" : `, until ${new Date(expiresAt).toISOString().slice(0, 16).replace("T", " ")} UTC`;
-  return html`<p>Confirmed, it may do what you may${end}: ${permissions.join(", ")}; or let it read only. Confirm only if you have just run <code>svc login</code> there.</p>
+  const forOthers = html`, or for another person, if that person has`;
+  return html`<p>Confirmed, it may do what you may${end}: ${permissions.join(", ")}; or let it read only. It acts for you: what it asks for,
+you cannot approve. Confirm only if you have just run <code>svc login</code> there${!isPerson && forOthers}.</p>
 <form method="post" action="/cli/${id}">
 <input type="hidden" name="csrf" value="${signWith(keys.forms, formParts(id, caller))}">
 <button class="primary" name="decision" value="all">Confirm</button>
+${!isPerson && html`<button name="decision" value="other">Confirm for another person</button>`}
 ${!mayOnlyRead(permissions) && html`<button name="decision" value="read">Read only</button>`}
 <button name="decision" value="deny">Deny</button>
 </form>`;

@@ -250,10 +250,10 @@ export function createEvents({
       return all.length === 0 ? undefined : watchFor(deployment, audienceOf(all));
     },
     async deploymentSettled({ id, environmentId, branch, projectName, promoted, status, error }) {
-      const isLive = status !== DeploymentStatus.FAILED;
-      const type: EventType = isLive ? "deployment.live" : "deployment.failed";
+      const type = deploymentEvent(status);
       const all = await webhooks.list(environmentId);
-      const payload = JSON.stringify({ deployment_id: id, branch, project: projectName, promoted, ...(isLive ? {} : { error }) });
+      const reason = type === "deployment.failed" ? { error } : {};
+      const payload = JSON.stringify({ deployment_id: id, branch, project: projectName, promoted, ...reason });
       for (const webhook of all)
         if (subscribesTo(webhook.content.subscriptions, type))
           await deliveries.enqueue(webhook, [{ subscription: type, payload, at: clock.now(), key: `${type}/${id}` }]);
@@ -266,6 +266,11 @@ export function createEvents({
       await flushing;
     },
   };
+}
+
+function deploymentEvent(status: DeploymentStatus): EventType {
+  if (status === DeploymentStatus.FAILED) return "deployment.failed";
+  return status === DeploymentStatus.WAITING ? "deployment.waiting" : "deployment.live";
 }
 
 /** FQNs of the features with one of the tags. */

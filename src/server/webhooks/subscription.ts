@@ -7,7 +7,14 @@ import { didYouMean } from "../../domain/closest.ts";
 import { Failure } from "../failure.ts";
 
 /** The event types that this version sends. */
-export const EVENT_TYPES = ["query.run", "resolver.run", "feature.computed", "deployment.live", "deployment.failed"] as const;
+export const EVENT_TYPES = [
+  "query.run",
+  "resolver.run",
+  "feature.computed",
+  "deployment.waiting",
+  "deployment.live",
+  "deployment.failed",
+] as const;
 
 /** An event type that this version sends. */
 export type EventType = (typeof EVENT_TYPES)[number];

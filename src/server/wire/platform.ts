@@ -13,6 +13,7 @@ import type { OidcLogins } from "../access/oidc/logins.ts";
 import type { Projects } from "../access/projects.ts";
 import type { Sealer } from "../access/sealing.ts";
 import type { Caller, Tokens } from "../access/tokens.ts";
+import type { Approvals } from "../approvals/approvals.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Connections } from "../connections/create-connections.ts";
 import type { Deployments } from "../deployments/deployments.ts";
@@ -107,6 +108,8 @@ export interface Platform {
   readonly deployments: () => Promise<Deployments>;
   /** Secrets and integrations. */
   readonly secrets: () => Promise<SecretCapabilities>;
+  /** Requests for approval. */
+  readonly approvals: () => Promise<Approvals>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
   readonly queries: () => Promise<Queries<Caller>>;

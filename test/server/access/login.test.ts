@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Code, type ConnectError } from "@connectrpc/connect";
@@ -54,6 +55,17 @@ describe("login sessions", () => {
     }
     const known = new Map((await server.client(AuthService).listClients({})).clients.map(({ id, permissions }) => [id, permissions]));
     expect(clients.map((id) => known.get(id))).toEqual([["read", "query.online", "deploy", "admin"], ["read"]]);
+  });
+
+  test("act for the person who confirms, unless they are another person's", async () => {
+    const persons = [];
+    for (const answer of ["all", "read", "other"] as const) {
+      const session = await open(answer);
+      await decide(session.url, answer);
+      using db = new Database(join(folder.path, "data/meta.db"), { readonly: true });
+      persons.push(db.query("select person_id as person from client where id = ?").get((await poll(session)).clientId));
+    }
+    expect(persons).toEqual([{ person: "owner" }, { person: "owner" }, { person: null }]);
   });
 
   test("give their credentials to one of many who ask at once", async () => {

@@ -54,7 +54,7 @@ if (import.meta.main) {
     maxPerScope: 1,
   });
   const nothing = (): Promise<void> => Promise.resolve();
-  const traffic = createTraffic({ settings, metadata, now: Date.now, warmUp: nothing, changed: nothing });
+  const traffic = createTraffic({ settings, metadata, now: Date.now, requireApproved: nothing, warmUp: nothing, changed: nothing });
   const make = async (change: Change): Promise<unknown> => {
     switch (change.kind) {
       case "set":

@@ -5,15 +5,18 @@
 
 import { describe, expect, test } from "bun:test";
 import { Code } from "@connectrpc/connect";
+import { ApprovalService } from "../../../gen/svc/v1/approval_pb.ts";
 import { AuditService } from "../../../gen/svc/v1/audit_pb.ts";
 import { AuthService } from "../../../gen/svc/v1/auth_pb.ts";
 import { DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
+import { SecretService } from "../../../gen/svc/v1/secret_pb.ts";
 import { ServiceTokenService } from "../../../gen/svc/v1/service_token_pb.ts";
 import { TrafficService } from "../../../gen/svc/v1/traffic_pb.ts";
 import { hashSecret } from "../../../src/server/access/secrets.ts";
 import type { Bus } from "../../../src/server/jobs/bus.ts";
+import { exchange } from "../../harness/browser-session.ts";
 import type { TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, follow, GREETING, type ProjectFiles, uploadProject } from "../deployments/deploying.ts";
 import { Cluster, mortal, until } from "./two-nodes.ts";
@@ -55,6 +58,31 @@ const attempts = (cluster: Cluster) =>
   );
 
 describe("two nodes", () => {
+  test("what is asked for on one is approved on the other, also when the one that was asked has stopped", async () => {
+    await using cluster = new Cluster();
+    const a = await cluster.start("a");
+    const b = await cluster.start("b");
+    const metadata = cluster.openMetadata();
+    const teamId = (await metadata.environments())[0]?.teamId ?? "";
+    const bob = { id: "client_b0b", teamId, name: "bob", secretHash: hashSecret("b0b"), permissions: ["admin"], createdAt: 1 };
+    await metadata.createClient(bob);
+    const { config, environment, etag } = await a.client(EnvironmentService).getEnvironmentConfig({});
+    if (!config || !environment) throw new Error("there is no environment");
+    await a
+      .client(EnvironmentService)
+      .updateEnvironmentConfig({ environmentId: environment.id, config: { ...config, protected: true }, etag });
+    const { approvalId: id } = await b.client(SecretService).setSecrets({ secrets: [{ name: "KEY", value: "v" }] });
+    const { approvalId: other } = await a.client(SecretService).setSecrets({ secrets: [{ name: "OTHER", value: "v" }] });
+    const token = await exchange(b.url, bob.id, "b0b");
+    const [on, alsoOn] = [a, b].map((node) => node.client(ApprovalService, { token }));
+    const both = await Promise.allSettled([on?.approve({ id }), alsoOn?.approve({ id })]);
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    await b.server.stop();
+    await on?.approve({ id: other });
+    const { secrets } = await a.client(SecretService).listSecrets({});
+    expect(secrets.map(({ name }) => name)).toEqual(["KEY", "OTHER"]);
+  }, 30_000);
+
   test("what is promoted on one is served by the other, and each deployment is built once", async () => {
     await using cluster = new Cluster();
     const a = await cluster.start("a");

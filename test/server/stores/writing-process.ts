@@ -96,10 +96,10 @@ async function change(): Promise<void> {
       acknowledged("upload", id, "");
     } else if (kind === 1) {
       const secretHash = new Uint8Array(32);
-      const about = { deviceName: "d", address: "", userCode: "", permissions: [] };
+      const about = { deviceName: "d", address: "", userCode: "", permissions: [], personId: "" };
       await metadata.createLoginSession({ ...about, id, secretHash, state: "pending", createdAt: now, expiresAt: NEVER });
       acknowledged("login_session", id, "pending");
-      await metadata.decideLoginSession(id, { state: "confirmed", by: "", permissions: ["read"] }, now);
+      await metadata.decideLoginSession(id, { state: "confirmed", by: "", permissions: ["read"], personId: "" }, now);
       acknowledged("login_session", id, "confirmed");
       const client = { id: `c-${id}`, teamId: environment?.teamId ?? "", name: "d", secretHash, permissions: ["read"], createdAt: now };
       await metadata.takeLoginSession(id, client, now);
@@ -115,6 +115,7 @@ async function change(): Promise<void> {
         noPromote: false,
         reset: false,
         blueGreen: false,
+        approved: false,
         profiling: false,
         projectName: "p",
         runtime: "",

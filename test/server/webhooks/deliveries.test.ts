@@ -273,6 +273,17 @@ describe("events", () => {
   });
 });
 
+test("a deployment that waits for approval is told to those who want to know", async () => {
+  await create({ subscriptions: ["deployment.waiting"] });
+  const deployment = { id: "dpl_8", environmentId: ENV, branch: "", projectName: "p", promoted: false, error: "" };
+  for (const status of [7, 4, 5])
+    await webhooks.events.deploymentSettled({ ...deployment, status } as Parameters<Webhooks["events"]["deploymentSettled"]>[0]);
+  await clock.advance(1_000);
+  expect(sent.map(({ body }) => JSON.parse(body))).toMatchObject([
+    { subscription: "deployment.waiting", payload: { deployment_id: "dpl_8" } },
+  ]);
+});
+
 test("values of features go only to webhooks of those who may query them", async () => {
   const author = { permissions: ["settings.write"] };
   const fields = { name: "x", url: "https://hooks.example.com/", subscriptions: ["feature.computed:user.score"] };

@@ -2,6 +2,7 @@
 
 import type { DeploymentStatus } from "../../../../gen/svc/v1/deployment_pb.ts";
 import type { Diagnostic } from "../../../../gen/svc/v1/error_pb.ts";
+import type { ApprovalRecord } from "./approvals.ts";
 import type { NewJob } from "./jobs.ts";
 
 /** A deployment without its graph. */
@@ -17,6 +18,8 @@ export interface DeploymentRecord {
   readonly reset: boolean;
   /** Whether it is for the tag `blue` or `green`, whichever has no traffic. */
   readonly blueGreen: boolean;
+  /** Whether a protected environment may run it: somebody approved it, or it ran before. */
+  readonly approved: boolean;
   /** Whether its Python workers sample what they are doing. */
   readonly profiling: boolean;
   readonly projectName: string;
@@ -35,7 +38,10 @@ export interface DeploymentRecord {
 }
 
 /** A deployment as its author requests it, without the fields that the server sets. */
-export type NewDeployment = Omit<DeploymentRecord, "id" | "status" | "promoted" | "createdAt" | "updatedAt" | "error" | "diagnostics">;
+export type NewDeployment = Omit<
+  DeploymentRecord,
+  "id" | "status" | "promoted" | "approved" | "createdAt" | "updatedAt" | "error" | "diagnostics"
+>;
 
 /** The fields of a deployment that may change. */
 export type DeploymentPatch = Partial<Pick<DeploymentRecord, "status" | "error" | "diagnostics">>;
@@ -76,14 +82,29 @@ export interface BranchRecord {
 
 /** Deployments. */
 export interface DeploymentStore {
-  /** Stores a deployment and the job that builds it, in one step. */
-  createDeployment(deployment: DeploymentRecord, build: NewJob): Promise<void>;
+  /**
+   * Stores a deployment, the job that builds it, and the request for its approval if it needs one,
+   * in one step. Returns the requests that it replaced; `full`, and nothing is stored, when `limit`
+   * requests of the environment are pending.
+   */
+  createDeployment(
+    deployment: DeploymentRecord,
+    build: NewJob,
+    approval?: { readonly request: ApprovalRecord; readonly limit: number },
+  ): Promise<readonly ApprovalRecord[] | "full">;
   deployment(id: string): Promise<DeploymentRecord | undefined>;
   deployments(filter: DeploymentFilter): Promise<DeploymentRecord[]>;
-  /** Deployments that are queued, being built or starting, oldest first. */
+  /** Deployments that are queued, being built, starting or waiting, oldest first. */
   unfinishedDeployments(): Promise<DeploymentRecord[]>;
   /** Changes a deployment and returns its new state. Rejects when it is unknown. */
   updateDeployment(id: string, patch: DeploymentPatch, now: number): Promise<DeploymentRecord>;
+  /**
+   * Has a deployment wait for its approval, in state WAITING, when that is pending; else nothing is
+   * changed, and `approved` or `not asked` is returned.
+   */
+  holdDeployment(id: string, now: number): Promise<"approved" | "waiting" | "not asked">;
+  /** Marks deployments as approved. */
+  approveDeployments(ids: readonly string[]): Promise<void>;
   /**
    * Makes a deployment the live one of its scope: it becomes LIVE and promoted, the previous one
    * INACTIVE, in one step. Returns the id of the previous one, undefined when there was none or it
@@ -97,8 +118,8 @@ export interface DeploymentStore {
   /**
    * Deletes deployments of one scope with their graphs, and stores the job that removes what other
    * stores have of them, in one step. Ids that are unknown are passed over. Refused, with the first
-   * id that is in the way, when one of them is queued, being built or starting, or is live; with
-   * `branch`, all deployments of that branch are deleted, the live one too.
+   * id that is in the way, when one of them is queued, being built, starting or waiting, or is
+   * live; with `branch`, all deployments of that branch are deleted, the live one too.
    */
   deleteDeployments(
     what: { readonly ids: readonly string[] } | { readonly environmentId: string; readonly branch: string },

@@ -165,6 +165,7 @@ alter table client add column environments text;
 alter table client add column expires_at integer;
 alter table client add column created_by text;
 alter table client add column person_id text;
+alter table login_session add column person_id text not null default '';
 create unique index client_by_token on client (token_id);
 alter table client add column subject text;
 alter table client add column parent_id text;
@@ -177,6 +178,16 @@ create table provider_login (
   state_hash blob primary key, cookie_hash blob not null, sealed text not null, path text not null, redirect_uri text not null,
   address text not null, created_at integer not null, expires_at integer not null
 ) strict, without rowid;
+update client set person_id = 'owner' where name = 'first start' and created_at = (select created_at from team where id = client.team_id);
+alter table deployment add column approved integer not null default 0;
+create table approval (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, kind text not null, names text not null,
+  deployment_id text not null, replaces text not null, payload text not null, state text not null, client_id text not null,
+  person_id text not null, requested_by text not null, created_at integer not null, expires_at integer not null, decided_by_id text not null,
+  decided_by text not null, decided_at integer, reason text not null, applied_at integer, error text not null
+) strict;
+create index approval_by_environment on approval (environment_id, state, seq);
+create index approval_by_deployment on approval (deployment_id) where deployment_id <> '';
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

@@ -58,6 +58,8 @@ export interface LoginSessionRecord {
   readonly parentId?: string | undefined;
   /** When its client ends; undefined until it is confirmed, or = it does not. */
   readonly clientExpiresAt?: number | undefined;
+  /** Whom its client acts for; empty = itself, or it is not confirmed yet. */
+  readonly personId: string;
   readonly createdAt: number;
   readonly expiresAt: number;
 }
@@ -69,6 +71,8 @@ export interface LoginDecision {
   readonly by: string;
   /** Permissions of the new client; empty when denied. */
   readonly permissions: readonly string[];
+  /** Whom the new client acts for; empty = itself. */
+  readonly personId: string;
   readonly parentId?: string | undefined;
   readonly clientExpiresAt?: number | undefined;
 }

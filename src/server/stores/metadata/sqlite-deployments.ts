@@ -7,6 +7,7 @@ import { type Column, flag, integer, json, text } from "../sqlite/row-codec.ts";
 import { createTable } from "../sqlite/table.ts";
 import type { BranchRecord, Deletion, DeploymentRecord, DeploymentStore, LivePointer } from "./deployments.ts";
 import type { NewJob } from "./jobs.ts";
+import { insertApproval } from "./sqlite-approvals.ts";
 
 /**
  * Findings as the bytes of a Deployment message without other fields; no bytes when there are none.
@@ -16,7 +17,7 @@ const diagnostics: Column<readonly Diagnostic[]> = {
   decode: (stored) => fromBinary(DeploymentSchema, stored as Uint8Array).diagnostics,
 };
 
-const UNFINISHED_STATES = [DeploymentStatus.QUEUED, DeploymentStatus.BUILDING, DeploymentStatus.STARTING];
+const UNFINISHED_STATES = [DeploymentStatus.QUEUED, DeploymentStatus.BUILDING, DeploymentStatus.STARTING, DeploymentStatus.WAITING];
 const UNFINISHED = UNFINISHED_STATES.join(", ");
 
 /** Deployments, live pointers and branches of the SQLite driver. */
@@ -31,6 +32,7 @@ export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job:
     noPromote: flag,
     reset: flag,
     blueGreen: flag,
+    approved: flag,
     profiling: flag,
     projectName: text,
     runtime: text,
@@ -66,14 +68,17 @@ export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job:
   };
 
   return {
-    createDeployment: ({ tags, ...deployment }, build) =>
+    createDeployment: ({ tags, ...deployment }, build, approval) =>
       writer.write(() => {
+        const replaced = approval ? insertApproval(db, approval.request, approval.limit) : [];
+        if (replaced === "full") return replaced;
         table.insert(deployment);
         const insertTag = db.query("insert into deployment_tag (deployment_id, position, tag) values (?, ?, ?)");
         tags.forEach((tag, position) => {
           insertTag.run(deployment.id, position, tag);
         });
         insertJob(build);
+        return replaced;
       }),
 
     async deployment(id) {
@@ -103,6 +108,19 @@ export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job:
     },
 
     updateDeployment: (id, patch, now) => writer.write(() => update(id, { ...patch, updatedAt: now })),
+
+    holdDeployment: (id, now) =>
+      writer.write(() => {
+        if (find(id)?.approved) return "approved";
+        if (!db.query("select 1 from approval where deployment_id = ? and state = 'pending'").get(id)) return "not asked";
+        update(id, { status: DeploymentStatus.WAITING, updatedAt: now });
+        return "waiting";
+      }),
+
+    approveDeployments: (ids) =>
+      writer.write(() => {
+        for (const id of ids) table.update({ approved: true }, "where id = $key", { key: id });
+      }),
 
     promote: (deploymentId, now) =>
       writer.write(() => {

@@ -52,6 +52,7 @@ export function sqliteSessions(db: Database, writer: Writer): SessionStore {
     state: oneOf<LoginSessionState>(),
     permissions: json(),
     confirmedBy: text,
+    personId: text,
     parentId: optional(text),
     clientExpiresAt: optional(integer),
     createdAt: integer,

@@ -5,6 +5,7 @@
 import { once } from "../../../domain/once.ts";
 import { createWriter } from "../sqlite/group-commit.ts";
 import { openDatabase } from "../sqlite/open.ts";
+import type { ApprovalStore } from "./approvals.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
 import { sqliteAudit } from "./sqlite-audit.ts";
@@ -26,8 +27,8 @@ import { sqliteVersions } from "./sqlite-versions.ts";
 import type { MetadataStore } from "./store.ts";
 
 /**
- * Opens or creates the store. The part for deployments needs the contract's messages and is loaded
- * on first use, so that a server answers sooner.
+ * Opens or creates the store. The parts for deployments and approvals need the contract's messages
+ * and are loaded on first use, so that a server answers sooner.
  * @param options.path absolute path of `meta.db`, or `:memory:`
  * @throws StartError when the file cannot be used
  */
@@ -59,6 +60,10 @@ export function createSqliteMetadataStore(options: {
     }),
     ...sqliteGraphs(db, writer),
     ...sqliteVersions(db, writer),
+    approvals: loadedOnFirstUse(APPROVAL_METHODS, async () => {
+      const { sqliteApprovals } = await import("./sqlite-approvals.ts");
+      return sqliteApprovals(db, writer, insertJob);
+    }),
     audit: sqliteAudit(db, writer),
     documents: sqliteDocuments(db, writer),
     jobs,
@@ -82,12 +87,27 @@ export function createSqliteMetadataStore(options: {
   };
 }
 
+const APPROVAL_METHODS: { readonly [Method in keyof ApprovalStore]: true } = {
+  create: true,
+  get: true,
+  ofDeployment: true,
+  list: true,
+  overdue: true,
+  decide: true,
+  settle: true,
+  sealed: true,
+  reseal: true,
+  purge: true,
+};
+
 const DEPLOYMENT_METHODS: { readonly [Method in keyof DeploymentStore]: true } = {
   createDeployment: true,
   deployment: true,
   deployments: true,
   unfinishedDeployments: true,
   updateDeployment: true,
+  holdDeployment: true,
+  approveDeployments: true,
   promote: true,
   livePointers: true,
   branches: true,

@@ -5,6 +5,7 @@
  * of a noun runs against every driver.
  */
 
+import type { ApprovalStore } from "./approvals.ts";
 import type { AuditStore } from "./audit.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import type { DocumentStore } from "./documents.ts";
@@ -24,6 +25,8 @@ import type { VersionStore } from "./versions.ts";
 
 /** The store of all nouns. A noun whose methods have generic names is a member of its own. */
 export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore, UploadStore, DeploymentStore, GraphStore, VersionStore {
+  /** Requests for approval. */
+  readonly approvals: ApprovalStore;
   /** Who called what. */
   readonly audit: AuditStore;
   /** The settings of the control plane. */

@@ -26,12 +26,13 @@ import { closestNames } from "../../../domain/closest.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { checkBranch, resolveScope, scopeNames } from "../../access/scope.ts";
 import { refuseOtherBranch, type Standing } from "../../deployments/deployments.ts";
+import { isSettled } from "../../deployments/progress.ts";
 import { COLORS } from "../../deployments/traffic-rules.ts";
 import { Failure } from "../../failure.ts";
 import { newId } from "../../identifier.ts";
 import type { DeploymentRecord } from "../../stores/metadata/deployments.ts";
 import { MAX_OBJECT_BYTES } from "../../stores/objects/store.ts";
-import { callerOf } from "../interceptors.ts";
+import { callerOf, noteOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { readPage } from "./page-token.ts";
 import { uploadedBundle } from "./uploaded-bundle.ts";
@@ -41,7 +42,12 @@ const MAX_TEXT = 64 * 1024;
 const MAX_ENTRIES = 200;
 
 /** A deployment as the contract shows it. */
-export function deploymentMessage(record: DeploymentRecord, { answers, serves, waits }: Standing, dashboardUrl: string): Deployment {
+export function deploymentMessage(
+  record: DeploymentRecord,
+  { answers, serves, waits }: Standing,
+  approvalId: string,
+  dashboardUrl: string,
+): Deployment {
   return create(DeploymentSchema, {
     id: record.id,
     status: serves && record.status === DeploymentStatus.INACTIVE ? DeploymentStatus.LIVE : record.status,
@@ -62,17 +68,23 @@ export function deploymentMessage(record: DeploymentRecord, { answers, serves, w
     live: answers,
     profiling: record.profiling,
     waitsForTraffic: waits,
+    approvalId,
   });
 }
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
   const { addressFor, clock, environments, keys, metadata, objects } = platform;
-  const messages = async ({ requestHeader }: HandlerContext): Promise<(record: DeploymentRecord) => Deployment> => {
-    const { standing } = await platform.deployments();
-    return (record) => deploymentMessage(record, standing(record), addressFor(requestHeader));
+  /** Id of the pending request for the approval of a deployment; empty = none is. */
+  const approvalOf = async ({ id, approved, status }: DeploymentRecord): Promise<string> => {
+    if (approved || isSettled(status)) return "";
+    const approval = await metadata.approvals.ofDeployment(id);
+    return approval?.state === "pending" ? approval.id : "";
   };
-  const message = async (record: DeploymentRecord, context: HandlerContext) => (await messages(context))(record);
+  const message = async (record: DeploymentRecord, { requestHeader }: HandlerContext): Promise<Deployment> => {
+    const { standing } = await platform.deployments();
+    return deploymentMessage(record, standing(record), await approvalOf(record), addressFor(requestHeader));
+  };
 
   router.service(DeploymentService, {
     async validateGraph({ graph, branch, projectName, environmentNames, withoutFeatures }, context) {
@@ -125,7 +137,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const { projectName, environmentNames } = request;
       const folder = { projectName, environmentNames };
       const environment = await (await platform.projects()).settle(callerOf(context), scopeNames(context.requestHeader), folder);
-      const deployment = await (await platform.deployments()).create({
+      const wanted = {
         environmentId: environment.id,
         branch,
         noPromote: request.noPromote,
@@ -141,8 +153,12 @@ export function register(router: ConnectRouter, platform: Platform): void {
         ciJobUrl: request.ciJobUrl,
         repositoryUrl: request.repositoryUrl,
         sourceSha256: upload.sha256,
-      });
-      return create(CreateDeploymentResponseSchema, { deployment: await message(deployment, context) });
+      };
+      const approvalOfIt = (await platform.approvals()).ofDeployments(callerOf(context));
+      const deployment = await message(await (await platform.deployments()).create(wanted, approvalOfIt), context);
+      const note = noteOf(context);
+      if (deployment.approvalId !== "") note.about = { ...note.about, approval_id: deployment.approvalId };
+      return create(CreateDeploymentResponseSchema, { deployment });
     },
 
     async getDeployment({ deploymentId }, context) {
@@ -220,15 +236,17 @@ export function register(router: ConnectRouter, platform: Platform): void {
           ...(tags.length === 0 ? {} : { tags }),
         }),
       );
-      return create(ListDeploymentsResponseSchema, { deployments: items.map(await messages(context)), nextPageToken });
+      return create(ListDeploymentsResponseSchema, {
+        deployments: await Promise.all(items.map((one) => message(one, context))),
+        nextPageToken,
+      });
     },
 
     async *watchDeployment({ deploymentId }, context) {
       const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const deployments = await platform.deployments();
-      const show = await messages(context);
       for await (const { deployment, progress } of deployments.watch(deploymentId, environment.id, context.signal)) {
-        yield create(WatchDeploymentResponseSchema, { deployment: show(deployment), progress });
+        yield create(WatchDeploymentResponseSchema, { deployment: await message(deployment, context), progress });
       }
     },
 

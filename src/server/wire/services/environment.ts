@@ -22,6 +22,7 @@ import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { recordMessage } from "../record-message.ts";
+import { requestApproval } from "./approval-request.ts";
 
 const environmentMessage = (environment: EnvironmentRecord) => recordMessage(EnvironmentSchema, environment);
 
@@ -81,6 +82,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async deleteEnvironment({ environmentId }, context) {
       const environment = await environmentById(context, environmentId);
+      await (await platform.approvals()).refuseProtected(environment, "it was not deleted");
       await (await environmentLifecycle()).remove(environment);
       log.info("environment deleted", { environment: environment.id, name: environment.name, by: callerOf(context).clientId });
       return create(DeleteEnvironmentResponseSchema, { environment: environmentMessage(environment) });
@@ -100,12 +102,14 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const environment = await environmentById(context, environmentId);
       const lifecycle = await environmentLifecycle();
       const isRenamed = name !== "" && name !== environment.name;
+      const wanted = asFailure(() => readConfigMessage(config));
+      const change = { kind: "configuration", name: isRenamed ? name : "", config: wanted, etag } as const;
+      const approvalId = await requestApproval(platform, context, environment, change);
+      if (approvalId !== undefined)
+        return create(UpdateEnvironmentConfigResponseSchema, { environment: environmentMessage(environment), etag, approvalId });
       if (isRenamed) await lifecycle.checkRename(environment, name);
-      const next = await (await platform.configurations()).replace(
-        environment.id,
-        asFailure(() => readConfigMessage(config)),
-        etag,
-      );
+      if (wanted.protected) await (await platform.approvals()).protect(callerOf(context), environment);
+      const next = await (await platform.configurations()).replace(environment.id, wanted, etag);
       const after = isRenamed ? await lifecycle.rename(environment, name) : environment;
       lifecycle.changed(environment);
       log.info("environment updated", { environment: environment.id, by: callerOf(context).clientId });

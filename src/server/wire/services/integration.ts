@@ -17,8 +17,10 @@ import { maskedSecret } from "../../../domain/secret-name.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
 import type { Integration } from "../../secrets/integrations.ts";
+import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
+import { requestApproval } from "./approval-request.ts";
 
 const message = ({ variables, variableNames, updatedAt, ...known }: Integration, show: (value: string) => string) => ({
   ...known,
@@ -43,8 +45,9 @@ const STATUS = {
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
-  const scopeOf = async (context: HandlerContext): Promise<string> =>
-    (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment.id;
+  const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
+    (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
+  const scopeOf = async (context: HandlerContext): Promise<string> => (await environmentOf(context)).id;
 
   router.service(IntegrationService, {
     async listIntegrations(_request, context) {
@@ -60,12 +63,18 @@ export function register(router: ConnectRouter, platform: Platform): void {
     async applyIntegration({ name, kind, environmentVariables, mustBeNew }, context) {
       const { integrations } = await platform.secrets();
       const given = { name, kind, variables: environmentVariables, mustBeNew };
-      const { integration, isNew } = await integrations.apply(await scopeOf(context), given);
+      const environment = await environmentOf(context);
+      const approvalId = await requestApproval(platform, context, environment, { kind: "integration.apply", integration: given });
+      if (approvalId !== undefined) return create(ApplyIntegrationResponseSchema, { approvalId });
+      const { integration, isNew } = await integrations.apply(environment.id, given);
       return create(ApplyIntegrationResponseSchema, { integration: masked(integration), created: isNew });
     },
     async deleteIntegrations({ names }, context) {
       if (names.length === 0) throw new Failure("invalid_argument", "No integration was named.");
-      const deleted = await (await platform.secrets()).integrations.delete(await scopeOf(context), names);
+      const environment = await environmentOf(context);
+      const approvalId = await requestApproval(platform, context, environment, { kind: "integration.delete", names });
+      if (approvalId !== undefined) return create(DeleteIntegrationsResponseSchema, { approvalId });
+      const deleted = await (await platform.secrets()).integrations.delete(environment.id, names);
       return create(DeleteIntegrationsResponseSchema, { integrations: deleted.map(withoutValues) });
     },
     async testIntegration({ name }, context) {

@@ -14,7 +14,7 @@ import { recordMessage } from "../record-message.ts";
 import { checkMessages } from "./probe-checks.ts";
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { clock, connections, environments }: Platform): void {
+export function register(router: ConnectRouter, { approvals, clock, connections, environments }: Platform): void {
   const offline = async (): Promise<OfflineConnections> => (await connections()).offline;
   const teamOf = (context: HandlerContext): string => callerOf(context).teamId;
   /** Refuses credentials that are limited to some environments: others may use the connection. */
@@ -24,6 +24,20 @@ export function register(router: ConnectRouter, { clock, connections, environmen
   };
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(environments, callerOf(context), context.requestHeader)).environment;
+  /** The environment of a call that changes where its history is kept. */
+  const changeableOf = async (context: HandlerContext): Promise<EnvironmentRecord> => {
+    const environment = await environmentOf(context);
+    await (await approvals()).refuseProtected(environment, "its offline store was not changed");
+    return environment;
+  };
+  /** Refuses to change a connection that is active in a protected environment. */
+  const refuseInUse = async (id: string, context: HandlerContext): Promise<void> => {
+    const store = await offline();
+    const connection = await store.get(teamOf(context), id);
+    for (const environment of await environments.list(teamOf(context), ""))
+      if ((await store.active(teamOf(context), environment.id))?.id === connection.id)
+        await (await approvals()).refuseProtected(environment, `its connection '${connection.name}' was not changed`);
+  };
   const messages = async (found: readonly OfflineConnection[], context: HandlerContext) => {
     const active = await (await offline()).active(teamOf(context), (await environmentOf(context)).id);
     return found.map((connection) => ({ ...recordMessage(OfflineConnectionSchema, connection), active: connection.id === active?.id }));
@@ -45,18 +59,20 @@ export function register(router: ConnectRouter, { clock, connections, environmen
       return { connection: await message(await (await offline()).create(wholeTeamOf(context), name, type, settings), context) };
     },
     async updateOfflineConnection({ change = create(OfflineConnectionInputSchema), id }, context) {
-      return { connection: await message(await (await offline()).update(wholeTeamOf(context), id, change), context) };
+      const teamId = wholeTeamOf(context);
+      await refuseInUse(id, context);
+      return { connection: await message(await (await offline()).update(teamId, id, change), context) };
     },
     async deleteOfflineConnection({ id }, context) {
       return { connection: await message(await (await offline()).delete(wholeTeamOf(context), id), context) };
     },
     async activateOfflineConnection({ id }, context) {
-      const environment = await environmentOf(context);
+      const environment = await changeableOf(context);
       const connection = await (await offline()).activate(teamOf(context), environment.id, id);
       return { connection: await message(connection, context), environment: environment.name };
     },
     async deactivateOfflineConnection(_, context) {
-      const environment = await environmentOf(context);
+      const environment = await changeableOf(context);
       const connection = await (await offline()).deactivate(teamOf(context), environment.id);
       return { connection: await message(connection, context), environment: environment.name };
     },

@@ -13,8 +13,10 @@ import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { maskedSecret } from "../../../domain/secret-name.ts";
 import { resolveScope } from "../../access/scope.ts";
 import type { Secret } from "../../secrets/secrets.ts";
+import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
+import { requestApproval } from "./approval-request.ts";
 
 const message = ({ value, updatedAt, ...known }: Secret, show: (value: string) => string) => ({
   ...known,
@@ -27,8 +29,9 @@ const withoutValue = (secret: Secret) => message(secret, () => "");
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
-  const scopeOf = async (context: HandlerContext): Promise<string> =>
-    (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment.id;
+  const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
+    (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
+  const scopeOf = async (context: HandlerContext): Promise<string> => (await environmentOf(context)).id;
 
   router.service(SecretService, {
     async listSecrets(_request, context) {
@@ -42,11 +45,18 @@ export function register(router: ConnectRouter, platform: Platform): void {
       return create(RevealSecretsResponseSchema, { secrets: found.map(revealed) });
     },
     async setSecrets({ secrets }, context) {
-      const set = await (await platform.secrets()).secrets.set(await scopeOf(context), secrets);
+      const environment = await environmentOf(context);
+      const given = secrets.map(({ name, value }) => ({ name, value }));
+      const approvalId = await requestApproval(platform, context, environment, { kind: "secret.set", secrets: given });
+      if (approvalId !== undefined) return create(SetSecretsResponseSchema, { approvalId });
+      const set = await (await platform.secrets()).secrets.set(environment.id, given);
       return create(SetSecretsResponseSchema, { secrets: set.map(masked) });
     },
     async deleteSecrets({ names }, context) {
-      const deleted = await (await platform.secrets()).secrets.delete(await scopeOf(context), names);
+      const environment = await environmentOf(context);
+      const approvalId = await requestApproval(platform, context, environment, { kind: "secret.delete", names });
+      if (approvalId !== undefined) return create(DeleteSecretsResponseSchema, { approvalId });
+      const deleted = await (await platform.secrets()).secrets.delete(environment.id, names);
       return create(DeleteSecretsResponseSchema, { secrets: deleted.map(withoutValue) });
     },
   });

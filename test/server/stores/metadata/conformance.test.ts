@@ -1,5 +1,6 @@
 /** Every driver of the metadata store does what the suites of its nouns ask for. */
 
+import { approvalsConformance } from "./approvals.conformance.ts";
 import { auditConformance } from "./audit.conformance.ts";
 import { deploymentsConformance } from "./deployments.conformance.ts";
 import { documentsConformance } from "./documents.conformance.ts";
@@ -27,6 +28,7 @@ const SUITES = [
   versionsConformance,
   jobsConformance,
   nodesConformance,
+  approvalsConformance,
   auditConformance,
   documentsConformance,
   processesConformance,

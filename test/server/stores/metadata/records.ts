@@ -54,7 +54,7 @@ export function openEach(driver: Driver<MetadataStore>): OpenedStore {
         client: { id: `client_${tag}`, name: "first", secretHash: new Uint8Array([1, 2, 3]), permissions: ["read", "deploy"] },
         now: NOW,
       }),
-    createDeployment: (deployment) => store.createDeployment(deployment, buildOf(deployment)),
+    createDeployment: async (deployment) => void (await store.createDeployment(deployment, buildOf(deployment))),
   };
 }
 
@@ -69,6 +69,7 @@ export function deploymentRecord(id: string, environmentId: string, patch: Parti
     noPromote: false,
     reset: false,
     blueGreen: true,
+    approved: false,
     profiling: true,
     projectName: "project",
     runtime: "python311",

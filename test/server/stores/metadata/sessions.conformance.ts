@@ -21,6 +21,7 @@ export function sessionsConformance(driver: Driver<MetadataStore>): void {
         userCode: "BCDF-GHJK",
         state: "pending" as const,
         permissions: [],
+        personId: "",
         createdAt: NOW,
         expiresAt: NOW + 1000,
       };
@@ -35,13 +36,13 @@ export function sessionsConformance(driver: Driver<MetadataStore>): void {
       await on.store.createLoginSession(session);
       expect(await on.store.loginSession("login_1")).toEqual(session);
       expect(await on.store.takeLoginSession("login_1", client, NOW)).toBe(false);
-      const confirmed = { state: "confirmed" as const, by: "client_1", permissions: ["read"] };
-      const denied = { state: "denied" as const, by: "client_1", permissions: [] };
+      const confirmed = { state: "confirmed" as const, by: "client_1", permissions: ["read"], personId: "owner" };
+      const denied = { state: "denied" as const, by: "client_1", permissions: [], personId: "" };
       expect(await on.store.decideLoginSession("login_1", confirmed, NOW + 1000)).toBe(false);
       expect(
         await Promise.all([on.store.decideLoginSession("login_1", confirmed, NOW), on.store.decideLoginSession("login_1", denied, NOW)]),
       ).toEqual([true, false]);
-      expect((await on.store.loginSession("login_1"))?.permissions).toEqual(["read"]);
+      expect(await on.store.loginSession("login_1")).toMatchObject({ permissions: ["read"], personId: "owner" });
       expect(await on.store.takeLoginSession("login_1", client, NOW + 1000)).toBe(false);
       expect(await on.store.client("client_new")).toBeUndefined();
       const other = { ...client, id: "client_other" };
@@ -75,7 +76,14 @@ export function sessionsConformance(driver: Driver<MetadataStore>): void {
     });
 
     test("login sessions that wait are counted, by address and in all, until they are decided or end", async () => {
-      const waiting = { secretHash: new Uint8Array([9]), deviceName: "d", userCode: "", state: "pending" as const, permissions: [] };
+      const waiting = {
+        secretHash: new Uint8Array([9]),
+        deviceName: "d",
+        userCode: "",
+        state: "pending" as const,
+        permissions: [],
+        personId: "",
+      };
       for (const [id, address] of [
         ["login_1", "a"],
         ["login_2", "a"],
@@ -83,7 +91,7 @@ export function sessionsConformance(driver: Driver<MetadataStore>): void {
       ] as const)
         await on.store.createLoginSession({ ...waiting, id, address, createdAt: NOW, expiresAt: NOW + 1000 });
       expect(await on.store.pendingLoginSessions("a", NOW)).toEqual({ ofAddress: 2, all: 3 });
-      await on.store.decideLoginSession("login_1", { state: "denied", by: "", permissions: [] }, NOW);
+      await on.store.decideLoginSession("login_1", { state: "denied", by: "", permissions: [], personId: "" }, NOW);
       expect(await on.store.pendingLoginSessions("a", NOW)).toEqual({ ofAddress: 1, all: 2 });
       expect(await on.store.pendingLoginSessions("a", NOW + 1000)).toEqual({ ofAddress: 0, all: 0 });
     });
@@ -141,8 +149,15 @@ export function sessionsConformance(driver: Driver<MetadataStore>): void {
 
     test("a confirmed login keeps whose client it makes, and its end", async () => {
       const waiting = { secretHash: new Uint8Array([9]), deviceName: "d", address: "", userCode: "", state: "pending" as const };
-      await on.store.createLoginSession({ ...waiting, id: "login_1", permissions: [], createdAt: NOW, expiresAt: NOW + 1000 });
-      const own = { parentId: "person_1", clientExpiresAt: NOW + 9000 };
+      await on.store.createLoginSession({
+        ...waiting,
+        id: "login_1",
+        permissions: [],
+        personId: "",
+        createdAt: NOW,
+        expiresAt: NOW + 1000,
+      });
+      const own = { parentId: "person_1", personId: "person_1", clientExpiresAt: NOW + 9000 };
       await on.store.decideLoginSession("login_1", { state: "confirmed", by: "person_1", permissions: ["read"], ...own }, NOW);
       await on.reopen();
       expect(await on.store.loginSession("login_1")).toMatchObject({ state: "confirmed", ...own });
@@ -195,6 +210,7 @@ export function sessionsConformance(driver: Driver<MetadataStore>): void {
         teamId: "team_1",
         name: "other",
         secretHash: new Uint8Array([7]),
+        personId: "",
         permissions: [],
         createdAt: NOW + 1,
       };
@@ -215,10 +231,11 @@ export function sessionsConformance(driver: Driver<MetadataStore>): void {
         address: "",
         userCode: "",
         permissions: [],
+        personId: "",
         state: "pending" as const,
       };
       await on.store.createLoginSession({ ...waiting, id: "login_1", createdAt: NOW, expiresAt: NOW + 1000 });
-      await on.store.decideLoginSession("login_1", { state: "confirmed", by: "client_1", permissions: ["read"] }, NOW);
+      await on.store.decideLoginSession("login_1", { state: "confirmed", by: "client_1", permissions: ["read"], personId: "owner" }, NOW);
       expect(await Promise.all([on.store.deleteClient("client_1"), on.store.deleteClient("client_1")])).toEqual([1, undefined]);
       await on.reopen();
       expect(await on.store.client("client_1")).toBeUndefined();

@@ -1,0 +1,33 @@
+/** Requests for approval: naming one, and reading the one that a call became. */
+
+import { ApprovalState } from "../../../gen/svc/v1/approval_pb.ts";
+import { optionalArg, text } from "../../cli/flag.ts";
+import type { Context } from "../../context/context.ts";
+import { givenOrPicked } from "../pick-flags.ts";
+import type { OrRequest } from "./approval-view.ts";
+
+/** `id`: the request. */
+export const approvalArg = { id: optionalArg("id of the request; left out: pick one on a terminal") };
+
+/** `--reason`. */
+export const reasonFlag = { reason: text("why, for the record", { placeholder: "<text>" }) };
+
+/** The id that was given, or that the user picks among the pending requests. */
+export function givenApproval(context: Pick<Context, "api" | "prompt">, id: string | undefined): Promise<string> {
+  return givenOrPicked(context, id, {
+    question: "Which request?",
+    flag: "<id>",
+    async list() {
+      const { approvals } = await (await context.api.approvals()).listApprovals({ states: [ApprovalState.PENDING] });
+      return approvals.map((one) => ({ id: one.id, name: `${one.kind} ${one.names.join(", ")}, asked by ${one.requestedBy}` }));
+    },
+  });
+}
+
+/** Reads the request for approval that a call became, if it did. */
+export async function orRequest<A extends { readonly approvalId: string }>(
+  { api }: Pick<Context, "api">,
+  answer: A,
+): Promise<OrRequest<A>> {
+  return answer.approvalId === "" ? answer : (await api.approvals()).getApproval({ id: answer.approvalId });
+}

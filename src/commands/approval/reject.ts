@@ -1,0 +1,14 @@
+import { defineCommand } from "../../cli/command.ts";
+import { approvalView } from "./approval-view.ts";
+import { approvalArg, givenApproval, reasonFlag } from "./flags.ts";
+
+export default defineCommand({
+  summary: "Reject a change",
+  description: "Nothing is changed; a deployment that waited for it has failed. Whoever asked uses `svc approval withdraw`.",
+  examples: ['svc approval reject apr_0198c0de --reason "not on a Friday"'],
+  needs: ["session"],
+  args: approvalArg,
+  flags: reasonFlag,
+  run: async (context, { id, reason = "" }) => (await context.api.approvals()).reject({ id: await givenApproval(context, id), reason }),
+  view: approvalView,
+});
