@@ -81,6 +81,13 @@ describe("a protected environment", () => {
       const refused = await sandbox.svc(["approval", "approve", id], { env });
       expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining("They can: other-laptop.")]);
     }
+    const reader = await sandbox.json<{ client_id: string; client_secret: string }>(
+      ["service-token", "create", "--name", "reader", "--permission", "read"],
+      { env: bob },
+    );
+    const lacking = { ...bob, SVC_CLIENT_ID: reader.client_id, SVC_CLIENT_SECRET: reader.client_secret };
+    const denied = await sandbox.svc(["approval", "approve", id], { env: lacking });
+    expect([denied.exitCode, denied.stderr]).toEqual([1, expect.stringMatching(/^Who can approve it: other-laptop\nError: .*'approve'/)]);
     const isWaiting = async () => (await sandbox.svc(["deployment", "list"], { cwd })).stdout.includes("waiting for approval");
     await eventually(isWaiting, "the deployment waits");
     const asked = await sandbox.svc(["query", "--in", "user.id=1", "--out", "user.name"], { cwd });

@@ -1,6 +1,6 @@
 import { defineCommand } from "../../cli/command.ts";
 import { approvalView } from "./approval-view.ts";
-import { approvalArg, givenApproval, reasonFlag } from "./flags.ts";
+import { approvalArg, deciding, givenApproval, reasonFlag } from "./flags.ts";
 
 export default defineCommand({
   summary: "Approve a change, and make it",
@@ -14,6 +14,10 @@ export default defineCommand({
   needs: ["session"],
   args: approvalArg,
   flags: reasonFlag,
-  run: async (context, { id, reason = "" }) => (await context.api.approvals()).approve({ id: await givenApproval(context, id), reason }),
+  async run(context, { id: given, reason = "" }) {
+    const approvals = await context.api.approvals();
+    const id = await givenApproval(context, given);
+    return deciding(context, id, () => approvals.approve({ id, reason }));
+  },
   view: approvalView,
 });

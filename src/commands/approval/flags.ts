@@ -3,6 +3,8 @@
 import { ApprovalState } from "../../../gen/svc/v1/approval_pb.ts";
 import { optionalArg, text } from "../../cli/flag.ts";
 import type { Context } from "../../context/context.ts";
+import { escapeControls } from "../../domain/name.ts";
+import { CliError } from "../../errors/cli-error.ts";
 import { givenOrPicked } from "../pick-flags.ts";
 import type { OrRequest } from "./approval-view.ts";
 
@@ -22,6 +24,25 @@ export function givenApproval(context: Pick<Context, "api" | "prompt">, id: stri
       return approvals.map((one) => ({ id: one.id, name: `${one.kind} ${one.names.join(", ")}, asked by ${one.requestedBy}` }));
     },
   });
+}
+
+/** Decides a request; who is refused for lack of a permission is told who has it. */
+export async function deciding<A>({ api, progress }: Pick<Context, "api" | "progress">, id: string, decide: () => Promise<A>): Promise<A> {
+  try {
+    return await decide();
+  } catch (error) {
+    // That the person who asked cannot decide says who can by itself, and names the request.
+    if (error instanceof CliError && error.code === "unauthorized" && !error.hint?.includes(id)) {
+      const found = await (await api.approvals()).getApproval({ id }).catch(() => undefined);
+      if (found) progress.note(whoCan(found.approvers));
+    }
+    throw error;
+  }
+}
+
+/** Who can approve, as a line for people. */
+export function whoCan(approvers: readonly string[]): string {
+  return `Who can approve it: ${approvers.map(escapeControls).join(", ") || "nobody yet"}`;
 }
 
 /** Reads the request for approval that a call became, if it did. */

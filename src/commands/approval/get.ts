@@ -1,8 +1,7 @@
 import { ApprovalState } from "../../../gen/svc/v1/approval_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { escapeControls } from "../../domain/name.ts";
 import { approvalView } from "./approval-view.ts";
-import { approvalArg, givenApproval } from "./flags.ts";
+import { approvalArg, givenApproval, whoCan } from "./flags.ts";
 
 export default defineCommand({
   summary: "Show a request for approval",
@@ -12,8 +11,7 @@ export default defineCommand({
   args: approvalArg,
   async run(context, { id }) {
     const answer = await (await context.api.approvals()).getApproval({ id: await givenApproval(context, id) });
-    if (answer.approval?.state === ApprovalState.PENDING)
-      context.progress.note(`Who can approve it: ${answer.approvers.map(escapeControls).join(", ") || "nobody yet"}`);
+    if (answer.approval?.state === ApprovalState.PENDING) context.progress.note(whoCan(answer.approvers));
     return answer;
   },
   view: approvalView,

@@ -1,6 +1,6 @@
 import { defineCommand } from "../../cli/command.ts";
 import { approvalView } from "./approval-view.ts";
-import { approvalArg, givenApproval, reasonFlag } from "./flags.ts";
+import { approvalArg, deciding, givenApproval, reasonFlag } from "./flags.ts";
 
 export default defineCommand({
   summary: "Reject a change",
@@ -9,6 +9,10 @@ export default defineCommand({
   needs: ["session"],
   args: approvalArg,
   flags: reasonFlag,
-  run: async (context, { id, reason = "" }) => (await context.api.approvals()).reject({ id: await givenApproval(context, id), reason }),
+  async run(context, { id: given, reason = "" }) {
+    const approvals = await context.api.approvals();
+    const id = await givenApproval(context, given);
+    return deciding(context, id, () => approvals.reject({ id, reason }));
+  },
   view: approvalView,
 });

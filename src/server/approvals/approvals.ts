@@ -72,7 +72,7 @@ export interface Approvals {
 /** The services that the capability needs. */
 export interface ApprovalsOptions {
   readonly metadata: Pick<MetadataStore, "approvals" | "client" | "clients" | "environment">;
-  readonly configurations: Pick<Configurations, "get">;
+  readonly protection: Configurations["protection"];
   readonly deployments: Pick<Deployments, "approveServing" | "decided" | "find">;
   readonly changes: Changes;
   readonly sealer: Sealer;
@@ -98,11 +98,10 @@ const contextOf = (environmentId: string, id: string): string[] => [environmentI
 
 /** Makes the capability. */
 export function createApprovals(options: ApprovalsOptions): Approvals {
-  const { metadata, configurations, deployments, changes, sealer, bus, clock } = options;
+  const { metadata, protection, deployments, changes, sealer, bus, clock } = options;
   const { approvals } = metadata;
   const approvers = createApprovers(metadata, () => clock.now());
 
-  const isProtected = async ({ id }: EnvironmentRecord): Promise<boolean> => (await configurations.get(id)).config.protected;
   const nameOf = async ({ clientId, personId }: Caller): Promise<string> =>
     (await metadata.client(clientId))?.name ?? (personId === OWNER_PERSON ? OWNER_NAME : clientId);
 
@@ -215,7 +214,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     approvers: (environment, { personId }) => approvers.names(environment, personId),
 
     async ask(caller, environment, change) {
-      if (!(await isProtected(environment))) return undefined;
+      if (!(await protection.isProtected(environment.id))) return undefined;
       await changes.check(environment, change);
       const { id: environmentId } = environment;
       const names = await changes.names(environment, change);
@@ -227,7 +226,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
     ofDeployments: (caller) => async (deployment) => {
       const { id, environmentId, branch, noPromote } = deployment;
-      if (!(await configurations.get(environmentId)).config.protected) return undefined;
+      if (!(await protection.isProtected(environmentId))) return undefined;
       const names = branch === "" ? [id] : [id, `branch ${branch}`];
       const replaces = noPromote ? "" : `deployment/${branch}`;
       const request = await requestOf(caller, { environmentId, kind: "deployment", names, deploymentId: id, replaces });
@@ -235,7 +234,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     },
 
     async protect(caller, environment) {
-      if (await isProtected(environment)) return;
+      if (await protection.isProtected(environment.id)) return;
       const names = await approvers.names(environment, personOf(caller));
       if (names.length === 0)
         throw new Failure("failed_precondition", `Nobody else could approve changes of environment '${environment.name}'.`, {
@@ -245,7 +244,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     },
 
     async refuseProtected(environment, what) {
-      if (!(await isProtected(environment))) return;
+      if (!(await protection.isProtected(environment.id))) return;
       throw new Failure("failed_precondition", `Environment '${environment.name}' is protected, so ${what}.`, {
         hint: "End its protection first, which another person approves: `protected: false` in `svc environment update`.",
       });

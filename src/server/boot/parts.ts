@@ -249,7 +249,7 @@ export async function openParts({
       env,
       home,
       folder: directory.file("deployments"),
-      protectedEnvironments: async () => (await configurations()).protectedIds(),
+      protection: (await configurations()).protection,
       settled: async (deployment) => (await webhooks()).events.deploymentSettled(deployment),
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
@@ -274,7 +274,7 @@ export async function openParts({
     const lifecycle = createEnvironmentLifecycle({ metadata, bus, clock, invalidate: () => undefined });
     return createApprovals({
       metadata,
-      configurations: await configurations(),
+      protection: (await configurations()).protection,
       deployments: await deployments(),
       changes: createChanges({ secrets: kept, integrations, configurations: await configurations(), lifecycle }),
       ...{ sealer, bus, clock },

@@ -23,7 +23,7 @@ import type { MetadataStore } from "../stores/metadata/store.ts";
 import { type Builder, type BuilderOptions, createBuilder, servingWorkers } from "./builder.ts";
 import { buildJob, createBuilds } from "./builds.ts";
 import { compareWithLive } from "./comparison.ts";
-import { followEnvironments, suspended } from "./environment-states.ts";
+import { followEnvironments, type Protection, suspended } from "./environment-states.ts";
 import { createLifecycle } from "./lifecycle.ts";
 import { createLiveScopes, onlineScope, type ServingDeployment } from "./live-scopes.ts";
 import { createProfiles, type Profile } from "./profiles.ts";
@@ -39,8 +39,7 @@ import { refuseVastGraph, validateGraph } from "./validation.ts";
 /** The services that the capability needs. */
 export interface DeploymentsOptions extends Omit<BuilderOptions, "profiles"> {
   readonly metadata: BuilderOptions["metadata"] & DeploymentStore & Pick<MetadataStore, "approvals" | "documents" | "progress">;
-  /** Ids of the environments whose deployments need approval, as they are stored now. */
-  readonly protectedEnvironments: () => Promise<ReadonlySet<string>>;
+  readonly protection: Protection;
   readonly bus: Bus;
   /** Id of this node. */
   readonly node: string;
@@ -350,7 +349,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
 
   /** Whether a deployment may not run because nobody approved it. */
   const needsApproval = async ({ id, environmentId, approved }: DeploymentRecord): Promise<boolean> =>
-    !approved && !scopes.serves(id) && (await options.protectedEnvironments()).has(environmentId);
+    !approved && !scopes.serves(id) && (await options.protection.isProtected(environmentId));
   const requireApproved = async (deployment: DeploymentRecord): Promise<void> => {
     if (await needsApproval(deployment)) throw notApproved(deployment);
   };
@@ -522,7 +521,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       const diagnostics = await validateGraph(graph, environment, {
         env: options.env,
         integrations: (await options.secrets.variables(environment.id)).integrations,
-        isProtected: (await options.protectedEnvironments()).has(environment.id),
+        isProtected: await options.protection.isProtected(environment.id),
       });
       const live = scopes.get(environment.id, branch);
       const base = live ?? scopes.get(environment.id, "");

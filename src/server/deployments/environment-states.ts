@@ -20,6 +20,13 @@ export interface EnvironmentChanges {
   restart(environmentId: string): void;
 }
 
+/** Which environments are protected, so that their deployments need approval, as is stored now. */
+export interface Protection {
+  isProtected(environmentId: string): Promise<boolean>;
+  /** Ids of all that are. */
+  all(): Promise<ReadonlySet<string>>;
+}
+
 /** The states. */
 export interface EnvironmentStates {
   /** Why nothing may run in an environment: it is suspended. Undefined when it may. */
@@ -50,18 +57,17 @@ interface State {
 /** Reads the states and follows them. */
 export async function followEnvironments(options: {
   readonly metadata: Pick<IdentityStore, "environments">;
-  /** Ids of the environments whose deployments need approval. */
-  readonly protectedEnvironments: () => Promise<ReadonlySet<string>>;
+  readonly protection: Protection;
   readonly changes: EnvironmentChanges;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
 }): Promise<EnvironmentStates> {
-  const { metadata, protectedEnvironments, changes, bus, clock, log } = options;
+  const { metadata, protection, changes, bus, clock, log } = options;
   const aborts = new Map<string, AbortController>();
 
   const readStates = async (): Promise<ReadonlyMap<string, State>> => {
-    const [environments, guarded] = [await metadata.environments(), await protectedEnvironments()];
+    const [environments, guarded] = [await metadata.environments(), await protection.all()];
     return new Map(
       environments.map(({ id, name, suspendedAt }) => [id, { name, isSuspended: suspendedAt !== undefined, isProtected: guarded.has(id) }]),
     );

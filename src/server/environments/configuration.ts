@@ -17,8 +17,12 @@ export interface StoredConfig {
 export interface Configurations {
   /** The configuration of an environment; one in which nothing is set when none was stored. */
   get(environmentId: string): Promise<StoredConfig>;
-  /** Ids of the environments that are protected, as they are stored now. */
-  protectedIds(): Promise<ReadonlySet<string>>;
+  /** Which environments are protected, as is stored now. */
+  readonly protection: {
+    isProtected(environmentId: string): Promise<boolean>;
+    /** Ids of all that are. */
+    all(): Promise<ReadonlySet<string>>;
+  };
   /** Additional environment variables of the workers of every environment that has some, by id. */
   variables(): Promise<ReadonlyMap<string, EnvironmentConfig["additional_env_vars"]>>;
   /** Labels of every environment that has some, by id. */
@@ -82,8 +86,9 @@ export function createConfigurations(parts: CollectionParts): Configurations {
     variables: () => everyOne("additional_env_vars"),
     labels: () => everyOne("labels"),
 
-    async protectedIds() {
-      return new Set((await documents.list()).filter(({ content }) => content.protected).map(({ scope }) => scope));
+    protection: {
+      isProtected: async (environmentId) => (await documents.find(environmentId, NAME))?.content.protected === true,
+      all: async () => new Set((await documents.list()).filter(({ content }) => content.protected).map(({ scope }) => scope)),
     },
 
     async replace(environmentId, config, etag) {
