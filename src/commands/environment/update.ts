@@ -11,7 +11,8 @@ export default defineCommand({
   summary: "Update environment settings from a YAML file",
   description:
     "Keys are those of `svc environment config`; a key that is left out stays, null unsets it, and so do buckets that environment_buckets leaves out. A new " +
-    "`name` renames the environment. Resolvers see new additional_env_vars at once: their workers are renewed. Other keys are recorded, and the command says so.",
+    "`name` renames the environment. Resolvers see new additional_env_vars at once: their workers are renewed. With `protected: true`, another " +
+    "person approves what changes the environment from then on, its end too: `svc approval`. Other keys are recorded, and the command says so.",
   examples: [
     "svc environment update -f environment.yaml",
     { run: "svc environment config | svc environment update -f - --force", does: "Changes nothing" },
