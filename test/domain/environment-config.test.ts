@@ -68,6 +68,7 @@ describe("a document of settings", () => {
     [{ private_pip_repositories: ["ftp://x"] }, "expected a URL"],
     [{ private_pip_repositories: ["https://u:p@x/simple"] }, "keep its password in a secret"],
     [{ online_store_secret: {} }, "online_store_secret: expected text"],
+    [{ protected: "yes" }, "protected: expected true or false"],
     [{ environment_buckets: {} }, "expected at least one of dataset_bucket"],
     [{ environment_buckets: { data_bucket: "s3://x" } }, "there is no 'data_bucket'"],
     [{ environment_buckets: { dataset_bucket: "x" } }, "expected a URI"],

@@ -83,8 +83,8 @@ export type Note = (text: string) => void;
 export interface Builder {
   /**
    * Unpacks, analyzes and checks a deployment, and stores its graph; meanwhile its workers begin to
-   * start, for `start` to take or `abandon` to end. With `withoutSecrets` nothing is looked up in its
-   * databases and no worker begins; the graph is then not complete enough to be started. Throws
+   * start, for `start` to take or `abandon` to end. With `withoutSecrets` no worker begins and
+   * nothing is looked up in databases; the graph is then not complete enough to be started. Throws
    * BuildFailed.
    */
   build(deployment: DeploymentRecord, note: Note, signal: AbortSignal, how: { readonly withoutSecrets: boolean }): Promise<void>;
