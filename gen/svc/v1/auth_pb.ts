@@ -873,8 +873,9 @@ export const AuthService: GenService<{
   },
   /**
    * Revokes a client's credentials: its secret, its tokens, its entries and its browser sessions
-   * are refused from the next request on, and with a person those of the person's command lines. Every client may delete itself; another one, or from a
-   * browser session, needs the permission admin, and is NOT_FOUND without it.
+   * are refused from the next request on, and with a person those of the person's command lines.
+   * Every client may delete itself; another one, or from a browser session, needs the permission
+   * admin, and is NOT_FOUND without it.
    *
    * @generated from rpc svc.v1.AuthService.DeleteClient
    */

@@ -10,7 +10,7 @@ import { createClients } from "../access/clients.ts";
 import { createEnvironments } from "../access/environments.ts";
 import type { InitialCredentials } from "../access/first-tenant.ts";
 import { createLoginSessions } from "../access/login-sessions.ts";
-import { createOidcLogins } from "../access/oidc/logins.ts";
+import type { OidcLogins, OidcParts } from "../access/oidc/logins.ts";
 import type { OidcSettings } from "../access/oidc/settings.ts";
 import { createOwner, OWNER_FILE } from "../access/owner.ts";
 import { createTokens } from "../access/tokens.ts";
@@ -130,6 +130,11 @@ function refuseElsewhere(settings: StoreSettings): void {
   );
 }
 
+/** The logins at an identity provider, which are loaded only where there is one. */
+async function openLogins(parts: OidcParts): Promise<OidcLogins> {
+  return (await import("../access/oidc/logins.ts")).createOidcLogins(parts);
+}
+
 /** Whether other machines may use the whole server. */
 function isRemote({ remote, tls }: StartOptions): boolean {
   return remote === true || tls !== undefined;
@@ -194,6 +199,8 @@ async function startIn(
     const meters = createMeters();
     const bodies = createBodyBudget();
     const browserSessions = createBrowserSessions({ metadata, clients, clock, log, port });
+    const oidc =
+      login && (await openLogins({ settings: login, metadata, clients, browserSessions, sealer: parts.sealer, clock, log, teamId }));
     const platform: Platform = {
       clock,
       log,
@@ -222,7 +229,7 @@ async function startIn(
       callers: createCallers({ tokens, clients, sessions: browserSessions, clock }),
       browserSessions,
       loginSessions: createLoginSessions({ metadata, clock }),
-      oidc: login && createOidcLogins({ settings: login, metadata, clients, browserSessions, sealer: parts.sealer, clock, log, teamId }),
+      oidc,
       readiness,
       bodies,
       metadata,

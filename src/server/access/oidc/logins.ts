@@ -71,8 +71,8 @@ export interface OidcLogins {
   finish(browser: ReturnedBrowser): Promise<LoginResult>;
 }
 
-/** Makes the logins at a provider. */
-export function createOidcLogins(options: {
+/** What the logins are made of. */
+export interface OidcParts {
   readonly settings: OidcSettings;
   readonly metadata: IdentityStore & SessionStore;
   readonly clients: Clients;
@@ -83,8 +83,11 @@ export function createOidcLogins(options: {
   readonly teamId: string;
   /** Milliseconds that a call of the provider may take. */
   readonly callMs?: number;
-}): OidcLogins {
-  const { settings, metadata, clients, browserSessions, sealer, clock, log, teamId, callMs = CALL_MS } = options;
+}
+
+/** Makes the logins at a provider. */
+export function createOidcLogins(parts: OidcParts): OidcLogins {
+  const { settings, metadata, clients, browserSessions, sealer, clock, log, teamId, callMs = CALL_MS } = parts;
   const { issuer } = settings;
   const { host } = new URL(issuer);
   const discover = createDiscovery({ issuer, clock, callMs });

@@ -133,6 +133,9 @@ describe("the way back", () => {
     const visitor = new Visitor();
     const back = await visitor.signIn(start(), "bob");
     expect((await new Visitor().go(back.href)).status).toBe(401);
+    const names = [...visitor.cookies(new URL(server.url).host).keys()];
+    const cookie = names.map((name) => `${name}=svcl_${"x".repeat(43)}`).join("; ");
+    expect([names.length, (await fetch(back, { redirect: "manual", headers: { cookie } })).status]).toEqual([1, 401]);
     expect(await Promise.all([visitor.go(back.href), visitor.go(back.href)].map(async (one) => (await one).status))).toContain(303);
     expect((await visitor.go(back.href)).status).toBe(401);
   });
