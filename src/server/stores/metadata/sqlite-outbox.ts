@@ -30,9 +30,12 @@ create table job_attempt (
   },
 ];
 
-/** The outbox of a metadata store in one file: beside it, `meta.outbox.db` for `meta.db`. */
+/**
+ * The outbox of a metadata store in one file: beside it, `meta.outbox.db` for `meta.db`; in memory
+ * like the store.
+ */
 export function outboxPlace({ path, programVersion }: OutboxPlace): OutboxPlace {
-  return { path: `${path.replace(/\.db$/, "")}.outbox.db`, programVersion };
+  return { path: path === ":memory:" ? path : `${path.replace(/\.db$/, "")}.outbox.db`, programVersion };
 }
 
 /**
