@@ -51,8 +51,10 @@ export function isOver({ expiresAt }: ClientRecord, now: number): boolean {
 /** What a token or session of a client may do: what it was given, and the client still may. */
 export function callerOf(client: ClientRecord, given: readonly string[]): Caller {
   const permissions = commonPermissions(given, client.permissions);
-  const { id: clientId, teamId, environments, expiresAt, personId, subject } = client;
-  return { clientId, teamId, permissions, environments, expiresAt, personId, isPerson: subject !== undefined };
+  const { id: clientId, teamId, environments, expiresAt, personId, parentId, subject } = client;
+  const isPerson = subject !== undefined;
+  const endsWithLogin = isPerson || parentId !== undefined;
+  return { clientId, teamId, permissions, environments, expiresAt, personId, isPerson, endsWithLogin };
 }
 
 /** Why the credentials of a client that is over are refused. */

@@ -1,6 +1,6 @@
 /**
  * Service tokens: clients of programs. Whoever makes or changes one gives it no more than the own
- * credentials have: permissions, environments, time.
+ * credentials have: permissions, environments, and the time of credentials that were given for one.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -90,11 +90,11 @@ export function createServiceTokens({
       });
     if (caller.environments && !limit?.every((id) => caller.environments?.includes(id)))
       throw new Failure("permission_denied", `${what} reaches environments that these credentials do not.`);
-    if (caller.expiresAt !== undefined && (expiresAt === undefined || expiresAt > caller.expiresAt))
+    if (caller.expiresAt !== undefined && !caller.endsWithLogin && (expiresAt === undefined || expiresAt > caller.expiresAt))
       throw new Failure(
         "permission_denied",
         `${what} lasts longer than these credentials, which end ${new Date(caller.expiresAt).toISOString()}.`,
-        { hint: "Name an earlier end, or use credentials that do not end, such as those of the server's owner." },
+        { hint: "Name an earlier end, or use credentials that do not end." },
       );
   };
 

@@ -25,6 +25,11 @@ export interface Caller {
   readonly personId?: string | undefined;
   /** Whether it is a person whom an identity provider named. */
   readonly isPerson?: boolean | undefined;
+  /**
+   * Whether its credentials end because a person's login does, which the person repeats, and not
+   * because they were given for a time.
+   */
+  readonly endsWithLogin?: boolean | undefined;
 }
 
 /**
