@@ -28,6 +28,9 @@ const CASES = {
   "query.run, receiver silent": [["query.run", "silent"]],
 } as const satisfies Record<string, readonly ("elsewhere" | readonly [subscriptions: string, receiver: "taking" | "silent"])[]>;
 
+/** Figures of a case by their words in the report. */
+const FIGURES = { p50: "p50", p99: "p99", "main thread": "mainThreadMs" } as const;
+
 /** Latencies, and what a query took of the server's main thread. */
 interface Measured extends Latencies {
   readonly mainThreadMs: number;
@@ -55,15 +58,14 @@ export async function measureWebhooks(sandbox: Sandbox, rounds: number): Promise
     for (const [name, webhooks] of Object.entries(CASES))
       subjects[`${kind}, ${name}`] = async () => {
         for (const id of await webhookIds()) await svc("webhook", "delete", "--id", id, "--yes");
-        const elsewhere = webhooks.some((one) => one === "elsewhere") ? await deliverElsewhere(receivers.taking.url) : undefined;
+        const elsewhere = webhooks.some((one) => one === "elsewhere") ? await deliverElsewhere(sandbox, receivers.taking.url) : undefined;
         for (const [subscriptions, receiver] of webhooks.filter((one) => one !== "elsewhere"))
           await svc("webhook", "create", "--name", "bench", "--url", receivers[receiver].url, "--subscriptions", subscriptions);
         const bodies = Array.from({ length: 1_000 }, (_, id) => ({ inputs: { "profile.id": id }, outputs }));
         const load = json("/v1/query/online", bodies);
         await send({ ...load, requests: 1_000, concurrency: CONCURRENCY });
         const before = mainThreadMs(pid);
-        const latencies = await send({ ...load, requests: REQUESTS, concurrency: CONCURRENCY });
-        elsewhere?.kill();
+        const latencies = await send({ ...load, requests: REQUESTS, concurrency: CONCURRENCY }).finally(() => elsewhere?.kill());
         return { ...latencies, mainThreadMs: (mainThreadMs(pid) - before) / REQUESTS };
       };
   try {
@@ -83,8 +85,6 @@ export async function measureWebhooks(sandbox: Sandbox, rounds: number): Promise
   }
 }
 
-const FIGURES = { p50: "p50", p99: "p99", "main thread": "mainThreadMs" } as const;
-
 /** Milliseconds for which a process's main thread has run; NaN where the system does not say. */
 function mainThreadMs(pid: number): number {
   try {
@@ -95,8 +95,9 @@ function mainThreadMs(pid: number): number {
 }
 
 /** A process that delivers as much as a server can be told of; resolves when it has begun. */
-async function deliverElsewhere(url: string): Promise<Bun.Subprocess> {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, "delivering.ts"), url], { stdout: "pipe", stderr: "inherit" });
+async function deliverElsewhere({ root }: Sandbox, url: string): Promise<Bun.Subprocess> {
+  const database = join(root, `${crypto.randomUUID()}.db`);
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "delivering.ts"), url, database], { stdout: "pipe", stderr: "inherit" });
   await firstLine(child.stdout);
   return child;
 }
