@@ -108,7 +108,8 @@ test("a period over midnight is divided by its days, and nothing is lost or made
 });
 
 test.skipIf(process.platform !== "linux")("the use of a process group is that of its processes, and grows with their work", async () => {
-  const busy = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\nprint('done', flush=True)\ninput()";
+  const busy =
+    "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\nprint('done', flush=True)\ntime.sleep(600)";
   const child = Bun.spawn(["sh", "-c", `python3 -c "${busy}" & wait; cat`], { stdin: "pipe", stdout: "pipe", detached: true });
   const reader = child.stdout.getReader();
   await reader.read();
