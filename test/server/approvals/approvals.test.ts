@@ -1,5 +1,6 @@
 /** Protected environments through the real server: who approves what, once, and what comes of it. */
 
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -292,4 +293,30 @@ describe("deployments", () => {
     expect((await client.rollBackDeployment({})).deployment?.id).toBe(before.id);
     expect((await client.promoteDeployment({ deploymentId: live.id })).deployment?.live).toBe(true);
   }, 60_000);
+});
+
+test("what waits is sealed anew with a new key, so that the older one can be removed before it is approved", async () => {
+  const [older, newer] = [7, 8].map((byte) => Buffer.alloc(32, byte).toString("base64"));
+  const { clock, credentials } = server;
+  const startWith = async (keys: string) => {
+    await server[Symbol.asyncDispose]();
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME, SVC_SERVER_KEY: keys };
+    server = await TestServer.start(folder.path, { clock, credentials, env });
+    bob = await bob.loggedInAgain(server);
+  };
+  await startWith(`${older}`);
+  await protect();
+  const { approvalId: id } = await secrets().setSecrets({ secrets: [{ name: "API_KEY", value: "s3cret-value" }] });
+  await startWith(`${newer}\n${older}`);
+  const payload = () => {
+    using db = new Database(join(folder.path, "data/meta.db"), { readonly: true });
+    return db.query<{ payload: string }, [string]>("select payload from approval where id = ?").get(id)?.payload;
+  };
+  const before = payload();
+  clock.advance(2 * 3_600_000);
+  await eventually(() => payload() !== before, "the request is sealed anew");
+  await startWith(`${newer}`);
+  await bob.client(ApprovalService).approve({ id });
+  await eventually(async () => (await approvals().getApproval({ id })).approval?.appliedAt !== undefined, "the change is made");
+  expect(await secretNames()).toEqual(["API_KEY=s3cret-value"]);
 });

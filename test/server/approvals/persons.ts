@@ -13,8 +13,8 @@ import type { TestServer } from "../../harness/running-server.ts";
 export interface Person {
   readonly clientId: string;
   readonly token: string;
-  /** The same with a new token. */
-  loggedInAgain(): Promise<Person>;
+  /** The same with a new token, of the server that runs now. */
+  loggedInAgain(now?: TestServer): Promise<Person>;
   /** A client of a service that calls as the person. */
   client<S extends DescService>(service: S, headers?: Record<string, string>): Client<S>;
 }
@@ -49,7 +49,7 @@ async function loggedIn(server: TestServer, credentials: { readonly clientId: st
   return {
     clientId,
     token,
-    loggedInAgain: () => loggedIn(server, credentials),
+    loggedInAgain: (now = server) => loggedIn(now, credentials),
     client: (service, headers = {}) => server.client(service, { token, headers }),
   };
 }
