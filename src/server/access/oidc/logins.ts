@@ -20,7 +20,7 @@ import { createDiscovery } from "./discovery.ts";
 import type { CodeToExchange } from "./exchange.ts";
 import { type Person, personFrom } from "./person.ts";
 import { CALL_MS } from "./provider-call.ts";
-import { grantOf } from "./roles.ts";
+import { grantOf, unknownEnvironments } from "./roles.ts";
 import type { OidcSettings } from "./settings.ts";
 
 /** Milliseconds that a browser may be away at the provider. */
@@ -158,17 +158,20 @@ export function createOidcLogins(parts: OidcParts): OidcLogins {
       const { exchangeCode } = await import("./exchange.ts");
       const claims = await exchangeCode(settings, await discover(), given, { clock, callMs });
       const person = personFrom(issuer, settings.groupsClaim, claims);
-      const grant = grantOf(settings.roles, person.groups, await metadata.environments(teamId));
+      const environments = await metadata.environments(teamId);
+      const unknown = unknownEnvironments(settings.roles, environments);
+      if (unknown.length > 0) log.warning("rules of login.oidc name environments that there are not", { environments: unknown.join(", ") });
+      const grant = grantOf(settings.roles, person.groups, environments);
       if (!grant) {
         const ended = await clients.delete(person.id);
         log.warning("a person has no role", { person: person.id, groups: person.groups.length, lost: ended !== undefined });
         return { person, role: undefined };
       }
       const now = clock.now();
-      const { permissions, environments, role } = grant;
+      const { permissions, role } = grant;
       const { id, name, subject } = person;
       const secretHash = hashSecret(newSecret("svcs"));
-      const client = { id, personId: id, teamId, name, subject, secretHash, permissions, environments, createdAt: now };
+      const client = { id, personId: id, teamId, name, subject, secretHash, permissions, environments: grant.environments, createdAt: now };
       await clients.put(client);
       const caller = { ...callerOf(client, permissions), expiresAt: now + settings.lifetimeMs };
       const { code, path } = await browserSessions.enter(caller, given.path, false);

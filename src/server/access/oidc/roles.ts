@@ -39,3 +39,9 @@ export function grantOf(
   const limit = limits.includes(undefined) ? undefined : [...new Set(limits.flatMap((ids) => ids ?? []))];
   return { role, permissions: permissionsOfRole(role, limit !== undefined), environments: limit };
 }
+
+/** Names of environments in rules, of which there is none. */
+export function unknownEnvironments(rules: readonly RoleRule[], environments: readonly Pick<EnvironmentRecord, "name">[]): string[] {
+  const named = new Set(rules.flatMap((rule) => rule.environments ?? []));
+  return [...named].filter((wanted) => !environments.some(({ name }) => name === wanted));
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { grantOf } from "../../../../src/server/access/oidc/roles.ts";
+import { grantOf, unknownEnvironments } from "../../../../src/server/access/oidc/roles.ts";
 import type { RoleRule } from "../../../../src/server/access/oidc/settings.ts";
 
 const ENVIRONMENTS = [
@@ -49,4 +49,8 @@ describe("a person's role", () => {
     expect(limited?.permissions).toContain("deploy");
     expect(grantOf([rule("a", "operator")], ["a"], ENVIRONMENTS)?.permissions).toContain("audit.read");
   });
+});
+
+test("environments that rules name in vain are found", () => {
+  expect(unknownEnvironments([rule("a", "operator", ["staging", "stagging"]), rule("b", "viewer")], ENVIRONMENTS)).toEqual(["stagging"]);
 });
