@@ -1,10 +1,12 @@
 /** The count of queries against the number that this test made. */
 
 import { expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
+import { TrafficService } from "../../../gen/svc/v1/traffic_pb.ts";
 import { UsageGrouping, UsageService } from "../../../gen/svc/v1/usage_pb.ts";
 import { dayOf } from "../../../src/domain/day.ts";
 import { toProtoValue } from "../../../src/domain/proto-value.ts";
@@ -12,6 +14,7 @@ import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/s
 import { NO_USE } from "../../../src/server/stores/metadata/usage.ts";
 import { createUsage, type Grouping } from "../../../src/server/usage/usage.ts";
 import { exchange } from "../../harness/browser-session.ts";
+import { eventually } from "../../harness/eventually.ts";
 import { TempFolder, TestClock, TestServer } from "../../harness/running-server.ts";
 import { type SpawnedServer, spawnServer } from "../../harness/spawned-server.ts";
 import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
@@ -85,6 +88,31 @@ test("every query counts once, by kind and result, also over a restart", async (
   }
   await server.server.stop();
 }, 120_000);
+
+test("a copy of a query that runs on a mirror does not count", async () => {
+  using folder = new TempFolder();
+  await using server = await TestServer.start(folder.path);
+  const mirrored = join(folder.path, "mirrored");
+  const fresh = { ...GREETING, "features.py": (GREETING["features.py"] ?? "").replace('(max_staleness="1h")', "") };
+  expectLive(await deploy(server, fresh, { tags: ["blue"] }));
+  const noting = `from svc import online
+from features import User
+
+@online
+def get_name(id: User.id) -> User.name:
+    with open(${JSON.stringify(mirrored)}, "a") as stream:
+        stream.write("1")
+    return "user"
+`;
+  expectLive(await deploy(server, { ...fresh, "resolvers.py": noting }, { tags: ["green"], noPromote: true }));
+  await server.client(TrafficService).setTraffic({ weights: { blue: 100, green: 0 }, mirrorWeights: { green: 100 } });
+  for (let id = 0; id < 3; id++) {
+    const inputs = [{ feature: "user.id", value: { case: "typed" as const, value: toProtoValue(id) } }];
+    await server.client(QueryService).query({ inputs, outputs: ["user.name"] });
+  }
+  await eventually(() => existsSync(mirrored) && readFileSync(mirrored, "utf8") === "111", "every query runs on the mirror too");
+  expect(await countedBy(server.url, await server.token())).toEqual({ queries: 3, bulk: 0, rows: 3, errors: 0 });
+});
 
 test("two nodes on one store count together, and what one has not written yet comes with its end", async () => {
   await using cluster = new Cluster();
