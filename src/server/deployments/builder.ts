@@ -188,11 +188,6 @@ export function createBuilder(options: BuilderOptions): Builder {
 
   /** By deployment, from the end of its build to its start. */
   const begun = new Map<string, Begun>();
-  const takeBegun = (id: string): Begun | undefined => {
-    const found = begun.get(id);
-    begun.delete(id);
-    return found;
-  };
   const identified = async (of: Graph, environmentId: string): Promise<Identified> => ({
     graph: of,
     identities: await metadata.featureIdentities(environmentId, featureKeys(of), clock.now()),
@@ -285,21 +280,6 @@ export function createBuilder(options: BuilderOptions): Builder {
     });
   };
 
-  const beginWorkers = (
-    ...[deployment, environment, of, source, variables, note, signal]: Parameters<typeof startPool>
-  ): StartingWorkers => {
-    const over = new AbortController();
-    const pool = startPool(deployment, environment, of, source, variables, note, AbortSignal.any([signal, over.signal]));
-    pool.catch(() => undefined);
-    return {
-      pool,
-      async end() {
-        over.abort();
-        await pool.then((workers) => workers.drain(0)).catch(() => undefined);
-      },
-    };
-  };
-
   return {
     graph,
 
@@ -327,7 +307,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       );
       refuseErrors("The project has errors", found.diagnostics);
       const variables = withoutSecrets ? undefined : await secrets.variables(environment.id);
-      const workers = variables && beginWorkers(deployment, environment, found, source, variables, note, signal);
+      const workers = variables && starting(signal, (over) => startPool(deployment, environment, found, source, variables, note, over));
       try {
         if (variables) await checkStatements(found, source, environment, variables, note);
         await metadata.putGraph(deployment.id, toBinary(GraphSchema, found));
@@ -342,7 +322,7 @@ export function createBuilder(options: BuilderOptions): Builder {
 
     async start(deployment, note, signal) {
       const environment = await environmentOf(deployment);
-      const ahead = takeBegun(deployment.id);
+      const ahead = begun.get(deployment.id);
       const { graph: of, identities } = ahead ?? (await identified(await graph(deployment.id), environment.id));
       const source = await unpack(deployment);
       note("starting workers");
@@ -359,6 +339,7 @@ export function createBuilder(options: BuilderOptions): Builder {
         await asBuildFailure(note, () => (isCurrent ? ahead.workers.pool : begin(variables, note, signal))),
         onError,
       );
+      begun.delete(deployment.id);
       const sources = createRenewableSources(await sourcesOf(of, source, variables), onError);
       const renewal = createRenewal(variables, {
         read: () => secrets.variables(environment.id),
@@ -404,13 +385,31 @@ export function createBuilder(options: BuilderOptions): Builder {
       return new BuildFailed(`The server failed while it built the deployment; its log has the details under ${id}.`);
     },
 
-    abandon: async (id) => takeBegun(id)?.workers.end(),
+    async abandon(id) {
+      const { workers } = begun.get(id) ?? {};
+      begun.delete(id);
+      await workers?.end();
+    },
 
     discard: (id) => rm(folderOf(id), { recursive: true, force: true }),
 
     async tidy(keep) {
       const names = await readdir(folder).catch(() => []);
       await Promise.all(names.filter((name) => !keep.has(name)).map((name) => rm(folderOf(name), { recursive: true, force: true })));
+    },
+  };
+}
+
+/** Workers that `start` begins; they end with the signal, or when they are told to. */
+function starting(signal: AbortSignal, start: (over: AbortSignal) => Promise<PythonPool>): StartingWorkers {
+  const ending = new AbortController();
+  const pool = start(AbortSignal.any([signal, ending.signal]));
+  pool.catch(() => undefined);
+  return {
+    pool,
+    async end() {
+      ending.abort();
+      await pool.then((workers) => workers.drain(0)).catch(() => undefined);
     },
   };
 }
