@@ -9,6 +9,7 @@ import type { OutboxPlace } from "../stores/metadata/outbox.ts";
 import { openOutbox } from "../stores/metadata/sqlite-outbox.ts";
 import { isDamage, setAside } from "../stores/sqlite/open.ts";
 import { type Emit, serve } from "../thread/rpc.ts";
+import { yieldToOthers } from "../thread/yielding.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
 import { createSend } from "./send.ts";
 import type { Webhook } from "./webhook.ts";
@@ -53,6 +54,7 @@ serve<OutboxCalls, OutboxSettings, OutboxEvents>({
 });
 
 function make({ place, keys, allowed, node, version, debugs }: OutboxSettings, emit: Emit<OutboxEvents>): OutboxCalls {
+  yieldToOthers();
   const jobs = openOutbox(place, () => systemClock.now());
   /** Webhooks that were asked for, by id: deliveries that begin together ask once. */
   const asked = new Map<string, PromiseWithResolvers<Webhook | undefined>>();

@@ -1,7 +1,7 @@
 /** The outbox in its thread: real time, real files, and a receiver on this machine. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook as Verifier } from "standardwebhooks";
 import { systemClock } from "../../../src/context/system-clock.ts";
@@ -68,6 +68,17 @@ test("nothing is made as long as nothing is delivered", async () => {
   await outbox.forget(ENV);
   expect([await states(outbox), await outbox.delivery("job_1")]).toEqual([[], undefined]);
   expect(existsSync(path())).toBe(false);
+});
+
+test.skipIf(process.platform !== "linux")("its thread runs when no other wants to", async () => {
+  const yielding = () =>
+    readdirSync("/proc/self/task").filter(
+      (id) => readFileSync(`/proc/self/task/${id}/stat`, "latin1").split(") ")[1]?.split(" ")[16] === "10",
+    );
+  const before = yielding();
+  await queue(open(), "1");
+  expect(yielding().filter((id) => !before.includes(id))).toHaveLength(1);
+  expect(yielding()).not.toContain(String(process.pid));
 });
 
 test("delivers what is queued, signed, and nothing before it is told to begin", async () => {
