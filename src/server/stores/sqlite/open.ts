@@ -37,6 +37,10 @@ export interface OpenOptions {
   readonly programVersion: string;
 }
 
+/** Milliseconds to wait for others that have the file locked, and between two looks at it. */
+const BUSY_MS = 5_000;
+const BUSY_STEP_MS = 5;
+
 const HEADER_BYTES = 100;
 const PAGE_SIZE_OFFSET = 16;
 const CHANGES_OFFSET = 24;
@@ -58,8 +62,8 @@ export function openDatabase(options: OpenOptions): Database {
   const stamp = inMemory ? undefined : inspectDatabase(options);
   const db = inMemory ? new Database(path, { create: true, strict: true }) : createFile(path);
   try {
-    db.run("pragma busy_timeout = 5000");
-    db.run("pragma journal_mode = wal");
+    db.run(`pragma busy_timeout = ${BUSY_MS}`);
+    useWriteAheadLog(db);
     db.run(`pragma synchronous = ${options.synchronous}`);
     db.run("pragma foreign_keys = on");
     const version = stamp?.version ?? 0;
@@ -74,6 +78,23 @@ export function openDatabase(options: OpenOptions): Database {
     throw unopened(path, error);
   }
   return db;
+}
+
+/**
+ * Changes a database to a write-ahead log. While another is about to write to a new file, SQLite
+ * refuses that at once, whatever its busy timeout.
+ */
+function useWriteAheadLog(db: Database): void {
+  const until = performance.now() + BUSY_MS;
+  for (;;) {
+    try {
+      db.run("pragma journal_mode = wal");
+      return;
+    } catch (error) {
+      if (systemCode(error) !== "SQLITE_BUSY" || performance.now() > until) throw error;
+      Bun.sleepSync(BUSY_STEP_MS);
+    }
+  }
 }
 
 function createFile(path: string): Database {
@@ -131,7 +152,7 @@ function readStamp(path: string): Stamp | undefined {
   let db: Database | undefined;
   try {
     db = new Database(path, { readonly: true, strict: true });
-    db.run("pragma busy_timeout = 5000");
+    db.run(`pragma busy_timeout = ${BUSY_MS}`);
     db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
     const version = db.query<{ user_version: number }, []>("pragma user_version").get()?.user_version ?? 0;
     const applicationId = db.query<{ application_id: number }, []>("pragma application_id").get()?.application_id ?? 0;
