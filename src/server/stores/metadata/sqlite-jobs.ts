@@ -1,18 +1,21 @@
 import type { Database } from "bun:sqlite";
 import type { Writer } from "../sqlite/group-commit.ts";
-import { flag, integer, json, oneOf, optional, rowCodec, text } from "../sqlite/row-codec.ts";
+import { type Columns, flag, integer, json, oneOf, optional, rowCodec, text } from "../sqlite/row-codec.ts";
 import type {
   AttemptOutcome,
   ClaimedJob,
   JobAttempt,
+  JobEntry,
   JobLease,
   JobPlace,
   JobRecord,
   JobState,
   JobStore,
   NewJob,
+  QueuePosition,
   ResourceGroup,
 } from "./jobs.ts";
+import { environmentOf } from "./jobs.ts";
 
 /** A job's row: a record whose group is two columns. */
 interface JobRow extends Omit<JobRecord, "group"> {
@@ -20,22 +23,25 @@ interface JobRow extends Omit<JobRecord, "group"> {
   readonly slots: number;
 }
 
+/** A row that is shown. */
+type Numbered = Pick<JobEntry, "number">;
+
 /** What decides whether a queued job can be claimed. */
 interface WaitingRow {
   readonly resource_group: string;
   readonly slots: number;
 }
 
-const JOBS = rowCodec<JobRow>("job", {
+/** The columns of a job that is shown. */
+const SHOWN: Columns<Omit<JobRow, "payload" | "idempotencyKey">> = {
   id: text,
   kind: text,
-  payload: json<unknown>(),
   state: oneOf<JobState>(),
   priority: integer,
   resourceGroup: text,
   slots: integer,
   scope: text,
-  idempotencyKey: optional(text),
+  subject: text,
   runAt: integer,
   deadlineAt: optional(integer),
   maxAttempts: integer,
@@ -49,7 +55,9 @@ const JOBS = rowCodec<JobRow>("job", {
   error: text,
   createdAt: integer,
   updatedAt: integer,
-});
+};
+const JOBS = rowCodec<JobRow>("job", { ...SHOWN, payload: json<unknown>(), idempotencyKey: optional(text) });
+const ENTRIES = rowCodec("job", SHOWN);
 
 const ATTEMPTS = rowCodec<JobAttempt>("job_attempt", {
   jobId: text,
@@ -67,9 +75,29 @@ const ENDED: readonly JobState[] = ["succeeded", "failed", "cancelled"];
 const STATES: readonly JobState[] = ["queued", "running", ...ENDED];
 const UNLEASED = { node: "", leaseUntil: 0, isCancelRequested: false };
 
+const END_OF_TIME = Number.MAX_SAFE_INTEGER;
+const ANY_TIME = [0, END_OF_TIME] as const;
+
+/** The columns of an entry; a payload is not even read. */
+const ENTRY = `seq as number, ${ENTRIES.columns}`;
+/** The first place after another one. */
+export const NEXT_PLACE =
+  "select kind, scope, state from job indexed by job_by_scope where (kind, scope, state) > (?, ?, ?) order by kind, scope, state limit 1";
+/** The newest jobs of a place and state, between two numbers and two times at which they are due. */
+export const NEWEST_OF_PLACE = `select seq from job indexed by job_by_scope
+  where kind = ? and scope = ? and state = ? and seq < ? and seq > ? and run_at between ? and ? order by seq desc limit ?`;
+/** The next jobs of a group that are due. */
+export const NEXT_OF_GROUP = `select seq as number, scope from job
+  where state = 'queued' and resource_group = ? and resource_group <> '' and run_at <= ? order by priority desc, seq limit ?`;
+
 /** Jobs of a scope and of those below it. */
 const IN_SCOPE = "(scope = ? or scope between ? and ?)";
 const inScope = (scope: string) => [scope, `${scope}/`, `${scope}/\u{10ffff}`] as const;
+
+/** A record whose group is one field. */
+function withGroup<R extends Pick<JobRow, "resourceGroup" | "slots">>({ resourceGroup, slots, ...job }: R) {
+  return { ...job, group: resourceGroup === "" ? undefined : { name: resourceGroup, slots } };
+}
 
 /** The queue of the SQLite backend, and how other writes of the same step put a job into it. */
 export function jobQueries(
@@ -77,10 +105,8 @@ export function jobQueries(
   writer: Writer,
   now: () => number,
 ): { readonly jobs: JobStore; readonly insertJob: (job: NewJob) => JobRecord } {
-  const recordOf = (row: object): JobRecord => {
-    const { resourceGroup, slots, ...job } = JOBS.record(row);
-    return { ...job, group: resourceGroup === "" ? undefined : { name: resourceGroup, slots } };
-  };
+  const recordOf = (row: object): JobRecord => withGroup(JOBS.record(row));
+  const entryOf = (row: Numbered): JobEntry => ({ ...withGroup(ENTRIES.record(row)), number: row.number });
   const find = (id: string): JobRecord | undefined => {
     const row = db.query<object, [string]>("select * from job where id = ?").get(id);
     return row ? recordOf(row) : undefined;
@@ -181,6 +207,7 @@ export function jobQueries(
       resourceGroup: group.name,
       slots: group.slots,
       scope: wanted.scope ?? "",
+      subject: wanted.subject ?? "",
       idempotencyKey: wanted.idempotencyKey,
       runAt: wanted.delayMs === undefined ? AT_ONCE : Math.min(at + wanted.delayMs, deadlineAt ?? Number.POSITIVE_INFINITY),
       deadlineAt,
@@ -204,6 +231,12 @@ export function jobQueries(
         "select count(*) as jobs from job where kind = ? and scope = ? and state in ('queued', 'running')",
       )
       .get(kind, scope)?.jobs ?? 0;
+
+  /** The places that have jobs, with the states of those; each is found by one search of an index. */
+  function* occupiedPlaces(): Generator<JobPlace & { readonly state: JobState }> {
+    const following = db.query<JobPlace & { state: JobState }, [string, string, string]>(NEXT_PLACE);
+    for (let place = following.get("", "", ""); place; place = following.get(place.kind, place.scope, place.state)) yield place;
+  }
 
   const jobs: JobStore = {
     enqueue: (job) => writer.write(() => insertJob(job)),
@@ -307,6 +340,41 @@ export function jobQueries(
 
     async job(id) {
       return find(id);
+    },
+
+    async entry(idOrNumber) {
+      const key = typeof idOrNumber === "number" ? "seq" : "id";
+      const row = db.query<Numbered, [string | number]>(`select ${ENTRY} from job where ${key} = ?`).get(idOrNumber);
+      return row ? entryOf(row) : undefined;
+    },
+
+    async page({ kinds, environmentIds, states = STATES, queued, before = Number.MAX_SAFE_INTEGER, offset = 0, limit }) {
+      const environments = environmentIds && new Set(environmentIds);
+      const most = offset + limit;
+      let newest: number[] = [];
+      for (const { kind, scope, state } of occupiedPlaces()) {
+        if (!states.includes(state) || kinds?.includes(kind) === false || environments?.has(environmentOf(scope)) === false) continue;
+        const above = newest.length < most ? 0 : (newest.at(-1) ?? 0);
+        const [from, until] = state === "queued" && queued ? (queued.areDue ? [0, queued.at] : [queued.at + 1, END_OF_TIME]) : ANY_TIME;
+        const found = db
+          .query<{ seq: number }, (string | number)[]>(NEWEST_OF_PLACE)
+          .all(kind, scope, state, before, above, from, until, most);
+        newest = [...newest, ...found.map(({ seq }) => seq)].sort((a, b) => b - a).slice(0, most);
+      }
+      return db
+        .query<Numbered, [string]>(`select ${ENTRY} from job where seq in (select value from json_each(?)) order by seq desc`)
+        .all(JSON.stringify(newest.slice(offset)))
+        .map(entryOf);
+    },
+
+    async standing({ name, slots }, at) {
+      const running = db
+        .query<QueuePosition, [string, number]>(
+          "select seq as number, scope from job where state = 'running' and resource_group = ? order by seq limit ?",
+        )
+        .all(name, slots);
+      const next = db.query<QueuePosition, [string, number, number]>(NEXT_OF_GROUP).all(name, at, slots - running.length);
+      return { running, next };
     },
 
     async list({ kind, scope, states = STATES, before, limit }) {
