@@ -26,6 +26,11 @@ interface JobRow extends Omit<JobRecord, "group"> {
 /** A row that is shown. */
 type Numbered = Pick<JobEntry, "number">;
 
+/** The answer of a search for what follows. */
+interface Next {
+  readonly next: string | null;
+}
+
 /** What decides whether a queued job can be claimed. */
 interface WaitingRow {
   readonly resource_group: string;
@@ -80,9 +85,9 @@ const ANY_TIME = [0, END_OF_TIME] as const;
 
 /** The columns of an entry; a payload is not even read. */
 const ENTRY = `seq as number, ${ENTRIES.columns}`;
-/** The first place after another one. */
-export const NEXT_PLACE =
-  "select kind, scope, state from job indexed by job_by_scope where (kind, scope, state) > (?, ?, ?) order by kind, scope, state limit 1";
+/** The first kind after another one, and the first scope of a kind after another one. */
+export const NEXT_KIND = "select min(kind) as next from job indexed by job_by_scope where kind > ?";
+export const NEXT_SCOPE = "select min(scope) as next from job indexed by job_by_scope where kind = ? and scope > ?";
 /** The newest jobs of a place and state, between two numbers and two times at which they are due. */
 export const NEWEST_OF_PLACE = `select seq from job indexed by job_by_scope
   where kind = ? and scope = ? and state = ? and seq < ? and seq > ? and run_at between ? and ? order by seq desc limit ?`;
@@ -232,10 +237,15 @@ export function jobQueries(
       )
       .get(kind, scope)?.jobs ?? 0;
 
-  /** The places that have jobs, with the states of those; each is found by one search of an index. */
-  function* occupiedPlaces(): Generator<JobPlace & { readonly state: JobState }> {
-    const following = db.query<JobPlace & { state: JobState }, [string, string, string]>(NEXT_PLACE);
-    for (let place = following.get("", "", ""); place; place = following.get(place.kind, place.scope, place.state)) yield place;
+  /** The places that have jobs, and those of no scope; a search of an index finds each. */
+  function* places(isKind: (kind: string) => boolean): Generator<JobPlace> {
+    const nextKind = db.query<Next, [string]>(NEXT_KIND);
+    const nextScope = db.query<Next, [string, string]>(NEXT_SCOPE);
+    for (let kind = nextKind.get("")?.next; kind; kind = nextKind.get(kind)?.next) {
+      if (!isKind(kind)) continue;
+      yield { kind, scope: "" };
+      for (let scope = nextScope.get(kind, "")?.next; scope; scope = nextScope.get(kind, scope)?.next) yield { kind, scope };
+    }
   }
 
   const jobs: JobStore = {
@@ -351,15 +361,17 @@ export function jobQueries(
     async page({ kinds, environmentIds, states = STATES, queued, before = Number.MAX_SAFE_INTEGER, offset = 0, limit }) {
       const environments = environmentIds && new Set(environmentIds);
       const most = offset + limit;
+      const due = !queued ? ANY_TIME : queued.areDue ? ([0, queued.at] as const) : ([queued.at + 1, END_OF_TIME] as const);
+      const newestOf = db.query<{ seq: number }, (string | number)[]>(NEWEST_OF_PLACE);
       let newest: number[] = [];
-      for (const { kind, scope, state } of occupiedPlaces()) {
-        if (!states.includes(state) || kinds?.includes(kind) === false || environments?.has(environmentOf(scope)) === false) continue;
-        const above = newest.length < most ? 0 : (newest.at(-1) ?? 0);
-        const [from, until] = state === "queued" && queued ? (queued.areDue ? [0, queued.at] : [queued.at + 1, END_OF_TIME]) : ANY_TIME;
-        const found = db
-          .query<{ seq: number }, (string | number)[]>(NEWEST_OF_PLACE)
-          .all(kind, scope, state, before, above, from, until, most);
-        newest = [...newest, ...found.map(({ seq }) => seq)].sort((a, b) => b - a).slice(0, most);
+      for (const { kind, scope } of places((kind) => kinds?.includes(kind) !== false)) {
+        if (environments?.has(environmentOf(scope)) === false) continue;
+        for (const state of states) {
+          const above = newest.length < most ? 0 : (newest.at(-1) ?? 0);
+          const [from, until] = state === "queued" ? due : ANY_TIME;
+          const found = newestOf.all(kind, scope, state, before, above, from, until, most);
+          if (found.length > 0) newest = [...newest, ...found.map(({ seq }) => seq)].sort((a, b) => b - a).slice(0, most);
+        }
       }
       return db
         .query<Numbered, [string]>(`select ${ENTRY} from job where seq in (select value from json_each(?)) order by seq desc`)

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { createSqliteMetadataStore } from "../../../../src/server/stores/metadata/sqlite.ts";
-import { NEWEST_OF_PLACE, NEXT_OF_GROUP, NEXT_PLACE } from "../../../../src/server/stores/metadata/sqlite-jobs.ts";
+import { NEWEST_OF_PLACE, NEXT_KIND, NEXT_OF_GROUP, NEXT_SCOPE } from "../../../../src/server/stores/metadata/sqlite-jobs.ts";
 import { TempFolder } from "../../../harness/running-server.ts";
 
 test("a page of the queue is found by searches of indexes alone, which sort nothing", async () => {
@@ -15,7 +15,8 @@ test("a page of the queue is found by searches of indexes alone, which sort noth
       .query<{ detail: string }, []>(`explain query plan ${sql}`)
       .all()
       .map(({ detail }) => detail);
-  expect(plan(NEXT_PLACE)).toEqual(["SEARCH job USING COVERING INDEX job_by_scope ((kind,scope,state)>(?,?,?))"]);
+  expect(plan(NEXT_KIND)).toEqual(["SEARCH job USING COVERING INDEX job_by_scope (kind>?)"]);
+  expect(plan(NEXT_SCOPE)).toEqual(["SEARCH job USING COVERING INDEX job_by_scope (kind=? AND scope>?)"]);
   expect(plan(NEWEST_OF_PLACE)).toEqual([
     "SEARCH job USING COVERING INDEX job_by_scope (kind=? AND scope=? AND state=? AND seq>? AND seq<?)",
   ]);
