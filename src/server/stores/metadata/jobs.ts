@@ -214,8 +214,8 @@ export interface JobStore {
   /** A job by its id or its number, as it is shown. */
   entry(idOrNumber: string | number): Promise<JobEntry | undefined>;
   /**
-   * Selected jobs, newest first. What it costs grows with `limit`, `offset` and the number of places
-   * that have jobs, not with the queue; `queued` costs a look at each queued job.
+   * Selected jobs, newest first. What it costs grows with `limit`, `offset` and the number of
+   * places that have jobs, not with the queue; `queued` may cost a look at each queued job.
    */
   page(selection: JobSelection): Promise<JobEntry[]>;
   /** Who has the slots of a group at a time, and who is next. */

@@ -88,7 +88,7 @@ const ENTRY = `seq as number, ${ENTRIES.columns}`;
 /** The first kind after another one, and the first scope of a kind after another one. */
 export const NEXT_KIND = "select min(kind) as next from job indexed by job_by_scope where kind > ?";
 export const NEXT_SCOPE = "select min(scope) as next from job indexed by job_by_scope where kind = ? and scope > ?";
-/** The newest jobs of a place and state, between two numbers and two times at which they are due. */
+/** The newest jobs of a place and state, between two numbers and two times when they are due. */
 export const NEWEST_OF_PLACE = `select seq from job indexed by job_by_scope
   where kind = ? and scope = ? and state = ? and seq < ? and seq > ? and run_at between ? and ? order by seq desc limit ?`;
 /** The next jobs of a group that are due. */
