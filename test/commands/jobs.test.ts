@@ -65,6 +65,13 @@ describe("jobs", () => {
       [2],
     ]);
     expect((await svc("jobs get 2", limited)).stdout).toMatch(/Environment: +staging/);
+    expect([
+      await numbers("--environment staging"),
+      await numbers("--environment default", reader),
+      await numbers("--environment staging", limited),
+    ]).toEqual([[2], [1], [2]]);
+    expect((await svc("jobs list --environment default", limited)).stderr).toContain("The credentials are limited to some environments");
+    expect((await svc("jobs list --environment nowhere")).stderr).toContain("There is no environment 'nowhere'.");
     for (const id of ["1", "job_1", "3", "4", "job_4"]) {
       const { exitCode, stdout, stderr } = await svc(`jobs get ${id}`, limited);
       expect([exitCode === 0, stdout, stderr]).toEqual([false, "", expect.stringContaining(`There is no job '${id}'.`)]);
@@ -88,8 +95,8 @@ describe("jobs", () => {
   test("are a table of 80 columns and lines, and never what a job was given", async () => {
     const { stdout } = await svc("jobs list");
     expect(Math.max(...stdout.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(80);
-    expect(stdout).toMatch(/ID +Kind +State +Environment +Waits For +Created\n +4 +erase-environment +not_ready +env_removed +\d{4}-/);
-    expect(stdout).toMatch(/ 3 +purge-jobs +not_ready +server /);
+    expect(stdout).toMatch(/ID +Kind +State +Environment +Waits For +Created\n +4 +erase-environment +not_ready +\(removed\) +\d{4}-/);
+    expect(stdout).toMatch(/ 3 +purge-jobs +not_ready +\(server\) /);
     const one = await svc("job get job_1");
     expect(one.stdout).toMatch(/^ID: +1\n[\s\S]*About: +dpl_1\nState: +not_ready\nWaits for: +\d{4}-.*\nEnvironment: +default\n/);
     expect(stdout + one.stdout + (await svc("jobs list --json")).stdout + (await svc("jobs get 1 --json")).stdout).not.toContain("s3cret");

@@ -19,7 +19,7 @@ function waitText(wait: JobWait | undefined): string {
 /** Where a job belongs; one of no environment is the server's own. */
 const environment = {
   header: "Environment",
-  cell: ({ environmentName, environmentId }: Job) => environmentName || environmentId || "server",
+  cell: ({ environmentName, environmentId }: Job) => environmentName || (environmentId === "" ? "(server)" : "(removed)"),
 };
 
 function attemptText({ number, state, startedAt, error }: JobAttempt): string {

@@ -19,7 +19,7 @@ const FURTHEST = 10_000;
 export default defineCommand({
   summary: "List queue jobs",
   description:
-    "Newest first: builds of deployments, approved changes, erasures, and what the server does again and again. A scheduled job waits for its turn, one that " +
+    "Newest first, of all environments unless --environment names one: builds of deployments, approved changes, erasures, and what the server does again and again. A scheduled job waits for its turn, one that " +
     "is not_ready for its time. Jobs of the server itself are shown to those with the permission audit.read; those that ended are kept for 30 days.",
   examples: [
     "svc jobs list",
@@ -43,6 +43,7 @@ export default defineCommand({
     const answer = await (await api.jobs()).listJobs({
       states: state === undefined ? [] : [STATES[state]],
       kinds: kind === undefined ? [] : [kind],
+      environment: flags.environment ?? "",
       ...{ pageSize: limit, pageToken, offset },
     });
     if (answer.nextPageToken !== "" && !flags.json) progress.note(`More: --page-token ${answer.nextPageToken}`);

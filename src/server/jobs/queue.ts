@@ -13,7 +13,6 @@ import {
   type JobEntry,
   type JobState,
   type JobStore,
-  type QueuePosition,
 } from "../stores/metadata/jobs.ts";
 
 /** The state of a job as it is shown: a queued one is `scheduled` once it is due. */
@@ -46,6 +45,8 @@ export interface JobViewer {
 export interface ShownFilter {
   readonly states: readonly ShownState[];
   readonly kinds: readonly string[];
+  /** Only those of this environment. */
+  readonly environmentId: string | undefined;
   /** Only those with smaller numbers. */
   readonly before: number | undefined;
   /** Number of selected jobs that are left out, the newest ones. */
@@ -99,9 +100,6 @@ export function createJobQueue({
   readonly kinds: readonly string[];
   readonly clock: Clock;
 }): JobQueue {
-  const sees = ({ environmentIds }: JobViewer, { scope }: QueuePosition): boolean =>
-    environmentIds === undefined || environmentIds.includes(environmentOf(scope));
-
   /** Shows jobs to a viewer; each group is asked for its standing once. */
   const shower = (viewer: JobViewer, now: number): ((entry: JobEntry) => Promise<ShownJob>) => {
     const standings = new Map<string, Promise<GroupStanding>>();
@@ -116,22 +114,23 @@ export function createJobQueue({
       const { running, next } = await standing;
       if (next.some(({ number }) => number === entry.number)) return { for: "node" };
       const inTheWay = running.length >= slots ? running : next;
-      const behind = inTheWay.filter((job) => sees(viewer, job)).map(({ number }) => number);
+      const behind = inTheWay.filter(({ scope }) => sees(viewer, environmentOf(scope))).map(({ number }) => number);
       return { for: inTheWay === running ? "slot" : "earlier_job", behind };
     };
     return async (entry) => ({ entry, state: stateOf(entry, now), wait: await waitOf(entry) });
   };
 
   return {
-    async list(viewer, { states, kinds, before, offset, limit }) {
+    async list(viewer, { states, kinds, environmentId, before, offset, limit }) {
       checkKinds(kinds, known);
       if (offset < 0 || offset > MAX_OFFSET)
         throw new Failure("invalid_argument", `The offset is from 0 to ${MAX_OFFSET}.`, { hint: "A page token continues further on." });
       const now = clock.now();
+      const environmentIds = environmentId === undefined ? viewer.environmentIds : [environmentId].filter((id) => sees(viewer, id));
       const isDueAsked = states.includes("scheduled");
       const entries = await jobs.page({
         ...(kinds.length > 0 && { kinds }),
-        ...(viewer.environmentIds && { environmentIds: viewer.environmentIds }),
+        ...(environmentIds && { environmentIds }),
         ...(states.length > 0 && { states: [...new Set(states.map((state) => STORED[state]))] }),
         ...(isDueAsked !== states.includes("not_ready") && { queued: { areDue: isDueAsked, at: now } }),
         ...(before !== undefined && { before }),
@@ -143,13 +142,17 @@ export function createJobQueue({
 
     async get(viewer, id) {
       const entry = await jobs.entry(/^\d{1,15}$/.test(id) ? Number(id) : id);
-      if (!entry || !sees(viewer, entry))
+      if (!entry || !sees(viewer, environmentOf(entry.scope)))
         throw new Failure("not_found", `There is no job '${id.slice(0, 50)}'.`, {
-          hint: "`svc jobs list` shows the jobs; one that ended is forgotten after a while.",
+          hint: "`svc jobs list` shows those that there are; deliveries of webhooks are in `svc webhook deliveries list`.",
         });
       return { ...(await shower(viewer, clock.now())(entry)), attempts: await jobs.attempts(entry.id) };
     },
   };
+}
+
+function sees({ environmentIds }: JobViewer, environmentId: string): boolean {
+  return environmentIds === undefined || environmentIds.includes(environmentId);
 }
 
 function stateOf({ runAt, state }: JobEntry, now: number): ShownState {

@@ -35,7 +35,7 @@ const claim = async (leaseMs = 1_000) => {
   return claimed.lease;
 };
 const list = (filter: Partial<ShownFilter> = {}, viewer = ALL): Promise<ShownJob[]> =>
-  queue.list(viewer, { states: [], kinds: [], before: undefined, offset: 0, limit: 10, ...filter });
+  queue.list(viewer, { states: [], kinds: [], environmentId: undefined, before: undefined, offset: 0, limit: 10, ...filter });
 const numbers = async (...given: Parameters<typeof list>) => (await list(...given)).map(({ entry }) => entry.number);
 const states = async () => (await list()).map(({ entry, state, wait }) => [entry.number, state, wait]);
 
@@ -89,6 +89,8 @@ test("who is limited to environments sees their jobs alone, also where others ar
   await enqueue("2", { group: GROUP });
   await enqueue("3", { kind: "purge", scope: "" });
   expect([await numbers(), await numbers({}, OF_ONE), await numbers({}, { environmentIds: [] })]).toEqual([[3, 2, 1], [2], []]);
+  const of = (environmentId: string, viewer: JobViewer) => numbers({ environmentId }, viewer);
+  expect([await of("env_2", ALL), await of("env_1", OF_ONE), await of("env_2", OF_ONE), await of("", OF_ONE)]).toEqual([[1], [2], [], []]);
   expect((await list({}, OF_ONE))[0]?.wait).toEqual({ for: "earlier_job", behind: [] });
   expect((await queue.get(OF_ONE, "2")).entry.id).toBe("2");
   const refused = { kind: "not_found", message: expect.stringMatching(/^There is no job '[139]'\.$/) };

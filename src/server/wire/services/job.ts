@@ -4,7 +4,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import { JobAttemptState, JobService, JobState, JobWaitReason } from "../../../../gen/svc/v1/job_pb.ts";
 import { allows } from "../../../domain/permissions.ts";
 import { msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
-import { visibleEnvironments } from "../../access/scope.ts";
+import { resolveNames, visibleEnvironments } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
 import type { JobViewer, JobWait, ShownJob, ShownState } from "../../jobs/queue.ts";
@@ -50,14 +50,17 @@ export function register(router: ConnectRouter, { environments, jobQueue, keys }
   };
 
   router.service(JobService, {
-    async listJobs({ states, kinds, pageSize, pageToken: token, offset }, context) {
+    async listJobs({ states, kinds, environment, pageSize, pageToken: token, offset }, context) {
       if (token !== "" && offset !== 0) throw new Failure("invalid_argument", "An offset and a page token do not go together.");
-      const looking = await viewer(callerOf(context));
-      const filter = JSON.stringify(["jobs", states, kinds]);
+      const caller = callerOf(context);
+      const looking = await viewer(caller);
+      const scope = environment && (await resolveNames(environments, caller, { environment, project: "", branch: "", deployment: "" }));
+      const environmentId = scope ? scope.environment.id : undefined;
+      const filter = JSON.stringify(["jobs", states, kinds, environmentId]);
       const limit = pageSizeOf(pageSize);
       const before = token === "" ? undefined : Number(readPageToken(keys.objects, filter, token));
       const queue = await jobQueue();
-      const found = await queue.list(looking, { states: shownStates(states), kinds, before, offset, limit: limit + 1 });
+      const found = await queue.list(looking, { states: shownStates(states), kinds, environmentId, before, offset, limit: limit + 1 });
       const page = found.slice(0, limit);
       const last = page.at(-1);
       return {
