@@ -2,8 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { JOB_KINDS } from "../../src/domain/job-kinds.ts";
 import type { NewJob } from "../../src/server/stores/metadata/jobs.ts";
 import { createSqliteMetadataStore } from "../../src/server/stores/metadata/sqlite.ts";
+import { exchange } from "../harness/browser-session.ts";
 import { type Platform, runCommand, startPlatform } from "./platform.ts";
 
 /** Milliseconds until the jobs are due: nothing runs them during the tests. */
@@ -89,7 +91,18 @@ describe("jobs", () => {
     expect(await numbers(`--page-token ${token}`)).toEqual([1]);
     const wrong = await svc(`jobs list --kind deployment --page-token ${token}`);
     expect([wrong.exitCode === 0, wrong.stderr]).toEqual([false, expect.stringContaining("does not belong to this list")]);
-    expect((await svc("jobs list --kind deploymnt")).stderr).toContain("did you mean 'deployment'");
+  });
+
+  test("have the kinds that the server runs, and no others", async () => {
+    const token = await exchange(platform.url, platform.env.SVC_CLIENT_ID ?? "", platform.env.SVC_CLIENT_SECRET ?? "");
+    const answer = await fetch(`${platform.url}/svc.v1.JobService/ListJobs`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+      body: JSON.stringify({ kinds: ["zzzzzzzzzz"] }),
+    });
+    const there = /There are: ([^."]+)\./.exec(await answer.text())?.[1]?.split(", ") ?? [];
+    expect([answer.status, there.sort()]).toEqual([400, [...JOB_KINDS].sort()]);
+    expect((await svc("jobs list --kind deploymnt")).stderr).toContain("deployment");
   });
 
   test("are a table of 80 columns and lines, and never what a job was given", async () => {

@@ -85,7 +85,7 @@ export type Job = Message<"svc.v1.Job"> & {
   state: JobState;
 
   /**
-   * What it waits for; absent when it has ended, or runs.
+   * What it waits for; absent = nothing: a node runs it, or it has ended.
    *
    * @generated from field: svc.v1.JobWait waits_for = 5;
    */

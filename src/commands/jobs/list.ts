@@ -1,6 +1,7 @@
 import { JobState, type ListJobsResponse } from "../../../gen/svc/v1/job_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { choice, int, text } from "../../cli/flag.ts";
+import { JOB_KINDS } from "../../domain/job-kinds.ts";
 import { UsageError } from "../../errors/cli-error.ts";
 import { messageTable } from "../../output/message-view.ts";
 import { JOB_COLUMNS } from "./job-view.ts";
@@ -29,7 +30,7 @@ export default defineCommand({
   needs: ["session"],
   flags: {
     state: choice("only those in this state", ["scheduled", "running", "completed", "failed", "canceled", "not_ready"]),
-    kind: text("only those of this kind", { placeholder: "<kind>" }),
+    kind: choice("only those of this kind", JOB_KINDS),
     limit: int("rows at most, 1 to 500", { default: 50, aliases: ["-L", "--page-size"] }),
     offset: int("rows to skip before the first one, at most 10000", { default: 0 }),
     pageToken: text("continue after a page, by the token that it ended with", { aliases: ["--cursor"], placeholder: "<token>" }),

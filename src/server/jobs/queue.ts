@@ -31,7 +31,7 @@ export type JobWait =
 export interface ShownJob {
   readonly entry: JobEntry;
   readonly state: ShownState;
-  /** Undefined when it runs or has ended. */
+  /** Undefined when it waits for nothing: a node runs it, or it has ended. */
   readonly wait: JobWait | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface JobViewer {
   readonly environmentIds: readonly string[] | undefined;
 }
 
-/** Selected jobs; empty lists select all. */
+/** A selection of jobs; empty lists select all. */
 export interface ShownFilter {
   readonly states: readonly ShownState[];
   readonly kinds: readonly string[];

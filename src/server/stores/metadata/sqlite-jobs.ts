@@ -1,21 +1,21 @@
 import type { Database } from "bun:sqlite";
 import type { Writer } from "../sqlite/group-commit.ts";
 import { type Columns, flag, integer, json, oneOf, optional, rowCodec, text } from "../sqlite/row-codec.ts";
-import type {
-  AttemptOutcome,
-  ClaimedJob,
-  JobAttempt,
-  JobEntry,
-  JobLease,
-  JobPlace,
-  JobRecord,
-  JobState,
-  JobStore,
-  NewJob,
-  QueuePosition,
-  ResourceGroup,
+import {
+  type AttemptOutcome,
+  type ClaimedJob,
+  environmentOf,
+  type JobAttempt,
+  type JobEntry,
+  type JobLease,
+  type JobPlace,
+  type JobRecord,
+  type JobState,
+  type JobStore,
+  type NewJob,
+  type QueuePosition,
+  type ResourceGroup,
 } from "./jobs.ts";
-import { environmentOf } from "./jobs.ts";
 
 /** A job's row: a record whose group is two columns. */
 interface JobRow extends Omit<JobRecord, "group"> {
