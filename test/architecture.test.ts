@@ -173,6 +173,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "documents",
     "environments",
     "infrastructure",
+    "jobs",
     "nodes",
     "probes",
     "processes",

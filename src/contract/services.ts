@@ -46,6 +46,7 @@ export const SERVICES = {
   cloudAccounts: service<typeof import("../../gen/svc/v1/cloud_account_pb.ts").CloudAccountService>("svc.v1.CloudAccountService"),
   storageConfigs: service<typeof import("../../gen/svc/v1/storage_config_pb.ts").StorageConfigService>("svc.v1.StorageConfigService"),
   approvals: service<typeof import("../../gen/svc/v1/approval_pb.ts").ApprovalService>("svc.v1.ApprovalService"),
+  jobs: service<typeof import("../../gen/svc/v1/job_pb.ts").JobService>("svc.v1.JobService"),
   offlineStores: service<typeof import("../../gen/svc/v1/offline_store_pb.ts").OfflineStoreService>("svc.v1.OfflineStoreService"),
 };
 

@@ -79,6 +79,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   "approval approve": ["apr_0"],
   "approval reject": ["apr_0"],
   "approval withdraw": ["apr_0"],
+  "jobs get": ["1"],
   "service-token create": ["--name", "x", "--permission", "read"],
   "service-token update": ["st_0", "--name", "x"],
   "service-token delete": ["st_0", "--yes"],

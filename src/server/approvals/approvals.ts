@@ -149,6 +149,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       kind: APPROVAL_JOB,
       payload: { approvalId: id },
       group: { name: `${APPROVAL_JOB}:${environmentId}`, slots: 1 },
+      scope: environmentId,
+      subject: id,
       idempotencyKey: id,
       maxAttempts: MAX_ATTEMPTS,
       attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,

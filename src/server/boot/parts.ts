@@ -18,6 +18,7 @@ import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
 import { type Components, createComponents, storageLimit } from "../infrastructure/components.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
+import type { JobQueue } from "../jobs/queue.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
 import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
@@ -96,6 +97,8 @@ export interface Parts {
   readonly approvals: () => Promise<Approvals>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
+  /** The queue of jobs as callers see it. */
+  readonly jobQueue: () => Promise<JobQueue>;
   /** The runner of jobs on this node. */
   readonly jobRunner: () => Promise<JobRunner>;
   /**
@@ -316,28 +319,30 @@ export async function openParts({
     run: async (job, attempt) => (await eraser()).run(job, attempt),
     giveUp: async (job, reason) => (await eraser()).giveUp(job, reason),
   };
-  const jobRunner = once(async () => {
-    const [{ startJobRunner }, { APPROVAL_JOB }, { BUILD_JOB }, { CLEANUP_JOB }, { recurringHandlers }, { ERASURE_JOB }] =
-      await Promise.all([
-        import("../jobs/runner.ts"),
-        import("../approvals/approvals.ts"),
-        import("../deployments/builds.ts"),
-        import("../deployments/removals.ts"),
-        import("../jobs/recurring.ts"),
-        import("../environments/lifecycle.ts"),
-      ]);
+  /** The handlers of jobs, by kind. */
+  const jobHandlers = once(async (): Promise<Readonly<Record<string, JobHandler>>> => {
+    const [{ APPROVAL_JOB }, { BUILD_JOB }, { CLEANUP_JOB }, { recurringHandlers }, { ERASURE_JOB }] = await Promise.all([
+      import("../approvals/approvals.ts"),
+      import("../deployments/builds.ts"),
+      import("../deployments/removals.ts"),
+      import("../jobs/recurring.ts"),
+      import("../environments/lifecycle.ts"),
+    ]);
     const { builds, cleanups } = await deployments();
+    return {
+      ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
+      ...recurringHandlers(recurring),
+    };
+  });
+  const jobQueue = once(async () => {
+    const { createJobQueue } = await import("../jobs/queue.ts");
+    return createJobQueue({ jobs: metadata.jobs, kinds: Object.keys(await jobHandlers()), clock });
+  });
+  const jobRunner = once(async () => {
+    const { startJobRunner } = await import("../jobs/runner.ts");
     return startJobRunner({
-      jobs: metadata.jobs,
-      bus,
-      clock,
-      log,
-      node: node(),
-      slots: JOB_SLOTS,
-      handlers: {
-        ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
-        ...recurringHandlers(recurring),
-      },
+      ...{ jobs: metadata.jobs, bus, clock, log, node: node() },
+      ...{ slots: JOB_SLOTS, handlers: await jobHandlers() },
     });
   });
   const scheduler = once(async () => {
@@ -374,6 +379,7 @@ export async function openParts({
     configurations,
     approvals,
     connections,
+    jobQueue,
     jobRunner,
     scheduler,
     explain: stores.explain,

@@ -43,6 +43,8 @@ export function buildJob(
     kind: BUILD_JOB,
     payload: { deploymentId },
     group: scopeGroup(environmentId, branch),
+    scope: environmentId,
+    subject: deploymentId,
     idempotencyKey: isApproved ? `${deploymentId}/approved` : deploymentId,
     maxAttempts: MAX_ATTEMPTS,
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,

@@ -67,6 +67,7 @@ export function createRemovals(options: {
     kind: CLEANUP_JOB,
     payload,
     group: scopeGroup(payload.environmentId, branch),
+    scope: payload.environmentId,
     maxAttempts: MAX_ATTEMPTS,
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
   });

@@ -43,6 +43,8 @@ function erasureJob(id: string, environmentId: string): NewJob {
     id,
     kind: ERASURE_JOB,
     payload: { environmentId },
+    scope: environmentId,
+    subject: environmentId,
     idempotencyKey: environmentId,
     maxAttempts: 1_000,
     attemptTimeoutMs: 3_600_000,

@@ -23,6 +23,7 @@ import type { EnvironmentLifecycle } from "../environments/lifecycle.ts";
 import type { Components } from "../infrastructure/components.ts";
 import type { Infrastructure } from "../infrastructure/infrastructure.ts";
 import type { Meters } from "../infrastructure/meters.ts";
+import type { JobQueue } from "../jobs/queue.ts";
 import type { Log } from "../log.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { Processes } from "../processes/processes.ts";
@@ -108,6 +109,8 @@ export interface Platform {
   readonly deployments: () => Promise<Deployments>;
   /** Secrets and integrations. */
   readonly secrets: () => Promise<SecretCapabilities>;
+  /** The queue of jobs. */
+  readonly jobQueue: () => Promise<JobQueue>;
   /** Requests for approval. */
   readonly approvals: () => Promise<Approvals>;
   /** Cloud accounts, storage configurations and connections to offline stores. */

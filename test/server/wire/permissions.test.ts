@@ -65,7 +65,7 @@ const HTTP: Readonly<
 const NO_ENVIRONMENT = [
   ...["CreateUpload", "ListClients", "ListPermissions", "ListSessions", "SendFeedback", "TestCluster"],
   ...["DescribeOnlineStore", "GetCluster", "ListClusters", "ListRates"],
-  ...["ListEnvironments", "ListEvents", "ListPods", "ListProjects"],
+  ...["ListEnvironments", "ListEvents", "ListJobs", "ListPods", "ListProjects"],
 ];
 
 /** Methods that read what belongs to the whole team, in whatever environment. */

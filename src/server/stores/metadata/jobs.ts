@@ -29,6 +29,8 @@ export interface NewJob {
   readonly group?: ResourceGroup;
   /** What it belongs to, from the environment down: `env_1`, `env_1/whk_2`; default: nothing. */
   readonly scope?: string;
+  /** Id of what it is about, such as a deployment; default: of nothing. */
+  readonly subject?: string;
   /** A job of the same kind and key is the same job. */
   readonly idempotencyKey?: string;
   /** Milliseconds until it is due; default: due at once, even when the clock is set back later. */
@@ -51,6 +53,8 @@ export interface JobRecord {
   readonly group: ResourceGroup | undefined;
   /** What it belongs to, from the environment down; empty = nothing. */
   readonly scope: string;
+  /** Id of what it is about; empty = of nothing. */
+  readonly subject: string;
   readonly idempotencyKey: string | undefined;
   /** Time at which it is due; 0 = at once. */
   readonly runAt: number;
@@ -73,6 +77,17 @@ export interface JobRecord {
   readonly error: string;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+/** A job as it is shown: all but its payload and its key, which may hold secrets. */
+export interface JobEntry extends Omit<JobRecord, "payload" | "idempotencyKey"> {
+  /** Its number in the queue, from 1, in the order of enqueueing. */
+  readonly number: number;
+}
+
+/** The environment that a scope lies in; empty = none. */
+export function environmentOf(scope: string): string {
+  return scope.split("/", 1)[0] ?? "";
 }
 
 /**
@@ -125,6 +140,33 @@ export interface JobFilter extends JobPlace {
   readonly limit: number;
 }
 
+/** A selection of the queue's jobs, in whatever place. */
+export interface JobSelection {
+  /** Default: all. */
+  readonly kinds?: readonly string[];
+  /** Environments that they belong to, empty = none; default: all. */
+  readonly environmentIds?: readonly string[];
+  /** Default: all. */
+  readonly states?: readonly JobState[];
+  /** Of the queued ones only those that are due at a time, or those that are not; default: both. */
+  readonly queued?: { readonly areDue: boolean; readonly at: number };
+  /** Only those with smaller numbers. */
+  readonly before?: number;
+  /** Number of selected jobs that are left out, the newest ones; default 0. */
+  readonly offset?: number;
+  readonly limit: number;
+}
+
+/** The jobs that have the slots of a group, and that get those left. */
+export interface GroupStanding {
+  readonly running: readonly QueuePosition[];
+  /** Queued jobs that are due, in the order in which they are claimed. */
+  readonly next: readonly QueuePosition[];
+}
+
+/** A job by its number, with what it belongs to. */
+export type QueuePosition = Pick<JobEntry, "number" | "scope">;
+
 /** The result of a heartbeat: the lease was extended, it was lost, or the job was asked to end. */
 export type Heartbeat = "kept" | "lost" | "cancel";
 
@@ -169,7 +211,16 @@ export interface JobStore {
    */
   cancel(id: string): Promise<JobRecord | undefined>;
   job(id: string): Promise<JobRecord | undefined>;
-  /** Selected jobs, newest first. */
+  /** A job by its id or its number, as it is shown. */
+  entry(idOrNumber: string | number): Promise<JobEntry | undefined>;
+  /**
+   * Selected jobs, newest first. What it costs grows with `limit`, `offset` and the number of
+   * places that have jobs, not with the queue; `queued` may cost a look at each queued job.
+   */
+  page(selection: JobSelection): Promise<JobEntry[]>;
+  /** Who has the slots of a group at a time, and who is next. */
+  standing(group: ResourceGroup, at: number): Promise<GroupStanding>;
+  /** Selected jobs of a scope, newest first. */
   list(filter: JobFilter): Promise<JobRecord[]>;
   /**
    * Returns an ended job to the queue, due at once, for this many more attempts and without a

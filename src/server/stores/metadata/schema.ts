@@ -144,8 +144,11 @@ create table usage_day (
 ) strict, without rowid;
 create table usage_held (place text primary key, at integer not null) strict, without rowid;
 alter table job add column scope text not null default '';
-create index job_by_scope on job (kind, scope, state, seq);
+alter table job add column subject text not null default '';
+update job set scope = substr(resource_group, 12, instr(resource_group, '/') - 12), subject = idempotency_key where kind = 'deployment';
+create index job_by_scope on job (kind, scope, state, seq, run_at);
 create index job_by_due on job (kind, run_at, priority, seq, resource_group, slots) where state = 'queued';
+create index job_waiting_in_group on job (resource_group, priority desc, seq, run_at) where state = 'queued' and resource_group <> '';
 alter table environment add column suspended_at integer;
 alter table environment add column deleted_at integer;
 alter table deployment add column blue_green integer not null default 0;

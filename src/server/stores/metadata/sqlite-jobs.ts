@@ -1,17 +1,20 @@
 import type { Database } from "bun:sqlite";
 import type { Writer } from "../sqlite/group-commit.ts";
-import { flag, integer, json, oneOf, optional, rowCodec, text } from "../sqlite/row-codec.ts";
-import type {
-  AttemptOutcome,
-  ClaimedJob,
-  JobAttempt,
-  JobLease,
-  JobPlace,
-  JobRecord,
-  JobState,
-  JobStore,
-  NewJob,
-  ResourceGroup,
+import { type Columns, flag, integer, json, oneOf, optional, rowCodec, text } from "../sqlite/row-codec.ts";
+import {
+  type AttemptOutcome,
+  type ClaimedJob,
+  environmentOf,
+  type JobAttempt,
+  type JobEntry,
+  type JobLease,
+  type JobPlace,
+  type JobRecord,
+  type JobState,
+  type JobStore,
+  type NewJob,
+  type QueuePosition,
+  type ResourceGroup,
 } from "./jobs.ts";
 
 /** A job's row: a record whose group is two columns. */
@@ -20,22 +23,30 @@ interface JobRow extends Omit<JobRecord, "group"> {
   readonly slots: number;
 }
 
+/** A row that is shown. */
+type Numbered = Pick<JobEntry, "number">;
+
+/** The answer of a search for what follows. */
+interface Next {
+  readonly next: string | null;
+}
+
 /** What decides whether a queued job can be claimed. */
 interface WaitingRow {
   readonly resource_group: string;
   readonly slots: number;
 }
 
-const JOBS = rowCodec<JobRow>("job", {
+/** The columns of a job that is shown. */
+const SHOWN: Columns<Omit<JobRow, "payload" | "idempotencyKey">> = {
   id: text,
   kind: text,
-  payload: json<unknown>(),
   state: oneOf<JobState>(),
   priority: integer,
   resourceGroup: text,
   slots: integer,
   scope: text,
-  idempotencyKey: optional(text),
+  subject: text,
   runAt: integer,
   deadlineAt: optional(integer),
   maxAttempts: integer,
@@ -49,7 +60,9 @@ const JOBS = rowCodec<JobRow>("job", {
   error: text,
   createdAt: integer,
   updatedAt: integer,
-});
+};
+const JOBS = rowCodec<JobRow>("job", { ...SHOWN, payload: json<unknown>(), idempotencyKey: optional(text) });
+const ENTRIES = rowCodec("job", SHOWN);
 
 const ATTEMPTS = rowCodec<JobAttempt>("job_attempt", {
   jobId: text,
@@ -67,9 +80,29 @@ const ENDED: readonly JobState[] = ["succeeded", "failed", "cancelled"];
 const STATES: readonly JobState[] = ["queued", "running", ...ENDED];
 const UNLEASED = { node: "", leaseUntil: 0, isCancelRequested: false };
 
+const END_OF_TIME = Number.MAX_SAFE_INTEGER;
+const ANY_TIME = [0, END_OF_TIME] as const;
+
+/** The columns of an entry; a payload is not even read. */
+const ENTRY = `seq as number, ${ENTRIES.columns}`;
+/** The first kind after another one, and the first scope of a kind after another one. */
+export const NEXT_KIND = "select min(kind) as next from job indexed by job_by_scope where kind > ?";
+export const NEXT_SCOPE = "select min(scope) as next from job indexed by job_by_scope where kind = ? and scope > ?";
+/** The newest jobs of a place and state, between two numbers and two times when they are due. */
+export const NEWEST_OF_PLACE = `select seq from job indexed by job_by_scope
+  where kind = ? and scope = ? and state = ? and seq < ? and seq > ? and run_at between ? and ? order by seq desc limit ?`;
+/** The next jobs of a group that are due. */
+export const NEXT_OF_GROUP = `select seq as number, scope from job
+  where state = 'queued' and resource_group = ? and resource_group <> '' and run_at <= ? order by priority desc, seq limit ?`;
+
 /** Jobs of a scope and of those below it. */
 const IN_SCOPE = "(scope = ? or scope between ? and ?)";
 const inScope = (scope: string) => [scope, `${scope}/`, `${scope}/\u{10ffff}`] as const;
+
+/** A record whose group is one field. */
+function withGroup<R extends Pick<JobRow, "resourceGroup" | "slots">>({ resourceGroup, slots, ...job }: R) {
+  return { ...job, group: resourceGroup === "" ? undefined : { name: resourceGroup, slots } };
+}
 
 /** The queue of the SQLite backend, and how other writes of the same step put a job into it. */
 export function jobQueries(
@@ -77,10 +110,8 @@ export function jobQueries(
   writer: Writer,
   now: () => number,
 ): { readonly jobs: JobStore; readonly insertJob: (job: NewJob) => JobRecord } {
-  const recordOf = (row: object): JobRecord => {
-    const { resourceGroup, slots, ...job } = JOBS.record(row);
-    return { ...job, group: resourceGroup === "" ? undefined : { name: resourceGroup, slots } };
-  };
+  const recordOf = (row: object): JobRecord => withGroup(JOBS.record(row));
+  const entryOf = (row: Numbered): JobEntry => ({ ...withGroup(ENTRIES.record(row)), number: row.number });
   const find = (id: string): JobRecord | undefined => {
     const row = db.query<object, [string]>("select * from job where id = ?").get(id);
     return row ? recordOf(row) : undefined;
@@ -181,6 +212,7 @@ export function jobQueries(
       resourceGroup: group.name,
       slots: group.slots,
       scope: wanted.scope ?? "",
+      subject: wanted.subject ?? "",
       idempotencyKey: wanted.idempotencyKey,
       runAt: wanted.delayMs === undefined ? AT_ONCE : Math.min(at + wanted.delayMs, deadlineAt ?? Number.POSITIVE_INFINITY),
       deadlineAt,
@@ -204,6 +236,17 @@ export function jobQueries(
         "select count(*) as jobs from job where kind = ? and scope = ? and state in ('queued', 'running')",
       )
       .get(kind, scope)?.jobs ?? 0;
+
+  /** The places that have jobs, and those of no scope; a search of an index finds each. */
+  function* places(isKind: (kind: string) => boolean): Generator<JobPlace> {
+    const nextKind = db.query<Next, [string]>(NEXT_KIND);
+    const nextScope = db.query<Next, [string, string]>(NEXT_SCOPE);
+    for (let kind = nextKind.get("")?.next; kind; kind = nextKind.get(kind)?.next) {
+      if (!isKind(kind)) continue;
+      yield { kind, scope: "" };
+      for (let scope = nextScope.get(kind, "")?.next; scope; scope = nextScope.get(kind, scope)?.next) yield { kind, scope };
+    }
+  }
 
   const jobs: JobStore = {
     enqueue: (job) => writer.write(() => insertJob(job)),
@@ -307,6 +350,43 @@ export function jobQueries(
 
     async job(id) {
       return find(id);
+    },
+
+    async entry(idOrNumber) {
+      const key = typeof idOrNumber === "number" ? "seq" : "id";
+      const row = db.query<Numbered, [string | number]>(`select ${ENTRY} from job where ${key} = ?`).get(idOrNumber);
+      return row ? entryOf(row) : undefined;
+    },
+
+    async page({ kinds, environmentIds, states = STATES, queued, before = Number.MAX_SAFE_INTEGER, offset = 0, limit }) {
+      const environments = environmentIds && new Set(environmentIds);
+      const most = offset + limit;
+      const due = !queued ? ANY_TIME : queued.areDue ? ([0, queued.at] as const) : ([queued.at + 1, END_OF_TIME] as const);
+      const newestOf = db.query<{ seq: number }, (string | number)[]>(NEWEST_OF_PLACE);
+      let newest: number[] = [];
+      for (const { kind, scope } of places((kind) => kinds?.includes(kind) !== false)) {
+        if (environments?.has(environmentOf(scope)) === false) continue;
+        for (const state of states) {
+          const above = newest.length < most ? 0 : (newest.at(-1) ?? 0);
+          const [from, until] = state === "queued" ? due : ANY_TIME;
+          const found = newestOf.all(kind, scope, state, before, above, from, until, most);
+          if (found.length > 0) newest = [...newest, ...found.map(({ seq }) => seq)].sort((a, b) => b - a).slice(0, most);
+        }
+      }
+      return db
+        .query<Numbered, [string]>(`select ${ENTRY} from job where seq in (select value from json_each(?)) order by seq desc`)
+        .all(JSON.stringify(newest.slice(offset)))
+        .map(entryOf);
+    },
+
+    async standing({ name, slots }, at) {
+      const running = db
+        .query<QueuePosition, [string, number]>(
+          "select seq as number, scope from job where state = 'running' and resource_group = ? order by seq limit ?",
+        )
+        .all(name, slots);
+      const next = db.query<QueuePosition, [string, number, number]>(NEXT_OF_GROUP).all(name, at, slots - running.length);
+      return { running, next };
     },
 
     async list({ kind, scope, states = STATES, before, limit }) {

@@ -13,14 +13,14 @@ const MIGRATIONS: readonly Migration[] = [
 create table job (
   seq integer primary key autoincrement, id text not null unique, kind text not null, payload text not null,
   state text not null check (state in ('queued', 'running', 'succeeded', 'failed', 'cancelled')), priority integer not null,
-  resource_group text not null, slots integer not null, scope text not null, idempotency_key text, run_at integer not null, deadline_at integer,
+  resource_group text not null, slots integer not null, scope text not null, subject text not null, idempotency_key text, run_at integer not null, deadline_at integer,
   max_attempts integer not null, attempt_timeout_ms integer not null, attempts integer not null, node text not null, fence integer not null,
   lease_until integer not null, is_cancel_requested integer not null, progress text not null, error text not null, created_at integer not null,
   updated_at integer not null, unique (kind, idempotency_key)
 ) strict;
 create index job_by_state on job (state, kind, priority desc, seq);
 create index job_by_group on job (resource_group) where state = 'running';
-create index job_by_scope on job (kind, scope, state, seq);
+create index job_by_scope on job (kind, scope, state, seq, run_at);
 create index job_by_due on job (kind, run_at, priority, seq, resource_group, slots) where state = 'queued';
 create table job_attempt (
   job_id text not null references job (id) on delete cascade, number integer not null, node text not null, started_at integer not null,

@@ -17,6 +17,8 @@ export type Columns<R> = { readonly [Field in keyof R]-?: Column<R[Field]> };
 
 /** The rows of one record type. */
 export interface RowCodec<R> {
+  /** Names of the columns, separated by commas. */
+  readonly columns: string;
   /** An insert of all fields, with named parameters. */
   readonly insert: string;
   /** The parameters of `insert`. */
@@ -39,6 +41,7 @@ export function rowCodec<R extends object>(table: string, columns: Columns<R>): 
   }));
   const names = fields.map(({ name }) => name);
   return {
+    columns: names.join(", "),
     insert: `insert into ${table} (${names.join(", ")}) values (${names.map((name) => `$${name}`).join(", ")})`,
     parameters: (record) => Object.fromEntries(fields.map(({ field, name, column }) => [name, column.encode(record[field])])),
     assignments(patch) {

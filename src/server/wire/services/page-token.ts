@@ -30,11 +30,16 @@ export async function readPage<R extends { readonly id: string }>(
   { pageSize, pageToken: token }: PageRequest,
   read: (limit: number, after: string | undefined) => Promise<readonly R[]>,
 ): Promise<{ readonly items: readonly R[]; readonly nextPageToken: string }> {
-  const size = Math.min(pageSize > 0 ? pageSize : DEFAULT_PAGE, MAX_PAGE);
+  const size = pageSizeOf(pageSize);
   const found = await read(size + 1, token === "" ? undefined : readPageToken(keys, filter, token));
   const items = found.slice(0, size);
   const last = items.at(-1);
   return { items, nextPageToken: found.length > size && last ? pageToken(keys, filter, last.id) : "" };
+}
+
+/** Items of a page by what a call says; 0 and less = the default. */
+export function pageSizeOf(wanted: number): number {
+  return Math.min(wanted > 0 ? wanted : DEFAULT_PAGE, MAX_PAGE);
 }
 
 /** A token that holds where a page ended. */

@@ -2,7 +2,15 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { ClaimedJob, JobLease, JobRecord, JobStore, NewJob } from "../../../../src/server/stores/metadata/jobs.ts";
+import {
+  type ClaimedJob,
+  environmentOf,
+  type JobLease,
+  type JobRecord,
+  type JobSelection,
+  type JobStore,
+  type NewJob,
+} from "../../../../src/server/stores/metadata/jobs.ts";
 import { TempFolder } from "../../../harness/running-server.ts";
 import { seeded } from "../../../harness/seed.ts";
 import type { Driver } from "../driver.ts";
@@ -120,6 +128,7 @@ export function jobsConformance(driver: Driver<QueueOwner>): void {
         priority: -2,
         group: { name: "g", slots: 2 },
         scope: "env/one",
+        subject: "dpl_1",
         idempotencyKey: "once",
         delayMs: 5,
         maxAttempts: 4,
@@ -134,6 +143,7 @@ export function jobsConformance(driver: Driver<QueueOwner>): void {
         priority: -2,
         group: { name: "g", slots: 2 },
         scope: "env/one",
+        subject: "dpl_1",
         idempotencyKey: "once",
         runAt: START + 5,
         deadlineAt: START + 11,
@@ -153,6 +163,107 @@ export function jobsConformance(driver: Driver<QueueOwner>): void {
       await reopen();
       expect(await jobs.job("j")).toEqual(kept);
       expect(await jobs.job("other")).toBeUndefined();
+      const { payload: _, idempotencyKey: __, ...shown } = kept;
+      expect(await jobs.entry("j")).toEqual({ ...shown, number: 1 });
+      expect(await jobs.entry(1)).toEqual({ ...shown, number: 1 });
+      expect([await jobs.entry(2), await jobs.entry("1")]).toEqual([undefined, undefined]);
+    });
+
+    describe("the queue", () => {
+      const numbers = async (selection: Partial<JobSelection> = {}) =>
+        (await jobs.page({ limit: 10, ...selection })).map(({ number }) => number);
+
+      beforeEach(async () => {
+        await enqueue("1", { scope: "env_1" });
+        await enqueue("2", { kind: "other", delayMs: 500 });
+        await enqueue("3", { scope: "env_1/below", kind: "other" });
+        await enqueue("4", { scope: "env_10" });
+        await enqueue("5", { scope: "env_1", delayMs: 500 });
+      });
+
+      test("is shown newest first, whatever the place, in pages", async () => {
+        expect(await numbers()).toEqual([5, 4, 3, 2, 1]);
+        expect([await numbers({ limit: 2 }), await numbers({ limit: 2, before: 4 }), await numbers({ before: 1 })]).toEqual([
+          [5, 4],
+          [3, 2],
+          [],
+        ]);
+        expect([await numbers({ limit: 2, offset: 1 }), await numbers({ offset: 2, before: 4 }), await numbers({ offset: 5 })]).toEqual([
+          [4, 3],
+          [1],
+          [],
+        ]);
+      });
+
+      test("is shown by kind, environment, state and whether jobs are due", async () => {
+        expect([await numbers({ kinds: ["other"] }), await numbers({ kinds: ["none"] }), await numbers({ kinds: [] })]).toEqual([
+          [3, 2],
+          [],
+          [],
+        ]);
+        expect([await numbers({ environmentIds: ["env_1"] }), await numbers({ environmentIds: ["", "env_10"] })]).toEqual([
+          [5, 3, 1],
+          [4, 2],
+        ]);
+        expect([await numbers({ environmentIds: [] }), await numbers({ environmentIds: ["env_"] })]).toEqual([[], []]);
+        await jobs.succeed(await leaseOf());
+        expect([await numbers({ states: ["succeeded"] }), await numbers({ states: ["queued", "failed"] })]).toEqual([[1], [5, 4, 3, 2]]);
+        const isDue = (areDue: boolean, at: number) => numbers({ queued: { areDue, at } });
+        expect([await isDue(true, START + 499), await isDue(false, START + 499)]).toEqual([
+          [4, 3, 1],
+          [5, 2, 1],
+        ]);
+        expect([await isDue(true, START + 500), await isDue(false, START + 500)]).toEqual([[5, 4, 3, 2, 1], [1]]);
+      });
+
+      test("is shown as a list of all jobs says, whatever they are and whatever is selected", async () => {
+        let round = 0;
+        await fc.assert(
+          fc.asyncProperty(
+            fc.array(fc.record({ kind: fc.constantFrom("a", "b"), scope: fc.constantFrom("", "e", "e/f", "g") }), { maxLength: 30 }),
+            fc.record({ limit: fc.nat(6), offset: fc.nat(6), before: fc.nat(100) }),
+            fc.subarray(["a", "b"]),
+            fc.subarray(["", "e", "g"]),
+            async (wanted, { before, limit, offset }, kinds, environmentIds) => {
+              round++;
+              for (const [n, patch] of wanted.entries()) await enqueue(`${round}/${n}`, patch);
+              const selected = (await jobs.page({ limit: 10_000 })).filter(
+                ({ kind, number, scope }) => kinds.includes(kind) && environmentIds.includes(environmentOf(scope)) && number < before,
+              );
+              expect(await jobs.page({ kinds, environmentIds, before, offset, limit })).toEqual(selected.slice(offset, offset + limit));
+            },
+          ),
+          seeded(15, 200),
+        );
+      });
+    });
+
+    test("a group's standing says who has its slots and who gets those left, in the order of claims", async () => {
+      const group = { name: "g", slots: 2 };
+      await enqueue("1", { group });
+      await enqueue("2", { group, scope: "env_1" });
+      await enqueue("3", { group, priority: 1, delayMs: 10 });
+      await enqueue("4", { group: { name: "h", slots: 1 } });
+      await enqueue("5");
+      const standing = async (name = "g") => {
+        const { running, next } = await jobs.standing({ ...group, name }, now);
+        return [running.map(({ number }) => number), next.map(({ number }) => number)];
+      };
+      expect(await standing()).toEqual([[], [1, 2]]);
+      now += 10;
+      expect(await standing()).toEqual([[], [3, 1]]);
+      expect((await claim("a", 1)).map(({ job }) => job.id)).toEqual(["3"]);
+      expect(await standing()).toEqual([[3], [1]]);
+      await claim("a", 1);
+      expect(await standing()).toEqual([[1, 3], []]);
+      expect((await jobs.standing(group, now)).running).toEqual([
+        { number: 1, scope: "" },
+        { number: 3, scope: "" },
+      ]);
+      expect([await standing("h"), await standing("none")]).toEqual([
+        [[], [4]],
+        [[], []],
+      ]);
     });
 
     test("kind and idempotency key name one job, also when two ask at once and after it ended", async () => {

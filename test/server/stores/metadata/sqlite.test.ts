@@ -100,6 +100,28 @@ describe("schema", () => {
     await store.close();
   });
 
+  test("builds that older versions queued belong to their environments, and are about their deployments", async () => {
+    using folder = new TempFolder();
+    const db = openDatabase(options(folder, METADATA_MIGRATIONS.slice(0, -1)));
+    const job = db.query(
+      `insert into job (id, kind, payload, state, priority, resource_group, slots, idempotency_key, run_at, max_attempts, attempt_timeout_ms,
+         attempts, node, fence, lease_until, is_cancel_requested, progress, error, created_at, updated_at)
+       values (?, ?, '{}', 'queued', 0, ?, 1, ?, 0, 2, 1, 0, '', 0, 0, 0, '', '', 1, 1)`,
+    );
+    job.run("job_1", "deployment", "deployment:env_1/", "dpl_1");
+    job.run("job_2", "deployment", "deployment:env_1/a/b", "dpl_2");
+    job.run("job_3", "purge-jobs", "schedule:purge-jobs/", "#1@1");
+    db.close();
+    const store = open(folder.path);
+    const shown = (await store.jobs.page({ limit: 10 })).map(({ id, scope, subject }) => [id, scope, subject]);
+    expect(shown).toEqual([
+      ["job_3", "", ""],
+      ["job_2", "env_1", "dpl_2"],
+      ["job_1", "env_1", "dpl_1"],
+    ]);
+    await store.close();
+  });
+
   test("a migration that fails halfway changes nothing", async () => {
     using folder = new TempFolder();
     await oldDatabase(folder);

@@ -1,0 +1,171 @@
+/**
+ * The queue of jobs as callers see it: which jobs they see, in which state those are, and what they
+ * wait for. Payloads, which may hold secrets, are not even read.
+ */
+
+import type { Clock } from "../../context/clock.ts";
+import { didYouMean } from "../../domain/closest.ts";
+import { Failure } from "../failure.ts";
+import {
+  environmentOf,
+  type GroupStanding,
+  type JobAttempt,
+  type JobEntry,
+  type JobState,
+  type JobStore,
+} from "../stores/metadata/jobs.ts";
+
+/** The state of a job as it is shown: a queued one is `scheduled` once it is due. */
+export type ShownState = "scheduled" | "running" | "completed" | "failed" | "canceled" | "not_ready";
+
+/**
+ * What a job waits for: its time, a slot of its group, earlier jobs that get the free slots, or a
+ * node that takes it. `behind` = the numbers of the jobs in its way that the viewer sees.
+ */
+export type JobWait =
+  | { readonly for: "run_time"; readonly until: number }
+  | { readonly for: "slot" | "earlier_job"; readonly behind: readonly number[] }
+  | { readonly for: "node" };
+
+/** A job as it is shown. */
+export interface ShownJob {
+  readonly entry: JobEntry;
+  readonly state: ShownState;
+  /** Undefined when it waits for nothing: a node runs it, or it has ended. */
+  readonly wait: JobWait | undefined;
+}
+
+/** Who looks at the queue. */
+export interface JobViewer {
+  /** Environments whose jobs are seen; undefined = all jobs, also those of the platform. */
+  readonly environmentIds: readonly string[] | undefined;
+}
+
+/** A selection of jobs; empty lists select all. */
+export interface ShownFilter {
+  readonly states: readonly ShownState[];
+  readonly kinds: readonly string[];
+  /** Only those of this environment. */
+  readonly environmentId: string | undefined;
+  /** Only those with smaller numbers. */
+  readonly before: number | undefined;
+  /** Number of selected jobs that are left out, the newest ones. */
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** The queue of jobs as callers see it. */
+export interface JobQueue {
+  /**
+   * Selected jobs that the viewer sees, newest first. Rejects with Failure invalid_argument for a
+   * kind that there is not, and for an offset that is out of bounds.
+   */
+  list(viewer: JobViewer, filter: ShownFilter): Promise<ShownJob[]>;
+  /**
+   * A job by its number or id, with its attempts, oldest first. Rejects with Failure not_found when
+   * there is none that the viewer sees.
+   */
+  get(viewer: JobViewer, id: string): Promise<ShownJob & { readonly attempts: readonly JobAttempt[] }>;
+}
+
+/** The states of the store that a shown one stands for. */
+const STORED = {
+  scheduled: "queued",
+  not_ready: "queued",
+  running: "running",
+  completed: "succeeded",
+  failed: "failed",
+  canceled: "cancelled",
+} as const satisfies Readonly<Record<ShownState, JobState>>;
+const SHOWN = {
+  running: "running",
+  succeeded: "completed",
+  failed: "failed",
+  cancelled: "canceled",
+} as const satisfies Readonly<Record<Exclude<JobState, "queued">, ShownState>>;
+
+const MAX_KINDS = 50;
+const MAX_OFFSET = 10_000;
+
+/**
+ * Makes the capability.
+ * @param options.kinds the kinds of jobs that this server runs
+ */
+export function createJobQueue({
+  jobs,
+  kinds: known,
+  clock,
+}: {
+  readonly jobs: Pick<JobStore, "attempts" | "entry" | "page" | "standing">;
+  readonly kinds: readonly string[];
+  readonly clock: Clock;
+}): JobQueue {
+  /** Shows jobs to a viewer; each group is asked for its standing once. */
+  const shower = (viewer: JobViewer, now: number): ((entry: JobEntry) => Promise<ShownJob>) => {
+    const standings = new Map<string, Promise<GroupStanding>>();
+    const waitOf = async (entry: JobEntry): Promise<JobWait | undefined> => {
+      if (entry.state === "running") return entry.leaseUntil <= now ? { for: "node" } : undefined;
+      if (entry.state !== "queued") return undefined;
+      if (entry.runAt > now) return { for: "run_time", until: entry.runAt };
+      if (entry.group === undefined) return { for: "node" };
+      const { name, slots } = entry.group;
+      const standing = standings.get(name) ?? jobs.standing(entry.group, now);
+      standings.set(name, standing);
+      const { running, next } = await standing;
+      if (next.some(({ number }) => number === entry.number)) return { for: "node" };
+      const inTheWay = running.length >= slots ? running : next;
+      const behind = inTheWay.filter(({ scope }) => sees(viewer, environmentOf(scope))).map(({ number }) => number);
+      return { for: inTheWay === running ? "slot" : "earlier_job", behind };
+    };
+    return async (entry) => ({ entry, state: stateOf(entry, now), wait: await waitOf(entry) });
+  };
+
+  return {
+    async list(viewer, { states, kinds, environmentId, before, offset, limit }) {
+      checkKinds(kinds, known);
+      if (offset < 0 || offset > MAX_OFFSET)
+        throw new Failure("invalid_argument", `The offset is from 0 to ${MAX_OFFSET}.`, { hint: "A page token continues further on." });
+      const now = clock.now();
+      const environmentIds = environmentId === undefined ? viewer.environmentIds : [environmentId].filter((id) => sees(viewer, id));
+      const isDueAsked = states.includes("scheduled");
+      const entries = await jobs.page({
+        ...(kinds.length > 0 && { kinds }),
+        ...(environmentIds && { environmentIds }),
+        ...(states.length > 0 && { states: [...new Set(states.map((state) => STORED[state]))] }),
+        ...(isDueAsked !== states.includes("not_ready") && { queued: { areDue: isDueAsked, at: now } }),
+        ...(before !== undefined && { before }),
+        offset,
+        limit,
+      });
+      return Promise.all(entries.map(shower(viewer, now)));
+    },
+
+    async get(viewer, id) {
+      const entry = await jobs.entry(/^\d{1,15}$/.test(id) ? Number(id) : id);
+      if (!entry || !sees(viewer, environmentOf(entry.scope)))
+        throw new Failure("not_found", `There is no job '${id.slice(0, 50)}'.`, {
+          hint: "`svc jobs list` shows those that there are; deliveries of webhooks are in `svc webhook deliveries list`.",
+        });
+      return { ...(await shower(viewer, clock.now())(entry)), attempts: await jobs.attempts(entry.id) };
+    },
+  };
+}
+
+function sees({ environmentIds }: JobViewer, environmentId: string): boolean {
+  return environmentIds === undefined || environmentIds.includes(environmentId);
+}
+
+function stateOf({ runAt, state }: JobEntry, now: number): ShownState {
+  if (state !== "queued") return SHOWN[state];
+  return runAt > now ? "not_ready" : "scheduled";
+}
+
+/** Throws Failure invalid_argument for a kind that is not known. */
+function checkKinds(kinds: readonly string[], known: readonly string[]): void {
+  if (kinds.length > MAX_KINDS) throw new Failure("invalid_argument", `At most ${MAX_KINDS} kinds can be named.`);
+  const unknown = kinds.find((kind) => !known.includes(kind));
+  if (unknown === undefined) return;
+  throw new Failure("invalid_argument", `There is no kind of jobs '${unknown.slice(0, 50)}'.`, {
+    hint: didYouMean(unknown, known) || `There are: ${known.join(", ")}.`,
+  });
+}

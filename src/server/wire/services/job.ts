@@ -1,0 +1,125 @@
+/** JobService: the queue of jobs, as far as the caller sees it. */
+
+import type { ConnectRouter } from "@connectrpc/connect";
+import { JobAttemptState, JobService, JobState, JobWaitReason } from "../../../../gen/svc/v1/job_pb.ts";
+import { allows } from "../../../domain/permissions.ts";
+import { msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
+import { resolveNames, visibleEnvironments } from "../../access/scope.ts";
+import type { Caller } from "../../access/tokens.ts";
+import { Failure } from "../../failure.ts";
+import type { JobViewer, JobWait, ShownJob, ShownState } from "../../jobs/queue.ts";
+import { type AttemptOutcome, environmentOf, type JobAttempt } from "../../stores/metadata/jobs.ts";
+import { callerOf } from "../interceptors.ts";
+import type { Platform } from "../platform.ts";
+import { pageSizeOf, pageToken, readPageToken } from "./page-token.ts";
+
+const STATES = {
+  scheduled: JobState.SCHEDULED,
+  running: JobState.RUNNING,
+  completed: JobState.COMPLETED,
+  failed: JobState.FAILED,
+  canceled: JobState.CANCELED,
+  not_ready: JobState.NOT_READY,
+} as const satisfies Readonly<Record<ShownState, JobState>>;
+const REASONS = {
+  run_time: JobWaitReason.RUN_TIME,
+  slot: JobWaitReason.SLOT,
+  earlier_job: JobWaitReason.EARLIER_JOB,
+  node: JobWaitReason.NODE,
+} as const satisfies Readonly<Record<JobWait["for"], JobWaitReason>>;
+const OUTCOMES = {
+  running: JobAttemptState.RUNNING,
+  succeeded: JobAttemptState.COMPLETED,
+  failed: JobAttemptState.FAILED,
+  cancelled: JobAttemptState.CANCELED,
+  lost: JobAttemptState.LOST,
+} as const satisfies Readonly<Record<AttemptOutcome, JobAttemptState>>;
+
+const MAX_STATES = 10;
+
+/** Adds the service to a router. */
+export function register(router: ConnectRouter, { environments, jobQueue, keys }: Platform): void {
+  /** What a caller sees, and the names of its environments by id. */
+  const viewer = async (caller: Caller): Promise<JobViewer & { readonly names: ReadonlyMap<string, string> }> => {
+    const visible = await visibleEnvironments(environments, caller);
+    const seesAll = caller.environments === undefined && allows(caller.permissions, "audit.read");
+    return {
+      environmentIds: seesAll ? undefined : visible.map(({ id }) => id),
+      names: new Map(visible.map(({ id, name }) => [id, name])),
+    };
+  };
+
+  router.service(JobService, {
+    async listJobs({ states, kinds, environment, pageSize, pageToken: token, offset }, context) {
+      if (token !== "" && offset !== 0) throw new Failure("invalid_argument", "An offset and a page token do not go together.");
+      const caller = callerOf(context);
+      const looking = await viewer(caller);
+      const scope = environment && (await resolveNames(environments, caller, { environment, project: "", branch: "", deployment: "" }));
+      const environmentId = scope ? scope.environment.id : undefined;
+      const filter = JSON.stringify(["jobs", states, kinds, environmentId]);
+      const limit = pageSizeOf(pageSize);
+      const before = token === "" ? undefined : Number(readPageToken(keys.objects, filter, token));
+      const queue = await jobQueue();
+      const found = await queue.list(looking, { states: shownStates(states), kinds, environmentId, before, offset, limit: limit + 1 });
+      const page = found.slice(0, limit);
+      const last = page.at(-1);
+      return {
+        jobs: page.map((job) => message(job, looking.names)),
+        nextPageToken: found.length > limit && last ? pageToken(keys.objects, filter, String(last.entry.number)) : "",
+      };
+    },
+
+    async getJob({ id }, context) {
+      const looking = await viewer(callerOf(context));
+      if (id === "") throw new Failure("invalid_argument", "Name the job, by its number or its id.");
+      const found = await (await jobQueue()).get(looking, id);
+      return { job: { ...message(found, looking.names), attemptsMade: found.attempts.map(attemptMessage) } };
+    },
+  });
+}
+
+/** Throws Failure invalid_argument for states that there are not, and for too many. */
+function shownStates(states: readonly JobState[]): ShownState[] {
+  if (states.length > MAX_STATES) throw new Failure("invalid_argument", `At most ${MAX_STATES} states can be named.`);
+  const named = (Object.keys(STATES) as ShownState[]).filter((state) => states.includes(STATES[state]));
+  if (named.length < new Set(states).size) throw new Failure("invalid_argument", "There is no such state of jobs.");
+  return named;
+}
+
+function message({ entry, state, wait }: ShownJob, names: ReadonlyMap<string, string>) {
+  const { id, kind, subject, group, priority, attempts, maxAttempts, node, progress, error } = entry;
+  const environmentId = environmentOf(entry.scope);
+  const hasEnded = state === "completed" || state === "failed" || state === "canceled";
+  return {
+    ...{ id, kind, subject, environmentId, priority, attempts, maxAttempts, node, progress, error },
+    number: BigInt(entry.number),
+    state: STATES[state],
+    ...(wait && { waitsFor: waitMessage(wait) }),
+    environmentName: names.get(environmentId) ?? "",
+    resourceGroup: group?.name ?? "",
+    slots: group?.slots ?? 0,
+    attemptTimeout: msToDuration(entry.attemptTimeoutMs),
+    cancelRequested: entry.isCancelRequested,
+    createdAt: msToTimestamp(entry.createdAt),
+    ...(entry.runAt > 0 && { runAt: msToTimestamp(entry.runAt) }),
+    ...(entry.deadlineAt !== undefined && { deadlineAt: msToTimestamp(entry.deadlineAt) }),
+    ...(hasEnded && { endedAt: msToTimestamp(entry.updatedAt) }),
+  };
+}
+
+function waitMessage(wait: JobWait) {
+  return {
+    reason: REASONS[wait.for],
+    ...("until" in wait && { until: msToTimestamp(wait.until) }),
+    ...("behind" in wait && { behind: wait.behind.map(BigInt) }),
+  };
+}
+
+function attemptMessage({ number, outcome, node, startedAt, endedAt, error }: JobAttempt) {
+  return {
+    ...{ number, node, error },
+    state: OUTCOMES[outcome],
+    startedAt: msToTimestamp(startedAt),
+    ...(endedAt !== undefined && { endedAt: msToTimestamp(endedAt) }),
+  };
+}
