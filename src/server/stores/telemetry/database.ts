@@ -6,6 +6,7 @@
 
 import type { Database } from "bun:sqlite";
 import { inspectDatabase, openDatabase } from "../sqlite/open.ts";
+import { mentions } from "./mentions.ts";
 import type { BatchedQuery, QueryBatch } from "./query-batch.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "./schema.ts";
 import { SpanTable } from "./span-table.ts";
@@ -16,6 +17,7 @@ import type {
   ExpiredStages,
   LogEntry,
   LogFilter,
+  LoggedKeys,
   QueryLogEntry,
   QueryLogFilter,
   QueryLogSummary,
@@ -40,6 +42,14 @@ export interface TelemetryFile {
    * bytes.
    */
   readonly maxStageBytes: number;
+}
+
+/** What a step of `forgetKeys` did. */
+export interface ForgottenStep {
+  /** Number of queries that were removed. */
+  readonly queries: number;
+  /** Where the next step begins; undefined = there is none. */
+  readonly next?: number;
 }
 
 /** Records to be written in one transaction. */
@@ -73,6 +83,19 @@ interface QueryRow extends QueryLogSummary {
   readonly requestSize: number;
   readonly responseSize: number | null;
   readonly originsSize: number;
+}
+
+const PACKED = `seq, query_id as queryId, environment_id as environmentId, branch, started_at as startedAt, body, body_at as bodyAt,
+  request_size + coalesce(response_size, 0) + origins_size as size`;
+
+/** A query among those that are packed together. */
+interface PackedQuery extends Pick<QueryLogSummary, "queryId" | "environmentId" | "branch" | "startedAt"> {
+  readonly seq: number;
+  /** Id of the pack. */
+  readonly body: number;
+  readonly bodyAt: number;
+  /** Bytes of its request, response and origins. */
+  readonly size: number;
 }
 
 /** The open file. Every method throws what SQLite does. */
@@ -291,6 +314,60 @@ export class TelemetryDatabase {
       this.#db.run("delete from body where id not in (select body from query_log)");
       this.#stages.expire(environmentId);
     })();
+  }
+
+  /**
+   * Removes the queries with a key of those that are packed together behind the query number
+   * `after`; the others are packed anew.
+   */
+  forgetKeys({ environmentId, branch, keys, until }: LoggedKeys, after: number): ForgottenStep {
+    const packs = this.#db.query<PackedQuery, [number]>(`select ${PACKED} from query_log where seq > ? order by seq limit 1`);
+    const first = packs.get(after);
+    if (!first) return { queries: 0 };
+    const pack = this.#db
+      .query<PackedQuery, [number, number]>(
+        `select ${PACKED} from query_log where seq >= ?1
+           and seq < coalesce((select seq from query_log where seq > ?1 and body <> ?2 order by seq limit 1), ?1 + 1000000000) order by seq`,
+      )
+      .all(first.seq, first.body);
+    const wanted = new Set(keys);
+    const isWanted = (one: PackedQuery): boolean => {
+      if (one.environmentId !== environmentId || one.branch !== branch || one.startedAt > until) return false;
+      const { request, response, error } = this.query(one.queryId) ?? {};
+      return [request, response, error].some((body) => mentions(body, wanted));
+    };
+    const gone = pack.filter(isWanted);
+    const next = pack.at(-1)?.seq ?? first.seq;
+    if (gone.length === 0) return { queries: 0, next };
+    this.#db.transaction(() => {
+      for (const { queryId } of gone) {
+        for (const table of ["query_log", "log", "span"]) this.#db.query(`delete from ${table} where query_id = ?`).run(queryId);
+        this.#stages.expireQuery(queryId);
+      }
+      this.#repack(
+        first.body,
+        pack.filter((one) => !gone.includes(one)),
+      );
+    })();
+    return { queries: gone.length, next };
+  }
+
+  /** Packs the bodies of queries that were packed with others anew, without those. */
+  #repack(body: number, left: readonly PackedQuery[]): void {
+    const row = this.#db.query<{ packed: Uint8Array<ArrayBuffer> }, [number]>("select packed from body where id = ?").get(body);
+    if (left.length === 0 || !row) {
+      this.#db.query("delete from body where id = ?").run(body);
+      return;
+    }
+    const bodies = Bun.zstdDecompressSync(row.packed);
+    const kept: Uint8Array[] = [];
+    let bodyAt = 0;
+    for (const one of left) {
+      kept.push(bodies.subarray(one.bodyAt, one.bodyAt + one.size));
+      this.#db.query("update query_log set body_at = ? where seq = ?").run(bodyAt, one.seq);
+      bodyAt += one.size;
+    }
+    this.#db.query("update body set packed = ? where id = ?").run(Bun.zstdCompressSync(Buffer.concat(kept), PACKING), body);
   }
 
   #prune(now: number): void {

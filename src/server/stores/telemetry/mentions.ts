@@ -1,0 +1,95 @@
+/**
+ * Whether a logged body holds a key: as a value, or as a word of a text. A body of the contract is
+ * looked through without its schema, so that what only looks like a key is found too.
+ */
+
+import type { Body } from "./store.ts";
+
+const WORD = /-?[\p{L}\p{N}_]+/gu;
+/** Depth of nested messages that is looked through; the contract's are not deeper. */
+const MOST_DEPTH = 32;
+
+/** Whether one of the keys is found in a body. */
+export function mentions(body: Body | undefined, keys: ReadonlySet<string>): boolean {
+  if (body === undefined) return false;
+  if (typeof body !== "string") return inMessage(body, keys, 0) ?? false;
+  if (inText(body, keys)) return true;
+  try {
+    return inJson(JSON.parse(body), keys);
+  } catch {
+    return false;
+  }
+}
+
+function inText(text: string, keys: ReadonlySet<string>): boolean {
+  if (keys.has(text)) return true;
+  for (const [word] of text.matchAll(WORD)) if (keys.has(word) || (word.startsWith("-") && keys.has(word.slice(1)))) return true;
+  return false;
+}
+
+function inJson(value: unknown, keys: ReadonlySet<string>): boolean {
+  if (typeof value === "string") return inText(value, keys);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([name, one]) => keys.has(name) || inJson(one, keys));
+}
+
+/** Whether a key is in a message of the wire format; undefined = the bytes are not one. */
+function inMessage(bytes: Uint8Array, keys: ReadonlySet<string>, depth: number): boolean | undefined {
+  let found = false;
+  for (let at = 0; at < bytes.length; ) {
+    const tag = varint(bytes, at);
+    if (!tag || tag.value >> 3n === 0n) return undefined;
+    at = tag.end;
+    switch (Number(tag.value & 7n)) {
+      case 0: {
+        const number = varint(bytes, at);
+        if (!number) return undefined;
+        found ||= keys.has(String(BigInt.asIntN(64, number.value)));
+        at = number.end;
+        break;
+      }
+      case 1:
+        at += 8;
+        break;
+      case 2: {
+        const length = varint(bytes, at);
+        if (!length || length.value > BigInt(bytes.length - length.end)) return undefined;
+        const end = length.end + Number(length.value);
+        found ||= inBytes(bytes.subarray(length.end, end), keys, depth);
+        at = end;
+        break;
+      }
+      case 5:
+        at += 4;
+        break;
+      default:
+        return undefined;
+    }
+    if (at > bytes.length) return undefined;
+  }
+  return found;
+}
+
+/** Whether a key is in bytes that are a text, a message or packed numbers. */
+function inBytes(bytes: Uint8Array, keys: ReadonlySet<string>, depth: number): boolean {
+  if (inText(new TextDecoder().decode(bytes), keys)) return true;
+  if (depth < MOST_DEPTH && inMessage(bytes, keys, depth + 1)) return true;
+  for (let at = 0; at < bytes.length; ) {
+    const number = varint(bytes, at);
+    if (!number) return false;
+    if (keys.has(String(BigInt.asIntN(64, number.value)))) return true;
+    at = number.end;
+  }
+  return false;
+}
+
+/** The variable-length number at a place, and where it ends; undefined = there is none. */
+function varint(bytes: Uint8Array, from: number): { readonly value: bigint; readonly end: number } | undefined {
+  let value = 0n;
+  for (let at = from; at < bytes.length && at < from + 10; at++) {
+    const byte = bytes[at] as number;
+    value |= BigInt(byte & 0x7f) << BigInt(7 * (at - from));
+    if (byte < 0x80) return { value, end: at + 1 };
+  }
+  return undefined;
+}
