@@ -11,7 +11,7 @@ const MOST_SHOWN = 10;
 
 export default defineCommand({
   summary: "Delete stored values of features for given keys",
-  category: "Query",
+  category: "Query and explore",
   description:
     "Removes them from the online store, the history and the query log (queries that hold one of the keys) of the environment, or with --branch of a branch, on " +
     "all nodes. What was computed before is not stored again, however late it comes; a query that comes after it computes anew. Features that are computed " +

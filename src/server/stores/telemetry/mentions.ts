@@ -1,11 +1,15 @@
 /**
  * Whether a logged body holds a key: as a value, or as a word of a text. A body of the contract is
- * looked through without its schema, so that what only looks like a key is found too.
+ * looked through without its schema, for texts and for messages that look like a `Value`. What only
+ * looks like a key is found too.
  */
 
 import type { Body } from "./store.ts";
 
-const WORD = /-?[\p{L}\p{N}_]+/gu;
+/** A time, a number with a fraction or a version, or a word: the first two are never keys. */
+const WORD = /\d{4}-\d\d-\d\d[T ][\d:.]+|-?\d+(?:\.\d+)+|-?[\p{L}\p{N}_]+/gu;
+/** The field of an integer in a `Value`, with its wire type. */
+const INT64_VALUE = (2n << 3n) | 0n;
 /** Depth of nested messages that is looked through; the contract's are not deeper. */
 const MOST_DEPTH = 32;
 
@@ -44,7 +48,8 @@ function inMessage(bytes: Uint8Array, keys: ReadonlySet<string>, depth: number):
       case 0: {
         const number = varint(bytes, at);
         if (!number) return undefined;
-        found ||= keys.has(String(BigInt.asIntN(64, number.value)));
+        const isAlone = tag.value === INT64_VALUE && number.end === bytes.length && bytes.length === number.end - at + 1;
+        found ||= isAlone && keys.has(String(BigInt.asIntN(64, number.value)));
         at = number.end;
         break;
       }
@@ -70,17 +75,10 @@ function inMessage(bytes: Uint8Array, keys: ReadonlySet<string>, depth: number):
   return found;
 }
 
-/** Whether a key is in bytes that are a text, a message or packed numbers. */
+/** Whether a key is in bytes that are a text or a message. */
 function inBytes(bytes: Uint8Array, keys: ReadonlySet<string>, depth: number): boolean {
   if (inText(new TextDecoder().decode(bytes), keys)) return true;
-  if (depth < MOST_DEPTH && inMessage(bytes, keys, depth + 1)) return true;
-  for (let at = 0; at < bytes.length; ) {
-    const number = varint(bytes, at);
-    if (!number) return false;
-    if (keys.has(String(BigInt.asIntN(64, number.value)))) return true;
-    at = number.end;
-  }
-  return false;
+  return depth < MOST_DEPTH && inMessage(bytes, keys, depth + 1) === true;
 }
 
 /** The variable-length number at a place, and where it ends; undefined = there is none. */
