@@ -10,6 +10,8 @@ import type { Body } from "./store.ts";
 const WORD = /\d{4}-\d\d-\d\d[T ][\d:.]+|-?\d+(?:\.\d+)+|-?[\p{L}\p{N}_]+/gu;
 /** The field of an integer in a `Value`, with its wire type. */
 const INT64_VALUE = (2n << 3n) | 0n;
+/** Numbers of JSON that lose digits when they are read as such. */
+const LONG_NUMBER = /(?<=[:[,]\s*)-?\d{16,}(?=\s*[,\]}])/g;
 /** Depth of nested messages that is looked through; the contract's are not deeper. */
 const MOST_DEPTH = 32;
 
@@ -17,12 +19,13 @@ const MOST_DEPTH = 32;
 export function mentions(body: Body | undefined, keys: ReadonlySet<string>): boolean {
   if (body === undefined) return false;
   if (typeof body !== "string") return inMessage(body, keys, 0) ?? false;
-  if (inText(body, keys)) return true;
+  let value: unknown;
   try {
-    return inJson(JSON.parse(body), keys);
+    value = JSON.parse(body.replaceAll(LONG_NUMBER, '"$&"'));
   } catch {
-    return false;
+    return inText(body, keys);
   }
+  return inJson(value, keys, 0);
 }
 
 function inText(text: string, keys: ReadonlySet<string>): boolean {
@@ -31,10 +34,17 @@ function inText(text: string, keys: ReadonlySet<string>): boolean {
   return false;
 }
 
-function inJson(value: unknown, keys: ReadonlySet<string>): boolean {
+function inJson(value: unknown, keys: ReadonlySet<string>, depth: number): boolean {
   if (typeof value === "string") return inText(value, keys);
+  if (typeof value === "number") return keys.has(String(value));
   if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(([name, one]) => keys.has(name) || inJson(one, keys));
+  if (Array.isArray(value)) return value.some((one) => inJson(one, keys, depth + 1));
+  return Object.entries(value).some(([name, one]) => !isMeta(name, depth) && (keys.has(name) || inJson(one, keys, depth + 1)));
+}
+
+/** Whether an entry tells of an answer or of its fields, and has no values. */
+function isMeta(name: string, depth: number): boolean {
+  return name === "meta" && (depth === 0 || depth === 2);
 }
 
 /** Whether a key is in a message of the wire format; undefined = the bytes are not one. */

@@ -241,12 +241,17 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
       ["answer", { request: "{}", response: '{"data":[{"value":"user 17"}]}' }],
       ["escaped", { request: '{"inputs":{"user.id":"\\u00e4 b@c"}}' }],
       ["key of an object", { request: '{"inputs":{"ä b@c":1}}' }],
+      ["long number", { request: '{"inputs":{"user.id":[9007199254740993]}}' }],
       ["refused", { request: "{", error: "17 is wrong" }],
       ["proto number", { encoding: "proto", request: proto(17n), response: new Uint8Array() }],
       ["negative", { encoding: "proto", request: proto(-3n), response: new Uint8Array() }],
       ["proto text", { encoding: "proto", request: proto("ä b@c"), response: new Uint8Array() }],
     ];
     const others: typeof own = [
+      [
+        "about the answer",
+        { request: "{}", response: '{"data":[{"value":17.5,"meta":{"version":17}}],"meta":{"at":"2024-01-17T17:17:17Z"}}' },
+      ],
       ["another number", { request: '{"inputs":{"user.id":170}}' }],
       ["another proto", { encoding: "proto", request: proto(170n), response: proto("b@c") }],
       ["another environment", { request: "[17]", environmentId: "env_2" }],
@@ -260,7 +265,7 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
       await store.keepStages([stage(id, 0, { sha256: "", size: 0 })]);
     }
     const before = await Promise.all(others.map(([id]) => store.query(id)));
-    const keys = { environmentId: "env_1", branch: "", keys: ["17", "ä b@c", "-3"], until: at };
+    const keys = { environmentId: "env_1", branch: "", keys: ["17", "ä b@c", "-3", "9007199254740993"], until: at };
     expect(await store.forgetKeys(keys, AbortSignal.abort())).toBe(0);
     expect(await store.forgetKeys(keys)).toBe(own.length);
     for (const [id] of own)
