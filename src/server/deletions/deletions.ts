@@ -68,9 +68,9 @@ const KEPT_MS = 30 * 86_400_000;
 const MOST_KEYS = 500_000;
 /** Longest time, in milliseconds, that a caller waits for the nodes at once. */
 const MOST_WAIT_MS = 10_000;
-/** Milliseconds after which a node is asked again how far it is, because notifications may be lost. */
+/** Milliseconds after which the record is read again, because notifications may be lost. */
 const ASK_MS = 250;
-/** Milliseconds without a heartbeat after which a node counts as gone: it deletes when it is back. */
+/** Milliseconds without a heartbeat after which a node is gone: it deletes when it is back. */
 const GONE_MS = 60_000;
 /** Keys that are removed from the offline store in one commit. */
 const KEYS_PER_COMMIT = 256;
@@ -123,7 +123,7 @@ export function createDeletions(options: DeletionOptions): Deletions {
     log.info("stored values were deleted", { deletion: deletion.id, environment: deletion.environmentId, ...removed });
   };
 
-  /** Works off what is not done, one after another; what fails is tried again at the next reading. */
+  /** Works off what is not done, in order; what fails is tried again at the next reading. */
   const work = async (): Promise<void> => {
     for (const deletion of known.values()) {
       if (signal.aborted || done.has(deletion.id)) continue;
