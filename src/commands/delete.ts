@@ -14,8 +14,8 @@ export default defineCommand({
   category: "Query and explore",
   description:
     "Removes them from the online store, the history and the query log (queries that hold one of the keys) of the environment, or with --branch of a branch, on " +
-    "all nodes. What was computed before is not stored again, however late it comes; a query that comes after it computes anew. Features that are computed " +
-    "from deleted ones are not deleted with them, nor is what resolvers read.",
+    "all nodes. Values of a time before the deletion are not stored again for 30 days, however late they come; a query that comes after it computes anew. " +
+    "Features that are computed from deleted ones are not deleted with them, nor is what resolvers read.",
   examples: [
     "svc delete --features user.name,user.email --keys 1,2,3",
     { run: "svc delete --tags pii --keys 17 --yes", does: "All features of a tag, without a question" },

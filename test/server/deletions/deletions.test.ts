@@ -4,6 +4,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
+import { AuditService } from "../../../gen/svc/v1/audit_pb.ts";
 import { DeploymentService } from "../../../gen/svc/v1/deployment_pb.ts";
 import { FeatureDataService, type ValueSelection } from "../../../gen/svc/v1/feature_data_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
@@ -178,6 +179,15 @@ describe("a deletion", () => {
     expect([inBranch(), left()]).toEqual([0, ["user.greeting 30"]]);
     await server.client(DeploymentService).deleteBranch({ branch: "b" });
   }, 60_000);
+
+  test("has a row in the audit log, with the features and without the keys", async () => {
+    await remove(server, { features: ["user.name"], keys: ["424242"] });
+    const { logs } = await server.client(AuditService).listAuditLogs({});
+    const row = logs.find(({ endpoint }) => endpoint === "svc.v1.FeatureDataService/DeleteValues");
+    expect(JSON.stringify(row?.about)).toContain("user.name");
+    expect(JSON.stringify(row, (_, value) => (typeof value === "bigint" ? String(value) : value))).not.toContain("424242");
+    expect(JSON.stringify(server.log)).not.toContain("424242");
+  });
 
   const REFUSED: readonly (readonly [why: string, selection: Selected, code: Code, says: RegExp, hint: RegExp | undefined])[] = [
     ["no keys", { features: ["user.name"] }, Code.InvalidArgument, /No keys were given/, undefined],

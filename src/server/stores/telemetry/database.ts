@@ -75,27 +75,46 @@ const PACKING = { level: 1 };
 const SUMMARY = `query_id as queryId, environment_id as environmentId, deployment_id as deploymentId, branch, started_at as startedAt,
   duration_ms as durationMs, query_name as queryName, correlation_id as correlationId, error_count as errorCount`;
 
-interface QueryRow extends QueryLogSummary {
-  readonly error: string | null;
+/** Where the bodies of a query are among those that are packed together. */
+interface PackedPlace {
   readonly encoding: BodyEncoding;
-  readonly packed: Uint8Array<ArrayBuffer>;
   readonly bodyAt: number;
   readonly requestSize: number;
   readonly responseSize: number | null;
   readonly originsSize: number;
 }
 
-const PACKED = `seq, query_id as queryId, environment_id as environmentId, branch, started_at as startedAt, body, body_at as bodyAt,
-  request_size + coalesce(response_size, 0) + origins_size as size`;
+interface QueryRow extends QueryLogSummary, PackedPlace {
+  readonly error: string | null;
+  readonly packed: Uint8Array<ArrayBuffer>;
+}
+
+const SIZES = "body_at as bodyAt, request_size as requestSize, response_size as responseSize, origins_size as originsSize";
+const PACKED = `seq, query_id as queryId, environment_id as environmentId, branch, started_at as startedAt, error, encoding, body, ${SIZES}`;
 
 /** A query among those that are packed together. */
-interface PackedQuery extends Pick<QueryLogSummary, "queryId" | "environmentId" | "branch" | "startedAt"> {
+interface PackedQuery extends Pick<QueryLogSummary, "queryId" | "environmentId" | "branch" | "startedAt">, PackedPlace {
   readonly seq: number;
+  readonly error: string | null;
   /** Id of the pack. */
   readonly body: number;
-  readonly bodyAt: number;
-  /** Bytes of its request, response and origins. */
-  readonly size: number;
+}
+
+/** The request, response and origins of a query among those that are packed together. */
+function cut(
+  bodies: Buffer,
+  { bodyAt, encoding, originsSize, requestSize, responseSize }: PackedPlace,
+): Pick<QueryLogEntry, "request" | "response" | "origins"> {
+  const bodyOf = (from: number, size: number): Body => {
+    const bytes = bodies.subarray(from, from + size);
+    return encoding === "json" ? bytes.toString() : new Uint8Array(bytes);
+  };
+  const originsAt = bodyAt + requestSize + (responseSize ?? 0);
+  return {
+    request: bodyOf(bodyAt, requestSize),
+    ...(responseSize === null ? {} : { response: bodyOf(bodyAt + requestSize, responseSize) }),
+    origins: bodies.toString("utf8", originsAt, originsAt + originsSize),
+  };
 }
 
 /** The open file. Every method throws what SQLite does. */
@@ -139,25 +158,15 @@ export class TelemetryDatabase {
   query(queryId: string): QueryLogEntry | undefined {
     const row = this.#db
       .query<QueryRow, [string]>(
-        `select ${SUMMARY}, error, encoding, packed, body_at as bodyAt, request_size as requestSize, response_size as responseSize, origins_size as originsSize
+        `select ${SUMMARY}, error, encoding, packed, ${SIZES}
          from query_log join body on body.id = query_log.body where query_id = ?`,
       )
       .get(queryId);
     if (!row) return undefined;
     const { error, packed, bodyAt, requestSize, responseSize, originsSize, ...entry } = row;
-    const bodies = Bun.zstdDecompressSync(packed);
-    const cut = (from: number, size: number): Body => {
-      const bytes = bodies.subarray(bodyAt + from, bodyAt + from + size);
-      return row.encoding === "json" ? bytes.toString() : new Uint8Array(bytes);
-    };
-    const originsAt = bodyAt + requestSize + (responseSize ?? 0);
-    return {
-      ...entry,
-      ...(error === null ? {} : { error }),
-      request: cut(0, requestSize),
-      ...(responseSize === null ? {} : { response: cut(requestSize, responseSize) }),
-      origins: bodies.toString("utf8", originsAt, originsAt + originsSize),
-    };
+    const { encoding } = entry;
+    const place = { encoding, bodyAt, requestSize, responseSize, originsSize };
+    return { ...entry, ...(error === null ? {} : { error }), ...cut(Bun.zstdDecompressSync(packed), place) };
   }
 
   /** Queries, newest first. */
@@ -331,10 +340,11 @@ export class TelemetryDatabase {
       )
       .all(first.seq, first.body);
     const wanted = new Set(keys);
+    const bodies = this.#bodies(first.body);
     const isWanted = (one: PackedQuery): boolean => {
       if (one.environmentId !== environmentId || one.branch !== branch || one.startedAt > until) return false;
-      const { request, response, error } = this.query(one.queryId) ?? {};
-      return [request, response, error].some((body) => mentions(body, wanted));
+      const { request, response } = cut(bodies, one);
+      return [request, response, one.error ?? undefined].some((body) => mentions(body, wanted));
     };
     const gone = pack.filter(isWanted);
     const next = pack.at(-1)?.seq ?? first.seq;
@@ -344,28 +354,31 @@ export class TelemetryDatabase {
         for (const table of ["query_log", "log", "span"]) this.#db.query(`delete from ${table} where query_id = ?`).run(queryId);
         this.#stages.expireQuery(queryId);
       }
-      this.#repack(
-        first.body,
-        pack.filter((one) => !gone.includes(one)),
-      );
+      const left = pack.filter((one) => !gone.includes(one));
+      this.#repack(first.body, bodies, left);
     })();
     return { queries: gone.length, next };
   }
 
-  /** Packs the bodies of queries that were packed with others anew, without those. */
-  #repack(body: number, left: readonly PackedQuery[]): void {
+  /** The bodies that are packed together. */
+  #bodies(body: number): Buffer {
     const row = this.#db.query<{ packed: Uint8Array<ArrayBuffer> }, [number]>("select packed from body where id = ?").get(body);
-    if (left.length === 0 || !row) {
+    return row ? Bun.zstdDecompressSync(row.packed) : Buffer.alloc(0);
+  }
+
+  /** Packs the bodies of queries that were packed with others anew, without those. */
+  #repack(body: number, bodies: Buffer, left: readonly PackedQuery[]): void {
+    if (left.length === 0) {
       this.#db.query("delete from body where id = ?").run(body);
       return;
     }
-    const bodies = Bun.zstdDecompressSync(row.packed);
     const kept: Uint8Array[] = [];
     let bodyAt = 0;
     for (const one of left) {
-      kept.push(bodies.subarray(one.bodyAt, one.bodyAt + one.size));
+      const size = one.requestSize + (one.responseSize ?? 0) + one.originsSize;
+      kept.push(bodies.subarray(one.bodyAt, one.bodyAt + size));
       this.#db.query("update query_log set body_at = ? where seq = ?").run(bodyAt, one.seq);
-      bodyAt += one.size;
+      bodyAt += size;
     }
     this.#db.query("update body set packed = ? where id = ?").run(Bun.zstdCompressSync(Buffer.concat(kept), PACKING), body);
   }
