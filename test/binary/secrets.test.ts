@@ -27,6 +27,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   "branch source": ["--branch=try", "--output-dir", "branch-source-out"],
   source: ["--output-dir", "source-out"],
   diff: ["try"],
+  delete: ["--features", "user.name", "--keys", "1", "--yes"],
   query: ["--in", "user.id=1", "--out", "user.name"],
   features: ["--out", "features-out.json"],
   "features search": ["user"],

@@ -11,7 +11,254 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/feature_data.proto.
  */
 export const file_svc_v1_feature_data: GenFile = /*@__PURE__*/
-  fileDesc("ChlzdmMvdjEvZmVhdHVyZV9kYXRhLnByb3RvEgZzdmMudjEiHAoaRGVzY3JpYmVPbmxpbmVTdG9yZVJlcXVlc3QifgobRGVzY3JpYmVPbmxpbmVTdG9yZVJlc3BvbnNlEg4KBmRyaXZlchgBIAEoCRIPCgdhZGRyZXNzGAIgASgJEhIKCml0ZW1fY291bnQYAyABKAMSEgoKc2l6ZV9ieXRlcxgEIAEoAxIWCg5kcm9wcGVkX3dyaXRlcxgFIAEoAyJDChhMaXN0T2ZmbGluZVRhYmxlc1JlcXVlc3QSCwoDZnFuGAEgASgJEhoKEmluY2x1ZGVfaGlzdG9yaWNhbBgCIAEoCCIrChlMaXN0T2ZmbGluZVRhYmxlc1Jlc3BvbnNlEg4KBnRhYmxlcxgBIAMoCTLgAQoSRmVhdHVyZURhdGFTZXJ2aWNlEmcKE0Rlc2NyaWJlT25saW5lU3RvcmUSIi5zdmMudjEuRGVzY3JpYmVPbmxpbmVTdG9yZVJlcXVlc3QaIy5zdmMudjEuRGVzY3JpYmVPbmxpbmVTdG9yZVJlc3BvbnNlIgeQAgGItRgDEmEKEUxpc3RPZmZsaW5lVGFibGVzEiAuc3ZjLnYxLkxpc3RPZmZsaW5lVGFibGVzUmVxdWVzdBohLnN2Yy52MS5MaXN0T2ZmbGluZVRhYmxlc1Jlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_svc_v1_options]);
+  fileDesc("ChlzdmMvdjEvZmVhdHVyZV9kYXRhLnByb3RvEgZzdmMudjEiVgoOVmFsdWVTZWxlY3Rpb24SEQoJbmFtZXNwYWNlGAEgASgJEhAKCGZlYXR1cmVzGAIgAygJEgwKBHRhZ3MYAyADKAkSEQoEa2V5cxgEIAMoCUIDgAEBIkMKFlByZXZpZXdEZWxldGlvblJlcXVlc3QSKQoJc2VsZWN0aW9uGAEgASgLMhYuc3ZjLnYxLlZhbHVlU2VsZWN0aW9uIl4KF1ByZXZpZXdEZWxldGlvblJlc3BvbnNlEhAKCGZlYXR1cmVzGAEgAygJEgwKBGtleXMYAiABKAUSEwoLZW52aXJvbm1lbnQYAyABKAkSDgoGYnJhbmNoGAQgASgJIkAKE0RlbGV0ZVZhbHVlc1JlcXVlc3QSKQoJc2VsZWN0aW9uGAEgASgLMhYuc3ZjLnYxLlZhbHVlU2VsZWN0aW9uIjoKFERlbGV0ZVZhbHVlc1Jlc3BvbnNlEiIKCGRlbGV0aW9uGAEgASgLMhAuc3ZjLnYxLkRlbGV0aW9uIiAKEkdldERlbGV0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCSI5ChNHZXREZWxldGlvblJlc3BvbnNlEiIKCGRlbGV0aW9uGAEgASgLMhAuc3ZjLnYxLkRlbGV0aW9uIoIBCghEZWxldGlvbhIKCgJpZBgBIAEoCRIMCgRkb25lGAIgASgIEhUKDW9ubGluZV92YWx1ZXMYAyABKAMSFgoOb2ZmbGluZV92YWx1ZXMYBCABKAMSFgoObG9nZ2VkX3F1ZXJpZXMYBSABKAMSFQoNd2FpdGluZ19ub2RlcxgGIAEoBSIcChpEZXNjcmliZU9ubGluZVN0b3JlUmVxdWVzdCJ+ChtEZXNjcmliZU9ubGluZVN0b3JlUmVzcG9uc2USDgoGZHJpdmVyGAEgASgJEg8KB2FkZHJlc3MYAiABKAkSEgoKaXRlbV9jb3VudBgDIAEoAxISCgpzaXplX2J5dGVzGAQgASgDEhYKDmRyb3BwZWRfd3JpdGVzGAUgASgDIkMKGExpc3RPZmZsaW5lVGFibGVzUmVxdWVzdBILCgNmcW4YASABKAkSGgoSaW5jbHVkZV9oaXN0b3JpY2FsGAIgASgIIisKGUxpc3RPZmZsaW5lVGFibGVzUmVzcG9uc2USDgoGdGFibGVzGAEgAygJMusDChJGZWF0dXJlRGF0YVNlcnZpY2USZwoTRGVzY3JpYmVPbmxpbmVTdG9yZRIiLnN2Yy52MS5EZXNjcmliZU9ubGluZVN0b3JlUmVxdWVzdBojLnN2Yy52MS5EZXNjcmliZU9ubGluZVN0b3JlUmVzcG9uc2UiB5ACAYi1GAMSYQoRTGlzdE9mZmxpbmVUYWJsZXMSIC5zdmMudjEuTGlzdE9mZmxpbmVUYWJsZXNSZXF1ZXN0GiEuc3ZjLnYxLkxpc3RPZmZsaW5lVGFibGVzUmVzcG9uc2UiB5ACAYi1GAMSYQoPUHJldmlld0RlbGV0aW9uEh4uc3ZjLnYxLlByZXZpZXdEZWxldGlvblJlcXVlc3QaHy5zdmMudjEuUHJldmlld0RlbGV0aW9uUmVzcG9uc2UiDZACAYi1GAOQtRiAgEASVQoMRGVsZXRlVmFsdWVzEhsuc3ZjLnYxLkRlbGV0ZVZhbHVlc1JlcXVlc3QaHC5zdmMudjEuRGVsZXRlVmFsdWVzUmVzcG9uc2UiCoi1GAWQtRiAgEASTwoLR2V0RGVsZXRpb24SGi5zdmMudjEuR2V0RGVsZXRpb25SZXF1ZXN0Ghsuc3ZjLnYxLkdldERlbGV0aW9uUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_svc_v1_options]);
+
+/**
+ * Features, and rows of them by their primary keys.
+ *
+ * @generated from message svc.v1.ValueSelection
+ */
+export type ValueSelection = Message<"svc.v1.ValueSelection"> & {
+  /**
+   * Namespace of the features; empty = their names say so. Alone it selects all its features.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Names of features: fully qualified, or within the namespace. Those that the deployment no longer
+   * has are known by their stored values. Up to 1,000 of features and tags.
+   *
+   * @generated from field: repeated string features = 2;
+   */
+  features: string[];
+
+  /**
+   * Tags of features or of their classes; not together with features.
+   *
+   * @generated from field: repeated string tags = 3;
+   */
+  tags: string[];
+
+  /**
+   * Primary keys as text, one at least and up to 10,000, of up to 1,024 characters each.
+   *
+   * @generated from field: repeated string keys = 4;
+   */
+  keys: string[];
+};
+
+/**
+ * Describes the message svc.v1.ValueSelection.
+ * Use `create(ValueSelectionSchema)` to create a new message.
+ */
+export const ValueSelectionSchema: GenMessage<ValueSelection> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 0);
+
+/**
+ * Request of PreviewDeletion.
+ *
+ * @generated from message svc.v1.PreviewDeletionRequest
+ */
+export type PreviewDeletionRequest = Message<"svc.v1.PreviewDeletionRequest"> & {
+  /**
+   * What would be deleted.
+   *
+   * @generated from field: svc.v1.ValueSelection selection = 1;
+   */
+  selection?: ValueSelection | undefined;
+};
+
+/**
+ * Describes the message svc.v1.PreviewDeletionRequest.
+ * Use `create(PreviewDeletionRequestSchema)` to create a new message.
+ */
+export const PreviewDeletionRequestSchema: GenMessage<PreviewDeletionRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 1);
+
+/**
+ * Response of PreviewDeletion.
+ *
+ * @generated from message svc.v1.PreviewDeletionResponse
+ */
+export type PreviewDeletionResponse = Message<"svc.v1.PreviewDeletionResponse"> & {
+  /**
+   * Fully qualified names of the features.
+   *
+   * @generated from field: repeated string features = 1;
+   */
+  features: string[];
+
+  /**
+   * Number of different keys.
+   *
+   * @generated from field: int32 keys = 2;
+   */
+  keys: number;
+
+  /**
+   * Name of the environment.
+   *
+   * @generated from field: string environment = 3;
+   */
+  environment: string;
+
+  /**
+   * Name of the branch; empty = the environment's own values.
+   *
+   * @generated from field: string branch = 4;
+   */
+  branch: string;
+};
+
+/**
+ * Describes the message svc.v1.PreviewDeletionResponse.
+ * Use `create(PreviewDeletionResponseSchema)` to create a new message.
+ */
+export const PreviewDeletionResponseSchema: GenMessage<PreviewDeletionResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 2);
+
+/**
+ * Request of DeleteValues.
+ *
+ * @generated from message svc.v1.DeleteValuesRequest
+ */
+export type DeleteValuesRequest = Message<"svc.v1.DeleteValuesRequest"> & {
+  /**
+   * What is deleted.
+   *
+   * @generated from field: svc.v1.ValueSelection selection = 1;
+   */
+  selection?: ValueSelection | undefined;
+};
+
+/**
+ * Describes the message svc.v1.DeleteValuesRequest.
+ * Use `create(DeleteValuesRequestSchema)` to create a new message.
+ */
+export const DeleteValuesRequestSchema: GenMessage<DeleteValuesRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 3);
+
+/**
+ * Response of DeleteValues.
+ *
+ * @generated from message svc.v1.DeleteValuesResponse
+ */
+export type DeleteValuesResponse = Message<"svc.v1.DeleteValuesResponse"> & {
+  /**
+   * The deletion.
+   *
+   * @generated from field: svc.v1.Deletion deletion = 1;
+   */
+  deletion?: Deletion | undefined;
+};
+
+/**
+ * Describes the message svc.v1.DeleteValuesResponse.
+ * Use `create(DeleteValuesResponseSchema)` to create a new message.
+ */
+export const DeleteValuesResponseSchema: GenMessage<DeleteValuesResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 4);
+
+/**
+ * Request of GetDeletion.
+ *
+ * @generated from message svc.v1.GetDeletionRequest
+ */
+export type GetDeletionRequest = Message<"svc.v1.GetDeletionRequest"> & {
+  /**
+   * Id of the deletion.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message svc.v1.GetDeletionRequest.
+ * Use `create(GetDeletionRequestSchema)` to create a new message.
+ */
+export const GetDeletionRequestSchema: GenMessage<GetDeletionRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 5);
+
+/**
+ * Response of GetDeletion.
+ *
+ * @generated from message svc.v1.GetDeletionResponse
+ */
+export type GetDeletionResponse = Message<"svc.v1.GetDeletionResponse"> & {
+  /**
+   * The deletion.
+   *
+   * @generated from field: svc.v1.Deletion deletion = 1;
+   */
+  deletion?: Deletion | undefined;
+};
+
+/**
+ * Describes the message svc.v1.GetDeletionResponse.
+ * Use `create(GetDeletionResponseSchema)` to create a new message.
+ */
+export const GetDeletionResponseSchema: GenMessage<GetDeletionResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 6);
+
+/**
+ * A deletion, and what it removed up to now. What an attempt removed that was cut off is not
+ * counted.
+ *
+ * @generated from message svc.v1.Deletion
+ */
+export type Deletion = Message<"svc.v1.Deletion"> & {
+  /**
+   * Its id.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Whether all nodes that run are done; others delete when they are back.
+   *
+   * @generated from field: bool done = 2;
+   */
+  done: boolean;
+
+  /**
+   * Values and relations that were removed from the online store.
+   *
+   * @generated from field: int64 online_values = 3;
+   */
+  onlineValues: bigint;
+
+  /**
+   * Observations that were removed from the history.
+   *
+   * @generated from field: int64 offline_values = 4;
+   */
+  offlineValues: bigint;
+
+  /**
+   * Queries that were removed from the query log, because a key was in them.
+   *
+   * @generated from field: int64 logged_queries = 5;
+   */
+  loggedQueries: bigint;
+
+  /**
+   * Number of running nodes that are not done.
+   *
+   * @generated from field: int32 waiting_nodes = 6;
+   */
+  waitingNodes: number;
+};
+
+/**
+ * Describes the message svc.v1.Deletion.
+ * Use `create(DeletionSchema)` to create a new message.
+ */
+export const DeletionSchema: GenMessage<Deletion> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 7);
 
 /**
  * Request of DescribeOnlineStore.
@@ -26,7 +273,7 @@ export type DescribeOnlineStoreRequest = Message<"svc.v1.DescribeOnlineStoreRequ
  * Use `create(DescribeOnlineStoreRequestSchema)` to create a new message.
  */
 export const DescribeOnlineStoreRequestSchema: GenMessage<DescribeOnlineStoreRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 0);
+  messageDesc(file_svc_v1_feature_data, 8);
 
 /**
  * Response of DescribeOnlineStore.
@@ -75,7 +322,7 @@ export type DescribeOnlineStoreResponse = Message<"svc.v1.DescribeOnlineStoreRes
  * Use `create(DescribeOnlineStoreResponseSchema)` to create a new message.
  */
 export const DescribeOnlineStoreResponseSchema: GenMessage<DescribeOnlineStoreResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 1);
+  messageDesc(file_svc_v1_feature_data, 9);
 
 /**
  * Request of ListOfflineTables.
@@ -103,7 +350,7 @@ export type ListOfflineTablesRequest = Message<"svc.v1.ListOfflineTablesRequest"
  * Use `create(ListOfflineTablesRequestSchema)` to create a new message.
  */
 export const ListOfflineTablesRequestSchema: GenMessage<ListOfflineTablesRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 2);
+  messageDesc(file_svc_v1_feature_data, 10);
 
 /**
  * Response of ListOfflineTables.
@@ -124,7 +371,7 @@ export type ListOfflineTablesResponse = Message<"svc.v1.ListOfflineTablesRespons
  * Use `create(ListOfflineTablesResponseSchema)` to create a new message.
  */
 export const ListOfflineTablesResponseSchema: GenMessage<ListOfflineTablesResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 3);
+  messageDesc(file_svc_v1_feature_data, 11);
 
 /**
  * The stored values of features: where they are, and how much.
@@ -152,6 +399,45 @@ export const FeatureDataService: GenService<{
     methodKind: "unary";
     input: typeof ListOfflineTablesRequestSchema;
     output: typeof ListOfflineTablesResponseSchema;
+  },
+  /**
+   * What a deletion would be about, and nothing is changed. INVALID_ARGUMENT when a key is not of
+   * the type of a primary key or nothing is selected, NOT_FOUND for features, tags and namespaces
+   * that there are not.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.PreviewDeletion
+   */
+  previewDeletion: {
+    methodKind: "unary";
+    input: typeof PreviewDeletionRequestSchema;
+    output: typeof PreviewDeletionResponseSchema;
+  },
+  /**
+   * Removes the stored values of some features and rows from the online store, the history and the
+   * query log of the environment or branch, on every node. What was observed before the call is
+   * removed and not stored again; what is observed later is stored as ever. Answers when it is done
+   * or after 10 s; it goes on meanwhile, also after a restart. Who may deploy may do this, since a
+   * deployment replaces what is served anyway; FAILED_PRECONDITION for a protected environment's own
+   * values. Otherwise it fails as PreviewDeletion does, and RESOURCE_EXHAUSTED when too many keys
+   * were deleted within 30 days.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.DeleteValues
+   */
+  deleteValues: {
+    methodKind: "unary";
+    input: typeof DeleteValuesRequestSchema;
+    output: typeof DeleteValuesResponseSchema;
+  },
+  /**
+   * How far a deletion is: answers when it is done or after 10 s. NOT_FOUND when the environment has
+   * no such deletion; one is known for 30 days.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.GetDeletion
+   */
+  getDeletion: {
+    methodKind: "unary";
+    input: typeof GetDeletionRequestSchema;
+    output: typeof GetDeletionResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_v1_feature_data, 0);

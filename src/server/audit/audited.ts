@@ -24,13 +24,13 @@ export function endpointName({ parent, name }: DescMethod): string {
 }
 
 const IDS = /(?:^|_)ids?$/;
-const NAMES = /(?:^|_)(?:ids?|names?|sha256|permissions?|roles?|branch|environments?|kind)$/;
+const NAMES = /(?:^|_)(?:ids?|names?|sha256|permissions?|roles?|branch|environments?|kind|namespace|features|tags)$/;
 const DEPTH = 2;
 
 /**
- * The paths of the fields of a method's requests that rows tell, such as `webhook.name`: ids and
- * names, and permissions that are granted. Fields with secrets are never told; of methods that
- * handle secrets, ids alone.
+ * The paths of the fields of a method's requests that rows tell, such as `webhook.name`: ids,
+ * names, features that are meant, and permissions that are granted. Fields with secrets are never
+ * told; of methods that handle secrets, ids alone.
  */
 export function auditedFields(method: DescMethod): string[] {
   const needed = getOption(method, permission);

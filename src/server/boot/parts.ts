@@ -13,6 +13,7 @@ import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
 import type { Connections } from "../connections/create-connections.ts";
+import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
@@ -82,6 +83,8 @@ export interface Parts {
   /** The meter of stored bytes. */
   readonly storage: StorageMeter;
   readonly deployments: () => Promise<Deployments>;
+  /** The deletion of stored values; what was deleted is known when it resolves. */
+  readonly deletions: () => Promise<Deletions>;
   /** Encryption of secrets at rest. */
   readonly sealer: Sealer;
   readonly webhooks: () => Promise<Webhooks>;
@@ -171,9 +174,19 @@ export async function openParts({
     return store;
   });
   const offline = once(stores.offline);
+  const deletions = once(async () => {
+    const { createDeletions } = await import("../deletions/deletions.ts");
+    const made = createDeletions({ metadata, online: await online(), offline, telemetry, objects, bus, node: node(), clock, log });
+    await made.load().catch(async (error: unknown) => {
+      await made.close();
+      throw error;
+    });
+    return made;
+  });
   const sinks = once(async () => {
     const { createValueSinks } = await import("../writes/value-sinks.ts");
-    const made = createValueSinks({ store: await offline(), log });
+    const { deleted } = await deletions();
+    const made = createValueSinks({ store: deleted.guardOffline(await offline()), log });
     followPersistence(made);
     return made;
   });
@@ -240,7 +253,7 @@ export async function openParts({
     return createDeployments({
       metadata,
       objects,
-      online: await online(),
+      online: (await deletions()).deleted.guardOnline(await online()),
       telemetry: await telemetry(),
       sinks: await sinks(),
       secrets: (await secrets()).secrets,
@@ -371,6 +384,7 @@ export async function openParts({
     queryCounts,
     storage,
     deployments,
+    deletions,
     sealer,
     webhooks,
     onlineAddress: stores.onlineAddress,
@@ -394,6 +408,7 @@ export async function openParts({
       await (await jobRunner.opened())?.stop();
       await (await webhooks.opened())?.close();
       await (await deployments.opened())?.close();
+      await (await deletions.opened())?.close();
       await (await connections.opened())?.close();
       await (await processes.opened())?.close();
       await (await secrets.opened())?.close();

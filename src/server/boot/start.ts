@@ -265,6 +265,7 @@ async function startIn(
       online: parts.online,
       telemetry: parts.telemetry,
       deployments: parts.deployments,
+      deletions: parts.deletions,
       webhooks: parts.webhooks,
       offline: parts.offline,
       onlineAddress: parts.onlineAddress,

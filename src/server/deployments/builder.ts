@@ -60,7 +60,7 @@ export class BuildFailed extends Error {
 export interface BuilderOptions {
   readonly metadata: IdentityStore & GraphStore & VersionStore;
   readonly objects: ObjectStore;
-  readonly online: OnlineStore;
+  readonly online: Pick<OnlineStore, "read" | "put" | "dropScope">;
   readonly telemetry: TelemetryStore;
   readonly sinks: ValueSinks;
   /** What resolvers and sources of an environment are given. */

@@ -5,7 +5,7 @@
  */
 
 /** The topic of a notification. */
-export type Topic = "jobs" | "schedules" | "live" | "progress" | "clients" | "environments" | "documents";
+export type Topic = "jobs" | "schedules" | "live" | "progress" | "clients" | "environments" | "documents" | "deletions";
 
 /** The bus of a platform. */
 export interface Bus {

@@ -15,11 +15,11 @@ const PROCESSES_KEPT_MS = 90 * DAY_MS;
 const BATCH = 1_000;
 
 /**
- * The recurring jobs that remove ended jobs, expired sessions and uploads, rows of nodes that are
- * gone, and old progress lines of deployments.
+ * The recurring jobs that remove ended jobs, expired sessions, uploads and deletions, rows of nodes
+ * that are gone, and old progress lines of deployments.
  */
 export function retentionJobs(
-  metadata: Pick<MetadataStore, "jobs" | "nodes" | "processes" | "progress" | "purgeExpired">,
+  metadata: Pick<MetadataStore, "deletions" | "jobs" | "nodes" | "processes" | "progress" | "purgeExpired">,
   now: () => number,
 ): readonly RecurringJob[] {
   return [
@@ -35,6 +35,7 @@ export function retentionJobs(
       schedule: "1h",
       async run() {
         await metadata.purgeExpired();
+        await metadata.deletions.purge(now());
         await metadata.progress.purge(PROGRESS_KEPT_MS);
         await metadata.nodes.purge(GONE_NODES_KEPT_MS);
         await metadata.processes.purge(now() - PROCESSES_KEPT_MS);

@@ -16,6 +16,7 @@ import type { Caller, Tokens } from "../access/tokens.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Connections } from "../connections/create-connections.ts";
+import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
@@ -107,6 +108,7 @@ export interface Platform {
   readonly online: () => Promise<OnlineStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly deployments: () => Promise<Deployments>;
+  readonly deletions: () => Promise<Deletions>;
   /** Secrets and integrations. */
   readonly secrets: () => Promise<SecretCapabilities>;
   /** The queue of jobs. */

@@ -99,6 +99,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   })),
   "EnvironmentService/SuspendEnvironment": free("stops what was approved, in an emergency", () => ({})),
   "EnvironmentService/ResumeEnvironment": free("starts what was approved", () => ({})),
+  "FeatureDataService/DeleteValues": refused(PROTECTED, () => ({ selection: { features: ["user.name"], keys: ["1"] } })),
   "InfraService/ApplyComponent": free(SERVER, () => ({ component: "COMPONENT_VOLUMES", spec: "{}" }), "failed_precondition"),
   "InfraService/MigrateMetrics": free(SERVER, () => ({})),
   "InfraService/SuspendComponent": free(SERVER, () => ({ component: "COMPONENT_PERSISTENCE" })),

@@ -39,6 +39,16 @@ export class Cluster implements AsyncDisposable {
     mkdirSync(join(this.#folder.path, "objects"));
   }
 
+  /** The folder of the metadata. */
+  get folder(): string {
+    return this.#folder.path;
+  }
+
+  /** The data directory of a node. */
+  folderOf(name: string): string {
+    return join(this.#folder.path, name, "data");
+  }
+
   /** A connection to the metadata. */
   openMetadata(): MetadataStore {
     const store = createSqliteMetadataStore({ path: join(this.#folder.path, "meta.db"), programVersion: "1", now: () => this.clock.now() });

@@ -319,6 +319,7 @@ export function later(inner: OnlineStore): OnlineStore {
     resume: () => inner.resume(),
     dropScope: async (scope) => inner.dropScope(scope),
     dropFeatures: (featureIds, signal) => inner.dropFeatures(featureIds, signal),
+    deleteKeys: (scope, rows, signal) => inner.deleteKeys(scope, rows, signal),
     sweep: (signal) => inner.sweep(signal),
     probe: async () => inner.probe(),
     close: async () => inner.close(),

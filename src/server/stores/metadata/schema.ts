@@ -191,6 +191,10 @@ create table approval (
 ) strict;
 create index approval_by_environment on approval (environment_id, state, seq);
 create index approval_by_deployment on approval (deployment_id) where deployment_id <> '';
+create table deletion (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, branch text not null, rows text not null,
+  key_count integer not null, created_at integer not null, expires_at integer not null, removed text not null
+) strict;
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { Writer } from "../sqlite/group-commit.ts";
-import type { FeatureIdentity, VersionStore } from "./versions.ts";
+import type { FeatureIdentity, FeatureKey, VersionStore } from "./versions.ts";
 
 /** Feature identities and resolver versions of the SQLite driver. */
 export function sqliteVersions(db: Database, writer: Writer): VersionStore {
@@ -48,6 +48,12 @@ export function sqliteVersions(db: Database, writer: Writer): VersionStore {
         if (identity) identities.set(fqn, identity);
       }
       return identities;
+    },
+
+    async knownFeatures(environmentId) {
+      return db
+        .query<FeatureKey & { readonly id: number }, [string]>("select id, fqn, dtype from feature where environment_id = ? order by id")
+        .all(environmentId);
     },
 
     async featureOwners() {

@@ -27,6 +27,8 @@ export interface ResolverKey {
 export interface VersionStore {
   /** Identities by FQN; a feature not seen with its type before gets a new one. */
   featureIdentities(environmentId: string, features: readonly FeatureKey[], now: number): Promise<Map<string, FeatureIdentity>>;
+  /** Every feature of an environment that was ever identified, by FQN and type. */
+  knownFeatures(environmentId: string): Promise<(FeatureKey & Pick<FeatureIdentity, "id">)[]>;
   /** The environments of all features, by the features' ids. */
   featureOwners(): Promise<ReadonlyMap<number, string>>;
   /**

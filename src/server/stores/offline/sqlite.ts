@@ -64,7 +64,7 @@ export function createSqliteOfflineStore(options: SqliteOfflineOptions): SqliteO
   };
   return {
     append: (observations) => call(writing, "append", [observations.map(tableRows), options.now()]),
-    deleteKeys: (featureIds, keys) => call(writing, "deleteKeys", [featureIds, keys]),
+    deleteKeys: (featureIds, keys, until) => call(writing, "deleteKeys", [featureIds, keys, until]),
     dropVersion: (featureId) => call(writing, "dropVersion", [featureId]),
     sample: (spine, features, bounds) => call(reading, "sample", [spine, features, bounds]),
     scanKeys: (environmentId, namespace, bounds, limit) => call(reading, "scanKeys", [environmentId, namespace, bounds, limit]),

@@ -160,8 +160,11 @@ export interface OfflineStore {
   latest(featureIds: readonly number[], options: { readonly after?: string; readonly limit: number }): Promise<LatestTuple[]>;
   /** What is stored. */
   measure(): Promise<OfflineMeasures>;
-  /** Removes all observations of rows; returns their number. Durable when it resolves. */
-  deleteKeys(featureIds: readonly number[], keys: readonly string[]): Promise<number>;
+  /**
+   * Removes the observations of rows that were observed or stored until a time, epoch milliseconds;
+   * default: all. Returns their number. Durable when it resolves.
+   */
+  deleteKeys(featureIds: readonly number[], keys: readonly string[], until?: number): Promise<number>;
   /**
    * Removes a version with all its observations. Durable when it resolves; the next append creates
    * it again.

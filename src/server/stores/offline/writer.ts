@@ -98,14 +98,14 @@ export class OfflineWriter {
     return refusals;
   }
 
-  deleteKeys(featureIds: readonly number[], keys: readonly string[]): number {
+  deleteKeys(featureIds: readonly number[], keys: readonly string[], until = Number.MAX_SAFE_INTEGER): number {
     let removed = 0;
     this.#transaction(() => {
       for (const featureId of featureIds) {
         const version = this.#catalog.version(featureId);
         if (!version) continue;
-        const remove = this.#db.query(`delete from "${version.table_name}" where pk = ?`);
-        for (const key of keys) removed += remove.run(key).changes;
+        const remove = this.#db.query(`delete from "${version.table_name}" where pk = ?1 and (observed_at <= ?2 or inserted_at <= ?2)`);
+        for (const key of keys) removed += remove.run(key, until).changes;
       }
     });
     return removed;

@@ -106,6 +106,7 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
     },
     dropScope: (...given) => withRenewal((of) => of.dropScope(...given)),
     dropFeatures: (featureIds, signal) => walking((of) => of.dropFeatures(featureIds, signal)),
+    deleteKeys: (scope, rows, signal) => walking((of) => of.deleteKeys(scope, rows, signal)),
     sweep: (signal) => walking((of) => of.sweep(signal)),
     probe: () => withRenewal((of) => of.probe()),
     close() {

@@ -15,6 +15,7 @@ import { Checkpointer } from "./checkpointer.ts";
 import { type Cell, cellText, NEVER, type Row, RowCache, readCell } from "./row-cache.ts";
 import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "./schema.ts";
 import type {
+  DeletedCells,
   FeatureMeasures,
   FoundRows,
   OnlineFound,
@@ -43,6 +44,8 @@ const CLOCK_TOLERANCE_MS = 1_000;
  */
 const CELLS_PER_SWEEP = 512;
 const SWEEP_PAUSE_MS = 20;
+/** Rows of which cells are deleted in a step. */
+const KEYS_PER_DELETION = 64;
 /** Cells that are counted in a step, about half a millisecond. */
 const CELLS_PER_COUNT = 4_096;
 /** Most ids of a statement; longer lists are read as a range of the row. */
@@ -133,6 +136,7 @@ class SqliteOnlineStore implements OnlineStore {
   private readonly expire: Statement<unknown, [string, string, string, number, number]>;
   private measuring: Promise<OnlineMeasures> | undefined;
   private readonly erase: Statement<unknown, [string, string, string, number]>;
+  private readonly deleted: Statement<Pick<CellPosition, "fid">, [string, string, string, number]>;
   private sweeping: Promise<number> | undefined;
   private closed = false;
 
@@ -167,6 +171,9 @@ class SqliteOnlineStore implements OnlineStore {
        where (scope, ns, pk, fid) > (?1, ?2, ?3, ?4) order by scope, ns, pk, fid limit ?5`,
     );
     this.expire = db.prepare("delete from online where scope = ?1 and ns = ?2 and pk = ?3 and fid = ?4 and expires_at <= ?5");
+    this.deleted = db.prepare(
+      "select fid from online where scope = ?1 and ns = ?2 and pk = ?3 and (observed_at <= ?4 or inserted_at <= ?4)",
+    );
     this.erase = db.prepare("delete from online where scope = ?1 and ns = ?2 and pk = ?3 and fid = ?4");
   }
 
@@ -246,6 +253,19 @@ class SqliteOnlineStore implements OnlineStore {
     );
   }
 
+  async deleteKeys(scope: string, { namespace, keys, featureIds, until }: DeletedCells, signal?: AbortSignal): Promise<number> {
+    let removed = 0;
+    for (let at = 0; at < keys.length && !this.closed && !signal?.aborted; ) {
+      if (!this.checkpointer?.busy) {
+        const page = keys.slice(at, at + KEYS_PER_DELETION);
+        removed += this.deletePage(scope, namespace, page, featureIds, until);
+        at += page.length;
+      }
+      if (at < keys.length) await pause(0);
+    }
+    return removed;
+  }
+
   sweep(signal?: AbortSignal): Promise<number> {
     this.sweeping ??= this.sweepAll(signal).finally(() => {
       this.sweeping = undefined;
@@ -267,7 +287,16 @@ class SqliteOnlineStore implements OnlineStore {
     this.queue.stop();
     this.queue.writeAll();
     if (this.queue.isSuspended) this.dropQueue();
-    for (const statement of [...this.listed.values(), this.range, this.upsert, this.next, this.sized, this.expire, this.erase])
+    for (const statement of [
+      ...this.listed.values(),
+      this.range,
+      this.upsert,
+      this.next,
+      this.sized,
+      this.expire,
+      this.deleted,
+      this.erase,
+    ])
       statement.finalize();
     this.checkpointer?.close();
     this.cache.clear();
@@ -465,6 +494,34 @@ class SqliteOnlineStore implements OnlineStore {
       }
       if (position) await pause(SWEEP_PAUSE_MS);
     }
+  }
+
+  /** Removes cells of some rows from the queue, the file and memory; returns their number. */
+  private deletePage(scope: string, namespace: string, keys: readonly string[], featureIds: readonly number[], until: number): number {
+    const wanted = new Set(featureIds);
+    let removed = 0;
+    this.transaction(() => {
+      for (const key of keys) {
+        const gone = new Set<number>();
+        for (const { fid } of this.deleted.all(scope, namespace, key, until))
+          if (wanted.has(fid)) {
+            this.erase.run(scope, namespace, key, fid);
+            gone.add(fid);
+          }
+        const row = this.cache.peek(rowPrefix(scope, namespace) + key);
+        for (const cell of row ? [...row.cells.values()] : []) {
+          if (!wanted.has(cell.featureId)) continue;
+          if (cell.dirty && cell.stored && cell.stored.observedAt <= until) {
+            this.queue.remove(cell);
+            gone.add(cell.featureId);
+          }
+          if (!cell.dirty) this.cache.forget(cell);
+        }
+        removed += gone.size;
+      }
+    });
+    this.checkpointer?.wrote(removed);
+    return removed;
   }
 
   /** Removes cells from the file and from memory. */

@@ -102,6 +102,16 @@ export interface FeatureMeasures extends Pick<OnlineMeasures, "bytes"> {
   readonly features: ReadonlyMap<number, number>;
 }
 
+/** Values and relations of rows that are to be removed. */
+export interface DeletedCells {
+  readonly namespace: string;
+  /** Type-tagged keys, see `storeKey`. */
+  readonly keys: readonly string[];
+  readonly featureIds: readonly number[];
+  /** Epoch milliseconds; what was observed and stored later stays. */
+  readonly until: number;
+}
+
 /**
  * The type-tagged key of a row: its primary key behind a tag for the type, so that 1 and "1"
  * differ.
@@ -167,6 +177,12 @@ export interface OnlineStore {
    * early when the signal is aborted.
    */
   dropFeatures(featureIds: readonly number[], signal?: AbortSignal): Promise<number>;
+  /**
+   * Removes the values and relations of rows that were observed or stored until a time, epoch
+   * milliseconds, those that wait to be written too, in short steps between which queries are
+   * served. Resolves with their number. Ends early when the signal is aborted.
+   */
+  deleteKeys(scope: string, rows: DeletedCells, signal?: AbortSignal): Promise<number>;
   /**
    * Removes expired values and relations, by the store's clock, in short steps between which
    * queries are served; returns their number. A value that was put again meanwhile stays. Ends

@@ -6,6 +6,7 @@
 
 import type { Database } from "bun:sqlite";
 import { inspectDatabase, openDatabase } from "../sqlite/open.ts";
+import { mentions } from "./mentions.ts";
 import type { BatchedQuery, QueryBatch } from "./query-batch.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "./schema.ts";
 import { SpanTable } from "./span-table.ts";
@@ -16,6 +17,7 @@ import type {
   ExpiredStages,
   LogEntry,
   LogFilter,
+  LoggedKeys,
   QueryLogEntry,
   QueryLogFilter,
   QueryLogSummary,
@@ -42,6 +44,14 @@ export interface TelemetryFile {
   readonly maxStageBytes: number;
 }
 
+/** What a step of `forgetKeys` did. */
+export interface ForgottenStep {
+  /** Number of queries that were removed. */
+  readonly queries: number;
+  /** Where the next step begins; undefined = there is none. */
+  readonly next?: number;
+}
+
 /** Records to be written in one transaction. */
 export interface TelemetryBatch {
   readonly queries: QueryBatch | undefined;
@@ -65,14 +75,46 @@ const PACKING = { level: 1 };
 const SUMMARY = `query_id as queryId, environment_id as environmentId, deployment_id as deploymentId, branch, started_at as startedAt,
   duration_ms as durationMs, query_name as queryName, correlation_id as correlationId, error_count as errorCount`;
 
-interface QueryRow extends QueryLogSummary {
-  readonly error: string | null;
+/** Where the bodies of a query are among those that are packed together. */
+interface PackedPlace {
   readonly encoding: BodyEncoding;
-  readonly packed: Uint8Array<ArrayBuffer>;
   readonly bodyAt: number;
   readonly requestSize: number;
   readonly responseSize: number | null;
   readonly originsSize: number;
+}
+
+interface QueryRow extends QueryLogSummary, PackedPlace {
+  readonly error: string | null;
+  readonly packed: Uint8Array<ArrayBuffer>;
+}
+
+const SIZES = "body_at as bodyAt, request_size as requestSize, response_size as responseSize, origins_size as originsSize";
+const PACKED = `seq, query_id as queryId, environment_id as environmentId, branch, started_at as startedAt, error, encoding, body, ${SIZES}`;
+
+/** A query among those that are packed together. */
+interface PackedQuery extends Pick<QueryLogSummary, "queryId" | "environmentId" | "branch" | "startedAt">, PackedPlace {
+  readonly seq: number;
+  readonly error: string | null;
+  /** Id of the pack. */
+  readonly body: number;
+}
+
+/** The request, response and origins of a query among those that are packed together. */
+function cut(
+  bodies: Buffer,
+  { bodyAt, encoding, originsSize, requestSize, responseSize }: PackedPlace,
+): Pick<QueryLogEntry, "request" | "response" | "origins"> {
+  const bodyOf = (from: number, size: number): Body => {
+    const bytes = bodies.subarray(from, from + size);
+    return encoding === "json" ? bytes.toString() : new Uint8Array(bytes);
+  };
+  const originsAt = bodyAt + requestSize + (responseSize ?? 0);
+  return {
+    request: bodyOf(bodyAt, requestSize),
+    ...(responseSize === null ? {} : { response: bodyOf(bodyAt + requestSize, responseSize) }),
+    origins: bodies.toString("utf8", originsAt, originsAt + originsSize),
+  };
 }
 
 /** The open file. Every method throws what SQLite does. */
@@ -116,25 +158,15 @@ export class TelemetryDatabase {
   query(queryId: string): QueryLogEntry | undefined {
     const row = this.#db
       .query<QueryRow, [string]>(
-        `select ${SUMMARY}, error, encoding, packed, body_at as bodyAt, request_size as requestSize, response_size as responseSize, origins_size as originsSize
+        `select ${SUMMARY}, error, encoding, packed, ${SIZES}
          from query_log join body on body.id = query_log.body where query_id = ?`,
       )
       .get(queryId);
     if (!row) return undefined;
     const { error, packed, bodyAt, requestSize, responseSize, originsSize, ...entry } = row;
-    const bodies = Bun.zstdDecompressSync(packed);
-    const cut = (from: number, size: number): Body => {
-      const bytes = bodies.subarray(bodyAt + from, bodyAt + from + size);
-      return row.encoding === "json" ? bytes.toString() : new Uint8Array(bytes);
-    };
-    const originsAt = bodyAt + requestSize + (responseSize ?? 0);
-    return {
-      ...entry,
-      ...(error === null ? {} : { error }),
-      request: cut(0, requestSize),
-      ...(responseSize === null ? {} : { response: cut(requestSize, responseSize) }),
-      origins: bodies.toString("utf8", originsAt, originsAt + originsSize),
-    };
+    const { encoding } = entry;
+    const place = { encoding, bodyAt, requestSize, responseSize, originsSize };
+    return { ...entry, ...(error === null ? {} : { error }), ...cut(Bun.zstdDecompressSync(packed), place) };
   }
 
   /** Queries, newest first. */
@@ -291,6 +323,64 @@ export class TelemetryDatabase {
       this.#db.run("delete from body where id not in (select body from query_log)");
       this.#stages.expire(environmentId);
     })();
+  }
+
+  /**
+   * Removes the queries with a key of those that are packed together behind the query number
+   * `after`; the others are packed anew.
+   */
+  forgetKeys({ environmentId, branch, keys, until }: LoggedKeys, after: number): ForgottenStep {
+    const packs = this.#db.query<PackedQuery, [number]>(`select ${PACKED} from query_log where seq > ? order by seq limit 1`);
+    const first = packs.get(after);
+    if (!first) return { queries: 0 };
+    const pack = this.#db
+      .query<PackedQuery, [number, number]>(
+        `select ${PACKED} from query_log where seq >= ?1
+           and seq < coalesce((select seq from query_log where seq > ?1 and body <> ?2 order by seq limit 1), ?1 + 1000000000) order by seq`,
+      )
+      .all(first.seq, first.body);
+    const wanted = new Set(keys);
+    const bodies = this.#bodies(first.body);
+    const isWanted = (one: PackedQuery): boolean => {
+      if (one.environmentId !== environmentId || one.branch !== branch || one.startedAt > until) return false;
+      const { request, response } = cut(bodies, one);
+      return [request, response, one.error ?? undefined].some((body) => mentions(body, wanted));
+    };
+    const gone = pack.filter(isWanted);
+    const next = pack.at(-1)?.seq ?? first.seq;
+    if (gone.length === 0) return { queries: 0, next };
+    this.#db.transaction(() => {
+      for (const { queryId } of gone) {
+        for (const table of ["query_log", "log", "span"]) this.#db.query(`delete from ${table} where query_id = ?`).run(queryId);
+        this.#stages.expireQuery(queryId);
+      }
+      const left = pack.filter((one) => !gone.includes(one));
+      this.#repack(first.body, bodies, left);
+    })();
+    return { queries: gone.length, next };
+  }
+
+  /** The bodies that are packed together. */
+  #bodies(body: number): Buffer {
+    const row = this.#db.query<{ packed: Uint8Array<ArrayBuffer> }, [number]>("select packed from body where id = ?").get(body);
+    return row ? Bun.zstdDecompressSync(row.packed) : Buffer.alloc(0);
+  }
+
+  /** Packs the bodies of queries that were packed with others anew, without those. */
+  #repack(body: number, bodies: Buffer, left: readonly PackedQuery[]): void {
+    if (left.length === 0) {
+      this.#db.query("delete from body where id = ?").run(body);
+      return;
+    }
+    const kept: Uint8Array[] = [];
+    let bodyAt = 0;
+    for (const one of left) {
+      const size = one.requestSize + (one.responseSize ?? 0) + one.originsSize;
+      kept.push(bodies.subarray(one.bodyAt, one.bodyAt + size));
+      this.#db.query("update query_log set body_at = ? where seq = ?").run(bodyAt, one.seq);
+      bodyAt += size;
+    }
+    this.#db.query("update body set packed = ? where id = ?").run(Bun.zstdCompressSync(Buffer.concat(kept), PACKING), body);
   }
 
   #prune(now: number): void {

@@ -5,7 +5,7 @@
 
 import type { Clock } from "../../../context/clock.ts";
 import { Thread } from "../../thread/rpc.ts";
-import type { TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
+import type { ForgottenStep, TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
 import { QueryGatherer } from "./query-batch.ts";
 import type { Body, LogEntry, SpanRecord, TelemetryStore } from "./store.ts";
 import type { TelemetryEvents } from "./telemetry-worker.ts";
@@ -186,6 +186,16 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     async forgetEnvironment(environmentId) {
       await send();
       await thread.call("forgetEnvironment", [environmentId]);
+    },
+    async forgetKeys(keys, signal) {
+      await send();
+      let queries = 0;
+      for (let after: number | undefined = -1; after !== undefined && !signal?.aborted; ) {
+        const step: ForgottenStep = await thread.call("forgetKeys", [keys, after]);
+        queries += step.queries;
+        after = step.next;
+      }
+      return queries;
     },
     dropped: () => dropped,
     async figures() {

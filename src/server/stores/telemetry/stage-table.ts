@@ -64,6 +64,11 @@ export class StageTable {
     this.db.query("update plan_stage set started_at = 0 where environment_id = ?").run(environmentId);
   }
 
+  /** Makes the stages of a query too old. */
+  expireQuery(queryId: string): void {
+    this.db.query("update plan_stage set started_at = 0 where query_id = ?").run(queryId);
+  }
+
   /** Removes the stages of queries. */
   forget(queryIds: readonly string[]): void {
     const remove = this.db.query("delete from plan_stage where query_id = ?");

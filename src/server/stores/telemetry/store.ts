@@ -137,6 +137,16 @@ export interface ExpiredStages {
   readonly objects: readonly string[];
 }
 
+/** Keys of rows whose queries are to be forgotten. */
+export interface LoggedKeys {
+  readonly environmentId: string;
+  readonly branch: string;
+  /** Texts of the keys. */
+  readonly keys: readonly string[];
+  /** Epoch milliseconds; queries that started later stay. */
+  readonly until: number;
+}
+
 /** What the store holds, and what waits for it. */
 export interface TelemetryFigures {
   /** Number of its schema. */
@@ -196,6 +206,12 @@ export interface TelemetryStore {
    * those do.
    */
   forgetEnvironment(environmentId: string): Promise<void>;
+  /**
+   * Removes queries in whose request or answer a key is found, with their log lines and spans, and
+   * lets their stages expire; resolves with their number. Other calls are answered in between. Ends
+   * early when the signal is aborted.
+   */
+  forgetKeys(keys: LoggedKeys, signal?: AbortSignal): Promise<number>;
   /**
    * Number of records dropped since the start: too many came at once, or they could not be written.
    */

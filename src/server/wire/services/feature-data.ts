@@ -1,9 +1,12 @@
 /** FeatureDataService: the stored values of features. */
 
-import type { ConnectRouter } from "@connectrpc/connect";
-import { FeatureDataService } from "../../../../gen/svc/v1/feature_data_pb.ts";
+import { create } from "@bufbuild/protobuf";
+import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
+import { type Deletion, DeletionSchema, FeatureDataService, type ValueSelection } from "../../../../gen/svc/v1/feature_data_pb.ts";
 import { didYouMean } from "../../../domain/closest.ts";
-import { resolveScope } from "../../access/scope.ts";
+import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
+import type { DeletionState } from "../../deletions/deletions.ts";
+import { type Selected, select } from "../../deletions/selection.ts";
 import { featureKeys } from "../../deployments/feature-keys.ts";
 import { Failure } from "../../failure.ts";
 import type { SqlReadable } from "../../stores/offline/store.ts";
@@ -13,6 +16,15 @@ import type { Platform } from "../platform.ts";
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
   const { clock, environments, metadata, onlineAddress } = platform;
+  const scopeOf = async (context: HandlerContext): Promise<DeploymentTarget> =>
+    resolveScope(environments, callerOf(context), context.requestHeader);
+  /** What a selection means in the live deployment of a scope. */
+  const selectedOf = async (scope: DeploymentTarget, selection: ValueSelection | undefined): Promise<Selected> => {
+    const deployments = await platform.deployments();
+    const graph = await deployments.graph(await deployments.resolve(scope));
+    const { features = [], keys = [], namespace = "", tags = [] } = selection ?? {};
+    return select({ features, keys, namespace, tags }, graph, await metadata.knownFeatures(scope.environment.id));
+  };
   router.service(FeatureDataService, {
     async describeOnlineStore() {
       const online = await platform.online();
@@ -27,7 +39,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async listOfflineTables({ fqn, includeHistorical }, context) {
-      const scope = await resolveScope(environments, callerOf(context), context.requestHeader);
+      const scope = await scopeOf(context);
       const deployments = await platform.deployments();
       const keys = featureKeys(await deployments.graph(await deployments.resolve(scope)));
       const key = keys.find((one) => one.fqn === fqn);
@@ -49,6 +61,41 @@ export function register(router: ConnectRouter, platform: Platform): void {
         });
       return { tables };
     },
+
+    async previewDeletion({ selection }, context) {
+      const scope = await scopeOf(context);
+      const { features } = await selectedOf(scope, selection);
+      const { branch, environment } = scope;
+      return { features: [...features], keys: new Set(selection?.keys).size, environment: environment.name, branch };
+    },
+
+    async deleteValues({ selection }, context) {
+      const scope = await scopeOf(context);
+      const { environment, branch } = scope;
+      const { rows } = await selectedOf(scope, selection);
+      if (branch === "") await (await platform.approvals()).refuseProtected(environment, "nothing was deleted");
+      const deletions = await platform.deletions();
+      const { id } = await deletions.begin(environment.id, branch, rows);
+      return { deletion: deletionMessage(await deletions.settled(environment.id, id)) };
+    },
+
+    async getDeletion({ id }, context) {
+      const { environment } = await scopeOf(context);
+      return { deletion: deletionMessage(await (await platform.deletions()).settled(environment.id, id)) };
+    },
+  });
+}
+
+function deletionMessage({ deletion, waiting }: DeletionState): Deletion {
+  const removed = Object.values(deletion.removed);
+  const sum = (of: keyof (typeof removed)[number]): bigint => BigInt(removed.reduce((total, one) => total + one[of], 0));
+  return create(DeletionSchema, {
+    id: deletion.id,
+    done: waiting.length === 0,
+    onlineValues: sum("online"),
+    offlineValues: sum("offline"),
+    loggedQueries: sum("queries"),
+    waitingNodes: waiting.length,
   });
 }
 

@@ -2,6 +2,7 @@
 
 import { approvalsConformance } from "./approvals.conformance.ts";
 import { auditConformance } from "./audit.conformance.ts";
+import { deletionsConformance } from "./deletions.conformance.ts";
 import { deploymentsConformance } from "./deployments.conformance.ts";
 import { documentsConformance } from "./documents.conformance.ts";
 import { METADATA_DRIVERS, QUEUE_DRIVERS } from "./drivers.ts";
@@ -30,6 +31,7 @@ const SUITES = [
   nodesConformance,
   approvalsConformance,
   auditConformance,
+  deletionsConformance,
   documentsConformance,
   processesConformance,
   usageConformance,

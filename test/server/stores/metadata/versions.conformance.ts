@@ -26,6 +26,10 @@ export function versionsConformance(driver: Driver<MetadataStore>): void {
       expect([asInt?.id, asText?.id]).not.toContain(elsewhere?.id);
       const owners = [asInt, asText, elsewhere].map((one, n) => [one?.id, n < 2 ? "env_1" : "env_2"] as const);
       expect(await on.store.featureOwners()).toEqual(new Map(owners) as Map<number, string>);
+      expect(await on.store.knownFeatures("env_1")).toEqual([
+        { id: asInt?.id ?? 0, fqn: "user.id", dtype: "int" },
+        { id: asText?.id ?? 0, fqn: "user.id", dtype: "str" },
+      ]);
       await on.reopen();
       expect(await ask("env_1", "int")).toEqual(asInt);
       const many = await on.store.featureIdentities(

@@ -331,6 +331,26 @@ for (const driver of OFFLINE_DRIVERS)
       ]);
     });
 
+    test("keys are deleted with what was observed or stored until a time", async () => {
+      const version = feature();
+      clock = 1_000;
+      await append(
+        version,
+        [
+          ["i:1", 10, "observed before"],
+          ["i:1", 5_000, "stored before"],
+        ].map(([key, at], n) => [key, at, n] as [string, number, number]),
+      );
+      clock = 3_000;
+      await append(version, [
+        ["i:1", 20, 2],
+        ["i:1", 2_001, 3],
+      ]);
+      expect(await store.deleteKeys([version.featureId], ["i:1"], 2_000)).toBe(3);
+      expect((await store.scan(version.featureId, { limit: 9 })).map(({ value }) => value)).toEqual([3]);
+      expect(await store.deleteKeys([version.featureId], ["i:1"], 2_000)).toBe(0);
+    });
+
     test("sample is what its definition says, whatever was stored", async () => {
       const key = fc.constantFrom("i:1", "i:2", "s:1", "s:", "s:ä");
       const time = fc.oneof(fc.integer({ min: -5, max: 15 }), fc.constantFrom(0.5, 7.25, 1.7e12, 1.7e12 + 0.125));

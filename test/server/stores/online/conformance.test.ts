@@ -226,6 +226,78 @@ for (const driver of ONLINE_DRIVERS)
       expect((await get([1]))[0]?.value).toBe("again");
     });
 
+    test("deleteKeys removes what was observed or stored until then of the rows, written or queued, and no more", async () => {
+      const cell = fc.record({
+        scope: fc.constantFrom("main", "b"),
+        ns: fc.constantFrom("user", "team"),
+        key: fc.constantFrom("i:1", "s:1", "s:", "s:ä"),
+        featureId: fc.integer({ min: 1, max: 3 }),
+        // Those that are stored before the deletion are observed before or after it.
+        isLater: fc.boolean(),
+        isFlushed: fc.boolean(),
+        isRead: fc.boolean(),
+      });
+      const deletion = fc.record({
+        scope: fc.constantFrom("main", "b"),
+        ns: fc.constantFrom("user", "team"),
+        keys: fc.uniqueArray(fc.constantFrom("i:1", "s:1", "s:", "s:ä", "i:9")),
+        featureIds: fc.uniqueArray(fc.integer({ min: 1, max: 4 })),
+      });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.uniqueArray(cell, { maxLength: 12, selector: (one) => JSON.stringify([one.scope, one.ns, one.key, one.featureId]) }),
+          deletion,
+          async (cells, wanted) => {
+            for (const scope of ["main", "b"]) await store.dropScope(scope);
+            // A stored value is gone whenever it was observed; of one that waits, its own time counts.
+            ahead = 0;
+            const until = now() + 60_000;
+            const write = async ({ scope, ns, key, featureId, isLater }: (typeof cells)[number]) =>
+              await put([{ namespace: ns, key, featureId, value: "v", observedAt: isLater ? until + 1 : until }], scope);
+            for (const one of cells.filter(({ isFlushed }) => isFlushed)) await write(one);
+            await store.flush();
+            ahead = 120_000;
+            for (const one of cells.filter(({ isFlushed }) => !isFlushed)) await write(one);
+            for (const { scope, ns, key, featureId } of cells.filter(({ isRead }) => isRead)) await get([featureId], { scope, ns, key });
+            const { scope, ns, keys, featureIds } = wanted;
+            const isGone = (one: (typeof cells)[number]) =>
+              one.scope === scope &&
+              one.ns === ns &&
+              keys.includes(one.key) &&
+              featureIds.includes(one.featureId) &&
+              (one.isFlushed || !one.isLater);
+            expect(await store.deleteKeys(scope, { namespace: ns, keys, featureIds, until })).toBe(cells.filter(isGone).length);
+            for (const reads of [1, 2]) {
+              for (const one of cells)
+                expect([reads, (await get([one.featureId], { scope: one.scope, ns: one.ns, key: one.key }))[0]?.value]).toEqual([
+                  reads,
+                  isGone(one) ? undefined : "v",
+                ]);
+              await store.flush();
+            }
+          },
+        ),
+        seeded(100, 2_000),
+      );
+    });
+
+    test("deleteKeys begins again anywhere, takes relations along, and lets newer values in", async () => {
+      const keys = Array.from({ length: 300 }, (_, n) => `i:${n}`);
+      putRelations([completeRows({ key: "i:1", observedAt: 1 })]);
+      await put(keys.map((key) => ({ key, observedAt: 1, value: "old" })));
+      await store.flush();
+      const rows = { namespace: "user", keys, featureIds: [1, 5], until: 1 };
+      expect(await store.deleteKeys("main", { ...rows, until: 0 })).toBe(0);
+      expect(await store.deleteKeys("main", rows, AbortSignal.abort())).toBe(0);
+      expect([await store.deleteKeys("main", rows), await store.deleteKeys("main", rows)]).toEqual([301, 0]);
+      expect(await readRows({ namespace: "user", keys: ["i:1"], relationId: 5 })).toEqual([undefined]);
+      await put([{ key: "i:1", observedAt: 2, value: "new" }]);
+      expect((await get([1]))[0]?.value).toBe("new");
+      await store.flush();
+      if (isDurable) await reopen();
+      expect([(await get([1]))[0]?.value, (await store.measure()).items]).toEqual(["new", 1]);
+    });
+
     test("while it is suspended values wait and are served, or are dropped and counted; resumed, they are stored", async () => {
       await put([{ value: "before" }]);
       await store.flush();

@@ -1,7 +1,9 @@
 /** What every telemetry store does, whatever keeps its records. */
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { create, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
+import { QueryRequestSchema } from "../../../../gen/svc/v1/query_pb.ts";
 import type {
   LogEntry,
   QueryLogEntry,
@@ -215,6 +217,64 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
       [true, 1, 1, 1],
     ]);
     expect(await store.expiredStages()).toEqual({ queryIds: ["own"], objects: ["own-0"] });
+  });
+
+  test("queries with a key are forgotten with what they logged and their stages; those packed with them are read as before", async () => {
+    const at = clock.now();
+    const proto = (id: bigint | string): Uint8Array =>
+      toBinary(
+        QueryRequestSchema,
+        create(QueryRequestSchema, {
+          inputs: [
+            {
+              feature: "user.id",
+              value: {
+                case: "typed",
+                value: { kind: typeof id === "string" ? { case: "stringValue", value: id } : { case: "int64Value", value: id } },
+              },
+            },
+          ],
+        }),
+      );
+    const own: readonly (readonly [id: string, more: Partial<QueryLogEntry>])[] = [
+      ["number", { request: '{"inputs":{"user.id":17}}' }],
+      ["answer", { request: "{}", response: '{"data":[{"value":"user 17"}]}' }],
+      ["escaped", { request: '{"inputs":{"user.id":"\\u00e4 b@c"}}' }],
+      ["key of an object", { request: '{"inputs":{"ä b@c":1}}' }],
+      ["long number", { request: '{"inputs":{"user.id":[9007199254740993]}}' }],
+      ["refused", { request: "{", error: "17 is wrong" }],
+      ["proto number", { encoding: "proto", request: proto(17n), response: new Uint8Array() }],
+      ["negative", { encoding: "proto", request: proto(-3n), response: new Uint8Array() }],
+      ["proto text", { encoding: "proto", request: proto("ä b@c"), response: new Uint8Array() }],
+    ];
+    const others: typeof own = [
+      [
+        "about the answer",
+        { request: "{}", response: '{"data":[{"value":17.5,"meta":{"version":17}}],"meta":{"at":"2024-01-17T17:17:17Z"}}' },
+      ],
+      ["another number", { request: '{"inputs":{"user.id":170}}' }],
+      ["another proto", { encoding: "proto", request: proto(170n), response: proto("b@c") }],
+      ["another environment", { request: "[17]", environmentId: "env_2" }],
+      ["another branch", { request: "[17]", branch: "b" }],
+      ["later", { request: "[17]", startedAt: at + 1 }],
+    ];
+    for (const [id, more] of own.flatMap((one, n) => [one, others[n] ?? one].slice(0, n < others.length ? 2 : 1))) {
+      store.recordQuery(query(id, { startedAt: at, ...more }));
+      store.recordLog(line("a", { queryId: id, deploymentId: id }));
+      store.recordSpans([span("s", { queryId: id })]);
+      await store.keepStages([stage(id, 0, { sha256: "", size: 0 })]);
+    }
+    const before = await Promise.all(others.map(([id]) => store.query(id)));
+    const keys = { environmentId: "env_1", branch: "", keys: ["17", "ä b@c", "-3", "9007199254740993"], until: at };
+    expect(await store.forgetKeys(keys, AbortSignal.abort())).toBe(0);
+    expect(await store.forgetKeys(keys)).toBe(own.length);
+    for (const [id] of own)
+      expect([id, await store.query(id), await store.logs({ deploymentId: id, limit: 9 }), await store.spans({ queryId: id })]).toEqual([
+        ...[id, undefined, [], []],
+      ]);
+    expect(await Promise.all(others.map(([id]) => store.query(id)))).toEqual(before);
+    expect((await store.expiredStages()).queryIds.toSorted()).toEqual(own.map(([id]) => id).sort());
+    expect(await store.forgetKeys(keys)).toBe(0);
   });
 
   describe("stages", () => {

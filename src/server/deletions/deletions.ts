@@ -1,0 +1,218 @@
+/**
+ * Deletions of stored values. A deletion is a record of the metadata store, which every node works
+ * off for its own stores: the record is what survives, so that a node that was killed, was off or
+ * missed the notification does the same at its next start. Each first learns what it may no longer
+ * store, then removes what it holds, so that nothing slips in between.
+ *
+ * What was observed, or stored, until the deletion was asked for goes; what was observed later
+ * stays. A record is kept for 30 days: so long a late write is refused, and a node may be off.
+ */
+
+import type { Clock } from "../../context/clock.ts";
+import { errorText } from "../../domain/error-text.ts";
+import { onlineScope } from "../deployments/live-scopes.ts";
+import { Failure } from "../failure.ts";
+import { newId } from "../identifier.ts";
+import type { Bus } from "../jobs/bus.ts";
+import type { Log } from "../log.ts";
+import { followStore } from "../nodes/follow.ts";
+import { sweepStages } from "../query-log/stages.ts";
+import type { DeletedRows, DeletionRecord, RemovedCounts } from "../stores/metadata/deletions.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { ObjectStore } from "../stores/objects/store.ts";
+import type { OfflineStore } from "../stores/offline/store.ts";
+import type { OnlineStore } from "../stores/online/store.ts";
+import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import { DeletedValues } from "./deleted-values.ts";
+
+/** A deletion, and how far it is. */
+export interface DeletionState {
+  readonly deletion: DeletionRecord;
+  /** Ids of the nodes that run and are not done. */
+  readonly waiting: readonly string[];
+}
+
+/** The services and stores that deletions need. */
+export interface DeletionOptions {
+  readonly metadata: Pick<MetadataStore, "deletions" | "nodes">;
+  readonly online: Pick<OnlineStore, "deleteKeys" | "dropFeatures">;
+  readonly offline: () => Promise<Pick<OfflineStore, "deleteKeys">>;
+  readonly telemetry: () => Promise<TelemetryStore>;
+  readonly objects: ObjectStore;
+  readonly bus: Bus;
+  /** Id of this node. */
+  readonly node: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The capability to delete stored values. */
+export interface Deletions {
+  /** What this node may no longer store. */
+  readonly deleted: DeletedValues;
+  /** Reads what was deleted. Rejects when the metadata cannot be read. */
+  load(): Promise<void>;
+  /** Begins a deletion. Rejects with Failure resource_exhausted when there are too many. */
+  begin(environmentId: string, branch: string, rows: readonly DeletedRows[]): Promise<DeletionRecord>;
+  /**
+   * The state of an environment's deletion, when all nodes are done or after `MOST_WAIT_MS`.
+   * Rejects with Failure not_found.
+   */
+  settled(environmentId: string, id: string): Promise<DeletionState>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds that a record is kept. */
+const KEPT_MS = 30 * 86_400_000;
+/** Most keys of all deletions that are kept: every node has them in memory. */
+const MOST_KEYS = 500_000;
+/** Longest time, in milliseconds, that a caller waits for the nodes at once. */
+const MOST_WAIT_MS = 10_000;
+/** Milliseconds after which the record is read again, because notifications may be lost. */
+const ASK_MS = 250;
+/** Milliseconds without a heartbeat after which a node is gone: it deletes when it is back. */
+const GONE_MS = 60_000;
+/** Keys that are removed from the offline store in one commit. */
+const KEYS_PER_COMMIT = 256;
+
+/** Makes the capability, which follows what other nodes delete. */
+export function createDeletions(options: DeletionOptions): Deletions {
+  const { metadata, online, bus, node, clock, log } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const deleted = new DeletedValues();
+  const known = new Map<string, DeletionRecord>();
+  const done = new Set<string>();
+  let working = Promise.resolve();
+
+  const removeOffline = async ({ rows, createdAt }: DeletionRecord): Promise<number> => {
+    const store = await options.offline();
+    let removed = 0;
+    for (const { featureIds, keys } of rows)
+      for (let at = 0; at < keys.length; at += KEYS_PER_COMMIT) {
+        signal.throwIfAborted();
+        removed += await store.deleteKeys(featureIds, keys.slice(at, at + KEYS_PER_COMMIT), createdAt);
+      }
+    return removed;
+  };
+
+  const forgetQueries = async ({ branch, createdAt, environmentId, rows }: DeletionRecord): Promise<number> => {
+    const telemetry = await options.telemetry();
+    const keys = rows.flatMap((one) => one.keys.map((key) => key.slice(2)));
+    const queries = await telemetry.forgetKeys({ environmentId, branch, keys, until: createdAt }, signal);
+    if (queries > 0) await sweepStages({ telemetry, objects: options.objects });
+    return queries;
+  };
+
+  /** Removes what this node holds; it may begin again anywhere. */
+  const remove = async (deletion: DeletionRecord): Promise<void> => {
+    const scope = onlineScope(deletion.environmentId, deletion.branch);
+    const counts = { online: 0 };
+    for (const { featureIds, keys, namespace, relationIds } of deletion.rows) {
+      counts.online += await online.deleteKeys(scope, { namespace, keys, featureIds, until: deletion.createdAt }, signal);
+      if (relationIds.length > 0) await online.dropFeatures(relationIds, signal);
+    }
+    signal.throwIfAborted();
+    const offline = deletion.branch === "" ? await removeOffline(deletion) : 0;
+    const queries = await forgetQueries(deletion);
+    signal.throwIfAborted();
+    const removed: RemovedCounts = { ...counts, offline, queries };
+    await metadata.deletions.settle(deletion.id, node, removed);
+    done.add(deletion.id);
+    bus.publish("deletions", deletion.id);
+    log.info("stored values were deleted", { deletion: deletion.id, environment: deletion.environmentId, ...removed });
+  };
+
+  /** Works off what is not done, in order; what fails is tried again at the next reading. */
+  const work = async (): Promise<void> => {
+    for (const deletion of known.values()) {
+      if (signal.aborted || done.has(deletion.id)) continue;
+      try {
+        await remove(deletion);
+      } catch (error) {
+        if (!signal.aborted) log.error("stored values could not be deleted yet", { deletion: deletion.id, error: errorText(error) });
+      }
+    }
+  };
+
+  const read = async (): Promise<void> => {
+    const ids = await metadata.deletions.ids();
+    const there = new Set(ids);
+    let isChanged = false;
+    for (const id of known.keys()) {
+      if (there.has(id)) continue;
+      known.delete(id);
+      done.delete(id);
+      isChanged = true;
+    }
+    for (const id of ids) {
+      const deletion = known.has(id) ? undefined : await metadata.deletions.get(id);
+      if (!deletion) continue;
+      known.set(id, deletion);
+      if (deletion.removed[node]) done.add(id);
+      isChanged = true;
+    }
+    if (isChanged) deleted.replace(known.values());
+    if (ids.some((id) => !done.has(id))) working = working.then(work);
+  };
+
+  const following = followStore({ bus, topic: "deletions", clock, log, read });
+
+  const stateOf = async (environmentId: string, id: string): Promise<DeletionState> => {
+    const deletion = await metadata.deletions.get(id);
+    if (deletion?.environmentId !== environmentId)
+      throw new Failure("not_found", `There is no deletion '${id.slice(0, 100)}' in this environment.`, {
+        hint: "A deletion is known for 30 days.",
+      });
+    const nodes = new Set([node, ...(await metadata.nodes.list(GONE_MS)).map((one) => one.id)]);
+    return { deletion, waiting: [...nodes].filter((one) => !deletion.removed[one]) };
+  };
+
+  return {
+    deleted,
+    load: following.reread,
+
+    async begin(environmentId, branch, rows) {
+      const createdAt = clock.now();
+      const deletion: DeletionRecord = {
+        id: newId("del", createdAt),
+        ...{ environmentId, branch, rows, createdAt },
+        expiresAt: createdAt + KEPT_MS,
+        removed: {},
+      };
+      if ((await metadata.deletions.create(deletion, MOST_KEYS)) === "full")
+        throw new Failure("resource_exhausted", `More than ${MOST_KEYS} keys were deleted in 30 days, so nothing was deleted.`, {
+          hint: "Delete whole features or the environment instead, or wait until earlier deletions are 30 days old.",
+        });
+      bus.publish("deletions", deletion.id);
+      await following.reread();
+      return deletion;
+    },
+
+    async settled(environmentId, id) {
+      const deadline = clock.now() + MOST_WAIT_MS;
+      for (;;) {
+        const state = await stateOf(environmentId, id);
+        if (state.waiting.length === 0 || clock.now() >= deadline || signal.aborted) return state;
+        await nextWord(bus, clock, signal);
+      }
+    },
+
+    async close() {
+      stopping.abort();
+      await following.stop();
+      await working;
+    },
+  };
+}
+
+/** Resolves when a node tells something of a deletion, or it is time to ask. */
+async function nextWord(bus: Bus, clock: Clock, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const over = new AbortController();
+  const unsubscribe = bus.subscribe("deletions", () => resolve());
+  clock.sleep(ASK_MS, AbortSignal.any([signal, over.signal])).then(resolve, () => resolve());
+  await promise;
+  unsubscribe();
+  over.abort();
+}

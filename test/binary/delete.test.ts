@@ -1,0 +1,75 @@
+/** `svc delete` of the compiled binary, from a query that stores to one that computes anew. */
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { eventually } from "../harness/eventually.ts";
+import { Sandbox } from "../harness/sandbox.ts";
+import { GREETING } from "../server/deployments/deploying.ts";
+
+const sandbox = new Sandbox();
+let project = "";
+const svc = (...words: string[]) => sandbox.svc(words, { cwd: project });
+
+interface Answer {
+  readonly data: readonly { readonly field: string; readonly value: unknown; readonly meta: { readonly cache_hit: boolean } }[];
+}
+/** Which of the features of a user the online store served. */
+async function hits(id: number): Promise<Record<string, boolean>> {
+  const { data } = await sandbox.json<Answer>(
+    ["query", "--in", `user.id=${id}`, "--out", "user.name", "--out", "user.greeting", "--include-meta"],
+    { cwd: project },
+  );
+  return Object.fromEntries(data.map(({ field, meta }) => [field, meta.cache_hit]));
+}
+
+/** Observations of a user in the offline table that the command names. */
+async function history(feature: string, id: number): Promise<number> {
+  const { exitCode, stdout } = await svc("offline-store", "table", feature);
+  if (exitCode !== 0) return 0;
+  const [file = ""] = new Bun.Glob("**/offline.db").scanSync({ cwd: sandbox.home, dot: true, absolute: true });
+  using db = new Database(file, { readonly: true });
+  return db.query(`select 1 from "${stdout.trim()}" where pk = ?`).all(`i:${id}`).length;
+}
+
+beforeAll(async () => {
+  await sandbox.startServer();
+  project = await sandbox.write({ "svc.yaml": "project: shop\nenvironments:\n  default: {}\n", ...GREETING });
+  expect(await svc("apply", "--force", "--await")).toMatchObject({ exitCode: 0 });
+}, 120_000);
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+test("a query stores, the deletion takes out, the next query computes anew", async () => {
+  for (const id of [1, 2]) await hits(id);
+  await eventually(async () => (await history("user.greeting", 2)) === 1, "the values are stored offline");
+  expect(await hits(1)).toEqual({ "user.name": true, "user.greeting": true });
+  const done = await svc("delete", "--namespace", "user", "--features", "name", "--keys", "1,3", "--yes");
+  expect(done).toMatchObject({ exitCode: 0 });
+  expect(done.stderr).toContain("the online and offline values of 1 feature (user.name) of 2 rows are deleted from environment 'default'");
+  expect(done.stdout.replace(/del_\w+/, "del_1")).toMatch(
+    /^Deletion: +del_1\nOnline values: +1\nOffline values: +1\nLogged queries: +2\n$/,
+  );
+  expect([await history("user.name", 1), await history("user.greeting", 1), await history("user.name", 2)]).toEqual([0, 1, 1]);
+  expect([await hits(1), await hits(2)]).toEqual([
+    { "user.name": false, "user.greeting": true },
+    { "user.name": true, "user.greeting": true },
+  ]);
+  await eventually(async () => (await history("user.name", 1)) === 1, "what was computed after it is stored");
+  expect(await sandbox.json(["delete", "--namespace", "user", "--keys", "1", "--yes"], { cwd: project })).toEqual({
+    ...{ id: expect.stringMatching(/^del_/), done: true, online_values: 2, offline_values: 2, logged_queries: 1, waiting_nodes: 0 },
+  });
+}, 60_000);
+
+test("wrong words are refused before anything is asked", async () => {
+  const cases: readonly (readonly [words: string, exitCode: number, says: RegExp])[] = [
+    ["--features user.name", 2, /--keys is missing/],
+    ["--keys 1", 2, /--features, --tags or --namespace is missing/],
+    ["--features a --tags b --keys 1", 2, /not used together/],
+    ["--features user.nam --keys 1", 1, /no feature 'user.nam'/],
+    ["--namespace user --keys one", 1, /'one' is no key of 'user'/],
+    ["--namespace user --keys 1", 1, /Pass --yes where there is nobody to ask/],
+  ];
+  for (const [words, exitCode, says] of cases) {
+    const outcome = await svc("delete", ...words.split(" "));
+    expect([words, outcome.exitCode, outcome.stderr]).toEqual([words, exitCode, expect.stringMatching(says)]);
+  }
+}, 60_000);
