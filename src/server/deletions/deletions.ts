@@ -107,16 +107,16 @@ export function createDeletions(options: DeletionOptions): Deletions {
   /** Removes what this node holds; it may begin again anywhere. */
   const remove = async (deletion: DeletionRecord): Promise<void> => {
     const scope = onlineScope(deletion.environmentId, deletion.branch);
-    const counts = { online: 0 };
+    let values = 0;
     for (const { featureIds, keys, namespace, relationIds } of deletion.rows) {
-      counts.online += await online.deleteKeys(scope, { namespace, keys, featureIds, until: deletion.createdAt }, signal);
+      values += await online.deleteKeys(scope, { namespace, keys, featureIds, until: deletion.createdAt }, signal);
       if (relationIds.length > 0) await online.dropFeatures(relationIds, signal);
     }
     signal.throwIfAborted();
     const offline = deletion.branch === "" ? await removeOffline(deletion) : 0;
     const queries = await forgetQueries(deletion);
     signal.throwIfAborted();
-    const removed: RemovedCounts = { ...counts, offline, queries };
+    const removed: RemovedCounts = { online: values, offline, queries };
     await metadata.deletions.settle(deletion.id, node, removed);
     done.add(deletion.id);
     bus.publish("deletions", deletion.id);
