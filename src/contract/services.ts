@@ -47,6 +47,7 @@ export const SERVICES = {
   storageConfigs: service<typeof import("../../gen/svc/v1/storage_config_pb.ts").StorageConfigService>("svc.v1.StorageConfigService"),
   approvals: service<typeof import("../../gen/svc/v1/approval_pb.ts").ApprovalService>("svc.v1.ApprovalService"),
   offlineStores: service<typeof import("../../gen/svc/v1/offline_store_pb.ts").OfflineStoreService>("svc.v1.OfflineStoreService"),
+  resolverRuns: service<typeof import("../../gen/svc/v1/resolver_run_pb.ts").ResolverRunService>("svc.v1.ResolverRunService"),
 };
 
 /** The services' names and the types of their descriptors. */
