@@ -162,6 +162,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   query: ["expressions", "python", "sql", "stores", "writes"],
   deployments: ["access", "documents", "jobs", "nodes", "processes", "python", "query", "secrets", "sql", "stores", "writes"],
   approvals: ["access", "deployments", "environments", "jobs", "secrets", "stores"],
+  "resolver-runs": ["access", "deployments", "jobs", "nodes", "query", "stores", "writes"],
   "query-log": ["deployments", "query", "stores"],
   webhooks: ["access", "documents", "jobs", "query", "stores", "thread"],
   wire: [
@@ -178,6 +179,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "processes",
     "query",
     "query-log",
+    "resolver-runs",
     "secrets",
     "stores",
     "support",
@@ -200,6 +202,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "processes",
     "python",
     "query-log",
+    "resolver-runs",
     "secrets",
     "stores",
     "support",

@@ -270,6 +270,7 @@ async function startIn(
       onlineAddress: parts.onlineAddress,
       secrets: parts.secrets,
       approvals: parts.approvals,
+      resolverRuns: parts.resolverRuns,
       connections: parts.connections,
       queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),
     };

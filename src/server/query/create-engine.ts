@@ -14,8 +14,8 @@ import { QueryContext, type Tracing } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
 import { type Prepared, Preparer } from "./request/prepare.ts";
 import type { BulkRequest, QueryRequest } from "./request/request.ts";
-import { type Awaitable, andThen } from "./run/awaitable.ts";
 import { createResolverRun, type ResolverRun, type ResolverRunOptions } from "./resolver-run.ts";
+import { type Awaitable, andThen } from "./run/awaitable.ts";
 import { Execution } from "./run/executor.ts";
 import { type StoredInto, storeFresh } from "./run/store-access.ts";
 

@@ -105,10 +105,15 @@ export function createResolverRun(
   const { compile } = index;
   const context = new QueryContext({ deployment, request, tags: resolver.tags, receivedAt: now, log, signal, compile, tracing: undefined });
   const direct = resolver.inputs.filter(({ relations, feature, rows }) => relations.length === 0 && feature && !rows);
-  const inputs = [...new Set(direct.flatMap(({ feature }) => (feature && !feature.primary && feature.featureId !== undefined ? [feature] : [])))];
+  const inputs = [
+    ...new Set(direct.flatMap(({ feature }) => (feature && !feature.primary && feature.featureId !== undefined ? [feature] : []))),
+  ];
   const hasOwnRows = resolver.inputs.every((input) => input.now) && (resolver.shape === "rows" || resolver.sql !== undefined);
 
-  const computeAlike = async (keys: readonly FeatureValue[], given: ReadonlyMap<ScalarInfo, readonly FeatureValue[]>): Promise<ComputedRows> => {
+  const computeAlike = async (
+    keys: readonly FeatureValue[],
+    given: ReadonlyMap<ScalarInfo, readonly FeatureValue[]>,
+  ): Promise<ComputedRows> => {
     const columns = [bulkColumn(primary.fqn, keys), ...[...given].map(([feature, values]) => bulkColumn(feature.fqn, values))];
     const bulk = new BulkRun(
       { request, columns },
@@ -169,7 +174,8 @@ export function whyNotAlone(resolver: ResolverInfo, environment: string): string
   if (resolver.broken) return resolver.broken;
   if (resolver.environments.length > 0 && !resolver.environments.includes(environment))
     return `it exists in the environments ${resolver.environments.join(", ")}, not in ${environment}`;
-  if (resolver.shape === "relation") return "it returns the rows of a has-many relation, which this version of svc computes for queries only";
+  if (resolver.shape === "relation")
+    return "it returns the rows of a has-many relation, which this version of svc computes for queries only";
   return undefined;
 }
 

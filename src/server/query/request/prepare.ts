@@ -298,7 +298,8 @@ interface Names extends Pick<QueryRequest, "outputs" | "tags" | "staleness" | "q
  * which the test does not cover.
  */
 function hasNames(request: QueryRequest, names: Names): boolean {
-  if (request.forcedResolver !== undefined || request.queryName !== names.queryName || request.queryNameVersion !== names.queryNameVersion) return false;
+  if (request.forcedResolver !== undefined || request.queryName !== names.queryName || request.queryNameVersion !== names.queryNameVersion)
+    return false;
   if (request.inputs.length !== names.inputs.length) return false;
   for (let i = 0; i < names.inputs.length; i++) if (request.inputs[i]?.name !== names.inputs[i]) return false;
   return areSame(request.outputs, names.outputs) && areSame(request.tags, names.tags) && !hasOptions(request) && !hasOptions(names);

@@ -43,7 +43,8 @@ export function resolverRunQueries(
   const writable = (id: string, fence: number): ResolverRunRecord | undefined =>
     table.one(`where id = ? and fence <= ? and ${OPEN}`, id, fence);
   const openRuns = (environmentId: string): number =>
-    db.query<{ n: number }, [string]>(`select count(*) as n from resolver_run where environment_id = ? and ${OPEN}`).get(environmentId)?.n ?? 0;
+    db.query<{ n: number }, [string]>(`select count(*) as n from resolver_run where environment_id = ? and ${OPEN}`).get(environmentId)
+      ?.n ?? 0;
 
   return {
     create: (run, job, limit) =>
