@@ -17,8 +17,8 @@ const RESOLVER_RUNS_KEPT_MS = 90 * DAY_MS;
 const BATCH = 1_000;
 
 /**
- * The recurring jobs that remove ended jobs and runs of resolvers, expired sessions and uploads, rows of nodes that are
- * gone, and old progress lines of deployments.
+ * The recurring jobs that remove ended jobs and runs of resolvers, expired sessions and uploads,
+ * rows of nodes that are gone, and old progress lines of deployments.
  */
 export function retentionJobs(
   metadata: Pick<MetadataStore, "jobs" | "nodes" | "processes" | "progress" | "purgeExpired" | "resolverRuns">,

@@ -1,7 +1,7 @@
 /**
- * Runs of a resolver by itself: its features are computed for many rows by it alone, as a bulk query
- * computes them, and stored. All rows of a run share a time and what the query keeps, so that a
- * resolver that returns rows is called once.
+ * Runs of a resolver by itself: its features are computed for many rows by it alone, as a bulk
+ * query computes them, and stored. All rows of a run share a time and what the query keeps, so that
+ * a resolver that returns rows is called once.
  */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";

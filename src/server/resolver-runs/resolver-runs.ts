@@ -81,7 +81,10 @@ export function createResolverRuns(options: ResolverRunsOptions): ResolverRuns {
   const { metadata, deployments, protection, bus, clock, log } = options;
   const engine = createEngine({ clock, log });
 
-  /** Id of the deployment that is named, or is a branch's live one; empty = the environment's live one. */
+  /**
+   * Id of the deployment that is named, or is a branch's live one; empty = the environment's live
+   * one.
+   */
   const deploymentOf = async ({ environment, branch }: DeploymentTarget, named: string): Promise<string> => {
     if (named === "") return branch === "" ? "" : deployments.resolve({ environment, branch, deploymentId: "" });
     const deployment = await deployments.named(named, environment.id, branch);

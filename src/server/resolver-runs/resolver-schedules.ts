@@ -1,16 +1,16 @@
 /**
- * The schedules of resolvers: those of the deployment that is live in each environment's main scope,
- * which take the place of those of the deployment before. Every node sees to it, and a schedule that
- * is there already stays as it is. Branches and suspended environments have none.
+ * The schedules of resolvers: those of the deployment that is live in each environment's main
+ * scope, which take the place of those of the deployment before. Every node sees to it, and a
+ * schedule that is there already stays as it is. Branches and suspended environments have none.
  */
 
 import type { Resolver } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { createLiveScopes } from "../deployments/live-scopes.ts";
 import type { Bus } from "../jobs/bus.ts";
+import { NEVER } from "../jobs/next-run.ts";
 import type { Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
-import type { ScheduleRecord } from "../stores/metadata/schedules.ts";
 import { RESOLVER_RUN_JOB, type ResolverRunsOptions, scheduleKey } from "./resolver-runs.ts";
 import type { ScheduledResolver } from "./run-handler.ts";
 
@@ -19,10 +19,18 @@ interface WantedSchedule extends ScheduledResolver {
   readonly text: string;
 }
 
+/** A resolver's schedule as it stands; times are epoch milliseconds. */
+export interface ResolverSchedule extends WantedSchedule {
+  /** Undefined when no run comes, or it is not planned yet. */
+  readonly nextAt: number | undefined;
+  /** When the last run was due; undefined before the first. */
+  readonly lastAt: number | undefined;
+}
+
 /** The schedules of resolvers. */
 export interface ResolverSchedules {
   /** The schedules of an environment, by name of the resolver. */
-  list(environmentId: string): Promise<ScheduleRecord[]>;
+  list(environmentId: string): Promise<ResolverSchedule[]>;
   /** Makes the stored schedules those of what is live. */
   settle(): Promise<void>;
   /** Keeps them so until `stop`. */
@@ -78,7 +86,11 @@ export function createResolverSchedules(
   return {
     async list(environmentId) {
       const schedules = await metadata.schedules.list(RESOLVER_RUN_JOB);
-      return schedules.filter(({ payload }) => (payload as ScheduledResolver).environmentId === environmentId);
+      return schedules
+        .map(({ payload, text, nextAt, lastAt }) => {
+          return { ...(payload as ScheduledResolver), text, nextAt: nextAt === NEVER ? undefined : nextAt, lastAt };
+        })
+        .filter((one) => one.environmentId === environmentId);
     },
     settle,
     start() {

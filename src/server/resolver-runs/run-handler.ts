@@ -31,7 +31,10 @@ export interface ScheduledResolver {
 export function createRunHandler(options: ResolverRunsOptions & { readonly engine: OnlineEngine }): JobHandler {
   const { metadata, deployments, online, sinks, engine, log } = options;
 
-  /** The run of a job, as it is to be stored if it is not; undefined when nothing is to run any more. */
+  /**
+   * The run of a job, as it is to be stored if it is not; undefined when nothing is to run any
+   * more.
+   */
   const runOf = async ({ id, payload }: JobRecord): Promise<NewResolverRun | undefined> => {
     const known = await metadata.resolverRuns.run(id);
     if (known) return known;

@@ -11,8 +11,8 @@ import type { RunContext } from "../run/run.ts";
 export const POOL_GRACE_MS = 150;
 
 /**
- * Calls a resolver for an op, or for none, telling it what it may know of the query. Rejects when the pool
- * breaks.
+ * Calls a resolver for an op, or for none, telling it what it may know of the query. Rejects when
+ * the pool breaks.
  */
 export function callWorker(context: RunContext, op: PlanOp | undefined, call: Omit<ResolverCall, "context">): Promise<ResolverResult> {
   const { deployment, observer, queryId, traceId, traceparent, tags, queryContext } = context;

@@ -15,10 +15,8 @@ import {
 } from "../../../../gen/svc/v1/resolver_run_pb.ts";
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
-import { NEVER } from "../../jobs/next-run.ts";
-import type { ScheduledResolver } from "../../resolver-runs/run-handler.ts";
+import type { ResolverSchedule } from "../../resolver-runs/resolver-schedules.ts";
 import type { ResolverRunRecord } from "../../stores/metadata/resolver-runs.ts";
-import type { ScheduleRecord } from "../../stores/metadata/schedules.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { readPage } from "./page-token.ts";
@@ -91,11 +89,11 @@ function runMessage(run: ResolverRunRecord): MessageInitShape<typeof ResolverRun
   };
 }
 
-function scheduleMessage({ text, payload, nextAt, lastAt }: ScheduleRecord): MessageInitShape<typeof ScheduledResolverSchema> {
+function scheduleMessage({ resolver, text, nextAt, lastAt }: ResolverSchedule): MessageInitShape<typeof ScheduledResolverSchema> {
   return {
-    resolver: (payload as ScheduledResolver).resolver,
+    resolver,
     schedule: text,
-    ...(nextAt !== undefined && nextAt !== NEVER && { nextRunAt: msToTimestamp(nextAt) }),
+    ...(nextAt !== undefined && { nextRunAt: msToTimestamp(nextAt) }),
     ...(lastAt !== undefined && { lastRunAt: msToTimestamp(lastAt) }),
   };
 }
