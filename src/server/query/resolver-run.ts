@@ -55,8 +55,11 @@ export interface ResolverRun {
   readonly inputs: readonly ScalarInfo[];
   /** The reason why bounds of its inputs' times cannot be kept; undefined = they can. */
   readonly boundsProblem: string | undefined;
-  /** The keys of its own rows, each once. The resolver runs now. Rejects when it fails. */
-  ownKeys(): Promise<readonly FeatureValue[]>;
+  /**
+   * The store's keys of its own rows, each once and in an order that depends on nothing else. The
+   * resolver runs now. Rejects when it fails.
+   */
+  ownKeys(): Promise<readonly string[]>;
   /** Computes rows and hands the values to the stores, which may not have written them yet. */
   compute(rows: KnownRows): Promise<ComputedRows>;
 }
@@ -165,8 +168,8 @@ function alike(keys: readonly FeatureValue[], known: KnownRows["inputs"]): Itera
   return Map.groupBy(keys.keys(), maskOf).values();
 }
 
-function distinct(keys: readonly FeatureValue[]): readonly FeatureValue[] {
-  return [...new Map(keys.filter((key) => key !== null).map((key) => [storeKey(key), key])).values()];
+function distinct(keys: readonly FeatureValue[]): readonly string[] {
+  return [...new Set(keys.flatMap((key) => (key === null ? [] : [storeKey(key)])))].sort();
 }
 
 /** The reason why a resolver cannot run by itself; undefined = it can. */

@@ -1,6 +1,7 @@
 /**
- * The work of a run: the rows in parts of bounded size, each stored before it counts. It may begin
- * again anywhere: the values have the time of the run, and so are the same ones again.
+ * The work of a run: the rows in parts of bounded size, each stored before it counts. An attempt
+ * goes on after the last part of the one before; a part that was cut off is stored again with the
+ * same time, that of the run.
  */
 
 import type { FeatureValue } from "../../domain/value.ts";
@@ -64,19 +65,26 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
       const into = { online: request.persistOnline, offline: request.persistOffline };
       const resolverRun = engine.runResolver(lease.deployment, { resolver: request.resolver, now, into, signal });
       const offline = await options.offline();
-      let sum: ComputedRows = { rows: 0, failedRows: 0, error: "" };
-      for await (const part of partsOf(resolverRun, run, offline)) {
+      const all = resolverRun.hasOwnRows ? await resolverRun.ownKeys() : await historyKeys(resolverRun, run, offline);
+      const tried = run.position === "" ? 0 : all.indexOf(run.position) + 1;
+      let sum: ComputedRows = tried === 0 ? { rows: 0, failedRows: 0, error: "" } : run;
+      for (let from = tried; from < all.length; from += PART_ROWS) {
+        const keys = all.slice(from, from + PART_ROWS);
+        const known = resolverRun.hasOwnRows
+          ? { keys: keys.map(keyValue), inputs: new Map() }
+          : await knownRows(resolverRun, run, keys, offline);
         const dropped = online.dropped() + sinks.dropped();
-        const { rows, failedRows, error } = await resolverRun.compute(part);
+        const { rows, failedRows, error } = await resolverRun.compute(known);
         signal.throwIfAborted();
         await Promise.all([online.flush(), sinks.flush()]);
         if (online.dropped() + sinks.dropped() > dropped) throw new Error("the stores had no room for values");
         await environmentOf(run);
+        const position = keys.at(-1) ?? "";
         sum = { rows: sum.rows + rows, failedRows: sum.failedRows + failedRows, error: sum.error || error.slice(0, MAX_ERROR) };
         progress(`${sum.rows} rows`);
-        if (!(await metadata.resolverRuns.update(run.id, job.fence, sum))) throw new Error("another node has the run");
+        if (!(await metadata.resolverRuns.update(run.id, job.fence, { ...sum, position }))) throw new Error("another node has the run");
       }
-      return sum;
+      return { rows: sum.rows, failedRows: sum.failedRows, error: sum.error };
     } finally {
       lease.release();
     }
@@ -112,28 +120,20 @@ function isFinal(error: unknown): error is Error {
   return error instanceof Failure && error.kind !== "unavailable";
 }
 
-/** The rows of a run in parts: the resolver's own, or those that the history knows. */
-async function* partsOf(resolverRun: ResolverRun, run: ResolverRunRecord, offline: OfflineStore): AsyncIterable<KnownRows> {
-  if (resolverRun.hasOwnRows) {
-    for (const keys of partsOfList(await resolverRun.ownKeys())) yield { keys, inputs: new Map() };
-    return;
-  }
-  const keys = await offline.scanKeys(run.environmentId, resolverRun.namespace.name, {}, MAX_RUN_ROWS + 1);
+/** The store's keys of the rows of a class that the history knows, in its order. */
+async function historyKeys({ namespace }: ResolverRun, { environmentId }: ResolverRunRecord, offline: OfflineStore): Promise<string[]> {
+  const keys = await offline.scanKeys(environmentId, namespace.name, {}, MAX_RUN_ROWS + 1);
   if (keys.length > MAX_RUN_ROWS) throw new JobFailed(`the history knows more than ${MAX_RUN_ROWS} rows, the most of one run`);
-  for (const part of partsOfList(keys)) yield* knownRows(resolverRun, run, part, offline);
+  return keys;
 }
 
-function* partsOfList<T>(list: readonly T[]): Iterable<readonly T[]> {
-  for (let from = 0; from < list.length; from += PART_ROWS) yield list.slice(from, from + PART_ROWS);
-}
-
-/** Rows with the newest values of their inputs; none when all are outside of the run's bounds. */
-async function* knownRows(
+/** Rows with the newest values of their inputs, without those outside of the run's bounds. */
+async function knownRows(
   { inputs }: ResolverRun,
   { createdAt, request: { lowerBound, upperBound } }: ResolverRunRecord,
   keys: readonly string[],
   offline: OfflineStore,
-): AsyncIterable<KnownRows> {
+): Promise<KnownRows> {
   const latest = upperBound === null ? createdAt : Math.min(createdAt, upperBound - 1);
   const sampled = await offline.sample(
     { keys, times: keys.map(() => latest) },
@@ -142,12 +142,11 @@ async function* knownRows(
   const isBounded = lowerBound !== null || upperBound !== null;
   const earliest = lowerBound ?? Number.NEGATIVE_INFINITY;
   const rows = [...keys.keys()].filter((row) => !isBounded || sampled.every(({ observedAt }) => (observedAt[row] as number) >= earliest));
-  if (rows.length === 0) return;
   const columns = inputs.map((input, at) => {
     const { values, observedAt } = sampled[at] as (typeof sampled)[number];
     return [input, rows.map((row) => knownValue(values[row] as FeatureValue, observedAt[row] as number, input.nullable))] as const;
   });
-  yield { keys: rows.map((row) => keyValue(keys[row] as string)), inputs: new Map(columns) };
+  return { keys: rows.map((row) => keyValue(keys[row] as string)), inputs: new Map(columns) };
 }
 
 /** A value of the history; undefined where nothing was observed, or null where that is no value. */

@@ -51,10 +51,12 @@ export interface ResolverRunRecord extends NewResolverRun {
   readonly failedRows: number;
   /** Why it failed, or the first error of a row; empty = none. */
   readonly error: string;
+  /** Store's key of the last row that was tried; the next attempt goes on after it. */
+  readonly position: string;
 }
 
 /** How far a run has got, and how it ended. */
-export type ResolverRunPatch = Partial<Pick<ResolverRunRecord, "rows" | "failedRows" | "error">> & {
+export type ResolverRunPatch = Partial<Pick<ResolverRunRecord, "rows" | "failedRows" | "error" | "position">> & {
   readonly state?: "succeeded" | "failed";
 };
 
@@ -81,9 +83,9 @@ export interface ResolverRunStore {
    */
   create(run: NewResolverRun, job: NewJob, limit: number): Promise<ResolverRunRecord | "full">;
   /**
-   * Marks a run as running, and first stores one that its schedule enqueued. An attempt begins with
-   * no rows; its deployment stays that of the first attempt. Undefined when a later fencing number
-   * has written to it, or it has ended.
+   * Marks a run as running, and first stores one that its schedule enqueued. Its deployment stays
+   * that of the first attempt. Undefined when a later fencing number has written to it, or it has
+   * ended.
    */
   begin(run: NewResolverRun, fence: number, createdAt: number, deploymentId: string): Promise<ResolverRunRecord | undefined>;
   /** Changes a run; false when a later fencing number has written to it, or it has ended. */

@@ -30,11 +30,12 @@ export function resolverRunQueries(
     rows: integer,
     failedRows: integer,
     error: text,
+    position: text,
   });
   const find = (id: string): ResolverRunRecord | undefined => table.one("where id = ?", id);
   const insert = (run: NewResolverRun, createdAt: number): ResolverRunRecord => {
     const { resolver, deploymentId } = run.request;
-    const empty = { startedAt: undefined, endedAt: undefined, rows: 0, failedRows: 0, error: "" };
+    const empty = { startedAt: undefined, endedAt: undefined, rows: 0, failedRows: 0, error: "", position: "" };
     const made: ResolverRunRecord = { ...run, resolver, deploymentId, state: "received", fence: 0, createdAt, ...empty };
     table.insert(made);
     return made;
@@ -64,7 +65,7 @@ export function resolverRunQueries(
         if (!find(run.id)) insert(run, createdAt);
         const known = writable(run.id, fence);
         if (!known) return undefined;
-        const attempt = { state: "running", fence, rows: 0, failedRows: 0, error: "" } as const;
+        const attempt = { state: "running", fence } as const;
         const first = { deploymentId: known.deploymentId || deploymentId, startedAt: known.startedAt ?? now() };
         table.update({ ...attempt, ...first }, "where id = $key", { key: run.id });
         return { ...known, ...attempt, ...first };

@@ -41,7 +41,17 @@ export function resolverRunsConformance(driver: Driver<MetadataStore>): void {
       store = await driver.open(folder.path, { now: () => now });
       expect(await store.resolverRuns.run("r1")).toEqual({
         ...run("r1", { idempotencyKey: "k" }),
-        ...{ resolver: "f.a", deploymentId: "", state: "received", fence: 0, createdAt: START, rows: 0, failedRows: 0, error: "" },
+        ...{
+          resolver: "f.a",
+          deploymentId: "",
+          state: "received",
+          fence: 0,
+          createdAt: START,
+          rows: 0,
+          failedRows: 0,
+          error: "",
+          position: "",
+        },
         ...{ startedAt: undefined, endedAt: undefined },
       });
       expect((await store.jobs.job("r1"))?.state).toBe("queued");
@@ -64,14 +74,14 @@ export function resolverRunsConformance(driver: Driver<MetadataStore>): void {
       expect(await store.jobs.job("r2")).toBeUndefined();
     });
 
-    test("an attempt begins without rows in the first one's deployment; who holds an older number writes no more", async () => {
+    test("an attempt goes on where the one before was, in its deployment; who holds an older number writes no more", async () => {
       const { resolverRuns } = store;
       await create("r1");
       expect((await resolverRuns.begin(run("r1"), 3, 9, "dpl_1"))?.deploymentId).toBe("dpl_1");
-      expect(await resolverRuns.update("r1", 3, { rows: 5, failedRows: 1, error: "e" })).toBe(true);
+      expect(await resolverRuns.update("r1", 3, { rows: 5, failedRows: 1, error: "e", position: "i:5" })).toBe(true);
       now += 10;
       const again = await resolverRuns.begin(run("r1"), 4, 9, "dpl_2");
-      expect(again).toMatchObject({ state: "running", deploymentId: "dpl_1", rows: 0, failedRows: 0, error: "", createdAt: START });
+      expect(again).toMatchObject({ state: "running", deploymentId: "dpl_1", rows: 5, position: "i:5", createdAt: START });
       expect(await resolverRuns.run("r1")).toEqual(again as ResolverRunRecord);
       expect(await resolverRuns.update("r1", 3, { rows: 9 })).toBe(false);
       expect(await resolverRuns.begin(run("r1"), 3, 9, "dpl_2")).toBeUndefined();
