@@ -173,7 +173,7 @@ function distinct(keys: readonly FeatureValue[]): readonly string[] {
 }
 
 /** The reason why a resolver cannot run by itself; undefined = it can. */
-export function whyNotAlone(resolver: ResolverInfo, environment: string): string | undefined {
+function whyNotAlone(resolver: ResolverInfo, environment: string): string | undefined {
   if (resolver.broken) return resolver.broken;
   if (resolver.environments.length > 0 && !resolver.environments.includes(environment))
     return `it exists in the environments ${resolver.environments.join(", ")}, not in ${environment}`;

@@ -36,7 +36,7 @@ const ATTEMPT_TIMEOUT_MS = 3_600_000;
 
 /** The services that runs need. */
 export interface ResolverRunsOptions {
-  readonly metadata: Pick<MetadataStore, "environment" | "environments" | "jobs" | "livePointers" | "resolverRuns" | "schedules">;
+  readonly metadata: Pick<MetadataStore, "environment" | "environments" | "livePointers" | "resolverRuns" | "schedules">;
   readonly deployments: Deployments;
   readonly protection: Protection;
   readonly online: Pick<OnlineStore, "dropped" | "flush">;

@@ -11,6 +11,7 @@ import type { ScheduledRun } from "../jobs/scheduler.ts";
 import type { OnlineEngine } from "../query/create-engine.ts";
 import { QueryRefused } from "../query/refusal.ts";
 import { type ComputedRows, type KnownRows, MAX_RUN_ROWS, type ResolverRun } from "../query/resolver-run.ts";
+import { CallFailed } from "../query/run/outcome.ts";
 import type { JobRecord } from "../stores/metadata/jobs.ts";
 import type { NewResolverRun, ResolverRunRecord } from "../stores/metadata/resolver-runs.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
@@ -116,7 +117,7 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
 
 /** Whether another attempt would fail alike. */
 function isFinal(error: unknown): error is Error {
-  if (error instanceof QueryRefused) return true;
+  if (error instanceof QueryRefused || (error instanceof CallFailed && error.exception)) return true;
   return error instanceof Failure && error.kind !== "unavailable";
 }
 

@@ -90,6 +90,14 @@ describe("runs", () => {
     ]);
   });
 
+  test("code that fails without a row fails the run, in its words, and is called once", async () => {
+    const before = calls();
+    const run = await trigger({ resolver: "broken" });
+    expect(run).toMatchObject({ state: ResolverRunState.FAILED, rows: 0n });
+    expect(run.error).toContain("no rows today");
+    expect(calls()).toBe(before + 1);
+  });
+
   test("a feature that is not stored online goes to the history alone, of all keys that any run stored there", async () => {
     const run = await trigger({ resolver: "get_label" });
     expect(run.rows).toBe(BigInt(USERS + 1));

@@ -13,8 +13,8 @@ export const USERS = 25;
 
 /**
  * A project over a SQLite file with the ages of users: `users` reads them, `get_half` fails for the
- * age 13 and has no half for the age 14, `everyone` returns rows without arguments, and adds a line
- * to a file for each call.
+ * age 13 and has no half for the age 14, `everyone` returns rows without arguments, `broken` would;
+ * both add a line to a file for each call.
  */
 export function scheduledProject(folder: string, cron = ""): ProjectFiles {
   const path = join(folder, "ages.db");
@@ -56,6 +56,12 @@ def everyone() -> DataFrame[User.id, User.rank]:
     with open(${JSON.stringify(join(folder, "calls"))}, "a") as calls:
         calls.write("called\\n")
     return DataFrame({User.id: [1, 2, 3, 900], User.rank: [10, 20, 30, 40]})
+
+@offline
+def broken() -> DataFrame[User.id, User.age]:
+    with open(${JSON.stringify(join(folder, "calls"))}, "a") as calls:
+        calls.write("called\\n")
+    raise ValueError("no rows today")
 
 @online
 def get_label(id: User.id) -> User.label:
