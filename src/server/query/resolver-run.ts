@@ -13,6 +13,7 @@ import type { NamespaceInfo, ResolverInfo, ScalarInfo } from "./graph/index-type
 import type { LiveDeployment } from "./live-deployment.ts";
 import { runScan } from "./ops/scan-op.ts";
 import { keysOfBody } from "./ops/sql-own-keys.ts";
+import { gives } from "./plan/calls.ts";
 import { QueryContext } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
 import type { Preparer } from "./request/prepare.ts";
@@ -88,6 +89,10 @@ export function createResolverRun(
   const outputs = resolver.features.filter((feature) => feature.namespace === namespace.name && !feature.primary);
   if (outputs.length === 0) throw refused(resolver.fqn, "it computes no feature but the primary key");
 
+  const hasOwnRows = resolver.inputs.every((input) => input.now) && (resolver.shape === "rows" || resolver.sql !== undefined);
+  if (hasOwnRows && !gives(resolver, primary))
+    throw refused(resolver.fqn, `its rows have no ${primary.fqn}, so that they cannot be stored`);
+
   const request: QueryRequest = {
     inputs: [],
     outputs: outputs.map(({ fqn }) => fqn),
@@ -111,7 +116,6 @@ export function createResolverRun(
   const inputs = [
     ...new Set(direct.flatMap(({ feature }) => (feature && !feature.primary && feature.featureId !== undefined ? [feature] : []))),
   ];
-  const hasOwnRows = resolver.inputs.every((input) => input.now) && (resolver.shape === "rows" || resolver.sql !== undefined);
 
   const computeAlike = async (
     keys: readonly FeatureValue[],
@@ -139,8 +143,7 @@ export function createResolverRun(
       if (resolver.sql) return distinct(await keysOfBody(resolver, resolver.sql, primary, MAX_RUN_ROWS, context, signal));
       const scan = await runScan(context, undefined, resolver, context.now);
       context.caches.scans.set(resolver, Promise.resolve(scan));
-      const column = scan.columns.get(primary);
-      if (!column) throw refused(resolver.fqn, `its rows have no ${primary.fqn}`);
+      const column = scan.columns.get(primary) ?? [];
       return distinct(column.map((value) => primary.strict(value)));
     },
 

@@ -31,9 +31,7 @@ export interface ResolverSchedule extends WantedSchedule {
 export interface ResolverSchedules {
   /** The schedules of an environment, by name of the resolver. */
   list(environmentId: string): Promise<ResolverSchedule[]>;
-  /** Makes the stored schedules those of what is live. */
-  settle(): Promise<void>;
-  /** Keeps them so until `stop`. */
+  /** Keeps the stored schedules those of what is live, until `stop`. */
   start(): void;
   stop(): Promise<void>;
 }
@@ -67,6 +65,7 @@ export function createResolverSchedules(
     return found;
   };
 
+  /** Makes the stored schedules those of what is live; one at a time on this node. */
   const settle = async (): Promise<void> => {
     const stored = new Map((await metadata.schedules.list(RESOLVER_RUN_JOB)).map((one) => [one.key, one]));
     const now = await wanted();
@@ -92,9 +91,9 @@ export function createResolverSchedules(
         })
         .filter((one) => one.environmentId === environmentId);
     },
-    settle,
     start() {
-      for (const topic of ["live", "environments"] as const) following.push(followStore({ bus, topic, clock, log, read: settle }));
+      const live = followStore({ bus, topic: "live", clock, log, read: settle });
+      following.push(live, followStore({ bus, topic: "environments", clock, log, read: () => live.reread() }));
     },
     async stop() {
       await Promise.all(following.splice(0).map((one) => one.stop()));

@@ -140,6 +140,7 @@ describe("runs", () => {
     expect(await refusal({ resolver: "features.get_hafl" })).toContain("did you mean 'features.get_half'");
     expect(await refusal({})).toContain("InvalidArgument: Name the resolver");
     expect(await refusal({ resolver: "get_txns" })).toContain("FailedPrecondition: features.get_txns cannot run by itself");
+    expect(await refusal({ resolver: "keyless" })).toContain("its rows have no user.id, so that they cannot be stored");
     expect(await refusal({ resolver: "everyone", lowerBound: at })).toContain("cannot run with bounds: it takes no features");
     expect(await refusal({ resolver: "get_label", upperBound: at })).toContain("it takes the primary key alone");
     expect(await refusal({ resolver: "get_half", lowerBound: at, upperBound: at })).toContain("has to be earlier");

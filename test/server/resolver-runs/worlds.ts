@@ -63,6 +63,10 @@ def broken() -> DataFrame[User.id, User.age]:
         calls.write("called\\n")
     raise ValueError("no rows today")
 
+@offline
+def keyless() -> DataFrame[User.age, User.half]:
+    return DataFrame({User.age: [1], User.half: [0.5]})
+
 @online
 def get_label(id: User.id) -> User.label:
     return f"user {id}"
