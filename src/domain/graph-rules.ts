@@ -14,7 +14,7 @@
  * - 163 warning: a feature that nothing computes and nothing uses.
  * - 164 warning: a feature that only offline resolvers compute is needed by an online resolver or a
  *   named query.
- * - 165 warning: a resolver has a schedule, which nothing runs.
+ * - 165 warning: a resolver has a schedule, and cannot run by itself.
  * - 170 error: a named query has an unknown planner option, or a bad value of one: no query by that
  *   name could be planned.
  */
@@ -298,10 +298,10 @@ function offlineOnlyFindings(derivation: Derivation): Diagnostic[] {
 
 /** Rule 165: schedules. */
 function scheduleFindings({ graph }: Derivation): Diagnostic[] {
-  return graph.resolvers.flatMap(({ fqn, schedule, span }) => {
-    if (schedule === "") return [];
-    const hint = "Queries compute its features when they are asked for; take `cron` out, or run a query by a scheduler of your own.";
-    return [finding(NEVER_SCHEDULED.schedule({ resolver: fqn, schedule }), span, { hint })];
+  return graph.resolvers.flatMap(({ fqn, schedule, span, outputShape, relation }) => {
+    if (schedule === "" || outputShape !== OutputShape.RELATION) return [];
+    const hint = "Queries compute its rows when they are asked for; take `cron` out.";
+    return [finding(NEVER_SCHEDULED.schedule({ resolver: fqn, schedule, relation }), span, { hint })];
   });
 }
 

@@ -4,6 +4,7 @@ export const JOB_KINDS = [
   "deployment-cleanup",
   "erase-environment",
   "approved-change",
+  "resolver-run",
   "approvals-upkeep",
   "measure-objects",
   "purge-audit",

@@ -43,6 +43,8 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   "environment update": ["--config-file", "environment.yaml", "--yes"],
   "environment delete": ["no-such", "--yes"],
   "project create": ["canary"],
+  trigger: ["--resolver", "no-such"],
+  "scheduled-resolver runs get": ["job_0"],
   "traffic set": ["--tags", "v0=100"],
   "traffic mirror": ["--mirror", "v0=1"],
   "traffic suspend": ["--deployment-tag", "v0"],

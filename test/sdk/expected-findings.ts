@@ -10,13 +10,13 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
   "105-names": [
     [
       "E105 attribute.py:3:23 ScheduledQuery",
-      "this version of svc has no 'ScheduledQuery': nothing runs by a schedule; ask for the features with a query when they are wanted",
+      "this version of svc has no 'ScheduledQuery': no query runs by a schedule; a resolver with cron= does",
       "no such name",
     ],
     ["E105 features.py:1:8 svc.prompts", "this version of svc has no module 'svc.prompts': it asks no language models", "no such module"],
     [
       "E105 features.py:2:25 Cron",
-      "this version of svc has no 'Cron': nothing runs by a schedule; ask for the features with a query when they are wanted",
+      "this version of svc has no 'Cron': no query runs by a schedule; a resolver with cron= does",
       "no such name",
     ],
     [

@@ -107,23 +107,28 @@ export const OFFLINE_ONLY = rule(
   { needed: message("{consumer} needs {feature}, which only the offline resolver {resolver} computes", "never computed online") },
 );
 
+/** A resolver of a relation's rows behind a decorator. */
+const SCHEDULED_ROWS = (decorator: string): string =>
+  `@features\nclass Txn:\n    id: int\n    user_id: "User.id"\n    amount: float\n\n\n@features\nclass User:\n    id: int\n    txns: DataFrame[Txn]\n\n\n${decorator}\ndef get_txns(id: User.id) -> User.txns[Txn.id, Txn.amount]:\n    return DataFrame({Txn.id: [1], Txn.amount: [2.5]})\n`;
+
 export const NEVER_SCHEDULED = rule(
   {
     code: 165,
     id: "never-scheduled",
-    title: "A resolver has a schedule, which nothing runs",
+    title: "A resolver has a schedule, and cannot run by itself",
     severity: "warning",
     foundBy: ["graph"],
-    means: "This version of svc has no schedules. Queries compute the resolver's features when they are asked for; take `cron` out.",
+    means:
+      "A schedule runs resolvers that compute features of their own class. One that returns the rows of a has-many relation is run by queries alone; take `cron` out.",
     why: "The schedule looks as if it had an effect.",
     example: {
-      broken: python(`${USER}${MAIL}${NAME.replace("@online", '@online(cron="1d")')}`),
-      mended: python(`${USER}${MAIL}${NAME}`),
+      broken: python(SCHEDULED_ROWS('@online(cron="1d")')),
+      mended: python(SCHEDULED_ROWS("@online")),
     },
   },
   {
     schedule: message(
-      "{resolver} has the schedule '{schedule}', and nothing runs it: this version of svc has no schedules",
+      "{resolver} has the schedule '{schedule}', and nothing runs it: it returns the rows of {relation}, which queries alone ask for",
       "never runs by itself",
     ),
   },

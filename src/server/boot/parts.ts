@@ -27,6 +27,7 @@ import type { Log } from "../log.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
 import type { Processes } from "../processes/processes.ts";
+import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
@@ -98,6 +99,8 @@ export interface Parts {
   readonly configurations: () => Promise<Configurations>;
   /** Requests for approval. */
   readonly approvals: () => Promise<Approvals>;
+  /** Runs of resolvers by themselves, and their schedules. */
+  readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
   /** The queue of jobs as callers see it. */
@@ -296,6 +299,18 @@ export async function openParts({
       ...{ sealer, bus, clock },
     });
   });
+  const resolverRuns = once(async () => {
+    const { createResolverRunCapabilities } = await import("../resolver-runs/create-resolver-runs.ts");
+    return createResolverRunCapabilities({
+      metadata,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      online: await online(),
+      offline,
+      sinks: await sinks(),
+      ...{ bus, clock, log },
+    });
+  });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
@@ -334,16 +349,19 @@ export async function openParts({
   };
   /** The handlers of jobs, by kind. */
   const jobHandlers = once(async (): Promise<Readonly<Record<string, JobHandler>>> => {
-    const [{ APPROVAL_JOB }, { BUILD_JOB }, { CLEANUP_JOB }, { recurringHandlers }, { ERASURE_JOB }] = await Promise.all([
-      import("../approvals/approvals.ts"),
-      import("../deployments/builds.ts"),
-      import("../deployments/removals.ts"),
-      import("../jobs/recurring.ts"),
-      import("../environments/lifecycle.ts"),
-    ]);
+    const [{ APPROVAL_JOB }, { BUILD_JOB }, { CLEANUP_JOB }, { recurringHandlers }, { ERASURE_JOB }, { RESOLVER_RUN_JOB }] =
+      await Promise.all([
+        import("../approvals/approvals.ts"),
+        import("../deployments/builds.ts"),
+        import("../deployments/removals.ts"),
+        import("../jobs/recurring.ts"),
+        import("../environments/lifecycle.ts"),
+        import("../resolver-runs/resolver-runs.ts"),
+      ]);
     const { builds, cleanups } = await deployments();
     return {
       ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
+      [RESOLVER_RUN_JOB]: (await resolverRuns()).runs.handler,
       ...recurringHandlers(recurring),
     };
   });
@@ -360,6 +378,7 @@ export async function openParts({
   });
   const scheduler = once(async () => {
     const { startScheduler } = await import("../jobs/scheduler.ts");
+    (await resolverRuns()).schedules.start();
     return startScheduler({ schedules: metadata.schedules, recurring, bus, clock, log });
   });
 
@@ -392,6 +411,7 @@ export async function openParts({
     secrets,
     configurations,
     approvals,
+    resolverRuns,
     connections,
     jobQueue,
     jobRunner,
@@ -405,6 +425,7 @@ export async function openParts({
     },
     async close() {
       await (await scheduler.opened())?.stop();
+      await (await resolverRuns.opened())?.schedules.stop();
       await (await jobRunner.opened())?.stop();
       await (await webhooks.opened())?.close();
       await (await deployments.opened())?.close();

@@ -272,6 +272,7 @@ async function startIn(
       secrets: parts.secrets,
       approvals: parts.approvals,
       jobQueue: parts.jobQueue,
+      resolverRuns: parts.resolverRuns,
       connections: parts.connections,
       queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),
     };

@@ -11,15 +11,17 @@ const PROGRESS_KEPT_MS = DAY_MS;
 const GONE_NODES_KEPT_MS = DAY_MS;
 /** Milliseconds that ended processes and their events are kept. */
 const PROCESSES_KEPT_MS = 90 * DAY_MS;
+/** Milliseconds that runs of resolvers are kept after their end, with their idempotency keys. */
+const RESOLVER_RUNS_KEPT_MS = 90 * DAY_MS;
 /** Most jobs that are removed in one step: other writes wait for it. */
 const BATCH = 1_000;
 
 /**
- * The recurring jobs that remove ended jobs, expired sessions, uploads and deletions, rows of nodes
- * that are gone, and old progress lines of deployments.
+ * The recurring jobs that remove ended jobs and runs of resolvers, expired sessions, uploads and
+ * deletions, rows of nodes that are gone, and old progress lines of deployments.
  */
 export function retentionJobs(
-  metadata: Pick<MetadataStore, "deletions" | "jobs" | "nodes" | "processes" | "progress" | "purgeExpired">,
+  metadata: Pick<MetadataStore, "deletions" | "jobs" | "nodes" | "processes" | "progress" | "purgeExpired" | "resolverRuns">,
   now: () => number,
 ): readonly RecurringJob[] {
   return [
@@ -28,6 +30,7 @@ export function retentionJobs(
       schedule: "1h",
       async run(signal) {
         while ((await metadata.jobs.purge(ENDED_JOBS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
+        while ((await metadata.resolverRuns.purge(RESOLVER_RUNS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
       },
     },
     {

@@ -14,9 +14,10 @@ import { QueryContext, type Tracing } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
 import { type Prepared, Preparer } from "./request/prepare.ts";
 import type { BulkRequest, QueryRequest } from "./request/request.ts";
+import { createResolverRun, type ResolverRun, type ResolverRunOptions } from "./resolver-run.ts";
 import { type Awaitable, andThen } from "./run/awaitable.ts";
 import { Execution } from "./run/executor.ts";
-import { storeFresh } from "./run/store-access.ts";
+import { type StoredInto, storeFresh } from "./run/store-access.ts";
 
 /** Latest instant that a datetime can write: the end of the year 9999. */
 const LAST_MICROS = 253_402_300_799_999_999n;
@@ -42,6 +43,8 @@ export interface OnlineEngine {
    * Runs a bulk query, in batches. Rejects with QueryRefused when it is wrong whatever its rows.
    */
   answerBulk(deployment: LiveDeployment, bulk: BulkRequest, now?: number, signal?: AbortSignal, tracing?: Tracing): Promise<BulkAnswer>;
+  /** Prepares a run of a resolver by itself. Throws QueryRefused when it cannot run so. */
+  runResolver(deployment: LiveDeployment, options: ResolverRunOptions): ResolverRun;
   /** Builds the tables of a deployment ahead of its first query. */
   load(deployment: LiveDeployment): void;
 }
@@ -61,6 +64,10 @@ class Engine implements OnlineEngine {
 
   load(deployment: LiveDeployment): void {
     this.#preparer(deployment);
+  }
+
+  runResolver(deployment: LiveDeployment, options: ResolverRunOptions): ResolverRun {
+    return createResolverRun({ ...options, deployment, preparer: this.#preparer(deployment), log: this.options.log, keep });
   }
 
   async answerBulk(
@@ -133,11 +140,11 @@ function conclude(execution: Execution, prepared: Prepared, context: QueryContex
 }
 
 /** Stores the fresh values of an execution. */
-function keep(execution: Execution, context: QueryContext, receivedAt: number): Awaitable<void> {
+function keep(execution: Execution, context: QueryContext, receivedAt: number, into?: StoredInto): Awaitable<void> {
   if (execution.covered.length > 0 && context.log.enabled("debug"))
     for (const failure of execution.covered)
       context.log.debug("a default stands in for a failure", { queryId: context.queryId, feature: failure.path, error: failure.message });
-  return storeFresh(execution, receivedAt);
+  return storeFresh(execution, receivedAt, into);
 }
 
 function assemble(execution: Execution, prepared: Prepared, context: QueryContext, started: number): Answer {

@@ -28,6 +28,7 @@ import type { JobQueue } from "../jobs/queue.ts";
 import type { Log } from "../log.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { Processes } from "../processes/processes.ts";
+import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
@@ -115,6 +116,8 @@ export interface Platform {
   readonly jobQueue: () => Promise<JobQueue>;
   /** Requests for approval. */
   readonly approvals: () => Promise<Approvals>;
+  /** Runs of resolvers by themselves, and their schedules. */
+  readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
   readonly queries: () => Promise<Queries<Caller>>;

@@ -53,7 +53,7 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
   },
   {
     rule: "E105",
-    says: "this version of svc has no 'Cron': nothing runs by a schedule; ask for the features with a query when they are wanted",
+    says: "this version of svc has no 'Cron': no query runs by a schedule; a resolver with cron= does",
     files: after(USER, "\nimport svc\n\nnightly = svc.«Cron»('1d')\n"),
   },
   {

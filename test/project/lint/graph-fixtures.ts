@@ -174,13 +174,11 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
   },
   {
     rule: "W165",
-    says: "features.f has the schedule '1d', and nothing runs it: this version of svc has no schedules",
-    files: after(USER, '\n\n@online(cron="1d")\ndef «f»(id: User.id) -> User.name: ...\n'),
-  },
-  {
-    rule: "W165",
-    says: "get_user has the schedule '*/5 * * * *', and nothing runs it: this version of svc has no schedules",
-    files: sql("-- resolves: «User»\n-- source: lite\n-- cron: '*/5 * * * *'\nselect id, name from app_user\n"),
+    says: "features.f has the schedule '1d', and nothing runs it: it returns the rows of user.txns, which queries alone ask for",
+    files: after(
+      IMPORTS,
+      '\n@features\nclass Txn:\n    id: int\n    user_id: "User.id"\n    amount: float\n\n\n@features\nclass User:\n    id: int\n    txns: DataFrame[Txn]\n\n\n@online(cron="1d")\ndef «f»(id: User.id) -> User.txns[Txn.id, Txn.amount]: ...\n',
+    ),
   },
   {
     rule: "E170",

@@ -138,6 +138,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   "StorageConfigService/DeleteStorageConfig": free(TEAM, ({ storage }) => ({ id: storage })),
   "SupportService/CreateFlare": free("is run by nobody", ({ upload }) => ({ uploadId: upload, name: "f" })),
   "SupportService/SendFeedback": free(TOLD, () => ({ text: "fine" })),
+  "ResolverRunService/TriggerResolver": refused("resolvers run in live deployments alone", ({ unapproved }) => ({
+    resolver: "get_name",
+    deploymentId: unapproved,
+  })),
   "TrafficService/SetTraffic": refused(UNAPPROVED, () => ({ weights: { unapproved: 100 } })),
   "TrafficService/PromoteTraffic": refused("this environment has none", () => ({})),
   "TrafficService/SuspendTraffic": free("takes queries away", () => ({ tag: "unapproved" })),

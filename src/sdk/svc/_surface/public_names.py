@@ -81,7 +81,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 _NO_STREAMS = "it has no streams and no stream resolvers"
-_NO_SCHEDULES = "nothing runs by a schedule; ask for the features with a query when they are wanted"
+_NO_SCHEDULES = "no query runs by a schedule; a resolver with cron= does"
 _NO_VECTORS = "it has no vectors and no embeddings; a list[float] holds one, and F.cosine_similarity compares two"
 _NO_OFFLINE = "it has no offline queries and no datasets"
 _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSource"

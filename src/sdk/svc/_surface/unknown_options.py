@@ -45,7 +45,7 @@ _RESOLVER: Mapping[str, str] = {
     "resource_group": _NO_RESOURCES,
     "resource_hint": _NO_RESOURCES,
     "retries": "a call that fails is not tried again",
-    "schedule": "nothing runs by a schedule",
+    "schedule": "no query runs by a schedule, but a resolver with cron= does",
     "static": "a DataFrame is computed when the resolver runs",
     "unique_on": "rows are told apart by the primary key",
     "venv": "an environment of svc.yaml has one set of requirements",
@@ -98,7 +98,7 @@ _RELATION: Mapping[str, str] = {
 }
 _QUERY: Mapping[str, str] = {
     "additional_logged_features": "a query logs what it answers",
-    "cron": "nothing runs by a schedule",
+    "cron": "no query runs by a schedule, but a resolver with cron= does",
     "meta": "owner=, tags= and description= are a query's metadata",
     "schedule": "nothing runs by a schedule",
     "store_online": "the features' own store_online= counts",

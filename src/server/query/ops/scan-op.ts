@@ -46,7 +46,11 @@ export function scanOf({ context, times }: Run, op: PlanOp, resolver: ResolverIn
   return scan;
 }
 
-async function runScan(context: RunContext, op: PlanOp, resolver: ResolverInfo, now: QueryTime): Promise<Scan> {
+/**
+ * The rows that a resolver returns now.
+ * @param op the step that the call is recorded for; undefined = it is not recorded
+ */
+export async function runScan(context: RunContext, op: PlanOp | undefined, resolver: ResolverInfo, now: QueryTime): Promise<Scan> {
   const result = await withDeadline(resolver.timeoutMs + POOL_GRACE_MS, context.signal, () =>
     callWorker(context, op, { resolver: resolver.fqn, rows: 1, now: [now.text], columns: {}, deadlineMs: resolver.timeoutMs }),
   );

@@ -11,14 +11,14 @@ import type { RunContext } from "../run/run.ts";
 export const POOL_GRACE_MS = 150;
 
 /**
- * Calls a resolver for an op, telling it what it may know of the query. Rejects when the pool
- * breaks.
+ * Calls a resolver for an op, or for none, telling it what it may know of the query. Rejects when
+ * the pool breaks.
  */
-export function callWorker(context: RunContext, op: PlanOp, call: Omit<ResolverCall, "context">): Promise<ResolverResult> {
+export function callWorker(context: RunContext, op: PlanOp | undefined, call: Omit<ResolverCall, "context">): Promise<ResolverResult> {
   const { deployment, observer, queryId, traceId, traceparent, tags, queryContext } = context;
   const whole: ResolverCall = {
     ...call,
     context: { queryId, traceId, ...(traceparent === "" ? {} : { traceparent }), tags, queryContext },
   };
-  return observer ? observer.call(deployment.pool, op, whole) : deployment.pool.call(whole);
+  return observer && op ? observer.call(deployment.pool, op, whole) : deployment.pool.call(whole);
 }

@@ -149,6 +149,13 @@ export class GoalGraph {
       if (!paths.some((path) => path.call?.source?.kind === "given")) goal.key = this.#storeKey(goal);
       return;
     }
+    const forced = this.#forcedFor(goal);
+    if (forced) {
+      const reason = this.unfit(forced) ?? this.call(frame, forced);
+      if (typeof reason === "string") goal.rejected = [{ resolver: forced, reason }];
+      else goal.candidates = [{ kind: "resolver", call: reason, required: reason.required }];
+      return;
+    }
     const pair = frame.mode === "join" || frame.mode === "open" ? frame.relation?.join.find((key) => key.foreign === feature) : undefined;
     if (pair && frame.parent) {
       const local = this.goal(frame.parent, pair.local);
@@ -170,6 +177,13 @@ export class GoalGraph {
     if (goal.key) candidates.push({ kind: "stored", call: undefined, required: [goal.key, ...frame.gates] });
     goal.candidates = candidates;
     goal.rejected = rejected;
+  }
+
+  /** The resolver that alone may provide a goal. */
+  #forcedFor({ frame, feature }: Goal): ResolverInfo | undefined {
+    const { forcedResolver } = this.shape;
+    if (forcedResolver === undefined || frame !== this.root || feature.primary) return undefined;
+    return feature.producers.find(({ fqn }) => fqn === forcedResolver);
   }
 
   /**

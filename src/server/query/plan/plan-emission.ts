@@ -292,6 +292,7 @@ function shapeHash(shape: PlanShape, environment: string): string {
     [...shape.tags].sort(),
     [...shape.staleness].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([fqn, ms]) => [fqn, String(ms)]),
     Object.entries(shape.options),
+    ...(shape.forcedResolver === undefined ? [] : [shape.forcedResolver]),
   ]);
   return Bun.hash(text).toString(16).padStart(16, "0");
 }

@@ -25,6 +25,11 @@ export interface PlanShape {
   /** Overrides of staleness in milliseconds, by FQN. */
   readonly staleness: ReadonlyMap<string, number>;
   readonly options: PlannerOptions;
+  /**
+   * FQN of the resolver that alone computes those of the outputs that it gives, whatever is stored;
+   * it may be one that is offline only.
+   */
+  readonly forcedResolver?: string | undefined;
   /** For a plan of child rows, the has-many relations passed on the way to them. */
   readonly nesting?: readonly ManyInfo[];
 }

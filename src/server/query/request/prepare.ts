@@ -165,6 +165,7 @@ export class Preparer {
     if (this.#latest && hasNames(request, this.#latest.names)) return this.#latest.key;
     checkNames(request);
     const key = keyOf(request);
+    if (request.forcedResolver !== undefined) return key;
     const { outputs, tags, staleness, queryName, queryNameVersion, plannerOptions } = request;
     const inputs = request.inputs.map(({ name }) => name);
     this.#latest = { names: { inputs, outputs, tags, staleness, queryName, queryNameVersion, plannerOptions }, key };
@@ -283,6 +284,7 @@ function keyOf(request: QueryRequest): string {
   if (request.queryName !== "") key += `|${request.queryName.length}:${request.queryName}@${request.queryNameVersion}`;
   for (const name in request.plannerOptions)
     key += `|${name.length}:${name}=${request.plannerOptions[name]?.length}:${request.plannerOptions[name]}`;
+  if (request.forcedResolver !== undefined) key += `|${request.forcedResolver}`;
   return key;
 }
 
@@ -296,7 +298,8 @@ interface Names extends Pick<QueryRequest, "outputs" | "tags" | "staleness" | "q
  * which the test does not cover.
  */
 function hasNames(request: QueryRequest, names: Names): boolean {
-  if (request.queryName !== names.queryName || request.queryNameVersion !== names.queryNameVersion) return false;
+  if (request.forcedResolver !== undefined || request.queryName !== names.queryName || request.queryNameVersion !== names.queryNameVersion)
+    return false;
   if (request.inputs.length !== names.inputs.length) return false;
   for (let i = 0; i < names.inputs.length; i++) if (request.inputs[i]?.name !== names.inputs[i]) return false;
   return areSame(request.outputs, names.outputs) && areSame(request.tags, names.tags) && !hasOptions(request) && !hasOptions(names);

@@ -42,6 +42,8 @@ export interface QueryRequest {
   readonly trace: boolean;
   /** Whether the values of every step are kept. */
   readonly storePlanStages: boolean;
+  /** FQN of the resolver that alone computes its outputs; default: the planner chooses. */
+  readonly forcedResolver?: string;
 }
 
 /** One input column of a bulk query. */

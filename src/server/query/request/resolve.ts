@@ -73,6 +73,7 @@ export function resolveRequest(index: GraphIndex, request: QueryRequest): Resolv
       tags: [...new Set([...(named?.tags ?? []), ...request.tags])],
       staleness,
       options,
+      forcedResolver: request.forcedResolver,
     },
   };
 }

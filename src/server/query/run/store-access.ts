@@ -28,6 +28,14 @@ import { rowsReadOf, serveRows } from "./stored-rows.ts";
  */
 type Take = (found: OnlineFound | undefined) => Awaitable<StoreFound>;
 
+/** The stores that take fresh values, where the features' options say so too. */
+export interface StoredInto {
+  readonly online: boolean;
+  readonly offline: boolean;
+}
+
+const EVERYWHERE: StoredInto = { online: true, offline: true };
+
 /** Returns the store's result for a read, by its index among those of a call. */
 export type FoundOf = (place: number) => Awaitable<StoreFound>;
 
@@ -172,11 +180,12 @@ export function fresh<T extends { readonly observedAt: number }>(
  * hands them to the deployment's sink. Values computed for a future time are not stored: they would
  * hide present ones.
  * @param present epoch milliseconds
+ * @param into the stores that take them; default: both
  * @returns a promise only when the answer has to wait for the sink
  */
-export function storeFresh(run: Run, present: number): Awaitable<void> {
-  storeOnline(run, present);
-  return handOver(run, present);
+export function storeFresh(run: Run, present: number, into: StoredInto = EVERYWHERE): Awaitable<void> {
+  if (into.online) storeOnline(run, present);
+  if (into.offline) return handOver(run, present);
 }
 
 function storeOnline(run: Run, present: number): void {

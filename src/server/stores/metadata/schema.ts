@@ -195,6 +195,15 @@ create table deletion (
   seq integer primary key autoincrement, id text not null unique, environment_id text not null, branch text not null, rows text not null,
   key_count integer not null, created_at integer not null, expires_at integer not null, removed text not null
 ) strict;
+create table resolver_run (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, resolver text not null, cause text not null,
+  request text not null, deployment_id text not null, idempotency_key text, state text not null, fence integer not null,
+  created_at integer not null, started_at integer, ended_at integer, rows integer not null, failed_rows integer not null, error text not null,
+  position text not null, unique (environment_id, idempotency_key)
+) strict;
+create index resolver_run_by_environment on resolver_run (environment_id, seq);
+create index resolver_run_by_resolver on resolver_run (environment_id, resolver, seq);
+create index resolver_run_by_end on resolver_run (ended_at) where ended_at is not null;
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

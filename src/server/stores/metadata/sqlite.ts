@@ -20,6 +20,7 @@ import { outboxPlace } from "./sqlite-outbox.ts";
 import { processQueries } from "./sqlite-processes.ts";
 import { progressQueries } from "./sqlite-progress.ts";
 import { sqliteProjects } from "./sqlite-projects.ts";
+import { resolverRunQueries } from "./sqlite-resolver-runs.ts";
 import { scheduleQueries } from "./sqlite-schedules.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
 import { sqliteUploads } from "./sqlite-uploads.ts";
@@ -73,6 +74,7 @@ export function createSqliteMetadataStore(options: {
     nodes: nodeQueries(db, writer, now),
     processes: processQueries(db, writer, addUse),
     progress: progressQueries(db, writer, now),
+    resolverRuns: resolverRunQueries(db, writer, now, insertJob),
     schedules: scheduleQueries(db, writer, now, insertJob),
     usage,
     ...sqliteExpiry(db, writer, now),

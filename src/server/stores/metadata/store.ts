@@ -18,6 +18,7 @@ import type { OutboxPlace } from "./outbox.ts";
 import type { ProcessStore } from "./processes.ts";
 import type { ProgressStore } from "./progress.ts";
 import type { ProjectStore } from "./projects.ts";
+import type { ResolverRunStore } from "./resolver-runs.ts";
 import type { ScheduleStore } from "./schedules.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { UploadStore } from "./uploads.ts";
@@ -43,6 +44,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly processes: ProcessStore;
   /** Lines about the progress of deployments. */
   readonly progress: ProgressStore;
+  /** Runs of resolvers by themselves. */
+  readonly resolverRuns: ResolverRunStore;
   /** Schedules of recurring jobs. */
   readonly schedules: ScheduleStore;
   /** What was used, by day. */

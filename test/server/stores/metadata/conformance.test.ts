@@ -12,6 +12,7 @@ import { jobsConformance } from "./jobs.conformance.ts";
 import { nodesConformance } from "./nodes.conformance.ts";
 import { processesConformance } from "./processes.conformance.ts";
 import { projectsConformance } from "./projects.conformance.ts";
+import { resolverRunsConformance } from "./resolver-runs.conformance.ts";
 import { schedulesConformance } from "./schedules.conformance.ts";
 import { sessionsConformance } from "./sessions.conformance.ts";
 import { storeConformance } from "./store.conformance.ts";
@@ -36,6 +37,7 @@ const SUITES = [
   processesConformance,
   usageConformance,
   schedulesConformance,
+  resolverRunsConformance,
   projectsConformance,
 ];
 

@@ -1,0 +1,21 @@
+import type { ListScheduledResolversResponse } from "../../../gen/svc/v1/resolver_run_pb.ts";
+import { defineCommand } from "../../cli/command.ts";
+import { messageTable } from "../../output/message-view.ts";
+
+export default defineCommand({
+  summary: "List scheduled resolvers",
+  description: "Resolvers of the environment's live deployment that have `cron`. Times are UTC; branches run nothing by a schedule.",
+  examples: ["svc scheduled-resolver list", { run: "svc scheduled-resolver list --json", does: "With exact times" }],
+  needs: ["session"],
+  run: async ({ api }) => (await api.resolverRuns()).listScheduledResolvers({}),
+  view: messageTable<ListScheduledResolversResponse>(
+    "resolvers",
+    {
+      resolver: { header: "Resolver FQN", flexible: true },
+      schedule: "Cron Schedule",
+      nextRunAt: "Next Run",
+      lastRunAt: "Last Run",
+    },
+    { things: "scheduled resolvers" },
+  ),
+});

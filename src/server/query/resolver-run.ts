@@ -1,0 +1,197 @@
+/**
+ * Runs of a resolver by itself: its features are computed for many rows by it alone, as a bulk
+ * query computes them, and stored. All rows of a run share a time and what the query keeps, so that
+ * a resolver that returns rows is called once.
+ */
+
+import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import type { FeatureValue } from "../../domain/value.ts";
+import type { Log } from "../log.ts";
+import { storeKey } from "../stores/online/store.ts";
+import { BulkRun } from "./bulk.ts";
+import type { NamespaceInfo, ResolverInfo, ScalarInfo } from "./graph/index-types.ts";
+import type { LiveDeployment } from "./live-deployment.ts";
+import { runScan } from "./ops/scan-op.ts";
+import { keysOfBody } from "./ops/sql-own-keys.ts";
+import { gives } from "./plan/calls.ts";
+import { QueryContext } from "./query-context.ts";
+import { QueryRefused, refusal } from "./refusal.ts";
+import type { Preparer } from "./request/prepare.ts";
+import { bulkColumn, type QueryRequest } from "./request/request.ts";
+import type { Awaitable } from "./run/awaitable.ts";
+import type { Execution } from "./run/executor.ts";
+import type { StoredInto } from "./run/store-access.ts";
+
+/** What is to run, and when. */
+export interface ResolverRunOptions {
+  /** FQN. */
+  readonly resolver: string;
+  /** Epoch milliseconds at which the values count as observed. */
+  readonly now: number;
+  readonly into: StoredInto;
+  readonly signal: AbortSignal;
+}
+
+/** Rows to compute: their keys, and the inputs that are known of them. */
+export interface KnownRows {
+  readonly keys: readonly FeatureValue[];
+  /** Values by input, in the order of the keys; undefined = the engine finds it. */
+  readonly inputs: ReadonlyMap<ScalarInfo, readonly (FeatureValue | undefined)[]>;
+}
+
+/** How rows came out. */
+export interface ComputedRows {
+  readonly rows: number;
+  readonly failedRows: number;
+  /** The message of the first row that failed; empty = none did. */
+  readonly error: string;
+}
+
+/** A run of a resolver. */
+export interface ResolverRun {
+  readonly namespace: NamespaceInfo;
+  /** Whether it takes no arguments and gives the rows itself. */
+  readonly hasOwnRows: boolean;
+  /** Its inputs that are stored features of the row itself, which the history can give. */
+  readonly inputs: readonly ScalarInfo[];
+  /** The reason why bounds of its inputs' times cannot be kept; undefined = they can. */
+  readonly boundsProblem: string | undefined;
+  /**
+   * The store's keys of its own rows, each once and in an order that depends on nothing else. The
+   * resolver runs now. Rejects when it fails.
+   */
+  ownKeys(): Promise<readonly string[]>;
+  /** Computes rows and hands the values to the stores, which may not have written them yet. */
+  compute(rows: KnownRows): Promise<ComputedRows>;
+}
+
+/** Most rows of one run: their keys are held in memory. */
+export const MAX_RUN_ROWS = 1_000_000;
+
+/** Prepares a run. Throws QueryRefused when the resolver cannot run by itself. */
+export function createResolverRun(
+  options: ResolverRunOptions & {
+    readonly deployment: LiveDeployment;
+    readonly preparer: Preparer;
+    readonly log: Log;
+    readonly keep: (execution: Execution, context: QueryContext, present: number, into: StoredInto) => Awaitable<void>;
+  },
+): ResolverRun {
+  const { deployment, preparer, log, keep, now, into, signal } = options;
+  const { index } = preparer;
+  const resolver = index.resolvers.get(options.resolver);
+  if (!resolver) throw refused(options.resolver, "the deployment has no such resolver");
+  const namespace = index.namespaces.get(resolver.namespace);
+  const primary = namespace?.primaryKey;
+  const problem = whyNotAlone(resolver, index.environmentName);
+  if (problem !== undefined) throw refused(resolver.fqn, problem);
+  if (!namespace || !primary) throw refused(resolver.fqn, "its class has no primary key, so that no row can be stored");
+  const outputs = resolver.features.filter((feature) => feature.namespace === namespace.name && !feature.primary);
+  if (outputs.length === 0) throw refused(resolver.fqn, "it computes no feature but the primary key");
+
+  const hasOwnRows = resolver.inputs.every((input) => input.now) && (resolver.shape === "rows" || resolver.sql !== undefined);
+  if (hasOwnRows && !gives(resolver, primary))
+    throw refused(resolver.fqn, `its rows have no ${primary.fqn}, so that they cannot be stored`);
+
+  const request: QueryRequest = {
+    inputs: [],
+    outputs: outputs.map(({ fqn }) => fqn),
+    staleness: {},
+    tags: resolver.tags,
+    queryContext: {},
+    queryName: "",
+    queryNameVersion: "",
+    correlationId: "",
+    now: undefined,
+    plannerOptions: {},
+    explain: false,
+    includeMeta: false,
+    trace: false,
+    storePlanStages: false,
+    forcedResolver: resolver.fqn,
+  };
+  const { compile } = index;
+  const context = new QueryContext({ deployment, request, tags: resolver.tags, receivedAt: now, log, signal, compile, tracing: undefined });
+  const direct = resolver.inputs.filter(({ relations, feature, rows }) => relations.length === 0 && feature && !rows);
+  const inputs = [
+    ...new Set(direct.flatMap(({ feature }) => (feature && !feature.primary && feature.featureId !== undefined ? [feature] : []))),
+  ];
+
+  const computeAlike = async (
+    keys: readonly FeatureValue[],
+    given: ReadonlyMap<ScalarInfo, readonly FeatureValue[]>,
+  ): Promise<ComputedRows> => {
+    const columns = [bulkColumn(primary.fqn, keys), ...[...given].map(([feature, values]) => bulkColumn(feature.fqn, values))];
+    const bulk = new BulkRun(
+      { request, columns },
+      preparer,
+      () => context,
+      (execution) => keep(execution, context, now, into),
+      undefined,
+    );
+    const { failures } = await bulk.answer();
+    return { rows: keys.length, failedRows: new Set(failures.map(({ row }) => row)).size, error: failures[0]?.message ?? "" };
+  };
+
+  return {
+    namespace,
+    hasOwnRows,
+    inputs,
+    boundsProblem: boundsProblemOf(resolver, hasOwnRows, inputs),
+
+    async ownKeys() {
+      if (resolver.sql) return distinct(await keysOfBody(resolver, resolver.sql, primary, MAX_RUN_ROWS, context, signal));
+      const scan = await runScan(context, undefined, resolver, context.now);
+      context.caches.scans.set(resolver, Promise.resolve(scan));
+      const column = scan.columns.get(primary) ?? [];
+      return distinct(column.map((value) => primary.strict(value)));
+    },
+
+    async compute({ keys, inputs: known }) {
+      let sum: ComputedRows = { rows: 0, failedRows: 0, error: "" };
+      for (const rows of alike(keys, known)) {
+        const given = [...known].flatMap(([feature, values]) =>
+          values[rows[0] as number] === undefined ? [] : [[feature, rows.map((row) => values[row] as FeatureValue)] as const],
+        );
+        const part = await computeAlike(
+          rows.map((row) => keys[row] as FeatureValue),
+          new Map(given),
+        );
+        sum = { rows: sum.rows + part.rows, failedRows: sum.failedRows + part.failedRows, error: sum.error || part.error };
+      }
+      return sum;
+    },
+  };
+}
+
+/** Positions of rows in groups of which the same inputs are known. */
+function alike(keys: readonly FeatureValue[], known: KnownRows["inputs"]): Iterable<number[]> {
+  const columns = [...known.values()];
+  const maskOf = (row: number): string => columns.map((values) => (values[row] === undefined ? "0" : "1")).join("");
+  return Map.groupBy(keys.keys(), maskOf).values();
+}
+
+function distinct(keys: readonly FeatureValue[]): readonly string[] {
+  return [...new Set(keys.flatMap((key) => (key === null ? [] : [storeKey(key)])))].sort();
+}
+
+/** The reason why a resolver cannot run by itself; undefined = it can. */
+function whyNotAlone(resolver: ResolverInfo, environment: string): string | undefined {
+  if (resolver.broken) return resolver.broken;
+  if (resolver.environments.length > 0 && !resolver.environments.includes(environment))
+    return `it exists in the environments ${resolver.environments.join(", ")}, not in ${environment}`;
+  if (resolver.shape === "relation")
+    return "it returns the rows of a has-many relation, which this version of svc computes for queries only";
+  return undefined;
+}
+
+function boundsProblemOf(resolver: ResolverInfo, hasOwnRows: boolean, inputs: readonly ScalarInfo[]): string | undefined {
+  if (hasOwnRows) return "it takes no features, so that there are no times of inputs to bound";
+  const other = resolver.inputs.find(({ now, feature, relations, rows }) => !now && (!feature || relations.length > 0 || rows));
+  if (other) return `its parameter ${other.name} comes from other rows, whose times this version of svc does not bound`;
+  return inputs.length === 0 ? "it takes the primary key alone, which has no time" : undefined;
+}
+
+function refused(resolver: string, why: string): QueryRefused {
+  return new QueryRefused([refusal(ErrorCode.INVALID_QUERY, `${resolver} cannot run by itself: ${why}`)]);
+}

@@ -1,0 +1,163 @@
+/**
+ * The work of a run: the rows in parts of bounded size, each stored before it counts. An attempt
+ * goes on after the last part of the one before; a part that was cut off is stored again with the
+ * same time, that of the run.
+ */
+
+import type { FeatureValue } from "../../domain/value.ts";
+import { Failure } from "../failure.ts";
+import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
+import type { ScheduledRun } from "../jobs/scheduler.ts";
+import type { OnlineEngine } from "../query/create-engine.ts";
+import { QueryRefused } from "../query/refusal.ts";
+import { type ComputedRows, type KnownRows, MAX_RUN_ROWS, type ResolverRun } from "../query/resolver-run.ts";
+import { CallFailed } from "../query/run/outcome.ts";
+import type { JobRecord } from "../stores/metadata/jobs.ts";
+import type { NewResolverRun, ResolverRunRecord } from "../stores/metadata/resolver-runs.ts";
+import type { OfflineStore } from "../stores/offline/store.ts";
+import type { ResolverRunsOptions } from "./resolver-runs.ts";
+
+/** Rows that are computed together. */
+const PART_ROWS = 10_000;
+/** Most characters of an error that are kept. */
+const MAX_ERROR = 2_000;
+
+/** The payload of a schedule's jobs. */
+export interface ScheduledResolver {
+  readonly environmentId: string;
+  /** FQN. */
+  readonly resolver: string;
+}
+
+/** Makes the handler. */
+export function createRunHandler(options: ResolverRunsOptions & { readonly engine: OnlineEngine }): JobHandler {
+  const { metadata, deployments, online, sinks, engine, log } = options;
+
+  /**
+   * The run of a job, as it is to be stored if it is not; undefined when nothing is to run any
+   * more.
+   */
+  const runOf = async ({ id, payload }: JobRecord): Promise<NewResolverRun | undefined> => {
+    const known = await metadata.resolverRuns.run(id);
+    if (known) return known;
+    const { environmentId, resolver } = (payload as ScheduledRun).payload as ScheduledResolver;
+    const environment = await metadata.environment(environmentId);
+    const live = environment && environment.suspendedAt === undefined ? deployments.live(environmentId, "") : undefined;
+    const found = live === undefined ? undefined : (await deployments.graph(live)).resolvers.find(({ fqn }) => fqn === resolver);
+    if (!found || found.schedule === "") return undefined;
+    const everywhere = { persistOnline: true, persistOffline: true, lowerBound: null, upperBound: null };
+    const request = { resolver, deploymentId: "", ...everywhere };
+    return { id, environmentId, cause: "schedule", request, idempotencyKey: undefined };
+  };
+
+  const environmentOf = async ({ environmentId }: NewResolverRun) => {
+    const environment = await metadata.environment(environmentId);
+    if (!environment) throw new JobFailed("its environment was deleted");
+    if (environment.suspendedAt !== undefined) throw new JobFailed(`environment '${environment.name}' is suspended`);
+    return environment;
+  };
+
+  /** Computes and stores all rows of a run. */
+  const compute = async (run: ResolverRunRecord, job: JobRecord, { signal, progress }: Attempt): Promise<ComputedRows> => {
+    const { request, createdAt: now } = run;
+    const environment = await environmentOf(run);
+    const lease = await deployments.acquire({ environment, branch: "", deploymentId: run.deploymentId });
+    try {
+      const into = { online: request.persistOnline, offline: request.persistOffline };
+      const resolverRun = engine.runResolver(lease.deployment, { resolver: request.resolver, now, into, signal });
+      const offline = await options.offline();
+      const all = resolverRun.hasOwnRows ? await resolverRun.ownKeys() : await historyKeys(resolverRun, run, offline);
+      const tried = run.position === "" ? 0 : all.indexOf(run.position) + 1;
+      let sum: ComputedRows = tried === 0 ? { rows: 0, failedRows: 0, error: "" } : run;
+      for (let from = tried; from < all.length; from += PART_ROWS) {
+        const keys = all.slice(from, from + PART_ROWS);
+        const known = resolverRun.hasOwnRows
+          ? { keys: keys.map(keyValue), inputs: new Map() }
+          : await knownRows(resolverRun, run, keys, offline);
+        const dropped = online.dropped() + sinks.dropped();
+        const { rows, failedRows, error } = await resolverRun.compute(known);
+        signal.throwIfAborted();
+        await Promise.all([online.flush(), sinks.flush()]);
+        if (online.dropped() + sinks.dropped() > dropped) throw new Error("the stores had no room for values");
+        await environmentOf(run);
+        const position = keys.at(-1) ?? "";
+        sum = { rows: sum.rows + rows, failedRows: sum.failedRows + failedRows, error: sum.error || error.slice(0, MAX_ERROR) };
+        progress(`${sum.rows} rows`);
+        if (!(await metadata.resolverRuns.update(run.id, job.fence, { ...sum, position }))) throw new Error("another node has the run");
+      }
+      return { rows: sum.rows, failedRows: sum.failedRows, error: sum.error };
+    } finally {
+      lease.release();
+    }
+  };
+
+  return {
+    async run(job, attempt) {
+      const wanted = await runOf(job);
+      if (!wanted) {
+        log.debug("a schedule's run is dropped: the resolver has no schedule any more", { job: job.id });
+        return;
+      }
+      const deploymentId = wanted.request.deploymentId || deployments.live(wanted.environmentId, "");
+      const run = await metadata.resolverRuns.begin(wanted, job.fence, job.createdAt, deploymentId ?? "");
+      if (!run) return;
+      if (run.deploymentId === "") throw new JobFailed("nothing is live in its environment");
+      const done = await compute(run, job, attempt).catch((error: unknown) => {
+        throw isFinal(error) ? new JobFailed(error.message) : error;
+      });
+      const state = done.rows > 0 && done.failedRows === done.rows ? "failed" : "succeeded";
+      await metadata.resolverRuns.update(run.id, job.fence, { ...done, state });
+    },
+
+    async giveUp(job, reason) {
+      await metadata.resolverRuns.update(job.id, job.fence, { state: "failed", error: reason.slice(0, MAX_ERROR) });
+    },
+  };
+}
+
+/** Whether another attempt would fail alike. */
+function isFinal(error: unknown): error is Error {
+  if (error instanceof QueryRefused || (error instanceof CallFailed && error.exception)) return true;
+  return error instanceof Failure && error.kind !== "unavailable";
+}
+
+/** The store's keys of the rows of a class that the history knows, in its order. */
+async function historyKeys({ namespace }: ResolverRun, { environmentId }: ResolverRunRecord, offline: OfflineStore): Promise<string[]> {
+  const keys = await offline.scanKeys(environmentId, namespace.name, {}, MAX_RUN_ROWS + 1);
+  if (keys.length > MAX_RUN_ROWS) throw new JobFailed(`the history knows more than ${MAX_RUN_ROWS} rows, the most of one run`);
+  return keys;
+}
+
+/** Rows with the newest values of their inputs, without those outside of the run's bounds. */
+async function knownRows(
+  { inputs }: ResolverRun,
+  { createdAt, request: { lowerBound, upperBound } }: ResolverRunRecord,
+  keys: readonly string[],
+  offline: OfflineStore,
+): Promise<KnownRows> {
+  const latest = upperBound === null ? createdAt : Math.min(createdAt, upperBound - 1);
+  const sampled = await offline.sample(
+    { keys, times: keys.map(() => latest) },
+    inputs.map(({ featureId }) => ({ featureId: featureId as number })),
+  );
+  const isBounded = lowerBound !== null || upperBound !== null;
+  const earliest = lowerBound ?? Number.NEGATIVE_INFINITY;
+  const rows = [...keys.keys()].filter((row) => !isBounded || sampled.every(({ observedAt }) => (observedAt[row] as number) >= earliest));
+  const columns = inputs.map((input, at) => {
+    const { values, observedAt } = sampled[at] as (typeof sampled)[number];
+    return [input, rows.map((row) => knownValue(values[row] as FeatureValue, observedAt[row] as number, input.nullable))] as const;
+  });
+  return { keys: rows.map((row) => keyValue(keys[row] as string)), inputs: new Map(columns) };
+}
+
+/** A value of the history; undefined where nothing was observed, or null where that is no value. */
+function knownValue(value: FeatureValue, observedAt: number, isNullable: boolean): FeatureValue | undefined {
+  return Number.isNaN(observedAt) || (value === null && !isNullable) ? undefined : value;
+}
+
+/** The primary key of a store's key, see `storeKey`. */
+function keyValue(key: string): FeatureValue {
+  const text = key.slice(2);
+  if (key.startsWith("s:")) return text;
+  return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
+}

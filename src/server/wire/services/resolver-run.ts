@@ -1,0 +1,99 @@
+/** ResolverRunService: resolvers that run by themselves. */
+
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
+import {
+  GetResolverRunResponseSchema,
+  ListResolverRunsResponseSchema,
+  ListScheduledResolversResponseSchema,
+  ResolverRunCause,
+  type ResolverRunSchema,
+  ResolverRunService,
+  ResolverRunState,
+  type ScheduledResolverSchema,
+  TriggerResolverResponseSchema,
+} from "../../../../gen/svc/v1/resolver_run_pb.ts";
+import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
+import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
+import type { ResolverSchedule } from "../../resolver-runs/resolver-schedules.ts";
+import type { ResolverRunRecord } from "../../stores/metadata/resolver-runs.ts";
+import { callerOf } from "../interceptors.ts";
+import type { Platform } from "../platform.ts";
+import { readPage } from "./page-token.ts";
+
+const STATES = {
+  received: ResolverRunState.RECEIVED,
+  running: ResolverRunState.RUNNING,
+  succeeded: ResolverRunState.SUCCEEDED,
+  failed: ResolverRunState.FAILED,
+} as const;
+
+/** Adds the service to a router. */
+export function register(router: ConnectRouter, platform: Platform): void {
+  const scopeOf = async (context: HandlerContext): Promise<DeploymentTarget> =>
+    resolveScope(platform.environments, callerOf(context), context.requestHeader);
+
+  router.service(ResolverRunService, {
+    async triggerResolver({ resolver, persistOnline, persistOffline, idempotencyKey, lowerBound, upperBound, deploymentId }, context) {
+      const target = await scopeOf(context);
+      const { runs } = await platform.resolverRuns();
+      const run = await runs.trigger(target, {
+        ...{ resolver, persistOnline, persistOffline, idempotencyKey },
+        deploymentId: deploymentId || target.deploymentId,
+        lowerBound: lowerBound ? timestampToMs(lowerBound) : null,
+        upperBound: upperBound ? timestampToMs(upperBound) : null,
+      });
+      return create(TriggerResolverResponseSchema, { run: runMessage(run) });
+    },
+
+    async listScheduledResolvers(_request, context) {
+      const { environment } = await scopeOf(context);
+      const { schedules } = await platform.resolverRuns();
+      return create(ListScheduledResolversResponseSchema, { resolvers: (await schedules.list(environment.id)).map(scheduleMessage) });
+    },
+
+    async listResolverRuns({ resolver, since, until, pageSize, pageToken }, context) {
+      const { environment } = await scopeOf(context);
+      const { runs } = await platform.resolverRuns();
+      const times = { since: since && timestampToMs(since), until: until && timestampToMs(until) };
+      const filter = JSON.stringify(["resolver-runs", environment.id, resolver]);
+      const page = await readPage(platform.keys.objects, filter, { pageSize, pageToken }, (limit, before) =>
+        runs.list({ environmentId: environment.id, resolver: resolver || undefined, ...times, limit, before }),
+      );
+      return create(ListResolverRunsResponseSchema, { runs: page.items.map(runMessage), nextPageToken: page.nextPageToken });
+    },
+
+    async getResolverRun({ id }, context) {
+      const { environment } = await scopeOf(context);
+      const { runs } = await platform.resolverRuns();
+      return create(GetResolverRunResponseSchema, { run: runMessage(await runs.find(id, environment.id)) });
+    },
+  });
+}
+
+function runMessage(run: ResolverRunRecord): MessageInitShape<typeof ResolverRunSchema> {
+  const { id, resolver, deploymentId, error, request, createdAt, startedAt, endedAt } = run;
+  const { lowerBound, upperBound, persistOnline, persistOffline } = request;
+  return {
+    ...{ id, resolver, deploymentId, error, persistOnline, persistOffline },
+    state: STATES[run.state],
+    cause: run.cause === "schedule" ? ResolverRunCause.SCHEDULE : ResolverRunCause.TRIGGER,
+    createdAt: msToTimestamp(createdAt),
+    ...(startedAt !== undefined && { startedAt: msToTimestamp(startedAt) }),
+    ...(endedAt !== undefined && { endedAt: msToTimestamp(endedAt) }),
+    rows: BigInt(run.rows),
+    failedRows: BigInt(run.failedRows),
+    ...(lowerBound !== null && { lowerBound: msToTimestamp(lowerBound) }),
+    ...(upperBound !== null && { upperBound: msToTimestamp(upperBound) }),
+    idempotencyKey: run.idempotencyKey ?? "",
+  };
+}
+
+function scheduleMessage({ resolver, text, nextAt, lastAt }: ResolverSchedule): MessageInitShape<typeof ScheduledResolverSchema> {
+  return {
+    resolver,
+    schedule: text,
+    ...(nextAt !== undefined && { nextRunAt: msToTimestamp(nextAt) }),
+    ...(lastAt !== undefined && { lastRunAt: msToTimestamp(lastAt) }),
+  };
+}
