@@ -173,12 +173,16 @@ describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { 
 
 /**
  * Names with two meanings: the features that a query asks for and the file that others write; the
- * plan that a query prints and the rule that lint explains; one name, and those that are deleted.
+ * plan that a query prints and the rule that lint explains; one name, and those that are deleted;
+ * the tags of traffic with their weights, and those of features; the namespace of features, and
+ * those of processes.
  */
 const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
   "--out": ["query"],
   "--explain": ["lint"],
   "--name": ["secret delete", "integration delete"],
+  "--tags": ["delete"],
+  "--namespace": ["kube events list"],
 };
 
 test("a flag's name has one type everywhere", () => {

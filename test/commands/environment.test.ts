@@ -305,7 +305,7 @@ describe("the environments of a project", () => {
   }, 90_000);
 
   /** Tables that say what ran, what was used and who called: their rows go when they are old. */
-  const RECORDS = ["audit", "process", "process_event", "usage_day"];
+  const RECORDS = ["audit", "job", "process", "process_event", "usage_day"];
 
   /** Rows of an environment that are still there, but for records. */
   function leftovers(id: string): readonly unknown[] {
