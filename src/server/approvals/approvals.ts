@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../context/clock.ts";
+import { DAY_MS } from "../../domain/day.ts";
 import { OWNER_NAME, OWNER_PERSON } from "../access/owner.ts";
 import type { Sealer } from "../access/sealing.ts";
 import { type Caller, personOf } from "../access/tokens.ts";
@@ -80,7 +81,6 @@ export interface ApprovalsOptions {
   readonly clock: Clock;
 }
 
-const DAY_MS = 86_400_000;
 /** Milliseconds in which a request can be approved. */
 const LIFETIME_MS = 7 * DAY_MS;
 /** Milliseconds that decided requests are kept. */

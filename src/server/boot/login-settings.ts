@@ -17,6 +17,7 @@ import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { readRegularFile } from "../../disk/regular-file.ts";
 import { didYouMean } from "../../domain/closest.ts";
+import { DAY_MS } from "../../domain/day.ts";
 import { DURATION_GRAMMAR, parseDuration } from "../../domain/duration.ts";
 import { errorText } from "../../domain/error-text.ts";
 import { isLoopbackHost } from "../../domain/ip-address.ts";
@@ -34,7 +35,7 @@ const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 const MAX_SECRET_BYTES = 4096;
 const DEFAULT_LIFETIME_MS = 12 * 3_600_000;
 const LEAST_LIFETIME_MS = 60_000;
-const MOST_LIFETIME_MS = 30 * 86_400_000;
+const MOST_LIFETIME_MS = 30 * DAY_MS;
 
 /**
  * Reads the section; undefined when it names no provider.

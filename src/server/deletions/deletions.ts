@@ -9,11 +9,13 @@
  */
 
 import type { Clock } from "../../context/clock.ts";
+import { DAY_MS } from "../../domain/day.ts";
 import { errorText } from "../../domain/error-text.ts";
 import { onlineScope } from "../deployments/live-scopes.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
+import { createWakeablePause } from "../jobs/wakeable-pause.ts";
 import type { Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
 import { sweepStages } from "../query-log/stages.ts";
@@ -63,7 +65,7 @@ export interface Deletions {
 }
 
 /** Milliseconds that a record is kept. */
-const KEPT_MS = 30 * 86_400_000;
+const KEPT_MS = 30 * DAY_MS;
 /** Most keys of all deletions that are kept: every node has them in memory. */
 const MOST_KEYS = 500_000;
 /** Longest time, in milliseconds, that a caller waits for the nodes at once. */
@@ -191,10 +193,17 @@ export function createDeletions(options: DeletionOptions): Deletions {
 
     async settled(environmentId, id) {
       const deadline = clock.now() + MOST_WAIT_MS;
-      for (;;) {
-        const state = await stateOf(environmentId, id);
-        if (state.waiting.length === 0 || clock.now() >= deadline || signal.aborted) return state;
-        await nextWord(bus, clock, signal);
+      const pause = createWakeablePause(clock, signal);
+      const unsubscribe = bus.subscribe("deletions", pause.wake);
+      try {
+        for (;;) {
+          pause.clear();
+          const state = await stateOf(environmentId, id);
+          if (state.waiting.length === 0 || clock.now() >= deadline || signal.aborted) return state;
+          await pause.sleep(ASK_MS);
+        }
+      } finally {
+        unsubscribe();
       }
     },
 
@@ -204,15 +213,4 @@ export function createDeletions(options: DeletionOptions): Deletions {
       await working;
     },
   };
-}
-
-/** Resolves when a node tells something of a deletion, or it is time to ask. */
-async function nextWord(bus: Bus, clock: Clock, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const over = new AbortController();
-  const unsubscribe = bus.subscribe("deletions", () => resolve());
-  clock.sleep(ASK_MS, AbortSignal.any([signal, over.signal])).then(resolve, () => resolve());
-  await promise;
-  unsubscribe();
-  over.abort();
 }

@@ -5,6 +5,7 @@
 
 import type { Clock } from "../../context/clock.ts";
 import { didYouMean } from "../../domain/closest.ts";
+import type { JobStateName } from "../../domain/job-states.ts";
 import { Failure } from "../failure.ts";
 import {
   environmentOf,
@@ -14,9 +15,6 @@ import {
   type JobState,
   type JobStore,
 } from "../stores/metadata/jobs.ts";
-
-/** The state of a job as it is shown: a queued one is `scheduled` once it is due. */
-export type ShownState = "scheduled" | "running" | "completed" | "failed" | "canceled" | "not_ready";
 
 /**
  * What a job waits for: its time, a slot of its group, earlier jobs that get the free slots, or a
@@ -30,7 +28,7 @@ export type JobWait =
 /** A job as it is shown. */
 export interface ShownJob {
   readonly entry: JobEntry;
-  readonly state: ShownState;
+  readonly state: JobStateName;
   /** Undefined when it waits for nothing: a node runs it, or it has ended. */
   readonly wait: JobWait | undefined;
 }
@@ -43,7 +41,7 @@ export interface JobViewer {
 
 /** A selection of jobs; empty lists select all. */
 export interface ShownFilter {
-  readonly states: readonly ShownState[];
+  readonly states: readonly JobStateName[];
   readonly kinds: readonly string[];
   /** Only those of this environment. */
   readonly environmentId: string | undefined;
@@ -76,13 +74,13 @@ const STORED = {
   completed: "succeeded",
   failed: "failed",
   canceled: "cancelled",
-} as const satisfies Readonly<Record<ShownState, JobState>>;
+} as const satisfies Readonly<Record<JobStateName, JobState>>;
 const SHOWN = {
   running: "running",
   succeeded: "completed",
   failed: "failed",
   cancelled: "canceled",
-} as const satisfies Readonly<Record<Exclude<JobState, "queued">, ShownState>>;
+} as const satisfies Readonly<Record<Exclude<JobState, "queued">, JobStateName>>;
 
 const MAX_KINDS = 50;
 const MAX_OFFSET = 10_000;
@@ -155,7 +153,7 @@ function sees({ environmentIds }: JobViewer, environmentId: string): boolean {
   return environmentIds === undefined || environmentIds.includes(environmentId);
 }
 
-function stateOf({ runAt, state }: JobEntry, now: number): ShownState {
+function stateOf({ runAt, state }: JobEntry, now: number): JobStateName {
   if (state !== "queued") return SHOWN[state];
   return runAt > now ? "not_ready" : "scheduled";
 }

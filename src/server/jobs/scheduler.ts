@@ -120,12 +120,13 @@ export function startScheduler({ schedules, recurring, bus, clock, log }: Schedu
  * The job of a due run. The run's number is part of its idempotency key, so that a time that comes
  * again after the clock was set back counts as a new run.
  */
-function runOf({ kind, key, nextAt = 0, runs, payload }: ScheduleRecord, now: number): RunJob {
+function runOf({ kind, key, nextAt = 0, runs, scope, payload }: ScheduleRecord, now: number): RunJob {
   const run: ScheduledRun = { key, dueAt: nextAt, payload };
   return {
     id: newId("job", now),
     kind,
     payload: run,
+    scope,
     group: { name: `schedule:${kind}/${key}`, slots: 1 },
     idempotencyKey: `${key}#${runs + 1}@${nextAt}`,
     maxAttempts: MAX_ATTEMPTS,

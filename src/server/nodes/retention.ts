@@ -1,10 +1,9 @@
 /** Retention: the platform's removal of old rows from its metadata. */
 
+import { DAY_MS } from "../../domain/day.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Milliseconds that a job is kept after its end, so that its outcome can be read. */
 const ENDED_JOBS_KEPT_MS = 30 * DAY_MS;
 const PROGRESS_KEPT_MS = DAY_MS;

@@ -218,7 +218,7 @@ function resolverNamed({ resolvers }: Graph, name: string): Resolver {
     name,
     resolvers.map(({ fqn }) => fqn),
   );
-  throw new Failure("not_found", `There is no resolver '${name}' in the deployment${near ? `; ${near}` : "."}`, {
+  throw new Failure("not_found", `There is no resolver '${name.slice(0, 200)}' in the deployment${near ? `; ${near}` : "."}`, {
     hint: "`svc resolvers` shows them.",
   });
 }

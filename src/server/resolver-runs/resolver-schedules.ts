@@ -75,7 +75,7 @@ export function createResolverSchedules(
     for (const [key, { text, environmentId, resolver }] of now) {
       if (stored.get(key)?.text === text) continue;
       const payload: ScheduledResolver = { environmentId, resolver };
-      await metadata.schedules.put({ kind: RESOLVER_RUN_JOB, key, text, payload, isEnabled: true });
+      await metadata.schedules.put({ kind: RESOLVER_RUN_JOB, key, text, scope: environmentId, payload, isEnabled: true });
       isChanged = true;
     }
     if (isChanged) bus.publish("schedules");

@@ -4,6 +4,7 @@
  * in a thread of its own (`outbox-thread.ts`), because its writes wait for the disk.
  */
 
+import { DAY_MS } from "../../domain/day.ts";
 import { createMemoryBus } from "../jobs/bus.ts";
 import { JobFailed, type JobHandler, type JobRunner, startJobRunner } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
@@ -77,7 +78,7 @@ const SLOTS = 64;
 /** Deliveries of a webhook that are kept after they ended, of each state. */
 const KEPT = { succeeded: 500, failed: 1_000, cancelled: 100 } as const;
 /** Milliseconds that any of them is kept after its end. */
-const KEPT_MS = 30 * 86_400_000;
+const KEPT_MS = 30 * DAY_MS;
 const TRIM_EVERY = 100;
 const TRIM_BATCH = 1_000;
 /** Milliseconds for which the ends of attempts are collected, so that many share a flush. */

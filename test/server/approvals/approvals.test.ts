@@ -307,13 +307,16 @@ test("what waits is sealed anew with a new key, so that the older one can be rem
   await startWith(`${older}`);
   await protect();
   const { approvalId: id } = await secrets().setSecrets({ secrets: [{ name: "API_KEY", value: "s3cret-value" }] });
-  await startWith(`${newer}\n${older}`);
-  const payload = () => {
+  const stored = <Row>(statement: string, ...names: string[]) => {
     using db = new Database(join(folder.path, "data/meta.db"), { readonly: true });
-    return db.query<{ payload: string }, [string]>("select payload from approval where id = ?").get(id)?.payload;
+    return db.query<Row, string[]>(statement).get(...names);
   };
+  const payload = () => stored<{ payload: string }>("select payload from approval where id = ?", id)?.payload;
   const before = payload();
+  const isPlanned = "select 1 from schedule where kind = 'reseal-approvals' and next_at is not null";
+  await eventually(() => stored(isPlanned) !== null, "the sealing is planned");
   clock.advance(2 * 3_600_000);
+  await startWith(`${newer}\n${older}`);
   await eventually(() => payload() !== before, "the request is sealed anew");
   await startWith(`${newer}`);
   await bob.client(ApprovalService).approve({ id });

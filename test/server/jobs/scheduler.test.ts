@@ -71,11 +71,11 @@ describe("a scheduler", () => {
     let told = 0;
     bus.subscribe("jobs", () => void told++);
     await begin();
-    await put("90m");
+    await put("90m", { scope: "env_1" });
     await clock.advance(90 * 60_000 - 1);
     expect([await dueTimes(start), told]).toEqual([[], 0]);
     await clock.advance(1);
-    expect(await work()).toMatchObject([{ kind: "k", payload: { key: "s", dueAt: start + 90 * 60_000, payload: "p" } }]);
+    expect(await work()).toMatchObject([{ kind: "k", scope: "env_1", payload: { key: "s", dueAt: start + 90 * 60_000, payload: "p" } }]);
     expect(told).toBe(1);
     await clock.advance(90 * 60_000);
     expect(await dueTimes(start)).toEqual([180 * 60_000]);

@@ -1,12 +1,10 @@
 import type { ListResolverRunsResponse, ResolverRun } from "../../../../gen/svc/v1/resolver_run_pb.ts";
 import { defineCommand } from "../../../cli/command.ts";
-import { bool, int, text, timestamp } from "../../../cli/flag.ts";
+import { bool, text, timestamp } from "../../../cli/flag.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
-import { UsageError } from "../../../errors/cli-error.ts";
 import { messageTable } from "../../../output/message-view.ts";
+import { checkPage, notePage, pageFlags } from "../../page-flags.ts";
 import { RUN_COLUMNS } from "./run-view.ts";
-
-const MOST = 500;
 
 export default defineCommand({
   summary: "List runs of resolvers, newest first",
@@ -18,17 +16,14 @@ export default defineCommand({
   needs: ["session"],
   flags: {
     resolver: text("only runs of this resolver, by FQN", { placeholder: "<resolver>" }),
-    limit: int("rows per page, 1 to 500", { default: 50, aliases: ["--page-size"] }),
     start: timestamp("earliest creation", { aliases: ["--start-time"] }),
     end: timestamp("latest creation", { aliases: ["--end-time"] }),
-    all: bool("fetch every page", { aliases: ["--all-pages"] }),
-    pageToken: text("continue after a page, by the token that it ended with", { aliases: ["--cursor"], placeholder: "<token>" }),
+    all: bool("fetch every page, each of --limit rows", { aliases: ["--all-pages"] }),
+    ...pageFlags,
   },
-  check({ limit }) {
-    if (limit < 1 || limit > MOST) throw new UsageError(`--limit takes 1 to ${MOST}`);
-  },
-  async run({ api, flags, progress }, { resolver = "", limit, start, end, all, pageToken = "" }) {
-    const service = await api.resolverRuns();
+  check: checkPage,
+  async run(context, { resolver = "", limit, start, end, all, pageToken = "" }) {
+    const service = await context.api.resolverRuns();
     const read = (token: string): Promise<ListResolverRunsResponse> =>
       service.listResolverRuns({
         resolver,
@@ -43,7 +38,7 @@ export default defineCommand({
       answer = await read(answer.nextPageToken);
       runs.push(...answer.runs);
     }
-    if (answer.nextPageToken !== "" && !flags.json) progress.note(`More: --page-token ${answer.nextPageToken}`);
+    notePage(context, answer);
     return { ...answer, runs };
   },
   view: messageTable<ListResolverRunsResponse>("runs", RUN_COLUMNS, { things: "runs of resolvers" }),

@@ -17,6 +17,8 @@ export interface ScheduleKey {
 export interface NewSchedule extends ScheduleKey {
   /** A cron expression in UTC or a duration, see `domain/cron.ts`. */
   readonly text: string;
+  /** Scope of its jobs, see `NewJob`; default: none. */
+  readonly scope?: string;
   /** The input of its jobs, JSON. */
   readonly payload: unknown;
   /** Whether it runs; a disabled one stays stored. */
@@ -25,6 +27,7 @@ export interface NewSchedule extends ScheduleKey {
 
 /** A schedule as it is stored. */
 export interface ScheduleRecord extends NewSchedule {
+  readonly scope: string;
   /**
    * Time from which a duration is counted: that of the schedule's creation, or of the last change
    * of its text.

@@ -195,6 +195,7 @@ create table deletion (
   seq integer primary key autoincrement, id text not null unique, environment_id text not null, branch text not null, rows text not null,
   key_count integer not null, created_at integer not null, expires_at integer not null, removed text not null
 ) strict;
+alter table schedule add column scope text not null default '';
 create table resolver_run (
   seq integer primary key autoincrement, id text not null unique, environment_id text not null, resolver text not null, cause text not null,
   request text not null, deployment_id text not null, idempotency_key text, state text not null, fence integer not null,

@@ -8,6 +8,7 @@ const SCHEDULES = rowCodec<ScheduleRecord>("schedule", {
   kind: text,
   key: text,
   text,
+  scope: text,
   payload: json<unknown>(),
   isEnabled: flag,
   anchorAt: integer,
@@ -32,13 +33,13 @@ export function scheduleQueries(db: Database, writer: Writer, now: () => number,
     db.query("select 1 from job where state = 'queued' and kind = ? and resource_group = ?").get(kind, group.name) !== null;
 
   return {
-    put: ({ kind, key, text: wanted, payload, isEnabled }) =>
+    put: ({ kind, key, text: wanted, scope = "", payload, isEnabled }) =>
       writer.write(() => {
         const known = find({ kind, key });
         const at = now();
         if (!known) {
           const made: ScheduleRecord = {
-            ...{ kind, key, text: wanted, payload, isEnabled, anchorAt: at, plannedAt: at, runs: 0, revision: 1 },
+            ...{ kind, key, text: wanted, scope, payload, isEnabled, anchorAt: at, plannedAt: at, runs: 0, revision: 1 },
             nextAt: undefined,
             lastAt: undefined,
           };

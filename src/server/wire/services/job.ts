@@ -1,26 +1,19 @@
 /** JobService: the queue of jobs, as far as the caller sees it. */
 
 import type { ConnectRouter } from "@connectrpc/connect";
-import { JobAttemptState, JobService, JobState, JobWaitReason } from "../../../../gen/svc/v1/job_pb.ts";
+import { JobAttemptState, JobService, type JobState, JobWaitReason } from "../../../../gen/svc/v1/job_pb.ts";
+import { JOB_STATES, type JobStateName } from "../../../domain/job-states.ts";
 import { allows } from "../../../domain/permissions.ts";
 import { msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveNames, visibleEnvironments } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
-import type { JobViewer, JobWait, ShownJob, ShownState } from "../../jobs/queue.ts";
+import type { JobViewer, JobWait, ShownJob } from "../../jobs/queue.ts";
 import { type AttemptOutcome, environmentOf, type JobAttempt } from "../../stores/metadata/jobs.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { pageSizeOf, pageToken, readPageToken } from "./page-token.ts";
 
-const STATES = {
-  scheduled: JobState.SCHEDULED,
-  running: JobState.RUNNING,
-  completed: JobState.COMPLETED,
-  failed: JobState.FAILED,
-  canceled: JobState.CANCELED,
-  not_ready: JobState.NOT_READY,
-} as const satisfies Readonly<Record<ShownState, JobState>>;
 const REASONS = {
   run_time: JobWaitReason.RUN_TIME,
   slot: JobWaitReason.SLOT,
@@ -79,9 +72,9 @@ export function register(router: ConnectRouter, { environments, jobQueue, keys }
 }
 
 /** Throws Failure invalid_argument for states that there are not, and for too many. */
-function shownStates(states: readonly JobState[]): ShownState[] {
+function shownStates(states: readonly JobState[]): JobStateName[] {
   if (states.length > MAX_STATES) throw new Failure("invalid_argument", `At most ${MAX_STATES} states can be named.`);
-  const named = (Object.keys(STATES) as ShownState[]).filter((state) => states.includes(STATES[state]));
+  const named = (Object.keys(JOB_STATES) as JobStateName[]).filter((state) => states.includes(JOB_STATES[state]));
   if (named.length < new Set(states).size) throw new Failure("invalid_argument", "There is no such state of jobs.");
   return named;
 }
@@ -93,7 +86,7 @@ function message({ entry, state, wait }: ShownJob, names: ReadonlyMap<string, st
   return {
     ...{ id, kind, subject, environmentId, priority, attempts, maxAttempts, node, progress, error },
     number: BigInt(entry.number),
-    state: STATES[state],
+    state: JOB_STATES[state],
     ...(wait && { waitsFor: waitMessage(wait) }),
     environmentName: names.get(environmentId) ?? "",
     resourceGroup: group?.name ?? "",

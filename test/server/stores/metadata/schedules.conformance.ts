@@ -41,12 +41,12 @@ export function schedulesConformance(driver: Driver<MetadataStore>): void {
     });
 
     test("a schedule is kept with all that was said of it, and is to be planned", async () => {
-      await put("a", { payload: { text: 'ü"', list: [1, null] } });
+      await put("a", { payload: { text: 'ü"', list: [1, null] }, scope: "env_1" });
       await store.close();
       store = await driver.open(folder.path, { now: () => now });
       schedules = store.schedules;
       expect(await get("a")).toEqual({
-        ...{ kind: "k", key: "a", text: "1h", payload: { text: 'ü"', list: [1, null] }, isEnabled: true },
+        ...{ kind: "k", key: "a", text: "1h", payload: { text: 'ü"', list: [1, null] }, scope: "env_1", isEnabled: true },
         ...{ anchorAt: START, plannedAt: START, nextAt: undefined, lastAt: undefined, runs: 0, revision: 1 },
       });
       expect([await due(), await schedules.nextDueIn()]).toEqual([["a"], 0]);
