@@ -23,6 +23,8 @@ export interface PermissionRow {
 export const PERMISSIONS = [
   { name: "read", option: "READ", meaning: "see deployments, the graph, sources and settings, without secrets" },
   { name: "query.online", option: "QUERY_ONLINE", meaning: "run online queries" },
+  { name: "query.offline", option: "QUERY_OFFLINE", meaning: "read stored values: offline queries, SQL and datasets" },
+  { name: "data.write", option: "DATA_WRITE", meaning: "upload values of features, and datasets" },
   { name: "deploy", option: "DEPLOY", meaning: "deploy code, to an environment or a branch" },
   { name: "audit.read", option: "AUDIT_READ", meaning: "see who called what, and usage", isTeamWide: true },
   { name: "secrets.read", option: "SECRETS_READ", meaning: "see the values of secrets" },
@@ -68,12 +70,18 @@ export interface RoleRow {
 /** The roles, each with all that the one before may do. */
 export const ROLES = [
   { name: "viewer", permissions: ["read"], meaning: "who looks, and changes nothing" },
-  { name: "developer", permissions: ["read", "query.online", "deploy"], meaning: "who builds features: deploys and queries" },
+  {
+    name: "developer",
+    permissions: ["read", "query.online", "query.offline", "data.write", "deploy"],
+    meaning: "who builds features: deploys and queries",
+  },
   {
     name: "operator",
     permissions: [
       "read",
       "query.online",
+      "query.offline",
+      "data.write",
       "deploy",
       "audit.read",
       "secrets.write",
