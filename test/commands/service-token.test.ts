@@ -54,7 +54,12 @@ describe("service tokens", () => {
     expect(await exchange(platform.url, id, secret)).toMatch(/^ey/);
     const listed = (await svc("service-token list --json")).json() as { service_tokens: Token[] };
     const token = listed.service_tokens.find(({ client_id }) => client_id === id);
-    expect(token).toMatchObject({ name: "ci", permissions: ["read", "query.online", "deploy"], environment_ids: [], expires_at: null });
+    expect(token).toMatchObject({
+      name: "ci",
+      permissions: ["read", "query.online", "query.offline", "data.write", "deploy"],
+      environment_ids: [],
+      expires_at: null,
+    });
     expect(token?.id).toMatch(/^st_/);
     const table = (await svc("service-tokens list")).stdout;
     expect(table.split("\n")[0]).toMatch(/^ID +Name +Client ID +Permissions +Created$/);

@@ -80,7 +80,11 @@ describe("a login", () => {
     expect(me).toMatchObject({ status: 200, name: "bob@example.com" });
     expect(Date.parse(me.expiresAt ?? "") - server.clock.now()).toBeWithin(7.9 * 3_600_000, 8 * 3_600_000 + 1);
     const known = (await clients()).find(({ id }) => id === me.userId);
-    expect(known).toMatchObject({ name: "bob@example.com", permissions: ["read", "query.online", "deploy"], isPerson: true });
+    expect(known).toMatchObject({
+      name: "bob@example.com",
+      permissions: ["read", "query.online", "query.offline", "data.write", "deploy"],
+      isPerson: true,
+    });
     const again = await whoAmI((await logIn("bob")).session);
     expect(again.userId).toBe(me.userId ?? "");
   });
@@ -237,7 +241,9 @@ describe("a command line", () => {
     const { session } = await logIn("bob");
     const me = await whoAmI(session);
     const login = await open();
-    expect(await (await fetch(login.url, { headers: session.headers })).text()).toContain("read, query.online, deploy");
+    expect(await (await fetch(login.url, { headers: session.headers })).text()).toContain(
+      "read, query.online, query.offline, data.write, deploy",
+    );
     const { page, ...given } = await confirm(session);
     expect([page, given.status]).toEqual([expect.stringContaining("Logged in"), LoginSessionStatus.CONFIRMED]);
     const token = await tokenOf(given);
