@@ -247,7 +247,7 @@ describe("a command line", () => {
     const { page, ...given } = await confirm(session);
     expect([page, given.status]).toEqual([expect.stringContaining("Logged in"), LoginSessionStatus.CONFIRMED]);
     const token = await tokenOf(given);
-    expect(token.scope).toBe("read query.online deploy");
+    expect(token.scope).toBe("read query.online query.offline data.write deploy");
     const who = await server.client(AuthService, { token: token.access_token ?? "" }).whoAmI({});
     expect([who.name, who.userId]).toEqual(["bob@example.com", given.clientId]);
     const known = (await clients()).find(({ id }) => id === given.clientId);
