@@ -214,6 +214,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "secrets",
     "stores",
     "support",
+    "tables",
     "usage",
     "webhooks",
     "wire",

@@ -36,6 +36,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import { type TableEngine, TableError } from "../tables/engine.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -314,9 +315,22 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
+  const tables = once(async (): Promise<TableEngine> => {
+    throw new TableError("unavailable", "This build has no engine for tables.");
+  });
   const datasets = once(async () => {
     const { createDatasetCapabilities } = await import("../datasets/create-datasets.ts");
-    return createDatasetCapabilities({ metadata, objects, clock, log });
+    return createDatasetCapabilities({
+      ...{ metadata, objects, clock, log, tables },
+      folder: join(directory.file("tmp"), "datasets"),
+      personal: async (environmentId) => {
+        const known = await deployments();
+        const live = known.live(environmentId, "");
+        const { featureSets } = live === undefined ? { featureSets: [] } : await known.graph(live);
+        const personal = featureSets.flatMap(({ features }) => features).filter(({ tags }) => tags.includes("pii"));
+        return new Set(personal.map(({ fqn }) => fqn));
+      },
+    });
   });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
@@ -331,6 +345,7 @@ export async function openParts({
     resealingOf("approvals", approvals),
     { kind: "approvals-upkeep", schedule: "10m", run: async (signal) => (await approvals()).upkeep(signal) },
     auditRetention({ store: metadata.audit, clock, log }),
+    { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
   /** The erasure of removed environments, loaded when there is one. */
@@ -440,6 +455,7 @@ export async function openParts({
       await (await deployments.opened())?.close();
       await (await deletions.opened())?.close();
       await (await connections.opened())?.close();
+      await (await datasets.opened())?.close();
       await (await processes.opened())?.close();
       await (await secrets.opened())?.close();
       await components.close();
