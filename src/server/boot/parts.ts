@@ -13,6 +13,7 @@ import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
 import type { Connections } from "../connections/create-connections.ts";
+import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
@@ -35,6 +36,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { TableEngine } from "../tables/engine.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -77,6 +79,8 @@ export interface Parts {
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  /** The table engine; its process starts with its first call. */
+  readonly tables: () => Promise<TableEngine>;
   /** The processes of this node. */
   readonly processes: () => Promise<Processes>;
   /** The count of this node's queries. */
@@ -86,6 +90,8 @@ export interface Parts {
   readonly deployments: () => Promise<Deployments>;
   /** The deletion of stored values; what was deleted is known when it resolves. */
   readonly deletions: () => Promise<Deletions>;
+  /** Datasets, and revisions as they are made. */
+  readonly datasets: () => Promise<DatasetCapabilities>;
   /** Encryption of secrets at rest. */
   readonly sealer: Sealer;
   readonly webhooks: () => Promise<Webhooks>;
@@ -134,6 +140,7 @@ export async function openParts({
   readonly log: Log;
 }): Promise<Parts> {
   const { clock, env } = options;
+  const home = options.home ?? env.SVC_HOME ?? (env.HOME ? join(env.HOME, ".svc") : directory.path);
   let keys: ServerKeys | undefined;
   const serverKeys = (): ServerKeys => {
     keys ??= loadServerKeys(directory.file("server.key"), env);
@@ -208,6 +215,11 @@ export async function openParts({
     });
     return store;
   });
+  const tables = once(async () => {
+    const { createTableEngine } = await import("../tables/create-table-engine.ts");
+    const folder = directory.file("tables");
+    return createTableEngine({ folder, libraryFolders: [join(home, "cache"), join(folder, "library")], log });
+  });
   const processes = once(async () => {
     const { createProcesses } = await import("../processes/processes.ts");
     const made = createProcesses({ store: metadata.processes, node: node(), clock, log });
@@ -252,7 +264,6 @@ export async function openParts({
   });
   const deployments = once(async () => {
     const { createDeployments } = await import("../deployments/deployments.ts");
-    const home = options.home ?? env.SVC_HOME ?? (env.HOME ? join(env.HOME, ".svc") : directory.path);
     return createDeployments({
       metadata,
       objects,
@@ -311,6 +322,20 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
+  const datasets = once(async () => {
+    const { createDatasetCapabilities } = await import("../datasets/create-datasets.ts");
+    return createDatasetCapabilities({
+      ...{ metadata, objects, clock, log, tables },
+      folder: join(directory.file("tmp"), "datasets"),
+      personal: async (environmentId) => {
+        const known = await deployments();
+        const live = known.live(environmentId, "");
+        const { featureSets } = live === undefined ? { featureSets: [] } : await known.graph(live);
+        const personal = featureSets.flatMap(({ features }) => features).filter(({ tags }) => tags.includes("pii"));
+        return new Set(personal.map(({ fqn }) => fqn));
+      },
+    });
+  });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
@@ -324,6 +349,7 @@ export async function openParts({
     resealingOf("approvals", approvals),
     { kind: "approvals-upkeep", schedule: "10m", run: async (signal) => (await approvals()).upkeep(signal) },
     auditRetention({ store: metadata.audit, clock, log }),
+    { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
   /** The erasure of removed environments, loaded when there is one. */
@@ -337,6 +363,7 @@ export async function openParts({
       sinks: await sinks(),
       telemetry: await telemetry(),
       deployments: await deployments(),
+      datasets: (await datasets()).revisions,
       deliveries: (await webhooks()).deliveries,
       node: node(),
       clock,
@@ -399,11 +426,13 @@ export async function openParts({
     offline,
     sinks,
     telemetry,
+    tables,
     processes,
     queryCounts,
     storage,
     deployments,
     deletions,
+    datasets,
     sealer,
     webhooks,
     onlineAddress: stores.onlineAddress,
@@ -430,6 +459,9 @@ export async function openParts({
       await (await webhooks.opened())?.close();
       await (await deployments.opened())?.close();
       await (await deletions.opened())?.close();
+      const endedDatasets = (await datasets.opened())?.close();
+      await (await tables.opened())?.close();
+      await endedDatasets;
       await (await connections.opened())?.close();
       await (await processes.opened())?.close();
       await (await secrets.opened())?.close();
