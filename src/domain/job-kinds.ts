@@ -5,6 +5,7 @@ export const JOB_KINDS = [
   "erase-environment",
   "approved-change",
   "resolver-run",
+  "async_offline_query",
   "approvals-upkeep",
   "measure-objects",
   "purge-audit",

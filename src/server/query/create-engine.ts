@@ -18,6 +18,7 @@ import { createResolverRun, type ResolverRun, type ResolverRunOptions } from "./
 import { type Awaitable, andThen } from "./run/awaitable.ts";
 import { Execution } from "./run/executor.ts";
 import { type StoredInto, storeFresh } from "./run/store-access.ts";
+import { createSpineRun, type SpineRequest, type SpineRun } from "./spine/spine-run.ts";
 
 /** Latest instant that a datetime can write: the end of the year 9999. */
 const LAST_MICROS = 253_402_300_799_999_999n;
@@ -45,6 +46,8 @@ export interface OnlineEngine {
   answerBulk(deployment: LiveDeployment, bulk: BulkRequest, now?: number, signal?: AbortSignal, tracing?: Tracing): Promise<BulkAnswer>;
   /** Prepares a run of a resolver by itself. Throws QueryRefused when it cannot run so. */
   runResolver(deployment: LiveDeployment, options: ResolverRunOptions): ResolverRun;
+  /** Prepares a run of the rows of a spine. Throws QueryRefused with everything that is wrong. */
+  runSpine(deployment: LiveDeployment, request: SpineRequest): SpineRun;
   /** Builds the tables of a deployment ahead of its first query. */
   load(deployment: LiveDeployment): void;
 }
@@ -68,6 +71,10 @@ class Engine implements OnlineEngine {
 
   runResolver(deployment: LiveDeployment, options: ResolverRunOptions): ResolverRun {
     return createResolverRun({ ...options, deployment, preparer: this.#preparer(deployment), log: this.options.log, keep });
+  }
+
+  runSpine(deployment: LiveDeployment, request: SpineRequest): SpineRun {
+    return createSpineRun(request, { deployment, index: this.#preparer(deployment).index, log: this.options.log, keep });
   }
 
   async answerBulk(

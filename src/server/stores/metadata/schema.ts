@@ -205,6 +205,21 @@ create table resolver_run (
 create index resolver_run_by_environment on resolver_run (environment_id, seq);
 create index resolver_run_by_resolver on resolver_run (environment_id, resolver, seq);
 create index resolver_run_by_end on resolver_run (ended_at) where ended_at is not null;
+create table offline_query (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, branch text not null,
+  deployment_id text not null, kind text not null, query_name text not null, query_name_version text not null, agent_id text not null,
+  dataset_name text not null, outputs text not null, request text not null, retry_of text not null, state text not null,
+  created_at integer not null, started_at integer, ended_at integer, total_rows integer, split_at real, dataset_id text not null,
+  revision_id text not null, error text not null, is_tidy integer not null, input_key text not null
+) strict;
+create index offline_query_by_environment on offline_query (environment_id, seq);
+create index offline_query_by_end on offline_query (is_tidy, ended_at) where ended_at is not null;
+create index offline_query_by_input on offline_query (input_key) where input_key <> '';
+create table offline_query_shard (
+  query_id text not null, shard integer not null, from_row integer not null, spine_rows integer not null, done_rows integer not null,
+  rows integer not null, failed_rows integer not null, late_values integer not null, row_error text not null, is_done integer not null,
+  fence integer not null, primary key (query_id, shard)
+) strict, without rowid;
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

@@ -16,6 +16,7 @@ import { sqliteGraphs } from "./sqlite-graphs.ts";
 import { sqliteIdentity } from "./sqlite-identity.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
 import { nodeQueries } from "./sqlite-nodes.ts";
+import { offlineQueryQueries } from "./sqlite-offline-queries.ts";
 import { outboxPlace } from "./sqlite-outbox.ts";
 import { processQueries } from "./sqlite-processes.ts";
 import { progressQueries } from "./sqlite-progress.ts";
@@ -70,6 +71,7 @@ export function createSqliteMetadataStore(options: {
     deletions: sqliteDeletions(db, writer),
     documents: sqliteDocuments(db, writer),
     jobs,
+    offlineQueries: offlineQueryQueries(db, writer, now, insertJob),
     outbox: outboxPlace(options),
     nodes: nodeQueries(db, writer, now),
     processes: processQueries(db, writer, addUse),

@@ -14,6 +14,7 @@ import type { GraphStore } from "./graphs.ts";
 import type { IdentityStore } from "./identity.ts";
 import type { JobStore } from "./jobs.ts";
 import type { NodeStore } from "./nodes.ts";
+import type { OfflineQueryStore } from "./offline-queries.ts";
 import type { OutboxPlace } from "./outbox.ts";
 import type { ProcessStore } from "./processes.ts";
 import type { ProgressStore } from "./progress.ts";
@@ -36,6 +37,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   /** The settings of the control plane. */
   readonly documents: DocumentStore;
   readonly jobs: JobStore;
+  /** Offline queries. */
+  readonly offlineQueries: OfflineQueryStore;
   /** Where the outbox of webhooks is, which is opened in a thread of its own. */
   readonly outbox: OutboxPlace;
   /** The nodes of the platform. */
