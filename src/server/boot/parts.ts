@@ -13,6 +13,7 @@ import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
 import type { Connections } from "../connections/create-connections.ts";
+import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
@@ -86,6 +87,8 @@ export interface Parts {
   readonly deployments: () => Promise<Deployments>;
   /** The deletion of stored values; what was deleted is known when it resolves. */
   readonly deletions: () => Promise<Deletions>;
+  /** Datasets, and revisions as they are made. */
+  readonly datasets: () => Promise<DatasetCapabilities>;
   /** Encryption of secrets at rest. */
   readonly sealer: Sealer;
   readonly webhooks: () => Promise<Webhooks>;
@@ -311,6 +314,10 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
+  const datasets = once(async () => {
+    const { createDatasetCapabilities } = await import("../datasets/create-datasets.ts");
+    return createDatasetCapabilities({ metadata, objects, clock, log });
+  });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
@@ -337,6 +344,7 @@ export async function openParts({
       sinks: await sinks(),
       telemetry: await telemetry(),
       deployments: await deployments(),
+      datasets: (await datasets()).revisions,
       deliveries: (await webhooks()).deliveries,
       node: node(),
       clock,
@@ -404,6 +412,7 @@ export async function openParts({
     storage,
     deployments,
     deletions,
+    datasets,
     sealer,
     webhooks,
     onlineAddress: stores.onlineAddress,

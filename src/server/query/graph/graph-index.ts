@@ -177,7 +177,8 @@ function joinedFeatures({ featureSets }: Graph): ReadonlySet<string> {
 
 function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, keys: ReadonlySet<string>): ScalarInfo | undefined {
   if (feature.kind.case !== "scalar" || !feature.kind.value.dtype) return undefined;
-  const { dtype, nullable, defaultValue, primary, featureTime, expression, window, storeOnline, storeOffline, cacheNulls } = feature.kind.value;
+  const { dtype, nullable, defaultValue, primary, featureTime, expression, window, storeOnline, storeOffline, cacheNulls } =
+    feature.kind.value;
   return {
     kind: "scalar",
     fqn: feature.fqn,

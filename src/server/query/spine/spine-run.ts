@@ -174,7 +174,12 @@ export function createSpineRun(request: SpineRequest, parts: SpineRunParts): Spi
   const outputs = roots.flatMap((root) => root.outputs.map((output, at) => ({ root, at, output })));
   const order = orderOf(index, asked, first);
   outputs.sort((a, b) => (order.get(a.output.path) ?? 0) - (order.get(b.output.path) ?? 0));
-  const required = requiredPaths(index, request, first, outputs.map(({ output }) => output.path));
+  const required = requiredPaths(
+    index,
+    request,
+    first,
+    outputs.map(({ output }) => output.path),
+  );
 
   return {
     inputs: inputs.map(({ input }) => input),
@@ -261,7 +266,12 @@ function recomputed(index: GraphIndex, { recompute }: SpineRequest, root: string
 }
 
 /** Paths of the outputs that rows must have. Throws QueryRefused for others. */
-function requiredPaths(index: GraphIndex, { requiredOutputs }: SpineRequest, root: string | undefined, there: readonly string[]): Set<string> {
+function requiredPaths(
+  index: GraphIndex,
+  { requiredOutputs }: SpineRequest,
+  root: string | undefined,
+  there: readonly string[],
+): Set<string> {
   const wrong: Refusal[] = [];
   const paths = requiredOutputs.flatMap((name) => {
     const target = resolveName(index, name, root);
@@ -520,7 +530,16 @@ function contextOf(
   shared: { scans: RunCaches["scans"] | undefined },
 ): QueryContext {
   const request = { ...NO_REQUEST, now: undefined };
-  const context = new QueryContext({ deployment, request, tags, receivedAt: present, log, signal, compile: index.compile, tracing: undefined });
+  const context = new QueryContext({
+    deployment,
+    request,
+    tags,
+    receivedAt: present,
+    log,
+    signal,
+    compile: index.compile,
+    tracing: undefined,
+  });
   for (const [resolver, scan] of shared.scans ?? []) context.caches.scans.set(resolver, scan);
   shared.scans = context.caches.scans;
   return context;

@@ -19,7 +19,13 @@ export type OfflineRows =
   /** Columns by name as given, of one length or of length 1, in the stored form of JSON values. */
   | { readonly from: "inline"; readonly columns: readonly { readonly name: string; readonly values: string }[]; readonly rows: number }
   /** An object with a file. */
-  | { readonly from: "file"; readonly key: string; readonly sha256: string; readonly format: OfflineRowsFormat; readonly timeColumn: string }
+  | {
+      readonly from: "file";
+      readonly key: string;
+      readonly sha256: string;
+      readonly format: OfflineRowsFormat;
+      readonly timeColumn: string;
+    }
   /** A `select`. */
   | { readonly from: "sql"; readonly statement: string; readonly timeColumn: string }
   /** Keys of the class of the outputs that are known; null = no bound, 0 = all. */

@@ -3,13 +3,7 @@ import type { Writer } from "../sqlite/group-commit.ts";
 import { flag, integer, json, oneOf, optional, real, text } from "../sqlite/row-codec.ts";
 import { createTable } from "../sqlite/table.ts";
 import type { JobRecord, NewJob } from "./jobs.ts";
-import type {
-  OfflineQueryRecord,
-  OfflineQueryStanding,
-  OfflineQueryStore,
-  OfflineShard,
-  ShardCounts,
-} from "./offline-queries.ts";
+import type { OfflineQueryRecord, OfflineQueryStanding, OfflineQueryStore, OfflineShard, ShardCounts } from "./offline-queries.ts";
 
 const OPEN = "state in ('queued', 'working')";
 const NOTHING: ShardCounts = { doneRows: 0, rows: 0, failedRows: 0, lateValues: 0, rowError: "" };
@@ -127,13 +121,14 @@ export function offlineQueryQueries(
       writer.write(() => {
         const known = find(id);
         if (!known || known.endedAt !== undefined) return false;
-        return shards.update({ ...counts, fence }, "where query_id = $id and shard = $number and fence <= $fence", { id, number: shard }) > 0;
+        return (
+          shards.update({ ...counts, fence }, "where query_id = $id and shard = $number and fence <= $fence", { id, number: shard }) > 0
+        );
       }),
 
     end: (id, state, error = "") =>
       writer.write(
-        () =>
-          table.update({ state, error, endedAt: now(), isTidy: state === "completed" }, `where id = $key and ${OPEN}`, { key: id }) > 0,
+        () => table.update({ state, error, endedAt: now(), isTidy: state === "completed" }, `where id = $key and ${OPEN}`, { key: id }) > 0,
       ),
 
     tidied: (id) => writer.write(() => void table.update({ isTidy: true }, "where id = $key", { key: id })),
