@@ -16,16 +16,10 @@ export type OfflineRowsFormat = "parquet" | "csv" | "json";
 
 /** Where the rows of a query come from. */
 export type OfflineRows =
-  /** Columns by name as given, of one length or of length 1, in the stored form of JSON values. */
-  | { readonly from: "inline"; readonly columns: readonly { readonly name: string; readonly values: string }[]; readonly rows: number }
-  /** An object with a file. */
-  | {
-      readonly from: "file";
-      readonly key: string;
-      readonly sha256: string;
-      readonly format: OfflineRowsFormat;
-      readonly timeColumn: string;
-    }
+  /** An object with the columns and times that came with the call. */
+  | { readonly from: "inline"; readonly key: string }
+  /** An object with a file; the name of the column of times may be empty. */
+  | { readonly from: "file"; readonly key: string; readonly sha256: string; readonly format: OfflineRowsFormat; readonly timeColumn: string }
   /** A `select`. */
   | { readonly from: "sql"; readonly statement: string; readonly timeColumn: string }
   /** Keys of the class of the outputs that are known; null = no bound, 0 = all. */
@@ -34,8 +28,8 @@ export type OfflineRows =
 /** What was asked for, checked. */
 export interface OfflineQueryRequest {
   readonly rows: OfflineRows;
-  /** Microseconds since 1970 as text: one per row, one for all, or none. */
-  readonly times: readonly string[];
+  /** The time of all rows, microseconds since 1970 as text; empty = each has its own, or the creation's. */
+  readonly time: string;
   /** Outputs as they were asked for; empty = those of the named query. */
   readonly outputs: readonly string[];
   readonly requiredOutputs: readonly string[];

@@ -86,7 +86,7 @@ export function offlineQueryQueries(
         const record: OfflineQueryRecord = {
           ...{ ...query, ...unknown, state: "queued", createdAt: now(), datasetId: "", revisionId: "", error: "", isTidy: false },
         };
-        table.insert({ ...record, inputKey: rows.from === "file" ? rows.key : "" });
+        table.insert({ ...record, inputKey: "key" in rows ? rows.key : "" });
         for (const job of jobs) insertJob(job);
         return { ...record, ...NOTHING };
       }),
