@@ -8,6 +8,7 @@ export const JOB_KINDS = [
   "async_offline_query",
   "approvals-upkeep",
   "measure-objects",
+  "offline-queries-upkeep",
   "purge-audit",
   "purge-deliveries",
   "purge-expired",

@@ -18,7 +18,6 @@ import type { Bus } from "../jobs/bus.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
 import { createEngine } from "../query/create-engine.ts";
-import { QueryRefused } from "../query/refusal.ts";
 import type { SpineRun } from "../query/spine/spine-run.ts";
 import type {
   OfflineQueryFilter,
@@ -37,9 +36,9 @@ import type { ValueSinks } from "../writes/value-sinks.ts";
 import { createInputs, type Inputs } from "./inputs.ts";
 import { createQueryHandler } from "./query-handler.ts";
 import { jobIdsOf, queryJobs } from "./query-jobs.ts";
-import { columnsSource, encodeInline, fileSource, type SpineSource } from "./spine-source.ts";
 import { checkRows, planSpine } from "./spine-plan.ts";
-import { checkWish, type OfflineQueryWish, type WishedRows } from "./wish.ts";
+import { columnsSource, encodeInline, fileSource, type SpineSource } from "./spine-source.ts";
+import { checkWish, type OfflineQueryWish } from "./wish.ts";
 
 /** Most queries of an environment that may wait or run. */
 const MAX_OPEN = 1_000;
@@ -141,7 +140,10 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
   };
 
   /** Checks the rows as far as they are there, and keeps those that came with the call. */
-  const settleRows = async (target: DeploymentTarget, wish: OfflineQueryWish): Promise<{ rows: OfflineRows; outputs: readonly string[] }> => {
+  const settleRows = async (
+    target: DeploymentTarget,
+    wish: OfflineQueryWish,
+  ): Promise<{ rows: OfflineRows; outputs: readonly string[] }> => {
     const { rows } = wish;
     const { environment } = target;
     const check = async (source: SpineSource): Promise<SpineRun> => planned(target, wish, source.names);
@@ -149,7 +151,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
       case "inline": {
         const source = columnsSource(rows.columns, rows.times);
         const run = await check(source);
-        await checkRows(run, source, wish);
+        await checkRows(run, source);
         const key = inputs.keyOf(environment.id, newId("row", clock.now()));
         const bytes = encodeInline(rows.columns, rows.times);
         await objects.put(key, once(bytes), { size: bytes.length });
@@ -181,7 +183,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
   };
 
   /** Stores a query that was checked. */
-  const store_ = async (query: Parameters<typeof store.create>[0]): Promise<OfflineQueryStanding> => {
+  const keep = async (query: Parameters<typeof store.create>[0]): Promise<OfflineQueryStanding> => {
     const made = await store.create(query, queryJobs(query), MAX_OPEN);
     if (made === "full")
       throw new Failure("resource_exhausted", `${MAX_OPEN} offline queries wait or run in this environment, which is as many as may.`, {
@@ -210,7 +212,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
     if (wish.datasetName !== "") checkDatasetName(wish.datasetName);
     const deploymentId = await deploymentOf(target, wish.deploymentId);
     const { rows, outputs } = await settleRows({ ...target, deploymentId }, wish);
-    return store_({
+    return keep({
       id: newId("ofq", clock.now()),
       environmentId: target.environment.id,
       branch: target.branch,
@@ -259,7 +261,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
       const target = { environment, branch: query.branch || branch, deploymentId: "" };
       const deploymentId = await deploymentOf(target, request.deployment);
       const { queryName, queryNameVersion, datasetName, outputs } = query;
-      return store_({
+      return keep({
         ...{ id: newId("ofq", clock.now()), environmentId: environment.id, branch: target.branch, deploymentId, kind: "manual" },
         ...{ queryName, queryNameVersion, agentId, datasetName, outputs, request, retryOf: id },
       });
@@ -314,6 +316,3 @@ export function tableFailure(error: unknown): never {
   if (error.code === "failed") throw error;
   throw new Failure(error.code === "unavailable" ? "failed_precondition" : "invalid_argument", error.message);
 }
-
-export type { WishedRows };
-export { QueryRefused };

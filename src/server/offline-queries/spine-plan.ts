@@ -7,7 +7,6 @@ import { QueryRefused } from "../query/refusal.ts";
 import { BadGiven } from "../query/request/given.ts";
 import type { SpineRequest, SpineRun } from "../query/spine/spine-run.ts";
 import type { OfflineQueryRequest } from "../stores/metadata/offline-queries.ts";
-import { SPLIT_COLUMN } from "./division.ts";
 import type { SourceChunk, SpineSource } from "./spine-source.ts";
 
 /** What the plan depends on. */
@@ -20,7 +19,6 @@ type PlannedRequest = Pick<
 /** Names of columns of an answer beside features. */
 export const TIME_COLUMN = "__ts__";
 export const OBSERVED_AT_COLUMN = "__observed_at__";
-export { SPLIT_COLUMN };
 
 /**
  * Plans the rows of a query; where they are not given, their column is the key of the outputs'
@@ -80,7 +78,7 @@ export function readValues(run: SpineRun, chunk: SourceChunk, before: number): u
 }
 
 /** Checks all values of rows, and that there are rows. Throws Failure invalid_argument. */
-export async function checkRows(run: SpineRun, source: SpineSource, _request: unknown): Promise<void> {
+export async function checkRows(run: SpineRun, source: SpineSource): Promise<void> {
   let before = 0;
   for await (const chunk of source.chunks(new AbortController().signal)) {
     readValues(run, chunk, before);

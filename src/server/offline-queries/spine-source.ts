@@ -1,8 +1,8 @@
 /** The rows of a query as they are read: columns and times in chunks, values as they were given. */
 
-import { fromBinary, toBinary, create } from "@bufbuild/protobuf";
-import { type BulkInput, BulkInputSchema } from "../../../gen/svc/v1/query_pb.ts";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { StartOfflineQueryRequestSchema } from "../../../gen/svc/v1/offline_query_pb.ts";
+import { type BulkInput, BulkInputSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { type DataType, DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { microsToTimestamp, timestampToMicros } from "../../domain/proto-time.ts";
@@ -114,10 +114,13 @@ export async function fileSource(
           rows: chunk.rows,
           columns: others.map(({ name, dtype }, at) => {
             const values = chunk.columns[at] ?? [];
-            return (row: number): RequestInput => ({ name, form: values[row] === null ? "typed" : form, value: marked(values[row], dtype) });
+            return (row: number): RequestInput => ({
+              name,
+              form: values[row] === null ? "typed" : form,
+              value: marked(values[row], dtype),
+            });
           }),
-          time:
-            wanted === "" || hasTime ? undefined : (row) => instant(chunk.columns[others.length]?.[row] ?? null, wanted, start + row),
+          time: wanted === "" || hasTime ? undefined : (row) => instant(chunk.columns[others.length]?.[row] ?? null, wanted, start + row),
         };
         before += chunk.rows;
       }
@@ -138,8 +141,7 @@ function asText({ name }: TableColumn): TableColumn {
 /** The time of a row, whose number is from 0. Throws Failure invalid_argument. */
 function instant(value: FeatureValue, column: string, row: number): bigint {
   const found = typeof value === "string" ? parseInstant(value) : undefined;
-  if (!found)
-    throw invalid(`Row ${row + 1}, column ${column}: expected a time such as 2024-05-01T12:00:00Z, got ${describeValue(value)}.`);
+  if (!found) throw invalid(`Row ${row + 1}, column ${column}: expected a time such as 2024-05-01T12:00:00Z, got ${describeValue(value)}.`);
   if (!found.zoned)
     throw invalid(
       `Row ${row + 1}, column ${column}: the time ${JSON.stringify(value)} has no zone.`,

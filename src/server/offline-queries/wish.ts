@@ -60,7 +60,10 @@ export function checkWish(wish: OfflineQueryWish): void {
   for (const text of [wish.queryName, wish.queryNameVersion, ...wish.tags])
     if (text.length > MAX_TEXT) throw invalid(`Names and tags have at most ${MAX_TEXT} characters.`);
   if ((wish.storeOnline || wish.storeOffline) && recompute !== "all" && recompute.length === 0)
-    throw invalid("Nothing is computed that could be stored: sampled values are stored already.", "Say what to compute with `--recompute`.");
+    throw invalid(
+      "Nothing is computed that could be stored: sampled values are stored already.",
+      "Say what to compute with `--recompute`.",
+    );
   if (rows.from === "sql" && rows.statement.length > MAX_STATEMENT)
     throw invalid(`A statement has at most ${MAX_STATEMENT} characters, and this one ${rows.statement.length}.`);
   if (rows.from === "keys") checkBounds(rows.lowerBound, rows.upperBound);

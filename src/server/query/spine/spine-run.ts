@@ -38,19 +38,23 @@ export const CHUNK_ROWS = 10_000;
 /** Rows that are computed together when each may have any number of child rows. */
 const CHUNK_PARENTS = 1_000;
 
-/** What is asked of the rows of a spine. */
-export interface SpineRequest {
-  /** Names of the columns that are given. */
-  readonly inputs: readonly string[];
+/** What rows are asked for. */
+export interface SpineOutputs {
   /** Empty = those of the named query. */
   readonly outputs: readonly string[];
+  readonly queryName: string;
+  readonly queryNameVersion: string;
+}
+
+/** What is asked of the rows of a spine. */
+export interface SpineRequest extends SpineOutputs {
+  /** Names of the columns that are given. */
+  readonly inputs: readonly string[];
   /** Outputs without which a row is left out. */
   readonly requiredOutputs: readonly string[];
   /** What resolvers compute: everything, or these features. */
   readonly recompute: "all" | readonly string[];
   readonly tags: readonly string[];
-  readonly queryName: string;
-  readonly queryNameVersion: string;
   readonly plannerOptions: Readonly<Record<string, string>>;
 }
 
@@ -223,8 +227,23 @@ function timesOf(times: readonly bigint[]): readonly QueryTime[] {
   });
 }
 
+/** The classes that outputs are of. Throws QueryRefused for names that are none. */
+export function rootsOf(index: GraphIndex, request: SpineOutputs): readonly NamespaceInfo[] {
+  const asked = request.outputs.length > 0 ? request.outputs : outputsOfNamed(index, request);
+  const [first] = asked.flatMap((name) => absoluteRoot(index, name) ?? []);
+  const wrong: Refusal[] = [];
+  const found = asked.flatMap((name) => {
+    const target = resolveName(index, name, first);
+    if (target.kind !== "unknown") return index.namespaces.get(target.root) ?? [];
+    wrong.push(refusal(ErrorCode.PARSE_FAILED, `outputs: ${target.describe(() => true)}`, name));
+    return [];
+  });
+  if (wrong.length > 0) throw new QueryRefused(wrong);
+  return [...new Set(found)];
+}
+
 /** Outputs of the named query that a request means. */
-function outputsOfNamed(index: GraphIndex, { queryName, queryNameVersion }: SpineRequest): readonly string[] {
+function outputsOfNamed(index: GraphIndex, { queryName, queryNameVersion }: SpineOutputs): readonly string[] {
   if (queryName === "")
     throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, "no outputs: name the features that the rows are to have")]);
   const { shape } = resolveRequest(index, { ...NO_REQUEST, queryName, queryNameVersion });

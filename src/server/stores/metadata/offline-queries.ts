@@ -19,7 +19,13 @@ export type OfflineRows =
   /** An object with the columns and times that came with the call. */
   | { readonly from: "inline"; readonly key: string }
   /** An object with a file; the name of the column of times may be empty. */
-  | { readonly from: "file"; readonly key: string; readonly sha256: string; readonly format: OfflineRowsFormat; readonly timeColumn: string }
+  | {
+      readonly from: "file";
+      readonly key: string;
+      readonly sha256: string;
+      readonly format: OfflineRowsFormat;
+      readonly timeColumn: string;
+    }
   /** A `select`. */
   | { readonly from: "sql"; readonly statement: string; readonly timeColumn: string }
   /** Keys of the class of the outputs that are known; null = no bound, 0 = all. */

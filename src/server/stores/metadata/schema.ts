@@ -244,6 +244,29 @@ create table dataset_upload (
   fingerprint text not null, files text not null, part_bytes integer not null, created_at integer not null
 ) strict;
 create index dataset_upload_by_fingerprint on dataset_upload (environment_id, fingerprint);
+alter table job add column name text not null default '';
+alter table job add column operation_id text not null default '';
+alter table job add column index_in_operation integer;
+alter table job add column workflow_id text not null default '';
+alter table job add column gate integer not null default 0;
+alter table job add column gated_by text not null default '';
+alter table job add column held_by text not null default '' check (held_by in ('jobs', 'time', ''));
+alter table job add column doom text not null default '';
+update job set held_by = 'time' where state = 'queued' and run_at > 0;
+drop index job_by_scope;
+drop index job_by_due;
+create index job_by_scope on job (kind, scope, state, seq, run_at, held_by);
+create index job_ready on job (kind, resource_group, slots, gated_by, gate, priority desc, seq) where state = 'queued' and held_by = '';
+create index job_asleep on job (kind, run_at) where state = 'queued' and held_by = 'time';
+create index job_running_of_operation on job (operation_id, seq) where state = 'running' and operation_id <> '';
+create index job_by_workflow on job (workflow_id, state, seq) where workflow_id <> '';
+create table job_after (
+  job_id text not null references job (id) on delete cascade, after_id text not null, primary key (job_id, after_id)
+) strict, without rowid;
+create index job_after_by_after on job_after (after_id);
+drop index job_waiting_in_group;
+create index job_waiting_in_group on job (resource_group, priority desc, seq, run_at)
+  where state = 'queued' and held_by <> 'jobs' and resource_group <> '';
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.
