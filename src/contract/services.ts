@@ -49,6 +49,7 @@ export const SERVICES = {
   jobs: service<typeof import("../../gen/svc/v1/job_pb.ts").JobService>("svc.v1.JobService"),
   offlineStores: service<typeof import("../../gen/svc/v1/offline_store_pb.ts").OfflineStoreService>("svc.v1.OfflineStoreService"),
   offlineQueries: service<typeof import("../../gen/svc/v1/offline_query_pb.ts").OfflineQueryService>("svc.v1.OfflineQueryService"),
+  datasets: service<typeof import("../../gen/svc/v1/dataset_pb.ts").DatasetService>("svc.v1.DatasetService"),
   resolverRuns: service<typeof import("../../gen/svc/v1/resolver_run_pb.ts").ResolverRunService>("svc.v1.ResolverRunService"),
 };
 

@@ -7,6 +7,7 @@ export const JOB_KINDS = [
   "resolver-run",
   "async_offline_query",
   "approvals-upkeep",
+  "datasets-upkeep",
   "measure-objects",
   "offline-queries-upkeep",
   "purge-audit",

@@ -319,12 +319,22 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
+  const tables = once(async (): Promise<TableEngine> => {
+    throw new TableError("unavailable", "This build has no engine for tables.");
+  });
   const datasets = once(async () => {
     const { createDatasetCapabilities } = await import("../datasets/create-datasets.ts");
-    return createDatasetCapabilities({ metadata, objects, clock, log });
-  });
-  const tables = once(async (): Promise<TableEngine> => {
-    throw new TableError("unavailable", "This build of svc has no table engine.");
+    return createDatasetCapabilities({
+      ...{ metadata, objects, clock, log, tables },
+      folder: join(directory.file("tmp"), "datasets"),
+      personal: async (environmentId) => {
+        const known = await deployments();
+        const live = known.live(environmentId, "");
+        const { featureSets } = live === undefined ? { featureSets: [] } : await known.graph(live);
+        const personal = featureSets.flatMap(({ features }) => features).filter(({ tags }) => tags.includes("pii"));
+        return new Set(personal.map(({ fqn }) => fqn));
+      },
+    });
   });
   const offlineQueries = once(async () => {
     const { createOfflineQueries } = await import("../offline-queries/offline-queries.ts");
@@ -357,6 +367,7 @@ export async function openParts({
     { kind: "approvals-upkeep", schedule: "10m", run: async (signal) => (await approvals()).upkeep(signal) },
     auditRetention({ store: metadata.audit, clock, log }),
     { kind: "offline-queries-upkeep", schedule: "1h", run: async (signal) => (await offlineQueries()).upkeep(signal) },
+    { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
   /** Removes the files of datasets of an environment, and the rows of its queries. */
@@ -481,6 +492,7 @@ export async function openParts({
       await (await deployments.opened())?.close();
       await (await deletions.opened())?.close();
       await (await connections.opened())?.close();
+      await (await datasets.opened())?.close();
       await (await processes.opened())?.close();
       await (await secrets.opened())?.close();
       await components.close();

@@ -266,6 +266,7 @@ async function startIn(
       telemetry: parts.telemetry,
       deployments: parts.deployments,
       deletions: parts.deletions,
+      datasets: parts.datasets,
       webhooks: parts.webhooks,
       offline: parts.offline,
       onlineAddress: parts.onlineAddress,

@@ -5,8 +5,7 @@ import { readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
-import { createDatasetCapabilities } from "../../../src/server/datasets/create-datasets.ts";
-import type { Revisions } from "../../../src/server/datasets/revision-maker.ts";
+import { createRevisionMaker, type Revisions } from "../../../src/server/datasets/revision-maker.ts";
 import type { DatasetFile } from "../../../src/server/datasets/revisions.ts";
 import type { RevisionRecord } from "../../../src/server/stores/metadata/datasets.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
@@ -30,7 +29,7 @@ describe("revisions as they are made", () => {
     objects = createDirectoryObjectStore(join(folder.path, "objects"), addresses);
     metadata = createSqliteMetadataStore({ path: ":memory:", programVersion: "1.0.0" });
     const log = { debug() {}, info() {}, warning() {}, error() {}, enabled: () => false };
-    revisions = createDatasetCapabilities({ metadata, objects, clock: new TestClock(), log }).revisions;
+    revisions = createRevisionMaker({ metadata, objects, clock: new TestClock(), log });
   });
   afterAll(async () => {
     await metadata.close();

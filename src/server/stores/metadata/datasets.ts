@@ -196,6 +196,8 @@ export interface DatasetStore {
   dataset(environmentId: string, idOrName: string): Promise<ShownDataset | undefined>;
   /** Datasets that have a complete revision, newest first. */
   list(filter: DatasetFilter): Promise<ShownDataset[]>;
+  /** The complete revision of a dataset with the largest number. */
+  latest(datasetId: string): Promise<RevisionRecord | undefined>;
   revision(id: string): Promise<RevisionRecord | undefined>;
   /** Complete and archived revisions of a dataset, newest first, below a number. */
   revisions(datasetId: string, options: { readonly below?: number | undefined; readonly limit: number }): Promise<RevisionRecord[]>;

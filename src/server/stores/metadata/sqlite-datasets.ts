@@ -203,6 +203,10 @@ export function datasetQueries(db: Database, writer: Writer): DatasetStore {
         .map(shown);
     },
 
+    async latest(datasetId) {
+      return revisions.one("where dataset_id = ? and state = 'complete' order by number desc limit 1", datasetId);
+    },
+
     async revision(id) {
       return revisions.one("where id = ?", id);
     },

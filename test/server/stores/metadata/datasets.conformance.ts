@@ -164,7 +164,9 @@ export function datasetsConformance(driver: Driver<MetadataStore>): void {
       await begin("r1", "a");
       await begin("r2", "a");
       await datasets.complete("r1", [], 2);
+      expect((await datasets.latest("dst_r1"))?.id).toBe("r1");
       const archived = await datasets.archive("r1", 3);
+      expect(await datasets.latest("dst_r1")).toBeUndefined();
       expect(archived).toMatchObject({ state: "archived", archivedAt: 3 });
       expect(await datasets.archive("r1", 4)).toEqual(archived as RevisionRecord);
       expect(await datasets.complete("r1", [], 5)).toBeUndefined();
