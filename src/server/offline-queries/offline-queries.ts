@@ -25,9 +25,10 @@ import type {
   OfflineQueryRequest,
   OfflineQueryStanding,
   OfflineRows,
+  OfflineRowsFormat,
 } from "../stores/metadata/offline-queries.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
-import type { ObjectStore } from "../stores/objects/store.ts";
+import { MAX_LARGE_OBJECT_BYTES, type ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
@@ -75,6 +76,11 @@ export interface OfflineQueries {
   list(filter: OfflineQueryFilter): Promise<OfflineQueryStanding[]>;
   /** The files of a completed query. Rejects with Failure not_found or failed_precondition. */
   files(id: string, environmentId: string): Promise<readonly DatasetFile[]>;
+  /**
+   * The table of a completed query as one object, which is removed a day later. Rejects with Failure
+   * as `files` does.
+   */
+  export(id: string, environmentId: string, format: OfflineRowsFormat): Promise<ExportedTable>;
   /**
    * Ends a query, of which nothing stays. Rejects with Failure not_found, and failed_precondition
    * when it has ended.
@@ -222,7 +228,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
     });
   };
 
-  return {
+  const queries: OfflineQueries = {
     start: (target, wish) => begin(target, wish, ""),
     find,
     list: (filter) => store.list(filter),
@@ -234,6 +240,28 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
           hint: `\`svc offline-query get ${id}\` shows how far it is.`,
         });
       return revisions.files(query.revisionId);
+    },
+
+    async export(id, environmentId, format) {
+      const files = (await queries.files(id, environmentId)).filter(({ kind }) => kind === "output").sort(byName);
+      const rows = files.reduce((sum, file) => sum + file.rows, 0);
+      const [only] = files;
+      if (only && files.length === 1 && format === "parquet") return only;
+      return inFolder(async (path) => {
+        const parts = await Promise.all(
+          files.map(async (file, part) => {
+            const local = join(path, `${part}.parquet`);
+            await revisions.fetch(file, local);
+            return local;
+          }),
+        );
+        const target = join(path, `table.${format}`);
+        await (await options.tables()).convert(parts, target, format);
+        const key = inputs.keyOf(environmentId, newId("exp", clock.now()));
+        const put = await objects.put(key, Bun.file(target).stream(), { most: MAX_LARGE_OBJECT_BYTES });
+        if (!put) throw new Error("an export took the place of another");
+        return { name: `${id}.${format}`, kind: "output", key, rows, bytes: put.size, sha256: put.sha256 };
+      });
     },
 
     async cancel(id, environmentId) {
@@ -280,6 +308,14 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
 
     handler: createQueryHandler({ ...options, engine, inputs, inFolder, tidy }),
   };
+  return queries;
+}
+
+/** The table of a query as one object. */
+export type ExportedTable = Pick<DatasetFile, "name" | "kind" | "key" | "rows" | "bytes" | "sha256">;
+
+function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : 1;
 }
 
 /** Milliseconds that queries are kept after their end. */
