@@ -496,9 +496,10 @@ export async function openParts({
       await (await webhooks.opened())?.close();
       await (await deployments.opened())?.close();
       await (await deletions.opened())?.close();
+      const endedDatasets = (await datasets.opened())?.close();
       await (await tables.opened())?.close();
+      await endedDatasets;
       await (await connections.opened())?.close();
-      await (await datasets.opened())?.close();
       await (await processes.opened())?.close();
       await (await secrets.opened())?.close();
       await components.close();
