@@ -23,6 +23,7 @@ import type { JobQueue } from "../jobs/queue.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
 import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
+import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
@@ -101,6 +102,7 @@ export interface Parts {
   readonly approvals: () => Promise<Approvals>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
+  readonly workflows: () => Promise<Workflows>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
   /** The queue of jobs as callers see it. */
@@ -369,6 +371,10 @@ export async function openParts({
     const { createJobQueue } = await import("../jobs/queue.ts");
     return createJobQueue({ jobs: metadata.jobs, kinds: Object.keys(await jobHandlers()), clock });
   });
+  const workflows = once(async () => {
+    const { createWorkflows } = await import("../jobs/workflows.ts");
+    return createWorkflows({ jobs: metadata.jobs, workflows: metadata.workflows, bus, now: () => clock.now() });
+  });
   const jobRunner = once(async () => {
     const { startJobRunner } = await import("../jobs/runner.ts");
     return startJobRunner({
@@ -377,9 +383,12 @@ export async function openParts({
     });
   });
   const scheduler = once(async () => {
-    const { startScheduler } = await import("../jobs/scheduler.ts");
+    const [{ startScheduler }, { RESOLVER_RUN_JOB }] = await Promise.all([
+      import("../jobs/scheduler.ts"),
+      import("../resolver-runs/resolver-runs.ts"),
+    ]);
     (await resolverRuns()).schedules.start();
-    return startScheduler({ schedules: metadata.schedules, recurring, bus, clock, log });
+    return startScheduler({ schedules: metadata.schedules, recurring, workflows: { [RESOLVER_RUN_JOB]: "cron" }, bus, clock, log });
   });
 
   return {
@@ -412,6 +421,7 @@ export async function openParts({
     configurations,
     approvals,
     resolverRuns,
+    workflows,
     connections,
     jobQueue,
     jobRunner,

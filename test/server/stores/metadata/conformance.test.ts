@@ -19,6 +19,7 @@ import { storeConformance } from "./store.conformance.ts";
 import { uploadsConformance } from "./uploads.conformance.ts";
 import { usageConformance } from "./usage.conformance.ts";
 import { versionsConformance } from "./versions.conformance.ts";
+import { workflowsConformance } from "./workflows.conformance.ts";
 
 const SUITES = [
   storeConformance,
@@ -39,6 +40,7 @@ const SUITES = [
   schedulesConformance,
   resolverRunsConformance,
   projectsConformance,
+  workflowsConformance,
 ];
 
 for (const driver of METADATA_DRIVERS) for (const suite of SUITES) suite(driver);
