@@ -3,6 +3,7 @@
  * use.
  */
 
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
@@ -13,6 +14,7 @@ import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
 import type { Connections } from "../connections/create-connections.ts";
+import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
@@ -27,6 +29,7 @@ import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
+import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
@@ -36,6 +39,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import { type TableEngine, TableError } from "../tables/engine.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -87,6 +91,8 @@ export interface Parts {
   readonly deployments: () => Promise<Deployments>;
   /** The deletion of stored values; what was deleted is known when it resolves. */
   readonly deletions: () => Promise<Deletions>;
+  /** Datasets, and revisions as they are made. */
+  readonly datasets: () => Promise<DatasetCapabilities>;
   /** Encryption of secrets at rest. */
   readonly sealer: Sealer;
   readonly webhooks: () => Promise<Webhooks>;
@@ -102,7 +108,10 @@ export interface Parts {
   readonly approvals: () => Promise<Approvals>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
+  /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: () => Promise<Workflows>;
+  /** Offline queries. */
+  readonly offlineQueries: () => Promise<OfflineQueries>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
   /** The queue of jobs as callers see it. */
@@ -313,6 +322,40 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
+  const tables = once(async (): Promise<TableEngine> => {
+    throw new TableError("unavailable", "This build has no engine for tables.");
+  });
+  const datasets = once(async () => {
+    const { createDatasetCapabilities } = await import("../datasets/create-datasets.ts");
+    return createDatasetCapabilities({
+      ...{ metadata, objects, clock, log, tables },
+      folder: join(directory.file("tmp"), "datasets"),
+      personal: async (environmentId) => {
+        const known = await deployments();
+        const live = known.live(environmentId, "");
+        const { featureSets } = live === undefined ? { featureSets: [] } : await known.graph(live);
+        const personal = featureSets.flatMap(({ features }) => features).filter(({ tags }) => tags.includes("pii"));
+        return new Set(personal.map(({ fqn }) => fqn));
+      },
+    });
+  });
+  const offlineQueries = once(async () => {
+    const { createOfflineQueries } = await import("../offline-queries/offline-queries.ts");
+    const folder = directory.file(join("tmp", "offline-queries"));
+    await rm(folder, { recursive: true, force: true });
+    return createOfflineQueries({
+      metadata,
+      objects,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      online: await online(),
+      offline,
+      sinks: await sinks(),
+      revisions: (await datasets()).revisions,
+      tables,
+      ...{ folder, bus, clock, log },
+    });
+  });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
@@ -326,8 +369,15 @@ export async function openParts({
     resealingOf("approvals", approvals),
     { kind: "approvals-upkeep", schedule: "10m", run: async (signal) => (await approvals()).upkeep(signal) },
     auditRetention({ store: metadata.audit, clock, log }),
+    { kind: "offline-queries-upkeep", schedule: "1h", run: async (signal) => (await offlineQueries()).upkeep(signal) },
+    { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
+  /** Removes the files of datasets of an environment, and the rows of its queries. */
+  const forgetFiles = async (environmentId: string, signal: AbortSignal): Promise<void> => {
+    await (await datasets()).revisions.forget(environmentId, signal);
+    await (await offlineQueries()).inputs.forget(environmentId, signal);
+  };
   /** The erasure of removed environments, loaded when there is one. */
   const eraser = once(async () => {
     const { createErasure } = await import("../deployments/erasure.ts");
@@ -339,6 +389,7 @@ export async function openParts({
       sinks: await sinks(),
       telemetry: await telemetry(),
       deployments: await deployments(),
+      datasets: { forget: forgetFiles },
       deliveries: (await webhooks()).deliveries,
       node: node(),
       clock,
@@ -351,19 +402,28 @@ export async function openParts({
   };
   /** The handlers of jobs, by kind. */
   const jobHandlers = once(async (): Promise<Readonly<Record<string, JobHandler>>> => {
-    const [{ APPROVAL_JOB }, { BUILD_JOB }, { CLEANUP_JOB }, { recurringHandlers }, { ERASURE_JOB }, { RESOLVER_RUN_JOB }] =
-      await Promise.all([
-        import("../approvals/approvals.ts"),
-        import("../deployments/builds.ts"),
-        import("../deployments/removals.ts"),
-        import("../jobs/recurring.ts"),
-        import("../environments/lifecycle.ts"),
-        import("../resolver-runs/resolver-runs.ts"),
-      ]);
+    const [
+      { APPROVAL_JOB },
+      { BUILD_JOB },
+      { CLEANUP_JOB },
+      { recurringHandlers },
+      { ERASURE_JOB },
+      { RESOLVER_RUN_JOB },
+      { OFFLINE_QUERY_JOB },
+    ] = await Promise.all([
+      import("../approvals/approvals.ts"),
+      import("../deployments/builds.ts"),
+      import("../deployments/removals.ts"),
+      import("../jobs/recurring.ts"),
+      import("../environments/lifecycle.ts"),
+      import("../resolver-runs/resolver-runs.ts"),
+      import("../offline-queries/query-jobs.ts"),
+    ]);
     const { builds, cleanups } = await deployments();
     return {
       ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
       [RESOLVER_RUN_JOB]: (await resolverRuns()).runs.handler,
+      [OFFLINE_QUERY_JOB]: (await offlineQueries()).handler,
       ...recurringHandlers(recurring),
     };
   });
@@ -413,6 +473,7 @@ export async function openParts({
     storage,
     deployments,
     deletions,
+    datasets,
     sealer,
     webhooks,
     onlineAddress: stores.onlineAddress,
@@ -422,6 +483,7 @@ export async function openParts({
     approvals,
     resolverRuns,
     workflows,
+    offlineQueries,
     connections,
     jobQueue,
     jobRunner,
@@ -441,6 +503,7 @@ export async function openParts({
       await (await deployments.opened())?.close();
       await (await deletions.opened())?.close();
       await (await connections.opened())?.close();
+      await (await datasets.opened())?.close();
       await (await processes.opened())?.close();
       await (await secrets.opened())?.close();
       await components.close();

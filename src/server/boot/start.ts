@@ -266,6 +266,7 @@ async function startIn(
       telemetry: parts.telemetry,
       deployments: parts.deployments,
       deletions: parts.deletions,
+      datasets: parts.datasets,
       webhooks: parts.webhooks,
       offline: parts.offline,
       onlineAddress: parts.onlineAddress,
@@ -274,6 +275,7 @@ async function startIn(
       jobQueue: parts.jobQueue,
       resolverRuns: parts.resolverRuns,
       workflows: parts.workflows,
+      offlineQueries: parts.offlineQueries,
       connections: parts.connections,
       queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),
     };

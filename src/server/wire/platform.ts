@@ -16,6 +16,7 @@ import type { Caller, Tokens } from "../access/tokens.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Connections } from "../connections/create-connections.ts";
+import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
@@ -28,6 +29,7 @@ import type { JobQueue } from "../jobs/queue.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import type { Readiness } from "../nodes/readiness.ts";
+import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
@@ -111,6 +113,8 @@ export interface Platform {
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly deployments: () => Promise<Deployments>;
   readonly deletions: () => Promise<Deletions>;
+  /** Datasets and their revisions. */
+  readonly datasets: () => Promise<DatasetCapabilities>;
   /** Secrets and integrations. */
   readonly secrets: () => Promise<SecretCapabilities>;
   /** The queue of jobs. */
@@ -121,6 +125,8 @@ export interface Platform {
   readonly approvals: () => Promise<Approvals>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
+  /** Offline queries. */
+  readonly offlineQueries: () => Promise<OfflineQueries>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
   readonly queries: () => Promise<Queries<Caller>>;

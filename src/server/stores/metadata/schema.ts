@@ -205,6 +205,45 @@ create table resolver_run (
 create index resolver_run_by_environment on resolver_run (environment_id, seq);
 create index resolver_run_by_resolver on resolver_run (environment_id, resolver, seq);
 create index resolver_run_by_end on resolver_run (ended_at) where ended_at is not null;
+create table offline_query (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, branch text not null,
+  deployment_id text not null, kind text not null, query_name text not null, query_name_version text not null, agent_id text not null,
+  dataset_name text not null, outputs text not null, request text not null, retry_of text not null, state text not null,
+  created_at integer not null, started_at integer, ended_at integer, total_rows integer, split_at real, dataset_id text not null,
+  revision_id text not null, error text not null, is_tidy integer not null, input_key text not null
+) strict;
+create index offline_query_by_environment on offline_query (environment_id, seq);
+create index offline_query_by_end on offline_query (is_tidy, ended_at) where ended_at is not null;
+create index offline_query_by_input on offline_query (input_key) where input_key <> '';
+create table offline_query_shard (
+  query_id text not null, shard integer not null, from_row integer not null, spine_rows integer not null, done_rows integer not null,
+  rows integer not null, failed_rows integer not null, late_values integer not null, row_error text not null, is_done integer not null,
+  fence integer not null, primary key (query_id, shard)
+) strict, without rowid;
+create table dataset (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, name text, created_at integer not null,
+  updated_at integer, last_number integer not null, unique (environment_id, name)
+) strict;
+create index dataset_by_environment on dataset (environment_id, seq);
+create table dataset_revision (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, dataset_id text not null, number integer,
+  state text not null, origin text not null, origin_id text not null, columns text not null, rows integer not null, bytes integer not null,
+  statistics text, created_by text not null, created_at integer not null, touched_at integer not null, completed_at integer,
+  archived_at integer, has_remains integer not null, unique (environment_id, origin, origin_id), unique (dataset_id, number)
+) strict;
+create index dataset_revision_open on dataset_revision (environment_id) where state = 'writing';
+create index dataset_revision_ended on dataset_revision (touched_at) where state <> 'complete';
+create index dataset_revision_unswept on dataset_revision (seq) where has_remains = 1;
+create index dataset_revision_unprofiled on dataset_revision (seq) where state = 'complete' and statistics is null and columns <> '[]';
+create table dataset_file (
+  seq integer primary key autoincrement, revision_id text not null, name text not null, kind text not null, key text not null,
+  bytes integer not null, rows integer not null, sha256 text not null, unique (revision_id, name)
+) strict;
+create table dataset_upload (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, revision_id text not null unique,
+  fingerprint text not null, files text not null, part_bytes integer not null, created_at integer not null
+) strict;
+create index dataset_upload_by_fingerprint on dataset_upload (environment_id, fingerprint);
 alter table job add column name text not null default '';
 alter table job add column operation_id text not null default '';
 alter table job add column index_in_operation integer;

@@ -9,6 +9,7 @@ import type { ApprovalStore } from "./approvals.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
 import { sqliteAudit } from "./sqlite-audit.ts";
+import { datasetQueries } from "./sqlite-datasets.ts";
 import { sqliteDeletions } from "./sqlite-deletions.ts";
 import { sqliteDocuments } from "./sqlite-documents.ts";
 import { sqliteExpiry } from "./sqlite-expiry.ts";
@@ -16,6 +17,7 @@ import { sqliteGraphs } from "./sqlite-graphs.ts";
 import { sqliteIdentity } from "./sqlite-identity.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
 import { nodeQueries } from "./sqlite-nodes.ts";
+import { offlineQueryQueries } from "./sqlite-offline-queries.ts";
 import { outboxPlace } from "./sqlite-outbox.ts";
 import { processQueries } from "./sqlite-processes.ts";
 import { progressQueries } from "./sqlite-progress.ts";
@@ -69,9 +71,11 @@ export function createSqliteMetadataStore(options: {
       return sqliteApprovals(db, writer, insertJob);
     }),
     audit: sqliteAudit(db, writer),
+    datasets: datasetQueries(db, writer),
     deletions: sqliteDeletions(db, writer),
     documents: sqliteDocuments(db, writer),
     jobs,
+    offlineQueries: offlineQueryQueries(db, writer, now, insertJob),
     outbox: outboxPlace(options),
     nodes: nodeQueries(db, writer, now),
     processes: processQueries(db, writer, addUse),

@@ -7,6 +7,7 @@
 
 import type { ApprovalStore } from "./approvals.ts";
 import type { AuditStore } from "./audit.ts";
+import type { DatasetStore } from "./datasets.ts";
 import type { DeletionStore } from "./deletions.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import type { DocumentStore } from "./documents.ts";
@@ -14,6 +15,7 @@ import type { GraphStore } from "./graphs.ts";
 import type { IdentityStore } from "./identity.ts";
 import type { JobStore } from "./jobs.ts";
 import type { NodeStore } from "./nodes.ts";
+import type { OfflineQueryStore } from "./offline-queries.ts";
 import type { OutboxPlace } from "./outbox.ts";
 import type { ProcessStore } from "./processes.ts";
 import type { ProgressStore } from "./progress.ts";
@@ -32,11 +34,15 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly approvals: ApprovalStore;
   /** Who called what. */
   readonly audit: AuditStore;
+  /** Datasets and their revisions. */
+  readonly datasets: DatasetStore;
   /** Deletions of stored values. */
   readonly deletions: DeletionStore;
   /** The settings of the control plane. */
   readonly documents: DocumentStore;
   readonly jobs: JobStore;
+  /** Offline queries. */
+  readonly offlineQueries: OfflineQueryStore;
   /** Where the outbox of webhooks is, which is opened in a thread of its own. */
   readonly outbox: OutboxPlace;
   /** The nodes of the platform. */
