@@ -25,6 +25,7 @@ import type { JobQueue } from "../jobs/queue.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
 import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
+import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
@@ -109,6 +110,8 @@ export interface Parts {
   readonly approvals: () => Promise<Approvals>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
+  /** Jobs with one purpose, as a graph of operations. */
+  readonly workflows: () => Promise<Workflows>;
   /** Offline queries. */
   readonly offlineQueries: () => Promise<OfflineQueries>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
@@ -432,6 +435,10 @@ export async function openParts({
     const { createJobQueue } = await import("../jobs/queue.ts");
     return createJobQueue({ jobs: metadata.jobs, kinds: Object.keys(await jobHandlers()), clock });
   });
+  const workflows = once(async () => {
+    const { createWorkflows } = await import("../jobs/workflows.ts");
+    return createWorkflows({ jobs: metadata.jobs, workflows: metadata.workflows, bus, now: () => clock.now() });
+  });
   const jobRunner = once(async () => {
     const { startJobRunner } = await import("../jobs/runner.ts");
     return startJobRunner({
@@ -440,9 +447,12 @@ export async function openParts({
     });
   });
   const scheduler = once(async () => {
-    const { startScheduler } = await import("../jobs/scheduler.ts");
+    const [{ startScheduler }, { RESOLVER_RUN_JOB }] = await Promise.all([
+      import("../jobs/scheduler.ts"),
+      import("../resolver-runs/resolver-runs.ts"),
+    ]);
     (await resolverRuns()).schedules.start();
-    return startScheduler({ schedules: metadata.schedules, recurring, bus, clock, log });
+    return startScheduler({ schedules: metadata.schedules, recurring, workflows: { [RESOLVER_RUN_JOB]: "cron" }, bus, clock, log });
   });
 
   return {
@@ -477,6 +487,7 @@ export async function openParts({
     configurations,
     approvals,
     resolverRuns,
+    workflows,
     offlineQueries,
     connections,
     jobQueue,

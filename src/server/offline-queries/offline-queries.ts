@@ -190,7 +190,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
 
   /** Stores a query that was checked. */
   const keep = async (query: Parameters<typeof store.create>[0]): Promise<OfflineQueryStanding> => {
-    const made = await store.create(query, queryJobs(query), MAX_OPEN);
+    const made = await store.create(query, queryJobs(query, clock.now()), MAX_OPEN);
     if (made === "full")
       throw new Failure("resource_exhausted", `${MAX_OPEN} offline queries wait or run in this environment, which is as many as may.`, {
         hint: "Begin it again when some have ended; `svc offline-query list` shows them.",

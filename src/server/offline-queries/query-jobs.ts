@@ -1,5 +1,6 @@
 /** The jobs of an offline query: one reads its rows, then one for each shard, then one completes it. */
 
+import { planWorkflow } from "../jobs/workflows.ts";
 import type { NewJob } from "../stores/metadata/jobs.ts";
 import type { NewOfflineQuery } from "../stores/metadata/offline-queries.ts";
 
@@ -16,32 +17,34 @@ export type QueryStep =
   | { readonly queryId: string; readonly step: "prepare" | "complete" }
   | { readonly queryId: string; readonly step: "shard"; readonly shard: number };
 
-/** The jobs of a query, each after those that it waits for. */
-export function queryJobs(query: Pick<NewOfflineQuery, "id" | "environmentId" | "request">): NewJob[] {
-  const { id, environmentId, request } = query;
-  const step = (name: string, index: number, payload: QueryStep, after: readonly string[]): NewJob => ({
+/**
+ * The jobs of a query, each after those that it waits for: a workflow of its own.
+ * @param now epoch milliseconds, for the workflow's id
+ */
+export function queryJobs(
+  query: Pick<NewOfflineQuery, "id" | "environmentId" | "deploymentId" | "kind" | "queryName" | "request">,
+  now: number,
+): NewJob[] {
+  const { id, environmentId, deploymentId, kind, queryName, request } = query;
+  const job = (index: number, payload: QueryStep): NewJob => ({
     id: jobId(id, index),
     kind: OFFLINE_QUERY_JOB,
     payload,
     scope: environmentId,
     subject: id,
-    ...{ name, index, operationId: id, workflowId: id, gate: GATE, after },
     maxAttempts: MAX_ATTEMPTS,
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
   });
-  const shards = Array.from({ length: request.numShards }, (_, shard) =>
-    step(`shard ${shard}`, shard + 1, { queryId: id, step: "shard", shard }, [jobId(id, 0)]),
-  );
-  return [
-    step("prepare", 0, { queryId: id, step: "prepare" }, []),
-    ...shards,
-    step(
-      "complete",
-      request.numShards + 1,
-      { queryId: id, step: "complete" },
-      shards.map((job) => job.id),
-    ),
-  ];
+  const shards = Array.from({ length: request.numShards }, (_, shard) => job(shard + 1, { queryId: id, step: "shard", shard }));
+  const plan = {
+    ...{ environmentId, deploymentId, kind, subject: queryName || id },
+    operations: [
+      { name: "prepare", jobs: [job(0, { queryId: id, step: "prepare" })] },
+      { name: "shard", after: ["prepare"], gate: GATE, jobs: shards },
+      { name: "complete", after: ["shard"], jobs: [job(request.numShards + 1, { queryId: id, step: "complete" })] },
+    ],
+  };
+  return planWorkflow(plan, now);
 }
 
 /** Ids of the jobs of a query. */

@@ -5,6 +5,8 @@
  * backend.
  */
 
+import type { NewWorkflow } from "./workflows.ts";
+
 /** The state of a job. `succeeded`, `failed` and `cancelled` are final. */
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";
 
@@ -37,8 +39,10 @@ export interface NewJob {
   readonly operationId?: string;
   /** Its index among the jobs of its operation, from 0; default: none. */
   readonly index?: number;
-  /** Workflow that it is a part of; default: none. */
+  /** Workflow that it is a part of, which there is; default: none. */
   readonly workflowId?: string;
+  /** The workflow that begins with it, and that it is a part of. */
+  readonly begins?: NewWorkflow;
   /**
    * Number of jobs of its operation that may run at once, at least 1; default: any. It needs an
    * operation.

@@ -259,7 +259,8 @@ create index job_by_scope on job (kind, scope, state, seq, run_at, held_by);
 create index job_ready on job (kind, resource_group, slots, gated_by, gate, priority desc, seq) where state = 'queued' and held_by = '';
 create index job_asleep on job (kind, run_at) where state = 'queued' and held_by = 'time';
 create index job_running_of_operation on job (operation_id, seq) where state = 'running' and operation_id <> '';
-create index job_by_workflow on job (workflow_id, state, seq) where workflow_id <> '';
+create index job_by_workflow on job (workflow_id, operation_id, state, seq, kind) where workflow_id <> '';
+create index job_by_state_of_workflow on job (workflow_id, state) where workflow_id <> '';
 create table job_after (
   job_id text not null references job (id) on delete cascade, after_id text not null, primary key (job_id, after_id)
 ) strict, without rowid;
@@ -267,6 +268,12 @@ create index job_after_by_after on job_after (after_id);
 drop index job_waiting_in_group;
 create index job_waiting_in_group on job (resource_group, priority desc, seq, run_at)
   where state = 'queued' and held_by <> 'jobs' and resource_group <> '';
+create table workflow (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, deployment_id text not null, kind text not null,
+  subject text not null, operations text not null, status text not null, created_at integer not null, started_at integer, ended_at integer
+) strict;
+create index workflow_by_environment on workflow (environment_id, seq);
+create index workflow_by_end on workflow (ended_at) where ended_at is not null;
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

@@ -16,6 +16,7 @@ import {
   type QueuePosition,
   type ResourceGroup,
 } from "./jobs.ts";
+import type { WorkflowFollower } from "./sqlite-workflows.ts";
 
 /** What keeps a queued job from its turn: others that it waits for, its time, or nothing. */
 type Hold = "jobs" | "time" | "";
@@ -175,11 +176,22 @@ function afterFailed(number: number, name: string, error: string): string {
   return `job ${number} (${name}), which it waited for, failed: ${error}`.slice(0, MAX_REASON);
 }
 
+/** The follower of a queue whose jobs are parts of no workflows. */
+const NO_WORKFLOWS: WorkflowFollower = {
+  begin: ({ id }) => NO_WORKFLOWS.joined(id),
+  joined(id) {
+    throw new Error(`this queue has no workflows, and so not ${id}`);
+  },
+  began: () => undefined,
+  settled: () => undefined,
+};
+
 /** The queue of the SQLite backend, and how other writes of the same step put a job into it. */
 export function jobQueries(
   db: Database,
   writer: Writer,
   now: () => number,
+  follower: WorkflowFollower = NO_WORKFLOWS,
 ): { readonly jobs: JobStore; readonly insertJob: (job: NewJob) => JobRecord } {
   const recordOf = (row: object): JobRecord => {
     const { gatedBy: _, doom: __, ...job } = JOBS.record(row);
@@ -214,13 +226,18 @@ export function jobQueries(
       if (job) end(job);
       return job !== undefined;
     });
+  const settleWorkflows = (rows: readonly { readonly workflow_id: string }[]): void => {
+    for (const id of new Set(rows.map(({ workflow_id }) => workflow_id))) if (id !== "") follower.settled(id);
+  };
   /** Cancels what waits for a job, and what waits for that. */
   const cancelThoseAfter = (id: string): void => {
-    db.query(
+    const cancelled = db.query<{ workflow_id: string }, { id: string; now: number }>(
       `with recursive later (id) as (
          select job_id from job_after where after_id = $id union select job_id from job_after join later on after_id = later.id)
-       update job set state = 'cancelled', updated_at = $now where state = 'queued' and held_by = 'jobs' and id in (select id from later)`,
-    ).run({ id, now: now() });
+       update job set state = 'cancelled', updated_at = $now where state = 'queued' and held_by = 'jobs' and id in (select id from later)
+       returning workflow_id`,
+    );
+    settleWorkflows(cancelled.all({ id, now: now() }));
   };
   /** Lets those go on that waited for a job alone, when it has ended. */
   const settleThoseAfter = ({ id, name, kind }: JobRecord, state: JobState, error: string): void => {
@@ -243,6 +260,7 @@ export function jobQueries(
   const end = (job: JobRecord, state: "succeeded" | "failed" | "cancelled", error = job.error): void => {
     update(job.id, { ...UNLEASED, state, error });
     settleThoseAfter(job, state, error);
+    if (job.workflowId !== "") follower.settled(job.workflowId);
   };
   const takeBack = (job: JobRecord): void => {
     endAttempt(job, "lost", LOST);
@@ -354,6 +372,8 @@ export function jobQueries(
     const runAt = wanted.delayMs === undefined ? AT_ONCE : Math.min(at + wanted.delayMs, deadlineAt ?? Number.POSITIVE_INFINITY);
     if (wanted.gate !== undefined && !wanted.operationId) throw new Error("a job that passes a gate belongs to no operation");
     const standing = standingAfter(wanted.after ?? []);
+    if (wanted.begins) follower.begin(wanted.begins);
+    else if (wanted.workflowId) follower.joined(wanted.workflowId);
     const row: JobRow = {
       ...UNLEASED,
       id: wanted.id,
@@ -368,7 +388,7 @@ export function jobQueries(
       name: wanted.name ?? "",
       operationId: wanted.operationId ?? "",
       indexInOperation: wanted.index,
-      workflowId: wanted.workflowId ?? "",
+      workflowId: wanted.begins?.id ?? wanted.workflowId ?? "",
       gate: wanted.gate ?? 0,
       gatedBy: wanted.gate === undefined ? "" : (wanted.operationId ?? ""),
       heldBy: runAt > at ? "time" : "",
@@ -388,6 +408,7 @@ export function jobQueries(
     };
     db.query(JOBS.insert).run(JOBS.parameters(row));
     for (const id of standing.awaited) db.query("insert into job_after (job_id, after_id) values (?, ?)").run(row.id, id);
+    if (row.state === "cancelled" && row.workflowId !== "") follower.settled(row.workflowId);
     return find(wanted.id) as JobRecord;
   };
 
@@ -439,6 +460,7 @@ export function jobQueries(
           const fence = waiting.fence + 1;
           const attempts = waiting.attempts + (exhausted === undefined ? 1 : 0);
           update(waiting.id, { state: "running", node, fence, attempts, leaseUntil: now() + leaseMs });
+          if (waiting.workflowId !== "") follower.began(waiting.workflowId);
           if (exhausted === undefined) {
             const attempt: JobAttempt = {
               jobId: waiting.id,
@@ -592,6 +614,7 @@ export function jobQueries(
           maxAttempts: job.attempts + moreAttempts,
           ...standingAfter(unsettled(id)).row,
         });
+        if (job.workflowId !== "") follower.joined(job.workflowId);
         return find(id);
       }),
 
@@ -640,11 +663,12 @@ export function jobQueries(
     forget: ({ kind, scope }, limit) =>
       writer.write(() => {
         const gone = db
-          .query<{ id: string }, (string | number)[]>(
-            `delete from job where seq in (select seq from job where kind = ? and ${IN_SCOPE} limit ?) returning id`,
+          .query<{ id: string; workflow_id: string }, (string | number)[]>(
+            `delete from job where seq in (select seq from job where kind = ? and ${IN_SCOPE} limit ?) returning id, workflow_id`,
           )
           .all(kind, ...inScope(scope), limit);
         for (const { id } of gone) cancelThoseAfter(id);
+        settleWorkflows(gone);
         return gone.length;
       }),
   };

@@ -28,6 +28,7 @@ import { sqliteSessions } from "./sqlite-sessions.ts";
 import { sqliteUploads } from "./sqlite-uploads.ts";
 import { usageQueries } from "./sqlite-usage.ts";
 import { sqliteVersions } from "./sqlite-versions.ts";
+import { workflowQueries } from "./sqlite-workflows.ts";
 import type { MetadataStore } from "./store.ts";
 
 /**
@@ -51,7 +52,8 @@ export function createSqliteMetadataStore(options: {
   });
   const writer = createWriter(db);
   const now = options.now ?? Date.now;
-  const { jobs, insertJob } = jobQueries(db, writer, now);
+  const { workflows, follower } = workflowQueries(db, writer, now);
+  const { jobs, insertJob } = jobQueries(db, writer, now, follower);
   const { usage, addUse } = usageQueries(db, writer, now);
   return {
     ...sqliteIdentity(db, writer),
@@ -81,6 +83,7 @@ export function createSqliteMetadataStore(options: {
     resolverRuns: resolverRunQueries(db, writer, now, insertJob),
     schedules: scheduleQueries(db, writer, now, insertJob),
     usage,
+    workflows,
     ...sqliteExpiry(db, writer, now),
     async probe() {
       const token = Date.now();

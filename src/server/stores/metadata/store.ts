@@ -26,6 +26,7 @@ import type { SessionStore } from "./sessions.ts";
 import type { UploadStore } from "./uploads.ts";
 import type { UsageStore } from "./usage.ts";
 import type { VersionStore } from "./versions.ts";
+import type { WorkflowStore } from "./workflows.ts";
 
 /** The store of all nouns. A noun whose methods have generic names is a member of its own. */
 export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore, UploadStore, DeploymentStore, GraphStore, VersionStore {
@@ -56,6 +57,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly schedules: ScheduleStore;
   /** What was used, by day. */
   readonly usage: UsageStore;
+  /** Jobs with one purpose, as a graph of operations. */
+  readonly workflows: WorkflowStore;
   /**
    * Removes expired uploads, entries, logins and sessions of all kinds, uploads, login sessions and
    * clients of command lines a day after they expired; returns their number.
