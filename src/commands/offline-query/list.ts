@@ -1,6 +1,6 @@
 import type { ListOfflineQueriesResponse } from "../../../gen/svc/v1/offline_query_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { choice, duration, text } from "../../cli/flag.ts";
+import { choice, text, timestamp } from "../../cli/flag.ts";
 import { msToTimestamp } from "../../domain/proto-time.ts";
 import { messageTable } from "../../output/message-view.ts";
 import { checkPage, notePage, pageFlags } from "../page-flags.ts";
@@ -23,7 +23,7 @@ export default defineCommand({
     kind: choice("only those of this kind", ["manual", "scheduled_query"]),
     queryName: text("only those with this name", { placeholder: "<name>" }),
     queryNameVersion: text("only those with this version of the name", { placeholder: "<version>" }),
-    since: duration("look back this far (1h, 24h, 7d)", { aliases: ["--window", "--time-window"] }),
+    since: timestamp("earliest creation, such as 24h for a day ago", { aliases: ["--window", "--time-window"] }),
     ...pageFlags,
     limit: { ...pageFlags.limit, aliases: ["-L", "--max-results", ...pageFlags.limit.aliases] },
   },
@@ -32,7 +32,7 @@ export default defineCommand({
     const answer = await (await context.api.offlineQueries()).listOfflineQueries({
       ...{ id, branch, agentId, kind, queryName, queryNameVersion },
       ...(status !== undefined && { status: STATUS_WORDS[status] }),
-      ...(since !== undefined && { since: msToTimestamp(context.clock.now() - since) }),
+      ...(since !== undefined && { since: msToTimestamp(since) }),
       ...{ pageSize: page.limit, pageToken: page.pageToken ?? "" },
     });
     notePage(context, answer);

@@ -1,11 +1,13 @@
 /** Following an offline query to its end, and fetching its answer. */
 
+import { rename } from "node:fs/promises";
 import { basename } from "node:path";
 import { type OfflineQuery, type OfflineQueryFormat, OfflineQueryStatus } from "../../../gen/svc/v1/offline_query_pb.ts";
 import type { Context } from "../../context/context.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { sizeText } from "../../domain/size.ts";
 import { CliError } from "../../errors/cli-error.ts";
+import { fromSystem } from "../../errors/from-system.ts";
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
@@ -60,17 +62,20 @@ export function progressText({ status, totalRows, doneRows }: OfflineQuery, elap
   return `${text}, ${Math.round(rate).toLocaleString("en")} a second${done < total ? `, ${left} left` : ""}`;
 }
 
-/** Writes the table of a completed query to a file, checked by its digest. */
+/** Writes the table of a completed query to a file, which appears when it is whole and checked. */
 export async function saveTable(context: Context, id: string, path: string, format: OfflineQueryFormat): Promise<void> {
-  const { api, http, machine, progress } = context;
+  const { api, http, progress } = context;
   const { file } = await (await api.offlineQueries()).exportOfflineQuery({ id, format });
   if (!file) throw new CliError(`Offline query ${id} has no table`, { code: "broken_answer" });
-  const bytes = await progress.step(`Downloading ${basename(path)} (${sizeText(Number(file.sizeBytes))})`, () => http.download(file.url));
-  const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-  if (sha256 !== file.sha256)
-    throw new CliError(`The download of ${basename(path)} is damaged; nothing was written`, {
-      code: "download_damaged",
-      hint: "Try again; the query need not run again: `svc offline-query get`.",
+  const size = Number(file.sizeBytes);
+  const partial = `${path}.${file.sha256.slice(0, 16)}.svc-part`;
+  await progress.step(`Downloading ${basename(path)}`, async (say) => {
+    await http.downloadFile(file.url, {
+      ...{ path: partial, bytes: size, sha256: file.sha256 },
+      onReceived: (bytes) => say(`${Math.floor((100 * bytes) / Math.max(size, 1))}% of ${sizeText(size)}`),
     });
-  await machine.writeFile(path, bytes);
+    await rename(partial, path).catch((error: unknown) => {
+      throw fromSystem(error, `write ${path}`) ?? error;
+    });
+  });
 }

@@ -1,4 +1,6 @@
-/** Files with the rows of offline queries, and with their answers: formats by suffix, and uploads. */
+/**
+ * Files with the rows of offline queries, and with their answers: formats by suffix, and uploads.
+ */
 
 import { basename, extname } from "node:path";
 import { OfflineQueryFormat } from "../../../gen/svc/v1/offline_query_pb.ts";

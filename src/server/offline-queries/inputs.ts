@@ -17,7 +17,9 @@ const PREFIX = "offline-inputs/";
 const UPLOAD_LIFETIME_MS = 3_600_000;
 /** Milliseconds that a table is kept that was put together for a caller. */
 const EXPORTS_KEPT_MS = 86_400_000;
-/** Milliseconds that rows are kept after the end of the last query that has them, for another try. */
+/**
+ * Milliseconds that rows are kept after the end of the last query that has them, for another try.
+ */
 const KEPT_MS = 7 * 86_400_000;
 const PAGE = 1_000;
 
@@ -38,8 +40,8 @@ export interface Inputs {
     sizeBytes: number,
   ): Promise<{ readonly uploadId: string; readonly address: SignedAddress }>;
   /**
-   * A file that was announced. Rejects with Failure not_found, and failed_precondition when its bytes
-   * are not there.
+   * A file that was announced. Rejects with Failure not_found, and failed_precondition when its
+   * bytes are not there.
    */
   upload(environmentId: string, uploadId: string): Promise<UploadedRows>;
   /**

@@ -1,7 +1,7 @@
 /**
- * Offline queries: begun, listed, ended, and begun again. A query is a row and jobs of one workflow:
- * one reads its rows, each shard has one, and the last completes the revision. Nothing of a query
- * that does not complete stays.
+ * Offline queries: begun, listed, ended, and begun again. A query is a row and jobs of one
+ * workflow: one reads its rows, each shard has one, and the last completes the revision. Nothing of
+ * a query that does not complete stays.
  */
 
 import { mkdir, rm } from "node:fs/promises";
@@ -39,14 +39,17 @@ import { createQueryHandler } from "./query-handler.ts";
 import { jobIdsOf, queryJobs } from "./query-jobs.ts";
 import { checkRows, planSpine } from "./spine-plan.ts";
 import { columnsSource, encodeInline, fileSource, type SpineSource } from "./spine-source.ts";
+import { selectSpine } from "./spine-sql.ts";
 import { checkWish, type OfflineQueryWish } from "./wish.ts";
 
+/** Milliseconds that the trial of a statement may take, on tables without rows. */
+const TRIAL_MS = 30_000;
 /** Most queries of an environment that may wait or run. */
 const MAX_OPEN = 1_000;
 
 /** The services that offline queries need. */
 export interface OfflineQueriesOptions {
-  readonly metadata: Pick<MetadataStore, "createUpload" | "environment" | "jobs" | "offlineQueries" | "upload">;
+  readonly metadata: Pick<MetadataStore, "createUpload" | "datasets" | "environment" | "jobs" | "offlineQueries" | "upload">;
   readonly objects: ObjectStore;
   readonly deployments: Deployments;
   readonly protection: Protection;
@@ -55,7 +58,9 @@ export interface OfflineQueriesOptions {
   readonly sinks: Pick<ValueSinks, "dropped" | "flush">;
   readonly revisions: RevisionMaker;
   readonly tables: () => Promise<TableEngine>;
-  /** Folder of this node for files that are being written; what is in it at the start is removed. */
+  /**
+   * Folder of this node for files that are being written; what is in it at the start is removed.
+   */
   readonly folder: string;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -77,8 +82,8 @@ export interface OfflineQueries {
   /** The files of a completed query. Rejects with Failure not_found or failed_precondition. */
   files(id: string, environmentId: string): Promise<readonly DatasetFile[]>;
   /**
-   * The table of a completed query as one object, which is removed a day later. Rejects with Failure
-   * as `files` does.
+   * The table of a completed query as one object, which is removed a day later. Rejects with
+   * Failure as `files` does.
    */
   export(id: string, environmentId: string, format: OfflineRowsFormat): Promise<ExportedTable>;
   /**
@@ -174,10 +179,27 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
         });
         return { rows: { from: "file", ...upload, format, timeColumn }, outputs: pathsOf(run) };
       }
-      case "sql":
-        throw new Failure("unimplemented", "This version of svc does not take the rows of a query from SQL.", {
-          hint: "Give the rows as a file: `--input rows.parquet`.",
+      case "sql": {
+        const { statement, timeColumn } = rows;
+        const run = await inFolder(async (path) => {
+          const tables = await options.tables();
+          const lease = await deployments.acquire(target);
+          try {
+            const tried = {
+              ...options,
+              tables,
+              environmentId: environment.id,
+              namespaces: engine.classesOf(lease.deployment),
+              folder: path,
+            };
+            const selected = await selectSpine(statement, { ...tried, signal: AbortSignal.timeout(TRIAL_MS) }, true);
+            return check(await fileSource(tables, selected, { format: "parquet", timeColumn, hasTime: wish.time !== undefined }));
+          } finally {
+            lease.release();
+          }
         });
+        return { rows: { from: "sql", statement, timeColumn }, outputs: pathsOf(run) };
+      }
       case "keys": {
         const run = await planned(target, wish, []);
         return {

@@ -207,6 +207,19 @@ describe("rows", () => {
     );
   });
 
+  test("come of SQL over the history and of datasets", async () => {
+    const spineSql = `select key as "user.id", observed_at + interval 1 hour as ts from historical_values.user.score where value > 25 order by 2, 1`;
+    const { rows } = await run({ spineSql, outputs: ["user.score"], datasetName: "wanted" });
+    const wanted = SEEN.filter((one) => one.feature === "user.score" && (one.value as number) > 25)
+      .map(({ key, at }) => ({ key: key as number, at: at + HOUR }))
+      .sort((a, b) => a.at - b.at || a.key - b.key);
+    expect(rows.map((row) => [row["user.id"], row.__ts__, row["user.score"]])).toEqual(
+      wanted.map(({ key, at }) => [key, textOf(at), knownAt(SEEN, "user.score", key, at)?.value ?? null]),
+    );
+    const again = await run({ spineSql: `select "user.id", __ts__ from datasets.wanted`, timeColumn: "__ts__", outputs: ["user.score"] });
+    expect(again.rows.map((row) => row["user.score"])).toEqual(rows.map((row) => row["user.score"] ?? null));
+  });
+
   test("are divided the same way every time, and shards change nothing", async () => {
     const request = { ...spine(), outputs: ["user.score"], testFraction: 0.3, sampleFraction: 0.7 };
     const [one, other] = [await run(request), await run({ ...request, numShards: 5 })];
@@ -238,6 +251,11 @@ describe("refused before anything runs", () => {
     [{ inputs: [column("user.id", [1])], outputs, storeOnline: true }, /Nothing is computed/],
     [{ inputs: [column("user.id", [1])], outputs, requiredOutputs: ["user.age"] }, /'user.age' is no output/],
     [{ inputs: [column("user.id", [1])], outputs, datasetName: "rev_1" }, /name of a dataset/],
+    [{ spineSql: "select 1 as x", outputs }, /unknown feature 'x'/],
+    [{ spineSql: "selec 1", outputs }, /syntax error/i],
+    [{ spineSql: "select key from historical_values.user.scor", outputs }, /There is no feature 'user.scor'/],
+    [{ spineSql: "select * from datasets.none", outputs }, /There is no dataset 'none'/],
+    [{ spineSql: 'select 1 as "user.id"', timeColumn: "at", outputs }, /no column 'at' of times/],
     [{ inputs: [column("user.id", [1])], outputs, numShards: 65 }, /1 to 64 shards/],
   ] as const)("%#", async (request, says) => {
     expect(await refusal(request as Parameters<typeof refusal>[0])).toMatch(says);
