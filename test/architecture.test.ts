@@ -84,7 +84,7 @@ const DIRECTIONS: Readonly<
   deploy: { all: ["gen", "config", "domain", "errors", "output", "project"], types: ["context"], lazily: ["python"] },
   doctor: { all: ["gen", "config", "domain", "errors", "build-info.ts"], types: ["context", "project"] },
   "dataset-files": { all: ["disk", "domain", "errors"], types: ["context", "gen"] },
-  "query-client": { all: ["domain", "output"], types: ["context", "gen"] },
+  "query-client": { all: ["disk", "domain", "errors", "gen", "output"], types: ["context"] },
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
@@ -168,6 +168,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   deployments: ["access", "documents", "jobs", "nodes", "processes", "python", "query", "secrets", "sql", "stores", "writes"],
   approvals: ["access", "deployments", "environments", "jobs", "secrets", "stores"],
   "resolver-runs": ["access", "deployments", "jobs", "nodes", "query", "stores", "writes"],
+  "offline-queries": ["access", "datasets", "deployments", "jobs", "query", "stores", "tables", "writes"],
   "query-log": ["deployments", "query", "stores"],
   deletions: ["deployments", "jobs", "nodes", "query-log", "stores"],
   webhooks: ["access", "documents", "jobs", "query", "stores", "thread"],
@@ -184,6 +185,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "infrastructure",
     "jobs",
     "nodes",
+    "offline-queries",
     "probes",
     "processes",
     "query",
@@ -210,6 +212,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "infrastructure",
     "jobs",
     "nodes",
+    "offline-queries",
     "processes",
     "python",
     "query-log",

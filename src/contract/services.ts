@@ -48,8 +48,10 @@ export const SERVICES = {
   approvals: service<typeof import("../../gen/svc/v1/approval_pb.ts").ApprovalService>("svc.v1.ApprovalService"),
   jobs: service<typeof import("../../gen/svc/v1/job_pb.ts").JobService>("svc.v1.JobService"),
   offlineStores: service<typeof import("../../gen/svc/v1/offline_store_pb.ts").OfflineStoreService>("svc.v1.OfflineStoreService"),
+  offlineQueries: service<typeof import("../../gen/svc/v1/offline_query_pb.ts").OfflineQueryService>("svc.v1.OfflineQueryService"),
   datasets: service<typeof import("../../gen/svc/v1/dataset_pb.ts").DatasetService>("svc.v1.DatasetService"),
   resolverRuns: service<typeof import("../../gen/svc/v1/resolver_run_pb.ts").ResolverRunService>("svc.v1.ResolverRunService"),
+  workflows: service<typeof import("../../gen/svc/v1/workflow_pb.ts").WorkflowService>("svc.v1.WorkflowService"),
 };
 
 /** The services' names and the types of their descriptors. */

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/job.proto.
  */
 export const file_svc_v1_job: GenFile = /*@__PURE__*/
-  fileDesc("ChBzdmMvdjEvam9iLnByb3RvEgZzdmMudjEiawoHSm9iV2FpdBIlCgZyZWFzb24YASABKA4yFS5zdmMudjEuSm9iV2FpdFJlYXNvbhIpCgV1bnRpbBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGYmVoaW5kGAMgAygDIvsECgNKb2ISDgoGbnVtYmVyGAEgASgDEgoKAmlkGAIgASgJEgwKBGtpbmQYAyABKAkSHwoFc3RhdGUYBCABKA4yEC5zdmMudjEuSm9iU3RhdGUSIgoJd2FpdHNfZm9yGAUgASgLMg8uc3ZjLnYxLkpvYldhaXQSDwoHc3ViamVjdBgGIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgHIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAggASgJEhYKDnJlc291cmNlX2dyb3VwGAkgASgJEg0KBXNsb3RzGAogASgFEhAKCHByaW9yaXR5GAsgASgFEhAKCGF0dGVtcHRzGAwgASgFEhQKDG1heF9hdHRlbXB0cxgNIAEoBRIyCg9hdHRlbXB0X3RpbWVvdXQYDiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDAoEbm9kZRgPIAEoCRIQCghwcm9ncmVzcxgQIAEoCRINCgVlcnJvchgRIAEoCRIYChBjYW5jZWxfcmVxdWVzdGVkGBIgASgIEi4KCmNyZWF0ZWRfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBnJ1bl9hdBgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGVhZGxpbmVfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCg1hdHRlbXB0c19tYWRlGBcgAygLMhIuc3ZjLnYxLkpvYkF0dGVtcHQivwEKCkpvYkF0dGVtcHQSDgoGbnVtYmVyGAEgASgFEiYKBXN0YXRlGAIgASgOMhcuc3ZjLnYxLkpvYkF0dGVtcHRTdGF0ZRIMCgRub2RlGAMgASgJEi4KCnN0YXJ0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVlcnJvchgGIAEoCSKOAQoPTGlzdEpvYnNSZXF1ZXN0EiAKBnN0YXRlcxgBIAMoDjIQLnN2Yy52MS5Kb2JTdGF0ZRINCgVraW5kcxgCIAMoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCRIOCgZvZmZzZXQYBSABKAUSEwoLZW52aXJvbm1lbnQYBiABKAkiRgoQTGlzdEpvYnNSZXNwb25zZRIZCgRqb2JzGAEgAygLMgsuc3ZjLnYxLkpvYhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiGwoNR2V0Sm9iUmVxdWVzdBIKCgJpZBgBIAEoCSIqCg5HZXRKb2JSZXNwb25zZRIYCgNqb2IYASABKAsyCy5zdmMudjEuSm9iKrUBCghKb2JTdGF0ZRIZChVKT0JfU1RBVEVfVU5TUEVDSUZJRUQQABIXChNKT0JfU1RBVEVfU0NIRURVTEVEEAESFQoRSk9CX1NUQVRFX1JVTk5JTkcQAhIXChNKT0JfU1RBVEVfQ09NUExFVEVEEAMSFAoQSk9CX1NUQVRFX0ZBSUxFRBAEEhYKEkpPQl9TVEFURV9DQU5DRUxFRBAFEhcKE0pPQl9TVEFURV9OT1RfUkVBRFkQBiqjAQoNSm9iV2FpdFJlYXNvbhIfChtKT0JfV0FJVF9SRUFTT05fVU5TUEVDSUZJRUQQABIcChhKT0JfV0FJVF9SRUFTT05fUlVOX1RJTUUQARIYChRKT0JfV0FJVF9SRUFTT05fU0xPVBACEh8KG0pPQl9XQUlUX1JFQVNPTl9FQVJMSUVSX0pPQhADEhgKFEpPQl9XQUlUX1JFQVNPTl9OT0RFEAQqzgEKD0pvYkF0dGVtcHRTdGF0ZRIhCh1KT0JfQVRURU1QVF9TVEFURV9VTlNQRUNJRklFRBAAEh0KGUpPQl9BVFRFTVBUX1NUQVRFX1JVTk5JTkcQARIfChtKT0JfQVRURU1QVF9TVEFURV9DT01QTEVURUQQAhIcChhKT0JfQVRURU1QVF9TVEFURV9GQUlMRUQQAxIeChpKT0JfQVRURU1QVF9TVEFURV9DQU5DRUxFRBAEEhoKFkpPQl9BVFRFTVBUX1NUQVRFX0xPU1QQBTKWAQoKSm9iU2VydmljZRJGCghMaXN0Sm9icxIXLnN2Yy52MS5MaXN0Sm9ic1JlcXVlc3QaGC5zdmMudjEuTGlzdEpvYnNSZXNwb25zZSIHkAIBiLUYAxJACgZHZXRKb2ISFS5zdmMudjEuR2V0Sm9iUmVxdWVzdBoWLnN2Yy52MS5HZXRKb2JSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChBzdmMvdjEvam9iLnByb3RvEgZzdmMudjEiawoHSm9iV2FpdBIlCgZyZWFzb24YASABKA4yFS5zdmMudjEuSm9iV2FpdFJlYXNvbhIpCgV1bnRpbBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGYmVoaW5kGAMgAygDIuAFCgNKb2ISDgoGbnVtYmVyGAEgASgDEgoKAmlkGAIgASgJEgwKBGtpbmQYAyABKAkSHwoFc3RhdGUYBCABKA4yEC5zdmMudjEuSm9iU3RhdGUSIgoJd2FpdHNfZm9yGAUgASgLMg8uc3ZjLnYxLkpvYldhaXQSDwoHc3ViamVjdBgGIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgHIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAggASgJEhYKDnJlc291cmNlX2dyb3VwGAkgASgJEg0KBXNsb3RzGAogASgFEhAKCHByaW9yaXR5GAsgASgFEhAKCGF0dGVtcHRzGAwgASgFEhQKDG1heF9hdHRlbXB0cxgNIAEoBRIyCg9hdHRlbXB0X3RpbWVvdXQYDiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDAoEbm9kZRgPIAEoCRIQCghwcm9ncmVzcxgQIAEoCRINCgVlcnJvchgRIAEoCRIYChBjYW5jZWxfcmVxdWVzdGVkGBIgASgIEi4KCmNyZWF0ZWRfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBnJ1bl9hdBgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGVhZGxpbmVfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCg1hdHRlbXB0c19tYWRlGBcgAygLMhIuc3ZjLnYxLkpvYkF0dGVtcHQSDAoEbmFtZRgYIAEoCRIUCgxvcGVyYXRpb25faWQYGSABKAkSEgoFaW5kZXgYGiABKAVIAIgBARITCgt3b3JrZmxvd19pZBgbIAEoCRIMCgRnYXRlGBwgASgFQggKBl9pbmRleCK/AQoKSm9iQXR0ZW1wdBIOCgZudW1iZXIYASABKAUSJgoFc3RhdGUYAiABKA4yFy5zdmMudjEuSm9iQXR0ZW1wdFN0YXRlEgwKBG5vZGUYAyABKAkSLgoKc3RhcnRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVycm9yGAYgASgJIo4BCg9MaXN0Sm9ic1JlcXVlc3QSIAoGc3RhdGVzGAEgAygOMhAuc3ZjLnYxLkpvYlN0YXRlEg0KBWtpbmRzGAIgAygJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJEg4KBm9mZnNldBgFIAEoBRITCgtlbnZpcm9ubWVudBgGIAEoCSJGChBMaXN0Sm9ic1Jlc3BvbnNlEhkKBGpvYnMYASADKAsyCy5zdmMudjEuSm9iEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIbCg1HZXRKb2JSZXF1ZXN0EgoKAmlkGAEgASgJIioKDkdldEpvYlJlc3BvbnNlEhgKA2pvYhgBIAEoCzILLnN2Yy52MS5Kb2IqtQEKCEpvYlN0YXRlEhkKFUpPQl9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0pPQl9TVEFURV9TQ0hFRFVMRUQQARIVChFKT0JfU1RBVEVfUlVOTklORxACEhcKE0pPQl9TVEFURV9DT01QTEVURUQQAxIUChBKT0JfU1RBVEVfRkFJTEVEEAQSFgoSSk9CX1NUQVRFX0NBTkNFTEVEEAUSFwoTSk9CX1NUQVRFX05PVF9SRUFEWRAGKtcBCg1Kb2JXYWl0UmVhc29uEh8KG0pPQl9XQUlUX1JFQVNPTl9VTlNQRUNJRklFRBAAEhwKGEpPQl9XQUlUX1JFQVNPTl9SVU5fVElNRRABEhgKFEpPQl9XQUlUX1JFQVNPTl9TTE9UEAISHwobSk9CX1dBSVRfUkVBU09OX0VBUkxJRVJfSk9CEAMSGAoUSk9CX1dBSVRfUkVBU09OX05PREUQBBIYChRKT0JfV0FJVF9SRUFTT05fSk9CUxAFEhgKFEpPQl9XQUlUX1JFQVNPTl9HQVRFEAYqzgEKD0pvYkF0dGVtcHRTdGF0ZRIhCh1KT0JfQVRURU1QVF9TVEFURV9VTlNQRUNJRklFRBAAEh0KGUpPQl9BVFRFTVBUX1NUQVRFX1JVTk5JTkcQARIfChtKT0JfQVRURU1QVF9TVEFURV9DT01QTEVURUQQAhIcChhKT0JfQVRURU1QVF9TVEFURV9GQUlMRUQQAxIeChpKT0JfQVRURU1QVF9TVEFURV9DQU5DRUxFRBAEEhoKFkpPQl9BVFRFTVBUX1NUQVRFX0xPU1QQBTKWAQoKSm9iU2VydmljZRJGCghMaXN0Sm9icxIXLnN2Yy52MS5MaXN0Sm9ic1JlcXVlc3QaGC5zdmMudjEuTGlzdEpvYnNSZXNwb25zZSIHkAIBiLUYAxJACgZHZXRKb2ISFS5zdmMudjEuR2V0Sm9iUmVxdWVzdBoWLnN2Yy52MS5HZXRKb2JSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * What a job waits for.
@@ -36,7 +36,8 @@ export type JobWait = Message<"svc.v1.JobWait"> & {
   until?: Timestamp | undefined;
 
   /**
-   * Numbers of the jobs that it waits for; those that the caller does not see are left out.
+   * Numbers of the jobs that it waits for, for JOBS and GATE at most 20; those that the caller does
+   * not see are left out.
    *
    * @generated from field: repeated int64 behind = 3;
    */
@@ -216,6 +217,41 @@ export type Job = Message<"svc.v1.Job"> & {
    * @generated from field: repeated svc.v1.JobAttempt attempts_made = 23;
    */
   attemptsMade: JobAttempt[];
+
+  /**
+   * What it is called among the jobs of its operation, such as `shard 3`; empty = nothing.
+   *
+   * @generated from field: string name = 24;
+   */
+  name: string;
+
+  /**
+   * Operation that it is a part of; empty = none.
+   *
+   * @generated from field: string operation_id = 25;
+   */
+  operationId: string;
+
+  /**
+   * Its index among the jobs of its operation, from 0; absent = none.
+   *
+   * @generated from field: optional int32 index = 26;
+   */
+  index?: number | undefined;
+
+  /**
+   * Workflow that it is a part of; empty = none.
+   *
+   * @generated from field: string workflow_id = 27;
+   */
+  workflowId: string;
+
+  /**
+   * Number of jobs of its operation that run at once; 0 = any.
+   *
+   * @generated from field: int32 gate = 28;
+   */
+  gate: number;
 };
 
 /**
@@ -456,7 +492,8 @@ export enum JobState {
   CANCELED = 5,
 
   /**
-   * Its time has not come: it begins later, or an attempt failed and the next one is due later.
+   * Its time has not come: it begins later, after other jobs, or an attempt failed and the next one
+   * is due later.
    *
    * @generated from enum value: JOB_STATE_NOT_READY = 6;
    */
@@ -509,6 +546,21 @@ export enum JobWaitReason {
    * @generated from enum value: JOB_WAIT_REASON_NODE = 4;
    */
   NODE = 4,
+
+  /**
+   * The jobs `behind`, which must succeed before it. When one of them fails it fails, and when one
+   * is canceled it is canceled.
+   *
+   * @generated from enum value: JOB_WAIT_REASON_JOBS = 5;
+   */
+  JOBS = 5,
+
+  /**
+   * The gate of its operation: the jobs `behind` are all that may run at once.
+   *
+   * @generated from enum value: JOB_WAIT_REASON_GATE = 6;
+   */
+  GATE = 6,
 }
 
 /**

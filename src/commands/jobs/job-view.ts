@@ -11,6 +11,8 @@ function waitText(wait: JobWait | undefined): string {
   const { reason, until, behind } = wait;
   const jobs = behind.length === 0 ? "another job" : `${behind.length === 1 ? "job" : "jobs"} ${behind.join(", ")}`;
   if (reason === JobWaitReason.RUN_TIME) return timeText(until);
+  if (reason === JobWaitReason.JOBS) return `the end of ${jobs}`;
+  if (reason === JobWaitReason.GATE) return `the end of ${jobs}, which its gate let through`;
   if (reason === JobWaitReason.SLOT) return `the slot of ${jobs}`;
   if (reason === JobWaitReason.EARLIER_JOB) return `${jobs} before it`;
   return "a node";
@@ -30,7 +32,7 @@ function attemptText({ number, state, startedAt, error }: JobAttempt): string {
 /** Columns of a list. */
 export const JOB_COLUMNS: FieldViews<Job> = {
   number: { header: "ID", align: "right" },
-  kind: "Kind",
+  kind: { header: "Kind", cell: ({ kind, name }) => (name === "" ? kind : `${kind}: ${name}`) },
   state: "State",
   environmentName: environment,
   waitsFor: { header: "Waits For", cell: ({ waitsFor }) => waitText(waitsFor), flexible: true },
@@ -41,6 +43,7 @@ export const JOB_COLUMNS: FieldViews<Job> = {
 export const JOB_FIELDS: FieldViews<Job> = {
   number: "ID",
   id: "Name in logs",
+  name: "Name",
   kind: "Kind",
   subject: "About",
   state: "State",
@@ -50,6 +53,10 @@ export const JOB_FIELDS: FieldViews<Job> = {
     header: "Resource group",
     cell: ({ resourceGroup, slots }) => (resourceGroup === "" ? "" : `${resourceGroup}, ${slots} at once`),
   },
+  operationId: "Operation",
+  index: "Index",
+  gate: { header: "Gate", cell: ({ gate }) => (gate === 0 ? "" : `${gate} of the operation at once`) },
+  workflowId: "Workflow",
   priority: "Priority",
   attempts: { header: "Attempts", cell: ({ attempts, maxAttempts }) => `${attempts} of ${maxAttempts}` },
   attemptTimeout: "Attempt limit",

@@ -3,6 +3,7 @@
  * use.
  */
 
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
@@ -24,9 +25,11 @@ import type { JobQueue } from "../jobs/queue.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
 import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
+import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
+import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
@@ -107,6 +110,10 @@ export interface Parts {
   readonly approvals: () => Promise<Approvals>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
+  /** Jobs with one purpose, as a graph of operations. */
+  readonly workflows: () => Promise<Workflows>;
+  /** Offline queries. */
+  readonly offlineQueries: () => Promise<OfflineQueries>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
   /** The queue of jobs as callers see it. */
@@ -336,6 +343,23 @@ export async function openParts({
       },
     });
   });
+  const offlineQueries = once(async () => {
+    const { createOfflineQueries } = await import("../offline-queries/offline-queries.ts");
+    const folder = directory.file(join("tmp", "offline-queries"));
+    await rm(folder, { recursive: true, force: true });
+    return createOfflineQueries({
+      metadata,
+      objects,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      online: await online(),
+      offline,
+      sinks: await sinks(),
+      revisions: (await datasets()).revisions,
+      tables,
+      ...{ folder, bus, clock, log },
+    });
+  });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
@@ -349,9 +373,15 @@ export async function openParts({
     resealingOf("approvals", approvals),
     { kind: "approvals-upkeep", schedule: "10m", run: async (signal) => (await approvals()).upkeep(signal) },
     auditRetention({ store: metadata.audit, clock, log }),
+    { kind: "offline-queries-upkeep", schedule: "1h", run: async (signal) => (await offlineQueries()).upkeep(signal) },
     { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
+  /** Removes the files of datasets of an environment, and the rows of its queries. */
+  const forgetFiles = async (environmentId: string, signal: AbortSignal): Promise<void> => {
+    await (await datasets()).revisions.forget(environmentId, signal);
+    await (await offlineQueries()).inputs.forget(environmentId, signal);
+  };
   /** The erasure of removed environments, loaded when there is one. */
   const eraser = once(async () => {
     const { createErasure } = await import("../deployments/erasure.ts");
@@ -363,7 +393,7 @@ export async function openParts({
       sinks: await sinks(),
       telemetry: await telemetry(),
       deployments: await deployments(),
-      datasets: (await datasets()).revisions,
+      datasets: { forget: forgetFiles },
       deliveries: (await webhooks()).deliveries,
       node: node(),
       clock,
@@ -376,25 +406,38 @@ export async function openParts({
   };
   /** The handlers of jobs, by kind. */
   const jobHandlers = once(async (): Promise<Readonly<Record<string, JobHandler>>> => {
-    const [{ APPROVAL_JOB }, { BUILD_JOB }, { CLEANUP_JOB }, { recurringHandlers }, { ERASURE_JOB }, { RESOLVER_RUN_JOB }] =
-      await Promise.all([
-        import("../approvals/approvals.ts"),
-        import("../deployments/builds.ts"),
-        import("../deployments/removals.ts"),
-        import("../jobs/recurring.ts"),
-        import("../environments/lifecycle.ts"),
-        import("../resolver-runs/resolver-runs.ts"),
-      ]);
+    const [
+      { APPROVAL_JOB },
+      { BUILD_JOB },
+      { CLEANUP_JOB },
+      { recurringHandlers },
+      { ERASURE_JOB },
+      { RESOLVER_RUN_JOB },
+      { OFFLINE_QUERY_JOB },
+    ] = await Promise.all([
+      import("../approvals/approvals.ts"),
+      import("../deployments/builds.ts"),
+      import("../deployments/removals.ts"),
+      import("../jobs/recurring.ts"),
+      import("../environments/lifecycle.ts"),
+      import("../resolver-runs/resolver-runs.ts"),
+      import("../offline-queries/query-jobs.ts"),
+    ]);
     const { builds, cleanups } = await deployments();
     return {
       ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
       [RESOLVER_RUN_JOB]: (await resolverRuns()).runs.handler,
+      [OFFLINE_QUERY_JOB]: (await offlineQueries()).handler,
       ...recurringHandlers(recurring),
     };
   });
   const jobQueue = once(async () => {
     const { createJobQueue } = await import("../jobs/queue.ts");
     return createJobQueue({ jobs: metadata.jobs, kinds: Object.keys(await jobHandlers()), clock });
+  });
+  const workflows = once(async () => {
+    const { createWorkflows } = await import("../jobs/workflows.ts");
+    return createWorkflows({ jobs: metadata.jobs, workflows: metadata.workflows, bus, now: () => clock.now() });
   });
   const jobRunner = once(async () => {
     const { startJobRunner } = await import("../jobs/runner.ts");
@@ -404,9 +447,12 @@ export async function openParts({
     });
   });
   const scheduler = once(async () => {
-    const { startScheduler } = await import("../jobs/scheduler.ts");
+    const [{ startScheduler }, { RESOLVER_RUN_JOB }] = await Promise.all([
+      import("../jobs/scheduler.ts"),
+      import("../resolver-runs/resolver-runs.ts"),
+    ]);
     (await resolverRuns()).schedules.start();
-    return startScheduler({ schedules: metadata.schedules, recurring, bus, clock, log });
+    return startScheduler({ schedules: metadata.schedules, recurring, workflows: { [RESOLVER_RUN_JOB]: "cron" }, bus, clock, log });
   });
 
   return {
@@ -441,6 +487,8 @@ export async function openParts({
     configurations,
     approvals,
     resolverRuns,
+    workflows,
+    offlineQueries,
     connections,
     jobQueue,
     jobRunner,

@@ -274,6 +274,8 @@ async function startIn(
       approvals: parts.approvals,
       jobQueue: parts.jobQueue,
       resolverRuns: parts.resolverRuns,
+      workflows: parts.workflows,
+      offlineQueries: parts.offlineQueries,
       connections: parts.connections,
       queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),
     };

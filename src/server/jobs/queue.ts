@@ -14,15 +14,17 @@ import {
   type JobEntry,
   type JobState,
   type JobStore,
+  type QueuePosition,
 } from "../stores/metadata/jobs.ts";
 
 /**
- * What a job waits for: its time, a slot of its group, earlier jobs that get the free slots, or a
- * node that takes it. `behind` = the numbers of the jobs in its way that the viewer sees.
+ * What a job waits for: other jobs that must have succeeded, its time, the gate of its operation, a
+ * slot of its group, earlier jobs that get the free slots, or a node that takes it. `behind` = the
+ * numbers of the jobs in its way that the viewer sees.
  */
 export type JobWait =
   | { readonly for: "run_time"; readonly until: number }
-  | { readonly for: "slot" | "earlier_job"; readonly behind: readonly number[] }
+  | { readonly for: "jobs" | "gate" | "slot" | "earlier_job"; readonly behind: readonly number[] }
   | { readonly for: "node" };
 
 /** A job as it is shown. */
@@ -83,6 +85,8 @@ const SHOWN = {
 } as const satisfies Readonly<Record<Exclude<JobState, "queued">, JobStateName>>;
 
 const MAX_KINDS = 50;
+/** Most jobs that are named of those that a job waits for. */
+const MAX_BEHIND = 20;
 const MAX_OFFSET = 10_000;
 
 /**
@@ -94,17 +98,26 @@ export function createJobQueue({
   kinds: known,
   clock,
 }: {
-  readonly jobs: Pick<JobStore, "attempts" | "entry" | "page" | "standing">;
+  readonly jobs: Pick<JobStore, "attempts" | "awaited" | "entry" | "page" | "runningOf" | "standing">;
   readonly kinds: readonly string[];
   readonly clock: Clock;
 }): JobQueue {
   /** Shows jobs to a viewer; each group is asked for its standing once. */
   const shower = (viewer: JobViewer, now: number): ((entry: JobEntry) => Promise<ShownJob>) => {
     const standings = new Map<string, Promise<GroupStanding>>();
+    const passed = new Map<string, Promise<readonly QueuePosition[]>>();
+    const seen = (positions: readonly QueuePosition[]): number[] =>
+      positions.filter(({ scope }) => sees(viewer, environmentOf(scope))).map(({ number }) => number);
     const waitOf = async (entry: JobEntry): Promise<JobWait | undefined> => {
       if (entry.state === "running") return entry.leaseUntil <= now ? { for: "node" } : undefined;
       if (entry.state !== "queued") return undefined;
+      if (entry.isHeld) return { for: "jobs", behind: seen(await jobs.awaited(entry.id, MAX_BEHIND)).sort((a, b) => a - b) };
       if (entry.runAt > now) return { for: "run_time", until: entry.runAt };
+      if (entry.gate !== undefined) {
+        const running = passed.get(entry.operationId) ?? jobs.runningOf(entry.operationId, entry.gate);
+        passed.set(entry.operationId, running);
+        if ((await running).length >= entry.gate) return { for: "gate", behind: seen((await running).slice(0, MAX_BEHIND)) };
+      }
       if (entry.group === undefined) return { for: "node" };
       const { name, slots } = entry.group;
       const standing = standings.get(name) ?? jobs.standing(entry.group, now);
@@ -112,8 +125,7 @@ export function createJobQueue({
       const { running, next } = await standing;
       if (next.some(({ number }) => number === entry.number)) return { for: "node" };
       const inTheWay = running.length >= slots ? running : next;
-      const behind = inTheWay.filter(({ scope }) => sees(viewer, environmentOf(scope))).map(({ number }) => number);
-      return { for: inTheWay === running ? "slot" : "earlier_job", behind };
+      return { for: inTheWay === running ? "slot" : "earlier_job", behind: seen(inTheWay) };
     };
     return async (entry) => ({ entry, state: stateOf(entry, now), wait: await waitOf(entry) });
   };
@@ -153,9 +165,9 @@ function sees({ environmentIds }: JobViewer, environmentId: string): boolean {
   return environmentIds === undefined || environmentIds.includes(environmentId);
 }
 
-function stateOf({ runAt, state }: JobEntry, now: number): JobStateName {
+function stateOf({ isHeld, runAt, state }: JobEntry, now: number): JobStateName {
   if (state !== "queued") return SHOWN[state];
-  return runAt > now ? "not_ready" : "scheduled";
+  return isHeld || runAt > now ? "not_ready" : "scheduled";
 }
 
 /** Throws Failure invalid_argument for a kind that is not known. */

@@ -8,17 +8,22 @@
 import type { Clock } from "../../context/clock.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
+import { environmentOf } from "../stores/metadata/jobs.ts";
 import type { RunJob, ScheduleRecord, ScheduleStore } from "../stores/metadata/schedules.ts";
+import type { WorkflowKind } from "../stores/metadata/workflows.ts";
 import type { Bus } from "./bus.ts";
 import { nextRun } from "./next-run.ts";
 import { keepSchedules, type RecurringJob } from "./recurring.ts";
 import { createWakeablePause } from "./wakeable-pause.ts";
+import { planWorkflow } from "./workflows.ts";
 
 /** The services of a scheduler. */
 export interface SchedulerOptions {
   readonly schedules: ScheduleStore;
   /** The platform's own jobs, whose schedules are stored first. */
   readonly recurring: readonly RecurringJob[];
+  /** Kinds of schedules whose runs are workflows, with the kind of those; default: none. */
+  readonly workflows?: Readonly<Record<string, WorkflowKind>>;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
@@ -58,7 +63,7 @@ const MAX_ATTEMPTS = 3;
 const ATTEMPT_TIMEOUT_MS = 3_600_000;
 
 /** Starts a scheduler. While the store cannot be used it retries. */
-export function startScheduler({ schedules, recurring, bus, clock, log }: SchedulerOptions): Scheduler {
+export function startScheduler({ schedules, recurring, workflows = {}, bus, clock, log }: SchedulerOptions): Scheduler {
   const stopping = new AbortController();
   const misread = new Set<string>();
   const pause = createWakeablePause(clock, stopping.signal);
@@ -75,10 +80,19 @@ export function startScheduler({ schedules, recurring, bus, clock, log }: Schedu
     }
   };
 
+  /** The job of a run, with the workflow that it begins where runs of its kind are such. */
+  const inWorkflow = ({ kind, key, scope }: ScheduleRecord, run: RunJob, now: number): RunJob => {
+    const workflow = workflows[kind];
+    if (workflow === undefined) return run;
+    const subject = key.slice(environmentOf(scope).length + 1);
+    const plan = { environmentId: environmentOf(scope), deploymentId: "", kind: workflow, subject };
+    return planWorkflow({ ...plan, operations: [{ name: subject, jobs: [run] }] }, now)[0] ?? run;
+  };
+
   const settle = async (schedule: ScheduleRecord, now: number): Promise<void> => {
     const isDue = schedule.nextAt !== undefined && schedule.nextAt <= now;
     const next = await plan(schedule, now);
-    const run = isDue && next !== undefined ? runOf(schedule, now) : undefined;
+    const run = isDue && next !== undefined ? inWorkflow(schedule, runOf(schedule, now), now) : undefined;
     const { job } = await schedules.advance(schedule, next ?? now + MISREAD_MS, run);
     if (job) bus.publish("jobs", job.id);
   };

@@ -16,11 +16,11 @@ const RESOLVER_RUNS_KEPT_MS = 90 * DAY_MS;
 const BATCH = 1_000;
 
 /**
- * The recurring jobs that remove ended jobs and runs of resolvers, expired sessions, uploads and
- * deletions, rows of nodes that are gone, and old progress lines of deployments.
+ * The recurring jobs that remove ended jobs, workflows and runs of resolvers, expired sessions,
+ * uploads and deletions, rows of nodes that are gone, and old progress lines of deployments.
  */
 export function retentionJobs(
-  metadata: Pick<MetadataStore, "deletions" | "jobs" | "nodes" | "processes" | "progress" | "purgeExpired" | "resolverRuns">,
+  metadata: Pick<MetadataStore, "deletions" | "jobs" | "nodes" | "processes" | "progress" | "purgeExpired" | "resolverRuns" | "workflows">,
   now: () => number,
 ): readonly RecurringJob[] {
   return [
@@ -29,6 +29,7 @@ export function retentionJobs(
       schedule: "1h",
       async run(signal) {
         while ((await metadata.jobs.purge(ENDED_JOBS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
+        while ((await metadata.workflows.purge(ENDED_JOBS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
         while ((await metadata.resolverRuns.purge(RESOLVER_RUNS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
       },
     },

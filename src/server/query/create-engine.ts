@@ -8,6 +8,7 @@ import { type Answer, answerFailures, answerFields } from "./answer/answer.ts";
 import { explainRun } from "./answer/explain.ts";
 import { type BulkAnswer, BulkRun } from "./bulk.ts";
 import { buildGraphIndex } from "./graph/graph-index.ts";
+import type { NamespaceInfo } from "./graph/index-types.ts";
 import type { LiveDeployment } from "./live-deployment.ts";
 import { FIRST_ROW } from "./plan/ids.ts";
 import { QueryContext, type Tracing } from "./query-context.ts";
@@ -18,6 +19,7 @@ import { createResolverRun, type ResolverRun, type ResolverRunOptions } from "./
 import { type Awaitable, andThen } from "./run/awaitable.ts";
 import { Execution } from "./run/executor.ts";
 import { type StoredInto, storeFresh } from "./run/store-access.ts";
+import { createSpineRun, rootsOf, type SpineOutputs, type SpineRequest, type SpineRun } from "./spine/spine-run.ts";
 
 /** Latest instant that a datetime can write: the end of the year 9999. */
 const LAST_MICROS = 253_402_300_799_999_999n;
@@ -45,6 +47,12 @@ export interface OnlineEngine {
   answerBulk(deployment: LiveDeployment, bulk: BulkRequest, now?: number, signal?: AbortSignal, tracing?: Tracing): Promise<BulkAnswer>;
   /** Prepares a run of a resolver by itself. Throws QueryRefused when it cannot run so. */
   runResolver(deployment: LiveDeployment, options: ResolverRunOptions): ResolverRun;
+  /** Prepares a run of the rows of a spine. Throws QueryRefused with everything that is wrong. */
+  runSpine(deployment: LiveDeployment, request: SpineRequest): SpineRun;
+  /** The classes that the outputs of a run are of. Throws QueryRefused. */
+  rootsOf(deployment: LiveDeployment, request: SpineOutputs): readonly NamespaceInfo[];
+  /** The classes of a deployment, by name. */
+  classesOf(deployment: LiveDeployment): ReadonlyMap<string, NamespaceInfo>;
   /** Builds the tables of a deployment ahead of its first query. */
   load(deployment: LiveDeployment): void;
 }
@@ -68,6 +76,18 @@ class Engine implements OnlineEngine {
 
   runResolver(deployment: LiveDeployment, options: ResolverRunOptions): ResolverRun {
     return createResolverRun({ ...options, deployment, preparer: this.#preparer(deployment), log: this.options.log, keep });
+  }
+
+  runSpine(deployment: LiveDeployment, request: SpineRequest): SpineRun {
+    return createSpineRun(request, { deployment, index: this.#preparer(deployment).index, log: this.options.log, keep });
+  }
+
+  classesOf(deployment: LiveDeployment): ReadonlyMap<string, NamespaceInfo> {
+    return this.#preparer(deployment).index.namespaces;
+  }
+
+  rootsOf(deployment: LiveDeployment, request: SpineOutputs): readonly NamespaceInfo[] {
+    return rootsOf(this.#preparer(deployment).index, request);
   }
 
   async answerBulk(

@@ -14,6 +14,7 @@ import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { JobHandler } from "../jobs/runner.ts";
+import { planWorkflow } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import { createEngine } from "../query/create-engine.ts";
 import { QueryRefused } from "../query/refusal.ts";
@@ -148,7 +149,7 @@ export function createResolverRuns(options: ResolverRunsOptions): ResolverRuns {
       const id = newId("job", clock.now());
       const run = await metadata.resolverRuns.create(
         { id, environmentId: environment.id, cause: "trigger", request, idempotencyKey: idempotencyKey || undefined },
-        runJob(id, environment.id, request.resolver),
+        runJob(id, environment.id, request, clock.now()),
         MAX_OPEN,
       );
       if (run === "full")
@@ -182,11 +183,11 @@ export function createResolverRuns(options: ResolverRunsOptions): ResolverRuns {
 }
 
 /**
- * The job of a run that was asked for. It shares its group with those of the resolver's schedule,
- * so that one runs at a time.
+ * The job of a run that was asked for, a workflow of its own. It shares its group with those of the
+ * resolver's schedule, so that one runs at a time.
  */
-function runJob(id: string, environmentId: string, resolver: string): NewJob {
-  return {
+function runJob(id: string, environmentId: string, { resolver, deploymentId }: ResolverRunRequest, now: number): NewJob {
+  const job: NewJob = {
     id,
     kind: RESOLVER_RUN_JOB,
     payload: { environmentId },
@@ -196,6 +197,8 @@ function runJob(id: string, environmentId: string, resolver: string): NewJob {
     maxAttempts: MAX_ATTEMPTS,
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
   };
+  const plan = { environmentId, deploymentId, kind: "manual", subject: resolver, operations: [{ name: resolver, jobs: [job] }] } as const;
+  return planWorkflow(plan, now)[0] ?? job;
 }
 
 /** The key of a resolver's schedule. */

@@ -15,6 +15,7 @@ import { CallFailed } from "../query/run/outcome.ts";
 import type { JobRecord } from "../stores/metadata/jobs.ts";
 import type { NewResolverRun, ResolverRunRecord } from "../stores/metadata/resolver-runs.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
+import { primaryKeyOf } from "../stores/online/store.ts";
 import type { ResolverRunsOptions } from "./resolver-runs.ts";
 
 /** Rows that are computed together. */
@@ -72,7 +73,7 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
       for (let from = tried; from < all.length; from += PART_ROWS) {
         const keys = all.slice(from, from + PART_ROWS);
         const known = resolverRun.hasOwnRows
-          ? { keys: keys.map(keyValue), inputs: new Map() }
+          ? { keys: keys.map(primaryKeyOf), inputs: new Map() }
           : await knownRows(resolverRun, run, keys, offline);
         const dropped = online.dropped() + sinks.dropped();
         const { rows, failedRows, error } = await resolverRun.compute(known);
@@ -147,17 +148,10 @@ async function knownRows(
     const { values, observedAt } = sampled[at] as (typeof sampled)[number];
     return [input, rows.map((row) => knownValue(values[row] as FeatureValue, observedAt[row] as number, input.nullable))] as const;
   });
-  return { keys: rows.map((row) => keyValue(keys[row] as string)), inputs: new Map(columns) };
+  return { keys: rows.map((row) => primaryKeyOf(keys[row] as string)), inputs: new Map(columns) };
 }
 
 /** A value of the history; undefined where nothing was observed, or null where that is no value. */
 function knownValue(value: FeatureValue, observedAt: number, isNullable: boolean): FeatureValue | undefined {
   return Number.isNaN(observedAt) || (value === null && !isNullable) ? undefined : value;
-}
-
-/** The primary key of a store's key, see `storeKey`. */
-function keyValue(key: string): FeatureValue {
-  const text = key.slice(2);
-  if (key.startsWith("s:")) return text;
-  return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
 }

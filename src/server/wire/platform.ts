@@ -26,8 +26,10 @@ import type { Components } from "../infrastructure/components.ts";
 import type { Infrastructure } from "../infrastructure/infrastructure.ts";
 import type { Meters } from "../infrastructure/meters.ts";
 import type { JobQueue } from "../jobs/queue.ts";
+import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import type { Readiness } from "../nodes/readiness.ts";
+import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
@@ -117,10 +119,14 @@ export interface Platform {
   readonly secrets: () => Promise<SecretCapabilities>;
   /** The queue of jobs. */
   readonly jobQueue: () => Promise<JobQueue>;
+  /** Jobs with one purpose, as a graph of operations. */
+  readonly workflows: () => Promise<Workflows>;
   /** Requests for approval. */
   readonly approvals: () => Promise<Approvals>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
+  /** Offline queries. */
+  readonly offlineQueries: () => Promise<OfflineQueries>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
   readonly queries: () => Promise<Queries<Caller>>;

@@ -63,6 +63,30 @@ test("a job waits for its time, for a slot of its group, for an earlier job, or 
   ]);
 });
 
+test("a job waits for others that must succeed first, and for the gate of its operation", async () => {
+  await enqueue("1", { operationId: "op", gate: 1 });
+  await enqueue("2", { operationId: "op", gate: 1 });
+  await enqueue("3", { after: ["2", "1"] });
+  await enqueue("4", { scope: "env_2", after: ["3"] });
+  expect((await states()).slice(0, 3)).toEqual([
+    [4, "not_ready", { for: "jobs", behind: [3] }],
+    [3, "not_ready", { for: "jobs", behind: [1, 2] }],
+    [2, "scheduled", { for: "node" }],
+  ]);
+  expect((await list({ environmentId: "env_2" }, { environmentIds: ["env_2"] }))[0]?.wait).toEqual({ for: "jobs", behind: [] });
+  expect([await numbers({ states: ["not_ready"] }), await numbers({ states: ["scheduled"] })]).toEqual([
+    [4, 3],
+    [2, 1],
+  ]);
+  const lease = await claim();
+  expect((await states())[2]).toEqual([2, "scheduled", { for: "gate", behind: [1] }]);
+  await store.jobs.succeed(lease);
+  expect((await states()).slice(1, 3)).toEqual([
+    [3, "not_ready", { for: "jobs", behind: [2] }],
+    [2, "scheduled", { for: "node" }],
+  ]);
+});
+
 test("jobs are shown by state: a queued one by whether it is due, and each ended one by its end", async () => {
   for (const id of ["1", "2", "3"]) await enqueue(id);
   await enqueue("4", { delayMs: 10 });

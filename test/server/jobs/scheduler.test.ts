@@ -5,10 +5,10 @@ import { createMemoryBus } from "../../../src/server/jobs/bus.ts";
 import { NEVER, nextRun } from "../../../src/server/jobs/next-run.ts";
 import { recurringHandlers } from "../../../src/server/jobs/recurring.ts";
 import { startJobRunner } from "../../../src/server/jobs/runner.ts";
-import { type ScheduledRun, type Scheduler, startScheduler } from "../../../src/server/jobs/scheduler.ts";
+import { type ScheduledRun, type Scheduler, type SchedulerOptions, startScheduler } from "../../../src/server/jobs/scheduler.ts";
 import { createLog } from "../../../src/server/log.ts";
 import type { JobRecord } from "../../../src/server/stores/metadata/jobs.ts";
-import type { NewSchedule, ScheduleStore } from "../../../src/server/stores/metadata/schedules.ts";
+import type { NewSchedule } from "../../../src/server/stores/metadata/schedules.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
 import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
 import { TempFolder } from "../../harness/running-server.ts";
@@ -40,7 +40,7 @@ afterEach(async () => {
 
 const log = () => createLog({ clock, write: (line) => logged.push(String((JSON.parse(line) as { message: string }).message)) });
 
-async function begin(options: { schedules?: ScheduleStore; recurring?: Parameters<typeof recurringHandlers>[0] } = {}): Promise<Scheduler> {
+async function begin(options: Partial<Pick<SchedulerOptions, "schedules" | "recurring" | "workflows">> = {}): Promise<Scheduler> {
   const scheduler = startScheduler({ schedules: store.schedules, recurring: [], bus, clock, log: log(), ...options });
   schedulers.push(scheduler);
   await clock.advance(0);
@@ -79,6 +79,22 @@ describe("a scheduler", () => {
     expect(told).toBe(1);
     await clock.advance(90 * 60_000);
     expect(await dueTimes(start)).toEqual([180 * 60_000]);
+  });
+
+  test("begins a workflow with each run of the kinds that have them", async () => {
+    await begin({ workflows: { k: "cron" } });
+    await put("1h", { scope: "env_1", key: "env_1/f.a" });
+    await clock.advance(HOUR_MS);
+    const [workflow] = await store.workflows.list({ environmentId: "env_1", limit: 9 });
+    expect(workflow).toMatchObject({
+      kind: "cron",
+      subject: "f.a",
+      status: "queued",
+      deploymentId: "",
+      operations: [{ name: "f.a", jobs: 1 }],
+    });
+    expect(await work()).toMatchObject([{ workflowId: workflow?.id, name: "f.a", payload: { payload: "p" } }]);
+    expect((await store.workflows.list({ environmentId: "env_1", limit: 9 }))[0]?.status).toBe("completed");
   });
 
   test("knows cron expressions, in UTC", async () => {

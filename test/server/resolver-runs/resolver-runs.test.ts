@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import { ResolverRunService, ResolverRunState } from "../../../gen/svc/v1/resolver_run_pb.ts";
+import { WorkflowKind, WorkflowService, WorkflowStatus } from "../../../gen/svc/v1/workflow_pb.ts";
 import { msToTimestamp, timestampToMs } from "../../../src/domain/proto-time.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive } from "../deployments/deploying.ts";
@@ -56,6 +57,17 @@ describe("runs", () => {
     const told = history(folder.path, "user.age");
     expect(told.map(({ id, value }) => [id, value])).toEqual(IDS.map((id) => [id, ageOf(id)]));
     expect(new Set(told.map(({ at }) => at))).toEqual(new Set([at]));
+  });
+
+  test("each is a workflow of one operation, in the deployment that it ran in", async () => {
+    const workflows = server.client(WorkflowService);
+    const found = (await workflows.listWorkflows({})).workflows;
+    expect(found).toMatchObject([
+      { subject: "users", kind: WorkflowKind.MANUAL, status: WorkflowStatus.COMPLETED, deploymentId },
+      { subject: "features.get_half", status: WorkflowStatus.COMPLETED },
+    ]);
+    const graph = await workflows.getWorkflowGraph({ id: found[0]?.id ?? "" });
+    expect(graph).toMatchObject({ nodes: [{ name: "users", kind: "resolver-run", jobs: 1, completed: 1 }], edges: [] });
   });
 
   test("a resolver with arguments runs for every known row; rows that fail are counted and stored nowhere", async () => {

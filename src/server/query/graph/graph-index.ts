@@ -177,7 +177,8 @@ function joinedFeatures({ featureSets }: Graph): ReadonlySet<string> {
 
 function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, keys: ReadonlySet<string>): ScalarInfo | undefined {
   if (feature.kind.case !== "scalar" || !feature.kind.value.dtype) return undefined;
-  const { dtype, nullable, defaultValue, primary, featureTime, expression, window, storeOnline, cacheNulls } = feature.kind.value;
+  const { dtype, nullable, defaultValue, primary, featureTime, expression, window, storeOnline, storeOffline, cacheNulls } =
+    feature.kind.value;
   return {
     kind: "scalar",
     fqn: feature.fqn,
@@ -192,6 +193,7 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
     featureId: featureIds.get(feature.fqn),
     storesOnline: storeOnline !== false,
     storesNull: cacheNulls !== false,
+    storesOffline: storeOffline !== false,
     primary,
     featureTime,
     strict: compileCoercer(dtype, primary || keys.has(feature.fqn) ? "key" : "strict"),

@@ -34,6 +34,8 @@ export interface ScalarInfo {
   readonly storesOnline: boolean;
   /** Whether null is stored there too (`cache_nulls`). */
   readonly storesNull: boolean;
+  /** Whether its values go to the history (`store_offline`). */
+  readonly storesOffline: boolean;
   readonly primary: boolean;
   readonly featureTime: boolean;
   /** Coercion of values that resolvers return. */

@@ -25,6 +25,7 @@ function rowsInfo(many: { readonly namespace: string }, name: string): ScalarInf
     featureId: undefined,
     storesOnline: true,
     storesNull: true,
+    storesOffline: false,
     primary: false,
     featureTime: false,
     strict: asIs,

@@ -104,6 +104,7 @@ export function planChildren(
     tags: parent.tags,
     staleness: parent.staleness,
     options: parent.options,
+    history: parent.history && { computed: "all" },
     nesting: [...(parent.nesting ?? []), many],
   });
   const positions = new Map<string, number>();

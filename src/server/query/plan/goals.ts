@@ -166,6 +166,11 @@ export class GoalGraph {
       if (typeof call === "string") goal.obstacle = call;
       else candidates.push({ kind: "expression", call, required: call.required });
     }
+    const { history } = this.shape;
+    if (history && history.computed !== "all" && !history.computed.has(feature)) {
+      goal.candidates = candidates;
+      return;
+    }
     for (const resolver of feature.producers) {
       const reason = this.unfit(resolver) ?? this.call(frame, resolver);
       if (typeof reason === "string") rejected.push({ resolver, reason });

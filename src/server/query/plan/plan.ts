@@ -30,6 +30,11 @@ export interface PlanShape {
    * it may be one that is offline only.
    */
   readonly forcedResolver?: string | undefined;
+  /**
+   * Set for rows of history: resolvers that are offline only take part, before others. Only
+   * features of `computed` are given by resolvers or defaults.
+   */
+  readonly history?: { readonly computed: "all" | ReadonlySet<ScalarInfo> } | undefined;
   /** For a plan of child rows, the has-many relations passed on the way to them. */
   readonly nesting?: readonly ManyInfo[];
 }

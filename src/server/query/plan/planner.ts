@@ -253,6 +253,10 @@ class Search {
       const most = Math.max(...best.map(tagCount));
       best = best.filter((candidate) => tagCount(candidate) === most);
     }
+    if (best.length > 1 && this.shape.history) {
+      const offline = best.filter((candidate) => candidate.call?.resolver?.offline);
+      if (offline.length > 0) best = offline;
+    }
     if (best.length > 1) {
       const total = best.filter((candidate) => candidate.call?.resolver?.total);
       if (total.length > 1) throw new Ambiguous(goal, total);

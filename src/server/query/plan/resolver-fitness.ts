@@ -9,7 +9,7 @@ import type { PlanShape } from "./plan.ts";
 /** The reason why a resolver cannot serve a query whatever its inputs; undefined = it can. */
 export function whyUnfit(resolver: ResolverInfo, environment: string, shape: PlanShape): string | undefined {
   if (resolver.broken) return resolver.broken;
-  if (resolver.offline && shape.forcedResolver !== resolver.fqn) return "it is offline only";
+  if (resolver.offline && !shape.history && shape.forcedResolver !== resolver.fqn) return "it is offline only";
   if (resolver.environments.length > 0 && !resolver.environments.includes(environment))
     return `it exists in the environments ${resolver.environments.join(", ")}, not in ${environment}`;
   const missing = resolver.tags.filter((tag) => !shape.tags.some((given) => given === tag || given.startsWith(`${tag}:`)));

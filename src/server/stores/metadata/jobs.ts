@@ -5,6 +5,8 @@
  * backend.
  */
 
+import type { NewWorkflow } from "./workflows.ts";
+
 /** The state of a job. `succeeded`, `failed` and `cancelled` are final. */
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";
 
@@ -31,6 +33,27 @@ export interface NewJob {
   readonly scope?: string;
   /** Id of what it is about, such as a deployment; default: of nothing. */
   readonly subject?: string;
+  /** What it is called among the jobs of its operation, such as `shard 3`; default: nothing. */
+  readonly name?: string;
+  /** Operation that it is a part of: jobs with one purpose; default: none. */
+  readonly operationId?: string;
+  /** Its index among the jobs of its operation, from 0; default: none. */
+  readonly index?: number;
+  /** Workflow that it is a part of, which there is; default: none. */
+  readonly workflowId?: string;
+  /** The workflow that begins with it, and that it is a part of. */
+  readonly begins?: NewWorkflow;
+  /**
+   * Number of jobs of its operation that may run at once, at least 1; default: any. It needs an
+   * operation.
+   */
+  readonly gate?: number;
+  /**
+   * Ids of jobs that must have succeeded before it is due; default: none. When one of them fails
+   * it is handed out to be given up for a reason that names that one, without an attempt; when one
+   * is cancelled it is too. Jobs of the same call may be named that stand before it.
+   */
+  readonly after?: readonly string[];
   /** A job of the same kind and key is the same job. */
   readonly idempotencyKey?: string;
   /** Milliseconds until it is due; default: due at once, even when the clock is set back later. */
@@ -55,6 +78,17 @@ export interface JobRecord {
   readonly scope: string;
   /** Id of what it is about; empty = of nothing. */
   readonly subject: string;
+  /** Empty = none. */
+  readonly name: string;
+  /** Empty = none. */
+  readonly operationId: string;
+  readonly index: number | undefined;
+  /** Empty = none. */
+  readonly workflowId: string;
+  /** Number of jobs of its operation that may run at once; undefined = any. */
+  readonly gate: number | undefined;
+  /** Whether it waits for other jobs, which have not ended. */
+  readonly isHeld: boolean;
   readonly idempotencyKey: string | undefined;
   /** Time at which it is due; 0 = at once. */
   readonly runAt: number;
@@ -119,7 +153,8 @@ export interface ClaimedJob {
   readonly job: JobRecord;
   readonly lease: JobLease;
   /**
-   * Reason why the job must be given up: its attempts or its time are used up. No attempt began.
+   * Reason why the job must be given up: its attempts or its time are used up, or a job that it
+   * waited for failed. No attempt began.
    * The claimer cleans up and then calls `fail`.
    */
   readonly exhausted?: string;
@@ -172,8 +207,13 @@ export type Heartbeat = "kept" | "lost" | "cancel";
 
 /** The queue. */
 export interface JobStore {
-  /** Stores a job; returns the existing one when kind and idempotency key are the same. */
+  /**
+   * Stores a job; returns the existing one when kind and idempotency key are the same. Rejects when
+   * it is to wait for a job that there is not.
+   */
   enqueue(job: NewJob): Promise<JobRecord>;
+  /** Stores jobs in their order, all or none, as `enqueue` does. */
+  enqueueAll(jobs: readonly NewJob[]): Promise<JobRecord[]>;
   /**
    * Stores jobs of one place in their order, while fewer than `limit` jobs of it are queued or
    * running. Returns how many were stored, those that existed already among them.
@@ -182,7 +222,9 @@ export interface JobStore {
   /**
    * Leases the next due jobs of some kinds to a node, at most `limit`. Jobs of other nodes whose
    * lease ended are requeued first; those of the node itself are left alone. A group never has more
-   * running jobs than slots, counted over all nodes.
+   * running jobs than slots, and an operation no more than a gate lets through, counted over all
+   * nodes. What it costs grows with `limit` and the number of groups and gates that have due jobs,
+   * not with the queue.
    */
   claim(options: {
     readonly node: string;
@@ -220,19 +262,25 @@ export interface JobStore {
   page(selection: JobSelection): Promise<JobEntry[]>;
   /** Who has the slots of a group at a time, and who is next. */
   standing(group: ResourceGroup, at: number): Promise<GroupStanding>;
+  /** The running jobs of an operation, oldest first, at most `limit`. */
+  runningOf(operationId: string, limit: number): Promise<QueuePosition[]>;
+  /** Jobs that a job waits for and that have not succeeded, at most `limit`. */
+  awaited(id: string, limit: number): Promise<QueuePosition[]>;
   /** Selected jobs of a scope, newest first. */
   list(filter: JobFilter): Promise<JobRecord[]>;
   /**
    * Returns an ended job to the queue, due at once, for this many more attempts and without a
    * deadline, unless `limit` jobs of its kind and scope are queued or running: then it returns
-   * `full`. Returns undefined when there is no such job, or it has not ended.
+   * `full`. Returns undefined when there is no such job, or it has not ended. What it waited for
+   * counts as it stands then; those that it took along when it ended stay ended.
    */
   retry(id: string, moreAttempts: number, limit: number): Promise<JobRecord | "full" | undefined>;
   /** Attempts of a job, oldest first. */
   attempts(id: string): Promise<JobAttempt[]>;
   /**
    * Milliseconds until a node could claim a job of these kinds: a queued one that has a slot of its
-   * group, or a running one of another node whose lease ends. Undefined when there is none.
+   * group and of its gate, one whose time comes, or a running one of another node whose lease ends.
+   * Undefined when there is none.
    */
   nextDueIn(node: string, kinds: readonly string[]): Promise<number | undefined>;
   /**
@@ -247,7 +295,7 @@ export interface JobStore {
   trim(place: JobPlace & { readonly state: JobState }, keep: number, limit: number): Promise<number>;
   /**
    * Removes the jobs of a kind in a scope and below it, whatever their state, at most `limit`;
-   * returns their number. Who runs one of them has lost its lease.
+   * returns their number. Who runs one of them has lost its lease; what waits for one is cancelled.
    */
   forget(place: JobPlace, limit: number): Promise<number>;
 }

@@ -205,6 +205,21 @@ create table resolver_run (
 create index resolver_run_by_environment on resolver_run (environment_id, seq);
 create index resolver_run_by_resolver on resolver_run (environment_id, resolver, seq);
 create index resolver_run_by_end on resolver_run (ended_at) where ended_at is not null;
+create table offline_query (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, branch text not null,
+  deployment_id text not null, kind text not null, query_name text not null, query_name_version text not null, agent_id text not null,
+  dataset_name text not null, outputs text not null, request text not null, retry_of text not null, state text not null,
+  created_at integer not null, started_at integer, ended_at integer, total_rows integer, split_at real, dataset_id text not null,
+  revision_id text not null, error text not null, is_tidy integer not null, input_key text not null
+) strict;
+create index offline_query_by_environment on offline_query (environment_id, seq);
+create index offline_query_by_end on offline_query (is_tidy, ended_at) where ended_at is not null;
+create index offline_query_by_input on offline_query (input_key) where input_key <> '';
+create table offline_query_shard (
+  query_id text not null, shard integer not null, from_row integer not null, spine_rows integer not null, done_rows integer not null,
+  rows integer not null, failed_rows integer not null, late_values integer not null, row_error text not null, is_done integer not null,
+  fence integer not null, primary key (query_id, shard)
+) strict, without rowid;
 create table dataset (
   seq integer primary key autoincrement, id text not null unique, environment_id text not null, name text, created_at integer not null,
   updated_at integer, last_number integer not null, unique (environment_id, name)
@@ -229,6 +244,36 @@ create table dataset_upload (
   fingerprint text not null, files text not null, part_bytes integer not null, created_at integer not null
 ) strict;
 create index dataset_upload_by_fingerprint on dataset_upload (environment_id, fingerprint);
+alter table job add column name text not null default '';
+alter table job add column operation_id text not null default '';
+alter table job add column index_in_operation integer;
+alter table job add column workflow_id text not null default '';
+alter table job add column gate integer not null default 0;
+alter table job add column gated_by text not null default '';
+alter table job add column held_by text not null default '' check (held_by in ('jobs', 'time', ''));
+alter table job add column doom text not null default '';
+update job set held_by = 'time' where state = 'queued' and run_at > 0;
+drop index job_by_scope;
+drop index job_by_due;
+create index job_by_scope on job (kind, scope, state, seq, run_at, held_by);
+create index job_ready on job (kind, resource_group, slots, gated_by, gate, priority desc, seq) where state = 'queued' and held_by = '';
+create index job_asleep on job (kind, run_at) where state = 'queued' and held_by = 'time';
+create index job_running_of_operation on job (operation_id, seq) where state = 'running' and operation_id <> '';
+create index job_by_workflow on job (workflow_id, operation_id, state, seq, kind) where workflow_id <> '';
+create index job_by_state_of_workflow on job (workflow_id, state) where workflow_id <> '';
+create table job_after (
+  job_id text not null references job (id) on delete cascade, after_id text not null, primary key (job_id, after_id)
+) strict, without rowid;
+create index job_after_by_after on job_after (after_id);
+drop index job_waiting_in_group;
+create index job_waiting_in_group on job (resource_group, priority desc, seq, run_at)
+  where state = 'queued' and held_by <> 'jobs' and resource_group <> '';
+create table workflow (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, deployment_id text not null, kind text not null,
+  subject text not null, operations text not null, status text not null, created_at integer not null, started_at integer, ended_at integer
+) strict;
+create index workflow_by_environment on workflow (environment_id, seq);
+create index workflow_by_end on workflow (ended_at) where ended_at is not null;
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

@@ -16,11 +16,23 @@ import {
   type QueuePosition,
   type ResourceGroup,
 } from "./jobs.ts";
+import type { WorkflowFollower } from "./sqlite-workflows.ts";
 
-/** A job's row: a record whose group is two columns. */
-interface JobRow extends Omit<JobRecord, "group"> {
+/** What keeps a queued job from its turn: others that it waits for, its time, or nothing. */
+type Hold = "jobs" | "time" | "";
+
+/** A job's row: a record whose group is two columns, and what decides when it is claimed. */
+interface JobRow extends Omit<JobRecord, "group" | "index" | "gate" | "isHeld"> {
   readonly resourceGroup: string;
   readonly slots: number;
+  readonly indexInOperation: number | undefined;
+  /** 0 = none. */
+  readonly gate: number;
+  /** The operation, if its jobs pass a gate; else empty. */
+  readonly gatedBy: string;
+  readonly heldBy: Hold;
+  /** Reason why it is to be given up, because a job that it waited for failed; empty = none. */
+  readonly doom: string;
 }
 
 /** A row that is shown. */
@@ -31,14 +43,18 @@ interface Next {
   readonly next: string | null;
 }
 
-/** What decides whether a queued job can be claimed. */
-interface WaitingRow {
+/**
+ * What decides whether queued jobs can be claimed: those of one lane are claimed in their order.
+ */
+interface Lane {
   readonly resource_group: string;
   readonly slots: number;
+  readonly gated_by: string;
+  readonly gate: number;
 }
 
 /** The columns of a job that is shown. */
-const SHOWN: Columns<Omit<JobRow, "payload" | "idempotencyKey">> = {
+const SHOWN: Columns<Omit<JobRow, "payload" | "idempotencyKey" | "gatedBy" | "doom">> = {
   id: text,
   kind: text,
   state: oneOf<JobState>(),
@@ -47,6 +63,12 @@ const SHOWN: Columns<Omit<JobRow, "payload" | "idempotencyKey">> = {
   slots: integer,
   scope: text,
   subject: text,
+  name: text,
+  operationId: text,
+  indexInOperation: optional(integer),
+  workflowId: text,
+  gate: integer,
+  heldBy: oneOf<Hold>(),
   runAt: integer,
   deadlineAt: optional(integer),
   maxAttempts: integer,
@@ -61,7 +83,13 @@ const SHOWN: Columns<Omit<JobRow, "payload" | "idempotencyKey">> = {
   createdAt: integer,
   updatedAt: integer,
 };
-const JOBS = rowCodec<JobRow>("job", { ...SHOWN, payload: json<unknown>(), idempotencyKey: optional(text) });
+const JOBS = rowCodec<JobRow>("job", {
+  ...SHOWN,
+  payload: json<unknown>(),
+  idempotencyKey: optional(text),
+  gatedBy: text,
+  doom: text,
+});
 const ENTRIES = rowCodec("job", SHOWN);
 
 const ATTEMPTS = rowCodec<JobAttempt>("job_attempt", {
@@ -78,10 +106,13 @@ const LOST = "the server that ran it stopped or was not heard of";
 const AT_ONCE = 0;
 const ENDED: readonly JobState[] = ["succeeded", "failed", "cancelled"];
 const STATES: readonly JobState[] = ["queued", "running", ...ENDED];
+const DUE = { runAt: AT_ONCE, heldBy: "" } as const;
 const UNLEASED = { node: "", leaseUntil: 0, isCancelRequested: false };
 
-const END_OF_TIME = Number.MAX_SAFE_INTEGER;
-const ANY_TIME = [0, END_OF_TIME] as const;
+/** Most jobs that a claim wakes of a kind; the next one goes on. */
+const WOKEN = 10_000;
+/** Most characters of the reason for which a job failed that another one waited for. */
+const MAX_REASON = 2_000;
 
 /** The columns of an entry; a payload is not even read. */
 const ENTRY = `seq as number, ${ENTRIES.columns}`;
@@ -90,28 +121,83 @@ export const NEXT_KIND = "select min(kind) as next from job indexed by job_by_sc
 export const NEXT_SCOPE = "select min(scope) as next from job indexed by job_by_scope where kind = ? and scope > ?";
 /** The newest jobs of a place and state, between two numbers and two times when they are due. */
 export const NEWEST_OF_PLACE = `select seq from job indexed by job_by_scope
-  where kind = ? and scope = ? and state = ? and seq < ? and seq > ? and run_at between ? and ? order by seq desc limit ?`;
+  where kind = ?1 and scope = ?2 and state = ?3 and seq < ?4 and seq > ?5
+    and (?6 = 'any' or (held_by <> 'jobs' and run_at <= ?7) = (?6 = 'due')) order by seq desc limit ?8`;
 /** The next jobs of a group that are due. */
 export const NEXT_OF_GROUP = `select seq as number, scope from job
-  where state = 'queued' and resource_group = ? and resource_group <> '' and run_at <= ? order by priority desc, seq limit ?`;
+  where state = 'queued' and held_by <> 'jobs' and resource_group = ? and resource_group <> '' and run_at <= ?
+  order by priority desc, seq limit ?`;
+/** The first lane of a kind after another one. */
+export const NEXT_LANE = `select resource_group, slots, gated_by, gate from job indexed by job_ready
+  where state = 'queued' and held_by = '' and kind = ? and (resource_group, slots, gated_by, gate) > (?, ?, ?, ?)
+  order by resource_group, slots, gated_by, gate limit 1`;
+/** The next jobs of a lane. */
+export const NEXT_OF_LANE = `select seq, priority from job indexed by job_ready
+  where state = 'queued' and held_by = '' and kind = ? and resource_group = ? and slots = ? and gated_by = ? and gate = ?
+  order by priority desc, seq limit ?`;
+/** Makes the jobs of a kind claimable whose time has come. */
+export const WAKE = `update job set held_by = '' where seq in (
+  select seq from job indexed by job_asleep where state = 'queued' and held_by = 'time' and kind = ? and run_at <= ? order by run_at limit ?)`;
+/** When the first job of a kind is due whose time has not come. */
+export const NEXT_TO_WAKE = `select min(run_at) as at from job indexed by job_asleep
+  where state = 'queued' and held_by = 'time' and kind = ?`;
+/** Numbers of the running jobs by operation, and by group. */
+export const RUNNING_BY_OPERATION = `select operation_id as name, count(*) as jobs from job indexed by job_running_of_operation
+  where state = 'running' and operation_id <> '' group by operation_id`;
+export const RUNNING_BY_GROUP = `select resource_group as name, count(*) as jobs from job indexed by job_by_group
+  where state = 'running' and resource_group <> '' group by resource_group`;
+/** Jobs that a job waits for. */
+export const AWAITED = `select job.seq as number, job.scope from job_after join job on job.id = job_after.after_id
+  where job_after.job_id = ? limit ?`;
 
 /** Jobs of a scope and of those below it. */
 const IN_SCOPE = "(scope = ? or scope between ? and ?)";
 const inScope = (scope: string) => [scope, `${scope}/`, `${scope}/\u{10ffff}`] as const;
 
-/** A record whose group is one field. */
-function withGroup<R extends Pick<JobRow, "resourceGroup" | "slots">>({ resourceGroup, slots, ...job }: R) {
-  return { ...job, group: resourceGroup === "" ? undefined : { name: resourceGroup, slots } };
+/** What a row says of a job that is shown. */
+type ShownRow = Pick<JobRow, keyof typeof SHOWN>;
+
+/** A record of a row. */
+function recordOfRow<R extends ShownRow>({ resourceGroup, slots, heldBy, gate, indexInOperation, ...job }: R) {
+  return {
+    ...job,
+    group: resourceGroup === "" ? undefined : { name: resourceGroup, slots },
+    index: indexInOperation,
+    gate: gate === 0 ? undefined : gate,
+    isHeld: job.state === "queued" && heldBy === "jobs",
+  };
 }
+
+/** How a job ended that others wait for. */
+type JobEnd = Pick<JobRecord, "name" | "kind" | "state" | "error"> & { readonly seq: number };
+
+/** The reason for which a job is given up after another one failed. */
+function afterFailed(number: number, name: string, error: string): string {
+  return `job ${number} (${name}), which it waited for, failed: ${error}`.slice(0, MAX_REASON);
+}
+
+/** The follower of a queue whose jobs are parts of no workflows. */
+const NO_WORKFLOWS: WorkflowFollower = {
+  begin: ({ id }) => NO_WORKFLOWS.joined(id),
+  joined(id) {
+    throw new Error(`this queue has no workflows, and so not ${id}`);
+  },
+  began: () => undefined,
+  settled: () => undefined,
+};
 
 /** The queue of the SQLite backend, and how other writes of the same step put a job into it. */
 export function jobQueries(
   db: Database,
   writer: Writer,
   now: () => number,
+  follower: WorkflowFollower = NO_WORKFLOWS,
 ): { readonly jobs: JobStore; readonly insertJob: (job: NewJob) => JobRecord } {
-  const recordOf = (row: object): JobRecord => withGroup(JOBS.record(row));
-  const entryOf = (row: Numbered): JobEntry => ({ ...withGroup(ENTRIES.record(row)), number: row.number });
+  const recordOf = (row: object): JobRecord => {
+    const { gatedBy: _, doom: __, ...job } = JOBS.record(row);
+    return recordOfRow(job);
+  };
+  const entryOf = (row: Numbered): JobEntry => ({ ...recordOfRow(ENTRIES.record(row)), number: row.number });
   const find = (id: string): JobRecord | undefined => {
     const row = db.query<object, [string]>("select * from job where id = ?").get(id);
     return row ? recordOf(row) : undefined;
@@ -140,59 +226,140 @@ export function jobQueries(
       if (job) end(job);
       return job !== undefined;
     });
+  const settleWorkflows = (rows: readonly { readonly workflow_id: string }[]): void => {
+    for (const id of new Set(rows.map(({ workflow_id }) => workflow_id))) if (id !== "") follower.settled(id);
+  };
+  /** Cancels what waits for a job, and what waits for that. */
+  const cancelThoseAfter = (id: string): void => {
+    const cancelled = db.query<{ workflow_id: string }, { id: string; now: number }>(
+      `with recursive later (id) as (
+         select job_id from job_after where after_id = $id union select job_id from job_after join later on after_id = later.id)
+       update job set state = 'cancelled', updated_at = $now where state = 'queued' and held_by = 'jobs' and id in (select id from later)
+       returning workflow_id`,
+    );
+    settleWorkflows(cancelled.all({ id, now: now() }));
+  };
+  /** Lets those go on that waited for a job alone, when it has ended. */
+  const settleThoseAfter = ({ id, name, kind }: JobRecord, state: JobState, error: string): void => {
+    if (state === "cancelled") cancelThoseAfter(id);
+    else if (state === "failed")
+      db.query(
+        `update job set held_by = '', doom = $doom, updated_at = $now
+         where state = 'queued' and held_by = 'jobs' and id in (select job_id from job_after where after_id = $id)`,
+      ).run({ id, doom: afterFailed(seqOf(id) ?? 0, name || kind, error), now: now() });
+    else {
+      db.query(
+        `update job set held_by = iif(run_at > $now, 'time', ''), updated_at = $now
+         where state = 'queued' and held_by = 'jobs' and id in (select job_id from job_after where after_id = $id)
+           and not exists (select 1 from job_after where job_id = job.id and after_id <> $id)`,
+      ).run({ id, now: now() });
+      db.query("delete from job_after where after_id = ?").run(id);
+    }
+  };
+  /** Ends a job. */
+  const end = (job: JobRecord, state: "succeeded" | "failed" | "cancelled", error = job.error): void => {
+    update(job.id, { ...UNLEASED, state, error });
+    settleThoseAfter(job, state, error);
+    if (job.workflowId !== "") follower.settled(job.workflowId);
+  };
   const takeBack = (job: JobRecord): void => {
     endAttempt(job, "lost", LOST);
-    if (job.isCancelRequested) update(job.id, { ...UNLEASED, state: "cancelled" });
-    else update(job.id, { ...UNLEASED, state: "queued", error: LOST, runAt: AT_ONCE });
+    if (job.isCancelRequested) end(job, "cancelled");
+    else update(job.id, { ...UNLEASED, ...DUE, state: "queued", error: LOST });
   };
-  const exhaustionOf = (job: JobRecord): string | undefined => {
+  const exhaustionOf = (job: JobRecord, doom: string): string | undefined => {
+    if (doom !== "") return doom;
     if (job.deadlineAt !== undefined && job.deadlineAt <= now()) return "its time was up before it was done";
     if (job.attempts < job.maxAttempts) return undefined;
     return `${job.attempts === 1 ? "its attempt" : `each of its ${job.attempts} attempts`} failed: ${job.error}`;
   };
 
-  /** Whether jobs would get a slot of their group; each that would takes it. */
-  const slotTaker = (): ((job: WaitingRow) => boolean) => {
-    const running = new Map(
-      db
-        .query<{ resource_group: string; jobs: number }, []>(
-          "select resource_group, count(*) as jobs from job where state = 'running' and resource_group <> '' group by resource_group",
-        )
-        .all()
-        .map(({ resource_group, jobs }) => [resource_group, jobs]),
-    );
-    return ({ resource_group, slots }) => {
-      const taken = running.get(resource_group) ?? 0;
-      if (resource_group !== "" && taken >= slots) return false;
-      running.set(resource_group, taken + 1);
-      return true;
+  /** How many more jobs of a lane may run. */
+  const capacity = () => {
+    const counts = (sql: string) =>
+      new Map(
+        db
+          .query<{ name: string; jobs: number }, []>(sql)
+          .all()
+          .map(({ name, jobs }) => [name, jobs]),
+      );
+    const groups = counts(RUNNING_BY_GROUP);
+    const operations = counts(RUNNING_BY_OPERATION);
+    return {
+      free({ resource_group, slots, gated_by, gate }: Lane): number {
+        const ofGroup = resource_group === "" ? Number.POSITIVE_INFINITY : slots - (groups.get(resource_group) ?? 0);
+        const ofGate = gated_by === "" ? Number.POSITIVE_INFINITY : gate - (operations.get(gated_by) ?? 0);
+        return Math.max(0, Math.min(ofGroup, ofGate));
+      },
+      take({ resource_group, gated_by }: Lane): void {
+        groups.set(resource_group, (groups.get(resource_group) ?? 0) + 1);
+        operations.set(gated_by, (operations.get(gated_by) ?? 0) + 1);
+      },
     };
   };
-  /**
-   * The next jobs to be claimed, in order. Many may wait, so it reads them once, and no payloads.
-   */
-  const nextDue = (ofKinds: string, limit: number): number[] => {
-    const takesSlot = slotTaker();
+  /** The lanes of a kind that have due jobs; a search of an index finds each. */
+  function* lanes(kind: string): Generator<Lane> {
+    const next = db.query<Lane, [string, string, number, string, number]>(NEXT_LANE);
+    for (let lane = next.get(kind, "", -1, "", -1); lane; ) {
+      yield lane;
+      lane = next.get(kind, lane.resource_group, lane.slots, lane.gated_by, lane.gate);
+    }
+  }
+  /** The next jobs to be claimed, in order. */
+  const nextDue = (kinds: readonly string[], limit: number): number[] => {
+    const { free, take } = capacity();
+    const first = db.query<{ seq: number; priority: number }, (string | number)[]>(NEXT_OF_LANE);
+    const wake = db.query<unknown, [string, number, number]>(WAKE);
+    const candidates = kinds.flatMap((kind) => {
+      wake.run(kind, now(), WOKEN);
+      return [...lanes(kind)].flatMap((lane) =>
+        first
+          .all(kind, lane.resource_group, lane.slots, lane.gated_by, lane.gate, Math.min(limit, free(lane)))
+          .map((job) => ({ ...job, lane })),
+      );
+    });
     const due: number[] = [];
-    const waiting = db.query<WaitingRow & { seq: number }, [string, number]>(
-      `select seq, resource_group, slots from job indexed by job_by_due
-       where state = 'queued' and kind in (select value from json_each(?)) and run_at <= ? order by priority desc, seq`,
-    );
-    for (const job of waiting.iterate(ofKinds, now())) {
-      if (takesSlot(job)) due.push(job.seq);
+    for (const { seq, lane } of candidates.sort((a, b) => b.priority - a.priority || a.seq - b.seq)) {
       if (due.length >= limit) break;
+      if (free(lane) === 0) continue;
+      take(lane);
+      due.push(seq);
     }
     return due;
   };
-  /** When the first of a kind's queued jobs is due that would get a slot. */
-  const nextQueuedAt = (kind: string): number | undefined => {
-    const takesSlot = slotTaker();
-    const waiting = db.query<WaitingRow & { run_at: number }, [string]>(
-      "select run_at, resource_group, slots from job indexed by job_by_due where state = 'queued' and kind = ? order by run_at",
-    );
-    for (const job of waiting.iterate(kind)) if (takesSlot(job)) return job.run_at;
-    return undefined;
+  /** When the first of some kinds' queued jobs can be claimed. */
+  const nextQueuedAt = (kinds: readonly string[]): number | undefined => {
+    const { free } = capacity();
+    const sleeping = db.query<{ at: number | null }, [string]>(NEXT_TO_WAKE);
+    const times = kinds.flatMap((kind) => {
+      for (const lane of lanes(kind)) if (free(lane) > 0) return [AT_ONCE];
+      const at = sleeping.get(kind)?.at ?? undefined;
+      return at === undefined ? [] : [at];
+    });
+    return times.length === 0 ? undefined : Math.min(...times);
   };
+
+  /** How a job stands that is to begin after others, and which of those it waits for. */
+  const standingAfter = (ids: readonly string[]): { readonly row: Partial<JobRow>; readonly awaited: readonly string[] } => {
+    const awaited: string[] = [];
+    const state = db.query<JobEnd, [string]>("select seq, name, kind, state, error from job where id = ?");
+    for (const id of new Set(ids)) {
+      const other = state.get(id);
+      if (!other) throw new Error(`a job is to wait for job ${id}, which there is not`);
+      if (other.state === "cancelled") return { row: { state: "cancelled" }, awaited: [id] };
+      if (other.state === "failed")
+        return { row: { heldBy: "", doom: afterFailed(other.seq, other.name || other.kind, other.error) }, awaited: [id] };
+      if (other.state !== "succeeded") awaited.push(id);
+    }
+    return { row: awaited.length === 0 ? {} : { heldBy: "jobs" }, awaited };
+  };
+
+  /** Ids of the jobs that a job waited for and that have not succeeded. */
+  const unsettled = (id: string): string[] =>
+    db
+      .query<{ after_id: string }, [string]>("select after_id from job_after where job_id = ?")
+      .all(id)
+      .map(({ after_id }) => after_id);
 
   const insertJob = (wanted: NewJob): JobRecord => {
     const same = db
@@ -202,6 +369,11 @@ export function jobQueries(
     const at = now();
     const deadlineAt = wanted.timeoutMs === undefined ? undefined : at + wanted.timeoutMs;
     const group: ResourceGroup = wanted.group ?? { name: "", slots: 0 };
+    const runAt = wanted.delayMs === undefined ? AT_ONCE : Math.min(at + wanted.delayMs, deadlineAt ?? Number.POSITIVE_INFINITY);
+    if (wanted.gate !== undefined && !wanted.operationId) throw new Error("a job that passes a gate belongs to no operation");
+    const standing = standingAfter(wanted.after ?? []);
+    if (wanted.begins) follower.begin(wanted.begins);
+    else if (wanted.workflowId) follower.joined(wanted.workflowId);
     const row: JobRow = {
       ...UNLEASED,
       id: wanted.id,
@@ -213,8 +385,16 @@ export function jobQueries(
       slots: group.slots,
       scope: wanted.scope ?? "",
       subject: wanted.subject ?? "",
+      name: wanted.name ?? "",
+      operationId: wanted.operationId ?? "",
+      indexInOperation: wanted.index,
+      workflowId: wanted.begins?.id ?? wanted.workflowId ?? "",
+      gate: wanted.gate ?? 0,
+      gatedBy: wanted.gate === undefined ? "" : (wanted.operationId ?? ""),
+      heldBy: runAt > at ? "time" : "",
+      doom: "",
       idempotencyKey: wanted.idempotencyKey,
-      runAt: wanted.delayMs === undefined ? AT_ONCE : Math.min(at + wanted.delayMs, deadlineAt ?? Number.POSITIVE_INFINITY),
+      runAt,
       deadlineAt,
       maxAttempts: wanted.maxAttempts,
       attemptTimeoutMs: wanted.attemptTimeoutMs,
@@ -224,8 +404,11 @@ export function jobQueries(
       error: "",
       createdAt: at,
       updatedAt: at,
+      ...standing.row,
     };
     db.query(JOBS.insert).run(JOBS.parameters(row));
+    for (const id of standing.awaited) db.query("insert into job_after (job_id, after_id) values (?, ?)").run(row.id, id);
+    if (row.state === "cancelled" && row.workflowId !== "") follower.settled(row.workflowId);
     return find(wanted.id) as JobRecord;
   };
 
@@ -251,6 +434,8 @@ export function jobQueries(
   const jobs: JobStore = {
     enqueue: (job) => writer.write(() => insertJob(job)),
 
+    enqueueAll: (wanted) => writer.write(() => wanted.map(insertJob)),
+
     enqueueWithin: (place, limit, wanted) =>
       writer.write(() => {
         const stored = wanted.slice(0, Math.max(0, limit - waitingAt(place)));
@@ -268,12 +453,14 @@ export function jobQueries(
           .map(recordOf)
           .forEach(takeBack);
         const claimed: ClaimedJob[] = [];
-        for (const seq of nextDue(ofKinds, limit)) {
-          const waiting = recordOf(db.query<object, [number]>("select * from job where seq = ?").get(seq) as object);
-          const exhausted = exhaustionOf(waiting);
+        for (const seq of nextDue(kinds, limit)) {
+          const row = db.query<{ doom: string }, [number]>("select * from job where seq = ?").get(seq) as { doom: string };
+          const waiting = recordOf(row);
+          const exhausted = exhaustionOf(waiting, row.doom);
           const fence = waiting.fence + 1;
           const attempts = waiting.attempts + (exhausted === undefined ? 1 : 0);
           update(waiting.id, { state: "running", node, fence, attempts, leaseUntil: now() + leaseMs });
+          if (waiting.workflowId !== "") follower.began(waiting.workflowId);
           if (exhausted === undefined) {
             const attempt: JobAttempt = {
               jobId: waiting.id,
@@ -306,7 +493,7 @@ export function jobQueries(
     succeed: (lease) =>
       settle(lease, (job) => {
         endAttempt(job, "succeeded");
-        update(job.id, { ...UNLEASED, state: "succeeded", error: "" });
+        end(job, "succeeded", "");
       }),
 
     fail: (lease, error, retryMs) =>
@@ -314,11 +501,11 @@ export function jobQueries(
         endAttempt(job, "failed", error);
         const isOver = retryMs === undefined || job.attempts >= job.maxAttempts;
         if (job.isCancelRequested || isOver) {
-          update(job.id, { ...UNLEASED, state: job.isCancelRequested ? "cancelled" : "failed", error });
+          end(job, job.isCancelRequested ? "cancelled" : "failed", error);
           return;
         }
         const runAt = Math.min(now() + retryMs, job.deadlineAt ?? Number.POSITIVE_INFINITY);
-        update(job.id, { ...UNLEASED, state: "queued", error, runAt });
+        update(job.id, { ...UNLEASED, state: "queued", heldBy: "time", error, runAt });
       }),
 
     release: (lease) =>
@@ -326,13 +513,13 @@ export function jobQueries(
         const { changes } = db
           .query("delete from job_attempt where job_id = ? and number = ? and ended_at is null")
           .run(job.id, job.attempts);
-        update(job.id, { ...UNLEASED, state: "queued", runAt: AT_ONCE, attempts: job.attempts - changes });
+        update(job.id, { ...UNLEASED, ...DUE, state: "queued", attempts: job.attempts - changes });
       }),
 
     confirmCancel: (lease) =>
       settle(lease, (job) => {
         endAttempt(job, "cancelled");
-        update(job.id, { ...UNLEASED, state: "cancelled" });
+        end(job, "cancelled");
       }),
 
     abandon: (node) =>
@@ -343,7 +530,7 @@ export function jobQueries(
     cancel: (id) =>
       writer.write(() => {
         const job = find(id);
-        if (job?.state === "queued") update(id, { state: "cancelled" });
+        if (job?.state === "queued") end(job, "cancelled");
         if (job?.state === "running") update(id, { isCancelRequested: true });
         return find(id);
       }),
@@ -361,15 +548,14 @@ export function jobQueries(
     async page({ kinds, environmentIds, states = STATES, queued, before = Number.MAX_SAFE_INTEGER, offset = 0, limit }) {
       const environments = environmentIds && new Set(environmentIds);
       const most = offset + limit;
-      const due = !queued ? ANY_TIME : queued.areDue ? ([0, queued.at] as const) : ([queued.at + 1, END_OF_TIME] as const);
+      const wanted = !queued ? "any" : queued.areDue ? "due" : "later";
       const newestOf = db.query<{ seq: number }, (string | number)[]>(NEWEST_OF_PLACE);
       let newest: number[] = [];
       for (const { kind, scope } of places((kind) => kinds?.includes(kind) !== false)) {
         if (environments?.has(environmentOf(scope)) === false) continue;
         for (const state of states) {
           const above = newest.length < most ? 0 : (newest.at(-1) ?? 0);
-          const [from, until] = state === "queued" ? due : ANY_TIME;
-          const found = newestOf.all(kind, scope, state, before, above, from, until, most);
+          const found = newestOf.all(kind, scope, state, before, above, state === "queued" ? wanted : "any", queued?.at ?? 0, most);
           if (found.length > 0) newest = [...newest, ...found.map(({ seq }) => seq)].sort((a, b) => b - a).slice(0, most);
         }
       }
@@ -387,6 +573,18 @@ export function jobQueries(
         .all(name, slots);
       const next = db.query<QueuePosition, [string, number, number]>(NEXT_OF_GROUP).all(name, at, slots - running.length);
       return { running, next };
+    },
+
+    async runningOf(operationId, limit) {
+      return db
+        .query<QueuePosition, [string, number]>(
+          "select seq as number, scope from job where state = 'running' and operation_id <> '' and operation_id = ? order by seq limit ?",
+        )
+        .all(operationId, limit);
+    },
+
+    async awaited(id, limit) {
+      return db.query<QueuePosition, [string, number]>(AWAITED).all(id, limit);
     },
 
     async list({ kind, scope, states = STATES, before, limit }) {
@@ -407,7 +605,16 @@ export function jobQueries(
         const job = find(id);
         if (!job || !ENDED.includes(job.state)) return undefined;
         if (waitingAt(job) >= limit) return "full";
-        update(id, { ...UNLEASED, state: "queued", runAt: AT_ONCE, deadlineAt: undefined, maxAttempts: job.attempts + moreAttempts });
+        update(id, {
+          ...UNLEASED,
+          ...DUE,
+          state: "queued",
+          doom: "",
+          deadlineAt: undefined,
+          maxAttempts: job.attempts + moreAttempts,
+          ...standingAfter(unsettled(id)).row,
+        });
+        if (job.workflowId !== "") follower.joined(job.workflowId);
         return find(id);
       }),
 
@@ -425,7 +632,7 @@ export function jobQueries(
            where state = 'running' and node <> ? and kind in (select value from json_each(?))`,
         )
         .get(node, JSON.stringify(kinds));
-      const due = [lease?.at ?? undefined, ...kinds.map(nextQueuedAt)].filter((at) => at !== undefined);
+      const due = [lease?.at ?? undefined, nextQueuedAt(kinds)].filter((at) => at !== undefined);
       return due.length === 0 ? undefined : Math.max(0, Math.min(...due) - now());
     },
 
@@ -454,12 +661,16 @@ export function jobQueries(
       }),
 
     forget: ({ kind, scope }, limit) =>
-      writer.write(
-        () =>
-          db
-            .query(`delete from job where seq in (select seq from job where kind = ? and ${IN_SCOPE} limit ?)`)
-            .run(kind, ...inScope(scope), limit).changes,
-      ),
+      writer.write(() => {
+        const gone = db
+          .query<{ id: string; workflow_id: string }, (string | number)[]>(
+            `delete from job where seq in (select seq from job where kind = ? and ${IN_SCOPE} limit ?) returning id, workflow_id`,
+          )
+          .all(kind, ...inScope(scope), limit);
+        for (const { id } of gone) cancelThoseAfter(id);
+        settleWorkflows(gone);
+        return gone.length;
+      }),
   };
   return { jobs, insertJob };
 }

@@ -13,19 +13,28 @@ const MIGRATIONS: readonly Migration[] = [
 create table job (
   seq integer primary key autoincrement, id text not null unique, kind text not null, payload text not null,
   state text not null check (state in ('queued', 'running', 'succeeded', 'failed', 'cancelled')), priority integer not null,
-  resource_group text not null, slots integer not null, scope text not null, subject text not null, idempotency_key text, run_at integer not null, deadline_at integer,
+  resource_group text not null, slots integer not null, scope text not null, subject text not null, name text not null,
+  operation_id text not null, index_in_operation integer, workflow_id text not null, gate integer not null, gated_by text not null,
+  held_by text not null check (held_by in ('jobs', 'time', '')), doom text not null, idempotency_key text,
+  run_at integer not null, deadline_at integer,
   max_attempts integer not null, attempt_timeout_ms integer not null, attempts integer not null, node text not null, fence integer not null,
   lease_until integer not null, is_cancel_requested integer not null, progress text not null, error text not null, created_at integer not null,
   updated_at integer not null, unique (kind, idempotency_key)
 ) strict;
 create index job_by_state on job (state, kind, priority desc, seq);
 create index job_by_group on job (resource_group) where state = 'running';
-create index job_by_scope on job (kind, scope, state, seq, run_at);
-create index job_by_due on job (kind, run_at, priority, seq, resource_group, slots) where state = 'queued';
+create index job_by_scope on job (kind, scope, state, seq, run_at, held_by);
+create index job_ready on job (kind, resource_group, slots, gated_by, gate, priority desc, seq) where state = 'queued' and held_by = '';
+create index job_asleep on job (kind, run_at) where state = 'queued' and held_by = 'time';
+create index job_running_of_operation on job (operation_id, seq) where state = 'running' and operation_id <> '';
 create table job_attempt (
   job_id text not null references job (id) on delete cascade, number integer not null, node text not null, started_at integer not null,
   ended_at integer, outcome text not null, error text not null, primary key (job_id, number)
 ) strict, without rowid;
+create table job_after (
+  job_id text not null references job (id) on delete cascade, after_id text not null, primary key (job_id, after_id)
+) strict, without rowid;
+create index job_after_by_after on job_after (after_id);
 `);
   },
 ];

@@ -137,7 +137,18 @@ export function sqliteProjects(db: Database, writer: Writer, insertJob: (job: Ne
         db.query("delete from dataset_file where revision_id in (select id from dataset_revision where environment_id = ?)").run(id);
         for (const table of ["dataset_upload", "dataset_revision", "dataset"])
           db.query(`delete from ${table} where environment_id = ?`).run(id);
-        for (const table of ["live", "resolver_version", "feature", "deployment", "approval", "deletion", "resolver_run"])
+        db.query("delete from offline_query_shard where query_id in (select id from offline_query where environment_id = ?)").run(id);
+        for (const table of [
+          "live",
+          "resolver_version",
+          "feature",
+          "deployment",
+          "approval",
+          "deletion",
+          "resolver_run",
+          "offline_query",
+          "workflow",
+        ])
           db.query(`delete from ${table} where environment_id = ?`).run(id);
         db.query("delete from document where scope = ?").run(id);
         db.query("delete from environment where id = ?").run(id);

@@ -68,6 +68,10 @@ export function resolverRunQueries(
         const attempt = { state: "running", fence } as const;
         const first = { deploymentId: known.deploymentId || deploymentId, startedAt: known.startedAt ?? now() };
         table.update({ ...attempt, ...first }, "where id = $key", { key: run.id });
+        db.query("update workflow set deployment_id = ? where deployment_id = '' and id = (select workflow_id from job where id = ?)").run(
+          first.deploymentId,
+          run.id,
+        );
         return { ...known, ...attempt, ...first };
       }),
 

@@ -17,6 +17,7 @@ import { sqliteGraphs } from "./sqlite-graphs.ts";
 import { sqliteIdentity } from "./sqlite-identity.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
 import { nodeQueries } from "./sqlite-nodes.ts";
+import { offlineQueryQueries } from "./sqlite-offline-queries.ts";
 import { outboxPlace } from "./sqlite-outbox.ts";
 import { processQueries } from "./sqlite-processes.ts";
 import { progressQueries } from "./sqlite-progress.ts";
@@ -27,6 +28,7 @@ import { sqliteSessions } from "./sqlite-sessions.ts";
 import { sqliteUploads } from "./sqlite-uploads.ts";
 import { usageQueries } from "./sqlite-usage.ts";
 import { sqliteVersions } from "./sqlite-versions.ts";
+import { workflowQueries } from "./sqlite-workflows.ts";
 import type { MetadataStore } from "./store.ts";
 
 /**
@@ -50,7 +52,8 @@ export function createSqliteMetadataStore(options: {
   });
   const writer = createWriter(db);
   const now = options.now ?? Date.now;
-  const { jobs, insertJob } = jobQueries(db, writer, now);
+  const { workflows, follower } = workflowQueries(db, writer, now);
+  const { jobs, insertJob } = jobQueries(db, writer, now, follower);
   const { usage, addUse } = usageQueries(db, writer, now);
   return {
     ...sqliteIdentity(db, writer),
@@ -72,6 +75,7 @@ export function createSqliteMetadataStore(options: {
     deletions: sqliteDeletions(db, writer),
     documents: sqliteDocuments(db, writer),
     jobs,
+    offlineQueries: offlineQueryQueries(db, writer, now, insertJob),
     outbox: outboxPlace(options),
     nodes: nodeQueries(db, writer, now),
     processes: processQueries(db, writer, addUse),
@@ -79,6 +83,7 @@ export function createSqliteMetadataStore(options: {
     resolverRuns: resolverRunQueries(db, writer, now, insertJob),
     schedules: scheduleQueries(db, writer, now, insertJob),
     usage,
+    workflows,
     ...sqliteExpiry(db, writer, now),
     async probe() {
       const token = Date.now();

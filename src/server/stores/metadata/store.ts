@@ -15,6 +15,7 @@ import type { GraphStore } from "./graphs.ts";
 import type { IdentityStore } from "./identity.ts";
 import type { JobStore } from "./jobs.ts";
 import type { NodeStore } from "./nodes.ts";
+import type { OfflineQueryStore } from "./offline-queries.ts";
 import type { OutboxPlace } from "./outbox.ts";
 import type { ProcessStore } from "./processes.ts";
 import type { ProgressStore } from "./progress.ts";
@@ -25,6 +26,7 @@ import type { SessionStore } from "./sessions.ts";
 import type { UploadStore } from "./uploads.ts";
 import type { UsageStore } from "./usage.ts";
 import type { VersionStore } from "./versions.ts";
+import type { WorkflowStore } from "./workflows.ts";
 
 /** The store of all nouns. A noun whose methods have generic names is a member of its own. */
 export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore, UploadStore, DeploymentStore, GraphStore, VersionStore {
@@ -39,6 +41,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   /** The settings of the control plane. */
   readonly documents: DocumentStore;
   readonly jobs: JobStore;
+  /** Offline queries. */
+  readonly offlineQueries: OfflineQueryStore;
   /** Where the outbox of webhooks is, which is opened in a thread of its own. */
   readonly outbox: OutboxPlace;
   /** The nodes of the platform. */
@@ -53,6 +57,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly schedules: ScheduleStore;
   /** What was used, by day. */
   readonly usage: UsageStore;
+  /** Jobs with one purpose, as a graph of operations. */
+  readonly workflows: WorkflowStore;
   /**
    * Removes expired uploads, entries, logins and sessions of all kinds, uploads, login sessions and
    * clients of command lines a day after they expired; returns their number.

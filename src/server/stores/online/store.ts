@@ -120,6 +120,13 @@ export function storeKey(primaryKey: FeatureValue): string {
   return typeof primaryKey === "string" ? `s:${primaryKey}` : `i:${String(primaryKey)}`;
 }
 
+/** The primary key of a key of `storeKey`. */
+export function primaryKeyOf(key: string): FeatureValue {
+  const text = key.slice(2);
+  if (key.startsWith("s:")) return text;
+  return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
+}
+
 /**
  * The store. A scope is `main` or a branch's name; scopes do not see each other.
  *

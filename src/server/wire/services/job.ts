@@ -19,6 +19,8 @@ const REASONS = {
   slot: JobWaitReason.SLOT,
   earlier_job: JobWaitReason.EARLIER_JOB,
   node: JobWaitReason.NODE,
+  jobs: JobWaitReason.JOBS,
+  gate: JobWaitReason.GATE,
 } as const satisfies Readonly<Record<JobWait["for"], JobWaitReason>>;
 const OUTCOMES = {
   running: JobAttemptState.RUNNING,
@@ -80,11 +82,13 @@ function shownStates(states: readonly JobState[]): JobStateName[] {
 }
 
 function message({ entry, state, wait }: ShownJob, names: ReadonlyMap<string, string>) {
-  const { id, kind, subject, group, priority, attempts, maxAttempts, node, progress, error } = entry;
+  const { id, kind, subject, group, priority, attempts, maxAttempts, node, progress, error, name, operationId, workflowId } = entry;
   const environmentId = environmentOf(entry.scope);
   const hasEnded = state === "completed" || state === "failed" || state === "canceled";
   return {
-    ...{ id, kind, subject, environmentId, priority, attempts, maxAttempts, node, progress, error },
+    ...{ id, kind, subject, environmentId, priority, attempts, maxAttempts, node, progress, error, name, operationId, workflowId },
+    ...(entry.index !== undefined && { index: entry.index }),
+    gate: entry.gate ?? 0,
     number: BigInt(entry.number),
     state: JOB_STATES[state],
     ...(wait && { waitsFor: waitMessage(wait) }),

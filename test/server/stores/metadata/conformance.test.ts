@@ -20,6 +20,7 @@ import { storeConformance } from "./store.conformance.ts";
 import { uploadsConformance } from "./uploads.conformance.ts";
 import { usageConformance } from "./usage.conformance.ts";
 import { versionsConformance } from "./versions.conformance.ts";
+import { workflowsConformance } from "./workflows.conformance.ts";
 
 const SUITES = [
   storeConformance,
@@ -41,6 +42,7 @@ const SUITES = [
   schedulesConformance,
   resolverRunsConformance,
   projectsConformance,
+  workflowsConformance,
 ];
 
 for (const driver of METADATA_DRIVERS) for (const suite of SUITES) suite(driver);

@@ -129,6 +129,10 @@ export function jobsConformance(driver: Driver<QueueOwner>): void {
         group: { name: "g", slots: 2 },
         scope: "env/one",
         subject: "dpl_1",
+        name: "shard 3",
+        operationId: "op",
+        index: 3,
+        gate: 2,
         idempotencyKey: "once",
         delayMs: 5,
         maxAttempts: 4,
@@ -144,6 +148,12 @@ export function jobsConformance(driver: Driver<QueueOwner>): void {
         group: { name: "g", slots: 2 },
         scope: "env/one",
         subject: "dpl_1",
+        name: "shard 3",
+        operationId: "op",
+        index: 3,
+        workflowId: "",
+        gate: 2,
+        isHeld: false,
         idempotencyKey: "once",
         runAt: START + 5,
         deadlineAt: START + 11,
@@ -264,6 +274,149 @@ export function jobsConformance(driver: Driver<QueueOwner>): void {
         [[], [4]],
         [[], []],
       ]);
+    });
+
+    describe("a job after others", () => {
+      const run = async (id: string, end: (lease: JobLease) => Promise<boolean> = (lease) => jobs.succeed(lease)) => {
+        const [claimed] = await claim("a", 1);
+        expect([claimed?.job.id, claimed?.exhausted]).toEqual([id, undefined]);
+        expect(await end((claimed as ClaimedJob).lease)).toBe(true);
+      };
+      const held = async (...ids: string[]) => Promise.all(ids.map(async (id) => (await jobs.job(id))?.isHeld));
+      const of = (id: string, patch: Partial<NewJob> = {}): NewJob => ({
+        ...{ id, kind: "k", payload: {}, maxAttempts: 2, attemptTimeoutMs: 60_000 },
+        ...patch,
+      });
+
+      test("waits until all of them succeeded, whatever its priority, and is kept so", async () => {
+        const made = await jobs.enqueueAll([
+          of("prepare"),
+          of("shard 0", { after: ["prepare"] }),
+          of("shard 1", { after: ["prepare", "prepare"] }),
+          of("complete", { after: ["shard 0", "shard 1"], priority: 9 }),
+        ]);
+        expect(made.map(({ isHeld }) => isHeld)).toEqual([false, true, true, true]);
+        expect(await jobs.awaited("complete", 10)).toEqual([
+          { number: 2, scope: "" },
+          { number: 3, scope: "" },
+        ]);
+        await reopen();
+        const lease = await leaseOf();
+        expect([await claim(), await jobs.nextDueIn("a", ["k"])]).toEqual([[], undefined]);
+        await jobs.fail(lease, "once more", 0);
+        expect(await held("shard 0")).toEqual([true]);
+        await run("prepare");
+        expect([await held("shard 0", "complete"), await jobs.nextDueIn("a", ["k"])]).toEqual([[false, true], 0]);
+        await run("shard 0");
+        expect([await held("complete"), await jobs.awaited("complete", 10)]).toEqual([[true], [{ number: 3, scope: "" }]]);
+        await run("shard 1");
+        await run("complete");
+        expect(await claim()).toEqual([]);
+      });
+
+      test("is given up when one fails, for a reason that names it, and so are those after it", async () => {
+        await jobs.enqueueAll([
+          of("1", { name: "first" }),
+          of("2", { after: ["1"], delayMs: 500 }),
+          of("3", { after: ["2"], priority: 1 }),
+          of("beside", { delayMs: 1 }),
+        ]);
+        await run("1", (lease) => jobs.fail(lease, "no disk"));
+        for (const [id, reason] of [
+          ["2", "job 1 (first), which it waited for, failed: no disk"],
+          ["3", "job 2 (k), which it waited for, failed: job 1 (first), which it waited for, failed: no disk"],
+        ] as const) {
+          const [given] = await claim();
+          expect([given?.job.id, given?.exhausted, given?.job.attempts]).toEqual([id, reason, 0]);
+          await jobs.abandon("a");
+          const [again] = await claim();
+          expect([again?.job.id, again?.exhausted]).toEqual([id, reason]);
+          await jobs.fail((again as ClaimedJob).lease, reason);
+        }
+        expect([await state("2"), await state("3"), await state("beside")]).toEqual(["failed", "failed", "queued"]);
+        expect(await claim()).toEqual([]);
+      });
+
+      test("is cancelled when one is, and so are those after it, but not what runs already", async () => {
+        await jobs.enqueueAll([of("1"), of("2"), of("3", { after: ["1"] }), of("4", { after: ["2", "3"] }), of("5", { after: ["2"] })]);
+        await jobs.cancel("1");
+        expect(await Promise.all(["1", "2", "3", "4", "5"].map(state))).toEqual([
+          "cancelled",
+          "queued",
+          "cancelled",
+          "cancelled",
+          "queued",
+        ]);
+        const lease = await leaseOf();
+        await jobs.cancel("2");
+        expect(await state("5")).toBe("queued");
+        await jobs.confirmCancel(lease);
+        expect(await state("5")).toBe("cancelled");
+        await jobs.enqueueAll([of("6"), of("7", { after: ["6"] })]);
+        await claim();
+        await jobs.cancel("6");
+        await jobs.abandon("a");
+        expect([await state("6"), await state("7")]).toEqual(["cancelled", "cancelled"]);
+      });
+
+      test("stands as they ended when they ended before it came; one that there is not is refused, and all with it", async () => {
+        await jobs.enqueueAll([of("good"), of("bad"), of("gone")]);
+        await run("good");
+        await run("bad", (lease) => jobs.fail(lease, "no"));
+        await jobs.cancel("gone");
+        await enqueue("2", { after: ["good"] });
+        await enqueue("3", { after: ["good", "bad"], delayMs: 100 });
+        expect(await enqueue("4", { after: ["gone"] })).toMatchObject({ state: "cancelled" });
+        expect((await claim()).map(({ job, exhausted }) => [job.id, exhausted ?? ""])).toEqual([
+          ["2", ""],
+          ["3", "job 2 (k), which it waited for, failed: no"],
+        ]);
+        await expect(jobs.enqueueAll([of("5"), of("6", { after: ["nowhere"] })])).rejects.toThrow("nowhere");
+        expect(await jobs.job("5")).toBeUndefined();
+      });
+
+      test("is cancelled when one is forgotten, and not told of those that were removed after their success", async () => {
+        await jobs.enqueueAll([of("1", { scope: "env" }), of("2", { kind: "other", after: ["1"] }), of("3"), of("4", { after: ["3"] })]);
+        await jobs.forget({ kind: "k", scope: "env" }, 10);
+        expect(await state("2")).toBe("cancelled");
+        await run("3");
+        now += 10;
+        await jobs.purge(5, 10);
+        expect(await jobs.job("3")).toBeUndefined();
+        await run("4");
+      });
+
+      test("waits again when it is tried again, and fails again as long as one before it has failed", async () => {
+        await jobs.enqueueAll([of("1"), of("2", { after: ["1"] })]);
+        await run("1", (lease) => jobs.fail(lease, "no"));
+        const giveUp = async () => jobs.fail(await leaseOf(), "given up");
+        await giveUp();
+        await jobs.retry("2", 1, 9);
+        expect((await claim("a", 1))[0]?.exhausted).toContain("job 1");
+        await jobs.abandon("a");
+        await giveUp();
+        await jobs.retry("1", 1, 9);
+        expect(await jobs.retry("2", 1, 9)).toMatchObject({ isHeld: true });
+        await run("1");
+        await run("2");
+      });
+    });
+
+    test("an operation runs no more jobs at once than its gate lets through, over all nodes and beside others", async () => {
+      const gated = { operationId: "op", gate: 2 };
+      for (const id of ["1", "2", "3"]) await enqueue(id, gated);
+      await enqueue("4", { operationId: "op2", gate: 1, group: { name: "g", slots: 1 } });
+      await enqueue("5", { group: { name: "g", slots: 1 } });
+      await enqueue("6", { operationId: "op" });
+      const first = await claim("a", 1);
+      const second = await claim("b");
+      expect([ids(first), ids(second)]).toEqual([["1"], ["2", "4", "6"]]);
+      expect((await jobs.runningOf("op", 9)).map(({ number }) => number)).toEqual([1, 2, 6]);
+      expect(await jobs.runningOf("", 9)).toEqual([]);
+      expect(await jobs.nextDueIn("a", ["k"])).toBe(LEASE_MS);
+      for (const { lease } of [...first, ...second.slice(0, 1)]) await jobs.succeed(lease);
+      expect(ids(await claim("b"))).toEqual(["3"]);
+      await expect(enqueue("7", { gate: 1 })).rejects.toThrow();
     });
 
     test("kind and idempotency key name one job, also when two ask at once and after it ended", async () => {
@@ -458,27 +611,38 @@ export function jobsConformance(driver: Driver<QueueOwner>): void {
           const { jobs } = store;
           const leases: JobLease[] = [];
           const ends: string[] = [];
+          const befores = new Map<string, readonly string[]>();
           let made = 0;
           for (const { does, node, pick } of steps) {
             const lease = leases[pick % Math.max(leases.length, 1)];
             const before = lease && (await jobs.job(lease.id));
             if (does === "enqueue") {
+              const after = pick % 4 === 0 && made > 0 ? [`j${pick % made}`, `j${(pick * 7) % made}`] : [];
               const group = pick % 3 === 0 ? {} : { group: { name: `g${pick % 3}`, slots: 2 } };
               await jobs.enqueue({
-                id: `j${made++}`,
+                id: `j${made}`,
                 kind: "k",
                 payload: {},
                 maxAttempts: 2,
                 attemptTimeoutMs: 1,
                 priority: pick % 2,
                 ...group,
+                ...(pick % 5 === 0 && { operationId: "op", gate: 1 }),
+                after,
               });
+              befores.set(`j${made++}`, after);
             } else if (does === "claim") {
-              leases.push(...(await jobs.claim({ node, kinds: ["k"], limit: 3, leaseMs: LEASE_MS })).map((claimed) => claimed.lease));
+              const claimed = await jobs.claim({ node, kinds: ["k"], limit: 3, leaseMs: LEASE_MS });
+              leases.push(...claimed.map(({ lease }) => lease));
+              for (const { job, exhausted } of claimed.filter(({ job }) => job.attempts > 0)) {
+                const states = await Promise.all((befores.get(job.id) ?? []).map(async (id) => (await jobs.job(id))?.state));
+                expect([job.id, exhausted === undefined && states.some((state) => state !== "succeeded")]).toEqual([job.id, false]);
+              }
               const running: Record<string, number> = {};
               for (let n = 0; n < made; n++) {
                 const job = await jobs.job(`j${n}`);
                 if (job?.state === "running" && job.group) running[job.group.name] = (running[job.group.name] ?? 0) + 1;
+                if (job?.state === "running" && job.gate) running.gate = (running.gate ?? 1) + 1;
               }
               for (const count of Object.values(running)) expect(count).toBeLessThanOrEqual(2);
             } else if (does === "wait") now += pick;
@@ -501,6 +665,8 @@ export function jobsConformance(driver: Driver<QueueOwner>): void {
             if (job.state !== "cancelled") expect([job.id, said]).toEqual([job.id, isOver(job) ? 1 : 0]);
             ended += said;
             expect(attempts.map(({ number }) => number)).toEqual(Array.from({ length: job.attempts }, (_, i) => i + 1));
+            const before = await Promise.all((befores.get(job.id) ?? []).map(async (id) => (await jobs.job(id))?.state));
+            expect([job.id, job.isHeld && before.some((state) => state === "failed" || state === "cancelled")]).toEqual([job.id, false]);
             const open = attempts.filter(({ outcome }) => outcome === "running");
             expect(open.every(({ number }) => number === job.attempts && job.state === "running")).toBe(true);
           }

@@ -1,0 +1,456 @@
+/**
+ * The work of an offline query's jobs. Each may begin again at any point: the rows are written
+ * once, and a shard is one file of the revision, which takes the place of what an attempt before
+ * left.
+ */
+
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import { type DataType, DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { formatMicros, parseInstant } from "../../domain/timestamp.ts";
+import type { FeatureValue } from "../../domain/value.ts";
+import type { Lease } from "../deployments/running.ts";
+import { Failure } from "../failure.ts";
+import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
+import type { OnlineEngine } from "../query/create-engine.ts";
+import type { ComputedSpine, SpineRun } from "../query/spine/spine-run.ts";
+import { CHUNK_ROWS } from "../query/spine/spine-run.ts";
+import type { JobRecord } from "../stores/metadata/jobs.ts";
+import type { OfflineQueryRecord, OfflineShard, ShardCounts } from "../stores/metadata/offline-queries.ts";
+import { OfflineStoreError, type SampledFeature, type Spine } from "../stores/offline/store.ts";
+import { type TableColumn, type TableEngine, TableError, type TableWriter } from "../tables/engine.ts";
+import { isKept, isTestKey, keyText, SPLIT_COLUMN, splitTime } from "./division.ts";
+import type { Inputs } from "./inputs.ts";
+import { knownKeys } from "./known-keys.ts";
+import type { OfflineQueriesOptions } from "./offline-queries.ts";
+import type { QueryStep } from "./query-jobs.ts";
+import { OBSERVED_AT_COLUMN, planSpine, readValues, TIME_COLUMN } from "./spine-plan.ts";
+import { fileSource, inlineSource, keysSource, type SpineSource } from "./spine-source.ts";
+import { selectSpine } from "./spine-sql.ts";
+import { MAX_SPINE_ROWS } from "./wish.ts";
+
+/** Rows that are sampled together where nothing is computed from them. */
+const SAMPLED_ROWS = 50_000;
+/** Most characters of an error that are kept. */
+const MAX_ERROR = 2_000;
+/** Most failures of a shard whose reasons are kept. */
+const MAX_FAILURES = 100_000;
+const GIVENS = "givens.parquet";
+
+const DATETIME = primitive(PrimitiveType.DATETIME);
+const INT = primitive(PrimitiveType.INT64);
+const TEXT = primitive(PrimitiveType.STRING);
+
+/** Makes the handler. */
+export function createQueryHandler(
+  options: OfflineQueriesOptions & {
+    readonly engine: OnlineEngine;
+    readonly inputs: Inputs;
+    readonly inFolder: <T>(run: (path: string) => Promise<T>) => Promise<T>;
+    readonly tidy: (query: OfflineQueryRecord) => Promise<void>;
+  },
+): JobHandler {
+  const { metadata, deployments, online, sinks, revisions, clock, engine, inputs, inFolder, tidy } = options;
+  const { offlineQueries: store } = metadata;
+
+  const environmentOf = async ({ environmentId }: OfflineQueryRecord) => {
+    const environment = await metadata.environment(environmentId);
+    if (!environment) throw new JobFailed("its environment was deleted");
+    if (environment.suspendedAt !== undefined) throw new JobFailed(`environment '${environment.name}' is suspended`);
+    return environment;
+  };
+
+  /** Runs with the deployment of a query. */
+  const withDeployment = async <T>(query: OfflineQueryRecord, run: (lease: Lease) => Promise<T>): Promise<T> => {
+    const environment = await environmentOf(query);
+    const lease = await deployments.acquire({ environment, branch: query.branch, deploymentId: query.deploymentId });
+    try {
+      return await run(lease);
+    } finally {
+      lease.release();
+    }
+  };
+
+  /** The rows of a query. */
+  const sourceOf = async (query: OfflineQueryRecord, { deployment }: Lease, folder: string, signal: AbortSignal): Promise<SpineSource> => {
+    const { rows, recompute, time } = query.request;
+    switch (rows.from) {
+      case "inline":
+        return inlineSource(await inputs.read(rows.key));
+      case "file": {
+        const path = join(folder, "rows");
+        await inputs.fetch(rows, path);
+        return fileSource(await options.tables(), path, { ...rows, hasTime: time !== "" });
+      }
+      case "sql": {
+        const tables = await options.tables();
+        const namespaces = engine.classesOf(deployment);
+        const parts = { ...options, tables, environmentId: query.environmentId, namespaces, folder, signal };
+        const path = await selectSpine(rows.statement, parts, false);
+        return fileSource(tables, path, { format: "parquet", timeColumn: rows.timeColumn, hasTime: time !== "" });
+      }
+      case "keys": {
+        const run = planSpine(engine, deployment, planned(query), []);
+        const [root] = run.roots;
+        if (!root?.primaryKey) throw new JobFailed("the outputs have no rows");
+        const present = query.createdAt;
+        const offline = await options.offline();
+        const keys = await knownKeys({ engine, deployment, root, rows, recompute, present, offline, signal, limit: MAX_SPINE_ROWS });
+        return keysSource(root.primaryKey.fqn, keys);
+      }
+    }
+  };
+
+  /** Writes the rows of a query, with a time for each, and divides them into shards. */
+  const prepare = async (query: OfflineQueryRecord, { signal, progress }: Attempt): Promise<void> => {
+    if (query.totalRows !== undefined) return;
+    await inFolder((folder) =>
+      withDeployment(query, async (lease) => {
+        const { request } = query;
+        const source = await sourceOf(query, lease, folder, signal);
+        const run = planSpine(engine, lease.deployment, planned(query), source.names);
+        const tables = await options.tables();
+        const path = join(folder, GIVENS);
+        const writer = await tables.write(path, givenColumns(run));
+        const times: Float64Array[] = [];
+        let [read, kept] = [0, 0];
+        await closing(writer, async () => {
+          for await (const chunk of source.chunks(signal)) {
+            signal.throwIfAborted();
+            const values = readValues(run, chunk, read) as FeatureValue[][];
+            const always = request.time === "" ? fixedTime(query) : BigInt(request.time);
+            const rowTimes = Array.from({ length: chunk.rows }, (_, row) => chunk.time?.(row) ?? always);
+            const rows = keptRows(run, values, rowTimes, request.sampleFraction);
+            read += chunk.rows;
+            kept += rows.length;
+            if (kept > MAX_SPINE_ROWS) throw new JobFailed(`a query has at most ${MAX_SPINE_ROWS} rows`);
+            if (request.testFraction > 0 && request.splitBy === "time")
+              times.push(Float64Array.from(rows, (row) => Number(rowTimes[row]) / 1000));
+            await writer.append({
+              rows: rows.length,
+              columns: [
+                rows.map((row) => formatMicros(rowTimes[row] as bigint)),
+                ...values.map((column) => rows.map((row) => column[row] as FeatureValue)),
+              ],
+            });
+            progress(`${read} rows read`);
+          }
+        });
+        const { revisionId, datasetId } = await revisions.begin({
+          ...{ environmentId: query.environmentId, dataset: query.datasetName, origin: ORIGINS[query.kind] },
+          ...{ originId: query.id, createdBy: query.agentId },
+        });
+        await revisions.addFile(revisionId, { name: GIVENS, kind: "givens", rows: kept, path, signal });
+        const splitAt = times.length === 0 ? undefined : splitTime(request.testFraction, joined(times));
+        const shards = shardsOf(kept, request.numShards);
+        if (!(await store.plan(query.id, { totalRows: kept, splitAt, datasetId, revisionId, shards }))) await revisions.abandon(revisionId);
+      }),
+    );
+  };
+
+  /** Computes the rows of a shard. */
+  const computeShard = async (query: OfflineQueryRecord, shard: OfflineShard, job: JobRecord, attempt: Attempt): Promise<void> => {
+    const { request, revisionId } = query;
+    const { signal, progress } = attempt;
+    const report = async (counts: ShardCounts, isDone: boolean): Promise<void> => {
+      if (!(await store.report(query.id, shard.shard, job.fence, { ...counts, isDone }))) throw new Ended();
+    };
+    await inFolder((folder) =>
+      withDeployment(query, async (lease) => {
+        const files = await revisions.files(revisionId);
+        const givens = files.find(({ kind }) => kind === "givens");
+        if (!givens) throw new JobFailed("the file with its rows is gone");
+        const local = join(folder, GIVENS);
+        await revisions.fetch(givens, local);
+        const tables = await options.tables();
+        const names = (await tables.describe(local)).columns.map(({ name }) => name).filter((name) => name !== TIME_COLUMN);
+        const run = planSpine(engine, lease.deployment, planned(query), names);
+        const layout = layoutOf(run, query);
+        const path = join(folder, "part.parquet");
+        const writer = await tables.write(path, layout.columns);
+        const errors = errorWriter(tables, join(folder, "errors.parquet"), run);
+        const offline = await options.offline();
+        const into = { online: request.storeOnline, offline: request.storeOffline };
+        const sample = (spine: Spine, features: readonly SampledFeature[]) => offline.sample(spine, features, { asKnown: request.asKnown });
+        let counts: ShardCounts = { doneRows: 0, rows: 0, failedRows: 0, lateValues: 0, rowError: "" };
+        await closing(writer, async () => {
+          const reading = { offset: shard.fromRow, limit: shard.spineRows, chunkRows: run.computes ? CHUNK_ROWS : SAMPLED_ROWS, signal };
+          for await (const chunk of shard.spineRows === 0 ? [] : tables.read(local, { ...reading, columns: givenColumns(run) })) {
+            signal.throwIfAborted();
+            const times = (chunk.columns[0] ?? []).map((time) => parseInstant(String(time))?.micros ?? 0n);
+            const given = chunk.columns.slice(1);
+            const dropped = online.dropped() + sinks.dropped();
+            const computed = await run.compute({ times, given }, { sample, into, present: clock.now(), signal });
+            if (into.online || into.offline) {
+              await Promise.all([online.flush(), sinks.flush()]);
+              if (online.dropped() + sinks.dropped() > dropped) throw new Error("the stores had no room for values");
+            }
+            await environmentOf(query);
+            const rows = run.outputs.some(({ isRequired }) => isRequired)
+              ? [...times.keys()].filter((row) => hasRequired(run, computed, row))
+              : [...times.keys()];
+            await writer.append({ rows: rows.length, columns: layout.rowsOf({ times, given, computed, rows }) });
+            await errors.append(shard.fromRow + counts.doneRows, { times, given, computed });
+            counts = {
+              doneRows: counts.doneRows + chunk.rows,
+              rows: counts.rows + rows.length,
+              failedRows: counts.failedRows + new Set(computed.failures.map(({ row }) => row)).size,
+              lateValues: counts.lateValues + computed.changedIfAsKnown,
+              rowError: counts.rowError || (computed.failures[0]?.message ?? "").slice(0, MAX_ERROR),
+            };
+            await report(counts, false);
+            progress(`${counts.doneRows} of ${shard.spineRows} rows`);
+          }
+        }).catch(async (error: unknown) => {
+          await errors.abandon();
+          throw error;
+        });
+        const failed = await errors.finish();
+        if (shard.shard === 0 || counts.rows > 0)
+          await revisions.addFile(revisionId, { name: partName("part", shard.shard), kind: "output", rows: counts.rows, path, signal });
+        if (failed) await revisions.addFile(revisionId, { ...failed, name: partName("errors", shard.shard), kind: "errors", signal });
+        await report(counts, true);
+      }),
+    );
+  };
+
+  /** Completes the revision of a query whose shards are all done. */
+  const complete = async (query: OfflineQueryRecord): Promise<void> => {
+    await environmentOf(query);
+    await inFolder((folder) =>
+      withDeployment(query, async (lease) => {
+        const files = await revisions.files(query.revisionId);
+        const givens = files.find(({ kind }) => kind === "givens");
+        if (!givens) throw new JobFailed("the file with its rows is gone");
+        const local = join(folder, GIVENS);
+        await revisions.fetch(givens, local);
+        const { columns } = await (await options.tables()).describe(local);
+        const names = columns.map(({ name }) => name).filter((name) => name !== TIME_COLUMN);
+        const run = planSpine(engine, lease.deployment, planned(query), names);
+        await revisions.complete(query.revisionId, layoutOf(run, query).columns);
+      }),
+    );
+    await store.end(query.id, "completed");
+  };
+
+  return {
+    async run(job, attempt) {
+      const step = job.payload as QueryStep;
+      const query = await store.begin(step.queryId);
+      if (!query) return;
+      try {
+        if (step.step === "prepare") await prepare(query, attempt);
+        else if (step.step !== "shard") await complete(query);
+        else {
+          const shard = await store.shard(query.id, step.shard);
+          if (shard && !shard.isDone) await computeShard(query, shard, job, attempt);
+        }
+      } catch (error) {
+        if (error instanceof Ended || (await store.query(query.id))?.state === "canceled") return;
+        throw isFinal(error) ? new JobFailed(error.message) : error;
+      }
+    },
+
+    async giveUp(job, reason) {
+      const { queryId } = job.payload as QueryStep;
+      await store.end(queryId, "failed", reason.slice(0, MAX_ERROR));
+      const query = await store.query(queryId);
+      if (query && !query.isTidy && query.state !== "completed") await tidy(query);
+    },
+  };
+}
+
+/** The query ended while a job of it ran. */
+class Ended extends Error {}
+
+const ORIGINS = { manual: "offline_query", scheduled_query: "scheduled_query" } as const;
+
+function planned(query: OfflineQueryRecord): Parameters<typeof planSpine>[2] {
+  const { queryName, queryNameVersion, request } = query;
+  return { ...request, queryName, queryNameVersion };
+}
+
+/** Whether another attempt would fail alike. */
+function isFinal(error: unknown): error is Error {
+  if (error instanceof TableError) return error.code !== "failed";
+  if (error instanceof OfflineStoreError) return error.code === "refused";
+  return error instanceof Failure && error.kind !== "unavailable";
+}
+
+/** Completes what is written when the work is done, and leaves nothing when it fails. */
+async function closing(writer: TableWriter, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+    await writer.finish();
+  } catch (error) {
+    await writer.abandon().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The time of rows that were given none, microseconds since 1970. */
+function fixedTime({ createdAt, request: { rows } }: OfflineQueryRecord): bigint {
+  const ms = rows.from === "keys" && rows.upperBound !== null ? rows.upperBound : createdAt;
+  return BigInt(Math.round(ms * 1000));
+}
+
+/** Positions of the rows that are kept. */
+function keptRows(
+  run: SpineRun,
+  values: readonly (readonly FeatureValue[])[],
+  times: readonly bigint[],
+  fraction: number,
+): readonly number[] {
+  const all = [...times.keys()];
+  if (fraction === 0) return all;
+  return all.filter((row) => isKept(fraction, rowKey(run, values, row), times[row] as bigint));
+}
+
+/** The key of a row as text: that of its key columns, or where there is none of all. */
+function rowKey(run: SpineRun, values: readonly (readonly FeatureValue[])[], row: number): string {
+  const keys = run.inputs.flatMap(({ isKey }, at) => (isKey ? [values[at]?.[row] ?? null] : []));
+  return keys.length > 0 ? keyText(keys) : JSON.stringify(values.map((column) => String(column[row])));
+}
+
+/** Rows of a spine for each shard, as many in each as in others. */
+function shardsOf(rows: number, shards: number): { readonly fromRow: number; readonly spineRows: number }[] {
+  return Array.from({ length: shards }, (_, shard) => {
+    const [fromRow, to] = [Math.floor((rows * shard) / shards), Math.floor((rows * (shard + 1)) / shards)];
+    return { fromRow, spineRows: to - fromRow };
+  });
+}
+
+function joined(parts: readonly Float64Array[]): Float64Array {
+  const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+function partName(what: string, shard: number): string {
+  return `${what}-${String(shard).padStart(3, "0")}.parquet`;
+}
+
+/** The columns of the file with the rows. */
+function givenColumns(run: SpineRun): readonly TableColumn[] {
+  return [{ name: TIME_COLUMN, dtype: DATETIME }, ...run.inputs.map(({ path, feature }) => ({ name: path, dtype: feature.dtype }))];
+}
+
+/** Rows as they were computed. */
+interface DoneRows {
+  readonly times: readonly bigint[];
+  readonly given: readonly (readonly FeatureValue[])[];
+  readonly computed: ComputedSpine;
+}
+
+/** The columns of the answer: what was given, the outputs, times, and the part of a row. */
+function layoutOf(
+  run: SpineRun,
+  { request, splitAt }: OfflineQueryRecord,
+): {
+  readonly columns: readonly TableColumn[];
+  rowsOf(done: DoneRows & { readonly rows: readonly number[] }): readonly (readonly FeatureValue[])[];
+} {
+  const outputs = new Set(run.outputs.map(({ path }) => path));
+  const carried = run.inputs.flatMap(({ path, feature }, at) => (outputs.has(path) ? [] : [{ path, feature, at }]));
+  const isSplit = request.testFraction > 0;
+  const timeOf = (ms: number): FeatureValue => (Number.isNaN(ms) ? null : formatMicros(BigInt(Math.round(ms * 1000))));
+  return {
+    columns: [
+      ...carried.map(({ path, feature }) => ({ name: path, dtype: feature.dtype })),
+      ...run.outputs.flatMap(({ path, dtype }) => [
+        { name: path, dtype },
+        ...(request.includeObservedAt ? [{ name: `${path}.${OBSERVED_AT_COLUMN}`, dtype: DATETIME }] : []),
+      ]),
+      { name: TIME_COLUMN, dtype: DATETIME },
+      { name: OBSERVED_AT_COLUMN, dtype: DATETIME },
+      ...(isSplit ? [{ name: SPLIT_COLUMN, dtype: TEXT }] : []),
+    ],
+    rowsOf({ times, given, computed, rows }) {
+      const newest = rows.map((row) => {
+        let latest = Number.NaN;
+        for (const { observedAt } of computed.columns) {
+          const at = observedAt[row] as number;
+          if (!(latest >= at) && !Number.isNaN(at)) latest = at;
+        }
+        return timeOf(latest);
+      });
+      return [
+        ...carried.map(({ at }) => rows.map((row) => given[at]?.[row] ?? null)),
+        ...computed.columns.flatMap(({ values, observedAt }) => [
+          rows.map((row) => values[row] ?? null),
+          ...(request.includeObservedAt ? [rows.map((row) => timeOf(observedAt[row] as number))] : []),
+        ]),
+        rows.map((row) => formatMicros(times[row] as bigint)),
+        newest,
+        ...(isSplit
+          ? [
+              rows.map((row) => {
+                const isTest =
+                  request.splitBy === "time"
+                    ? Number(times[row]) / 1000 >= (splitAt ?? Number.POSITIVE_INFINITY)
+                    : isTestKey(request.testFraction, rowKey(run, given, row));
+                return isTest ? "test" : "train";
+              }),
+            ]
+          : []),
+      ];
+    },
+  };
+}
+
+/** Whether something was observed, or computed, of all required outputs. */
+function hasRequired(run: SpineRun, { columns }: ComputedSpine, row: number): boolean {
+  return run.outputs.every(({ isRequired }, at) => {
+    const column = columns[at];
+    return !isRequired || !column || column.values[row] !== null || !Number.isNaN(column.observedAt[row]);
+  });
+}
+
+/** Writes why values failed, into a file that is made with the first of them. */
+function errorWriter(tables: TableEngine, path: string, run: SpineRun) {
+  const keys = run.inputs.flatMap((input, at) => (input.isKey ? [{ ...input, at }] : []));
+  let writer: TableWriter | undefined;
+  let written = 0;
+  return {
+    async append(from: number, { times, given, computed: { failures } }: DoneRows): Promise<void> {
+      const told = failures.slice(0, MAX_FAILURES - written);
+      if (told.length === 0) return;
+      writer ??= await tables.write(path, [
+        { name: "row", dtype: INT },
+        ...keys.map(({ path: name, feature }) => ({ name, dtype: feature.dtype })),
+        { name: TIME_COLUMN, dtype: DATETIME },
+        ...["feature", "code", "message", "resolver"].map((name) => ({ name, dtype: TEXT })),
+      ]);
+      written += told.length;
+      await writer.append({
+        rows: told.length,
+        columns: [
+          told.map(({ row }) => from + row),
+          ...keys.map(({ at }) => told.map(({ row }) => given[at]?.[row] ?? null)),
+          told.map(({ row }) => formatMicros(times[row] as bigint)),
+          told.map(({ feature }) => feature),
+          told.map(({ code }) => ErrorCode[code]),
+          told.map(({ message }) => message.slice(0, MAX_ERROR)),
+          told.map(({ resolver }) => resolver),
+        ],
+      });
+    },
+    async finish(): Promise<{ readonly path: string; readonly rows: number } | undefined> {
+      if (!writer) return undefined;
+      const { rows } = await writer.finish();
+      return { path, rows };
+    },
+    async abandon(): Promise<void> {
+      await writer?.abandon().catch(() => undefined);
+    },
+  };
+}
+
+function primitive(value: PrimitiveType): DataType {
+  return create(DataTypeSchema, { kind: { case: "primitive", value } });
+}
