@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/feature_data.proto.
  */
 export const file_svc_v1_feature_data: GenFile = /*@__PURE__*/
-  fileDesc("ChlzdmMvdjEvZmVhdHVyZV9kYXRhLnByb3RvEgZzdmMudjEiVgoOVmFsdWVTZWxlY3Rpb24SEQoJbmFtZXNwYWNlGAEgASgJEhAKCGZlYXR1cmVzGAIgAygJEgwKBHRhZ3MYAyADKAkSEQoEa2V5cxgEIAMoCUIDgAEBIkMKFlByZXZpZXdEZWxldGlvblJlcXVlc3QSKQoJc2VsZWN0aW9uGAEgASgLMhYuc3ZjLnYxLlZhbHVlU2VsZWN0aW9uIl4KF1ByZXZpZXdEZWxldGlvblJlc3BvbnNlEhAKCGZlYXR1cmVzGAEgAygJEgwKBGtleXMYAiABKAUSEwoLZW52aXJvbm1lbnQYAyABKAkSDgoGYnJhbmNoGAQgASgJIkAKE0RlbGV0ZVZhbHVlc1JlcXVlc3QSKQoJc2VsZWN0aW9uGAEgASgLMhYuc3ZjLnYxLlZhbHVlU2VsZWN0aW9uIjoKFERlbGV0ZVZhbHVlc1Jlc3BvbnNlEiIKCGRlbGV0aW9uGAEgASgLMhAuc3ZjLnYxLkRlbGV0aW9uIiAKEkdldERlbGV0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCSI5ChNHZXREZWxldGlvblJlc3BvbnNlEiIKCGRlbGV0aW9uGAEgASgLMhAuc3ZjLnYxLkRlbGV0aW9uIoIBCghEZWxldGlvbhIKCgJpZBgBIAEoCRIMCgRkb25lGAIgASgIEhUKDW9ubGluZV92YWx1ZXMYAyABKAMSFgoOb2ZmbGluZV92YWx1ZXMYBCABKAMSFgoObG9nZ2VkX3F1ZXJpZXMYBSABKAMSFQoNd2FpdGluZ19ub2RlcxgGIAEoBSIcChpEZXNjcmliZU9ubGluZVN0b3JlUmVxdWVzdCJ+ChtEZXNjcmliZU9ubGluZVN0b3JlUmVzcG9uc2USDgoGZHJpdmVyGAEgASgJEg8KB2FkZHJlc3MYAiABKAkSEgoKaXRlbV9jb3VudBgDIAEoAxISCgpzaXplX2J5dGVzGAQgASgDEhYKDmRyb3BwZWRfd3JpdGVzGAUgASgDIkMKGExpc3RPZmZsaW5lVGFibGVzUmVxdWVzdBILCgNmcW4YASABKAkSGgoSaW5jbHVkZV9oaXN0b3JpY2FsGAIgASgIIisKGUxpc3RPZmZsaW5lVGFibGVzUmVzcG9uc2USDgoGdGFibGVzGAEgAygJMusDChJGZWF0dXJlRGF0YVNlcnZpY2USZwoTRGVzY3JpYmVPbmxpbmVTdG9yZRIiLnN2Yy52MS5EZXNjcmliZU9ubGluZVN0b3JlUmVxdWVzdBojLnN2Yy52MS5EZXNjcmliZU9ubGluZVN0b3JlUmVzcG9uc2UiB5ACAYi1GAMSYQoRTGlzdE9mZmxpbmVUYWJsZXMSIC5zdmMudjEuTGlzdE9mZmxpbmVUYWJsZXNSZXF1ZXN0GiEuc3ZjLnYxLkxpc3RPZmZsaW5lVGFibGVzUmVzcG9uc2UiB5ACAYi1GAMSYQoPUHJldmlld0RlbGV0aW9uEh4uc3ZjLnYxLlByZXZpZXdEZWxldGlvblJlcXVlc3QaHy5zdmMudjEuUHJldmlld0RlbGV0aW9uUmVzcG9uc2UiDZACAYi1GAWQtRiAgEASVQoMRGVsZXRlVmFsdWVzEhsuc3ZjLnYxLkRlbGV0ZVZhbHVlc1JlcXVlc3QaHC5zdmMudjEuRGVsZXRlVmFsdWVzUmVzcG9uc2UiCoi1GAWQtRiAgEASTwoLR2V0RGVsZXRpb24SGi5zdmMudjEuR2V0RGVsZXRpb25SZXF1ZXN0Ghsuc3ZjLnYxLkdldERlbGV0aW9uUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_svc_v1_options]);
+  fileDesc("ChlzdmMvdjEvZmVhdHVyZV9kYXRhLnByb3RvEgZzdmMudjEiVgoOVmFsdWVTZWxlY3Rpb24SEQoJbmFtZXNwYWNlGAEgASgJEhAKCGZlYXR1cmVzGAIgAygJEgwKBHRhZ3MYAyADKAkSEQoEa2V5cxgEIAMoCUIDgAEBIjcKEEZlYXR1cmVTZWxlY3Rpb24SEQoJbmFtZXNwYWNlGAEgASgJEhAKCGZlYXR1cmVzGAIgAygJIjgKD0ludGVybmFsVmVyc2lvbhILCgNmcW4YASABKAkSGAoQaW50ZXJuYWxfdmVyc2lvbhgCIAEoBSJFChZQcmV2aWV3VmVyc2lvbnNSZXF1ZXN0EisKCXNlbGVjdGlvbhgBIAEoCzIYLnN2Yy52MS5GZWF0dXJlU2VsZWN0aW9uIlkKF1ByZXZpZXdWZXJzaW9uc1Jlc3BvbnNlEikKCHZlcnNpb25zGAEgAygLMhcuc3ZjLnYxLkludGVybmFsVmVyc2lvbhITCgtlbnZpcm9ubWVudBgCIAEoCSJCChNNaWdyYXRlVHlwZXNSZXF1ZXN0EisKCXNlbGVjdGlvbhgBIAEoCzIYLnN2Yy52MS5GZWF0dXJlU2VsZWN0aW9uImUKFE1pZ3JhdGVUeXBlc1Jlc3BvbnNlEikKCHZlcnNpb25zGAEgAygLMhcuc3ZjLnYxLkludGVybmFsVmVyc2lvbhIiCghkZWxldGlvbhgCIAEoCzIQLnN2Yy52MS5EZWxldGlvbiJCChNEcm9wVmVyc2lvbnNSZXF1ZXN0EisKCXNlbGVjdGlvbhgBIAEoCzIYLnN2Yy52MS5GZWF0dXJlU2VsZWN0aW9uImUKFERyb3BWZXJzaW9uc1Jlc3BvbnNlEikKCHZlcnNpb25zGAEgAygLMhcuc3ZjLnYxLkludGVybmFsVmVyc2lvbhIiCghkZWxldGlvbhgCIAEoCzIQLnN2Yy52MS5EZWxldGlvbiJDChZQcmV2aWV3RGVsZXRpb25SZXF1ZXN0EikKCXNlbGVjdGlvbhgBIAEoCzIWLnN2Yy52MS5WYWx1ZVNlbGVjdGlvbiJeChdQcmV2aWV3RGVsZXRpb25SZXNwb25zZRIQCghmZWF0dXJlcxgBIAMoCRIMCgRrZXlzGAIgASgFEhMKC2Vudmlyb25tZW50GAMgASgJEg4KBmJyYW5jaBgEIAEoCSJAChNEZWxldGVWYWx1ZXNSZXF1ZXN0EikKCXNlbGVjdGlvbhgBIAEoCzIWLnN2Yy52MS5WYWx1ZVNlbGVjdGlvbiI6ChREZWxldGVWYWx1ZXNSZXNwb25zZRIiCghkZWxldGlvbhgBIAEoCzIQLnN2Yy52MS5EZWxldGlvbiIgChJHZXREZWxldGlvblJlcXVlc3QSCgoCaWQYASABKAkiOQoTR2V0RGVsZXRpb25SZXNwb25zZRIiCghkZWxldGlvbhgBIAEoCzIQLnN2Yy52MS5EZWxldGlvbiKCAQoIRGVsZXRpb24SCgoCaWQYASABKAkSDAoEZG9uZRgCIAEoCBIVCg1vbmxpbmVfdmFsdWVzGAMgASgDEhYKDm9mZmxpbmVfdmFsdWVzGAQgASgDEhYKDmxvZ2dlZF9xdWVyaWVzGAUgASgDEhUKDXdhaXRpbmdfbm9kZXMYBiABKAUiHAoaRGVzY3JpYmVPbmxpbmVTdG9yZVJlcXVlc3QifgobRGVzY3JpYmVPbmxpbmVTdG9yZVJlc3BvbnNlEg4KBmRyaXZlchgBIAEoCRIPCgdhZGRyZXNzGAIgASgJEhIKCml0ZW1fY291bnQYAyABKAMSEgoKc2l6ZV9ieXRlcxgEIAEoAxIWCg5kcm9wcGVkX3dyaXRlcxgFIAEoAyJDChhMaXN0T2ZmbGluZVRhYmxlc1JlcXVlc3QSCwoDZnFuGAEgASgJEhoKEmluY2x1ZGVfaGlzdG9yaWNhbBgCIAEoCCIrChlMaXN0T2ZmbGluZVRhYmxlc1Jlc3BvbnNlEg4KBnRhYmxlcxgBIAMoCTL8BQoSRmVhdHVyZURhdGFTZXJ2aWNlEmcKE0Rlc2NyaWJlT25saW5lU3RvcmUSIi5zdmMudjEuRGVzY3JpYmVPbmxpbmVTdG9yZVJlcXVlc3QaIy5zdmMudjEuRGVzY3JpYmVPbmxpbmVTdG9yZVJlc3BvbnNlIgeQAgGItRgDEmEKEUxpc3RPZmZsaW5lVGFibGVzEiAuc3ZjLnYxLkxpc3RPZmZsaW5lVGFibGVzUmVxdWVzdBohLnN2Yy52MS5MaXN0T2ZmbGluZVRhYmxlc1Jlc3BvbnNlIgeQAgGItRgDEmEKD1ByZXZpZXdEZWxldGlvbhIeLnN2Yy52MS5QcmV2aWV3RGVsZXRpb25SZXF1ZXN0Gh8uc3ZjLnYxLlByZXZpZXdEZWxldGlvblJlc3BvbnNlIg2QAgGItRgFkLUYgIBAElUKDERlbGV0ZVZhbHVlcxIbLnN2Yy52MS5EZWxldGVWYWx1ZXNSZXF1ZXN0Ghwuc3ZjLnYxLkRlbGV0ZVZhbHVlc1Jlc3BvbnNlIgqItRgFkLUYgIBAEmEKD1ByZXZpZXdWZXJzaW9ucxIeLnN2Yy52MS5QcmV2aWV3VmVyc2lvbnNSZXF1ZXN0Gh8uc3ZjLnYxLlByZXZpZXdWZXJzaW9uc1Jlc3BvbnNlIg2QAgGItRgFkLUYgIAQElUKDE1pZ3JhdGVUeXBlcxIbLnN2Yy52MS5NaWdyYXRlVHlwZXNSZXF1ZXN0Ghwuc3ZjLnYxLk1pZ3JhdGVUeXBlc1Jlc3BvbnNlIgqItRgFkLUYgIAQElUKDERyb3BWZXJzaW9ucxIbLnN2Yy52MS5Ecm9wVmVyc2lvbnNSZXF1ZXN0Ghwuc3ZjLnYxLkRyb3BWZXJzaW9uc1Jlc3BvbnNlIgqItRgFkLUYgIAQEk8KC0dldERlbGV0aW9uEhouc3ZjLnYxLkdldERlbGV0aW9uUmVxdWVzdBobLnN2Yy52MS5HZXREZWxldGlvblJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_svc_v1_options]);
 
 /**
  * Features, and rows of them by their primary keys.
@@ -57,6 +57,210 @@ export const ValueSelectionSchema: GenMessage<ValueSelection> = /*@__PURE__*/
   messageDesc(file_svc_v1_feature_data, 0);
 
 /**
+ * Features, by their names.
+ *
+ * @generated from message svc.v1.FeatureSelection
+ */
+export type FeatureSelection = Message<"svc.v1.FeatureSelection"> & {
+  /**
+   * Namespace of the features; empty = their names say so. Alone it selects all its features.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Names of features: fully qualified, or within the namespace. Those that the deployment no longer
+   * has are known by their versions. Up to 1,000.
+   *
+   * @generated from field: repeated string features = 2;
+   */
+  features: string[];
+};
+
+/**
+ * Describes the message svc.v1.FeatureSelection.
+ * Use `create(FeatureSelectionSchema)` to create a new message.
+ */
+export const FeatureSelectionSchema: GenMessage<FeatureSelection> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 1);
+
+/**
+ * The version of a feature, whose values are apart from those of the feature's other versions.
+ *
+ * @generated from message svc.v1.InternalVersion
+ */
+export type InternalVersion = Message<"svc.v1.InternalVersion"> & {
+  /**
+   * Fully qualified name of the feature.
+   *
+   * @generated from field: string fqn = 1;
+   */
+  fqn: string;
+
+  /**
+   * The number of the version, from 1.
+   *
+   * @generated from field: int32 internal_version = 2;
+   */
+  internalVersion: number;
+};
+
+/**
+ * Describes the message svc.v1.InternalVersion.
+ * Use `create(InternalVersionSchema)` to create a new message.
+ */
+export const InternalVersionSchema: GenMessage<InternalVersion> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 2);
+
+/**
+ * Request of PreviewVersions.
+ *
+ * @generated from message svc.v1.PreviewVersionsRequest
+ */
+export type PreviewVersionsRequest = Message<"svc.v1.PreviewVersionsRequest"> & {
+  /**
+   * The features.
+   *
+   * @generated from field: svc.v1.FeatureSelection selection = 1;
+   */
+  selection?: FeatureSelection | undefined;
+};
+
+/**
+ * Describes the message svc.v1.PreviewVersionsRequest.
+ * Use `create(PreviewVersionsRequestSchema)` to create a new message.
+ */
+export const PreviewVersionsRequestSchema: GenMessage<PreviewVersionsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 3);
+
+/**
+ * Response of PreviewVersions.
+ *
+ * @generated from message svc.v1.PreviewVersionsResponse
+ */
+export type PreviewVersionsResponse = Message<"svc.v1.PreviewVersionsResponse"> & {
+  /**
+   * The features with their newest versions, in the order of their names.
+   *
+   * @generated from field: repeated svc.v1.InternalVersion versions = 1;
+   */
+  versions: InternalVersion[];
+
+  /**
+   * Name of the environment.
+   *
+   * @generated from field: string environment = 2;
+   */
+  environment: string;
+};
+
+/**
+ * Describes the message svc.v1.PreviewVersionsResponse.
+ * Use `create(PreviewVersionsResponseSchema)` to create a new message.
+ */
+export const PreviewVersionsResponseSchema: GenMessage<PreviewVersionsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 4);
+
+/**
+ * Request of MigrateTypes.
+ *
+ * @generated from message svc.v1.MigrateTypesRequest
+ */
+export type MigrateTypesRequest = Message<"svc.v1.MigrateTypesRequest"> & {
+  /**
+   * The features.
+   *
+   * @generated from field: svc.v1.FeatureSelection selection = 1;
+   */
+  selection?: FeatureSelection | undefined;
+};
+
+/**
+ * Describes the message svc.v1.MigrateTypesRequest.
+ * Use `create(MigrateTypesRequestSchema)` to create a new message.
+ */
+export const MigrateTypesRequestSchema: GenMessage<MigrateTypesRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 5);
+
+/**
+ * Response of MigrateTypes.
+ *
+ * @generated from message svc.v1.MigrateTypesResponse
+ */
+export type MigrateTypesResponse = Message<"svc.v1.MigrateTypesResponse"> & {
+  /**
+   * The features with the versions that they go on with.
+   *
+   * @generated from field: repeated svc.v1.InternalVersion versions = 1;
+   */
+  versions: InternalVersion[];
+
+  /**
+   * The removal of the values of the versions before.
+   *
+   * @generated from field: svc.v1.Deletion deletion = 2;
+   */
+  deletion?: Deletion | undefined;
+};
+
+/**
+ * Describes the message svc.v1.MigrateTypesResponse.
+ * Use `create(MigrateTypesResponseSchema)` to create a new message.
+ */
+export const MigrateTypesResponseSchema: GenMessage<MigrateTypesResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 6);
+
+/**
+ * Request of DropVersions.
+ *
+ * @generated from message svc.v1.DropVersionsRequest
+ */
+export type DropVersionsRequest = Message<"svc.v1.DropVersionsRequest"> & {
+  /**
+   * The features.
+   *
+   * @generated from field: svc.v1.FeatureSelection selection = 1;
+   */
+  selection?: FeatureSelection | undefined;
+};
+
+/**
+ * Describes the message svc.v1.DropVersionsRequest.
+ * Use `create(DropVersionsRequestSchema)` to create a new message.
+ */
+export const DropVersionsRequestSchema: GenMessage<DropVersionsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 7);
+
+/**
+ * Response of DropVersions.
+ *
+ * @generated from message svc.v1.DropVersionsResponse
+ */
+export type DropVersionsResponse = Message<"svc.v1.DropVersionsResponse"> & {
+  /**
+   * The features with the versions that they go on with.
+   *
+   * @generated from field: repeated svc.v1.InternalVersion versions = 1;
+   */
+  versions: InternalVersion[];
+
+  /**
+   * The removal of the values.
+   *
+   * @generated from field: svc.v1.Deletion deletion = 2;
+   */
+  deletion?: Deletion | undefined;
+};
+
+/**
+ * Describes the message svc.v1.DropVersionsResponse.
+ * Use `create(DropVersionsResponseSchema)` to create a new message.
+ */
+export const DropVersionsResponseSchema: GenMessage<DropVersionsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 8);
+
+/**
  * Request of PreviewDeletion.
  *
  * @generated from message svc.v1.PreviewDeletionRequest
@@ -75,7 +279,7 @@ export type PreviewDeletionRequest = Message<"svc.v1.PreviewDeletionRequest"> & 
  * Use `create(PreviewDeletionRequestSchema)` to create a new message.
  */
 export const PreviewDeletionRequestSchema: GenMessage<PreviewDeletionRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 1);
+  messageDesc(file_svc_v1_feature_data, 9);
 
 /**
  * Response of PreviewDeletion.
@@ -117,7 +321,7 @@ export type PreviewDeletionResponse = Message<"svc.v1.PreviewDeletionResponse"> 
  * Use `create(PreviewDeletionResponseSchema)` to create a new message.
  */
 export const PreviewDeletionResponseSchema: GenMessage<PreviewDeletionResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 2);
+  messageDesc(file_svc_v1_feature_data, 10);
 
 /**
  * Request of DeleteValues.
@@ -138,7 +342,7 @@ export type DeleteValuesRequest = Message<"svc.v1.DeleteValuesRequest"> & {
  * Use `create(DeleteValuesRequestSchema)` to create a new message.
  */
 export const DeleteValuesRequestSchema: GenMessage<DeleteValuesRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 3);
+  messageDesc(file_svc_v1_feature_data, 11);
 
 /**
  * Response of DeleteValues.
@@ -159,7 +363,7 @@ export type DeleteValuesResponse = Message<"svc.v1.DeleteValuesResponse"> & {
  * Use `create(DeleteValuesResponseSchema)` to create a new message.
  */
 export const DeleteValuesResponseSchema: GenMessage<DeleteValuesResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 4);
+  messageDesc(file_svc_v1_feature_data, 12);
 
 /**
  * Request of GetDeletion.
@@ -180,7 +384,7 @@ export type GetDeletionRequest = Message<"svc.v1.GetDeletionRequest"> & {
  * Use `create(GetDeletionRequestSchema)` to create a new message.
  */
 export const GetDeletionRequestSchema: GenMessage<GetDeletionRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 5);
+  messageDesc(file_svc_v1_feature_data, 13);
 
 /**
  * Response of GetDeletion.
@@ -201,7 +405,7 @@ export type GetDeletionResponse = Message<"svc.v1.GetDeletionResponse"> & {
  * Use `create(GetDeletionResponseSchema)` to create a new message.
  */
 export const GetDeletionResponseSchema: GenMessage<GetDeletionResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 6);
+  messageDesc(file_svc_v1_feature_data, 14);
 
 /**
  * A deletion, and what it removed up to now. What an attempt removed that was cut off is not
@@ -258,7 +462,7 @@ export type Deletion = Message<"svc.v1.Deletion"> & {
  * Use `create(DeletionSchema)` to create a new message.
  */
 export const DeletionSchema: GenMessage<Deletion> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 7);
+  messageDesc(file_svc_v1_feature_data, 15);
 
 /**
  * Request of DescribeOnlineStore.
@@ -273,7 +477,7 @@ export type DescribeOnlineStoreRequest = Message<"svc.v1.DescribeOnlineStoreRequ
  * Use `create(DescribeOnlineStoreRequestSchema)` to create a new message.
  */
 export const DescribeOnlineStoreRequestSchema: GenMessage<DescribeOnlineStoreRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 8);
+  messageDesc(file_svc_v1_feature_data, 16);
 
 /**
  * Response of DescribeOnlineStore.
@@ -322,7 +526,7 @@ export type DescribeOnlineStoreResponse = Message<"svc.v1.DescribeOnlineStoreRes
  * Use `create(DescribeOnlineStoreResponseSchema)` to create a new message.
  */
 export const DescribeOnlineStoreResponseSchema: GenMessage<DescribeOnlineStoreResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 9);
+  messageDesc(file_svc_v1_feature_data, 17);
 
 /**
  * Request of ListOfflineTables.
@@ -350,7 +554,7 @@ export type ListOfflineTablesRequest = Message<"svc.v1.ListOfflineTablesRequest"
  * Use `create(ListOfflineTablesRequestSchema)` to create a new message.
  */
 export const ListOfflineTablesRequestSchema: GenMessage<ListOfflineTablesRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 10);
+  messageDesc(file_svc_v1_feature_data, 18);
 
 /**
  * Response of ListOfflineTables.
@@ -371,7 +575,7 @@ export type ListOfflineTablesResponse = Message<"svc.v1.ListOfflineTablesRespons
  * Use `create(ListOfflineTablesResponseSchema)` to create a new message.
  */
 export const ListOfflineTablesResponseSchema: GenMessage<ListOfflineTablesResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 11);
+  messageDesc(file_svc_v1_feature_data, 19);
 
 /**
  * The stored values of features: where they are, and how much.
@@ -427,6 +631,45 @@ export const FeatureDataService: GenService<{
     methodKind: "unary";
     input: typeof DeleteValuesRequestSchema;
     output: typeof DeleteValuesResponseSchema;
+  },
+  /**
+   * What versions features have, before these are changed; nothing is. INVALID_ARGUMENT when nothing
+   * is selected or a branch is named, since its features have the versions of the environment's;
+   * NOT_FOUND for features and namespaces that there are not.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.PreviewVersions
+   */
+  previewVersions: {
+    methodKind: "unary";
+    input: typeof PreviewVersionsRequestSchema;
+    output: typeof PreviewVersionsResponseSchema;
+  },
+  /**
+   * Has features go on with their next internal version, in the environment and all its branches.
+   * Their history stays, in tables of its own that no query reads; their values in the online store
+   * are removed. Nothing takes that back, and a value that was computed before is not stored. Answers
+   * when all nodes are done or after 10 s; it goes on meanwhile, also after a restart. Who may deploy
+   * may do this; FAILED_PRECONDITION for a protected environment. Otherwise it fails as
+   * PreviewVersions does, and RESOURCE_EXHAUSTED as DeleteValues does.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.MigrateTypes
+   */
+  migrateTypes: {
+    methodKind: "unary";
+    input: typeof MigrateTypesRequestSchema;
+    output: typeof MigrateTypesResponseSchema;
+  },
+  /**
+   * Removes all that is stored of features, of all their versions: from the online store, those of
+   * branches too, and from the history. They go on with their next internal version, which has
+   * nothing. The query log stays as it is. Otherwise like MigrateTypes.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.DropVersions
+   */
+  dropVersions: {
+    methodKind: "unary";
+    input: typeof DropVersionsRequestSchema;
+    output: typeof DropVersionsResponseSchema;
   },
   /**
    * How far a deletion is: answers when it is done or after 10 s. NOT_FOUND when the environment has

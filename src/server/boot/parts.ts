@@ -179,7 +179,10 @@ export async function openParts({
   const offline = once(stores.offline);
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");
-    const made = createDeletions({ metadata, online: await online(), offline, telemetry, objects, bus, node: node(), clock, log });
+    const made = createDeletions({
+      ...{ metadata, online: await online(), offline, telemetry, objects, bus, node: node(), clock, log },
+      renewVersions: async (environmentId, signal) => (await deployments.opened())?.running.renewVersions(environmentId, signal),
+    });
     await made.load().catch(async (error: unknown) => {
       await made.close();
       throw error;

@@ -205,6 +205,18 @@ create table resolver_run (
 create index resolver_run_by_environment on resolver_run (environment_id, seq);
 create index resolver_run_by_resolver on resolver_run (environment_id, resolver, seq);
 create index resolver_run_by_end on resolver_run (ended_at) where ended_at is not null;
+create table feature_version (
+  id integer primary key autoincrement, environment_id text not null references environment (id), fqn text not null, internal_version integer not null,
+  dtype text not null, created_at integer not null, ended_at integer, unique (environment_id, fqn, internal_version)
+) strict;
+insert into feature_version (id, environment_id, fqn, internal_version, dtype, created_at)
+  select id, environment_id, fqn, internal_version, dtype, created_at from feature;
+delete from sqlite_sequence where name = 'feature_version';
+update sqlite_sequence set name = 'feature_version' where name = 'feature';
+drop table feature;
+alter table feature_version rename to feature;
+create unique index feature_in_use on feature (environment_id, fqn, dtype) where ended_at is null;
+alter table deletion add column versions text not null default 'null';
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

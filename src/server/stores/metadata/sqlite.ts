@@ -9,7 +9,7 @@ import type { ApprovalStore } from "./approvals.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
 import { sqliteAudit } from "./sqlite-audit.ts";
-import { sqliteDeletions } from "./sqlite-deletions.ts";
+import { insertsDeletion, sqliteDeletions } from "./sqlite-deletions.ts";
 import { sqliteDocuments } from "./sqlite-documents.ts";
 import { sqliteExpiry } from "./sqlite-expiry.ts";
 import { sqliteGraphs } from "./sqlite-graphs.ts";
@@ -48,6 +48,7 @@ export function createSqliteMetadataStore(options: {
     programVersion: options.programVersion,
   });
   const writer = createWriter(db);
+  const insertDeletion = insertsDeletion(db);
   const now = options.now ?? Date.now;
   const { jobs, insertJob } = jobQueries(db, writer, now);
   const { usage, addUse } = usageQueries(db, writer, now);
@@ -61,13 +62,13 @@ export function createSqliteMetadataStore(options: {
       return sqliteDeployments(db, writer, insertJob);
     }),
     ...sqliteGraphs(db, writer),
-    ...sqliteVersions(db, writer),
+    ...sqliteVersions(db, writer, insertDeletion),
     approvals: loadedOnFirstUse(APPROVAL_METHODS, async () => {
       const { sqliteApprovals } = await import("./sqlite-approvals.ts");
       return sqliteApprovals(db, writer, insertJob);
     }),
     audit: sqliteAudit(db, writer),
-    deletions: sqliteDeletions(db, writer),
+    deletions: sqliteDeletions(db, writer, insertDeletion),
     documents: sqliteDocuments(db, writer),
     jobs,
     outbox: outboxPlace(options),

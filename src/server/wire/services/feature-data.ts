@@ -2,11 +2,17 @@
 
 import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
-import { type Deletion, DeletionSchema, FeatureDataService, type ValueSelection } from "../../../../gen/svc/v1/feature_data_pb.ts";
+import {
+  type Deletion,
+  DeletionSchema,
+  FeatureDataService,
+  type FeatureSelection,
+  type ValueSelection,
+} from "../../../../gen/svc/v1/feature_data_pb.ts";
 import { didYouMean } from "../../../domain/closest.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import type { DeletionState } from "../../deletions/deletions.ts";
-import { type Selected, select } from "../../deletions/selection.ts";
+import { type Selected, type SelectedVersions, select, selectVersions } from "../../deletions/selection.ts";
 import { featureKeys } from "../../deployments/feature-keys.ts";
 import { Failure } from "../../failure.ts";
 import type { SqlReadable } from "../../stores/offline/store.ts";
@@ -24,6 +30,35 @@ export function register(router: ConnectRouter, platform: Platform): void {
     const graph = await deployments.graph(await deployments.resolve(scope));
     const { features = [], keys = [], namespace = "", tags = [] } = selection ?? {};
     return select({ features, keys, namespace, tags }, graph, await metadata.knownFeatures(scope.environment.id));
+  };
+  /** What a selection of features means in an environment, for a change of their versions. */
+  const versionsOf = async (
+    { branch, environment }: DeploymentTarget,
+    { features = [], namespace = "" }: Partial<FeatureSelection> = {},
+  ): Promise<SelectedVersions> => {
+    if (branch !== "")
+      throw new Failure("invalid_argument", "Features have their versions in the environment and all its branches: name no branch.");
+    const deployments = await platform.deployments();
+    const graph = await deployments.graph(await deployments.resolve({ environment, branch, deploymentId: "" }));
+    return selectVersions({ features, namespace }, featureKeys(graph), await metadata.knownFeatures(environment.id));
+  };
+  /** Ends versions, and waits a while until all nodes have done so. */
+  const endVersions = async (context: HandlerContext, selection: FeatureSelection | undefined, isDropped: boolean) => {
+    const scope = await scopeOf(context);
+    const { environment } = scope;
+    const { features, relations } = await versionsOf(scope, selection);
+    await (await platform.approvals()).refuseProtected(environment, isDropped ? "nothing was dropped" : "nothing was migrated");
+    const deletions = await platform.deletions();
+    const { id, versions } = await deletions.endVersions({
+      environmentId: environment.id,
+      features: [...features, ...relations],
+      isDropped,
+    });
+    const named = new Set(features.map(({ fqn }) => fqn));
+    return {
+      versions: (versions?.begun ?? []).filter(({ fqn }) => named.has(fqn)),
+      deletion: deletionMessage(await deletions.settled(environment.id, id)),
+    };
   };
   router.service(FeatureDataService, {
     async describeOnlineStore() {
@@ -78,6 +113,16 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const { id } = await deletions.begin(environment.id, branch, rows);
       return { deletion: deletionMessage(await deletions.settled(environment.id, id)) };
     },
+
+    async previewVersions({ selection }, context) {
+      const scope = await scopeOf(context);
+      const { features } = await versionsOf(scope, selection);
+      return { versions: [...features], environment: scope.environment.name };
+    },
+
+    migrateTypes: ({ selection }, context) => endVersions(context, selection, false),
+
+    dropVersions: ({ selection }, context) => endVersions(context, selection, true),
 
     async getDeletion({ id }, context) {
       const { environment } = await scopeOf(context);
