@@ -103,6 +103,12 @@ export class DeletedValues {
     const isKept = given.keys.map((key, row) => !this.refuses(scope, featureId, key, given.observedAt[row] as number));
     if (!isKept.includes(false)) return given;
     const kept = <T>(column: readonly T[]): T[] => column.filter((_, row) => isKept[row]);
-    return { ...given, keys: kept(given.keys), values: kept(given.values), observedAt: kept(given.observedAt) };
+    return {
+      ...given,
+      keys: kept(given.keys),
+      values: kept(given.values),
+      observedAt: kept(given.observedAt),
+      ...(given.knownAt ? { knownAt: kept(given.knownAt) } : {}),
+    };
   }
 }

@@ -91,7 +91,7 @@ export function fromColumn(type: ColumnType, stored: SqlValue): FeatureValue {
 /**
  * The checksum of an observation as stored: SQLite has none of its own, so a flipped bit in a value
  * would go unnoticed.
- * @param numbers the observation's numeric fields, in a fixed order
+ * @param numbers the observation's numeric fields, in a fixed order, those that are null left out
  */
 export function checksum(key: string, op: string, numbers: readonly (number | bigint)[], value: SqlValue): number {
   const content =

@@ -12,12 +12,12 @@ import { checksum, fromColumn, type SqlValue } from "./column.ts";
 import { damaged } from "./damage.ts";
 import type { VersionRow } from "./schema.ts";
 import {
-  type InsertedBounds,
   type LatestTuple,
   type Observation,
   type ObservedBounds,
   type OfflineRows,
   OfflineStoreError,
+  type SampleBounds,
   type SampledColumn,
   type SampledFeature,
   type ScanOptions,
@@ -25,7 +25,7 @@ import {
   type Spine,
 } from "./store.ts";
 
-const COLUMNS = "pk, observed_at, seq, inserted_at, value, op, resolver, deployment, sum";
+const COLUMNS = "pk, observed_at, seq, inserted_at, value, op, resolver, deployment, sum, known_at";
 /** Bounds that include every time. */
 const EARLIEST = Number.MIN_SAFE_INTEGER;
 const LATEST = Number.MAX_SAFE_INTEGER;
@@ -40,7 +40,7 @@ const VERIFIED_AT_OPENING = 64 * 1024 * 1024;
 const ROWS_PER_PAGE = 5_000;
 
 /** A row as it is stored; integers are bigints. */
-type Stored = [string, number | bigint, bigint, bigint, SqlValue, string, bigint, bigint, bigint];
+type Stored = [string, number | bigint, bigint, bigint, SqlValue, string, bigint, bigint, bigint, number | bigint | null];
 
 /** The reading half of the store; its methods are those of `OfflineStore` and `SqlReadable`. */
 export class OfflineReader {
@@ -65,7 +65,7 @@ export class OfflineReader {
     }
   }
 
-  sample(spine: Spine, features: readonly SampledFeature[], bounds: InsertedBounds = {}): SampledColumn[] {
+  sample(spine: Spine, features: readonly SampledFeature[], bounds: SampleBounds = {}): SampledColumn[] {
     if (spine.keys.length !== spine.times.length)
       throw new OfflineStoreError("refused", `the spine has ${spine.keys.length} keys and ${spine.times.length} times`);
     return this.#snapshot(() => features.map((feature) => this.#sample(spine, feature, bounds)));
@@ -218,32 +218,45 @@ export class OfflineReader {
     this.#db.close();
   }
 
-  #sample(spine: Spine, { featureId, ttlMs = Number.POSITIVE_INFINITY }: SampledFeature, bounds: InsertedBounds): SampledColumn {
+  #sample(spine: Spine, { featureId, ttlMs = Number.POSITIVE_INFINITY }: SampledFeature, bounds: SampleBounds): SampledColumn {
     const { length } = spine.keys;
     const values = new Array<FeatureValue>(length).fill(null);
     const observedAt = new Float64Array(length).fill(Number.NaN);
     const insertedAt = new Float64Array(length).fill(Number.NaN);
+    let changedIfAsKnown = 0;
     const version = this.#catalog.version(featureId);
     if (version) {
       const bounded = bounds.insertedFrom !== undefined || bounds.insertedBefore !== undefined;
       const inserted = bounded ? [bounds.insertedFrom ?? EARLIEST, bounds.insertedBefore ?? LATEST] : [];
-      const newest = this.#prepare<(string | number)[]>(
-        `select ${COLUMNS} from "${version.table_name}" where pk = ? and observed_at <= ? ${bounded ? "and inserted_at >= ? and inserted_at < ?" : ""}
-         order by observed_at desc, seq desc limit 1`,
-      );
+      const newestOf = (more: string) =>
+        this.#prepare<(string | number)[]>(
+          `select ${COLUMNS} from "${version.table_name}" where pk = ? and observed_at <= ? ${bounded ? "and inserted_at >= ? and inserted_at < ?" : ""} ${more}
+           order by observed_at desc, seq desc limit 1`,
+        );
+      const newest = newestOf("");
+      const newestKnown = newestOf("and coalesce(known_at, inserted_at) <= ?");
+      /** The row of a statement's answer that counts. */
+      const counted = (statement: typeof newest, i: number, ...more: number[]): Stored | undefined => {
+        const time = spine.times[i] as number;
+        const [row] = statement.values(spine.keys[i] as string, time, ...inserted, ...more) as unknown as Stored[];
+        return row && time - Number(this.#checked(version, row)[1]) <= ttlMs ? row : undefined;
+      };
       for (let i = 0; i < length; i++) {
         const time = spine.times[i] as number;
-        const [row] = newest.values(spine.keys[i] as string, time, ...inserted) as unknown as Stored[];
+        let row = counted(newest, i);
+        if (row && knownAtOf(row) > time) {
+          changedIfAsKnown++;
+          if (bounds.asKnown) row = counted(newestKnown, i, time);
+        }
         if (!row) continue;
-        this.#checked(version, row);
-        if (time - Number(row[1]) > ttlMs) continue;
         values[i] = fromColumn(version.type, row[4]);
         observedAt[i] = Number(row[1]);
         insertedAt[i] = Number(row[3]);
       }
       newest.finalize();
+      newestKnown.finalize();
     }
-    return { featureId, values, observedAt, insertedAt };
+    return { featureId, values, observedAt, insertedAt, changedIfAsKnown };
   }
 
   /** Distinct keys of a table in order, from the one after `after`. */
@@ -263,6 +276,7 @@ export class OfflineReader {
       observedAt: Number(observedAt),
       sequence: Number(sequence),
       insertedAt: Number(insertedAt),
+      knownAt: knownAtOf(row),
       value: fromColumn(version.type, value),
       resolver: this.#word(Number(resolver)),
       deploymentId: this.#word(Number(deployment)),
@@ -271,8 +285,13 @@ export class OfflineReader {
   }
 
   #checked(version: VersionRow, row: Stored): Stored {
-    const [key, observedAt, sequence, insertedAt, value, op, resolver, deployment, sum] = row;
-    const found = checksum(key, op, [observedAt, sequence, insertedAt, resolver, deployment], value);
+    const [key, observedAt, sequence, insertedAt, value, op, resolver, deployment, sum, knownAt] = row;
+    const found = checksum(
+      key,
+      op,
+      [observedAt, sequence, insertedAt, resolver, deployment, ...(knownAt === null ? [] : [knownAt])],
+      value,
+    );
     if (BigInt(found) !== sum) throw damaged(this.path, `an observation in ${version.table_name} is not what was written`);
     return row;
   }
@@ -296,6 +315,11 @@ export class OfflineReader {
       this.#db.run("commit");
     }
   }
+}
+
+/** When an observation was known to the outside world. */
+function knownAtOf([, , , insertedAt, , , , , , knownAt]: Stored): number {
+  return Number(knownAt ?? insertedAt);
 }
 
 /** At most `limit` of the keys, always the same ones. */

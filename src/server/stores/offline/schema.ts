@@ -16,7 +16,8 @@ export const OFFLINE_APPLICATION_ID = 0x73766366;
 /**
  * Steps of the schema. `version` lists the table of each feature's version, `word` interns ids of
  * deployments and FQNs of resolvers, `counter` holds the last insert sequence; each row has a
- * checksum. The tables of versions are created with their first value, see `createVersionTable`.
+ * checksum. The tables of versions are created with their first value, see `createVersionTable`;
+ * those from before the second step get their last column by it.
  */
 export const OFFLINE_MIGRATIONS: readonly Migration[] = [
   (db) => {
@@ -30,6 +31,10 @@ create table word (id integer primary key, text text not null unique, sum intege
 create table counter (id integer primary key check (id = 1), sequence integer not null, sum integer not null) strict;
 `);
     db.query("insert into counter (id, sequence, sum) values (1, 0, ?)").run(sumOfCounter(0));
+  },
+  (db) => {
+    for (const { table_name } of db.query<Pick<VersionRow, "table_name">, []>("select table_name from version").all())
+      db.run(`alter table "${table_name}" add column known_at integer`);
   },
 ];
 
@@ -73,7 +78,7 @@ export function tableNameOf({ featureId, namespace, name, internalVersion, type 
 
 /**
  * Creates a version's table. `value` has the form of `toColumn`, `resolver` and `deployment` are
- * ids of words, `sum` is the checksum. Without rowid, so that the observations of a row are
+ * ids of words, `sum` is the checksum; `known_at` is null where it is `inserted_at`. Without rowid, so that the observations of a row are
  * adjacent, ordered by time.
  */
 export function createVersionTable(db: Database, tableName: string, type: ColumnType): void {
@@ -87,6 +92,7 @@ export function createVersionTable(db: Database, tableName: string, type: Column
     resolver integer not null,
     deployment integer not null,
     sum integer not null,
+    known_at integer,
     primary key (pk, observed_at, seq)
   ) without rowid`);
 }

@@ -35,6 +35,11 @@ export interface Observations {
   readonly keys: readonly string[];
   readonly values: readonly FeatureValue[];
   readonly observedAt: readonly number[];
+  /**
+   * When each was known to the outside world, which may be long before it is stored: of values that
+   * are loaded afterwards. Default: when they are stored.
+   */
+  readonly knownAt?: readonly number[];
 }
 
 /** An append that was refused, while others of the same call were stored. */
@@ -54,6 +59,15 @@ export interface ObservedBounds {
 export interface InsertedBounds {
   readonly insertedFrom?: number;
   readonly insertedBefore?: number;
+}
+
+/** Which observations count for a sample. */
+export interface SampleBounds extends InsertedBounds {
+  /**
+   * Only those that were known by the row's time. Without it, one that was learned later counts as
+   * soon as it was true: what a model is trained on may then differ from what it would have seen.
+   */
+  readonly asKnown?: boolean;
 }
 
 /**
@@ -80,6 +94,11 @@ export interface SampledColumn {
   readonly observedAt: Float64Array;
   /** NaN where nothing was observed. */
   readonly insertedAt: Float64Array;
+  /**
+   * Number of rows that have another value with `asKnown` than without: their newest observation
+   * became known after their time. The same number with and without it.
+   */
+  readonly changedIfAsKnown: number;
 }
 
 /** One observation. */
@@ -89,6 +108,8 @@ export interface Observation {
   /** Its position in the order of storing, unique in the store. */
   readonly sequence: number;
   readonly insertedAt: number;
+  /** When it was known to the outside world: `insertedAt`, unless its writer said otherwise. */
+  readonly knownAt: number;
   readonly value: FeatureValue;
   readonly resolver: string;
   readonly deploymentId: string;
@@ -138,11 +159,12 @@ export interface OfflineStore {
   append(observations: readonly Observations[]): Promise<readonly AppendRefusal[]>;
   /**
    * For each feature, for each row of the spine: the newest observation at or before the row's
-   * time, of equally new ones the one stored last. Observations outside of the bounds do not count;
-   * there is no value when the newest one is older than the feature's ttl. A feature without stored
-   * observations has no values.
+   * time, of equally new ones the one stored last. Observations outside of the bounds do not count,
+   * with `asKnown` nor do those that became known after the row's time; there is no value when the
+   * newest one that counts is older than the feature's ttl. A feature without stored observations
+   * has no values.
    */
-  sample(spine: Spine, features: readonly SampledFeature[], bounds?: InsertedBounds): Promise<SampledColumn[]>;
+  sample(spine: Spine, features: readonly SampledFeature[], bounds?: SampleBounds): Promise<SampledColumn[]>;
   /**
    * Keys of a namespace for which any feature was observed within the bounds, in order. With a
    * limit, a hash of the keys selects them: always the same ones.
@@ -194,6 +216,93 @@ export interface SqlReadable {
    * default 10,000.
    */
   query(statement: string, options?: { readonly limit?: number }): Promise<OfflineRows>;
+}
+
+/** A spine in a Parquet file. */
+export interface SpineFile {
+  /** Absolute path. */
+  readonly path: string;
+  /**
+   * Its column of keys, as the namespace has them, without the tag of `storeKey`: integers, or
+   * text. A row without a key has no values.
+   */
+  readonly key: string;
+  /**
+   * Its column of times: a timestamp, where one without a zone is UTC, or a number of epoch
+   * milliseconds. A row without a time has no values.
+   */
+  readonly time: string;
+}
+
+/** A feature to be sampled into a column of a file. */
+export interface TableFeature extends SampledFeature {
+  /** The type of the column, which is the feature's. */
+  readonly dtype: DataType;
+  /** Its name in the target. */
+  readonly column: string;
+  /** Name of a column with the times of its observations; default: there is none. */
+  readonly observedAtColumn?: string;
+  /** The spine's column of its keys, where that is not the spine's `key`. */
+  readonly key?: string;
+}
+
+/** A sample of a spine in a file. */
+export interface TableSampling {
+  readonly spine: SpineFile;
+  readonly features: readonly TableFeature[];
+  readonly bounds?: SampleBounds;
+  /** Columns of the spine that come first in the target, as they are; default: none. */
+  readonly keep?: readonly string[];
+  /** Absolute path of the Parquet file to be written. */
+  readonly target: string;
+}
+
+/** What a sample into a file came to. */
+export interface TableSampled {
+  /** Rows of the spine, and of the target in the same order. */
+  readonly rows: number;
+  /** As in `SampledColumn`, by the features' columns. */
+  readonly changedIfAsKnown: Readonly<Record<string, number>>;
+}
+
+/** Bounds of exported observations. */
+export type HistoryBounds = ObservedBounds & InsertedBounds;
+
+/**
+ * An offline store that samples and exports by files, for more rows than memory holds. A target
+ * appears under its name when it is whole and synced; its time columns are timestamps in UTC.
+ * Every method rejects with `OfflineStoreError`.
+ */
+export interface TableSampleable {
+  /** What `sample` says, from a file to a file. */
+  sampleTable(sampling: TableSampling, signal?: AbortSignal): Promise<TableSampled>;
+  /**
+   * Writes a feature's observations within the bounds, in the order of `scan`: `key`, `value`,
+   * `observed_at`, `inserted_at`, `known_at`, `sequence`, `resolver`, `deployment`, `operation`.
+   */
+  exportHistory(
+    feature: { readonly featureId: number; readonly dtype: DataType },
+    target: string,
+    bounds?: HistoryBounds,
+    signal?: AbortSignal,
+  ): Promise<{ readonly rows: number }>;
+  /**
+   * Writes what `scanKeys` says as a column `key`, without the keys' tags; `refused` when integers
+   * and text are mixed. Which ones a limit selects may differ from `scanKeys`.
+   */
+  exportKeys(
+    namespace: { readonly environmentId: string; readonly namespace: string },
+    target: string,
+    bounds?: ObservedBounds,
+    limit?: number,
+    signal?: AbortSignal,
+  ): Promise<{ readonly rows: number }>;
+}
+
+/** The store's sampling by files; undefined when it has none. */
+export function tableSampling(store: OfflineStore & Partial<TableSampleable>): TableSampleable | undefined {
+  const { sampleTable, exportHistory, exportKeys } = store;
+  return sampleTable && exportHistory && exportKeys ? { sampleTable, exportHistory, exportKeys } : undefined;
 }
 
 /**

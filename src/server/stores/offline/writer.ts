@@ -37,7 +37,7 @@ const PAGES_PER_CHECKPOINT = 16_384;
  */
 const USUAL_LOG_BYTES = 68 * 1024 * 1024;
 
-type Insert = Statement<unknown, [string, number, number, number, SqlValue, string, number, number, number]>;
+type Insert = Statement<unknown, [string, number, number, number, SqlValue, string, number, number, number, number | null]>;
 
 interface OpenVersion {
   readonly row: VersionRow;
@@ -127,14 +127,16 @@ export class OfflineWriter {
   }
 
   /** Checks an append; returns its values in their stored form. */
-  #prepare({ table, keys, values, observedAt, op }: TableRows): SqlValue[] {
-    if (values.length !== keys.length || observedAt.length !== keys.length)
-      throw new OfflineStoreError("refused", `${keys.length} keys came with ${values.length} values and ${observedAt.length} times`);
+  #prepare({ table, keys, values, observedAt, knownAt = observedAt, op }: TableRows): SqlValue[] {
+    for (const times of [observedAt, knownAt])
+      if (values.length !== keys.length || times.length !== keys.length)
+        throw new OfflineStoreError("refused", `${keys.length} keys came with ${values.length} values and ${times.length} times`);
     if (!/^[a-z_]+$/.test(op)) throw new OfflineStoreError("refused", `${JSON.stringify(op)} does not name what writes`);
     this.#refuseOther(table);
     for (const key of keys)
       if (!/^[is]:/.test(key) || !key.isWellFormed()) throw new OfflineStoreError("refused", `${JSON.stringify(key)} is not a row's key`);
-    for (const time of observedAt) if (!Number.isFinite(time)) throw new OfflineStoreError("refused", `${time} is not a time`);
+    for (const times of [observedAt, knownAt])
+      for (const time of times) if (!Number.isFinite(time)) throw new OfflineStoreError("refused", `${time} is not a time`);
     return values.map((value) => toColumn(table.type, value));
   }
 
@@ -149,7 +151,7 @@ export class OfflineWriter {
       );
   }
 
-  #insert({ table, keys, observedAt, op, resolver, deploymentId }: TableRows, stored: readonly SqlValue[], now: number): void {
+  #insert({ table, keys, observedAt, knownAt, op, resolver, deploymentId }: TableRows, stored: readonly SqlValue[], now: number): void {
     const { insert } = this.#open(table);
     const resolverWord = this.#word(resolver);
     const deploymentWord = this.#word(deploymentId);
@@ -158,8 +160,9 @@ export class OfflineWriter {
       const at = (observedAt[i] as number) + 0;
       const value = stored[i] as SqlValue;
       const sequence = ++this.#sequence;
-      const sum = checksum(key, op, [at, sequence, now, resolverWord, deploymentWord], value);
-      insert.run(key, at, sequence, now, value, op, resolverWord, deploymentWord, sum);
+      const known = knownAt ? (knownAt[i] as number) + 0 : null;
+      const sum = checksum(key, op, [at, sequence, now, resolverWord, deploymentWord, ...(known === null ? [] : [known])], value);
+      insert.run(key, at, sequence, now, value, op, resolverWord, deploymentWord, sum, known);
     }
   }
 
@@ -168,7 +171,8 @@ export class OfflineWriter {
     if (known) return known;
     const row = this.#catalog.version(table.featureId) ?? this.#create(table);
     const insert: Insert = this.#db.prepare(
-      `insert into "${row.table_name}" (pk, observed_at, seq, inserted_at, value, op, resolver, deployment, sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `insert into "${row.table_name}" (pk, observed_at, seq, inserted_at, value, op, resolver, deployment, sum, known_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     const version = { row, insert };
     this.#versions.set(table.featureId, version);

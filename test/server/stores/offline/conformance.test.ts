@@ -5,7 +5,14 @@ import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { type DataType, DataTypeSchema } from "../../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../../../src/domain/value.ts";
-import type { FeatureVersion, InsertedBounds, Observations, OfflineStore, Spine } from "../../../../src/server/stores/offline/store.ts";
+import type {
+  FeatureVersion,
+  InsertedBounds,
+  Observations,
+  OfflineStore,
+  SampleBounds,
+  Spine,
+} from "../../../../src/server/stores/offline/store.ts";
 import { TempFolder } from "../../../harness/running-server.ts";
 import { seeded } from "../../../harness/seed.ts";
 import { OFFLINE_DRIVERS } from "./drivers.ts";
@@ -17,15 +24,17 @@ interface Known {
   readonly value: FeatureValue;
   readonly observedAt: number;
   readonly insertedAt: number;
+  readonly knownAt: number;
 }
 
 /** The meaning of sample, in so many words: `known` is in the order of storing. */
-function sampled(known: readonly Known[], key: string, time: number, ttlMs: number, bounds: InsertedBounds): Known | undefined {
+function sampled(known: readonly Known[], key: string, time: number, ttlMs: number, bounds: SampleBounds): Known | undefined {
   let best: Known | undefined;
   for (const one of known) {
     if (one.key !== key || one.observedAt > time) continue;
     if (bounds.insertedFrom !== undefined && one.insertedAt < bounds.insertedFrom) continue;
     if (bounds.insertedBefore !== undefined && one.insertedAt >= bounds.insertedBefore) continue;
+    if (bounds.asKnown && one.knownAt > time) continue;
     if (!best || one.observedAt >= best.observedAt) best = one;
   }
   return best && time - best.observedAt <= ttlMs ? best : undefined;
@@ -142,6 +151,23 @@ for (const driver of OFFLINE_DRIVERS)
       expect(await at({ insertedFrom: 6_000 })).toEqual([3]);
     });
 
+    test("as known: what was learned after a row's time does not count for it", async () => {
+      const version = feature();
+      clock = 300;
+      await append(version, [
+        ["i:1", 100, 1],
+        ["i:1", 200, 2],
+      ]);
+      await store.append([observationsOf(version, [["i:1", 150, 3]], { knownAt: [150.5] })]);
+      await store.append([observationsOf(version, [["i:1", 400, 4]], { knownAt: [120] })]);
+      const times = [99, 150, 150.5, 299, 300, 400];
+      const spine: Spine = { keys: times.map(() => "i:1"), times };
+      const sample = async (bounds: SampleBounds) => (await store.sample(spine, [{ featureId: version.featureId }], bounds))[0];
+      expect(await sample({})).toMatchObject({ values: [null, 3, 3, 2, 2, 4], changedIfAsKnown: 2 });
+      expect(await sample({ asKnown: true })).toMatchObject({ values: [null, null, 3, 3, 2, 4], changedIfAsKnown: 2 });
+      expect((await store.scan(version.featureId, { limit: 9 })).map(({ knownAt }) => knownAt)).toEqual([300, 150.5, 300, 120]);
+    });
+
     test("an observation older than the ttl is none, and no older one takes its place", async () => {
       const version = feature();
       await append(version, [
@@ -191,6 +217,8 @@ for (const driver of OFFLINE_DRIVERS)
         [observationsOf(feature(), [["1", 1, 1]]), "not a row's key"],
         [observationsOf(feature(), [["i:1", Number.NaN, 1]]), "is not a time"],
         [observationsOf(feature(), [["i:1", 1, 1]], { values: [] }), "0 values"],
+        [observationsOf(feature(), [["i:1", 1, 1]], { knownAt: [] }), "0 times"],
+        [observationsOf(feature(), [["i:1", 1, 1]], { knownAt: [Number.POSITIVE_INFINITY] }), "is not a time"],
         [observationsOf(feature(), [["i:1", 1, 1]], { op: "Query; drop" }), "does not name"],
       ];
       const refusals = await store.append([...bad.map(([one]) => one), observationsOf(good, [["i:1", 1, 7]])]);
@@ -354,31 +382,38 @@ for (const driver of OFFLINE_DRIVERS)
     test("sample is what its definition says, whatever was stored", async () => {
       const key = fc.constantFrom("i:1", "i:2", "s:1", "s:", "s:ä");
       const time = fc.oneof(fc.integer({ min: -5, max: 15 }), fc.constantFrom(0.5, 7.25, 1.7e12, 1.7e12 + 0.125));
-      const observation = fc.record({ key, observedAt: time, value: fc.option(fc.integer({ min: 0, max: 99 })) });
+      const observation = fc.record({ key, observedAt: time, knownAt: time, value: fc.option(fc.integer({ min: 0, max: 99 })) });
+      const commit = fc.record({
+        pause: fc.integer({ min: 0, max: 3 }),
+        rows: fc.array(observation, { maxLength: 6 }),
+        saysWhenKnown: fc.boolean(),
+      });
       const world = fc.record({
-        commits: fc.array(fc.record({ pause: fc.integer({ min: 0, max: 3 }), rows: fc.array(observation, { maxLength: 6 }) }), {
-          maxLength: 8,
-        }),
+        commits: fc.array(commit, { maxLength: 8 }),
+        start: fc.constantFrom(2, 1_000_000),
+        asKnown: fc.boolean(),
         spine: fc.array(fc.record({ key, time }), { maxLength: 20 }),
         ttlMs: fc.option(fc.integer({ min: 0, max: 12 }), { nil: undefined }),
         from: fc.option(fc.integer({ min: 0, max: 12 }), { nil: undefined }),
         before: fc.option(fc.integer({ min: 0, max: 12 }), { nil: undefined }),
       });
       await fc.assert(
-        fc.asyncProperty(world, async ({ commits, spine, ttlMs, from, before }) => {
+        fc.asyncProperty(world, async ({ commits, start, spine, ttlMs, from, before, asKnown }) => {
           const version = feature();
           const known: Known[] = [];
-          const start = 1_000_000;
           clock = start;
-          for (const { pause, rows } of commits) {
+          for (const { pause, rows, saysWhenKnown } of commits) {
             clock += pause;
-            await append(
+            const observations = observationsOf(
               version,
               rows.map((row) => [row.key, row.observedAt, row.value]),
+              saysWhenKnown ? { knownAt: rows.map((row) => row.knownAt) } : {},
             );
-            for (const row of rows) known.push({ ...row, insertedAt: clock });
+            expect(await store.append([observations])).toEqual([]);
+            for (const row of rows) known.push({ ...row, insertedAt: clock, knownAt: saysWhenKnown ? row.knownAt : clock });
           }
-          const bounds: InsertedBounds = {
+          const bounds: SampleBounds = {
+            asKnown,
             ...(from === undefined ? {} : { insertedFrom: start + from }),
             ...(before === undefined ? {} : { insertedBefore: start + before }),
           };
@@ -387,7 +422,11 @@ for (const driver of OFFLINE_DRIVERS)
             [{ featureId: version.featureId, ...(ttlMs === undefined ? {} : { ttlMs }) }],
             bounds,
           );
-          const expected = spine.map((row) => sampled(known, row.key, row.time, ttlMs ?? Infinity, bounds));
+          const meant = (asKnown: boolean) =>
+            spine.map((row) => sampled(known, row.key, row.time, ttlMs ?? Infinity, { ...bounds, asKnown }));
+          const expected = meant(asKnown);
+          const other = meant(!asKnown);
+          expect(column?.changedIfAsKnown).toBe(expected.filter((one, row) => one !== other[row]).length);
           expect(column?.values).toEqual(expected.map((one) => one?.value ?? null));
           expect([...(column?.observedAt ?? [])]).toEqual(expected.map((one) => one?.observedAt ?? Number.NaN));
           expect([...(column?.insertedAt ?? [])]).toEqual(expected.map((one) => one?.insertedAt ?? Number.NaN));
