@@ -217,6 +217,14 @@ drop table feature;
 alter table feature_version rename to feature;
 create unique index feature_in_use on feature (environment_id, fqn, dtype) where ended_at is null;
 alter table deletion add column versions text not null default 'null';
+create table value_upload (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, object text not null, sha256 text not null,
+  request text not null, state text not null, fence integer not null, created_at integer not null, ended_at integer, rows_checked integer not null,
+  rows integer, rows_written integer not null, online_values integer not null, offline_values integer not null, deleted_values integer not null,
+  problems text not null, error text not null
+) strict;
+create index value_upload_open on value_upload (environment_id) where ended_at is null;
+create index value_upload_by_end on value_upload (ended_at) where ended_at is not null;
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

@@ -133,7 +133,7 @@ export function sqliteProjects(db: Database, writer: Writer, insertJob: (job: Ne
         const itsDeployments = "(select id from deployment where environment_id = ?)";
         for (const table of ["deployment_tag", "graph", "deployment_progress"])
           db.query(`delete from ${table} where deployment_id in ${itsDeployments}`).run(id);
-        for (const table of ["live", "resolver_version", "feature", "deployment", "approval", "deletion", "resolver_run"])
+        for (const table of ["live", "resolver_version", "feature", "deployment", "approval", "deletion", "resolver_run", "value_upload"])
           db.query(`delete from ${table} where environment_id = ?`).run(id);
         db.query("delete from document where scope = ?").run(id);
         db.query("delete from environment where id = ?").run(id);

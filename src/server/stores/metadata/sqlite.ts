@@ -25,6 +25,7 @@ import { scheduleQueries } from "./sqlite-schedules.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
 import { sqliteUploads } from "./sqlite-uploads.ts";
 import { usageQueries } from "./sqlite-usage.ts";
+import { sqliteValueUploads } from "./sqlite-value-uploads.ts";
 import { sqliteVersions } from "./sqlite-versions.ts";
 import type { MetadataStore } from "./store.ts";
 
@@ -78,6 +79,7 @@ export function createSqliteMetadataStore(options: {
     resolverRuns: resolverRunQueries(db, writer, now, insertJob),
     schedules: scheduleQueries(db, writer, now, insertJob),
     usage,
+    valueUploads: sqliteValueUploads(db, writer, now, insertJob),
     ...sqliteExpiry(db, writer, now),
     async probe() {
       const token = Date.now();

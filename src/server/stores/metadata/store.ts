@@ -23,6 +23,7 @@ import type { ScheduleStore } from "./schedules.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { UploadStore } from "./uploads.ts";
 import type { UsageStore } from "./usage.ts";
+import type { ValueUploadStore } from "./value-uploads.ts";
 import type { VersionStore } from "./versions.ts";
 
 /** The store of all nouns. A noun whose methods have generic names is a member of its own. */
@@ -50,6 +51,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly schedules: ScheduleStore;
   /** What was used, by day. */
   readonly usage: UsageStore;
+  /** Uploads of values from files. */
+  readonly valueUploads: ValueUploadStore;
   /**
    * Removes expired uploads, entries, logins and sessions of all kinds, uploads, login sessions and
    * clients of command lines a day after they expired; returns their number.
