@@ -169,6 +169,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "resolver-runs": ["access", "deployments", "jobs", "nodes", "query", "stores", "writes"],
   "query-log": ["deployments", "query", "stores"],
   deletions: ["deployments", "jobs", "nodes", "query-log", "stores"],
+  "value-uploads": ["access", "deletions", "deployments", "jobs", "query", "stores", "tables", "writes"],
   webhooks: ["access", "documents", "jobs", "query", "stores", "thread"],
   wire: [
     "access",
@@ -192,6 +193,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "support",
     "ui",
     "usage",
+    "value-uploads",
     "webhooks",
   ],
   ui: ["access", "query-log", "stores", "wire"],
@@ -216,6 +218,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "support",
     "tables",
     "usage",
+    "value-uploads",
     "webhooks",
     "wire",
     "writes",

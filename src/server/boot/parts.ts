@@ -38,6 +38,7 @@ import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
+import type { ValueUploads } from "../value-uploads/value-uploads.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import type { DataDirectory } from "./data-directory.ts";
@@ -104,6 +105,8 @@ export interface Parts {
   readonly approvals: () => Promise<Approvals>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
+  /** Uploads of values. */
+  readonly valueUploads: () => Promise<ValueUploads>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
   /** The queue of jobs as callers see it. */
@@ -322,6 +325,22 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
+  const valueUploads = once(async () => {
+    const { createValueUploads } = await import("../value-uploads/value-uploads.ts");
+    return createValueUploads({
+      metadata,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      objects,
+      online: await online(),
+      offline,
+      deleted: (await deletions()).deleted,
+      tables,
+      isSuspended: () => components.isSuspended("persistence"),
+      folder: directory.file("uploads"),
+      ...{ bus, clock, log },
+    });
+  });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
@@ -334,6 +353,7 @@ export async function openParts({
     { kind: "purge-deliveries", schedule: "1h", run: async () => (await webhooks()).deliveries.purge() },
     resealingOf("approvals", approvals),
     { kind: "approvals-upkeep", schedule: "10m", run: async (signal) => (await approvals()).upkeep(signal) },
+    { kind: "purge-value-uploads", schedule: "1h", run: async (signal) => (await valueUploads()).upkeep(signal) },
     auditRetention({ store: metadata.audit, clock, log }),
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
@@ -360,19 +380,28 @@ export async function openParts({
   };
   /** The handlers of jobs, by kind. */
   const jobHandlers = once(async (): Promise<Readonly<Record<string, JobHandler>>> => {
-    const [{ APPROVAL_JOB }, { BUILD_JOB }, { CLEANUP_JOB }, { recurringHandlers }, { ERASURE_JOB }, { RESOLVER_RUN_JOB }] =
-      await Promise.all([
-        import("../approvals/approvals.ts"),
-        import("../deployments/builds.ts"),
-        import("../deployments/removals.ts"),
-        import("../jobs/recurring.ts"),
-        import("../environments/lifecycle.ts"),
-        import("../resolver-runs/resolver-runs.ts"),
-      ]);
+    const [
+      { APPROVAL_JOB },
+      { BUILD_JOB },
+      { CLEANUP_JOB },
+      { recurringHandlers },
+      { ERASURE_JOB },
+      { RESOLVER_RUN_JOB },
+      { VALUE_UPLOAD_JOB },
+    ] = await Promise.all([
+      import("../approvals/approvals.ts"),
+      import("../deployments/builds.ts"),
+      import("../deployments/removals.ts"),
+      import("../jobs/recurring.ts"),
+      import("../environments/lifecycle.ts"),
+      import("../resolver-runs/resolver-runs.ts"),
+      import("../value-uploads/value-uploads.ts"),
+    ]);
     const { builds, cleanups } = await deployments();
     return {
       ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
       [RESOLVER_RUN_JOB]: (await resolverRuns()).runs.handler,
+      [VALUE_UPLOAD_JOB]: (await valueUploads()).handler,
       ...recurringHandlers(recurring),
     };
   });
@@ -424,6 +453,7 @@ export async function openParts({
     configurations,
     approvals,
     resolverRuns,
+    valueUploads,
     connections,
     jobQueue,
     jobRunner,

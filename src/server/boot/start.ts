@@ -273,6 +273,7 @@ async function startIn(
       approvals: parts.approvals,
       jobQueue: parts.jobQueue,
       resolverRuns: parts.resolverRuns,
+      valueUploads: parts.valueUploads,
       connections: parts.connections,
       queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),
     };

@@ -71,8 +71,7 @@ export function typedRows(plan: UploadPlan, raw: RawRows, form: RawForm, times: 
     return known;
   };
   const constant = (time: number): readonly number[] => new Array<number>(raw.rows).fill(time);
-  const knownAt =
-    plan.knownAt !== undefined ? timesOf(plan.knownAt) : times.knownAt === null ? undefined : constant(times.knownAt);
+  const knownAt = plan.knownAt !== undefined ? timesOf(plan.knownAt) : times.knownAt === null ? undefined : constant(times.knownAt);
   return plan.rows.map(({ namespace, key, features, time }) => ({
     namespace,
     keys: keysOf(key.feature, columnOf(key.column), nameOf(key.column), form, raw.offset, problems),
@@ -94,11 +93,11 @@ function valuesOf(
   problems: Problems,
 ): FeatureValue[] {
   const values = new Array<FeatureValue>(given.length);
-  for (let row = 0; row < given.length; row++) values[row] = valueOf(feature, given[row], column, form, offset + row + 1, problems);
+  for (let row = 0; row < given.length; row++) values[row] = typedValue(feature, given[row], column, form, offset + row + 1, problems);
   return values;
 }
 
-function valueOf(feature: ScalarInfo, value: unknown, column: string, form: RawForm, row: number, problems: Problems): FeatureValue {
+function typedValue(feature: ScalarInfo, value: unknown, column: string, form: RawForm, row: number, problems: Problems): FeatureValue {
   try {
     const isJsonText = form === "raw" && primitiveOf(feature.dtype) === PrimitiveType.JSON;
     return givenValue(feature, "", { name: column, form: isJsonText ? "text" : form, value });
@@ -109,13 +108,20 @@ function valueOf(feature: ScalarInfo, value: unknown, column: string, form: RawF
   }
 }
 
-function keysOf(feature: ScalarInfo, given: readonly unknown[], column: string, form: RawForm, offset: number, problems: Problems): string[] {
+function keysOf(
+  feature: ScalarInfo,
+  given: readonly unknown[],
+  column: string,
+  form: RawForm,
+  offset: number,
+  problems: Problems,
+): string[] {
   const keys = new Array<string>(given.length);
   for (let row = 0; row < given.length; row++) {
     const value = given[row];
     const isEmpty = value === null || value === undefined || value === "";
     if (isEmpty) problems.add({ row: offset + row + 1, column, message: "the row has no key" });
-    keys[row] = isEmpty ? "" : storeKey(valueOf(feature, value, column, form, offset + row + 1, problems));
+    keys[row] = isEmpty ? "" : storeKey(typedValue(feature, value, column, form, offset + row + 1, problems));
   }
   return keys;
 }

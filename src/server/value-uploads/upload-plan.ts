@@ -5,8 +5,8 @@
 
 import { didYouMean } from "../../domain/closest.ts";
 import { rawName, readableName } from "../../domain/name.ts";
-import type { NamespaceInfo, ScalarInfo } from "../query/graph/index-types.ts";
 import type { GraphIndex } from "../query/graph/graph-index.ts";
+import type { NamespaceInfo, ScalarInfo } from "../query/graph/index-types.ts";
 import type { FeatureVersion } from "../stores/offline/store.ts";
 
 /** The stores that an upload is for. */
@@ -99,13 +99,15 @@ export function planUpload(columns: readonly string[], options: UploadOptions, d
   const wrong = (column: string, message: string): void => {
     if (problems.length < MOST_PROBLEMS) problems.push({ row: 0, column, message });
   };
-  if (columns.length > MOST_COLUMNS) throw new UploadRefused([{ row: 0, column: "", message: `an upload has at most ${MOST_COLUMNS} columns` }]);
+  if (columns.length > MOST_COLUMNS)
+    throw new UploadRefused([{ row: 0, column: "", message: `an upload has at most ${MOST_COLUMNS} columns` }]);
 
   const { timeColumn, knownAtColumn } = options;
   const places = placesOf(columns, wrong);
   const timeAt = placeOfOption(timeColumn || (places.has(TIME_COLUMN) ? TIME_COLUMN : ""), places, columns, wrong);
   const knownAt = placeOfOption(knownAtColumn, places, columns, wrong);
-  if (timeAt !== undefined && options.time !== null) wrong("", `both a time for all rows and the column ${columns[timeAt]} say when they were observed`);
+  if (timeAt !== undefined && options.time !== null)
+    wrong("", `both a time for all rows and the column ${columns[timeAt]} say when they were observed`);
   if (knownAt !== undefined && options.knownAt !== null)
     wrong("", `both a time for all rows and the column ${columns[knownAt]} say when they were known`);
 
@@ -116,18 +118,23 @@ export function planUpload(columns: readonly string[], options: UploadOptions, d
     if (feature) {
       const namespace = index.namespaces.get(feature.namespace) as NamespaceInfo;
       byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), { column, feature }]);
-    } else if (column !== timeAt && column !== knownAt) wrong(columns[column] as string, unknownText(fqn, columns[column] as string, index));
+    } else if (column !== timeAt && column !== knownAt)
+      wrong(columns[column] as string, unknownText(fqn, columns[column] as string, index));
   }
 
   const rows = [...byNamespace].flatMap(([namespace, features]) => {
     const key = features.find(({ feature }) => feature.primary);
     if (!key) {
       const { primaryKey, className } = namespace;
-      wrong(primaryKey?.fqn ?? namespace.name, primaryKey ? `it is missing: the rows of ${className} are known by it` : `${className} has no primary key`);
+      wrong(
+        primaryKey?.fqn ?? namespace.name,
+        primaryKey ? `it is missing: the rows of ${className} are known by it` : `${className} has no primary key`,
+      );
       return [];
     }
     const others = features.filter(({ feature }) => !feature.primary);
-    if (others.length === 0) wrong(columns[key.column] as string, `no other feature of ${namespace.className} is there, so there is nothing to store`);
+    if (others.length === 0)
+      wrong(columns[key.column] as string, `no other feature of ${namespace.className} is there, so there is nothing to store`);
     const own = timeAt ?? features.find(({ feature }) => feature.featureTime)?.column;
     if (timeAt === undefined && own !== undefined && options.time !== null)
       wrong(columns[own] as string, "it says when the rows were observed, and so does the time for all rows");

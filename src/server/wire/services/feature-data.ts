@@ -10,6 +10,8 @@ import {
   type ValueSelection,
 } from "../../../../gen/svc/v1/feature_data_pb.ts";
 import { didYouMean } from "../../../domain/closest.ts";
+import { msToTimestamp } from "../../../domain/proto-time.ts";
+import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import type { DeletionState } from "../../deletions/deletions.ts";
 import { type Selected, type SelectedVersions, select, selectVersions } from "../../deletions/selection.ts";
@@ -18,6 +20,7 @@ import { Failure } from "../../failure.ts";
 import type { SqlReadable } from "../../stores/offline/store.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
+import { fileFormat, refusingUploads, uploadMessage, uploadOptions, writtenMessage } from "./value-upload-message.ts";
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
@@ -123,6 +126,33 @@ export function register(router: ConnectRouter, platform: Platform): void {
     migrateTypes: ({ selection }, context) => endVersions(context, selection, false),
 
     dropVersions: ({ selection }, context) => endVersions(context, selection, true),
+
+    async uploadValues({ columns, options }, context) {
+      const scope = await scopeOf(context);
+      const given = {
+        names: columns.map(({ name }) => name),
+        columns: columns.map(({ values }) => values.map((value) => fromProtoValue(value))),
+      };
+      const { dryRun, ...said } = uploadOptions(options);
+      const result = await refusingUploads(async () => (await platform.valueUploads()).upload(scope, given, said, dryRun));
+      return writtenMessage(result);
+    },
+
+    async announceValueFile({ sha256, sizeBytes }) {
+      const { uploadId, url, expiresAt } = await (await platform.valueUploads()).announce(sha256, Number(sizeBytes));
+      return { uploadId, url, expiresAt: msToTimestamp(expiresAt) };
+    },
+
+    async uploadValueFile({ uploadId, format, options }, context) {
+      const { dryRun: isDryRun, ...said } = uploadOptions(options);
+      const wish = { format: fileFormat(format), isDryRun, ...said };
+      return { upload: uploadMessage(await (await platform.valueUploads()).begin(await scopeOf(context), uploadId, wish)) };
+    },
+
+    async getValueUpload({ id }, context) {
+      const { environment } = await scopeOf(context);
+      return { upload: uploadMessage(await (await platform.valueUploads()).find(id, environment.id)) };
+    },
 
     async getDeletion({ id }, context) {
       const { environment } = await scopeOf(context);
