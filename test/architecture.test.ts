@@ -83,11 +83,12 @@ const DIRECTIONS: Readonly<
   account: { all: ["config"], types: ["context"] },
   deploy: { all: ["gen", "config", "domain", "errors", "output", "project"], types: ["context"], lazily: ["python"] },
   doctor: { all: ["gen", "config", "domain", "errors", "build-info.ts"], types: ["context", "project"] },
+  "value-files": { all: ["disk", "domain", "errors", "gen"], types: ["context"] },
   "query-client": { all: ["domain", "output"], types: ["context", "gen"] },
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...["account", "deploy", "doctor", "query-client"],
+      ...["account", "deploy", "doctor", "query-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },
