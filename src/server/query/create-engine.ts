@@ -6,6 +6,7 @@ import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
 import { type Answer, answerFailures, answerFields } from "./answer/answer.ts";
 import { explainRun } from "./answer/explain.ts";
+import { type DescribedPlan, describePlan } from "./answer/plan-description.ts";
 import { type BulkAnswer, BulkRun } from "./bulk.ts";
 import { buildGraphIndex } from "./graph/graph-index.ts";
 import type { LiveDeployment } from "./live-deployment.ts";
@@ -45,6 +46,8 @@ export interface OnlineEngine {
   answerBulk(deployment: LiveDeployment, bulk: BulkRequest, now?: number, signal?: AbortSignal, tracing?: Tracing): Promise<BulkAnswer>;
   /** Prepares a run of a resolver by itself. Throws QueryRefused when it cannot run so. */
   runResolver(deployment: LiveDeployment, options: ResolverRunOptions): ResolverRun;
+  /** The plan of a query, which is not run. Throws QueryRefused when it is wrong as a whole. */
+  plan(deployment: LiveDeployment, request: QueryRequest): DescribedPlan;
   /** Builds the tables of a deployment ahead of its first query. */
   load(deployment: LiveDeployment): void;
 }
@@ -64,6 +67,10 @@ class Engine implements OnlineEngine {
 
   load(deployment: LiveDeployment): void {
     this.#preparer(deployment);
+  }
+
+  plan(deployment: LiveDeployment, request: QueryRequest): DescribedPlan {
+    return describePlan(this.#preparer(deployment).prepare(request).plan);
   }
 
   runResolver(deployment: LiveDeployment, options: ResolverRunOptions): ResolverRun {

@@ -33,6 +33,8 @@ const OPENED_BY: Readonly<Record<number, PermissionName>> = {
   [Permission.INFRA_WRITE]: "infra.write",
   [Permission.TOKENS_WRITE]: "tokens.write",
   [Permission.APPROVE]: "approve",
+  [Permission.QUERY_OFFLINE]: "query.offline",
+  [Permission.DATA_WRITE]: "data.write",
 };
 
 /** Permissions that credentials cannot use that are limited to some environments. */
@@ -49,6 +51,11 @@ const HTTP: Readonly<
   "/health/ready": { method: "GET", opensTo: "read" },
   "/v1/query/online": { method: "POST", opensTo: "query.online" },
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
+  "/v1/query/plan": { method: "POST", opensTo: "query.online" },
+  "/v1/features/upload": { method: "POST", opensTo: "data.write" },
+  "/v1/features/rows": { method: "DELETE", opensTo: "deploy" },
+  "/v1/features/columns": { method: "DELETE", opensTo: "deploy" },
+  "/v1/branches": { method: "GET", opensTo: "read" },
   "/v1/oauth/token": { method: "POST", opensTo: "anyone" },
   "/login/oidc": { method: "GET", opensTo: "anyone" },
   "/login/oidc/callback": { method: "GET", opensTo: "anyone" },
@@ -63,7 +70,7 @@ const HTTP: Readonly<
  * those that answer with what is of all environments that the caller may know of.
  */
 const NO_ENVIRONMENT = [
-  ...["CreateUpload", "ListClients", "ListPermissions", "ListSessions", "SendFeedback", "TestCluster"],
+  ...["AnnounceValueFile", "CreateUpload", "ListClients", "ListPermissions", "ListSessions", "SendFeedback", "TestCluster"],
   ...["DescribeOnlineStore", "GetCluster", "ListClusters", "ListRates"],
   ...["ListEnvironments", "ListEvents", "ListJobs", "ListPods", "ListProjects"],
 ];

@@ -1,25 +1,19 @@
 /** FeatureDataService: the stored values of features. */
 
-import { create } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
-import {
-  type Deletion,
-  DeletionSchema,
-  FeatureDataService,
-  type FeatureSelection,
-  type ValueSelection,
-} from "../../../../gen/svc/v1/feature_data_pb.ts";
+import { type DeletionSchema, FeatureDataService } from "../../../../gen/svc/v1/feature_data_pb.ts";
 import { didYouMean } from "../../../domain/closest.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import type { DeletionState } from "../../deletions/deletions.ts";
-import { type Selected, type SelectedVersions, select, selectVersions } from "../../deletions/selection.ts";
 import { featureKeys } from "../../deployments/feature-keys.ts";
 import { Failure } from "../../failure.ts";
 import type { SqlReadable } from "../../stores/offline/store.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
+import { type EndedFeatures, featureValues, removedBy } from "./feature-values.ts";
 import { fileFormat, refusingUploads, uploadMessage, uploadOptions, writtenMessage } from "./value-upload-message.ts";
 
 /** Adds the service to a router. */
@@ -27,42 +21,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const { clock, environments, metadata, onlineAddress } = platform;
   const scopeOf = async (context: HandlerContext): Promise<DeploymentTarget> =>
     resolveScope(environments, callerOf(context), context.requestHeader);
-  /** What a selection means in the live deployment of a scope. */
-  const selectedOf = async (scope: DeploymentTarget, selection: ValueSelection | undefined): Promise<Selected> => {
-    const deployments = await platform.deployments();
-    const graph = await deployments.graph(await deployments.resolve(scope));
-    const { features = [], keys = [], namespace = "", tags = [] } = selection ?? {};
-    return select({ features, keys, namespace, tags }, graph, await metadata.knownFeatures(scope.environment.id));
-  };
-  /** What a selection of features means in an environment, for a change of their versions. */
-  const versionsOf = async (
-    { branch, environment }: DeploymentTarget,
-    { features = [], namespace = "" }: Partial<FeatureSelection> = {},
-  ): Promise<SelectedVersions> => {
-    if (branch !== "")
-      throw new Failure("invalid_argument", "Features have their versions in the environment and all its branches: name no branch.");
-    const deployments = await platform.deployments();
-    const graph = await deployments.graph(await deployments.resolve({ environment, branch, deploymentId: "" }));
-    return selectVersions({ features, namespace }, featureKeys(graph), await metadata.knownFeatures(environment.id));
-  };
-  /** Ends versions, and waits a while until all nodes have done so. */
-  const endVersions = async (context: HandlerContext, selection: FeatureSelection | undefined, isDropped: boolean) => {
-    const scope = await scopeOf(context);
-    const { environment } = scope;
-    const { features, relations } = await versionsOf(scope, selection);
-    await (await platform.approvals()).refuseProtected(environment, isDropped ? "nothing was dropped" : "nothing was migrated");
-    const deletions = await platform.deletions();
-    const { id, versions } = await deletions.endVersions({
-      environmentId: environment.id,
-      features: [...features, ...relations],
-      isDropped,
-    });
-    const named = new Set(features.map(({ fqn }) => fqn));
-    return {
-      versions: (versions?.begun ?? []).filter(({ fqn }) => named.has(fqn)),
-      deletion: deletionMessage(await deletions.settled(environment.id, id)),
-    };
-  };
+  const values = featureValues(platform);
   router.service(FeatureDataService, {
     async describeOnlineStore() {
       const online = await platform.online();
@@ -102,30 +61,28 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async previewDeletion({ selection }, context) {
       const scope = await scopeOf(context);
-      const { features } = await selectedOf(scope, selection);
+      const { features } = await values.selected(scope, selection);
       const { branch, environment } = scope;
       return { features: [...features], keys: new Set(selection?.keys).size, environment: environment.name, branch };
     },
 
     async deleteValues({ selection }, context) {
-      const scope = await scopeOf(context);
-      const { environment, branch } = scope;
-      const { rows } = await selectedOf(scope, selection);
-      if (branch === "") await (await platform.approvals()).refuseProtected(environment, "nothing was deleted");
-      const deletions = await platform.deletions();
-      const { id } = await deletions.begin(environment.id, branch, rows);
-      return { deletion: deletionMessage(await deletions.settled(environment.id, id)) };
+      return { deletion: deletionMessage(await values.deleteRows(await scopeOf(context), selection)) };
     },
 
     async previewVersions({ selection }, context) {
       const scope = await scopeOf(context);
-      const { features } = await versionsOf(scope, selection);
+      const { features } = await values.selectedVersions(scope, selection);
       return { versions: [...features], environment: scope.environment.name };
     },
 
-    migrateTypes: ({ selection }, context) => endVersions(context, selection, false),
+    async migrateTypes({ selection }, context) {
+      return endedMessage(await values.endVersions(await scopeOf(context), selection, { isDropped: false }));
+    },
 
-    dropVersions: ({ selection }, context) => endVersions(context, selection, true),
+    async dropVersions({ selection }, context) {
+      return endedMessage(await values.endVersions(await scopeOf(context), selection, { isDropped: true }));
+    },
 
     async uploadValues({ columns, options }, context) {
       const scope = await scopeOf(context);
@@ -161,17 +118,20 @@ export function register(router: ConnectRouter, platform: Platform): void {
   });
 }
 
-function deletionMessage({ deletion, waiting }: DeletionState): Deletion {
-  const removed = Object.values(deletion.removed);
-  const sum = (of: keyof (typeof removed)[number]): bigint => BigInt(removed.reduce((total, one) => total + one[of], 0));
-  return create(DeletionSchema, {
-    id: deletion.id,
-    done: waiting.length === 0,
-    onlineValues: sum("online"),
-    offlineValues: sum("offline"),
-    loggedQueries: sum("queries"),
-    waitingNodes: waiting.length,
-  });
+function endedMessage({ state, versions }: EndedFeatures) {
+  return { versions: [...versions], deletion: deletionMessage(state) };
+}
+
+function deletionMessage(state: DeletionState): MessageInitShape<typeof DeletionSchema> {
+  const { offline, online, queries } = removedBy(state);
+  return {
+    id: state.deletion.id,
+    done: state.waiting.length === 0,
+    onlineValues: BigInt(online),
+    offlineValues: BigInt(offline),
+    loggedQueries: BigInt(queries),
+    waitingNodes: state.waiting.length,
+  };
 }
 
 function isReadable(store: object): store is SqlReadable {
