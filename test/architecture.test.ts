@@ -84,11 +84,12 @@ const DIRECTIONS: Readonly<
   deploy: { all: ["gen", "config", "domain", "errors", "output", "project"], types: ["context"], lazily: ["python"] },
   doctor: { all: ["gen", "config", "domain", "errors", "build-info.ts"], types: ["context", "project"] },
   "dataset-files": { all: ["disk", "domain", "errors"], types: ["context", "gen"] },
+  "value-files": { all: ["disk", "domain", "errors", "gen"], types: ["context"] },
   "query-client": { all: ["disk", "domain", "errors", "gen", "output"], types: ["context"] },
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...["account", "dataset-files", "deploy", "doctor", "query-client"],
+      ...["account", "dataset-files", "deploy", "doctor", "query-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },
@@ -171,6 +172,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "offline-queries": ["access", "datasets", "deployments", "jobs", "query", "stores", "tables", "writes"],
   "query-log": ["deployments", "query", "stores"],
   deletions: ["deployments", "jobs", "nodes", "query-log", "stores"],
+  "value-uploads": ["access", "deletions", "deployments", "jobs", "query", "stores", "tables", "writes"],
   webhooks: ["access", "documents", "jobs", "query", "stores", "thread"],
   wire: [
     "access",
@@ -196,6 +198,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "support",
     "ui",
     "usage",
+    "value-uploads",
     "webhooks",
   ],
   ui: ["access", "query-log", "stores", "wire"],
@@ -222,6 +225,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "support",
     "tables",
     "usage",
+    "value-uploads",
     "webhooks",
     "wire",
     "writes",

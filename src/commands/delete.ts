@@ -1,13 +1,11 @@
 import type { Deletion, PreviewDeletionResponse } from "../../gen/svc/v1/feature_data_pb.ts";
 import { defineCommand } from "../cli/command.ts";
 import { list, text } from "../cli/flag.ts";
-import { escapeControls, readableName } from "../domain/name.ts";
-import { CliError, UsageError } from "../errors/cli-error.ts";
+import { escapeControls } from "../domain/name.ts";
+import { UsageError } from "../errors/cli-error.ts";
 import { resourceFields } from "../output/message-view.ts";
 import { confirm, confirmFlags } from "./confirm-flags.ts";
-
-/** Most names that the question tells. */
-const MOST_SHOWN = 10;
+import { counted, featureFlags, featureNames, finished } from "./deletion-flags.ts";
 
 export default defineCommand({
   summary: "Delete stored values of features for given keys",
@@ -24,8 +22,7 @@ export default defineCommand({
   ],
   needs: ["session"],
   flags: {
-    namespace: text("namespace of the features; alone it selects all of them"),
-    features: list(text("features, by their names in the namespace or fully qualified"), { split: true }),
+    ...featureFlags,
     tags: list(text("tags of features"), { split: true }),
     keys: list(text("primary keys"), { split: true }),
     ...confirmFlags,
@@ -42,13 +39,7 @@ export default defineCommand({
     const preview = await service.previewDeletion({ selection });
     context.progress.warn(losses(preview));
     await confirm(context, { force }, "Delete them?");
-    let { deletion } = await service.deleteValues({ selection });
-    while (deletion && !deletion.done) {
-      context.progress.note(`Waiting for ${counted(deletion.waitingNodes, "node")}; the deletion goes on without this command.`);
-      ({ deletion } = await service.getDeletion({ id: deletion.id }));
-    }
-    if (!deletion) throw new CliError("the server did not say what was deleted", { code: "internal" });
-    return deletion;
+    return finished(context, (await service.deleteValues({ selection })).deletion);
   },
   view: resourceFields((deletion: Deletion) => deletion, {
     id: "Deletion",
@@ -60,16 +51,10 @@ export default defineCommand({
 
 /** What is deleted, as a sentence. */
 function losses({ branch, environment, features, keys }: PreviewDeletionResponse): string {
-  const shown = features.slice(0, MOST_SHOWN).map((fqn) => escapeControls(readableName(fqn)));
-  const names = features.length > MOST_SHOWN ? [...shown, `${features.length - MOST_SHOWN} more`] : shown;
   const place = `${branch === "" ? "" : `branch '${escapeControls(branch)}' of `}environment '${escapeControls(environment)}'`;
   const values = branch === "" ? "online and offline values" : "online values";
   return (
-    `the ${values} of ${counted(features.length, "feature")} (${names.join(", ")}) of ${counted(keys, "row")} are deleted from ${place}, ` +
+    `the ${values} of ${counted(features.length, "feature")} (${featureNames(features)}) of ${counted(keys, "row")} are deleted from ${place}, ` +
     "and queries with the keys from its log; datasets keep their copies; nothing brings them back"
   );
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

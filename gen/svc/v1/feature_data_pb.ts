@@ -2,16 +2,20 @@
 // @generated from file svc/v1/feature_data.proto (package svc.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_v1_options } from "./options_pb";
+import type { Value } from "./value_pb";
+import { file_svc_v1_value } from "./value_pb";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file svc/v1/feature_data.proto.
  */
 export const file_svc_v1_feature_data: GenFile = /*@__PURE__*/
-  fileDesc("ChlzdmMvdjEvZmVhdHVyZV9kYXRhLnByb3RvEgZzdmMudjEiVgoOVmFsdWVTZWxlY3Rpb24SEQoJbmFtZXNwYWNlGAEgASgJEhAKCGZlYXR1cmVzGAIgAygJEgwKBHRhZ3MYAyADKAkSEQoEa2V5cxgEIAMoCUIDgAEBIkMKFlByZXZpZXdEZWxldGlvblJlcXVlc3QSKQoJc2VsZWN0aW9uGAEgASgLMhYuc3ZjLnYxLlZhbHVlU2VsZWN0aW9uIl4KF1ByZXZpZXdEZWxldGlvblJlc3BvbnNlEhAKCGZlYXR1cmVzGAEgAygJEgwKBGtleXMYAiABKAUSEwoLZW52aXJvbm1lbnQYAyABKAkSDgoGYnJhbmNoGAQgASgJIkAKE0RlbGV0ZVZhbHVlc1JlcXVlc3QSKQoJc2VsZWN0aW9uGAEgASgLMhYuc3ZjLnYxLlZhbHVlU2VsZWN0aW9uIjoKFERlbGV0ZVZhbHVlc1Jlc3BvbnNlEiIKCGRlbGV0aW9uGAEgASgLMhAuc3ZjLnYxLkRlbGV0aW9uIiAKEkdldERlbGV0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCSI5ChNHZXREZWxldGlvblJlc3BvbnNlEiIKCGRlbGV0aW9uGAEgASgLMhAuc3ZjLnYxLkRlbGV0aW9uIoIBCghEZWxldGlvbhIKCgJpZBgBIAEoCRIMCgRkb25lGAIgASgIEhUKDW9ubGluZV92YWx1ZXMYAyABKAMSFgoOb2ZmbGluZV92YWx1ZXMYBCABKAMSFgoObG9nZ2VkX3F1ZXJpZXMYBSABKAMSFQoNd2FpdGluZ19ub2RlcxgGIAEoBSIcChpEZXNjcmliZU9ubGluZVN0b3JlUmVxdWVzdCJ+ChtEZXNjcmliZU9ubGluZVN0b3JlUmVzcG9uc2USDgoGZHJpdmVyGAEgASgJEg8KB2FkZHJlc3MYAiABKAkSEgoKaXRlbV9jb3VudBgDIAEoAxISCgpzaXplX2J5dGVzGAQgASgDEhYKDmRyb3BwZWRfd3JpdGVzGAUgASgDIkMKGExpc3RPZmZsaW5lVGFibGVzUmVxdWVzdBILCgNmcW4YASABKAkSGgoSaW5jbHVkZV9oaXN0b3JpY2FsGAIgASgIIisKGUxpc3RPZmZsaW5lVGFibGVzUmVzcG9uc2USDgoGdGFibGVzGAEgAygJMusDChJGZWF0dXJlRGF0YVNlcnZpY2USZwoTRGVzY3JpYmVPbmxpbmVTdG9yZRIiLnN2Yy52MS5EZXNjcmliZU9ubGluZVN0b3JlUmVxdWVzdBojLnN2Yy52MS5EZXNjcmliZU9ubGluZVN0b3JlUmVzcG9uc2UiB5ACAYi1GAMSYQoRTGlzdE9mZmxpbmVUYWJsZXMSIC5zdmMudjEuTGlzdE9mZmxpbmVUYWJsZXNSZXF1ZXN0GiEuc3ZjLnYxLkxpc3RPZmZsaW5lVGFibGVzUmVzcG9uc2UiB5ACAYi1GAMSYQoPUHJldmlld0RlbGV0aW9uEh4uc3ZjLnYxLlByZXZpZXdEZWxldGlvblJlcXVlc3QaHy5zdmMudjEuUHJldmlld0RlbGV0aW9uUmVzcG9uc2UiDZACAYi1GAWQtRiAgEASVQoMRGVsZXRlVmFsdWVzEhsuc3ZjLnYxLkRlbGV0ZVZhbHVlc1JlcXVlc3QaHC5zdmMudjEuRGVsZXRlVmFsdWVzUmVzcG9uc2UiCoi1GAWQtRiAgEASTwoLR2V0RGVsZXRpb24SGi5zdmMudjEuR2V0RGVsZXRpb25SZXF1ZXN0Ghsuc3ZjLnYxLkdldERlbGV0aW9uUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_svc_v1_options]);
+  fileDesc("ChlzdmMvdjEvZmVhdHVyZV9kYXRhLnByb3RvEgZzdmMudjEiVgoOVmFsdWVTZWxlY3Rpb24SEQoJbmFtZXNwYWNlGAEgASgJEhAKCGZlYXR1cmVzGAIgAygJEgwKBHRhZ3MYAyADKAkSEQoEa2V5cxgEIAMoCUIDgAEBIjcKEEZlYXR1cmVTZWxlY3Rpb24SEQoJbmFtZXNwYWNlGAEgASgJEhAKCGZlYXR1cmVzGAIgAygJIjgKD0ludGVybmFsVmVyc2lvbhILCgNmcW4YASABKAkSGAoQaW50ZXJuYWxfdmVyc2lvbhgCIAEoBSLMAQoNVXBsb2FkT3B0aW9ucxITCgt0aW1lX2NvbHVtbhgBIAEoCRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9rbm93bl9hdF9jb2x1bW4YAyABKAkSLAoIa25vd25fYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBnRhcmdldBgFIAEoDjIULnN2Yy52MS5VcGxvYWRUYXJnZXQSDwoHZHJ5X3J1bhgGIAEoCCI/CgtWYWx1ZUNvbHVtbhIMCgRuYW1lGAEgASgJEiIKBnZhbHVlcxgCIAMoCzINLnN2Yy52MS5WYWx1ZUIDgAEBImMKE1VwbG9hZFZhbHVlc1JlcXVlc3QSJAoHY29sdW1ucxgBIAMoCzITLnN2Yy52MS5WYWx1ZUNvbHVtbhImCgdvcHRpb25zGAIgASgLMhUuc3ZjLnYxLlVwbG9hZE9wdGlvbnMiawoUVXBsb2FkVmFsdWVzUmVzcG9uc2USDAoEcm93cxgBIAEoAxIVCg1vbmxpbmVfdmFsdWVzGAIgASgDEhYKDm9mZmxpbmVfdmFsdWVzGAMgASgDEhYKDmRlbGV0ZWRfdmFsdWVzGAQgASgDIj4KGEFubm91bmNlVmFsdWVGaWxlUmVxdWVzdBIOCgZzaGEyNTYYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoAyJwChlBbm5vdW5jZVZhbHVlRmlsZVJlc3BvbnNlEhEKCXVwbG9hZF9pZBgBIAEoCRIQCgN1cmwYAiABKAlCA4ABARIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ8ChZVcGxvYWRWYWx1ZUZpbGVSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRInCgZmb3JtYXQYAiABKA4yFy5zdmMudjEuVmFsdWVGaWxlRm9ybWF0EiYKB29wdGlvbnMYAyABKAsyFS5zdmMudjEuVXBsb2FkT3B0aW9ucyI+ChdVcGxvYWRWYWx1ZUZpbGVSZXNwb25zZRIjCgZ1cGxvYWQYASABKAsyEy5zdmMudjEuVmFsdWVVcGxvYWQiIwoVR2V0VmFsdWVVcGxvYWRSZXF1ZXN0EgoKAmlkGAEgASgJIj0KFkdldFZhbHVlVXBsb2FkUmVzcG9uc2USIwoGdXBsb2FkGAEgASgLMhMuc3ZjLnYxLlZhbHVlVXBsb2FkIvgCCgtWYWx1ZVVwbG9hZBIKCgJpZBgBIAEoCRInCgVzdGF0ZRgCIAEoDjIYLnN2Yy52MS5WYWx1ZVVwbG9hZFN0YXRlEhEKBHJvd3MYAyABKANIAIgBARIUCgxyb3dzX2NoZWNrZWQYBCABKAMSFAoMcm93c193cml0dGVuGAUgASgDEhUKDW9ubGluZV92YWx1ZXMYBiABKAMSFgoOb2ZmbGluZV92YWx1ZXMYByABKAMSFgoOZGVsZXRlZF92YWx1ZXMYCCABKAMSJwoIcHJvYmxlbXMYCSADKAsyFS5zdmMudjEuVXBsb2FkUHJvYmxlbRINCgVlcnJvchgKIAEoCRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHZHJ5X3J1bhgNIAEoCEIHCgVfcm93cyI9Cg1VcGxvYWRQcm9ibGVtEgsKA3JvdxgBIAEoAxIOCgZjb2x1bW4YAiABKAkSDwoHbWVzc2FnZRgDIAEoCSJFChZQcmV2aWV3VmVyc2lvbnNSZXF1ZXN0EisKCXNlbGVjdGlvbhgBIAEoCzIYLnN2Yy52MS5GZWF0dXJlU2VsZWN0aW9uIlkKF1ByZXZpZXdWZXJzaW9uc1Jlc3BvbnNlEikKCHZlcnNpb25zGAEgAygLMhcuc3ZjLnYxLkludGVybmFsVmVyc2lvbhITCgtlbnZpcm9ubWVudBgCIAEoCSJCChNNaWdyYXRlVHlwZXNSZXF1ZXN0EisKCXNlbGVjdGlvbhgBIAEoCzIYLnN2Yy52MS5GZWF0dXJlU2VsZWN0aW9uImUKFE1pZ3JhdGVUeXBlc1Jlc3BvbnNlEikKCHZlcnNpb25zGAEgAygLMhcuc3ZjLnYxLkludGVybmFsVmVyc2lvbhIiCghkZWxldGlvbhgCIAEoCzIQLnN2Yy52MS5EZWxldGlvbiJCChNEcm9wVmVyc2lvbnNSZXF1ZXN0EisKCXNlbGVjdGlvbhgBIAEoCzIYLnN2Yy52MS5GZWF0dXJlU2VsZWN0aW9uImUKFERyb3BWZXJzaW9uc1Jlc3BvbnNlEikKCHZlcnNpb25zGAEgAygLMhcuc3ZjLnYxLkludGVybmFsVmVyc2lvbhIiCghkZWxldGlvbhgCIAEoCzIQLnN2Yy52MS5EZWxldGlvbiJDChZQcmV2aWV3RGVsZXRpb25SZXF1ZXN0EikKCXNlbGVjdGlvbhgBIAEoCzIWLnN2Yy52MS5WYWx1ZVNlbGVjdGlvbiJeChdQcmV2aWV3RGVsZXRpb25SZXNwb25zZRIQCghmZWF0dXJlcxgBIAMoCRIMCgRrZXlzGAIgASgFEhMKC2Vudmlyb25tZW50GAMgASgJEg4KBmJyYW5jaBgEIAEoCSJAChNEZWxldGVWYWx1ZXNSZXF1ZXN0EikKCXNlbGVjdGlvbhgBIAEoCzIWLnN2Yy52MS5WYWx1ZVNlbGVjdGlvbiI6ChREZWxldGVWYWx1ZXNSZXNwb25zZRIiCghkZWxldGlvbhgBIAEoCzIQLnN2Yy52MS5EZWxldGlvbiIgChJHZXREZWxldGlvblJlcXVlc3QSCgoCaWQYASABKAkiOQoTR2V0RGVsZXRpb25SZXNwb25zZRIiCghkZWxldGlvbhgBIAEoCzIQLnN2Yy52MS5EZWxldGlvbiKCAQoIRGVsZXRpb24SCgoCaWQYASABKAkSDAoEZG9uZRgCIAEoCBIVCg1vbmxpbmVfdmFsdWVzGAMgASgDEhYKDm9mZmxpbmVfdmFsdWVzGAQgASgDEhYKDmxvZ2dlZF9xdWVyaWVzGAUgASgDEhUKDXdhaXRpbmdfbm9kZXMYBiABKAUiHAoaRGVzY3JpYmVPbmxpbmVTdG9yZVJlcXVlc3QifgobRGVzY3JpYmVPbmxpbmVTdG9yZVJlc3BvbnNlEg4KBmRyaXZlchgBIAEoCRIPCgdhZGRyZXNzGAIgASgJEhIKCml0ZW1fY291bnQYAyABKAMSEgoKc2l6ZV9ieXRlcxgEIAEoAxIWCg5kcm9wcGVkX3dyaXRlcxgFIAEoAyJDChhMaXN0T2ZmbGluZVRhYmxlc1JlcXVlc3QSCwoDZnFuGAEgASgJEhoKEmluY2x1ZGVfaGlzdG9yaWNhbBgCIAEoCCIrChlMaXN0T2ZmbGluZVRhYmxlc1Jlc3BvbnNlEg4KBnRhYmxlcxgBIAMoCSpiCgxVcGxvYWRUYXJnZXQSHQoZVVBMT0FEX1RBUkdFVF9VTlNQRUNJRklFRBAAEhgKFFVQTE9BRF9UQVJHRVRfT05MSU5FEAESGQoVVVBMT0FEX1RBUkdFVF9PRkZMSU5FEAIqigEKD1ZhbHVlRmlsZUZvcm1hdBIhCh1WQUxVRV9GSUxFX0ZPUk1BVF9VTlNQRUNJRklFRBAAEh0KGVZBTFVFX0ZJTEVfRk9STUFUX1BBUlFVRVQQARIZChVWQUxVRV9GSUxFX0ZPUk1BVF9DU1YQAhIaChZWQUxVRV9GSUxFX0ZPUk1BVF9KU09OEAMquAEKEFZhbHVlVXBsb2FkU3RhdGUSIgoeVkFMVUVfVVBMT0FEX1NUQVRFX1VOU1BFQ0lGSUVEEAASHwobVkFMVUVfVVBMT0FEX1NUQVRFX1JFQ0VJVkVEEAESHgoaVkFMVUVfVVBMT0FEX1NUQVRFX1JVTk5JTkcQAhIgChxWQUxVRV9VUExPQURfU1RBVEVfU1VDQ0VFREVEEAMSHQoZVkFMVUVfVVBMT0FEX1NUQVRFX0ZBSUxFRBAEMugIChJGZWF0dXJlRGF0YVNlcnZpY2USZwoTRGVzY3JpYmVPbmxpbmVTdG9yZRIiLnN2Yy52MS5EZXNjcmliZU9ubGluZVN0b3JlUmVxdWVzdBojLnN2Yy52MS5EZXNjcmliZU9ubGluZVN0b3JlUmVzcG9uc2UiB5ACAYi1GAMSYQoRTGlzdE9mZmxpbmVUYWJsZXMSIC5zdmMudjEuTGlzdE9mZmxpbmVUYWJsZXNSZXF1ZXN0GiEuc3ZjLnYxLkxpc3RPZmZsaW5lVGFibGVzUmVzcG9uc2UiB5ACAYi1GAMSYQoPUHJldmlld0RlbGV0aW9uEh4uc3ZjLnYxLlByZXZpZXdEZWxldGlvblJlcXVlc3QaHy5zdmMudjEuUHJldmlld0RlbGV0aW9uUmVzcG9uc2UiDZACAYi1GAWQtRiAgEASVQoMRGVsZXRlVmFsdWVzEhsuc3ZjLnYxLkRlbGV0ZVZhbHVlc1JlcXVlc3QaHC5zdmMudjEuRGVsZXRlVmFsdWVzUmVzcG9uc2UiCoi1GAWQtRiAgEASYQoPUHJldmlld1ZlcnNpb25zEh4uc3ZjLnYxLlByZXZpZXdWZXJzaW9uc1JlcXVlc3QaHy5zdmMudjEuUHJldmlld1ZlcnNpb25zUmVzcG9uc2UiDZACAYi1GAWQtRiAgBASVQoMTWlncmF0ZVR5cGVzEhsuc3ZjLnYxLk1pZ3JhdGVUeXBlc1JlcXVlc3QaHC5zdmMudjEuTWlncmF0ZVR5cGVzUmVzcG9uc2UiCoi1GAWQtRiAgBASVQoMRHJvcFZlcnNpb25zEhsuc3ZjLnYxLkRyb3BWZXJzaW9uc1JlcXVlc3QaHC5zdmMudjEuRHJvcFZlcnNpb25zUmVzcG9uc2UiCoi1GAWQtRiAgBASVgoMVXBsb2FkVmFsdWVzEhsuc3ZjLnYxLlVwbG9hZFZhbHVlc1JlcXVlc3QaHC5zdmMudjEuVXBsb2FkVmFsdWVzUmVzcG9uc2UiC4i1GBCQtRiAgIAIEl4KEUFubm91bmNlVmFsdWVGaWxlEiAuc3ZjLnYxLkFubm91bmNlVmFsdWVGaWxlUmVxdWVzdBohLnN2Yy52MS5Bbm5vdW5jZVZhbHVlRmlsZVJlc3BvbnNlIgSItRgQElgKD1VwbG9hZFZhbHVlRmlsZRIeLnN2Yy52MS5VcGxvYWRWYWx1ZUZpbGVSZXF1ZXN0Gh8uc3ZjLnYxLlVwbG9hZFZhbHVlRmlsZVJlc3BvbnNlIgSItRgQElgKDkdldFZhbHVlVXBsb2FkEh0uc3ZjLnYxLkdldFZhbHVlVXBsb2FkUmVxdWVzdBoeLnN2Yy52MS5HZXRWYWx1ZVVwbG9hZFJlc3BvbnNlIgeQAgGItRgDEk8KC0dldERlbGV0aW9uEhouc3ZjLnYxLkdldERlbGV0aW9uUmVxdWVzdBobLnN2Yy52MS5HZXREZWxldGlvblJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Features, and rows of them by their primary keys.
@@ -57,6 +61,670 @@ export const ValueSelectionSchema: GenMessage<ValueSelection> = /*@__PURE__*/
   messageDesc(file_svc_v1_feature_data, 0);
 
 /**
+ * Features, by their names.
+ *
+ * @generated from message svc.v1.FeatureSelection
+ */
+export type FeatureSelection = Message<"svc.v1.FeatureSelection"> & {
+  /**
+   * Namespace of the features; empty = their names say so. Alone it selects all its features.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Names of features: fully qualified, or within the namespace. Those that the deployment no longer
+   * has are known by their versions. Up to 1,000.
+   *
+   * @generated from field: repeated string features = 2;
+   */
+  features: string[];
+};
+
+/**
+ * Describes the message svc.v1.FeatureSelection.
+ * Use `create(FeatureSelectionSchema)` to create a new message.
+ */
+export const FeatureSelectionSchema: GenMessage<FeatureSelection> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 1);
+
+/**
+ * The version of a feature, whose values are apart from those of the feature's other versions.
+ *
+ * @generated from message svc.v1.InternalVersion
+ */
+export type InternalVersion = Message<"svc.v1.InternalVersion"> & {
+  /**
+   * Fully qualified name of the feature.
+   *
+   * @generated from field: string fqn = 1;
+   */
+  fqn: string;
+
+  /**
+   * The number of the version, from 1.
+   *
+   * @generated from field: int32 internal_version = 2;
+   */
+  internalVersion: number;
+};
+
+/**
+ * Describes the message svc.v1.InternalVersion.
+ * Use `create(InternalVersionSchema)` to create a new message.
+ */
+export const InternalVersionSchema: GenMessage<InternalVersion> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 2);
+
+/**
+ * What is said of an upload beside its columns. Instants have a zone, and none lies in the future.
+ *
+ * @generated from message svc.v1.UploadOptions
+ */
+export type UploadOptions = Message<"svc.v1.UploadOptions"> & {
+  /**
+   * The column with the times at which the rows were observed; empty = `__ts__`, or a class's feature
+   * time, if there is such a column.
+   *
+   * @generated from field: string time_column = 1;
+   */
+  timeColumn: string;
+
+  /**
+   * The time of all rows, when no column has it; absent = the time of the upload.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 2;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * The column with the times at which the rows were known to the outside world; empty = there is
+   * none.
+   *
+   * @generated from field: string known_at_column = 3;
+   */
+  knownAtColumn: string;
+
+  /**
+   * When all rows were known, when no column has it; absent = when they are stored. Samples of the
+   * history as it was known leave out what was known later.
+   *
+   * @generated from field: google.protobuf.Timestamp known_at = 4;
+   */
+  knownAt?: Timestamp | undefined;
+
+  /**
+   * The stores that it is for.
+   *
+   * @generated from field: svc.v1.UploadTarget target = 5;
+   */
+  target: UploadTarget;
+
+  /**
+   * Whether everything is checked and nothing stored.
+   *
+   * @generated from field: bool dry_run = 6;
+   */
+  dryRun: boolean;
+};
+
+/**
+ * Describes the message svc.v1.UploadOptions.
+ * Use `create(UploadOptionsSchema)` to create a new message.
+ */
+export const UploadOptionsSchema: GenMessage<UploadOptions> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 3);
+
+/**
+ * A column of uploaded values.
+ *
+ * @generated from message svc.v1.ValueColumn
+ */
+export type ValueColumn = Message<"svc.v1.ValueColumn"> & {
+  /**
+   * Fully qualified name of a feature, or the name of a column of times.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * One value for each row.
+   *
+   * @generated from field: repeated svc.v1.Value values = 2;
+   */
+  values: Value[];
+};
+
+/**
+ * Describes the message svc.v1.ValueColumn.
+ * Use `create(ValueColumnSchema)` to create a new message.
+ */
+export const ValueColumnSchema: GenMessage<ValueColumn> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 4);
+
+/**
+ * Request of UploadValues.
+ *
+ * @generated from message svc.v1.UploadValuesRequest
+ */
+export type UploadValuesRequest = Message<"svc.v1.UploadValuesRequest"> & {
+  /**
+   * Columns of equal length: features of one or several classes, and of each its primary key. Up to
+   * 100,000 rows and 500,000 values.
+   *
+   * @generated from field: repeated svc.v1.ValueColumn columns = 1;
+   */
+  columns: ValueColumn[];
+
+  /**
+   * What is said of them.
+   *
+   * @generated from field: svc.v1.UploadOptions options = 2;
+   */
+  options?: UploadOptions | undefined;
+};
+
+/**
+ * Describes the message svc.v1.UploadValuesRequest.
+ * Use `create(UploadValuesRequestSchema)` to create a new message.
+ */
+export const UploadValuesRequestSchema: GenMessage<UploadValuesRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 5);
+
+/**
+ * Response of UploadValues.
+ *
+ * @generated from message svc.v1.UploadValuesResponse
+ */
+export type UploadValuesResponse = Message<"svc.v1.UploadValuesResponse"> & {
+  /**
+   * Number of rows.
+   *
+   * @generated from field: int64 rows = 1;
+   */
+  rows: bigint;
+
+  /**
+   * Values that the online store was given: of each row of a class the newest.
+   *
+   * @generated from field: int64 online_values = 2;
+   */
+  onlineValues: bigint;
+
+  /**
+   * Observations that the history was given.
+   *
+   * @generated from field: int64 offline_values = 3;
+   */
+  offlineValues: bigint;
+
+  /**
+   * Values that were left out, because those of that time were deleted within the last 30 days.
+   *
+   * @generated from field: int64 deleted_values = 4;
+   */
+  deletedValues: bigint;
+};
+
+/**
+ * Describes the message svc.v1.UploadValuesResponse.
+ * Use `create(UploadValuesResponseSchema)` to create a new message.
+ */
+export const UploadValuesResponseSchema: GenMessage<UploadValuesResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 6);
+
+/**
+ * Request of AnnounceValueFile.
+ *
+ * @generated from message svc.v1.AnnounceValueFileRequest
+ */
+export type AnnounceValueFileRequest = Message<"svc.v1.AnnounceValueFileRequest"> & {
+  /**
+   * SHA-256 of the file, lower-case hex.
+   *
+   * @generated from field: string sha256 = 1;
+   */
+  sha256: string;
+
+  /**
+   * Its length in bytes.
+   *
+   * @generated from field: int64 size_bytes = 2;
+   */
+  sizeBytes: bigint;
+};
+
+/**
+ * Describes the message svc.v1.AnnounceValueFileRequest.
+ * Use `create(AnnounceValueFileRequestSchema)` to create a new message.
+ */
+export const AnnounceValueFileRequestSchema: GenMessage<AnnounceValueFileRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 7);
+
+/**
+ * Response of AnnounceValueFile.
+ *
+ * @generated from message svc.v1.AnnounceValueFileResponse
+ */
+export type AnnounceValueFileResponse = Message<"svc.v1.AnnounceValueFileResponse"> & {
+  /**
+   * Id of the upload.
+   *
+   * @generated from field: string upload_id = 1;
+   */
+  uploadId: string;
+
+  /**
+   * Address for one PUT of the file, which needs no token; relative to the server where it leads
+   * there.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * When the address expires.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 3;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.v1.AnnounceValueFileResponse.
+ * Use `create(AnnounceValueFileResponseSchema)` to create a new message.
+ */
+export const AnnounceValueFileResponseSchema: GenMessage<AnnounceValueFileResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 8);
+
+/**
+ * Request of UploadValueFile.
+ *
+ * @generated from message svc.v1.UploadValueFileRequest
+ */
+export type UploadValueFileRequest = Message<"svc.v1.UploadValueFileRequest"> & {
+  /**
+   * Id of the upload, from AnnounceValueFile.
+   *
+   * @generated from field: string upload_id = 1;
+   */
+  uploadId: string;
+
+  /**
+   * Its format.
+   *
+   * @generated from field: svc.v1.ValueFileFormat format = 2;
+   */
+  format: ValueFileFormat;
+
+  /**
+   * What is said of it.
+   *
+   * @generated from field: svc.v1.UploadOptions options = 3;
+   */
+  options?: UploadOptions | undefined;
+};
+
+/**
+ * Describes the message svc.v1.UploadValueFileRequest.
+ * Use `create(UploadValueFileRequestSchema)` to create a new message.
+ */
+export const UploadValueFileRequestSchema: GenMessage<UploadValueFileRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 9);
+
+/**
+ * Response of UploadValueFile.
+ *
+ * @generated from message svc.v1.UploadValueFileResponse
+ */
+export type UploadValueFileResponse = Message<"svc.v1.UploadValueFileResponse"> & {
+  /**
+   * The upload.
+   *
+   * @generated from field: svc.v1.ValueUpload upload = 1;
+   */
+  upload?: ValueUpload | undefined;
+};
+
+/**
+ * Describes the message svc.v1.UploadValueFileResponse.
+ * Use `create(UploadValueFileResponseSchema)` to create a new message.
+ */
+export const UploadValueFileResponseSchema: GenMessage<UploadValueFileResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 10);
+
+/**
+ * Request of GetValueUpload.
+ *
+ * @generated from message svc.v1.GetValueUploadRequest
+ */
+export type GetValueUploadRequest = Message<"svc.v1.GetValueUploadRequest"> & {
+  /**
+   * Its id.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message svc.v1.GetValueUploadRequest.
+ * Use `create(GetValueUploadRequestSchema)` to create a new message.
+ */
+export const GetValueUploadRequestSchema: GenMessage<GetValueUploadRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 11);
+
+/**
+ * Response of GetValueUpload.
+ *
+ * @generated from message svc.v1.GetValueUploadResponse
+ */
+export type GetValueUploadResponse = Message<"svc.v1.GetValueUploadResponse"> & {
+  /**
+   * The upload.
+   *
+   * @generated from field: svc.v1.ValueUpload upload = 1;
+   */
+  upload?: ValueUpload | undefined;
+};
+
+/**
+ * Describes the message svc.v1.GetValueUploadResponse.
+ * Use `create(GetValueUploadResponseSchema)` to create a new message.
+ */
+export const GetValueUploadResponseSchema: GenMessage<GetValueUploadResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 12);
+
+/**
+ * The upload of a file of values.
+ *
+ * @generated from message svc.v1.ValueUpload
+ */
+export type ValueUpload = Message<"svc.v1.ValueUpload"> & {
+  /**
+   * Its id, which is also that of its job.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Its state.
+   *
+   * @generated from field: svc.v1.ValueUploadState state = 2;
+   */
+  state: ValueUploadState;
+
+  /**
+   * Number of rows of the file; absent until all were looked at.
+   *
+   * @generated from field: optional int64 rows = 3;
+   */
+  rows?: bigint | undefined;
+
+  /**
+   * Number of rows that were checked.
+   *
+   * @generated from field: int64 rows_checked = 4;
+   */
+  rowsChecked: bigint;
+
+  /**
+   * Number of rows that are stored.
+   *
+   * @generated from field: int64 rows_written = 5;
+   */
+  rowsWritten: bigint;
+
+  /**
+   * Values that the online store was given: of each row of a class the newest.
+   *
+   * @generated from field: int64 online_values = 6;
+   */
+  onlineValues: bigint;
+
+  /**
+   * Observations that the history was given.
+   *
+   * @generated from field: int64 offline_values = 7;
+   */
+  offlineValues: bigint;
+
+  /**
+   * Values that were left out, because those of that time were deleted within the last 30 days.
+   *
+   * @generated from field: int64 deleted_values = 8;
+   */
+  deletedValues: bigint;
+
+  /**
+   * What is wrong with the file, up to 20 problems. Nothing was stored then.
+   *
+   * @generated from field: repeated svc.v1.UploadProblem problems = 9;
+   */
+  problems: UploadProblem[];
+
+  /**
+   * Why it failed; empty = it did not.
+   *
+   * @generated from field: string error = 10;
+   */
+  error: string;
+
+  /**
+   * When it was asked for: the time of rows for which no other is said.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 11;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * When it ended; absent = it did not.
+   *
+   * @generated from field: google.protobuf.Timestamp ended_at = 12;
+   */
+  endedAt?: Timestamp | undefined;
+
+  /**
+   * Whether everything is checked and nothing stored.
+   *
+   * @generated from field: bool dry_run = 13;
+   */
+  dryRun: boolean;
+};
+
+/**
+ * Describes the message svc.v1.ValueUpload.
+ * Use `create(ValueUploadSchema)` to create a new message.
+ */
+export const ValueUploadSchema: GenMessage<ValueUpload> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 13);
+
+/**
+ * A problem of an upload.
+ *
+ * @generated from message svc.v1.UploadProblem
+ */
+export type UploadProblem = Message<"svc.v1.UploadProblem"> & {
+  /**
+   * The row, from 1; 0 = it is not about a row.
+   *
+   * @generated from field: int64 row = 1;
+   */
+  row: bigint;
+
+  /**
+   * The column; empty = it is not about a column.
+   *
+   * @generated from field: string column = 2;
+   */
+  column: string;
+
+  /**
+   * What is wrong.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message svc.v1.UploadProblem.
+ * Use `create(UploadProblemSchema)` to create a new message.
+ */
+export const UploadProblemSchema: GenMessage<UploadProblem> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 14);
+
+/**
+ * Request of PreviewVersions.
+ *
+ * @generated from message svc.v1.PreviewVersionsRequest
+ */
+export type PreviewVersionsRequest = Message<"svc.v1.PreviewVersionsRequest"> & {
+  /**
+   * The features.
+   *
+   * @generated from field: svc.v1.FeatureSelection selection = 1;
+   */
+  selection?: FeatureSelection | undefined;
+};
+
+/**
+ * Describes the message svc.v1.PreviewVersionsRequest.
+ * Use `create(PreviewVersionsRequestSchema)` to create a new message.
+ */
+export const PreviewVersionsRequestSchema: GenMessage<PreviewVersionsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 15);
+
+/**
+ * Response of PreviewVersions.
+ *
+ * @generated from message svc.v1.PreviewVersionsResponse
+ */
+export type PreviewVersionsResponse = Message<"svc.v1.PreviewVersionsResponse"> & {
+  /**
+   * The features with their newest versions, in the order of their names.
+   *
+   * @generated from field: repeated svc.v1.InternalVersion versions = 1;
+   */
+  versions: InternalVersion[];
+
+  /**
+   * Name of the environment.
+   *
+   * @generated from field: string environment = 2;
+   */
+  environment: string;
+};
+
+/**
+ * Describes the message svc.v1.PreviewVersionsResponse.
+ * Use `create(PreviewVersionsResponseSchema)` to create a new message.
+ */
+export const PreviewVersionsResponseSchema: GenMessage<PreviewVersionsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 16);
+
+/**
+ * Request of MigrateTypes.
+ *
+ * @generated from message svc.v1.MigrateTypesRequest
+ */
+export type MigrateTypesRequest = Message<"svc.v1.MigrateTypesRequest"> & {
+  /**
+   * The features.
+   *
+   * @generated from field: svc.v1.FeatureSelection selection = 1;
+   */
+  selection?: FeatureSelection | undefined;
+};
+
+/**
+ * Describes the message svc.v1.MigrateTypesRequest.
+ * Use `create(MigrateTypesRequestSchema)` to create a new message.
+ */
+export const MigrateTypesRequestSchema: GenMessage<MigrateTypesRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 17);
+
+/**
+ * Response of MigrateTypes.
+ *
+ * @generated from message svc.v1.MigrateTypesResponse
+ */
+export type MigrateTypesResponse = Message<"svc.v1.MigrateTypesResponse"> & {
+  /**
+   * The features with the versions that they go on with.
+   *
+   * @generated from field: repeated svc.v1.InternalVersion versions = 1;
+   */
+  versions: InternalVersion[];
+
+  /**
+   * The removal of the values of the versions before.
+   *
+   * @generated from field: svc.v1.Deletion deletion = 2;
+   */
+  deletion?: Deletion | undefined;
+};
+
+/**
+ * Describes the message svc.v1.MigrateTypesResponse.
+ * Use `create(MigrateTypesResponseSchema)` to create a new message.
+ */
+export const MigrateTypesResponseSchema: GenMessage<MigrateTypesResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 18);
+
+/**
+ * Request of DropVersions.
+ *
+ * @generated from message svc.v1.DropVersionsRequest
+ */
+export type DropVersionsRequest = Message<"svc.v1.DropVersionsRequest"> & {
+  /**
+   * The features.
+   *
+   * @generated from field: svc.v1.FeatureSelection selection = 1;
+   */
+  selection?: FeatureSelection | undefined;
+};
+
+/**
+ * Describes the message svc.v1.DropVersionsRequest.
+ * Use `create(DropVersionsRequestSchema)` to create a new message.
+ */
+export const DropVersionsRequestSchema: GenMessage<DropVersionsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 19);
+
+/**
+ * Response of DropVersions.
+ *
+ * @generated from message svc.v1.DropVersionsResponse
+ */
+export type DropVersionsResponse = Message<"svc.v1.DropVersionsResponse"> & {
+  /**
+   * The features with the versions that they go on with.
+   *
+   * @generated from field: repeated svc.v1.InternalVersion versions = 1;
+   */
+  versions: InternalVersion[];
+
+  /**
+   * The removal of the values.
+   *
+   * @generated from field: svc.v1.Deletion deletion = 2;
+   */
+  deletion?: Deletion | undefined;
+};
+
+/**
+ * Describes the message svc.v1.DropVersionsResponse.
+ * Use `create(DropVersionsResponseSchema)` to create a new message.
+ */
+export const DropVersionsResponseSchema: GenMessage<DropVersionsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_feature_data, 20);
+
+/**
  * Request of PreviewDeletion.
  *
  * @generated from message svc.v1.PreviewDeletionRequest
@@ -75,7 +743,7 @@ export type PreviewDeletionRequest = Message<"svc.v1.PreviewDeletionRequest"> & 
  * Use `create(PreviewDeletionRequestSchema)` to create a new message.
  */
 export const PreviewDeletionRequestSchema: GenMessage<PreviewDeletionRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 1);
+  messageDesc(file_svc_v1_feature_data, 21);
 
 /**
  * Response of PreviewDeletion.
@@ -117,7 +785,7 @@ export type PreviewDeletionResponse = Message<"svc.v1.PreviewDeletionResponse"> 
  * Use `create(PreviewDeletionResponseSchema)` to create a new message.
  */
 export const PreviewDeletionResponseSchema: GenMessage<PreviewDeletionResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 2);
+  messageDesc(file_svc_v1_feature_data, 22);
 
 /**
  * Request of DeleteValues.
@@ -138,7 +806,7 @@ export type DeleteValuesRequest = Message<"svc.v1.DeleteValuesRequest"> & {
  * Use `create(DeleteValuesRequestSchema)` to create a new message.
  */
 export const DeleteValuesRequestSchema: GenMessage<DeleteValuesRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 3);
+  messageDesc(file_svc_v1_feature_data, 23);
 
 /**
  * Response of DeleteValues.
@@ -159,7 +827,7 @@ export type DeleteValuesResponse = Message<"svc.v1.DeleteValuesResponse"> & {
  * Use `create(DeleteValuesResponseSchema)` to create a new message.
  */
 export const DeleteValuesResponseSchema: GenMessage<DeleteValuesResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 4);
+  messageDesc(file_svc_v1_feature_data, 24);
 
 /**
  * Request of GetDeletion.
@@ -180,7 +848,7 @@ export type GetDeletionRequest = Message<"svc.v1.GetDeletionRequest"> & {
  * Use `create(GetDeletionRequestSchema)` to create a new message.
  */
 export const GetDeletionRequestSchema: GenMessage<GetDeletionRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 5);
+  messageDesc(file_svc_v1_feature_data, 25);
 
 /**
  * Response of GetDeletion.
@@ -201,7 +869,7 @@ export type GetDeletionResponse = Message<"svc.v1.GetDeletionResponse"> & {
  * Use `create(GetDeletionResponseSchema)` to create a new message.
  */
 export const GetDeletionResponseSchema: GenMessage<GetDeletionResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 6);
+  messageDesc(file_svc_v1_feature_data, 26);
 
 /**
  * A deletion, and what it removed up to now. What an attempt removed that was cut off is not
@@ -258,7 +926,7 @@ export type Deletion = Message<"svc.v1.Deletion"> & {
  * Use `create(DeletionSchema)` to create a new message.
  */
 export const DeletionSchema: GenMessage<Deletion> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 7);
+  messageDesc(file_svc_v1_feature_data, 27);
 
 /**
  * Request of DescribeOnlineStore.
@@ -273,7 +941,7 @@ export type DescribeOnlineStoreRequest = Message<"svc.v1.DescribeOnlineStoreRequ
  * Use `create(DescribeOnlineStoreRequestSchema)` to create a new message.
  */
 export const DescribeOnlineStoreRequestSchema: GenMessage<DescribeOnlineStoreRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 8);
+  messageDesc(file_svc_v1_feature_data, 28);
 
 /**
  * Response of DescribeOnlineStore.
@@ -322,7 +990,7 @@ export type DescribeOnlineStoreResponse = Message<"svc.v1.DescribeOnlineStoreRes
  * Use `create(DescribeOnlineStoreResponseSchema)` to create a new message.
  */
 export const DescribeOnlineStoreResponseSchema: GenMessage<DescribeOnlineStoreResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 9);
+  messageDesc(file_svc_v1_feature_data, 29);
 
 /**
  * Request of ListOfflineTables.
@@ -350,7 +1018,7 @@ export type ListOfflineTablesRequest = Message<"svc.v1.ListOfflineTablesRequest"
  * Use `create(ListOfflineTablesRequestSchema)` to create a new message.
  */
 export const ListOfflineTablesRequestSchema: GenMessage<ListOfflineTablesRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 10);
+  messageDesc(file_svc_v1_feature_data, 30);
 
 /**
  * Response of ListOfflineTables.
@@ -371,7 +1039,130 @@ export type ListOfflineTablesResponse = Message<"svc.v1.ListOfflineTablesRespons
  * Use `create(ListOfflineTablesResponseSchema)` to create a new message.
  */
 export const ListOfflineTablesResponseSchema: GenMessage<ListOfflineTablesResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_feature_data, 11);
+  messageDesc(file_svc_v1_feature_data, 31);
+
+/**
+ * The stores that an upload is for.
+ *
+ * @generated from enum svc.v1.UploadTarget
+ */
+export enum UploadTarget {
+  /**
+   * Both, each for the features that it stores; of a branch the online store alone.
+   *
+   * @generated from enum value: UPLOAD_TARGET_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The online store; all features have to be stored there.
+   *
+   * @generated from enum value: UPLOAD_TARGET_ONLINE = 1;
+   */
+  ONLINE = 1,
+
+  /**
+   * The history; all features have to be stored there.
+   *
+   * @generated from enum value: UPLOAD_TARGET_OFFLINE = 2;
+   */
+  OFFLINE = 2,
+}
+
+/**
+ * Describes the enum svc.v1.UploadTarget.
+ */
+export const UploadTargetSchema: GenEnum<UploadTarget> = /*@__PURE__*/
+  enumDesc(file_svc_v1_feature_data, 0);
+
+/**
+ * Format of a file of values.
+ *
+ * @generated from enum svc.v1.ValueFileFormat
+ */
+export enum ValueFileFormat {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: VALUE_FILE_FORMAT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Parquet; a timestamp without a zone is UTC.
+   *
+   * @generated from enum value: VALUE_FILE_FORMAT_PARQUET = 1;
+   */
+  PARQUET = 1,
+
+  /**
+   * CSV with a line of names. An empty cell is null.
+   *
+   * @generated from enum value: VALUE_FILE_FORMAT_CSV = 2;
+   */
+  CSV = 2,
+
+  /**
+   * JSON objects, one per line, or in a list.
+   *
+   * @generated from enum value: VALUE_FILE_FORMAT_JSON = 3;
+   */
+  JSON = 3,
+}
+
+/**
+ * Describes the enum svc.v1.ValueFileFormat.
+ */
+export const ValueFileFormatSchema: GenEnum<ValueFileFormat> = /*@__PURE__*/
+  enumDesc(file_svc_v1_feature_data, 1);
+
+/**
+ * State of an upload.
+ *
+ * @generated from enum svc.v1.ValueUploadState
+ */
+export enum ValueUploadState {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: VALUE_UPLOAD_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It waits.
+   *
+   * @generated from enum value: VALUE_UPLOAD_STATE_RECEIVED = 1;
+   */
+  RECEIVED = 1,
+
+  /**
+   * It is checked or written.
+   *
+   * @generated from enum value: VALUE_UPLOAD_STATE_RUNNING = 2;
+   */
+  RUNNING = 2,
+
+  /**
+   * All rows are stored, or were checked when nothing was to be stored.
+   *
+   * @generated from enum value: VALUE_UPLOAD_STATE_SUCCEEDED = 3;
+   */
+  SUCCEEDED = 3,
+
+  /**
+   * It was refused or cancelled, or failed. What was written by then stays.
+   *
+   * @generated from enum value: VALUE_UPLOAD_STATE_FAILED = 4;
+   */
+  FAILED = 4,
+}
+
+/**
+ * Describes the enum svc.v1.ValueUploadState.
+ */
+export const ValueUploadStateSchema: GenEnum<ValueUploadState> = /*@__PURE__*/
+  enumDesc(file_svc_v1_feature_data, 2);
 
 /**
  * The stored values of features: where they are, and how much.
@@ -427,6 +1218,95 @@ export const FeatureDataService: GenService<{
     methodKind: "unary";
     input: typeof DeleteValuesRequestSchema;
     output: typeof DeleteValuesResponseSchema;
+  },
+  /**
+   * What versions features have, before these are changed; nothing is. INVALID_ARGUMENT when nothing
+   * is selected or a branch is named, since its features have the versions of the environment's;
+   * NOT_FOUND for features and namespaces that there are not.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.PreviewVersions
+   */
+  previewVersions: {
+    methodKind: "unary";
+    input: typeof PreviewVersionsRequestSchema;
+    output: typeof PreviewVersionsResponseSchema;
+  },
+  /**
+   * Has features go on with their next internal version, in the environment and all its branches.
+   * Their history stays, in tables of its own that no query reads; their values in the online store
+   * are removed. Nothing takes that back, and a value that was computed before is not stored. Answers
+   * when all nodes are done or after 10 s; it goes on meanwhile, also after a restart. Who may deploy
+   * may do this; FAILED_PRECONDITION for a protected environment. Otherwise it fails as
+   * PreviewVersions does, and RESOURCE_EXHAUSTED as DeleteValues does.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.MigrateTypes
+   */
+  migrateTypes: {
+    methodKind: "unary";
+    input: typeof MigrateTypesRequestSchema;
+    output: typeof MigrateTypesResponseSchema;
+  },
+  /**
+   * Removes all that is stored of features, of all their versions: from the online store, those of
+   * branches too, and from the history. They go on with their next internal version, which has
+   * nothing. The query log stays as it is. Otherwise like MigrateTypes.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.DropVersions
+   */
+  dropVersions: {
+    methodKind: "unary";
+    input: typeof DropVersionsRequestSchema;
+    output: typeof DropVersionsResponseSchema;
+  },
+  /**
+   * Stores values of features as they were observed elsewhere, for example by another system or
+   * before a feature was there: in the history, and in the online store where it has none that is
+   * newer. Features that a resolver computes may be among them. Everything is checked first, and
+   * nothing is stored when anything is wrong: INVALID_ARGUMENT then tells up to 20 problems with
+   * their rows and columns, a line each. It is stored when this answers. FAILED_PRECONDITION for a
+   * protected environment's own values; UNAVAILABLE while writing to the stores is suspended.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.UploadValues
+   */
+  uploadValues: {
+    methodKind: "unary";
+    input: typeof UploadValuesRequestSchema;
+    output: typeof UploadValuesResponseSchema;
+  },
+  /**
+   * Announces a file of values. INVALID_ARGUMENT when it is empty or has more than 128 MiB.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.AnnounceValueFile
+   */
+  announceValueFile: {
+    methodKind: "unary";
+    input: typeof AnnounceValueFileRequestSchema;
+    output: typeof AnnounceValueFileResponseSchema;
+  },
+  /**
+   * Begins to check and to store the values of a file that was announced and put. It goes on after a
+   * restart, and stores each row once in effect. NOT_FOUND when there is no such upload any more;
+   * FAILED_PRECONDITION when the file is not there; RESOURCE_EXHAUSTED when 100 files wait in the
+   * environment. Otherwise it fails as UploadValues does; what is wrong with the file is told by
+   * GetValueUpload.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.UploadValueFile
+   */
+  uploadValueFile: {
+    methodKind: "unary";
+    input: typeof UploadValueFileRequestSchema;
+    output: typeof UploadValueFileResponseSchema;
+  },
+  /**
+   * How far the upload of a file is. NOT_FOUND when the environment has no such upload; one is known
+   * for 90 days after its end.
+   *
+   * @generated from rpc svc.v1.FeatureDataService.GetValueUpload
+   */
+  getValueUpload: {
+    methodKind: "unary";
+    input: typeof GetValueUploadRequestSchema;
+    output: typeof GetValueUploadResponseSchema;
   },
   /**
    * How far a deletion is: answers when it is done or after 10 s. NOT_FOUND when the environment has

@@ -42,6 +42,7 @@ import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
+import type { ValueUploads } from "../value-uploads/value-uploads.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import type { DataDirectory } from "./data-directory.ts";
@@ -114,6 +115,8 @@ export interface Parts {
   readonly workflows: () => Promise<Workflows>;
   /** Offline queries. */
   readonly offlineQueries: () => Promise<OfflineQueries>;
+  /** Uploads of values. */
+  readonly valueUploads: () => Promise<ValueUploads>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
   /** The queue of jobs as callers see it. */
@@ -193,7 +196,10 @@ export async function openParts({
   const offline = once(stores.offline);
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");
-    const made = createDeletions({ metadata, online: await online(), offline, telemetry, objects, bus, node: node(), clock, log });
+    const made = createDeletions({
+      ...{ metadata, online: await online(), offline, telemetry, objects, bus, node: node(), clock, log },
+      renewVersions: async (environmentId, signal) => (await deployments.opened())?.running.renewVersions(environmentId, signal),
+    });
     await made.load().catch(async (error: unknown) => {
       await made.close();
       throw error;
@@ -360,6 +366,22 @@ export async function openParts({
       ...{ folder, bus, clock, log },
     });
   });
+  const valueUploads = once(async () => {
+    const { createValueUploads } = await import("../value-uploads/value-uploads.ts");
+    return createValueUploads({
+      metadata,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      objects,
+      online: await online(),
+      offline,
+      deleted: (await deletions()).deleted,
+      tables,
+      isSuspended: () => components.isSuspended("persistence"),
+      folder: directory.file("uploads"),
+      ...{ bus, clock, log },
+    });
+  });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
@@ -372,6 +394,7 @@ export async function openParts({
     { kind: "purge-deliveries", schedule: "1h", run: async () => (await webhooks()).deliveries.purge() },
     resealingOf("approvals", approvals),
     { kind: "approvals-upkeep", schedule: "10m", run: async (signal) => (await approvals()).upkeep(signal) },
+    { kind: "purge-value-uploads", schedule: "1h", run: async (signal) => (await valueUploads()).upkeep(signal) },
     auditRetention({ store: metadata.audit, clock, log }),
     { kind: "offline-queries-upkeep", schedule: "1h", run: async (signal) => (await offlineQueries()).upkeep(signal) },
     { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
@@ -414,6 +437,7 @@ export async function openParts({
       { ERASURE_JOB },
       { RESOLVER_RUN_JOB },
       { OFFLINE_QUERY_JOB },
+      { VALUE_UPLOAD_JOB },
     ] = await Promise.all([
       import("../approvals/approvals.ts"),
       import("../deployments/builds.ts"),
@@ -422,12 +446,14 @@ export async function openParts({
       import("../environments/lifecycle.ts"),
       import("../resolver-runs/resolver-runs.ts"),
       import("../offline-queries/query-jobs.ts"),
+      import("../value-uploads/value-uploads.ts"),
     ]);
     const { builds, cleanups } = await deployments();
     return {
       ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
       [RESOLVER_RUN_JOB]: (await resolverRuns()).runs.handler,
       [OFFLINE_QUERY_JOB]: (await offlineQueries()).handler,
+      [VALUE_UPLOAD_JOB]: (await valueUploads()).handler,
       ...recurringHandlers(recurring),
     };
   });
@@ -489,6 +515,7 @@ export async function openParts({
     resolverRuns,
     workflows,
     offlineQueries,
+    valueUploads,
     connections,
     jobQueue,
     jobRunner,

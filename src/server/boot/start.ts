@@ -276,6 +276,7 @@ async function startIn(
       resolverRuns: parts.resolverRuns,
       workflows: parts.workflows,
       offlineQueries: parts.offlineQueries,
+      valueUploads: parts.valueUploads,
       connections: parts.connections,
       queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),
     };

@@ -1,12 +1,12 @@
 /**
  * What was deleted, as writes have to know it: a value of a deleted row that was observed until the
  * deletion is refused, whoever computed it and however late it comes. A value observed later is
- * stored as ever.
+ * stored as ever. Of a version that was ended, every value is refused.
  */
 
 import { onlineScope } from "../deployments/live-scopes.ts";
 import type { DeletionRecord } from "../stores/metadata/deletions.ts";
-import type { Observations, OfflineStore } from "../stores/offline/store.ts";
+import type { AppendRefusal, Observations, OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore, OnlineWrites } from "../stores/online/store.ts";
 
 /** A feature's rows that were deleted. */
@@ -21,10 +21,13 @@ interface Mark {
 /** The deletions that are in force. */
 export class DeletedValues {
   #marks = new Map<number, readonly Mark[]>();
+  /** Ids of versions that were ended. */
+  #ended: ReadonlySet<number> = new Set();
 
   /** Replaces what is known. */
   replace(deletions: Iterable<DeletionRecord>): void {
     const marks = new Map<number, Mark[]>();
+    const ended = new Set<number>();
     const add = (ids: readonly number[], mark: Mark): void => {
       for (const id of ids) {
         const known = marks.get(id);
@@ -32,17 +35,26 @@ export class DeletedValues {
         else marks.set(id, [mark]);
       }
     };
-    for (const { branch, createdAt, environmentId, rows } of deletions)
+    for (const { branch, createdAt, environmentId, rows, versions } of deletions) {
+      for (const id of versions?.ended ?? []) ended.add(id);
       for (const { keys, featureIds, relationIds } of rows) {
         const mark = { scope: onlineScope(environmentId, branch), until: createdAt };
         add(featureIds, { ...mark, keys: new Set(keys) });
         add(relationIds, { ...mark, keys: undefined });
       }
+    }
     this.#marks = marks;
+    this.#ended = ended;
+  }
+
+  /** Whether nothing is refused. */
+  get #isEmpty(): boolean {
+    return this.#marks.size + this.#ended.size === 0;
   }
 
   /** Whether a value may not be stored. */
   refuses(scope: string, featureId: number, key: string, observedAt: number): boolean {
+    if (this.#ended.has(featureId)) return true;
     const marks = this.#marks.get(featureId);
     return marks?.some((mark) => observedAt <= mark.until && mark.scope === scope && (mark.keys?.has(key) ?? true)) ?? false;
   }
@@ -51,7 +63,7 @@ export class DeletedValues {
   guardOnline(store: Pick<OnlineStore, "read" | "put" | "dropScope">): Pick<OnlineStore, "read" | "put" | "dropScope"> {
     return {
       read: (scope, reads) => store.read(scope, reads),
-      put: (scope, writes) => store.put(scope, this.#marks.size === 0 ? writes : this.#storable(scope, writes)),
+      put: (scope, writes) => store.put(scope, this.#isEmpty ? writes : this.#storable(scope, writes)),
       dropScope: (scope) => store.dropScope(scope),
     };
   }
@@ -59,8 +71,18 @@ export class DeletedValues {
   /** An offline store that is not given what may not be stored; it keeps no values of branches. */
   guardOffline(store: Pick<OfflineStore, "append">): Pick<OfflineStore, "append"> {
     return {
-      append: (observations) => store.append(this.#marks.size === 0 ? observations : observations.map((one) => this.#storableOf(one))),
+      append: (observations) => (this.#isEmpty ? store.append(observations) : this.#append(store, observations)),
     };
+  }
+
+  /**
+   * Appends what may be stored. Nothing of an ended version reaches the store, since its table
+   * would be made anew.
+   */
+  async #append(store: Pick<OfflineStore, "append">, observations: readonly Observations[]): Promise<readonly AppendRefusal[]> {
+    const indexes = [...observations.keys()].filter((index) => !this.#ended.has(observations[index]?.version.featureId as number));
+    const refusals = await store.append(indexes.map((index) => this.#storableOf(observations[index] as Observations)));
+    return refusals.map((refusal) => ({ ...refusal, index: indexes[refusal.index] as number }));
   }
 
   #storable(scope: string, { values, rows }: OnlineWrites): OnlineWrites {

@@ -6,8 +6,14 @@
  *
  * What was observed, or stored, until the deletion was asked for goes; what was observed later
  * stays. A record is kept for 30 days: so long a late write is refused, and a node may be off.
+ *
+ * A deletion may also be about versions of features. They came out of use in the step that stored
+ * it: each node has its deployments go on with the next versions, waits for the queries that run
+ * with those before, and then removes these. A query so sees all of the old versions or nothing.
  */
 
+import { fromJsonString } from "@bufbuild/protobuf";
+import { DataTypeSchema } from "../../../gen/svc/v1/value_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { DAY_MS } from "../../domain/day.ts";
 import { errorText } from "../../domain/error-text.ts";
@@ -19,13 +25,15 @@ import { createWakeablePause } from "../jobs/wakeable-pause.ts";
 import type { Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
 import { sweepStages } from "../query-log/stages.ts";
-import type { DeletedRows, DeletionRecord, RemovedCounts } from "../stores/metadata/deletions.ts";
+import type { BegunVersion, DeletedRows, DeletionRecord, EndedVersions, RemovedCounts } from "../stores/metadata/deletions.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { VersionsToEnd } from "../stores/metadata/versions.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
-import type { OfflineStore } from "../stores/offline/store.ts";
+import type { FeatureVersion, Observations, OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import { DeletedValues } from "./deleted-values.ts";
+import { foreignNamespace } from "./selection.ts";
 
 /** A deletion, and how far it is. */
 export interface DeletionState {
@@ -36,11 +44,16 @@ export interface DeletionState {
 
 /** The services and stores that deletions need. */
 export interface DeletionOptions {
-  readonly metadata: Pick<MetadataStore, "deletions" | "nodes">;
+  readonly metadata: Pick<MetadataStore, "deletions" | "endVersions" | "nodes">;
   readonly online: Pick<OnlineStore, "deleteKeys" | "dropFeatures">;
-  readonly offline: () => Promise<Pick<OfflineStore, "deleteKeys">>;
+  readonly offline: () => Promise<Pick<OfflineStore, "append" | "deleteKeys" | "dropVersion" | "scan">>;
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly objects: ObjectStore;
+  /**
+   * Has this node's deployments of an environment go on with the versions in use; resolves when no
+   * query runs with others.
+   */
+  readonly renewVersions: (environmentId: string, signal: AbortSignal) => Promise<void>;
   readonly bus: Bus;
   /** Id of this node. */
   readonly node: string;
@@ -57,6 +70,11 @@ export interface Deletions {
   /** Begins a deletion. Rejects with Failure resource_exhausted when there are too many. */
   begin(environmentId: string, branch: string, rows: readonly DeletedRows[]): Promise<DeletionRecord>;
   /**
+   * Ends the versions of features that are in use, and begins a deletion of them. Rejects with
+   * Failure resource_exhausted like `begin`.
+   */
+  endVersions(what: VersionsToEnd): Promise<DeletionRecord>;
+  /**
    * The state of an environment's deletion, when all nodes are done or after `MOST_WAIT_MS`.
    * Rejects with Failure not_found.
    */
@@ -66,7 +84,7 @@ export interface Deletions {
 
 /** Milliseconds that a record is kept. */
 const KEPT_MS = 30 * DAY_MS;
-/** Most keys of all deletions that are kept: every node has them in memory. */
+/** Most keys and versions of all deletions that are kept: every node has them in memory. */
 const MOST_KEYS = 500_000;
 /** Longest time, in milliseconds, that a caller waits for the nodes at once. */
 const MOST_WAIT_MS = 10_000;
@@ -98,6 +116,23 @@ export function createDeletions(options: DeletionOptions): Deletions {
     return removed;
   };
 
+  /** Removes what this node holds of versions; returns the number of online values. */
+  const removeVersions = async (environmentId: string, { begun, dropped, ended }: EndedVersions): Promise<number> => {
+    await options.renewVersions(environmentId, signal);
+    signal.throwIfAborted();
+    const values = await online.dropFeatures([...new Set([...ended, ...dropped])], signal);
+    const store = await options.offline();
+    for (const id of dropped) {
+      signal.throwIfAborted();
+      await store.dropVersion(id);
+    }
+    if (dropped.length > 0) return values;
+    // The newest version in the store is the one that is read by name, so it is to be there.
+    const isKept = await Promise.all(ended.map(async (id) => (await store.scan(id, { limit: 1 })).length > 0));
+    if (isKept.includes(true)) await store.append(begun.flatMap((one) => emptyHistory(environmentId, one)));
+    return values;
+  };
+
   const forgetQueries = async ({ branch, createdAt, environmentId, rows }: DeletionRecord): Promise<number> => {
     const telemetry = await options.telemetry();
     const keys = rows.flatMap((one) => one.keys.map((key) => key.slice(2)));
@@ -115,8 +150,9 @@ export function createDeletions(options: DeletionOptions): Deletions {
       if (relationIds.length > 0) await online.dropFeatures(relationIds, signal);
     }
     signal.throwIfAborted();
+    if (deletion.versions) values += await removeVersions(deletion.environmentId, deletion.versions);
     const offline = deletion.branch === "" ? await removeOffline(deletion) : 0;
-    const queries = await forgetQueries(deletion);
+    const queries = deletion.rows.length > 0 ? await forgetQueries(deletion) : 0;
     signal.throwIfAborted();
     const removed: RemovedCounts = { online: values, offline, queries };
     await metadata.deletions.settle(deletion.id, node, removed);
@@ -160,6 +196,18 @@ export function createDeletions(options: DeletionOptions): Deletions {
 
   const following = followStore({ bus, topic: "deletions", clock, log, read });
 
+  const newDeletion = (environmentId: string, branch: string, rows: readonly DeletedRows[]): DeletionRecord => {
+    const createdAt = clock.now();
+    const id = newId("del", createdAt);
+    return { id, environmentId, branch, rows, versions: null, createdAt, expiresAt: createdAt + KEPT_MS, removed: {} };
+  };
+  /** Has all nodes act on a deletion that was stored. */
+  const begun = async (deletion: DeletionRecord): Promise<DeletionRecord> => {
+    bus.publish("deletions", deletion.id);
+    await following.reread();
+    return deletion;
+  };
+
   const stateOf = async (environmentId: string, id: string): Promise<DeletionState> => {
     const deletion = await metadata.deletions.get(id);
     if (deletion?.environmentId !== environmentId)
@@ -175,20 +223,25 @@ export function createDeletions(options: DeletionOptions): Deletions {
     load: following.reread,
 
     async begin(environmentId, branch, rows) {
-      const createdAt = clock.now();
-      const deletion: DeletionRecord = {
-        id: newId("del", createdAt),
-        ...{ environmentId, branch, rows, createdAt },
-        expiresAt: createdAt + KEPT_MS,
-        removed: {},
-      };
+      const deletion = newDeletion(environmentId, branch, rows);
       if ((await metadata.deletions.create(deletion, MOST_KEYS)) === "full")
         throw new Failure("resource_exhausted", `More than ${MOST_KEYS} keys were deleted in 30 days, so nothing was deleted.`, {
           hint: "Delete whole features or the environment instead, or wait until earlier deletions are 30 days old.",
         });
-      bus.publish("deletions", deletion.id);
-      await following.reread();
-      return deletion;
+      return begun(deletion);
+    },
+
+    async endVersions(what) {
+      const deletion = await metadata.endVersions(what, newDeletion(what.environmentId, "", []), MOST_KEYS);
+      if (deletion === "full")
+        throw new Failure(
+          "resource_exhausted",
+          `More than ${MOST_KEYS} keys and versions were deleted in 30 days, so nothing was changed.`,
+          {
+            hint: "Wait until earlier deletions are 30 days old.",
+          },
+        );
+      return begun(deletion);
     },
 
     async settled(environmentId, id) {
@@ -213,4 +266,19 @@ export function createDeletions(options: DeletionOptions): Deletions {
       await working;
     },
   };
+}
+
+/**
+ * No observations of a version, by which its table is made; none of a relation, which has no
+ * history.
+ */
+function emptyHistory(environmentId: string, { dtype, fqn, id, internalVersion }: BegunVersion): Observations[] {
+  if (foreignNamespace(dtype) !== undefined) return [];
+  const namespace = fqn.slice(0, fqn.indexOf("."));
+  const name = fqn.slice(namespace.length + 1);
+  const version: FeatureVersion = {
+    ...{ featureId: id, environmentId, namespace, name, internalVersion },
+    dtype: fromJsonString(DataTypeSchema, dtype),
+  };
+  return [{ version, deploymentId: "", resolver: "", op: "none", keys: [], values: [], observedAt: [] }];
 }

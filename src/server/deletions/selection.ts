@@ -1,4 +1,7 @@
-/** What a deletion is about: features, by names, tags or namespace, and keys of their rows. */
+/**
+ * What a deletion is about: features, by names, tags or namespace, and keys of their rows or their
+ * versions.
+ */
 
 import type { FeatureSet, Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
@@ -7,7 +10,7 @@ import { featuresOf } from "../../domain/graph-diff.ts";
 import { compareNames, rawName, readableName } from "../../domain/name.ts";
 import { Failure } from "../failure.ts";
 import type { DeletedRows } from "../stores/metadata/deletions.ts";
-import type { FeatureKey } from "../stores/metadata/versions.ts";
+import type { FeatureKey, KnownVersion } from "../stores/metadata/versions.ts";
 import { storeKey } from "../stores/online/store.ts";
 
 /** A selection as it is asked for. */
@@ -19,9 +22,6 @@ export interface Selection {
   /** Primary keys as text. */
   readonly keys: readonly string[];
 }
-
-/** A feature that was ever stored in an environment. */
-export type KnownFeature = FeatureKey & { readonly id: number };
 
 /** What was selected. */
 export interface Selected {
@@ -39,7 +39,7 @@ const MOST_NAMES = 1_000;
  * those that may be named, since their values may still be stored.
  * @throws Failure invalid_argument, or not_found with what is close
  */
-export function select(wanted: Selection, graph: Graph, known: readonly KnownFeature[]): Selected {
+export function select(wanted: Selection, graph: Graph, known: readonly KnownVersion[]): Selected {
   refuseMalformed(wanted);
   const names = [...new Set(known.map(({ fqn }) => fqn))];
   const features = chosenNames(wanted, graph, names).sort(compareNames);
@@ -62,6 +62,49 @@ export function select(wanted: Selection, graph: Graph, known: readonly KnownFea
   };
 }
 
+/** A feature whose version is to be ended. */
+export interface SelectedVersion extends FeatureKey {
+  /** The newest version. */
+  readonly internalVersion: number;
+}
+
+/** Features whose versions are to be ended. */
+export interface SelectedVersions {
+  /** Those that were named, in order. */
+  readonly features: readonly SelectedVersion[];
+  /** Relations whose stored rows may hold values of them: their versions end too. */
+  readonly relations: readonly FeatureKey[];
+}
+
+/**
+ * The features that are named, or are of a namespace, with the types of their next versions: those
+ * of the live deployment, and of a feature that it has no more that of its newest version.
+ * @throws Failure invalid_argument, or not_found with what is close
+ */
+export function selectVersions(
+  wanted: Pick<Selection, "namespace" | "features">,
+  live: readonly FeatureKey[],
+  known: readonly KnownVersion[],
+): SelectedVersions {
+  const problem =
+    wanted.features.length > MOST_NAMES
+      ? `At most ${MOST_NAMES} features are taken at once.`
+      : wanted.features.length === 0 && wanted.namespace === ""
+        ? "Nothing was selected: give features or a namespace."
+        : undefined;
+  if (problem !== undefined) throw new Failure("invalid_argument", problem);
+  const newest = new Map<string, KnownVersion>();
+  for (const one of known) if ((newest.get(one.fqn)?.internalVersion ?? 0) < one.internalVersion) newest.set(one.fqn, one);
+  const types = new Map([...newest.values(), ...live].map(({ fqn, dtype }) => [fqn, dtype]));
+  const names = namedFeatures(wanted, [...newest.keys()]).sort(compareNames);
+  const namespaces = new Set(names.map(namespaceOfFqn));
+  const holding = [...newest.keys()].filter((fqn) => !names.includes(fqn) && namespaces.has(foreignNamespace(types.get(fqn) ?? "") ?? ""));
+  return {
+    features: names.map((fqn) => ({ fqn, dtype: types.get(fqn) ?? "", internalVersion: newest.get(fqn)?.internalVersion ?? 0 })),
+    relations: holding.map((fqn) => ({ fqn, dtype: types.get(fqn) ?? "" })),
+  };
+}
+
 function refuseMalformed({ namespace, features, tags, keys }: Selection): void {
   const problem =
     keys.length === 0
@@ -81,23 +124,29 @@ function refuseMalformed({ namespace, features, tags, keys }: Selection): void {
 }
 
 /** The fully qualified names that were selected. */
-function chosenNames({ namespace, features, tags }: Selection, graph: Graph, names: readonly string[]): string[] {
+function chosenNames({ tags, ...wanted }: Selection, graph: Graph, names: readonly string[]): string[] {
+  if (tags.length === 0) return namedFeatures(wanted, names);
+  const inside = namedFeatures({ ...wanted, features: [] }, names);
+  return [...new Set(tags.flatMap((tag) => taggedNames(tag, graph, names).filter((fqn) => inside.includes(fqn))))];
+}
+
+/** The fully qualified names of features; without any, those of a namespace, or all. */
+function namedFeatures({ namespace, features }: Pick<Selection, "namespace" | "features">, names: readonly string[]): string[] {
   const namespaces = [...new Set(names.map(namespaceOfFqn))];
   if (namespace !== "" && !namespaces.includes(namespace))
     throw notFound(`There is no namespace '${shown(namespace)}' in this environment.`, namespace, namespaces);
-  const isInside = (fqn: string): boolean => namespace === "" || namespaceOfFqn(fqn) === namespace;
-  if (tags.length > 0) return [...new Set(tags.flatMap((tag) => taggedNames(tag, graph, names).filter(isInside)))];
-  if (features.length === 0) return names.filter(isInside);
+  const inside = names.filter((fqn) => namespace === "" || namespaceOfFqn(fqn) === namespace);
+  if (features.length === 0) return inside;
   return [
     ...new Set(
       features.map((feature) => {
         const raw = rawName(feature);
         const fqn = namespace === "" || names.includes(raw) ? raw : `${namespace}.${raw}`;
-        if (!names.includes(fqn) || !isInside(fqn))
+        if (!inside.includes(fqn))
           throw notFound(
             `There is no feature '${shown(feature)}' ${namespace === "" ? "in this environment" : `in namespace '${namespace}'`}.`,
             feature,
-            names.filter(isInside).map(readableName),
+            inside.map(readableName),
           );
         return fqn;
       }),
@@ -138,8 +187,10 @@ function integerKey(text: string): string {
   return storeKey(BigInt(text));
 }
 
-/** The namespace of the rows of a relation; undefined for a scalar feature. */
-function foreignNamespace(dtype: string): string | undefined {
+/**
+ * The namespace of the rows of a relation, by the text of its type; undefined for a scalar feature.
+ */
+export function foreignNamespace(dtype: string): string | undefined {
   if (!dtype.includes('"foreignNamespace"')) return undefined;
   return (JSON.parse(dtype) as { readonly foreignNamespace?: string }).foreignNamespace;
 }

@@ -25,6 +25,7 @@ import type { Processes } from "../processes/processes.ts";
 import type { PythonPool } from "../python/pool.ts";
 import { createRenewablePool } from "../python/renewable-pool.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
+import type { LiveDeployment } from "../query/live-deployment.ts";
 import type { EnvironmentVariables, Secrets } from "../secrets/secrets.ts";
 import { createRenewableSources } from "../sql/renewable-sources.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
@@ -105,14 +106,9 @@ export interface Builder {
   tidy(keep: ReadonlySet<string>): Promise<void>;
 }
 
-/** A graph with the identities of its features. */
-interface Identified {
-  readonly graph: Graph;
-  readonly identities: ReadonlyMap<string, FeatureIdentity>;
-}
-
 /** What a build has begun for the start that follows. */
-interface Begun extends Identified {
+interface Begun {
+  readonly graph: Graph;
   /** What the workers are given. */
   readonly variables: EnvironmentVariables;
   readonly workers: StartingWorkers;
@@ -188,10 +184,8 @@ export function createBuilder(options: BuilderOptions): Builder {
 
   /** By deployment, from the end of its build to its start. */
   const begun = new Map<string, Begun>();
-  const identified = async (of: Graph, environmentId: string): Promise<Identified> => ({
-    graph: of,
-    identities: await metadata.featureIdentities(environmentId, featureKeys(of), clock.now()),
-  });
+  const identitiesOf = (of: Graph, environmentId: string): Promise<ReadonlyMap<string, FeatureIdentity>> =>
+    metadata.featureIdentities(environmentId, featureKeys(of), clock.now());
 
   const graph = async (id: string): Promise<Graph> => {
     const bytes = await metadata.graph(id);
@@ -311,9 +305,9 @@ export function createBuilder(options: BuilderOptions): Builder {
       try {
         if (variables) await checkStatements(found, source, environment, variables, note);
         await metadata.putGraph(deployment.id, toBinary(GraphSchema, found));
-        const { identities } = await identified(found, environment.id);
+        await identitiesOf(found, environment.id);
         await metadata.resolverVersions(environment.id, found.resolvers, { deploymentId: deployment.id, now: clock.now() });
-        if (variables && workers) begun.set(deployment.id, { graph: found, identities, variables, workers });
+        if (variables && workers) begun.set(deployment.id, { graph: found, variables, workers });
       } catch (error) {
         await workers?.end();
         throw error;
@@ -323,7 +317,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     async start(deployment, note, signal) {
       const environment = await environmentOf(deployment);
       const ahead = begun.get(deployment.id);
-      const { graph: of, identities } = ahead ?? (await identified(await graph(deployment.id), environment.id));
+      const of = ahead?.graph ?? (await graph(deployment.id));
       const source = await unpack(deployment);
       note("starting workers");
       const variables = await secrets.variables(environment.id);
@@ -349,19 +343,26 @@ export function createBuilder(options: BuilderOptions): Builder {
         replaceSources: async (given) => sources.replace(await sourcesOf(of, source, given)),
         failed: () => log.error("workers were not renewed with changed variables; those before answer on", { deployment: deployment.id }),
       });
+      const withVersions = (identities: ReadonlyMap<string, FeatureIdentity>): LiveDeployment => ({
+        id: deployment.id,
+        environmentId: environment.id,
+        environmentName: environment.name,
+        scope: onlineScope(environment.id, deployment.branch),
+        graph: of,
+        featureIds: new Map([...identities].map(([fqn, { id }]) => [fqn, id])),
+        pool,
+        sources,
+        online,
+        longestStaleness: longestStaleness(of, identities),
+        sink: sinks.of({ id: deployment.id, environmentId: environment.id, branch: deployment.branch, graph: of, identities }),
+      });
+      let live = withVersions(await identitiesOf(of, environment.id));
       return {
-        deployment: {
-          id: deployment.id,
-          environmentId: environment.id,
-          environmentName: environment.name,
-          scope: onlineScope(environment.id, deployment.branch),
-          graph: of,
-          featureIds: new Map([...identities].map(([fqn, { id }]) => [fqn, id])),
-          pool,
-          sources,
-          online,
-          longestStaleness: longestStaleness(of, identities),
-          sink: sinks.of({ id: deployment.id, environmentId: environment.id, branch: deployment.branch, graph: of, identities }),
+        deployment: live,
+        async withVersionsInUse() {
+          const identities = await identitiesOf(of, environment.id);
+          if ([...identities].some(([fqn, { id }]) => live.featureIds.get(fqn) !== id)) live = withVersions(identities);
+          return live;
         },
         renew: renewal.renew,
         async stop(graceMs) {

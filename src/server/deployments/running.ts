@@ -10,6 +10,11 @@ import type { LiveDeployment } from "../query/live-deployment.ts";
 /** A deployment that stays up at least until it is released. */
 export interface Lease {
   readonly deployment: LiveDeployment;
+  /**
+   * Whether the versions of its features are those in use. Values of versions that were ended are
+   * not stored: long work takes another lease then.
+   */
+  isCurrent(): boolean;
   /** To be called once, when the query has ended. */
   release(): void;
 }
@@ -24,6 +29,11 @@ export interface StartedDeployment {
   stop(graceMs: number): Promise<void>;
   /** Gives sources and workers the variables of the environment, when these have changed. */
   renew(): Promise<void>;
+  /**
+   * The deployment with the versions of its features that are in use: another object when they have
+   * changed, with the same workers and sources.
+   */
+  withVersionsInUse(): Promise<LiveDeployment>;
 }
 
 /** The running deployments. */
@@ -46,6 +56,11 @@ export interface RunningDeployments {
    * answer queries meanwhile.
    */
   renew(environmentIds: ReadonlySet<string> | undefined): void;
+  /**
+   * Has the deployments of an environment go on with the versions of features that are in use.
+   * Resolves when no query runs with others, or those that do had 30 s to end.
+   */
+  renewVersions(environmentId: string, signal: AbortSignal): Promise<void>;
   /** Stops deployments without a query for the idle time. Called by a timer; public for tests. */
   sweep(): Promise<void>;
   close(): Promise<void>;
@@ -61,10 +76,18 @@ const CLOSE_GRACE_MS = 500;
 /** Milliseconds without a query after which a deployment that is not pinned stops. */
 export const IDLE_MS = 600_000;
 
+/** A deployment with some versions of its features. */
+interface Generation {
+  readonly deployment: LiveDeployment;
+  leases: number;
+  /** Called when the last lease is released. */
+  onIdle?: () => void;
+}
+
 interface Entry {
   readonly id: string;
   readonly starting: Promise<StartedDeployment>;
-  ready?: StartedDeployment;
+  ready?: Generation;
   leases: number;
   usedAt: number;
   /** Called when the last lease is released. */
@@ -83,20 +106,33 @@ export function createRunningDeployments(options: {
   const stopping = new Map<string, Promise<void>>();
   const closing = new AbortController();
 
-  const lease = (entry: Entry, started: StartedDeployment): Lease => {
+  const lease = (entry: Entry, generation: Generation): Lease => {
     entry.leases++;
+    generation.leases++;
     entry.usedAt = clock.now();
     let open = true;
     return {
-      deployment: started.deployment,
+      deployment: generation.deployment,
+      isCurrent: () => entry.ready === generation,
       release() {
         if (!open) return;
         open = false;
         entry.leases--;
+        generation.leases--;
         entry.usedAt = clock.now();
+        if (generation.leases === 0) generation.onIdle?.();
         if (entry.leases === 0) entry.onIdle?.();
       },
     };
+  };
+
+  /** Waits until nothing runs any more, at most as long as running queries have. */
+  const drained = async (used: { leases: number; onIdle?: () => void }, signal: AbortSignal): Promise<void> => {
+    if (used.leases === 0) return;
+    const ended = new AbortController();
+    const over = AbortSignal.any([ended.signal, signal]);
+    used.onIdle = () => ended.abort();
+    if (!over.aborted) await clock.sleep(DRAIN_GRACE_MS, over).catch(() => undefined);
   };
 
   const begin = (id: string, start: () => Promise<StartedDeployment>): Entry => {
@@ -105,7 +141,7 @@ export function createRunningDeployments(options: {
     entries.set(id, entry);
     starting.then(
       (started) => {
-        entry.ready = started;
+        entry.ready = { deployment: started.deployment, leases: 0 };
       },
       () => {
         if (entries.get(id) === entry) entries.delete(id);
@@ -117,12 +153,7 @@ export function createRunningDeployments(options: {
   const stop = async (entry: Entry): Promise<void> => {
     const started = await entry.starting.catch(() => undefined);
     if (!started) return;
-    if (entry.leases > 0) {
-      const ended = new AbortController();
-      const over = AbortSignal.any([ended.signal, closing.signal]);
-      entry.onIdle = () => ended.abort();
-      if (!over.aborted) await clock.sleep(DRAIN_GRACE_MS, over).catch(() => undefined);
-    }
+    await drained(entry, closing.signal);
     await started.stop(0);
   };
 
@@ -156,7 +187,7 @@ export function createRunningDeployments(options: {
     acquire(id, start) {
       const entry = entries.get(id) ?? begin(id, start);
       if (entry.ready) return lease(entry, entry.ready);
-      return entry.starting.then((started) => lease(entry, started));
+      return entry.starting.then(() => lease(entry, entry.ready as Generation));
     },
     peek: (id) => entries.get(id)?.ready?.deployment,
     list: () => [...entries.values()].flatMap(({ ready }) => (ready ? [ready.deployment] : [])),
@@ -172,6 +203,19 @@ export function createRunningDeployments(options: {
             if (!environmentIds || environmentIds.has(deployment.environmentId)) await renew();
           })
           .catch((error: unknown) => log.debug("a deployment was not given its variables anew", { deployment: id, error: String(error) }));
+    },
+    async renewVersions(environmentId, signal) {
+      await Promise.all(
+        [...entries.values()].map(async (entry) => {
+          const started = await entry.starting.catch(() => undefined);
+          const before = entry.ready;
+          if (!started || !before || before.deployment.environmentId !== environmentId) return;
+          const deployment = await started.withVersionsInUse();
+          if (deployment === before.deployment) return;
+          entry.ready = { deployment, leases: 0 };
+          await drained(before, AbortSignal.any([signal, closing.signal]));
+        }),
+      );
     },
     sweep,
     async close() {

@@ -6,6 +6,7 @@ import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
 import { type Answer, answerFailures, answerFields } from "./answer/answer.ts";
 import { explainRun } from "./answer/explain.ts";
+import { type DescribedPlan, describePlan } from "./answer/plan-description.ts";
 import { type BulkAnswer, BulkRun } from "./bulk.ts";
 import { buildGraphIndex } from "./graph/graph-index.ts";
 import type { NamespaceInfo } from "./graph/index-types.ts";
@@ -53,6 +54,8 @@ export interface OnlineEngine {
   rootsOf(deployment: LiveDeployment, request: SpineOutputs): readonly NamespaceInfo[];
   /** The classes of a deployment, by name. */
   classesOf(deployment: LiveDeployment): ReadonlyMap<string, NamespaceInfo>;
+  /** The plan of a query, which is not run. Throws QueryRefused when it is wrong as a whole. */
+  plan(deployment: LiveDeployment, request: QueryRequest): DescribedPlan;
   /** Builds the tables of a deployment ahead of its first query. */
   load(deployment: LiveDeployment): void;
 }
@@ -72,6 +75,10 @@ class Engine implements OnlineEngine {
 
   load(deployment: LiveDeployment): void {
     this.#preparer(deployment);
+  }
+
+  plan(deployment: LiveDeployment, request: QueryRequest): DescribedPlan {
+    return describePlan(this.#preparer(deployment).prepare(request).plan);
   }
 
   runResolver(deployment: LiveDeployment, options: ResolverRunOptions): ResolverRun {

@@ -9,6 +9,7 @@ import { Failure } from "../failure.ts";
 import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { ScheduledRun } from "../jobs/scheduler.ts";
 import type { OnlineEngine } from "../query/create-engine.ts";
+import type { LiveDeployment } from "../query/live-deployment.ts";
 import { QueryRefused } from "../query/refusal.ts";
 import { type ComputedRows, type KnownRows, MAX_RUN_ROWS, type ResolverRun } from "../query/resolver-run.ts";
 import { CallFailed } from "../query/run/outcome.ts";
@@ -62,15 +63,23 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
   const compute = async (run: ResolverRunRecord, job: JobRecord, { signal, progress }: Attempt): Promise<ComputedRows> => {
     const { request, createdAt: now } = run;
     const environment = await environmentOf(run);
-    const lease = await deployments.acquire({ environment, branch: "", deploymentId: run.deploymentId });
+    const target = { environment, branch: "", deploymentId: run.deploymentId };
+    const into = { online: request.persistOnline, offline: request.persistOffline };
+    const begin = (deployment: LiveDeployment): ResolverRun =>
+      engine.runResolver(deployment, { resolver: request.resolver, now, into, signal });
+    const offline = await options.offline();
+    let lease = await deployments.acquire(target);
     try {
-      const into = { online: request.persistOnline, offline: request.persistOffline };
-      const resolverRun = engine.runResolver(lease.deployment, { resolver: request.resolver, now, into, signal });
-      const offline = await options.offline();
+      let resolverRun = begin(lease.deployment);
       const all = resolverRun.hasOwnRows ? await resolverRun.ownKeys() : await historyKeys(resolverRun, run, offline);
       const tried = run.position === "" ? 0 : all.indexOf(run.position) + 1;
       let sum: ComputedRows = tried === 0 ? { rows: 0, failedRows: 0, error: "" } : run;
-      for (let from = tried; from < all.length; from += PART_ROWS) {
+      for (let from = tried; from < all.length; ) {
+        if (!lease.isCurrent()) {
+          lease.release();
+          lease = await deployments.acquire(target);
+          resolverRun = begin(lease.deployment);
+        }
         const keys = all.slice(from, from + PART_ROWS);
         const known = resolverRun.hasOwnRows
           ? { keys: keys.map(primaryKeyOf), inputs: new Map() }
@@ -81,6 +90,9 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
         await Promise.all([online.flush(), sinks.flush()]);
         if (online.dropped() + sinks.dropped() > dropped) throw new Error("the stores had no room for values");
         await environmentOf(run);
+        // Values of versions that were ended meanwhile were not stored.
+        if (!lease.isCurrent()) continue;
+        from += PART_ROWS;
         const position = keys.at(-1) ?? "";
         sum = { rows: sum.rows + rows, failedRows: sum.failedRows + failedRows, error: sum.error || error.slice(0, MAX_ERROR) };
         progress(`${sum.rows} rows`);

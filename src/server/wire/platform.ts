@@ -42,6 +42,7 @@ import type { Support } from "../support/support.ts";
 import type { UsageSettings } from "../usage/credits.ts";
 import type { QueryCounts } from "../usage/query-counts.ts";
 import type { Usage } from "../usage/usage.ts";
+import type { ValueUploads } from "../value-uploads/value-uploads.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { BodyBudget } from "./http/body-budget.ts";
 import type { ReleaseMirror } from "./http/releases.ts";
@@ -127,6 +128,8 @@ export interface Platform {
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
   /** Offline queries. */
   readonly offlineQueries: () => Promise<OfflineQueries>;
+  /** Uploads of values. */
+  readonly valueUploads: () => Promise<ValueUploads>;
   /** Cloud accounts, storage configurations and connections to offline stores. */
   readonly connections: () => Promise<Connections>;
   readonly queries: () => Promise<Queries<Caller>>;

@@ -52,6 +52,26 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const route = (await import("./query/route.ts")).bulkQueryRoute(platform);
     return ({ request, connection, share }) => route(request, connection, share);
   },
+  "/v1/query/plan": async (platform) => {
+    const route = (await import("./query/route.ts")).planRoute(platform);
+    return ({ request, connection, share }) => route(request, connection, share);
+  },
+  "/v1/features/upload": async (platform) => {
+    const { uploadFeatures } = await import("./http/features.ts");
+    return ({ request, connection, share, note }) => uploadFeatures(platform, request, connection, share, note);
+  },
+  "/v1/features/rows": async (platform) => {
+    const { deleteRows } = await import("./http/features.ts");
+    return ({ request, connection, share, note }) => deleteRows(platform, request, connection, share, note);
+  },
+  "/v1/features/columns": async (platform) => {
+    const { deleteColumns } = await import("./http/features.ts");
+    return ({ request, connection, share, note }) => deleteColumns(platform, request, connection, share, note);
+  },
+  "/v1/branches": async (platform) => {
+    const { listBranches } = await import("./http/branches.ts");
+    return ({ request }) => listBranches(platform, request);
+  },
   "/v1/oauth/token": async (platform) => {
     const { exchangeToken } = await import("./http/token.ts");
     return ({ request, note }) => exchangeToken(platform, request, note);

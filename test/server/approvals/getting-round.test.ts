@@ -107,6 +107,16 @@ const RULES: Readonly<Record<string, Rule>> = {
   "EnvironmentService/SuspendEnvironment": free("stops what was approved, in an emergency", () => ({})),
   "EnvironmentService/ResumeEnvironment": free("starts what was approved", () => ({})),
   "FeatureDataService/DeleteValues": refused(PROTECTED, () => ({ selection: { features: ["user.name"], keys: ["1"] } })),
+  "FeatureDataService/MigrateTypes": refused(PROTECTED, () => ({ selection: { features: ["user.name"] } })),
+  "FeatureDataService/DropVersions": refused(PROTECTED, () => ({ selection: { features: ["user.name"] } })),
+  "FeatureDataService/UploadValues": refused(PROTECTED, () => ({
+    columns: [
+      { name: "user.id", values: [{ int64Value: "1" }] },
+      { name: "user.name", values: [{ stringValue: "x" }] },
+    ],
+  })),
+  "FeatureDataService/AnnounceValueFile": free("is run by nobody", () => ({ sha256: "0".repeat(64), sizeBytes: 1 })),
+  "FeatureDataService/UploadValueFile": refused(PROTECTED, () => ({ uploadId: "upl_1", format: "VALUE_FILE_FORMAT_CSV" })),
   "InfraService/ApplyComponent": free(SERVER, () => ({ component: "COMPONENT_VOLUMES", spec: "{}" }), "failed_precondition"),
   "InfraService/MigrateMetrics": free(SERVER, () => ({})),
   "InfraService/SuspendComponent": free(SERVER, () => ({ component: "COMPONENT_PERSISTENCE" })),

@@ -12,6 +12,7 @@ import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { type SpawnedServer, spawnServer } from "../../harness/spawned-server.ts";
 import { deploy, expectLive, type ProjectFiles } from "../deployments/deploying.ts";
 import { Cluster } from "../nodes/two-nodes.ts";
+import { ask } from "./asking.ts";
 import { storedIn } from "./stored.ts";
 
 /** Folder of gates: the resolver of a user with one waits there until it is opened. */
@@ -65,25 +66,6 @@ type Selected = Partial<Pick<ValueSelection, "features" | "keys" | "namespace" |
 
 const remove = async (server: TestServer, selection: Selected, headers: Record<string, string> = {}) =>
   (await server.client(FeatureDataService, { headers }).deleteValues({ selection })).deletion;
-
-interface Asked {
-  readonly now?: string;
-  readonly branch?: string;
-}
-
-async function ask(server: { url: string; token(): Promise<string> }, inputs: object, outputs: readonly string[], asked: Asked = {}) {
-  const response = await fetch(`${server.url}/v1/query/online`, {
-    method: "POST",
-    headers: {
-      ...{ "content-type": "application/json", authorization: `Bearer ${await server.token()}` },
-      ...(asked.branch === undefined ? {} : { "svc-branch": asked.branch }),
-    },
-    body: JSON.stringify({ inputs, outputs, include_meta: true, ...(asked.now === undefined ? {} : { now: asked.now }) }),
-  });
-  const body = (await response.json()) as { data?: { field: string; value: unknown }[]; meta?: { query_id: string }; message?: string };
-  if (!body.data) throw new Error(body.message);
-  return body;
-}
 
 const USER = ["user.name", "user.greeting"] as const;
 

@@ -51,6 +51,11 @@ const HTTP: Readonly<
   "/health/ready": { method: "GET", opensTo: "read" },
   "/v1/query/online": { method: "POST", opensTo: "query.online" },
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
+  "/v1/query/plan": { method: "POST", opensTo: "query.online" },
+  "/v1/features/upload": { method: "POST", opensTo: "data.write" },
+  "/v1/features/rows": { method: "DELETE", opensTo: "deploy" },
+  "/v1/features/columns": { method: "DELETE", opensTo: "deploy" },
+  "/v1/branches": { method: "GET", opensTo: "read" },
   "/v1/oauth/token": { method: "POST", opensTo: "anyone" },
   "/login/oidc": { method: "GET", opensTo: "anyone" },
   "/login/oidc/callback": { method: "GET", opensTo: "anyone" },
@@ -66,7 +71,7 @@ const HTTP: Readonly<
  * those that answer with what is of all environments that the caller may know of.
  */
 const NO_ENVIRONMENT = [
-  ...["CreateUpload", "ListClients", "ListPermissions", "ListSessions", "SendFeedback", "TestCluster"],
+  ...["AnnounceValueFile", "CreateUpload", "ListClients", "ListPermissions", "ListSessions", "SendFeedback", "TestCluster"],
   ...["DescribeOnlineStore", "GetCluster", "ListClusters", "ListRates"],
   ...["ListEnvironments", "ListEvents", "ListJobs", "ListPods", "ListProjects"],
 ];

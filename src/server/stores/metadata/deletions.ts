@@ -15,6 +15,24 @@ export interface DeletedRows {
   readonly relationIds: readonly number[];
 }
 
+/** A version of a feature that began when one before it was ended. */
+export interface BegunVersion {
+  readonly id: number;
+  readonly fqn: string;
+  readonly internalVersion: number;
+  /** Canonical text of its type. */
+  readonly dtype: string;
+}
+
+/** Versions of features that came out of use together. */
+export interface EndedVersions {
+  /** Ids of the versions: none of their values is served or stored any more. */
+  readonly ended: readonly number[];
+  /** Ids of versions whose history is removed; empty = it stays, out of the reach of queries. */
+  readonly dropped: readonly number[];
+  readonly begun: readonly BegunVersion[];
+}
+
 /** What a node removed. */
 export interface RemovedCounts {
   /** Values and relations of the rows in the online store. */
@@ -32,6 +50,8 @@ export interface DeletionRecord {
   /** Empty = the environment's own values. */
   readonly branch: string;
   readonly rows: readonly DeletedRows[];
+  /** The versions that it ended; null = it is about rows. */
+  readonly versions: EndedVersions | null;
   /** When it was asked for: values observed until then are removed, and refused from then on. */
   readonly createdAt: number;
   /** Time from which on it is forgotten. */
@@ -43,8 +63,8 @@ export interface DeletionRecord {
 /** Deletions. */
 export interface DeletionStore {
   /**
-   * Adds a deletion, unless the keys of all that are there would then be more than `mostKeys`;
-   * `full` then.
+   * Adds a deletion, unless the keys and versions of all that are there would then be more than
+   * `mostKeys`; `full` then.
    */
   create(deletion: DeletionRecord, mostKeys: number): Promise<"created" | "full">;
   /** The ids of all deletions, the oldest first. */

@@ -274,6 +274,26 @@ create table workflow (
 ) strict;
 create index workflow_by_environment on workflow (environment_id, seq);
 create index workflow_by_end on workflow (ended_at) where ended_at is not null;
+create table feature_version (
+  id integer primary key autoincrement, environment_id text not null references environment (id), fqn text not null, internal_version integer not null,
+  dtype text not null, created_at integer not null, ended_at integer, unique (environment_id, fqn, internal_version)
+) strict;
+insert into feature_version (id, environment_id, fqn, internal_version, dtype, created_at)
+  select id, environment_id, fqn, internal_version, dtype, created_at from feature;
+delete from sqlite_sequence where name = 'feature_version';
+update sqlite_sequence set name = 'feature_version' where name = 'feature';
+drop table feature;
+alter table feature_version rename to feature;
+create unique index feature_in_use on feature (environment_id, fqn, dtype) where ended_at is null;
+alter table deletion add column versions text not null default 'null';
+create table value_upload (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, object text not null, sha256 text not null,
+  request text not null, state text not null, fence integer not null, created_at integer not null, ended_at integer, rows_checked integer not null,
+  rows integer, rows_written integer not null, online_values integer not null, offline_values integer not null, deleted_values integer not null,
+  problems text not null, error text not null
+) strict;
+create index value_upload_open on value_upload (environment_id) where ended_at is null;
+create index value_upload_by_end on value_upload (ended_at) where ended_at is not null;
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

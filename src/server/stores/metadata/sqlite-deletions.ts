@@ -6,38 +6,52 @@ import type { DeletionRecord, DeletionStore } from "./deletions.ts";
 
 /** A deletion as it is stored. */
 interface StoredDeletion extends DeletionRecord {
-  /** Number of its keys. */
+  /** Number of its keys and versions. */
   readonly keyCount: number;
 }
 
-const recordOf = ({ keyCount: _, ...record }: StoredDeletion): DeletionRecord => record;
-
-/** Deletions of the SQLite driver. */
-export function sqliteDeletions(db: Database, writer: Writer): DeletionStore {
-  const table = createTable<StoredDeletion>(db, "deletion", {
+/** The table of deletions. */
+const tableOf = (db: Database) =>
+  createTable<StoredDeletion>(db, "deletion", {
     id: text,
     environmentId: text,
     branch: text,
     rows: json(),
+    versions: json(),
     keyCount: integer,
     createdAt: integer,
     expiresAt: integer,
     removed: json(),
   });
+
+/** The step of a write that adds a deletion; false when there are too many keys and versions. */
+export type InsertDeletion = (deletion: DeletionRecord, mostKeys: number) => boolean;
+
+/** Makes the step. */
+export function insertsDeletion(db: Database): InsertDeletion {
+  const table = tableOf(db);
+  return (deletion, mostKeys) => {
+    const { ended = [], dropped = [] } = deletion.versions ?? {};
+    const keyCount = deletion.rows.reduce((sum, { keys }) => sum + keys.length, ended.length + dropped.length);
+    const there = db.query<{ n: number }, []>("select coalesce(sum(key_count), 0) as n from deletion").get()?.n ?? 0;
+    if (there + keyCount > mostKeys) return false;
+    table.insert({ ...deletion, keyCount });
+    return true;
+  };
+}
+
+const recordOf = ({ keyCount: _, ...record }: StoredDeletion): DeletionRecord => record;
+
+/** Deletions of the SQLite driver. */
+export function sqliteDeletions(db: Database, writer: Writer, insert: InsertDeletion): DeletionStore {
+  const table = tableOf(db);
   const get = (id: string): DeletionRecord | undefined => {
     const stored = table.one("where id = ?", id);
     return stored && recordOf(stored);
   };
 
   return {
-    create: (deletion, mostKeys) =>
-      writer.write(() => {
-        const keyCount = deletion.rows.reduce((sum, { keys }) => sum + keys.length, 0);
-        const there = db.query<{ n: number }, []>("select coalesce(sum(key_count), 0) as n from deletion").get()?.n ?? 0;
-        if (there + keyCount > mostKeys) return "full";
-        table.insert({ ...deletion, keyCount });
-        return "created";
-      }),
+    create: (deletion, mostKeys) => writer.write(() => (insert(deletion, mostKeys) ? "created" : "full")),
 
     async ids() {
       return db

@@ -147,6 +147,7 @@ export function sqliteProjects(db: Database, writer: Writer, insertJob: (job: Ne
           "deletion",
           "resolver_run",
           "offline_query",
+          "value_upload",
           "workflow",
         ])
           db.query(`delete from ${table} where environment_id = ?`).run(id);

@@ -1,15 +1,35 @@
 import type { Database } from "bun:sqlite";
 import type { Writer } from "../sqlite/group-commit.ts";
-import type { FeatureIdentity, FeatureKey, VersionStore } from "./versions.ts";
+import type { InsertDeletion } from "./sqlite-deletions.ts";
+import type { FeatureIdentity, FeatureKey, KnownVersion, VersionStore } from "./versions.ts";
+
+/** Ends a step that would keep too many deletions, so that nothing of it stays. */
+class TooManyDeletions extends Error {}
 
 /** Feature identities and resolver versions of the SQLite driver. */
-export function sqliteVersions(db: Database, writer: Writer): VersionStore {
+export function sqliteVersions(db: Database, writer: Writer, insertDeletion: InsertDeletion): VersionStore {
   const findFeature = (environmentId: string, fqn: string, dtype: string): FeatureIdentity | undefined =>
     db
       .query<FeatureIdentity, [string, string, string]>(
-        "select id, internal_version as internalVersion from feature where environment_id = ? and fqn = ? and dtype = ?",
+        "select id, internal_version as internalVersion from feature where environment_id = ? and fqn = ? and dtype = ? and ended_at is null",
       )
       .get(environmentId, fqn, dtype) ?? undefined;
+
+  /** Begins the next version of a feature, unless one of the type is in use. */
+  const begin = (environmentId: string, { fqn, dtype }: FeatureKey, now: number): FeatureIdentity => {
+    db.query(
+      `insert into feature (environment_id, fqn, internal_version, dtype, created_at)
+       select ?1, ?2, coalesce(max(internal_version), 0) + 1, ?3, ?4 from feature where environment_id = ?1 and fqn = ?2
+       on conflict (environment_id, fqn, dtype) where ended_at is null do nothing`,
+    ).run(environmentId, fqn, dtype, now);
+    return findFeature(environmentId, fqn, dtype) as FeatureIdentity;
+  };
+
+  const idsOf = (environmentId: string, fqn: string, which = ""): number[] =>
+    db
+      .query<{ id: number }, [string, string]>(`select id from feature where environment_id = ? and fqn = ? ${which} order by id`)
+      .all(environmentId, fqn)
+      .map(({ id }) => id);
 
   const findVersion = (environmentId: string, fqn: string, sourceSha256: string): number | undefined =>
     db
@@ -35,25 +55,36 @@ export function sqliteVersions(db: Database, writer: Writer): VersionStore {
       });
       if (missing.length === 0) return identities;
       await writer.write(() => {
-        for (const { fqn, dtype } of missing) {
-          db.query(
-            `insert into feature (environment_id, fqn, internal_version, dtype, created_at)
-             select ?1, ?2, coalesce(max(internal_version), 0) + 1, ?3, ?4 from feature where environment_id = ?1 and fqn = ?2
-             on conflict (environment_id, fqn, dtype) do nothing`,
-          ).run(environmentId, fqn, dtype, now);
-        }
+        for (const one of missing) identities.set(one.fqn, begin(environmentId, one, now));
       });
-      for (const { fqn, dtype } of missing) {
-        const identity = findFeature(environmentId, fqn, dtype);
-        if (identity) identities.set(fqn, identity);
-      }
       return identities;
     },
 
+    endVersions: ({ environmentId, features, isDropped }, deletion, mostKeys) =>
+      writer
+        .write(() => {
+          const { createdAt } = deletion;
+          const known = features.filter(({ fqn }) => idsOf(environmentId, fqn).length > 0);
+          const ended = known.flatMap(({ fqn }) => idsOf(environmentId, fqn, "and ended_at is null"));
+          const dropped = isDropped ? known.flatMap(({ fqn }) => idsOf(environmentId, fqn)) : [];
+          for (const id of ended) db.query("update feature set ended_at = ? where id = ?").run(createdAt, id);
+          const begun = known.map((one) => ({ ...one, ...begin(environmentId, one, createdAt) }));
+          const made = { ...deletion, versions: { ended, dropped, begun } };
+          if (insertDeletion(made, mostKeys)) return made;
+          throw new TooManyDeletions();
+        })
+        .catch((error: unknown) => {
+          if (error instanceof TooManyDeletions) return "full" as const;
+          throw error;
+        }),
+
     async knownFeatures(environmentId) {
       return db
-        .query<FeatureKey & { readonly id: number }, [string]>("select id, fqn, dtype from feature where environment_id = ? order by id")
-        .all(environmentId);
+        .query<Omit<KnownVersion, "isEnded"> & { readonly endedAt: number | null }, [string]>(
+          `select id, fqn, dtype, internal_version as internalVersion, ended_at as endedAt from feature where environment_id = ? order by id`,
+        )
+        .all(environmentId)
+        .map(({ endedAt, ...version }) => ({ ...version, isEnded: endedAt !== null }));
     },
 
     async featureOwners() {

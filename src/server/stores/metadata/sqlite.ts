@@ -10,7 +10,7 @@ import type { DeploymentStore } from "./deployments.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
 import { sqliteAudit } from "./sqlite-audit.ts";
 import { datasetQueries } from "./sqlite-datasets.ts";
-import { sqliteDeletions } from "./sqlite-deletions.ts";
+import { insertsDeletion, sqliteDeletions } from "./sqlite-deletions.ts";
 import { sqliteDocuments } from "./sqlite-documents.ts";
 import { sqliteExpiry } from "./sqlite-expiry.ts";
 import { sqliteGraphs } from "./sqlite-graphs.ts";
@@ -27,6 +27,7 @@ import { scheduleQueries } from "./sqlite-schedules.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
 import { sqliteUploads } from "./sqlite-uploads.ts";
 import { usageQueries } from "./sqlite-usage.ts";
+import { sqliteValueUploads } from "./sqlite-value-uploads.ts";
 import { sqliteVersions } from "./sqlite-versions.ts";
 import { workflowQueries } from "./sqlite-workflows.ts";
 import type { MetadataStore } from "./store.ts";
@@ -51,6 +52,7 @@ export function createSqliteMetadataStore(options: {
     programVersion: options.programVersion,
   });
   const writer = createWriter(db);
+  const insertDeletion = insertsDeletion(db);
   const now = options.now ?? Date.now;
   const { workflows, follower } = workflowQueries(db, writer, now);
   const { jobs, insertJob } = jobQueries(db, writer, now, follower);
@@ -65,14 +67,14 @@ export function createSqliteMetadataStore(options: {
       return sqliteDeployments(db, writer, insertJob);
     }),
     ...sqliteGraphs(db, writer),
-    ...sqliteVersions(db, writer),
+    ...sqliteVersions(db, writer, insertDeletion),
     approvals: loadedOnFirstUse(APPROVAL_METHODS, async () => {
       const { sqliteApprovals } = await import("./sqlite-approvals.ts");
       return sqliteApprovals(db, writer, insertJob);
     }),
     audit: sqliteAudit(db, writer),
     datasets: datasetQueries(db, writer),
-    deletions: sqliteDeletions(db, writer),
+    deletions: sqliteDeletions(db, writer, insertDeletion),
     documents: sqliteDocuments(db, writer),
     jobs,
     offlineQueries: offlineQueryQueries(db, writer, now, insertJob),
@@ -84,6 +86,7 @@ export function createSqliteMetadataStore(options: {
     schedules: scheduleQueries(db, writer, now, insertJob),
     usage,
     workflows,
+    valueUploads: sqliteValueUploads(db, writer, now, insertJob),
     ...sqliteExpiry(db, writer, now),
     async probe() {
       const token = Date.now();

@@ -25,6 +25,7 @@ import type { ScheduleStore } from "./schedules.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { UploadStore } from "./uploads.ts";
 import type { UsageStore } from "./usage.ts";
+import type { ValueUploadStore } from "./value-uploads.ts";
 import type { VersionStore } from "./versions.ts";
 import type { WorkflowStore } from "./workflows.ts";
 
@@ -59,6 +60,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly usage: UsageStore;
   /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: WorkflowStore;
+  /** Uploads of values from files. */
+  readonly valueUploads: ValueUploadStore;
   /**
    * Removes expired uploads, entries, logins and sessions of all kinds, uploads, login sessions and
    * clients of command lines a day after they expired; returns their number.

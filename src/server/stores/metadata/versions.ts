@@ -3,10 +3,12 @@
  * reused.
  */
 
-/** A feature's identity in the stores: one per FQN and type. */
+import type { DeletionRecord } from "./deletions.ts";
+
+/** A feature's identity in the stores: one per FQN and type, until its version is ended. */
 export interface FeatureIdentity {
   readonly id: number;
-  /** Number of the type among the feature's types in this environment, from 1. */
+  /** Number of the identity among the feature's in this environment, from 1. */
   readonly internalVersion: number;
 }
 
@@ -17,18 +19,45 @@ export interface FeatureKey {
   readonly dtype: string;
 }
 
+/** A version of a feature that an environment has or had. */
+export interface KnownVersion extends FeatureKey, FeatureIdentity {
+  /** Whether it was ended: nothing of it is served or stored any more. */
+  readonly isEnded: boolean;
+}
+
 /** A resolver whose version is looked up. */
 export interface ResolverKey {
   readonly fqn: string;
   readonly sourceSha256: string;
 }
 
+/** Features whose versions are ended. */
+export interface VersionsToEnd {
+  readonly environmentId: string;
+  /** Features and relations, with the type of their next version. */
+  readonly features: readonly FeatureKey[];
+  /** Whether everything that is stored of any of their versions is removed. */
+  readonly isDropped: boolean;
+}
+
 /** Identities and versions. */
 export interface VersionStore {
-  /** Identities by FQN; a feature not seen with its type before gets a new one. */
+  /**
+   * Identities by FQN; a feature not seen with its type before, or whose version of that type was
+   * ended, gets a new one.
+   */
   featureIdentities(environmentId: string, features: readonly FeatureKey[], now: number): Promise<Map<string, FeatureIdentity>>;
-  /** Every feature of an environment that was ever identified, by FQN and type. */
-  knownFeatures(environmentId: string): Promise<(FeatureKey & Pick<FeatureIdentity, "id">)[]>;
+  /** Every version of a feature that an environment has or had, in the order of their ids. */
+  knownFeatures(environmentId: string): Promise<KnownVersion[]>;
+  /**
+   * Ends the versions of features that are in use, begins the next one of each, and stores the
+   * deletion that has every node act on it, all in one step. Features that were never identified
+   * are left out.
+   * @param deletion the deletion, without what is ended
+   * @returns the deletion; `full` when all deletions would then have more than `mostKeys` keys and
+   * versions, and nothing was changed
+   */
+  endVersions(what: VersionsToEnd, deletion: DeletionRecord, mostKeys: number): Promise<DeletionRecord | "full">;
   /** The environments of all features, by the features' ids. */
   featureOwners(): Promise<ReadonlyMap<number, string>>;
   /**

@@ -33,12 +33,15 @@ const MAX_LOGGED_ERRORS = 100;
 export const NO_RESULTS: readonly never[] = [];
 export const NO_COLUMNS: Readonly<Record<string, never>> = {};
 
+/** What a refused request for a plan answers beside its errors. */
+export const NO_PLAN: Readonly<Record<string, never>> = {};
+
 /** A handler of requests whose caller was authorized. `receive` reads the body. */
 type Handler<Auth> = (request: Request, auth: Auth, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
 /** Makes the handler of `POST /v1/query/online`. */
 export function createQueryHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
-  return createHandler(readQueryBody, NO_RESULTS, (body, call, text, auth) =>
+  return createHandler(readQueryBody, { data: NO_RESULTS }, (body, call, text, auth) =>
     runQuery(runner, incomingQuery("POST /v1/query/online", body, body.request, call, text), auth, (answer) => answerToText(answer, body)),
   );
 }
@@ -47,7 +50,7 @@ export function createQueryHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> 
 export function createBulkQueryHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
   return createHandler(
     (body) => readBulkQueryBody(body, MAX_BULK_VALUES),
-    NO_COLUMNS,
+    { data: NO_COLUMNS },
     (body, call, _text, auth) => {
       const logged = JSON.stringify({ inputs: {}, outputs: body.request.outputs });
       return runBulkQuery(runner, incomingQuery("POST /v1/query/bulk", body, body.bulk, call, logged), auth, (answer) => {
@@ -59,12 +62,28 @@ export function createBulkQueryHttp<Auth>(runner: QueryRunner<Auth>): Handler<Au
   );
 }
 
+/** Makes the handler of `POST /v1/query/plan`: the plan of a query, which is not run. */
+export function createPlanHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
+  return createHandler(
+    readQueryBody,
+    NO_PLAN,
+    async ({ branch, deploymentId: deployment, environment, request }, { headers }, _text, auth) => {
+      const scope = scopeOf(headers, { environment, branch, deployment });
+      const lease = await runner.resolveDeployment(scope, auth, request.correlationId);
+      try {
+        return JSON.stringify({ deployment_id: lease.deployment.id, ...runner.engine.plan(lease.deployment, request), errors: [] });
+      } finally {
+        lease.release();
+      }
+    },
+  );
+}
+
 function createHandler<Auth, B extends QueryBody>(
   read: (body: Uint8Array) => { readonly body: B; readonly text: string },
-  noData: object,
+  more: Readonly<Record<string, unknown>>,
   answer: (body: B, call: HttpCall, text: string, auth: Auth) => Promise<string>,
 ): Handler<Auth> {
-  const more = { data: noData };
   const refuse = (status: number, message: string, headers?: Record<string, string>): Response =>
     errorAnswer({ status, message: clipped(message), more }, headers);
   return async (request, auth, receive) => {

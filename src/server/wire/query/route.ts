@@ -1,4 +1,4 @@
-/** `POST /v1/query/online` and `POST /v1/query/bulk`: the JSON query API for thin clients. */
+/** `POST /v1/query/online`, `/bulk` and `/plan`: the JSON query API for thin clients. */
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../../access/authorize.ts";
@@ -10,22 +10,32 @@ import type { BodyShare } from "../http/body-budget.ts";
 import { failureResponse } from "../http/respond.ts";
 import type { Platform } from "../platform.ts";
 import type { QueryRunner } from "./endpoint.ts";
-import { createBulkQueryHttp, createQueryHttp, MAX_BULK_QUERY_BYTES, MAX_QUERY_BYTES, NO_COLUMNS, NO_RESULTS } from "./query-http.ts";
+import {
+  createBulkQueryHttp,
+  createPlanHttp,
+  createQueryHttp,
+  MAX_BULK_QUERY_BYTES,
+  MAX_QUERY_BYTES,
+  NO_COLUMNS,
+  NO_PLAN,
+  NO_RESULTS,
+} from "./query-http.ts";
 
 type Handler = (request: Request, caller: Caller, receive: () => Promise<Uint8Array>) => Promise<Response>;
 
 /**
- * An endpoint of the JSON query API: its handler, its longest body in bytes, and `data` of a
- * refused query.
+ * An endpoint of the JSON query API: its handler, its longest body in bytes, and what a refused
+ * query answers beside its errors.
  */
 interface JsonEndpoint {
   readonly create: (runner: QueryRunner<Caller>) => Handler;
   readonly maxBytes: number;
-  readonly noData: object;
+  readonly more: Readonly<Record<string, unknown>>;
 }
 
-const ONLINE: JsonEndpoint = { create: createQueryHttp, maxBytes: MAX_QUERY_BYTES, noData: NO_RESULTS };
-const BULK: JsonEndpoint = { create: createBulkQueryHttp, maxBytes: MAX_BULK_QUERY_BYTES, noData: NO_COLUMNS };
+const ONLINE: JsonEndpoint = { create: createQueryHttp, maxBytes: MAX_QUERY_BYTES, more: { data: NO_RESULTS } };
+const BULK: JsonEndpoint = { create: createBulkQueryHttp, maxBytes: MAX_BULK_QUERY_BYTES, more: { data: NO_COLUMNS } };
+const PLAN: JsonEndpoint = { create: createPlanHttp, maxBytes: MAX_QUERY_BYTES, more: NO_PLAN };
 
 /** A handler of all requests to one path. */
 export type Route = (request: Request, connection: Connection, share: BodyShare) => Promise<Response>;
@@ -43,8 +53,13 @@ export function bulkQueryRoute(platform: Platform): Route {
   return routeOf(BULK, platform);
 }
 
+/** The route of `POST /v1/query/plan`. */
+export function planRoute(platform: Platform): Route {
+  return routeOf(PLAN, platform);
+}
+
 /** The route of an endpoint; the engine is loaded with the first query. */
-function routeOf({ create, maxBytes, noData }: JsonEndpoint, platform: Platform): Route {
+function routeOf({ create, maxBytes, more }: JsonEndpoint, platform: Platform): Route {
   let handle: Handler | undefined;
   return async (request, connection, share) => {
     try {
@@ -58,7 +73,7 @@ function routeOf({ create, maxBytes, noData }: JsonEndpoint, platform: Platform)
       });
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      return failureResponse(error, { data: noData });
+      return failureResponse(error, more);
     }
   };
 }

@@ -1,30 +1,27 @@
 /** FeatureDataService: the stored values of features. */
 
-import { create } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
-import { type Deletion, DeletionSchema, FeatureDataService, type ValueSelection } from "../../../../gen/svc/v1/feature_data_pb.ts";
+import { type DeletionSchema, FeatureDataService } from "../../../../gen/svc/v1/feature_data_pb.ts";
 import { didYouMean } from "../../../domain/closest.ts";
+import { msToTimestamp } from "../../../domain/proto-time.ts";
+import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import type { DeletionState } from "../../deletions/deletions.ts";
-import { type Selected, select } from "../../deletions/selection.ts";
 import { featureKeys } from "../../deployments/feature-keys.ts";
 import { Failure } from "../../failure.ts";
 import type { SqlReadable } from "../../stores/offline/store.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
+import { type EndedFeatures, featureValues, removedBy } from "./feature-values.ts";
+import { fileFormat, refusingUploads, uploadMessage, uploadOptions, writtenMessage } from "./value-upload-message.ts";
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
   const { clock, environments, metadata, onlineAddress } = platform;
   const scopeOf = async (context: HandlerContext): Promise<DeploymentTarget> =>
     resolveScope(environments, callerOf(context), context.requestHeader);
-  /** What a selection means in the live deployment of a scope. */
-  const selectedOf = async (scope: DeploymentTarget, selection: ValueSelection | undefined): Promise<Selected> => {
-    const deployments = await platform.deployments();
-    const graph = await deployments.graph(await deployments.resolve(scope));
-    const { features = [], keys = [], namespace = "", tags = [] } = selection ?? {};
-    return select({ features, keys, namespace, tags }, graph, await metadata.knownFeatures(scope.environment.id));
-  };
+  const values = featureValues(platform);
   router.service(FeatureDataService, {
     async describeOnlineStore() {
       const online = await platform.online();
@@ -64,19 +61,54 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async previewDeletion({ selection }, context) {
       const scope = await scopeOf(context);
-      const { features } = await selectedOf(scope, selection);
+      const { features } = await values.selected(scope, selection);
       const { branch, environment } = scope;
       return { features: [...features], keys: new Set(selection?.keys).size, environment: environment.name, branch };
     },
 
     async deleteValues({ selection }, context) {
+      return { deletion: deletionMessage(await values.deleteRows(await scopeOf(context), selection)) };
+    },
+
+    async previewVersions({ selection }, context) {
       const scope = await scopeOf(context);
-      const { environment, branch } = scope;
-      const { rows } = await selectedOf(scope, selection);
-      if (branch === "") await (await platform.approvals()).refuseProtected(environment, "nothing was deleted");
-      const deletions = await platform.deletions();
-      const { id } = await deletions.begin(environment.id, branch, rows);
-      return { deletion: deletionMessage(await deletions.settled(environment.id, id)) };
+      const { features } = await values.selectedVersions(scope, selection);
+      return { versions: [...features], environment: scope.environment.name };
+    },
+
+    async migrateTypes({ selection }, context) {
+      return endedMessage(await values.endVersions(await scopeOf(context), selection, { isDropped: false }));
+    },
+
+    async dropVersions({ selection }, context) {
+      return endedMessage(await values.endVersions(await scopeOf(context), selection, { isDropped: true }));
+    },
+
+    async uploadValues({ columns, options }, context) {
+      const scope = await scopeOf(context);
+      const given = {
+        names: columns.map(({ name }) => name),
+        columns: columns.map(({ values }) => values.map((value) => fromProtoValue(value))),
+      };
+      const { dryRun, ...said } = uploadOptions(options);
+      const result = await refusingUploads(async () => (await platform.valueUploads()).upload(scope, given, said, dryRun));
+      return writtenMessage(result);
+    },
+
+    async announceValueFile({ sha256, sizeBytes }) {
+      const { uploadId, url, expiresAt } = await (await platform.valueUploads()).announce(sha256, Number(sizeBytes));
+      return { uploadId, url, expiresAt: msToTimestamp(expiresAt) };
+    },
+
+    async uploadValueFile({ uploadId, format, options }, context) {
+      const { dryRun: isDryRun, ...said } = uploadOptions(options);
+      const wish = { format: fileFormat(format), isDryRun, ...said };
+      return { upload: uploadMessage(await (await platform.valueUploads()).begin(await scopeOf(context), uploadId, wish)) };
+    },
+
+    async getValueUpload({ id }, context) {
+      const { environment } = await scopeOf(context);
+      return { upload: uploadMessage(await (await platform.valueUploads()).find(id, environment.id)) };
     },
 
     async getDeletion({ id }, context) {
@@ -86,17 +118,20 @@ export function register(router: ConnectRouter, platform: Platform): void {
   });
 }
 
-function deletionMessage({ deletion, waiting }: DeletionState): Deletion {
-  const removed = Object.values(deletion.removed);
-  const sum = (of: keyof (typeof removed)[number]): bigint => BigInt(removed.reduce((total, one) => total + one[of], 0));
-  return create(DeletionSchema, {
-    id: deletion.id,
-    done: waiting.length === 0,
-    onlineValues: sum("online"),
-    offlineValues: sum("offline"),
-    loggedQueries: sum("queries"),
-    waitingNodes: waiting.length,
-  });
+function endedMessage({ state, versions }: EndedFeatures) {
+  return { versions: [...versions], deletion: deletionMessage(state) };
+}
+
+function deletionMessage(state: DeletionState): MessageInitShape<typeof DeletionSchema> {
+  const { offline, online, queries } = removedBy(state);
+  return {
+    id: state.deletion.id,
+    done: state.waiting.length === 0,
+    onlineValues: BigInt(online),
+    offlineValues: BigInt(offline),
+    loggedQueries: BigInt(queries),
+    waitingNodes: state.waiting.length,
+  };
 }
 
 function isReadable(store: object): store is SqlReadable {

@@ -7,7 +7,7 @@ import type { Driver } from "../driver.ts";
 import { NOW, openEach } from "./records.ts";
 
 const deletion = (id: string, keys: readonly string[], expiresAt = NOW + 10): DeletionRecord => ({
-  ...{ id, environmentId: "env_1", branch: "b", createdAt: NOW, expiresAt, removed: {} },
+  ...{ id, environmentId: "env_1", branch: "b", createdAt: NOW, expiresAt, removed: {}, versions: null },
   rows: [{ namespace: "user", keys, featureIds: [1, 2], relationIds: [3] }],
 });
 

@@ -1,6 +1,7 @@
 /** What every metadata store must do: feature identities and resolver versions. */
 
 import { describe, expect, test } from "bun:test";
+import type { DeletionRecord } from "../../../../src/server/stores/metadata/deletions.ts";
 import type { MetadataStore } from "../../../../src/server/stores/metadata/store.ts";
 import type { Driver } from "../driver.ts";
 import { NOW, openEach } from "./records.ts";
@@ -27,8 +28,8 @@ export function versionsConformance(driver: Driver<MetadataStore>): void {
       const owners = [asInt, asText, elsewhere].map((one, n) => [one?.id, n < 2 ? "env_1" : "env_2"] as const);
       expect(await on.store.featureOwners()).toEqual(new Map(owners) as Map<number, string>);
       expect(await on.store.knownFeatures("env_1")).toEqual([
-        { id: asInt?.id ?? 0, fqn: "user.id", dtype: "int" },
-        { id: asText?.id ?? 0, fqn: "user.id", dtype: "str" },
+        { id: asInt?.id ?? 0, fqn: "user.id", dtype: "int", internalVersion: 1, isEnded: false },
+        { id: asText?.id ?? 0, fqn: "user.id", dtype: "str", internalVersion: 2, isEnded: false },
       ]);
       await on.reopen();
       expect(await ask("env_1", "int")).toEqual(asInt);
@@ -38,6 +39,47 @@ export function versionsConformance(driver: Driver<MetadataStore>): void {
         NOW,
       );
       expect(new Set([...many.values()].map(({ id }) => id)).size).toBe(500);
+    });
+
+    test("a version that is ended is followed by the next one, in one step with the deletion of it", async () => {
+      await on.bootstrap();
+      const feature = { fqn: "user.id", dtype: "int" };
+      const id = async (dtype: string) => (await on.store.featureIdentities("env_1", [{ ...feature, dtype }], NOW)).get("user.id")?.id ?? 0;
+      const [asInt, asText] = [await id("int"), await id("str")];
+      const given = {
+        id: "del_1",
+        environmentId: "env_1",
+        branch: "",
+        rows: [],
+        versions: null,
+        createdAt: NOW,
+        expiresAt: NOW + 10,
+        removed: {},
+      };
+      const what = { environmentId: "env_1", features: [feature, { fqn: "user.none", dtype: "int" }], isDropped: false };
+      expect(await on.store.endVersions(what, given, 1)).toBe("full");
+      expect([await id("int"), await id("str"), await on.store.deletions.ids()]).toEqual([asInt, asText, []]);
+
+      const migrated = await on.store.endVersions(what, given, 2);
+      await on.reopen();
+      const next = await id("int");
+      expect([asInt, asText]).not.toContain(next);
+      expect(migrated).toEqual({
+        ...given,
+        versions: { ended: [asInt, asText], dropped: [], begun: [{ ...feature, id: next, internalVersion: 3 }] },
+      });
+      expect(await on.store.deletions.get("del_1")).toEqual(migrated as DeletionRecord);
+      expect((await on.store.knownFeatures("env_1")).map(({ internalVersion, isEnded }) => [internalVersion, isEnded])).toEqual([
+        [1, true],
+        [2, true],
+        [3, false],
+      ]);
+
+      const dropped = await on.store.endVersions({ ...what, isDropped: true }, { ...given, id: "del_2" }, 99);
+      expect(dropped).toMatchObject({ versions: { ended: [next], dropped: [asInt, asText, next], begun: [{ internalVersion: 4 }] } });
+      expect(await id("str")).toBeGreaterThan(next);
+      const { length } = await on.store.knownFeatures("env_1");
+      expect(length).toBe(5);
     });
 
     test("a resolver's version counts the distinct sources that were recorded", async () => {
