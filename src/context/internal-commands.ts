@@ -41,5 +41,11 @@ export function internalCommands({ io, surroundings, clock, signal }: InternalHo
       await refreshFeed({ flags: quietFlags(surroundings.homeDir), surroundings, clock, progress: SILENT, signal: limited });
       return exitCodes.ok;
     },
+    /** `__database` owns a database for the server that started it. */
+    async __database(): Promise<number> {
+      const { serveDatabase } = await import("../server/tables/duckdb/serve-database.ts");
+      await serveDatabase();
+      return exitCodes.ok;
+    },
   };
 }

@@ -35,6 +35,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { TableEngine } from "../tables/engine.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -77,6 +78,8 @@ export interface Parts {
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  /** The table engine; its process starts with its first call. */
+  readonly tables: () => Promise<TableEngine>;
   /** The processes of this node. */
   readonly processes: () => Promise<Processes>;
   /** The count of this node's queries. */
@@ -134,6 +137,7 @@ export async function openParts({
   readonly log: Log;
 }): Promise<Parts> {
   const { clock, env } = options;
+  const home = options.home ?? env.SVC_HOME ?? (env.HOME ? join(env.HOME, ".svc") : directory.path);
   let keys: ServerKeys | undefined;
   const serverKeys = (): ServerKeys => {
     keys ??= loadServerKeys(directory.file("server.key"), env);
@@ -208,6 +212,11 @@ export async function openParts({
     });
     return store;
   });
+  const tables = once(async () => {
+    const { createTableEngine } = await import("../tables/create-table-engine.ts");
+    const folder = directory.file("tables");
+    return createTableEngine({ folder, libraryFolders: [join(home, "cache"), join(folder, "library")], log });
+  });
   const processes = once(async () => {
     const { createProcesses } = await import("../processes/processes.ts");
     const made = createProcesses({ store: metadata.processes, node: node(), clock, log });
@@ -252,7 +261,6 @@ export async function openParts({
   });
   const deployments = once(async () => {
     const { createDeployments } = await import("../deployments/deployments.ts");
-    const home = options.home ?? env.SVC_HOME ?? (env.HOME ? join(env.HOME, ".svc") : directory.path);
     return createDeployments({
       metadata,
       objects,
@@ -399,6 +407,7 @@ export async function openParts({
     offline,
     sinks,
     telemetry,
+    tables,
     processes,
     queryCounts,
     storage,
@@ -430,6 +439,7 @@ export async function openParts({
       await (await webhooks.opened())?.close();
       await (await deployments.opened())?.close();
       await (await deletions.opened())?.close();
+      await (await tables.opened())?.close();
       await (await connections.opened())?.close();
       await (await processes.opened())?.close();
       await (await secrets.opened())?.close();
