@@ -155,6 +155,15 @@ export class OfflineReader {
     return { bytes: Number(pages) * Number(size), change: Number(change) };
   }
 
+  /** Rows of the history by environment, as of the last move. */
+  movedRows(): [environmentId: string, rows: number][] {
+    return this.#db
+      .query<{ environment_id: string; rows: number }, []>("select environment_id, rows from moved_rows")
+      .safeIntegers(false)
+      .all()
+      .map(({ environment_id, rows }) => [environment_id, rows]);
+  }
+
   /** The versions of features, with the environments that they belong to. */
   versions(): Pick<VersionRow, "fid" | "environment_id">[] {
     return this.#catalog.versions().map(({ fid, environment_id }) => ({ fid, environment_id }));

@@ -8,10 +8,9 @@
  */
 
 import { existsSync, statSync } from "node:fs";
-import { basename } from "node:path";
 import { once } from "../../../domain/once.ts";
 import { damaged } from "./damage.ts";
-import type { HistoryLink, HistoryMethods } from "./history/link.ts";
+import type { HistoryLink } from "./history/link.ts";
 import type { SqliteOfflineStore } from "./sqlite.ts";
 import { type Observations, type OfflineStore, OfflineStoreError, type SqlReadable, type TableSampleable } from "./store.ts";
 
@@ -36,8 +35,11 @@ const ROWS_PER_FORGETTING = 5_000;
 /** Makes the store. Nothing is opened yet. */
 export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineStore & Omit<SqlReadable, "query"> & TableSampleable {
   const { landing, path, link } = options;
-  /** Rows that were appended here since the last move began; undefined = unknown. */
-  let waiting: number | undefined;
+  /** Rows that were appended since the last move began. */
+  let appended = 0;
+  /** Whether rows may wait that were appended before this store was opened. */
+  let mayWait = true;
+  let isMovingBehind = false;
   let isUnavailable = false;
   let isClosed = false;
   /** Number of reads of landing under way, which the first move waits for. */
@@ -57,33 +59,40 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
   /** Whether there is a history, with what landing knows of it. */
   const opened = once(async () => {
     const isKept = existsSync(path);
-    const { moves, sequence } = await landing.state();
-    if (moves > 0 && !isKept) throw damaged(path, `it is missing, and ${moves} moves to it were made`);
-    if (isKept && sequence === 0 && moves === 0) await landing.adopt(await link.call("catalog"));
-    return { hasHistory: isKept };
+    const state = await landing.state();
+    if (isKept && state.sequence === 0 && state.moves === 0) await landing.adopt(await link.call("adopted"));
+    appended = Math.max(state.sequence - state.moved, 0);
+    return { isKept, isMissing: state.moves > 0 && !isKept };
   });
   let hasBegun = false;
-  const hasHistory = async (): Promise<boolean> => (await opened()).hasHistory || hasBegun;
+  const hasHistory = async (): Promise<boolean> => {
+    const { isKept, isMissing } = await opened();
+    if (isMissing) throw damaged(path, "it is missing, and what was stored is there");
+    return isKept || hasBegun;
+  };
 
   /** Moves everything that was stored before; in the lane. */
   const moveAll = async (): Promise<void> => {
-    if (waiting === 0) return;
-    const before = waiting;
-    waiting = 0;
+    if (appended === 0 && !mayWait) return;
+    const before = appended;
+    appended = 0;
     try {
       const state = await landing.state();
       let forgotten = state.moves;
       for (;;) {
         const move = await link.call("move", state.sequence, forgotten);
-        for (let from: number | undefined = 0; from !== undefined; ) from = await landing.forget(move, from, ROWS_PER_FORGETTING);
+        if (move.ranges.length > 0)
+          for (let from: number | undefined = 0; from !== undefined; ) from = await landing.forget(move, from, ROWS_PER_FORGETTING);
         forgotten = move.moves;
-        if (!move.isMore) return;
+        if (!move.isMore) break;
       }
+      mayWait = false;
     } catch (error) {
-      waiting = before === undefined ? undefined : before + waiting;
+      appended += before;
       throw error;
     }
   };
+  /** Resolves when everything is moved that was stored before the call. */
   const move = (): Promise<void> => {
     next ??= inLane(async () => {
       next = undefined;
@@ -96,10 +105,14 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
     if (await hasHistory()) return;
     await link.call("facts");
     hasBegun = true;
-    if (landingReads > 0) await new Promise<void>((resolve) => (onLandingIdle = resolve));
+    if (landingReads > 0)
+      await new Promise<void>((resolve) => {
+        onLandingIdle = resolve;
+      });
   };
   const moveBehind = async (): Promise<void> => {
     if (isUnavailable) return;
+    isMovingBehind = true;
     try {
       await begin();
       await move();
@@ -107,10 +120,12 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
     } catch (error) {
       if (isClosed) return;
       const failure = error as Error;
-      if (link.isUnavailable(failure) && !(await hasHistory())) {
+      if (failure instanceof OfflineStoreError && failure.code === "unusable" && !hasBegun) {
         isUnavailable = true;
         options.onUnavailable(failure.message);
       } else options.onMoveFailure(failure);
+    } finally {
+      isMovingBehind = false;
     }
   };
 
@@ -126,10 +141,8 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
       if (landingReads === 0) onLandingIdle?.();
     }
   };
-  const asked = async <M extends keyof HistoryMethods>(method: M, ...args: Parameters<HistoryMethods[M]>) => {
-    await move();
-    return link.call(method, ...args);
-  };
+  /** Asks the history, which then has everything that was stored before. */
+  const asked: HistoryLink["call"] = (method, ...args) => move().then(() => link.call(method, ...args));
   /** A read that a signal can end. */
   const interruptible = async <T>(signal: AbortSignal | undefined, work: (id: number) => Promise<T>): Promise<T> => {
     refuseClosed();
@@ -154,13 +167,10 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
   return {
     async append(observations: readonly Observations[]) {
       refuseClosed();
-      if (existsSync(path)) await opened();
+      await opened();
       const refusals = await landing.append(observations);
-      if (waiting === undefined) {
-        const { sequence, moved } = await landing.state();
-        waiting = Math.max(sequence - moved, 0);
-      } else for (const { keys } of observations) waiting += keys.length;
-      if (waiting >= options.moveRows && next === undefined) void moveBehind();
+      appended += observations.reduce((sum, { keys }) => sum + keys.length, 0);
+      if (appended >= options.moveRows && !isMovingBehind) void moveBehind();
       return refusals;
     },
     async deleteKeys(featureIds, keys, until) {
@@ -202,8 +212,7 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
         () => asked("latest", ++call, featureIds, page),
       ),
     tableNames: (featureId, historical) => landing.tableNames(featureId, historical),
-    sampleTable: (sampling, signal) =>
-      interruptible(signal, (id) => asked("sampleTable", id, sampling)),
+    sampleTable: (sampling, signal) => interruptible(signal, (id) => asked("sampleTable", id, sampling)),
     exportHistory: (feature, target, bounds = {}, signal) =>
       interruptible(signal, (id) => asked("exportHistory", id, feature, target, bounds)),
     exportKeys: (namespace, target, bounds = {}, limit, signal) =>
@@ -226,4 +235,8 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
       await landing.close();
     },
   };
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

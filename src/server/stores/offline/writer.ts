@@ -4,8 +4,8 @@ import type { Database, Statement } from "bun:sqlite";
 import { openDatabase } from "../sqlite/open.ts";
 import { Catalog, isSameTable, tableOf } from "./catalog.ts";
 import { checksum, type SqlValue, toColumn } from "./column.ts";
-import type { HistoryFacts, Move } from "./history/history.ts";
-import type { MovedRange } from "./history/landing.ts";
+import type { Adopted } from "./history/history.ts";
+import type { HistoryFacts, Move, MovedRange } from "./history/move.ts";
 import {
   createVersionTable,
   OFFLINE_APPLICATION_ID,
@@ -26,16 +26,13 @@ export interface TableRows extends Omit<Observations, "version"> {
 }
 
 /** Where a file stands: the last sequence given out, and the last move that it has forgotten. */
-export type LandingState = HistoryFacts;
+export interface LandingState extends HistoryFacts {
+  /** Rows that the history had after that move. */
+  readonly moved: number;
+}
 
 /** A move of rows that are to be forgotten. */
 export type ForgottenMove = Pick<Move, "moves" | "ranges" | "until" | "environments">;
-
-/** What a history knows, for a new file beside it. */
-export interface Adopted extends HistoryFacts {
-  readonly words: readonly (readonly [id: number, text: string])[];
-  readonly features: readonly VersionTable[];
-}
 
 /**
  * Size of the page cache in KiB. Keys come in random order, so that consecutive inserts rarely
@@ -138,7 +135,8 @@ export class OfflineWriter {
 
   /** Where this file stands. */
   state(): LandingState {
-    return { sequence: this.#sequence, moves: this.#catalog.moves() };
+    const rows = this.#db.query<{ rows: number | null }, []>("select sum(rows) as rows from moved_rows").get();
+    return { sequence: this.#sequence, moves: this.#catalog.moves(), moved: rows?.rows ?? 0 };
   }
 
   /**

@@ -4,13 +4,7 @@ import { Database, type Statement } from "bun:sqlite";
 import { Catalog } from "../catalog.ts";
 import type { VersionRow } from "../schema.ts";
 import { checkedRow, STORED_COLUMNS, type StoredRow } from "../stored-row.ts";
-
-/** Observations of one version's table that are moved together. */
-export interface MovedRange {
-  readonly table: string;
-  /** The last one in the order of the table; undefined = all of the table. */
-  readonly through: readonly [key: string, observedAt: number, sequence: number] | undefined;
-}
+import type { MovedRange } from "./move.ts";
 
 /** A page of what waits: all of it up to `sequence`, or its beginning. */
 export interface LandingPage {
@@ -63,7 +57,7 @@ export class Landing {
         if (isCut) found.pop();
         const [key, observedAt, last] = found.at(-1) as StoredRow;
         rows.push({ version, rows: found });
-        ranges.push({ table: version.table_name, through: isCut ? [key, Number(observedAt), Number(last)] : undefined });
+        ranges.push({ table: version.table_name, through: isCut ? [key, Number(observedAt), Number(last)] : null });
         left -= found.length;
         if (isCut) return { versions, rows, ranges, sequence, isMore: true };
       }

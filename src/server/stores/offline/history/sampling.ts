@@ -1,6 +1,8 @@
 /** The statements of point-in-time samples. */
 
 import type { InsertedBounds, ObservedBounds } from "../store.ts";
+import type { HistoryCatalog } from "./catalog.ts";
+import { type KeyKind, nameOfTable } from "./tables.ts";
 
 /** A feature's observations in one table. */
 export interface Observed {
@@ -34,6 +36,29 @@ function answersSql({ table, featureId }: Observed, bounds: InsertedBounds, asKn
     : "lead(observed_at) over (partition by key order by observed_at, sequence) is distinct from observed_at";
   return `select key, value, exact, observed_at, inserted_at, ${known} as known_at, ${since} as since
     from ${table} where ${[`feature = ${featureId}`, ...insertedSql(bounds)].join(" and ")} qualify ${isAnswer}`;
+}
+
+/**
+ * Statements of the distinct keys of a namespace's newest versions, by kind of key, each without
+ * the keys' tags as `key`.
+ */
+export function keysSql(
+  catalog: HistoryCatalog,
+  environmentId: string,
+  namespace: string,
+  bounds: ObservedBounds,
+): { readonly keys: KeyKind; readonly sql: string }[] {
+  const current = catalog.current(environmentId, namespace);
+  const parts = new Map<KeyKind, string[]>();
+  for (const table of catalog.tables) {
+    const ids = current.filter(({ featureId }) => catalog.isIn(table, featureId)).map(({ featureId }) => featureId);
+    if (ids.length === 0) continue;
+    const conditions = [`feature in (${ids.join(", ")})`, ...observedSql(bounds)];
+    const of = parts.get(table.keys) ?? [];
+    parts.set(table.keys, of);
+    of.push(`select distinct key from ${nameOfTable(table)} where ${conditions.join(" and ")}`);
+  }
+  return [...parts].map(([keys, of]) => ({ keys, sql: of.join(" union ") }));
 }
 
 /** Conditions of bounds of storing. */

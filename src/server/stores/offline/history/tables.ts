@@ -5,6 +5,7 @@
  */
 
 import type { ColumnType } from "../column-type.ts";
+import type { Kind } from "./connection.ts";
 
 /** Whether a row's key is an integer or text: the tag that it has elsewhere, see `storeKey`. */
 export type KeyKind = "i" | "s";
@@ -36,6 +37,22 @@ export const VALUE_TYPES: Readonly<Record<ColumnType, string>> = {
 /** The engine's type of a table's keys. */
 export const KEY_TYPES: Readonly<Record<KeyKind, string>> = { i: "bigint", s: "varchar" };
 
+/** Kinds of the cells of values and of keys. */
+export const VALUE_CELLS: Readonly<Record<ColumnType, Kind>> = {
+  integer: "int64",
+  real: "double",
+  boolean: "bool",
+  text: "text",
+  blob: "bytes",
+  json: "text",
+};
+export const KEY_CELLS: Readonly<Record<KeyKind, Kind>> = { i: "int64", s: "text" };
+
+/** Kinds of the cells of a table of observations. */
+export function observationCells({ type, keys }: Pick<HistoryTable, "type" | "keys">): Kind[] {
+  return ["int64", KEY_CELLS[keys], VALUE_CELLS[type], "text", "double", "double", "double", "int64", "int64", "int64", "text"];
+}
+
 /** Version of these tables; a file with another one is refused. */
 export const HISTORY_VERSION = 1;
 
@@ -45,12 +62,12 @@ export const HISTORY_VERSION = 1;
  */
 export const HISTORY_SCHEMA = `
 create table fact (name varchar not null, value varchar not null);
-create table word (id integer not null, text varchar not null);
+create table word (id bigint not null, text varchar not null);
 create table feature (
-  id bigint not null, environment varchar not null, namespace varchar not null, name varchar not null, internal_version integer not null, type varchar not null
+  id bigint not null, environment varchar not null, namespace varchar not null, name varchar not null, internal_version bigint not null, type varchar not null
 );
 create table history (
-  number integer not null, environment varchar not null, namespace varchar not null, type varchar not null, keys varchar not null,
+  number bigint not null, environment varchar not null, namespace varchar not null, type varchar not null, keys varchar not null,
   rows bigint not null, unordered bigint not null, deleted bigint not null
 );
 `;
@@ -65,22 +82,25 @@ export function nameOfTable({ number }: Pick<HistoryTable, "number">): string {
  * null where it is `inserted_at`; `exact` is the text of `encodeStored` of a value that the column
  * cannot hold exactly, and `value` what comes close to it; `resolver` and `deployment` are words.
  */
-export function createTableSql(table: Pick<HistoryTable, "number" | "type" | "keys">, name = nameOfTable(table)): string {
+export function createTableSql(table: Pick<HistoryTable, "type" | "keys">, name: string): string {
   return `create table ${name} (
     feature bigint not null, key ${KEY_TYPES[table.keys]} not null, value ${VALUE_TYPES[table.type]}, exact varchar,
     observed_at double not null, inserted_at double not null, known_at double, sequence bigint not null,
-    resolver integer not null, deployment integer not null, operation varchar not null
+    resolver bigint not null, deployment bigint not null, operation varchar not null
   )`;
 }
 
-/** A name as SQL reads it. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+/** Text as SQL reads it, which ends a statement at a NUL. */
+export function literal(text: string): string {
+  return text
+    .split("\0")
+    .map((part) => `'${part.replaceAll("'", "''")}'`)
+    .join(" || chr(0) || ");
 }
 
-/** Text as SQL reads it. */
-export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+/** A key of a row as SQL reads it. */
+export function keyLiteral(key: bigint | string): string {
+  return typeof key === "bigint" ? `${key}::bigint` : `(${literal(key)})`;
 }
 
 /**

@@ -1,18 +1,18 @@
 /** Conversion between values as landing stores them, as `offline.duckdb` does, and values in memory. */
 
-import { DuckDBBlobValue, type DuckDBValue } from "@duckdb/node-api";
 import { decodeStored, type FeatureValue, normalizeInt } from "../../../../domain/value.ts";
 import { fromColumn, type SqlValue } from "../column.ts";
 import type { ColumnType } from "../column-type.ts";
+import type { Cell } from "./connection.ts";
 
 /** A value as a table of observations has it, in its columns `value` and `exact`. */
-export type HistoryValue = readonly [value: DuckDBValue, exact: string | null];
+export type HistoryValue = readonly [value: Cell, exact: string | null];
 
 /** The value in a table of observations, of one as SQLite returns it. */
 export function toHistory(type: ColumnType, stored: SqlValue): HistoryValue {
   if (stored === null) return [null, null];
   if (stored instanceof Uint8Array) {
-    if (type === "blob") return [new DuckDBBlobValue(stored), null];
+    if (type === "blob") return [stored, null];
     const value = fromColumn(type, stored);
     return type === "real" ? [value as number, null] : escapedValue(value, new TextDecoder().decode(stored));
   }
@@ -36,17 +36,15 @@ function escapedValue(value: FeatureValue, exact: string): HistoryValue {
 }
 
 /** The value in memory. */
-export function fromHistory(type: ColumnType, value: DuckDBValue, exact: DuckDBValue): FeatureValue {
+export function fromHistory(type: ColumnType, value: Cell, exact: Cell): FeatureValue {
   if (typeof exact === "string") return decodeStored(exact);
   if (value === null) return null;
   switch (type) {
     case "integer":
-      return normalizeInt(value as bigint);
-    case "blob":
-      return new Uint8Array((value as DuckDBBlobValue).bytes);
+      return typeof value === "bigint" ? normalizeInt(value) : value;
     case "json":
       return decodeStored(value as string);
     default:
-      return value as FeatureValue;
+      return value;
   }
 }
