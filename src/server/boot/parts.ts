@@ -157,12 +157,14 @@ export async function openParts({
     return keys;
   };
   const { shared } = options;
+  const libraryFolders = [join(home, "cache"), directory.file(join("tables", "library"))];
   const stores = await openStores({
     directory,
     settings,
     clock,
     log,
     programVersion: options.version,
+    libraryFolders,
     addresses: () => createObjectAddresses({ keys: serverKeys().objects, clock }),
     ...(shared && { shared }),
   });
@@ -231,7 +233,7 @@ export async function openParts({
   const tables = once(async () => {
     const { createTableEngine } = await import("../tables/create-table-engine.ts");
     const folder = directory.file("tables");
-    return createTableEngine({ folder, libraryFolders: [join(home, "cache"), join(folder, "library")], log });
+    return createTableEngine({ folder, libraryFolders, log });
   });
   const processes = once(async () => {
     const { createProcesses } = await import("../processes/processes.ts");
