@@ -7,7 +7,8 @@
 --files: a JSON array of the Python files, relative to the root; default: all below the root.
 --out: where the graph goes as proto3 JSON of `svc.v1.Graph`: a path, `fd:<n>` or `-` for stdout.
 --effects: path for the effects of the import (`_loading/effects.py`), as JSON.
---code: the file of compiled modules, read and written (`_loading/code_cache.py`).
+--code: the file of compiled modules, read and written (`_loading/code_cache.py`), and the beginning
+    of the name of that of outlines (`_diagnostics/source.py`).
 
 The exit code is 0 whatever the project does, as long as the graph was written. What the project
 prints goes to stderr.
@@ -24,7 +25,7 @@ from typing import Any, Callable
 
 from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Findings, Span, to_json
-from .._diagnostics.source import project_path, source_of
+from .._diagnostics.source import project_path, save_outlines, source_of, use_kept_outlines
 from .._loading.code_cache import code_cache, use_code_cache
 from .._loading.effects import Effects
 from .._loading.load import few_collections, is_imported, load_project
@@ -170,12 +171,14 @@ def main(argv: list[str]) -> int:
     os.dup2(nothing, 0)
     os.chdir(root)
     use_code_cache(options.code)
+    use_kept_outlines(f"{options.code}.outlines" if options.code else None)
     effects = Effects() if options.effects else None
     content = to_json(analyze(root, files))
     if effects is not None:
         effects.stop()
         _write(options.effects, to_json(effects.json()), stdout)
     code_cache().save()
+    save_outlines()
     _write(out, content, stdout)
     for stream in (sys.stdout, sys.stderr):
         try:

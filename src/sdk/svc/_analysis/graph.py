@@ -184,12 +184,8 @@ def _source_hash(spec: ResolverSpec) -> str:
     read.
     """
     definition = spec.definition
-    source, node = definition.source, definition.node
-    if source is not None and node is not None:
-        body = source.text_of(node).encode("utf-8", "surrogatepass")
-    else:
-        body = getattr(spec.fn, "__code__").co_code
-    return hashlib.sha256(body).hexdigest()
+    outline = definition.outline
+    return outline.text_sha256 if outline else hashlib.sha256(getattr(spec.fn, "__code__").co_code).hexdigest()
 
 
 def _named_query(item: ResolvedQuery) -> dict[str, Any]:
