@@ -19,6 +19,7 @@ import sys
 import types
 from typing import Any, Mapping, Optional, Sequence
 
+from .._diagnostics.findings import json_line
 from .._diagnostics.outline import FunctionNode, FunctionOutline
 from .._model.resolver import ResolverSpec
 from .._model.resolver_decorators import offline, online
@@ -33,9 +34,9 @@ _TYPES = {f"PRIMITIVE_TYPE_{name}" for name in ("INT64", "FLOAT64", "STRING", "B
 Results = Sequence[Node]
 
 
-def translate(spec: ResolverSpec, code: ProjectCode) -> dict[str, Any]:
-    """The expressions of a resolver by output FQN, as proto3 JSON. Raises Untranslatable with the
-    reason when the resolver stays in Python.
+def translate(spec: ResolverSpec, code: ProjectCode) -> dict[str, str]:
+    """The expressions of a resolver by output FQN, each as the text of proto3 JSON. Raises
+    Untranslatable with the reason when the resolver stays in Python.
     """
     _check_signature(spec)
     function, outline = _function_of(spec)
@@ -47,7 +48,7 @@ def translate(spec: ResolverSpec, code: ProjectCode) -> dict[str, Any]:
     return {output.fqn: document for output, document in zip(spec.outputs, documents)}
 
 
-def _documents(spec: ResolverSpec, outline: FunctionOutline, local_names: set[str], meanings: Meanings) -> Sequence[Any]:
+def _documents(spec: ResolverSpec, outline: FunctionOutline, local_names: set[str], meanings: Meanings) -> Sequence[str]:
     """The expressions of a function's outputs. All that they follow from is the function's text,
     which names its source, the key, and the answers to its questions.
     """
@@ -73,7 +74,7 @@ def _documents(spec: ResolverSpec, outline: FunctionOutline, local_names: set[st
                 raise Untranslatable("it is too long")
         except Untranslatable as error:
             return asking.asked, str(error), error.line, ()
-        return asking.asked, "", 0, tuple(result.document for result in results)
+        return asking.asked, "", 0, tuple(str(json_line(result.document)) for result in results)
 
     _, reason, line, documents = source.derive(key, meanings.agree, compute)
     if reason:

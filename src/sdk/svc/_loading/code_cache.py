@@ -38,6 +38,8 @@ class CodeCache:
 
 def _with_filename(code: CodeType, filename: str) -> CodeType:
     """The code with `filename` as the file of it and of all code within."""
+    if code.co_filename == filename:
+        return code
     inner = tuple(_with_filename(item, filename) if isinstance(item, CodeType) else item for item in code.co_consts)
     return code.replace(co_filename=filename, co_consts=inner)
 
