@@ -1,13 +1,13 @@
 /** Reading the analyzer's output in pieces. */
 
 import { expect, test } from "bun:test";
-import { fromJson, toJson } from "@bufbuild/protobuf";
+import { fromJson, type JsonObject, toJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { GraphReader } from "../../src/python/read-graph.ts";
 import { seeded } from "../harness/seed.ts";
 
-const DOCUMENT = {
+const DOCUMENT: JsonObject = {
   featureSets: [
     { namespace: "user", className: "Üser", features: [{ fqn: "user.id", name: "id", description: "a\nb, é 😀" }] },
     { namespace: "wide", description: "x".repeat(300) },
