@@ -20,7 +20,11 @@ import { formatDuration } from "./duration.ts";
 import { compareNames } from "./name.ts";
 import { durationToMs } from "./proto-time.ts";
 import { fromProtoValue } from "./proto-value.ts";
+import { equalBytes, sameBut } from "./same-message.ts";
 import { toPlainJson, typeName } from "./value.ts";
+
+const sameResolvers = sameBut(ResolverSchema, SpanSchema);
+const sameFeatures = sameBut(FeatureSchema, SpanSchema);
 
 /** Version numbers of resolvers by FQN. */
 export interface ResolverVersions {
@@ -70,7 +74,7 @@ export function outlivingFeatures({ resolvers, features }: DeploymentDiff, after
 }
 
 function diffResolvers(before: readonly Resolver[], after: readonly Resolver[], versions: ResolverVersions): ResolverChange[] {
-  return pair(before, after)
+  return [...pair(before, after)]
     .flatMap(([fqn, old, now]) => {
       const oldVersion = old ? (versions.before.get(fqn) ?? 1) : 0;
       const newVersion = now ? (versions.after.get(fqn) ?? oldVersion + 1) : 0;
@@ -83,7 +87,7 @@ function diffResolvers(before: readonly Resolver[], after: readonly Resolver[], 
 function sameResolver(old: Resolver | undefined, now: Resolver | undefined): boolean {
   if (!old || !now) return false;
   if (old.sourceSha256 !== now.sourceSha256) return false;
-  return sameButSpans(old, now) || equalBytes(bareResolver(old), bareResolver(now));
+  return sameResolvers(old, now) || equalBytes(bareResolver(old), bareResolver(now));
 }
 
 /**
@@ -101,30 +105,6 @@ function bareResolver(resolver: Resolver): Uint8Array {
   return toBinary(ResolverSchema, bare);
 }
 
-/**
- * Whether two messages, or parts of them, have equal members apart from spans. The test is quick
- * and may say no of equal ones, such as when a member is absent in one and has its default in the
- * other.
- */
-function sameButSpans(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
-  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
-  if (Array.isArray(one) && Array.isArray(other))
-    return one.length === other.length && one.every((item, index) => sameButSpans(item, other[index]));
-  if (one instanceof Uint8Array || other instanceof Uint8Array)
-    return one instanceof Uint8Array && other instanceof Uint8Array && equalBytes(one, other);
-  const [own, others] = [one as Record<string, unknown>, other as Record<string, unknown>];
-  if (own.$typeName !== others.$typeName) return false;
-  if (own.$typeName === SpanSchema.typeName) return true;
-  const names = Object.keys(own);
-  if (names.length !== Object.keys(others).length) return false;
-  for (const name of names) {
-    const [member, before] = [own[name], others[name]];
-    if (member === before ? member === undefined && !Object.hasOwn(others, name) : !sameButSpans(member, before)) return false;
-  }
-  return true;
-}
-
 /** A copy of a message, or of a part of one, without spans. */
 function withoutSpans<T>(part: T): T {
   if (typeof part !== "object" || part === null || part instanceof Uint8Array) return part;
@@ -134,7 +114,7 @@ function withoutSpans<T>(part: T): T {
 }
 
 function diffFeatures(before: readonly Feature[], after: readonly Feature[]): FeatureChange[] {
-  return pair(before, after)
+  return [...pair(before, after)]
     .flatMap(([fqn, old, now]) => {
       const details = old && now ? describeChanges(old, now) : [];
       const change = kindOf(old, now, () => details.length === 0);
@@ -145,7 +125,7 @@ function diffFeatures(before: readonly Feature[], after: readonly Feature[]): Fe
 }
 
 function describeChanges(old: Feature, now: Feature): string[] {
-  if (sameButSpans(old, now)) return [];
+  if (sameFeatures(old, now)) return [];
   if (equalBytes(toBinary(FeatureSchema, withoutSpans(old)), toBinary(FeatureSchema, withoutSpans(now)))) return [];
   const facts = [factsOf(old), factsOf(now)] as const;
   const details = [...new Set([...facts[0].keys(), ...facts[1].keys()])].flatMap((name) => {
@@ -200,12 +180,11 @@ function byName(one: { readonly fqn: string }, other: { readonly fqn: string }):
 }
 
 /** The items of two lists by FQN, in no order: only what has changed is worth sorting. */
-function pair<T extends { fqn: string }>(before: readonly T[], after: readonly T[]): [string, T | undefined, T | undefined][] {
+function* pair<T extends { fqn: string }>(before: readonly T[], after: readonly T[]): Generator<[string, T | undefined, T | undefined]> {
   const olds = new Map(before.map((item) => [item.fqn, item]));
-  const nows = new Map(after.map((item) => [item.fqn, item]));
-  return [...new Set([...olds.keys(), ...nows.keys()])].map((fqn) => [fqn, olds.get(fqn), nows.get(fqn)]);
-}
-
-function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+  for (const now of after) {
+    yield [now.fqn, olds.get(now.fqn), now];
+    olds.delete(now.fqn);
+  }
+  for (const [fqn, old] of olds) yield [fqn, old, undefined];
 }

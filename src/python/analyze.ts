@@ -3,7 +3,7 @@
  * and links the SQL files into the graph.
  */
 
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdir, mkdtemp, open, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type Diagnostic, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
@@ -16,7 +16,7 @@ import { isPythonModule, isSqlFile } from "../domain/source-file.ts";
 import { linkSqlFiles } from "../domain/sql/link.ts";
 import type { ImportEffects } from "./analysis-cache.ts";
 import { crashedAt, lastOutput } from "./crash.ts";
-import { readGraph } from "./read-graph.ts";
+import { GraphReader } from "./read-graph.ts";
 import { type RunResult, runProgram } from "./subprocess.ts";
 import type { AnalyzeOptions } from "./toolchain.ts";
 import { userCodeEnv } from "./user-code-env.ts";
@@ -44,6 +44,9 @@ export interface AnalyzedProject {
 
 /** Time limit of an import unless the caller sets one. */
 const DEFAULT_TIMEOUT_MS = 60_000;
+/** Pause between looks at how far the analyzer's output has come, and bytes of it read at once. */
+const FOLLOW_MS = 10;
+const PIECE_BYTES = 256 * 1024;
 /** Most lines of stderr in a finding. */
 const SHOWN_LINES = 8;
 
@@ -91,15 +94,35 @@ async function importProject(root: string, options: AnalyzeOptions, analyzer: An
       ...(options.signal && { signal: options.signal }),
     });
     options.onStart?.();
-    const result = await running;
-    const document = await readFile(out).catch(() => undefined);
-    if (result.exitCode !== 0 || document === undefined) return { graph: unfinished(result, root, timeoutMs), effects: undefined };
-    return {
-      graph: readGraph(document),
-      effects: JSON.parse(await readFile(effects, "utf8")) as ImportEffects,
-    };
+    const reader = new GraphReader();
+    const [result] = await Promise.all([running, followFile(out, running, (bytes) => reader.add(bytes))]);
+    const graph = result.exitCode === 0 ? reader.graph() : undefined;
+    if (graph === undefined) return { graph: unfinished(result, root, timeoutMs), effects: undefined };
+    return { graph, effects: JSON.parse(await readFile(effects, "utf8")) as ImportEffects };
   } finally {
     await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Reads a file while another program makes it, until the program has ended, and then to its end. */
+async function followFile(path: string, program: Promise<unknown>, add: (bytes: Uint8Array) => void): Promise<void> {
+  let isOver = false;
+  const over = program.catch(() => undefined).then(() => void (isOver = true));
+  const bytes = new Uint8Array(PIECE_BYTES);
+  let file: FileHandle | undefined;
+  try {
+    for (;;) {
+      const isLast = isOver;
+      file ??= await open(path).catch(() => undefined);
+      for (let read = PIECE_BYTES; file && read > 0; ) {
+        read = (await file.read(bytes, 0, PIECE_BYTES, null)).bytesRead;
+        if (read > 0) add(bytes.subarray(0, read));
+      }
+      if (isLast) return;
+      await Promise.race([Bun.sleep(FOLLOW_MS), over]);
+    }
+  } finally {
+    await file?.close();
   }
 }
 

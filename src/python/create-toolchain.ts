@@ -18,7 +18,7 @@ import { type AnalyzeOptions, type InterpreterSearch, type PythonToolchain, Tool
 import { ensureVenv } from "./venv.ts";
 
 const ANALYSIS_LIMITS = { maxBytes: 64 * 1024 * 1024, maxFiles: 64 };
-const CODE_LIMITS = { maxBytes: 256 * 1024 * 1024, maxFiles: 32 };
+const CODE_LIMITS = { maxBytes: 256 * 1024 * 1024, maxFiles: 64 };
 
 /** Options of a toolchain. */
 export interface ToolchainOptions {

@@ -1,6 +1,6 @@
 /**
- * Reading the analyzer's output: the JSON of a graph, which for a large project is never parsed as
- * a whole.
+ * Reading the analyzer's output: the JSON of a graph, piece by piece while the analyzer still writes
+ * it, so that a large project is never parsed as a whole.
  */
 
 import { create, type DescMessage, fromJson, type JsonObject, type JsonValue, type MessageShape, mergeFromJson } from "@bufbuild/protobuf";
@@ -9,43 +9,64 @@ import { FeatureSetSchema, type Graph, GraphSchema, ResolverSchema } from "../..
 const NEWLINE = 0x0a;
 
 /**
- * The graph of a document that has one line per member, and one per item of members that are lists.
- * Throws SyntaxError for malformed JSON, and the errors of `fromJson`.
+ * A reader of a document that has one line per member, and one per item of members that are lists.
  */
-export function readGraph(document: Uint8Array): Graph {
-  const graph = create(GraphSchema);
-  const featureSets = itemsInto(FeatureSetSchema, graph.featureSets);
-  const resolvers = itemsInto(ResolverSchema, graph.resolvers);
-  const rest: Record<string, JsonValue> = {};
-  let take: ((item: JsonValue) => void) | undefined;
-  for (const line of linesOf(document)) {
+export class GraphReader {
+  readonly #graph = create(GraphSchema);
+  readonly #rest: Record<string, JsonValue> = {};
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true });
+  readonly #featureSets = itemsInto(FeatureSetSchema, this.#graph.featureSets);
+  readonly #resolvers = itemsInto(ResolverSchema, this.#graph.resolvers);
+  #take: ((item: JsonValue) => void) | undefined;
+  /** Bytes of a line whose end has not come yet. */
+  #begun: Uint8Array[] = [];
+  #isWhole = false;
+  #failure: unknown;
+
+  /** Reads the next bytes of the document. What is wrong with them is thrown by `graph`. */
+  add(bytes: Uint8Array): void {
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    if (end > 0) {
+      const lines = Buffer.concat([...this.#begun, bytes.subarray(0, end)]);
+      this.#begun = [];
+      try {
+        if (this.#failure === undefined) this.#read(this.#decoder.decode(lines));
+      } catch (error) {
+        this.#failure = error;
+      }
+    }
+    if (end < bytes.length) this.#begun.push(bytes.slice(end));
+  }
+
+  /**
+   * The graph; undefined when the document did not come to its end. Throws SyntaxError for malformed
+   * JSON, and the errors of `fromJson`.
+   */
+  graph(): Graph | undefined {
+    if (this.#failure !== undefined) throw this.#failure;
+    return this.#isWhole ? mergeFromJson(GraphSchema, this.#graph, this.#rest) : undefined;
+  }
+
+  #read(text: string): void {
+    for (const line of text.split("\n")) if (line !== "") this.#readLine(line.endsWith(",") ? line.slice(0, -1) : line);
+  }
+
+  #readLine(line: string): void {
     const list = /^"(\w+)":\[$/.exec(line)?.[1];
-    if (line === "{" || line === "}") continue;
-    if (line === "]") take = undefined;
-    else if (list === "featureSets") take = featureSets;
-    else if (list === "resolvers") take = resolvers;
+    if (line === "{") return;
+    if (line === "}") this.#isWhole = true;
+    else if (line === "]") this.#take = undefined;
+    else if (list === "featureSets") this.#take = this.#featureSets;
+    else if (list === "resolvers") this.#take = this.#resolvers;
     else if (list !== undefined) {
       const items: JsonValue[] = [];
-      rest[list] = items;
-      take = (item) => items.push(item);
-    } else if (take) take(JSON.parse(line) as JsonValue);
-    else Object.assign(rest, JSON.parse(`{${line}}`) as JsonObject);
+      this.#rest[list] = items;
+      this.#take = (item) => items.push(item);
+    } else if (this.#take) this.#take(JSON.parse(line) as JsonValue);
+    else Object.assign(this.#rest, JSON.parse(`{${line}}`) as JsonObject);
   }
-  return mergeFromJson(GraphSchema, graph, rest);
 }
 
 function itemsInto<S extends DescMessage>(schema: S, items: MessageShape<S>[]): (item: JsonValue) => void {
   return (item) => items.push(fromJson(schema, item));
-}
-
-/** The lines of a text without the comma at their ends. */
-function* linesOf(document: Uint8Array): Generator<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  for (let start = 0; start < document.length; ) {
-    const found = document.indexOf(NEWLINE, start);
-    const end = found < 0 ? document.length : found;
-    const line = decoder.decode(document.subarray(start, end));
-    if (line !== "") yield line.endsWith(",") ? line.slice(0, -1) : line;
-    start = end + 1;
-  }
 }

@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import json
 import os
 import shutil
 import sys
@@ -89,7 +90,8 @@ class TranslateTest(unittest.TestCase):
         definition = next(item for item in registry.definitions if item.module == name)
         spec, problems = compile_resolver(definition)
         self.assertIsNotNone(spec, [str(problem.error) for problem in problems])
-        return translate(spec, ProjectCode([os.path.join(self.root, f"{module}.py") for module in files]))
+        found = translate(spec, ProjectCode([os.path.join(self.root, f"{module}.py") for module in files]))
+        return {fqn: json.loads(expression) for fqn, expression in found.items()}
 
     def body(self, body, parameters="a: User.a, b: User.b, s: User.s", returns="User.x", **more):
         """Translates a function by its body; an expression is returned."""

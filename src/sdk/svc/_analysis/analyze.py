@@ -7,10 +7,11 @@
 --files: a JSON array of the Python files, relative to the root; default: all below the root.
 --out: where the graph goes as proto3 JSON of `svc.v1.Graph`: a path, `fd:<n>` or `-` for stdout.
 --effects: path for the effects of the import (`_loading/effects.py`), as JSON.
---code: the file of compiled modules, read and written (`_loading/code_cache.py`).
+--code: the file of compiled modules, read and written (`_loading/code_cache.py`), and the beginning
+    of the name of that of outlines (`_diagnostics/source.py`).
 
-The exit code is 0 whatever the project does, as long as the graph was written. What the project
-prints goes to stderr.
+The exit code is 0 whatever the project does, as long as the graph was written; until then a file
+holds only the beginning of it. What the project prints goes to stderr.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ import gc
 import json
 import os
 import sys
-from typing import Any, Callable
+from typing import Any, BinaryIO, Callable
 
 from .._diagnostics import rules
-from .._diagnostics.findings import Finding, Findings, Span, to_json
-from .._diagnostics.source import project_path, source_of
+from .._diagnostics.findings import Finding, Findings, Span, json_lines
+from .._diagnostics.source import project_path, save_outlines, source_of, use_kept_outlines
 from .._loading.code_cache import code_cache, use_code_cache
 from .._loading.effects import Effects
 from .._loading.load import few_collections, is_imported, load_project
@@ -46,8 +47,12 @@ _LOST = (rules.InvalidSyntax.code, rules.ImportFailed.code, rules.ImportUnfinish
 _MAYBE_LOST = (rules.NoJoin.code, rules.BadNamedQuery.code)
 
 
+#: Bytes of the graph that are written at once, while the rest of it is still being made.
+_PIECE_BYTES = 256 * 1024
+
+
 def analyze(root: str, files: list[str]) -> dict[str, Any]:
-    """The graph of a project as proto3 JSON. The root must be on `sys.path`."""
+    """The graph of a project as proto3 JSON, for `json_lines`. The root must be on `sys.path`."""
     found = Findings()
     with few_collections():
         for finding in load_project(root, files):
@@ -139,15 +144,10 @@ def _python_files(root: str) -> list[str]:
     return sorted(found)
 
 
-def _write(out: str, content: bytes, stdout: int) -> None:
+def _opened(out: str, stdout: int) -> BinaryIO:
     if out == "-" or out.startswith("fd:"):
-        with os.fdopen(stdout if out == "-" else int(out[3:]), "wb", closefd=False) as stream:
-            stream.write(content)
-        return
-    beside = f"{out}.{os.getpid()}"
-    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
-        stream.write(content)
-    os.replace(beside, out)
+        return open(stdout if out == "-" else int(out[3:]), "wb", _PIECE_BYTES, closefd=False)
+    return open(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb", _PIECE_BYTES)
 
 
 def main(argv: list[str]) -> int:
@@ -170,13 +170,17 @@ def main(argv: list[str]) -> int:
     os.dup2(nothing, 0)
     os.chdir(root)
     use_code_cache(options.code)
-    effects = Effects() if options.effects else None
-    content = to_json(analyze(root, files))
+    use_kept_outlines(f"{options.code}.outlines" if options.code else None)
+    effects = Effects(out) if options.effects else None
+    graph = analyze(root, files)
+    with _opened(out, stdout) as stream:
+        stream.writelines(json_lines(graph))
     if effects is not None:
         effects.stop()
-        _write(options.effects, to_json(effects.json()), stdout)
+        with _opened(os.path.abspath(options.effects), stdout) as stream:
+            stream.writelines(json_lines(effects.json()))
     code_cache().save()
-    _write(out, content, stdout)
+    save_outlines()
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import importlib.util
 import math
 import sys
 import types
-from typing import Any, Iterable, Iterator, Optional
+from typing import Any, Iterable, Mapping, Optional
 
-from .._diagnostics.source import Source, project_path, source_of
+from .._diagnostics.outline import Binding
+from .._diagnostics.source import project_path, source_of
 
-#: Names whose use can change other modules or builtins in ways that the code does not show.
-_HIDDEN_NAMES = {"exec", "eval", "globals", "locals", "vars", "builtins", "__builtins__", "__import__"}
-_HIDDEN_ATTRIBUTES = {"__dict__", "__globals__", "__code__", "__builtins__", "__setattr__", "__delattr__"}
-_SETTERS = {"setattr", "delattr"}
 #: Builtins as they were before any project was imported.
 _BUILTINS = {name: getattr(builtins, name) for name in ("abs", "bool", "float", "int", "len", "max", "min", "round", "str")}
 
@@ -25,38 +21,30 @@ class ProjectCode:
     """
 
     def __init__(self, filenames: Iterable[str]) -> None:
-        self._sources = [source for source in map(source_of, filenames) if source is not None]
+        self._filenames = filenames
         self._writes: Optional[set[str]] = None
         self._hidden = ""
-        self._modules: dict[str, dict[str, list[ast.AST]]] = {}
+        #: Answers about each module, by the questions of `meanings.py`.
+        self.answers: dict[str, dict[Any, Any]] = {}
+        #: How many constants are being looked into, each for the one before it.
+        self.depth = 0
 
     def obstacle(self, name: str) -> str:
         """The reason why a name of a module, or a builtin, may be rebound; empty = it cannot be."""
         if self._writes is None:
             self._writes = set()
-            for source in self._sources:
-                self._scan(source, self._writes)
+            for source in map(source_of, self._filenames):
+                if source is not None:
+                    self._hidden = self._hidden or source.outline.rebinding
+                    self._writes.update(source.outline.assigned)
         if self._hidden:
             return f"the project uses '{self._hidden}', which can change any name"
         return f"the project assigns an attribute called '{name}'" if name in self._writes else ""
 
-    def _scan(self, source: Source, writes: set[str]) -> None:
-        self._hidden = self._hidden or _rebinding_name(source)
-        writes.update(node.attr for node in source.nodes(ast.Attribute) if not isinstance(node.ctx, ast.Load))
-        writes.update(_set_attributes(source).values())
-
-    def bindings(self, filename: str) -> dict[str, list[ast.AST]]:
-        """The syntax that binds names of a file's module, by name."""
-        found = self._modules.get(filename)
-        if found is None:
-            found = self._modules[filename] = {}
-            source = source_of(filename)
-            for name, node in _bindings_of(source.tree.body if source else []):
-                found.setdefault(name, []).append(node)
-            for declared in source.nodes(ast.Global) if source else []:
-                for name in declared.names:
-                    found.setdefault(name, []).append(declared)
-        return found
+    def bindings(self, filename: str) -> Mapping[str, list[Binding]]:
+        """What binds names of a file's module, by name."""
+        source = source_of(filename)
+        return source.outline.bindings if source else {}
 
     def builtin(self, module: types.ModuleType, name: str) -> Optional[Any]:
         """The builtin that a name of a module always means; None when it is no builtin or may be
@@ -64,121 +52,52 @@ class ProjectCode:
         """
         own = _BUILTINS.get(name)
         is_own = own is not None and getattr(builtins, name, None) is own and name not in vars(module)
-        return own if is_own and name not in self.bindings(_file_of(module)) and not self.obstacle(name) else None
+        return own if is_own and name not in self.bindings(file_of(module)) and not self.obstacle(name) else None
 
-    def only_binding(self, module: types.ModuleType, name: str) -> Optional[ast.AST]:
+    def only_binding(self, module: types.ModuleType, name: str) -> Optional[Binding]:
         """The only binding of a name of a module; None when there are several or the name may be
         rebound.
         """
-        bindings = self.bindings(_file_of(module))
+        bindings = self.bindings(file_of(module))
         found = bindings.get(name, [])
         is_plain = len(found) == 1 and "*" not in bindings and name in vars(module)
         return found[0] if is_plain and not self.obstacle(name) else None
 
-    def constant(self, module: types.ModuleType, name: str) -> Optional[tuple[types.ModuleType, ast.expr]]:
-        """The expression that a name is given at the top of a module, and that module; imports are
-        followed.
+    def constant(self, module: types.ModuleType, name: str) -> Optional[tuple[types.ModuleType, int]]:
+        """The statement at the top of a module that gives a name its value: the module and the
+        statement's number; imports are followed.
         """
         for _ in range(8):
-            node = self.only_binding(module, name)
-            source = source_of(_file_of(module))
-            if source is None or project_path(_file_of(module)) is None or not any(node is item for item in source.tree.body):
+            found = self.only_binding(module, name)
+            if found is None or found.statement < 0 or project_path(file_of(module)) is None:
                 return None
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                return module, node.value
-            if isinstance(node, ast.AnnAssign) and node.value is not None:
-                return module, node.value
-            if not isinstance(node, ast.ImportFrom):
+            if found.kind == "value":
+                return module, found.statement
+            if found.kind != "from":
                 return None
-            origin = importlib.util.resolve_name("." * node.level + (node.module or ""), module.__package__ or "")
-            names = [alias.name for alias in node.names if (alias.asname or alias.name) == name]
+            origin = importlib.util.resolve_name("." * found.level + found.module, module.__package__ or "")
             target = sys.modules.get(origin)
-            if target is None or len(names) != 1:
+            if target is None or len(found.names) != 1:
                 return None
-            module, name = target, names[0]
+            module, name = target, found.names[0]
         return None
 
-    def math_name(self, module: types.ModuleType, node: ast.expr) -> str:
-        """The name in `math` that `math.floor`, or `floor` imported from there, always means; empty
+    def math_name(self, module: types.ModuleType, holder: str, name: str) -> str:
+        """The name in `math` that `holder.name`, or with an empty holder `name`, always means; empty
         when it may mean something else.
         """
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            holder = node.value.id
-            if vars(module).get(holder) is math and isinstance(self.only_binding(module, holder), ast.Import) and not self.obstacle(node.attr):
-                return node.attr
-        if isinstance(node, ast.Name):
-            binding = self.only_binding(module, node.id)
-            if isinstance(binding, ast.ImportFrom) and binding.module == "math" and binding.level == 0:
-                for alias in binding.names:
-                    if (alias.asname or alias.name) == node.id and vars(module)[node.id] is getattr(math, alias.name, None):
-                        return "" if self.obstacle(alias.name) else alias.name
+        binding = self.only_binding(module, holder or name)
+        if binding is None:
+            return ""
+        if holder:
+            return name if binding.kind == "import" and vars(module).get(holder) is math and not self.obstacle(name) else ""
+        if binding.kind == "from" and binding.module == "math" and binding.level == 0:
+            for imported in binding.names:
+                if vars(module)[name] is getattr(math, imported, None):
+                    return "" if self.obstacle(imported) else imported
         return ""
 
 
-def _set_attributes(source: Source) -> dict[int, str]:
-    """The attributes that `setattr` and `delattr` are called with as a text, by the id of the node
-    that names the function.
-    """
-    found: dict[int, str] = {}
-    for node in source.nodes(ast.Call):
-        if isinstance(node.func, ast.Name) and node.func.id in _SETTERS and len(node.args) > 1:
-            target = node.args[1]
-            if isinstance(target, ast.Constant) and isinstance(target.value, str):
-                found[id(node.func)] = target.value
-    return found
-
-
-def _rebinding_name(source: Source) -> str:
-    """The first name in a file whose use can change any binding; empty when there is none."""
-    plain = _set_attributes(source)
-    systems = {alias.asname or "sys" for item in source.nodes(ast.Import) for alias in item.names if alias.name == "sys"}
-    for node in source.nodes(ast.Attribute):
-        if node.attr in _HIDDEN_ATTRIBUTES:
-            return node.attr
-        if node.attr == "modules" and isinstance(node.value, ast.Name) and node.value.id in systems:
-            return "sys.modules"
-    for name in source.nodes(ast.Name):
-        if name.id in _HIDDEN_NAMES or (name.id in _SETTERS and id(name) not in plain):
-            return name.id
-    for imported in source.nodes(ast.ImportFrom):
-        for alias in imported.names:
-            if alias.name in _HIDDEN_NAMES or alias.name in _SETTERS or alias.name in _HIDDEN_ATTRIBUTES:
-                return alias.name
-            if imported.module == "sys" and alias.name in ("modules", "*"):
-                return "sys.modules"
-    for item in source.nodes(ast.alias):
-        if item.name in _HIDDEN_NAMES:
-            return item.name
-    texts = (node.value for node in source.nodes(ast.Constant))
-    return next((text for text in texts if isinstance(text, str) and text in _HIDDEN_ATTRIBUTES), "")
-
-
-def _file_of(module: types.ModuleType) -> str:
+def file_of(module: types.ModuleType) -> str:
+    """The file of a module; empty when it has none."""
     return getattr(module, "__file__", None) or ""
-
-
-def _bindings_of(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
-    """The names that code binds in its own scope, each with its syntax; those that functions
-    declare global are not among them.
-    """
-    for node in nodes:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield node.name, node
-            yield from _bindings_of(node.decorator_list)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                yield alias.asname or (alias.name if isinstance(node, ast.ImportFrom) else alias.name.partition(".")[0]), node
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
-                for inner in ast.walk(target):
-                    if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):
-                        yield inner.id, node
-            yield from _bindings_of([node.value] if node.value is not None else [])
-        elif not isinstance(node, ast.Lambda):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                yield node.id, node
-            for name in (getattr(node, field, None) for field in ("name", "rest")):
-                if isinstance(name, str):
-                    yield name, node
-            yield from _bindings_of(ast.iter_child_nodes(node))

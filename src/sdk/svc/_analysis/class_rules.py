@@ -132,14 +132,14 @@ def _check_windows(field: Field, report: Report) -> None:
         report(rules.BadWindow.no_windows(feature=field.fqn).at(value_span(field)))
     seen: dict[int, Any] = {}
     for index, written in enumerate(options.windows):
-        seconds, span = window_seconds(written), argument_span(field, index)
+        seconds = window_seconds(written)
         if seconds is None:
-            report(rules.BadWindow.no_window(written=describe(written), feature=field.fqn).at(span))
+            report(rules.BadWindow.no_window(written=describe(written), feature=field.fqn).at(argument_span(field, index)))
         elif seconds in seen:
             report(
                 rules.BadWindow.same_window(
                     feature=field.fqn, window=format_window(seconds), first=describe(seen[seconds]), second=describe(written)
-                ).at(span)
+                ).at(argument_span(field, index))
             )
         else:
             seen[seconds] = written
@@ -157,22 +157,21 @@ def _check_default(field: Field, report: Report) -> None:
     value, kind = field.options.default, field.type
     if value is MISSING:
         return
-    span = value_span(field, "default")
     if isinstance(value, (list, set, dict, bytearray)):
         instead = _IMMUTABLE.get(type(value))
         own = type(value).__name__
         advice = f"write {instead if not value else instead[:-1] + '...)'}" if instead else "make it '| None' with the default None"
-        report(rules.BadDefault.mutable(feature=field.fqn, mutable=own, advice=advice).at(span))
+        report(rules.BadDefault.mutable(feature=field.fqn, mutable=own, advice=advice).at(value_span(field, "default")))
         return
     if value is None:
         if not kind.nullable:
             written = type_name(kind.dtype)
-            report(rules.BadDefault.none(feature=field.fqn, type=written, attribute=field.attribute).at(span))
+            report(rules.BadDefault.none(feature=field.fqn, type=written, attribute=field.attribute).at(value_span(field, "default")))
         return
     try:
         value_json(value, kind.dtype)
     except DefinitionError as error:
-        report(rules.BadDefault.unfit(feature=field.fqn, error=error, label=error.label).at(span))
+        report(rules.BadDefault.unfit(feature=field.fqn, error=error, label=error.label).at(value_span(field, "default")))
 
 
 def _check_keys(item: FeatureClass, sound: bool, report: Report) -> None:

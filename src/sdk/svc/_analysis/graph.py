@@ -8,9 +8,10 @@ from typing import Any, Optional
 
 from .. import __version__
 from .._codec.wire import NULL, value_json
-from .._diagnostics.findings import DefinitionError, Finding
+from .._diagnostics.findings import DefinitionError, Finding, Json, Span, json_line
+from .._diagnostics.source import Comment
 from .._model.feature_class import FeatureClass
-from .._model.field import MISSING, Field, WindowField, tag_list
+from .._model.field import MISSING, Field, WindowField, tag_list, text_of
 from .._model.reference import field_of
 from .._model.resolver import InputSpec, ResolverSpec
 from .._surface.names import duration_json, parse_duration
@@ -18,7 +19,7 @@ from .._surface.options import schedule_text
 from ..sources import DataSource
 from .joins import Join
 from .query_rules import ResolvedQuery
-from .spans import call_span, class_span, field_span, resolver_span
+from .spans import call_span, class_span, resolver_span
 
 
 def graph_json(
@@ -31,10 +32,12 @@ def graph_json(
     sources: list[DataSource],
     findings: list[Finding],
 ) -> dict[str, Any]:
-    """The definitions that make sense, with the findings about the rest."""
+    """The definitions that make sense, with the findings about the rest. Feature classes and
+    resolvers are iterators, for `json_lines`.
+    """
     return {
-        "featureSets": [_feature_set(item, joins, expressions) for item in sorted(classes, key=lambda item: item.namespace)],
-        "resolvers": [_resolver(spec, translations.get(spec.fqn, {})) for spec in sorted(resolvers, key=lambda spec: spec.fqn)],
+        "featureSets": (_feature_set(item, joins, expressions) for item in sorted(classes, key=lambda item: item.namespace)),
+        "resolvers": (_resolver(spec, translations.get(spec.fqn, {})) for spec in sorted(resolvers, key=lambda spec: spec.fqn)),
         "namedQueries": [_named_query(item) for item in sorted(queries, key=lambda item: (item.query.name, item.query.version or ""))],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
         "diagnostics": [finding.json() for finding in findings],
@@ -51,32 +54,57 @@ def _put(document: dict[str, Any], **optional: Any) -> dict[str, Any]:
     return document
 
 
+class _ClassFacts:
+    """What every feature of a class needs, found once."""
+
+    def __init__(self, item: FeatureClass) -> None:
+        self.namespace = item.namespace
+        self.owner = item.owner
+        self.tags = item.tags
+        self.keys = item.primary_keys
+        self.times = item.feature_times
+        source, outline = item.source, item.outline
+        self.source = source if outline else None
+        self.places = outline.fields if outline else {}
+        self.span = class_span(item)
+
+    def comment_and_span(self, field: Field) -> tuple[Comment, Span]:
+        """The comment above a feature, and the span of its name."""
+        place = self.places.get(field.base.attribute if isinstance(field, WindowField) else field.attribute)
+        if self.source is None or place is None:
+            return Comment(), self.span
+        return self.source.comment_above(place[0]), Span(self.span.file, *place)
+
+
 def _feature_set(item: FeatureClass, joins: dict[Field, Join], expressions: dict[Field, dict[str, Any]]) -> dict[str, Any]:
-    keys, times = item.primary_keys, item.feature_times
-    features = [_feature(field, joins, expressions) for field in item.members()]
+    facts = _ClassFacts(item)
+    keys, times = facts.keys, facts.times
+    features = [_feature(field, facts, joins, expressions) for field in item.members()]
     document = {
         "namespace": item.namespace,
         "className": item.cls.__name__,
         "module": item.cls.__module__,
         "features": [feature for feature in features if feature is not None],
-        "span": class_span(item).json(),
+        "span": facts.span.json(),
     }
     return _put(
         document,
         primaryKey=keys[0].fqn if keys else None,
         featureTime=times[0].fqn if times else None,
-        owner=item.owner,
-        tags=item.tags,
+        owner=facts.owner,
+        tags=facts.tags,
         description=item.docstring.text,
     )
 
 
-def _feature(field: Field, joins: dict[Field, Join], expressions: dict[Field, dict[str, Any]]) -> Optional[dict[str, Any]]:
+def _feature(
+    field: Field, facts: _ClassFacts, joins: dict[Field, Join], expressions: dict[Field, dict[str, Any]]
+) -> Optional[dict[str, Any]]:
     try:
         kind = field.type
     except DefinitionError:
         return None
-    document: dict[str, Any] = {"fqn": field.fqn, "name": field.name, "namespace": field.owner_class.namespace}
+    document: dict[str, Any] = {"fqn": field.fqn, "name": field.name, "namespace": facts.namespace}
     staleness: Optional[float] = None
     if kind.target is not None:
         join = joins.get(field)
@@ -95,26 +123,27 @@ def _feature(field: Field, joins: dict[Field, Join], expressions: dict[Field, di
     elif field.relation is not None or (kind.windowed and not isinstance(field, WindowField)):
         return None
     else:
-        document["scalar"] = _scalar(field)
+        document["scalar"] = _scalar(field, facts)
         if field in expressions:
             document["scalar"]["expression"] = expressions[field]
-        is_key = field in field.owner_class.primary_keys
-        staleness = parse_duration(field.options.max_staleness if is_key else field.max_staleness)
+        staleness = parse_duration(field.options.max_staleness if field in facts.keys else field.max_staleness)
+    comment, span = facts.comment_and_span(field)
+    own = text_of(field.options.description)
     return _put(
         document,
-        owner=field.owner,
-        tags=field.tags,
-        description=field.description,
+        owner=text_of(field.options.owner) or comment.owner or facts.owner,
+        tags=list(dict.fromkeys([*tag_list(field.options.tags), *comment.tags, *facts.tags])),
+        description=comment.text if own is None else own,
         maxStaleness=None if staleness is None else duration_json(staleness),
-        span=field_span(field).json(),
+        span=span.json(),
     )
 
 
 _STORING = {"store_online": "storeOnline", "store_offline": "storeOffline", "cache_nulls": "cacheNulls"}
 
 
-def _scalar(field: Field) -> dict[str, Any]:
-    kind, owner = field.type, field.owner_class
+def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
+    kind = field.type
     document: dict[str, Any] = {"dtype": kind.dtype}
     default = field.options.default
     if default is not MISSING:
@@ -128,8 +157,8 @@ def _scalar(field: Field) -> dict[str, Any]:
     return _put(
         document,
         nullable=kind.nullable,
-        primary=field in owner.primary_keys,
-        featureTime=field in owner.feature_times,
+        primary=field in facts.keys,
+        featureTime=field in facts.times,
         references=field_of(kind.references).fqn if kind.references is not None else None,
     )
 
@@ -149,7 +178,7 @@ def _input(item: InputSpec) -> dict[str, Any]:
     return {"name": item.name, "feature": feature}
 
 
-def _resolver(spec: ResolverSpec, translation: dict[str, Any]) -> dict[str, Any]:
+def _resolver(spec: ResolverSpec, translation: dict[str, Any]) -> Json:
     definition = spec.definition
     options = definition.options
     environments = [options.environment] if isinstance(options.environment, str) else list(options.environment or ())
@@ -164,19 +193,23 @@ def _resolver(spec: ResolverSpec, translation: dict[str, Any]) -> dict[str, Any]
         "sourceSha256": _source_hash(spec),
         "python": _put(python, isAsync=spec.is_async),
     }
-    return _put(
-        document,
-        tags=tag_list(options.tags),
-        environments=environments,
-        owner=options.owner,
-        description=definition.description,
-        timeout=None if timeout is None else duration_json(timeout),
-        schedule=None if options.cron is None else schedule_text(options.cron),
-        outputShape=f"OUTPUT_SHAPE_{spec.shape}" if spec.shape else None,
-        total=options.total is True,
-        relation=spec.relation,
-        **translation,
+    line = json_line(
+        _put(
+            document,
+            tags=tag_list(options.tags),
+            environments=environments,
+            owner=options.owner,
+            description=definition.description,
+            timeout=None if timeout is None else duration_json(timeout),
+            schedule=None if options.cron is None else schedule_text(options.cron),
+            outputShape=f"OUTPUT_SHAPE_{spec.shape}" if spec.shape else None,
+            total=options.total is True,
+            relation=spec.relation,
+            untranslated=translation.get("untranslated"),
+        )
     )
+    translated = ",".join(f"{json_line(fqn)}:{expression}" for fqn, expression in translation.get("translated", {}).items())
+    return Json(f'{line[:-1]},"translated":{{{translated}}}}}') if translated else line
 
 
 def _source_hash(spec: ResolverSpec) -> str:
@@ -184,12 +217,8 @@ def _source_hash(spec: ResolverSpec) -> str:
     read.
     """
     definition = spec.definition
-    source, node = definition.source, definition.node
-    if source is not None and node is not None:
-        body = source.text_of(node).encode("utf-8", "surrogatepass")
-    else:
-        body = getattr(spec.fn, "__code__").co_code
-    return hashlib.sha256(body).hexdigest()
+    outline = definition.outline
+    return outline.text_sha256 if outline else hashlib.sha256(getattr(spec.fn, "__code__").co_code).hexdigest()
 
 
 def _named_query(item: ResolvedQuery) -> dict[str, Any]:

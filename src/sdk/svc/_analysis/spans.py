@@ -54,8 +54,8 @@ def _option_name(source: Optional[Source], calls: Iterable[Optional[ast.AST]], o
 
 def class_span(item: FeatureClass) -> Span:
     """The class's name."""
-    source, node = item.source, item.node
-    return source.span_of_name(node) if source and node else origin_span(item.origin)
+    source, outline = item.source, item.outline
+    return source.place(outline.name_at) if source and outline else origin_span(item.origin)
 
 
 def class_option_span(item: FeatureClass, option: str) -> Span:
@@ -78,8 +78,8 @@ def field_option_name(field: Field, option: str) -> Span:
 
 def field_span(field: Field) -> Span:
     """The feature's name where it is defined."""
-    source, node = field.owner_class.source, field.node
-    return source.span(node.target) if source and node else class_span(field.owner_class)
+    source, place = field.owner_class.source, field.place
+    return source.place(place) if source and place else class_span(field.owner_class)
 
 
 def annotation_span(field: Field, token: str = "") -> Span:
@@ -129,8 +129,8 @@ def resolver_option_name(item: Decorated, option: str) -> Span:
 
 def resolver_span(item: Decorated) -> Span:
     """The function's name."""
-    source, node = item.source, item.node
-    return source.span_of_name(node) if source and node else origin_span(item.origin)
+    source, outline = item.source, item.outline
+    return source.place(outline.name_at) if source and outline else origin_span(item.origin)
 
 
 def resolver_part_span(item: Decorated, part: str, name: str, token: str, inner: Optional[ast.AST] = None) -> Span:

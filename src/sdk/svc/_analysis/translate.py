@@ -19,11 +19,12 @@ import sys
 import types
 from typing import Any, Mapping, Optional, Sequence
 
-from .._diagnostics.source import FunctionNode
-from .._model.feature_class import _init
+from .._diagnostics.findings import json_line
+from .._diagnostics.outline import FunctionNode, FunctionOutline
 from .._model.resolver import ResolverSpec
 from .._model.resolver_decorators import offline, online
 from .bindings import ProjectCode
+from .meanings import Asking, Meanings
 from .translate_expression import NOTHING, PYTHON, Expressions, Node, Untranslatable, call, parameter
 
 #: Types of parameters and of results that the evaluator knows.
@@ -33,20 +34,56 @@ _TYPES = {f"PRIMITIVE_TYPE_{name}" for name in ("INT64", "FLOAT64", "STRING", "B
 Results = Sequence[Node]
 
 
-def translate(spec: ResolverSpec, code: ProjectCode) -> dict[str, Any]:
-    """The expressions of a resolver by output FQN, as proto3 JSON. Raises Untranslatable with the
-    reason when the resolver stays in Python.
+def translate(spec: ResolverSpec, code: ProjectCode) -> dict[str, str]:
+    """The expressions of a resolver by output FQN, each as the text of proto3 JSON. Raises
+    Untranslatable with the reason when the resolver stays in Python.
     """
     _check_signature(spec)
-    function, node = _function_of(spec)
+    function, outline = _function_of(spec)
     module = sys.modules.get(spec.definition.module)
     if module is None or function.__globals__ is not vars(module):
         raise Untranslatable("its module is not the one that it was imported from")
-    _check_decorator(node, vars(module))
-    results = _Function(spec, Expressions(code, module, {*function.__code__.co_varnames, *function.__code__.co_cellvars}), node).translate()
-    if sum(item.size for item in results) > 2_000:
-        raise Untranslatable("it is too long")
-    return {output.fqn: result.document for output, result in zip(spec.outputs, results)}
+    _check_decorator(outline, vars(module))
+    documents = _documents(spec, outline, {*function.__code__.co_varnames, *function.__code__.co_cellvars}, Meanings(code, module, spec.output_class))
+    return {output.fqn: document for output, document in zip(spec.outputs, documents)}
+
+
+def _documents(spec: ResolverSpec, outline: FunctionOutline, local_names: set[str], meanings: Meanings) -> Sequence[str]:
+    """The expressions of a function's outputs. All that they follow from is the function's text,
+    which names its source, the key, and the answers to its questions.
+    """
+    source = spec.definition.source
+    if source is None:
+        raise Untranslatable("its source cannot be read")
+    key = (
+        "function",
+        outline.index,
+        tuple((item.name, item.path) for item in spec.inputs),
+        tuple(output.attribute for output in spec.outputs),
+        spec.returns_several,
+        spec.output_class.__name__,
+        _primary_keys(spec),
+        tuple(sorted(local_names)),
+    )
+
+    def compute() -> tuple[Any, ...]:
+        asking = Asking(meanings)
+        try:
+            results = _Function(spec, Expressions(asking, local_names), source.functions()[outline.index]).translate()
+            if sum(item.size for item in results) > 2_000:
+                raise Untranslatable("it is too long")
+        except Untranslatable as error:
+            return asking.asked, str(error), error.line, ()
+        return asking.asked, "", 0, tuple(str(json_line(result.document)) for result in results)
+
+    _, reason, line, documents = source.derive(key, meanings.agree, compute)
+    if reason:
+        raise Untranslatable(reason, line=line)
+    return documents
+
+
+def _primary_keys(spec: ResolverSpec) -> tuple[str, ...]:
+    return tuple(key.attribute for key in spec.output_class.__svc_features__.primary_keys)  # type: ignore[attr-defined]
 
 
 def translate_all(specs: Sequence[ResolverSpec], filenames: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -93,48 +130,32 @@ def _check_signature(spec: ResolverSpec) -> None:
         raise Untranslatable("it gives its class's feature time")
 
 
-def _function_of(spec: ResolverSpec) -> tuple[types.FunctionType, FunctionNode]:
-    """The function and the syntax of its definition. Raises Untranslatable unless they match."""
-    function, node = spec.definition.fn, spec.definition.node
+def _function_of(spec: ResolverSpec) -> tuple[types.FunctionType, FunctionOutline]:
+    """The function and the outline of its definition. Raises Untranslatable unless they match."""
+    function, outline = spec.definition.fn, spec.definition.outline
     if not isinstance(function, types.FunctionType) or hasattr(function, "__wrapped__"):
         raise Untranslatable("another decorator stands above it")
-    if node is None:
+    if outline is None:
         raise Untranslatable("its source cannot be read")
     code = function.__code__
     if code.co_freevars:
-        raise Untranslatable(f"it reads '{code.co_freevars[0]}' of the function around it", node)
-    arguments = [item.arg for item in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        raise Untranslatable(f"it reads '{code.co_freevars[0]}' of the function around it", line=outline.line)
     origin = spec.definition.origin
-    is_same = (code.co_filename, code.co_firstlineno, code.co_name) == (origin.filename, origin.line, node.name)
-    if not is_same or list(code.co_varnames[: len(arguments)]) != arguments:
-        raise Untranslatable("its source is not that of the function", node)
-    return function, node
+    is_same = (code.co_filename, code.co_firstlineno, code.co_name) == (origin.filename, origin.line, origin.name)
+    if not is_same or code.co_varnames[: len(outline.parameters)] != outline.parameters:
+        raise Untranslatable("its source is not that of the function", line=outline.line)
+    return function, outline
 
 
-def _check_decorator(node: FunctionNode, names: Mapping[str, Any]) -> None:
-    if len(node.decorator_list) != 1:
-        raise Untranslatable("another decorator stands above it", node)
-    (decorator,) = node.decorator_list
-    at = decorator.func if isinstance(decorator, ast.Call) else decorator
-    attributes: list[str] = []
-    while isinstance(at, ast.Attribute):
-        attributes.insert(0, at.attr)
-        at = at.value
-    found = names.get(at.id) if isinstance(at, ast.Name) else None
-    for attribute in attributes:
+def _check_decorator(outline: FunctionOutline, names: Mapping[str, Any]) -> None:
+    if len(outline.decorators) != 1:
+        raise Untranslatable("another decorator stands above it", line=outline.line)
+    ((line, dotted),) = outline.decorators
+    found = names.get(dotted[0]) if dotted else None
+    for attribute in dotted[1:] if dotted else ():
         found = getattr(found, attribute, None) if isinstance(found, types.ModuleType) else None
     if found is not online and found is not offline:
-        raise Untranslatable("another decorator stands above it", decorator)
-
-
-def _check_class(output_class: type, code: ProjectCode) -> None:
-    """Raises Untranslatable unless instances of the class hold just the values that they are made
-    with.
-    """
-    own = {"__new__", "__getattribute__", "__setattr__", "__slots__", "__del__"}
-    is_plain = type(output_class) is type and output_class.__init__ is _init  # type: ignore[misc]
-    if not is_plain or any(own & vars(base).keys() for base in output_class.__mro__[:-1]) or code.obstacle("__init__"):
-        raise Untranslatable(f"{output_class.__name__} makes its instances in its own way")
+        raise Untranslatable("another decorator stands above it", line=line)
 
 
 class _Function:
@@ -195,18 +216,15 @@ class _Function:
     def _is_output_class(self, function: ast.expr) -> bool:
         if not isinstance(function, ast.Name) or function.id in self.expressions.local_names:
             return False
-        module, code = self.expressions.module, self.expressions.code
-        if vars(module).get(function.id) is not self.spec.output_class:
-            return False
-        return isinstance(code.only_binding(module, function.id), (ast.ClassDef, ast.ImportFrom))
+        return bool(self.expressions.ask("makes output", function.id))
 
     def _instance(self, made: ast.Call, names: Mapping[str, Node]) -> Results:
         """The results of `User(name=..., email=...)`: an output that is not given is None; a
         primary key is computed and dropped.
         """
-        _check_class(self.spec.output_class, self.expressions.code)
-        outputs = [output.attribute for output in self.spec.outputs]
-        keys = [key.attribute for key in self.spec.output_class.__svc_features__.primary_keys]  # type: ignore[attr-defined]
+        if not self.expressions.ask("plain output"):
+            raise Untranslatable(f"{self.spec.output_class.__name__} makes its instances in its own way")
+        outputs, keys = [output.attribute for output in self.spec.outputs], _primary_keys(self.spec)
         given: dict[str, Node] = {}
         for keyword in made.keywords:
             if keyword.arg is None or keyword.arg not in (*outputs, *keys):

@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import ast
 import math
-import types
-from typing import Any, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
 
 from .._codec.wire import describe
-from .bindings import ProjectCode
 
 #: Largest translation of a function in nodes, and its deepest nesting.
 MAX_NODES = 1_000
@@ -75,9 +73,10 @@ _MATH_CONSTANTS = ("e", "inf", "nan", "pi", "tau")
 class Untranslatable(Exception):
     """The reason why a function stays in Python, in a few words: `it loops`."""
 
-    def __init__(self, reason: str, node: Optional[ast.AST] = None) -> None:
+    def __init__(self, reason: str, node: Optional[ast.AST] = None, line: int = 0) -> None:
         super().__init__(reason)
-        self.line = getattr(node, "lineno", 0)
+        #: The line that is at fault; 0 = no one line.
+        self.line: int = getattr(node, "lineno", line)
 
 
 class Node(NamedTuple):
@@ -126,12 +125,15 @@ NOTHING = literal(None)
 PYTHON = call("python")
 
 
+#: Asks what a name means; the questions are those of `meanings.Meanings`.
+Ask = Callable[..., Any]
+
+
 class Expressions:
     """The translator of a function's expressions."""
 
-    def __init__(self, code: ProjectCode, module: types.ModuleType, local_names: set[str]) -> None:
-        self.code = code
-        self.module = module
+    def __init__(self, ask: Ask, local_names: set[str]) -> None:
+        self.ask = ask
         self.local_names = local_names
 
     def translate(self, node: ast.expr, names: Mapping[str, Node]) -> Node:
@@ -165,25 +167,10 @@ class Expressions:
             return names[node.id]
         if node.id in self.local_names:
             raise Untranslatable(f"'{node.id}' may have no value when it is read", node)
-        name = self.code.math_name(self.module, node)
+        name = self.ask("math", "", node.id)
         if name in _MATH_CONSTANTS:
             return literal(getattr(math, name))
-        return self._constant(self.module, node.id, node)
-
-    def _constant(self, module: types.ModuleType, name: str, node: ast.AST) -> Node:
-        """The translation of a module's name that is bound once, to an expression whose value is
-        always the same.
-        """
-        found = self.code.constant(module, name)
-        if found is None:
-            reason = self.code.obstacle(name) or "not a constant given once at the top of a module"
-            raise Untranslatable(f"it reads '{name}', which may change: {reason}", node)
-        holder, expression = found
-        try:
-            Expressions(self.code, holder, set()).translate(expression, {})
-        except Untranslatable as error:
-            raise Untranslatable(f"it reads '{name}', which may change: {error}", node) from None
-        return literal(vars(module)[name], node)
+        return _said(self.ask("constant", "", node.id), node)
 
     def _compare(self, node: ast.Compare, names: Mapping[str, Node]) -> Node:
         parts: list[Node] = []
@@ -213,9 +200,9 @@ class Expressions:
     def _in_named(self, left: ast.expr, right: ast.expr, names: Mapping[str, Node]) -> Node:
         """`x in TUPLE` with a constant of a module, or `x in text`."""
         if isinstance(right, ast.Name) and right.id not in names and right.id not in self.local_names:
-            found = self.code.constant(self.module, right.id)
-            if found is not None and isinstance(found[1], ast.Tuple) and all(isinstance(item, ast.Constant) for item in found[1].elts):
-                items = [literal(item.value, right) for item in found[1].elts if isinstance(item, ast.Constant)]
+            members = self.ask("members", right.id)
+            if members is not None:
+                items = [_said(item, right) for item in members]
                 return call("among", self.translate(left, names), *items)
         return call("contains", self.translate(left, names), self.translate(right, names))
 
@@ -238,11 +225,10 @@ class Expressions:
     def _attribute(self, node: ast.Attribute, names: Mapping[str, Node]) -> Node:
         holder = node.value
         if isinstance(holder, ast.Name) and holder.id not in names and holder.id not in self.local_names:
-            if self.code.math_name(self.module, node) in _MATH_CONSTANTS:
+            if self.ask("math", holder.id, node.attr) in _MATH_CONSTANTS:
                 return literal(getattr(math, node.attr))
-            imported = vars(self.module).get(holder.id)
-            if isinstance(imported, types.ModuleType) and self.code.only_binding(self.module, holder.id) is not None:
-                return self._constant(imported, node.attr, node)
+            if self.ask("is module", holder.id):
+                return _said(self.ask("constant", holder.id, node.attr), node)
         if node.attr not in _ATTRIBUTES:
             raise Untranslatable(f"it reads the attribute '{node.attr}'", node)
         return call(node.attr, self.translate(holder, names))
@@ -258,12 +244,12 @@ class Expressions:
         is_local = isinstance(function, ast.Name) and (function.id in names or function.id in self.local_names)
         holder = function.value if isinstance(function, ast.Attribute) else None
         is_shadowed = isinstance(holder, ast.Name) and (holder.id in names or holder.id in self.local_names)
-        name = "" if is_local or is_shadowed else self.code.math_name(self.module, function)
+        name = "" if is_local or is_shadowed else self._math_name(function)
         if name:
             known, limits = (f"math.{name}", (_MATH[name], _MATH[name])) if name in _MATH else (None, limits)
         elif isinstance(function, ast.Name) and not is_local and function.id in _BUILTINS:
-            if self.code.builtin(self.module, function.id) is None:
-                reason = self.code.obstacle(function.id) or "the module gives it a meaning of its own"
+            reason = self.ask("builtin", function.id)
+            if reason:
                 raise Untranslatable(f"'{function.id}' may not be Python's own: {reason}", node)
             known, limits = function.id, _BUILTINS[function.id]
         elif isinstance(function, ast.Attribute) and function.attr in _METHODS:
@@ -272,6 +258,23 @@ class Expressions:
         if known is None or not limits[0] <= count <= limits[1]:
             raise Untranslatable(f"it calls '{shown}'", node)
         return call(known, *before, *(self.translate(item, names) for item in node.args))
+
+
+    def _math_name(self, function: ast.expr) -> str:
+        """The name in `math` of a function that is called; empty when it may be another."""
+        found = ""
+        if isinstance(function, ast.Name):
+            found = self.ask("math", "", function.id)
+        elif isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+            found = self.ask("math", function.value.id, function.attr)
+        return found
+
+
+def _said(answer: Any, node: ast.AST) -> Node:
+    """The constant of an answer. Raises Untranslatable when the answer is why there is none."""
+    if isinstance(answer, str):
+        raise Untranslatable(answer, node)
+    return Node(*answer)
 
 
 _REFUSED: Mapping[type, str] = {

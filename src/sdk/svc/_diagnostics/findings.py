@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Optional
+from typing import Any, Iterator, NamedTuple, Optional
 
 ERROR = "SEVERITY_ERROR"
 WARNING = "SEVERITY_WARNING"
@@ -155,28 +155,48 @@ class Findings:
         return sorted(self.found, key=key)
 
 
+class Json(str):
+    """A value as JSON on one line, without lone surrogates, which stands for the value in a document
+    that `json_lines` writes.
+    """
+
+
 def to_json(document: Any) -> bytes:
-    """A document as UTF-8 JSON, one line for each member, and one for each item of members that are
-    lists, so that a reader can parse it line by line.
+    """A document as `json_lines` writes it."""
+    return b"".join(json_lines(document))
+
+
+def json_lines(document: dict[str, Any]) -> Iterator[bytes]:
+    """A document as UTF-8 JSON in pieces of whole lines: one line for each member, and one for each
+    item of members that are lists or iterators, so that a reader can parse it line by line, while
+    the items of iterators are still being made.
 
     Lone surrogates in its texts are escaped, as `well_formed` does it.
     """
+    yield b"{\n"
+    comma = b""
+    for name, value in document.items():
+        yield comma + json_line(name).encode() + b":"
+        comma = b",\n"
+        if isinstance(value, (list, Iterator)):
+            between = b"[\n"
+            for item in value:
+                yield between + (item if isinstance(item, Json) else json_line(item)).encode()
+                between = b",\n"
+            yield b"[]" if between == b"[\n" else b"\n]"
+        else:
+            yield json_line(value).encode()
+    yield b"\n}\n"
+
+
+def json_line(value: Any) -> Json:
+    """A value as JSON on one line."""
+    text = _one_line(value)
     try:
-        return _json_text(document).encode("utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError:
-        return _json_text(_well_formed_document(document)).encode("utf-8")
-
-
-def _json_text(document: Any) -> str:
-    if not isinstance(document, dict):
-        return _one_line(document)
-    return "{\n" + ",\n".join(f"{_one_line(name)}:{_by_line(value)}" for name, value in document.items()) + "\n}\n"
-
-
-def _by_line(value: Any) -> str:
-    if not isinstance(value, list) or not value:
-        return _one_line(value)
-    return "[\n" + ",\n".join(map(_one_line, value)) + "\n]"
+        text = _one_line(_well_formed_document(value))
+    return Json(text)
 
 
 _one_line = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode

@@ -6,16 +6,22 @@ from __future__ import annotations
 
 import ast
 import io
+import marshal
 import os
 import re
 import tokenize
 from dataclasses import dataclass
-from typing import Iterable, Iterator, NamedTuple, Optional, TypeVar, Union
+from functools import cached_property
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Optional, TypeVar, Union
 
+from .._loading.kept_file import KeptFile
 from .findings import Span
+from .outline import ClassOutline, FunctionNode, FunctionOutline, Outline, Place, outline_of
 
-FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 Node = TypeVar("Node", bound=ast.AST)
+Outlined = TypeVar("Outlined", ClassOutline, FunctionOutline)
+#: Encodings that mean the same to every process, as no codec of a project does.
+_PLAIN_ENCODINGS = ("utf-8", "utf-8-sig", "iso-8859-1", "ascii")
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class Comment(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
+_NO_COMMENT = Comment()
 _DEFINITION = re.compile(r"(?:class|(?:async\s+)?def)\s+(\w+)")
 _DIRECTIVE = re.compile(r"\s*:(owner|tags):\s*(.*?)\s*\Z")
 
@@ -56,24 +63,69 @@ def read_comment(lines: list[str]) -> Comment:
 
 
 class Source:
-    """A parsed file. Raises SyntaxError or OSError when it cannot be read."""
+    """A Python file, and what its text says. Raises SyntaxError or OSError when it cannot be read.
+
+    A file whose outline was kept is parsed when its syntax is needed and not before.
+    """
 
     def __init__(self, filename: str) -> None:
         with open(filename, "rb") as stream:
             self.raw = stream.read()
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(self.raw).readline)
-        text = io.StringIO(self.raw.decode(encoding), newline=None).read()
         self.filename = filename
-        self.lines = text.split("\n")
-        self.text = text
-        self.tree = ast.parse(text, filename)
         self._comments: Optional[dict[int, str]] = None
         self._comment_blocks: dict[int, Comment] = {}
-        self._lines_of_texts: Optional[set[int]] = None
         self._by_kind: Optional[dict[type, list[ast.AST]]] = None
-        self._index: Optional[dict[str, list[ast.AST]]] = None
-        self._definitions: dict[tuple[str, int, bool], Union[ast.ClassDef, FunctionNode, None]] = {}
-        self._type_imports: Optional[dict[str, tuple[str, int, Optional[str]]]] = None
+        self._calls: Optional[dict[str, list[ast.Call]]] = None
+        #: What was derived from the text by earlier processes, and what this one used or derived.
+        self._known: Mapping[Any, Any] = {}
+        self._derived: dict[Any, Any] = {}
+        self._is_kept = False
+        kept = _kept.find(self.raw)
+        if kept is None:
+            self.tree  # raises SyntaxError
+        else:
+            self._is_kept = True
+            self.outline, self._known = Outline(kept[0]), kept[1]
+
+    @cached_property
+    def text(self) -> str:
+        """The text, its lines ended by a newline alone."""
+        return io.StringIO(self.raw.decode(self._encoding), newline=None).read()
+
+    @cached_property
+    def _encoding(self) -> str:
+        return tokenize.detect_encoding(io.BytesIO(self.raw).readline)[0]
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the text without their ends."""
+        return self.text.split("\n")
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax of the file."""
+        return ast.parse(self.text, self.filename)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """What the text says of definitions and names."""
+        return Outline(outline_of(self))
+
+    def derive(self, key: Any, is_current: Callable[[Any], bool], compute: Callable[[], Any]) -> Any:
+        """What follows from the text by `compute`, unless an earlier process kept it for an equal
+        key and it is still current. Keys and results are plain values, as `marshal` keeps them.
+        """
+        if key not in self._derived:
+            found = self._known.get(key)
+            self._derived[key] = found if found is not None and is_current(found) else compute()
+        return self._derived[key]
+
+    def kept(self) -> Optional[tuple[dict[str, Any], dict[Any, Any]]]:
+        """What another process can use; None when that is what was kept before, or when what the
+        text means is not a matter of its bytes alone.
+        """
+        is_known = self._is_kept and self._derived == self._known
+        return None if is_known or not (self._is_kept or self._encoding in _PLAIN_ENCODINGS) else (self.outline.values, self._derived)
 
     def nodes(self, kind: type[Node]) -> list[Node]:
         """The nodes of exactly one class, outer ones first, in the order of `ast.walk`."""
@@ -177,99 +229,81 @@ class Source:
 
     def comment_above(self, line: int) -> Comment:
         """The block of comment lines directly above a line."""
+        comments = self.outline.comments
+        if line - 1 not in comments:
+            return _NO_COMMENT
         found = self._comment_blocks.get(line)
         if found is None:
-            block: list[str] = []
-            at = line - 1
-            while at >= 1 and (comment := self._comment_of_line(at)) is not None:
-                text = comment[1:]
-                block.append(text[1:] if text.startswith(" ") else text)
-                at -= 1
-            found = self._comment_blocks[line] = read_comment(block[::-1])
+            first = line - 1
+            while first - 1 in comments:
+                first -= 1
+            texts = (comments[at][1:] for at in range(first, line))
+            found = self._comment_blocks[line] = read_comment([text[1:] if text.startswith(" ") else text for text in texts])
         return found
 
-    def _comment_of_line(self, line: int) -> Optional[str]:
-        """The comment that is all of a line; None for any other line."""
-        text = self.lines[line - 1].lstrip()
-        if not text.startswith("#"):
-            return None
-        if self._lines_of_texts is None:
-            texts = [node for kind in (ast.Constant, ast.JoinedStr) for node in self.nodes(kind)]
-            self._lines_of_texts = {at for node in texts for at in range(node.lineno + 1, (node.end_lineno or 0) + 1)}
+    def comment_lines(self) -> dict[int, str]:
+        """The comments that are all of a line, from the `#` on, by line."""
+        found = {at: text for at, text in enumerate(map(str.lstrip, self.lines), 1) if text.startswith("#")}
+        texts = [node for kind in (ast.Constant, ast.JoinedStr) for node in self.nodes(kind)]
+        inside = {at for node in texts for at in range(node.lineno + 1, (node.end_lineno or 0) + 1)}
         # Only tokens tell comments from the lines of a text, and take ten times as long as parsing.
-        return self.comments().get(line) if line in self._lines_of_texts else text
+        for at in inside.intersection(found):
+            comment = self.comments().get(at)
+            if comment is None:
+                del found[at]
+            else:
+                found[at] = comment
+        return found
 
-    def class_at(self, origin: Origin) -> Optional[ast.ClassDef]:
+    def class_outline(self, origin: Origin) -> Optional[ClassOutline]:
         """The class whose definition, decorators included, covers the origin's line with its head.
         """
-        found = self._definition_at(origin, True)
-        return found if isinstance(found, ast.ClassDef) else None
+        return _covering(self.outline.classes.get(origin.name, ()), origin.line)
 
-    def function_at(self, origin: Origin) -> Optional[FunctionNode]:
+    def function_outline(self, origin: Origin) -> Optional[FunctionOutline]:
         """The function whose definition, decorators included, covers the origin's line with its
         head.
         """
-        found = self._definition_at(origin, False)
-        return None if isinstance(found, ast.ClassDef) else found
+        return _covering(self.outline.functions.get(origin.name, ()), origin.line)
 
-    def _definition_at(self, origin: Origin, is_class: bool) -> Union[ast.ClassDef, FunctionNode, None]:
-        key = (origin.name, origin.line, is_class)
-        if key not in self._definitions:
-            kinds = (ast.ClassDef,) if is_class else (ast.FunctionDef, ast.AsyncFunctionDef)
-            named = (node for node in self._named(origin.name) if isinstance(node, kinds))
-            self._definitions[key] = next((node for node in named if first_line(node) <= origin.line <= node.lineno), None)
-        return self._definitions[key]
+    def class_at(self, origin: Origin) -> Optional[ast.ClassDef]:
+        """The syntax of `class_outline`."""
+        found = self.class_outline(origin)
+        return self.nodes(ast.ClassDef)[found.index] if found else None
+
+    def function_at(self, origin: Origin) -> Optional[FunctionNode]:
+        """The syntax of `function_outline`."""
+        found = self.function_outline(origin)
+        return self.functions()[found.index] if found else None
+
+    def functions(self) -> list[FunctionNode]:
+        """All functions of the file, as `FunctionOutline.index` numbers them."""
+        return [*self.nodes(ast.FunctionDef), *self.nodes(ast.AsyncFunctionDef)]
+
+    def place(self, place: Place) -> Span:
+        """The span of a place of the outline."""
+        return Span(display_path(self.filename), *place)
 
     def call_at(self, origin: Origin) -> Optional[ast.Call]:
         """The innermost call of the origin's name that covers the origin's line."""
+        if self._calls is None:
+            self._calls = {}
+            for call in self.nodes(ast.Call):
+                self._calls.setdefault(called_name(call), []).append(call)
         found: Optional[ast.Call] = None
-        for node in self._named(origin.name):
-            if isinstance(node, ast.Call) and node.lineno <= origin.line <= (node.end_lineno or 0):
+        for node in self._calls.get(origin.name, ()):
+            if node.lineno <= origin.line <= (node.end_lineno or 0):
                 if found is None or node.lineno > found.lineno:
                     found = node
         return found
 
     def defined_classes(self) -> set[str]:
         """Names of all classes that the file defines."""
-        self._named("")
-        return {name for name, nodes in (self._index or {}).items() if any(isinstance(node, ast.ClassDef) for node in nodes)}
-
-    def _named(self, name: str) -> list[ast.AST]:
-        if self._index is None:
-            self._index = {}
-            for definition in (*self.nodes(ast.ClassDef), *self.nodes(ast.FunctionDef), *self.nodes(ast.AsyncFunctionDef)):
-                self._index.setdefault(definition.name, []).append(definition)
-            for call in self.nodes(ast.Call):
-                self._index.setdefault(called_name(call), []).append(call)
-        return self._index.get(name, [])
-
-    def text_of(self, node: Union[ast.ClassDef, FunctionNode]) -> str:
-        """The lines of a definition with its decorators."""
-        return "\n".join(self.lines[first_line(node) - 1 : node.end_lineno])
-
-    def type_checking_imports(self) -> dict[str, tuple[str, int, Optional[str]]]:
-        """Names imported under ``if TYPE_CHECKING:``: name -> (module, level of a relative import,
-        name in the module or None).
-        """
-        if self._type_imports is not None:
-            return self._type_imports
-        names = self._type_imports = {}
-        for node in self.nodes(ast.If):
-            if not _is_type_checking(node.test):
-                continue
-            for statement in node.body:
-                if isinstance(statement, ast.ImportFrom):
-                    for alias in statement.names:
-                        names[alias.asname or alias.name] = (statement.module or "", statement.level, alias.name)
-                elif isinstance(statement, ast.Import):
-                    for alias in statement.names:
-                        target = alias.name if alias.asname else alias.name.partition(".")[0]
-                        names[alias.asname or target] = (target, 0, None)
-        return names
+        return set(self.outline.classes)
 
 
-def _is_type_checking(test: ast.expr) -> bool:
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING")
+def _covering(found: Iterable[Outlined], line: int) -> Optional[Outlined]:
+    return next((item for item in found if item.first_line <= line <= item.line), None)
 
 
 def all_nodes(tree: ast.AST) -> list[ast.AST]:
@@ -287,11 +321,6 @@ def all_nodes(tree: ast.AST) -> list[ast.AST]:
             elif isinstance(value, ast.AST) and value.__class__ is not ast.Load:
                 nodes.append(value)
     return nodes
-
-
-def first_line(node: Union[ast.ClassDef, FunctionNode]) -> int:
-    """The line on which a definition begins, decorators included."""
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
 def called_name(node: ast.Call) -> str:
@@ -327,7 +356,41 @@ def _quoted(constant: ast.Constant, text: str) -> Iterator[ast.AST]:
         yield inner
 
 
+class _KeptOutlines:
+    """Outlines of files, and what was derived from them, kept in a file between processes."""
+
+    def __init__(self, path: Optional[str] = None) -> None:
+        self._file = KeptFile(path)
+
+    def find(self, raw: bytes) -> Optional[tuple[dict[str, Any], dict[Any, Any]]]:
+        """What was kept of a file's bytes; None when it is not known."""
+        found = self._file.find(raw)
+        return None if found is None else marshal.loads(found)
+
+    def save(self, sources: Iterable[Source]) -> None:
+        """Keeps what processes of these sources can use again."""
+        if not self._file.keeps:
+            return
+        for source in sources:
+            value = source.kept()
+            if value is not None:
+                self._file.keep(source.raw, marshal.dumps(value))
+        self._file.save()
+
+
+_kept = _KeptOutlines()
 _sources: dict[str, Optional[Source]] = {}
+
+
+def use_kept_outlines(path: Optional[str]) -> None:
+    """Has files read from now on by what a file keeps of their outlines."""
+    global _kept
+    _kept = _KeptOutlines(path)
+
+
+def save_outlines() -> None:
+    """Keeps the outlines of the files that this process read."""
+    _kept.save([source for source in _sources.values() if source is not None])
 
 
 def read_source(filename: str) -> Source:

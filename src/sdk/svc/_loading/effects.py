@@ -27,10 +27,11 @@ _FINDER = "<frozen importlib._bootstrap_external>"
 
 class Effects:
     """A recorder of the paths that this process reads, and of its other effects, from its creation
-    until `stop`.
+    until `stop`. Of `own`, a file of the recorder's process, it tells nothing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, own: str) -> None:
+        self._own = own
         self._paths: set[str] = set()
         self._acts = ""
         self._is_on = True
@@ -62,7 +63,7 @@ class Effects:
             return
         text = os.path.abspath(os.fsdecode(path))
         writes = (isinstance(flags, int) and flags & _WRITING) or (isinstance(mode, str) and any(letter in mode for letter in "wax+"))
-        if text.startswith(_PACKAGE) or text == os.devnull:
+        if text.startswith(_PACKAGE) or text in (os.devnull, self._own):
             return
         if writes:
             self._acts = self._acts or "open to write"

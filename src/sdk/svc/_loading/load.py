@@ -57,6 +57,18 @@ def few_collections() -> Iterator[None]:
             gc.set_threshold(*thresholds)
 
 
+@contextmanager
+def no_collections() -> Iterator[None]:
+    """Has no garbage collected."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def load_project(root: str, files: Sequence[str]) -> list[Finding]:
     """Imports the Python files (paths relative to the root) and returns a finding for each that
     cannot be imported.

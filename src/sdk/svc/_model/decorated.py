@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, Callable, Optional
 
-from .._diagnostics.source import FunctionNode, Origin, Source, source_of
+from .._diagnostics.outline import FunctionNode, FunctionOutline
+from .._diagnostics.source import Origin, Source, source_of
 
 
 class DecoratedFunction:
@@ -29,6 +30,12 @@ class DecoratedFunction:
     @property
     def source(self) -> Optional[Source]:
         return source_of(self.origin.filename)
+
+    @property
+    def outline(self) -> Optional[FunctionOutline]:
+        """The function as its text defines it, when its source can be read."""
+        source = self.source
+        return source.function_outline(self.origin) if source else None
 
     @property
     def node(self) -> Optional[FunctionNode]:

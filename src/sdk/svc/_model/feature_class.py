@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Callable, Iterator, Mapping, NoReturn, Optional, Union, overload
 
 from .._diagnostics.findings import DefinitionError
+from .._diagnostics.outline import ClassOutline
 from .._diagnostics.source import Comment, Origin, Source, read_comment, source_of
 from .._surface.names import did_you_mean, namespace_of
 from .._surface.unknown_options import Others, kept
@@ -129,6 +130,12 @@ class FeatureClass:
     @property
     def source(self) -> Optional[Source]:
         return source_of(self.origin.filename)
+
+    @property
+    def outline(self) -> Optional[ClassOutline]:
+        """The class as its text defines it, when the source can be read."""
+        source = self.source
+        return source.class_outline(self.origin) if source else None
 
     @property
     def node(self) -> Optional[ast.ClassDef]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from .._diagnostics import rules
 from .._diagnostics.findings import CircularReference, DefinitionError
+from .._diagnostics.outline import Place
 from .._diagnostics.source import Comment
 from .._frames.selection import table_columns
 from .._surface.unknown_options import Others
@@ -195,10 +196,16 @@ class Field:
         return self.owner_class.field_nodes().get(self.attribute)
 
     @property
+    def place(self) -> Optional[Place]:
+        """The place of its name in the source, when that can be read."""
+        outline = self.owner_class.outline
+        return outline.fields.get(self.attribute) if outline else None
+
+    @property
     def comment(self) -> Comment:
         """The comment block above the definition."""
-        source, node = self.owner_class.source, self.node
-        return source.comment_above(node.lineno) if source and node else Comment()
+        source, place = self.owner_class.source, self.place
+        return source.comment_above(place[0]) if source and place else Comment()
 
     @property
     def description(self) -> str:
@@ -253,6 +260,10 @@ class WindowField(Field):
     @property
     def node(self) -> Optional[ast.AnnAssign]:
         return self.base.node
+
+    @property
+    def place(self) -> Optional[Place]:
+        return self.base.place
 
 
 def _lengths(options: FeatureOptions) -> tuple[int, ...]:

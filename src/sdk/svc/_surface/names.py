@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import timedelta
+from functools import lru_cache
 from typing import Iterable, Optional, Union
 
 DURATION_GRAMMAR = "a duration such as '90s', '5m', '1h30m', '7d' or 'infinity'"
@@ -53,8 +54,11 @@ def parse_duration(value: Union[str, timedelta, object]) -> Optional[float]:
     """
     if isinstance(value, timedelta):
         return None if value < timedelta(0) else value // timedelta(microseconds=1)
-    if not isinstance(value, str):
-        return None
+    return _micros(value) if isinstance(value, str) else None
+
+
+@lru_cache(1_000)
+def _micros(value: str) -> Optional[float]:
     text = value.strip().lower()
     if text in ("infinity", "inf"):
         return math.inf

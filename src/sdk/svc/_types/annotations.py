@@ -96,7 +96,7 @@ class Scope:
 
     def _type_checking_import(self, name: str) -> Any:
         source = source_of(self.filename)
-        wanted = source.type_checking_imports().get(name) if source else None
+        wanted = source.outline.type_imports.get(name) if source else None
         if wanted is None:
             return None
         module, level, attribute = wanted

@@ -24,7 +24,7 @@ from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Span
 from .._diagnostics.source import project_path, source_of
 from .._loading.code_cache import use_code_cache
-from .._loading.load import few_collections, load_project
+from .._loading.load import few_collections, load_project, no_collections
 from .._model.context import current_call
 from .._model.hooks import AFTER, BEFORE, HookDefinition
 from .._model.registry import registry
@@ -369,7 +369,8 @@ def main(argv: List[str]) -> int:
         if findings:
             worker.fail([finding.json() for finding in findings])
             return 1
-        resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in registry.resolvers.items()}
+        with no_collections():  # of what is nearly all of use to the end of the process
+            resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in registry.resolvers.items()}
         gc.freeze()
     environment = os.environ.get("SVC_ENVIRONMENT_NAME", "")
     hooks = [hook for hook in registry.hooks if hook.runs_in(environment)]
