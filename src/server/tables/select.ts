@@ -1,7 +1,7 @@
 /**
- * The answer to a person's statement: by a process of its own, which is given nothing but the tables
- * that the statement names, and is locked before the statement is looked at more closely than by
- * the parser.
+ * The answer to a person's statement: by a process of its own, which is given nothing but the
+ * tables that the statement names, and is locked before anything but the parser looks at the
+ * statement.
  */
 
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
