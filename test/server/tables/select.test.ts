@@ -91,12 +91,12 @@ describe("a statement", () => {
         "map {'a': 1} as m, null as nothing, time '12:00' as noon, timestamp '2024-01-01 10:00' as at from datasets.both group by all limit 1",
     );
     expect(columns.map(({ name, dtype }) => `${name} ${typeName(dtype)}`)).toEqual([
-      "sum(key) int",
-      "sum(key)_1 int",
+      'sum("key") int',
+      'sum("key")_1 int',
       "large Decimal",
       "span str",
       "m json",
-      "nothing str",
+      "nothing int",
       "noon str",
       "at datetime",
     ]);
@@ -207,7 +207,7 @@ describe("limits", () => {
 
   test("of memory end a statement and nothing else", async () => {
     for (const statement of [
-      "select count(*) from (select distinct i, repeat(i::varchar, 100) from range(20000000) t(i))",
+      "select count(*) from (select distinct repeat(i::varchar, 1000) from range(2000000) t(i))",
       "select list_sum(list_transform(range(400000000), lambda x: x + 1))",
     ]) {
       const { code, message } = await refusalOf(statement);
