@@ -49,6 +49,7 @@ export const SERVICES = {
   jobs: service<typeof import("../../gen/svc/v1/job_pb.ts").JobService>("svc.v1.JobService"),
   offlineStores: service<typeof import("../../gen/svc/v1/offline_store_pb.ts").OfflineStoreService>("svc.v1.OfflineStoreService"),
   datasets: service<typeof import("../../gen/svc/v1/dataset_pb.ts").DatasetService>("svc.v1.DatasetService"),
+  sql: service<typeof import("../../gen/svc/v1/sql_pb.ts").SqlService>("svc.v1.SqlService"),
   resolverRuns: service<typeof import("../../gen/svc/v1/resolver_run_pb.ts").ResolverRunService>("svc.v1.ResolverRunService"),
 };
 
