@@ -5,11 +5,10 @@
  * the revision that was never completed.
  */
 
-import { mkdir, open, rm } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../context/clock.ts";
 import { joinTypes } from "../../domain/expressions/types.ts";
-import { once } from "../../domain/once.ts";
 import { typeName } from "../../domain/value.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
@@ -88,28 +87,25 @@ interface DescribedFile extends LocalFile {
   readonly rows: number;
 }
 
-/** Makes the capability; `folder` is for its temporary files, and emptied at its first use. */
+/** Makes the capability. */
 export function createDatasetUploads({
   metadata: { datasets },
   objects,
   revisions,
   tables,
-  folder,
+  workFolder,
   clock,
 }: {
   readonly metadata: Pick<MetadataStore, "datasets">;
   readonly objects: ObjectStore;
   readonly revisions: Revisions;
   readonly tables: () => Promise<TableEngine>;
-  readonly folder: string;
+  /** Makes a folder for temporary files, which its user removes. */
+  readonly workFolder: () => Promise<string>;
   readonly clock: Clock;
 }): DatasetUploads {
   /** Uploads that are being finalized on this node, by id. */
   const finalizing = new Map<string, Promise<RevisionRecord>>();
-  const emptied = once(async () => {
-    await rm(folder, { recursive: true, force: true });
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  });
 
   /** The upload of an id and its revision. */
   const uploadOf = async (environmentId: string, id: string): Promise<{ upload: DatasetUploadRecord; revision: RevisionRecord }> => {
@@ -178,9 +174,7 @@ export function createDatasetUploads({
   };
 
   const complete = async (upload: DatasetUploadRecord, revision: RevisionRecord): Promise<RevisionRecord> => {
-    await emptied();
-    const work = join(folder, `${upload.id}-${crypto.randomUUID()}`);
-    await mkdir(work, { mode: 0o700 });
+    const work = await workFolder();
     try {
       const local: LocalFile[] = [];
       for (const [at, { name }] of upload.files.entries()) {

@@ -1,7 +1,7 @@
 /** Statistics of columns: whose values they tell, and what becomes of a table that cannot be read. */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
@@ -43,7 +43,7 @@ function capabilities(personal: readonly string[], tables: () => Promise<TableEn
   const objects = createDirectoryObjectStore(join(folder.path, "objects"), addresses);
   const revisions = createRevisionMaker({ metadata, objects, clock: new TestClock(), log });
   const statistics = createDatasetStatistics({
-    ...{ metadata, revisions, tables, log, folder: join(folder.path, "work") },
+    ...{ metadata, revisions, tables, log, workFolder: async () => mkdtempSync(join(folder.path, "work-")) },
     personal: async () => new Set(personal),
   });
   return { revisions, statistics };
@@ -82,6 +82,7 @@ test("values of features that are tagged as personal are not kept, nor shown whe
     { name: "user.email", nulls: 0, distinct: 2 },
     { name: "user.city", nulls: 1, distinct: 1, min: "Oslo", max: "Oslo" },
   ]);
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("work-"))).toEqual([]);
   const later = capabilities(["user.city"]).statistics;
   const shown = await later.shown(await revisionOf(id), { values: true });
   expect(JSON.stringify(shown)).not.toContain("Oslo");
