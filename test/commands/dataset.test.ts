@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { localName } from "../../src/dataset-files/download.ts";
+import { localName, partialName } from "../../src/dataset-files/download.ts";
 import { tempFolder } from "../client/test-context.ts";
 import { startCuttingProxy } from "../harness/cutting-proxy.ts";
 import { type Platform, runCommand, startPlatform } from "./platform.ts";
@@ -134,7 +134,7 @@ describe("a download", () => {
       const out = join(dir, folder);
       expect((await svc("download", [revision.id, "--output-dir", out])).exitCode).toBe(0);
       const partial = join(tempFolder("svc-datasets-"), "in");
-      await Bun.write(join(partial, `.${sha256.slice(0, 16)}.svc-part`), begun);
+      await Bun.write(join(partial, partialName("long.bin", sha256)), begun);
       const seen: (string | null)[] = [];
       await using front = Bun.serve({
         port: 0,
@@ -172,6 +172,15 @@ describe("a download", () => {
     expect(existsSync(join(out, "made-by-nobody"))).toBe(false);
     writeFileSync(join(out, "c.bin"), "new");
     expect((await svc("download", [revision.id, "--output-dir", out])).exitCode).toBe(0);
+  });
+
+  test("of files with one content gets each of them", async () => {
+    const names = Array.from({ length: 8 }, (_, at) => `same-${at}.bin`);
+    for (const name of names) write(name, "0123456789".repeat(10_000));
+    const { revision } = await upload("same", ...names);
+    const out = tempFolder("svc-datasets-");
+    expect((await svc("download", [revision.id, "--output-dir", out])).exitCode).toBe(0);
+    expect(readdirSync(out).sort()).toEqual(names);
   });
 
   test.each([
