@@ -13,6 +13,7 @@ import { resealingOf } from "../access/resealing.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
+import type { Statements } from "../catalog/statements.ts";
 import type { Connections } from "../connections/create-connections.ts";
 import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
@@ -83,6 +84,8 @@ export interface Parts {
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  /** SQL statements over what is stored. */
+  readonly statements: () => Promise<Statements>;
   /** The table engine; its process starts with its first call. */
   readonly tables: () => Promise<TableEngine>;
   /** The processes of this node. */
@@ -337,6 +340,11 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
+  const statements = once(async () => {
+    const { createStatements } = await import("../catalog/statements.ts");
+    const { revisions } = await datasets();
+    return createStatements({ metadata, offline, tables, fetch: revisions.fetch, folder: join(directory.file("tmp"), "statements") });
+  });
   const datasets = once(async () => {
     const { createDatasetCapabilities } = await import("../datasets/create-datasets.ts");
     return createDatasetCapabilities({
@@ -501,6 +509,7 @@ export async function openParts({
     sinks,
     telemetry,
     tables,
+    statements,
     processes,
     queryCounts,
     storage,
