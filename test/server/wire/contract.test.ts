@@ -79,9 +79,7 @@ describe("the contract", () => {
       expect([
         ...[Permission.QUERY_ONLINE, Permission.QUERY_OFFLINE, Permission.DATA_WRITE],
         ...[Permission.DEPLOY, Permission.SECRETS_WRITE, Permission.SETTINGS_WRITE],
-      ]).toContain(
-        getOption(method, permission),
-      );
+      ]).toContain(getOption(method, permission));
     }
   });
 
