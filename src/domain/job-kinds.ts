@@ -6,6 +6,7 @@ export const JOB_KINDS = [
   "approved-change",
   "resolver-run",
   "approvals-upkeep",
+  "datasets-upkeep",
   "measure-objects",
   "purge-audit",
   "purge-deliveries",

@@ -33,6 +33,8 @@ const OPENED_BY: Readonly<Record<number, PermissionName>> = {
   [Permission.INFRA_WRITE]: "infra.write",
   [Permission.TOKENS_WRITE]: "tokens.write",
   [Permission.APPROVE]: "approve",
+  [Permission.QUERY_OFFLINE]: "query.offline",
+  [Permission.DATA_WRITE]: "data.write",
 };
 
 /** Permissions that credentials cannot use that are limited to some environments. */
@@ -53,6 +55,7 @@ const HTTP: Readonly<
   "/login/oidc": { method: "GET", opensTo: "anyone" },
   "/login/oidc/callback": { method: "GET", opensTo: "anyone" },
   "/v1/who-am-i": { method: "GET", opensTo: "authenticated" },
+  "/v1/datasets/": { method: "GET", opensTo: "read" },
   "/v1/objects/": { method: "GET", opensTo: "signed" },
   "/v1/": { method: "GET", opensTo: "anyone" },
   "/": { method: "GET", opensTo: "read" },

@@ -9,6 +9,7 @@ import type { ApprovalStore } from "./approvals.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
 import { sqliteAudit } from "./sqlite-audit.ts";
+import { datasetQueries } from "./sqlite-datasets.ts";
 import { sqliteDeletions } from "./sqlite-deletions.ts";
 import { sqliteDocuments } from "./sqlite-documents.ts";
 import { sqliteExpiry } from "./sqlite-expiry.ts";
@@ -67,6 +68,7 @@ export function createSqliteMetadataStore(options: {
       return sqliteApprovals(db, writer, insertJob);
     }),
     audit: sqliteAudit(db, writer),
+    datasets: datasetQueries(db, writer),
     deletions: sqliteDeletions(db, writer),
     documents: sqliteDocuments(db, writer),
     jobs,
