@@ -50,13 +50,18 @@ test("what was acknowledged is there once, whatever was killed while it was move
   let deaths = 0;
   for (let round = 1; round <= runs(6, 50); round++) {
     const first = round * 1_000_000;
-    const child = Bun.spawn([process.execPath, join(import.meta.dir, "moving-process.ts"), folder.path, String(first)], {
+    /** Every other one kills itself between the two halves of a move. */
+    const lastMove = round % 2 === 0 ? 1 + below(6) : 0;
+    const program = join(import.meta.dir, "moving-process.ts");
+    const child = Bun.spawn([process.execPath, program, folder.path, String(first), String(lastMove)], {
       stdout: "pipe",
       stderr: "ignore",
     });
     const last = 10 + below(50);
-    const ofHistory = new Set(Array.from({ length: below(4) }, () => below(last)));
+    const ofHistory = new Set(Array.from({ length: below(4) }, () => 1 + below(last)));
+    /** Counted from the first move. */
     let lines = 0;
+    let hasMoved = false;
     let history = 0;
     let stored = first - 1;
     let text = "";
@@ -68,10 +73,12 @@ test("what was acknowledged is there once, whatever was killed while it was move
       for (const line of whole) {
         const [what, number] = line.split(" ");
         if (what === "history") history = Number(number);
-        else stored = Number(number);
+        else if (what === "stored") stored = Number(number);
+        else hasMoved = true;
+        if (!hasMoved) continue;
         lines++;
         if (ofHistory.has(lines) && history > 0 && kill(history)) deaths++;
-        if (lines === last) child.kill("SIGKILL");
+        if (lines === last && lastMove === 0) child.kill("SIGKILL");
       }
     }
     await child.exited;
