@@ -18,15 +18,12 @@ const store = openEmbedded(folder, {
   rowsPerMove: 70,
   unorderedRows: 500,
   onStart: (pid) => writeSync(1, `history ${pid}\n`),
-  between: (link) => ({
-    ...link,
-    call: async (method, ...args) => {
-      const answer = await link.call(method, ...args);
-      if (method === "move" && ++moves === Number(lastMove)) process.kill(process.pid, "SIGKILL");
-      if (method === "move") writeSync(1, `moved ${moves}\n`);
-      return answer;
-    },
-  }),
+  between: async (method, call) => {
+    const answer = await call();
+    if (method === "move" && ++moves === Number(lastMove)) process.kill(process.pid, "SIGKILL");
+    if (method === "move") writeSync(1, `moved ${moves}\n`);
+    return answer;
+  },
   onMoveFailure: ({ message }) => writeSync(2, `${message}\n`),
 });
 let next = Number(first);
