@@ -48,9 +48,14 @@ export interface SpineSqlParts {
 export async function selectSpine(statement: string, parts: SpineSqlParts, isTried: boolean): Promise<string> {
   const target = join(parts.folder, "selected.parquet");
   const limits = { timeoutMs: TIMEOUT_MS, rows: MAX_SPINE_ROWS, bytes: MAX_BYTES };
+  let refused: unknown;
   const sources = (named: readonly NamedTable[]): Promise<readonly TableSource[]> =>
-    Promise.all(named.map((table, at) => sourceOf(table, at, parts, isTried)));
+    Promise.all(named.map((table, at) => sourceOf(table, at, parts, isTried))).catch((error: unknown) => {
+      refused = error;
+      throw error;
+    });
   const { truncated } = await parts.tables.select(statement, sources, target, { limits, signal: parts.signal }).catch((error: unknown) => {
+    if (refused !== undefined) throw refused;
     if (error instanceof TableError && error.code !== "failed") throw new Failure("invalid_argument", error.message);
     throw error;
   });
