@@ -1,7 +1,7 @@
 /**
  * Rows of a query that a `select` gives. It may name `datasets.<name>`, the latest revision of a
- * dataset, and `historical_values.<class>.<feature>`, the observations of a feature: `key`, `value`,
- * `observed_at`, `inserted_at`.
+ * dataset, and `historical_values.<class>.<feature>`, the observations of a feature: `key`,
+ * `value`, `observed_at`, `inserted_at`.
  */
 
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * `POST /v1/offline-queries`, `POST /v1/offline-queries/uploads`, `GET /v1/offline-queries/<id>` and
- * `.../status`: offline queries for thin clients, in the field names of the contract.
+ * `POST /v1/offline-queries`, `POST /v1/offline-queries/uploads`, `GET /v1/offline-queries/<id>`
+ * and `.../status`: offline queries for thin clients, in the field names of the contract.
  */
 
 import { create } from "@bufbuild/protobuf";
