@@ -106,7 +106,7 @@ async function persistently({ retry }: Connection, attempt: () => Promise<void>,
 
 /** Opens a file that holds part of a download, and never through a symbolic link. */
 function openPartial(path: string): Promise<FileHandle> {
-  return open(path, constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o600);
+  return open(path, constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o666);
 }
 
 /** The hasher of a file's first bytes. */
