@@ -13,6 +13,7 @@ import { resealingOf } from "../access/resealing.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
+import type { Statements } from "../catalog/statements.ts";
 import type { Connections } from "../connections/create-connections.ts";
 import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
@@ -82,6 +83,8 @@ export interface Parts {
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  /** SQL statements over what is stored. */
+  readonly statements: () => Promise<Statements>;
   /** The table engine; its process starts with its first call. */
   readonly tables: () => Promise<TableEngine>;
   /** The processes of this node. */
@@ -154,12 +157,14 @@ export async function openParts({
     return keys;
   };
   const { shared } = options;
+  const libraryFolders = [join(home, "cache"), directory.file(join("tables", "library"))];
   const stores = await openStores({
     directory,
     settings,
     clock,
     log,
     programVersion: options.version,
+    libraryFolders,
     addresses: () => createObjectAddresses({ keys: serverKeys().objects, clock }),
     ...(shared && { shared }),
   });
@@ -225,7 +230,7 @@ export async function openParts({
   const tables = once(async () => {
     const { createTableEngine } = await import("../tables/create-table-engine.ts");
     const folder = directory.file("tables");
-    return createTableEngine({ folder, libraryFolders: [join(home, "cache"), join(folder, "library")], log });
+    return createTableEngine({ folder, libraryFolders, log });
   });
   const processes = once(async () => {
     const { createProcesses } = await import("../processes/processes.ts");
@@ -328,6 +333,11 @@ export async function openParts({
       sinks: await sinks(),
       ...{ bus, clock, log },
     });
+  });
+  const statements = once(async () => {
+    const { createStatements } = await import("../catalog/statements.ts");
+    const { revisions } = await datasets();
+    return createStatements({ metadata, offline, tables, fetch: revisions.fetch, folder: join(directory.file("tmp"), "statements") });
   });
   const datasets = once(async () => {
     const { createDatasetCapabilities } = await import("../datasets/create-datasets.ts");
@@ -473,6 +483,7 @@ export async function openParts({
     sinks,
     telemetry,
     tables,
+    statements,
     processes,
     queryCounts,
     storage,

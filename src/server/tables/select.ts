@@ -101,6 +101,8 @@ class Run {
   #written = 0;
   #isTimedOut = false;
   #isTooLarge = false;
+  /** What the caller's tables could not be given for. */
+  #refusal: unknown;
 
   constructor(order: Selecting, process: Process) {
     this.#order = order;
@@ -145,7 +147,7 @@ class Run {
     if (this.#isTooLarge) return this.#tooLarge();
     if (this.#isTimedOut)
       return new TableError("exhausted", `the statement took longer than ${limits.timeoutMs / 1000} s, and was stopped`);
-    if (error instanceof TableError) return error;
+    if (error instanceof TableError || error === this.#refusal) return error;
     if (error instanceof ChildEnded)
       return error.isMemory ? outOfMemory() : new TableError("failed", `the statement ended its process: ${error.message}`);
     if (!(error instanceof Error)) return error;
@@ -164,7 +166,13 @@ class Run {
 
   async #sources(named: readonly NamedTable[]): Promise<readonly TableSource[]> {
     const { sources } = this.#order;
-    const given = typeof sources === "function" ? await sources(named) : sources;
+    const given =
+      typeof sources === "function"
+        ? await sources(named).catch((error: unknown) => {
+            this.#refusal = error;
+            throw error;
+          })
+        : sources;
     const same = (one: readonly string[], other: readonly string[]) =>
       one.length === other.length && one.every((part, at) => part.toLowerCase() === other[at]?.toLowerCase());
     for (const { name, line } of named)
