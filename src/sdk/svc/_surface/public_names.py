@@ -43,6 +43,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "MySQLSource": (_SQL, _SOURCES, _ROOT),
     "NamedQuery": (_QUERIES, _FEATURES, _ROOT),
     "Now": (_ROOT, _FEATURES),
+    "OfflineQuery": (_CLIENT, _ROOT),
+    "OfflineQueryFailed": (_CLIENT, _ROOT),
     "OnlineQueryContext": (_CLIENT, _ROOT),
     "PostgreSQLSource": (_SQL, _SOURCES, _ROOT),
     "Primary": (_FEATURES, _ROOT),
@@ -85,7 +87,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
 _NO_STREAMS = "it has no streams and no stream resolvers"
 _NO_SCHEDULES = "no query runs by a schedule; a resolver with cron= does"
 _NO_VECTORS = "it has no vectors and no embeddings; a list[float] holds one, and F.cosine_similarity compares two"
-_NO_OFFLINE = "it has no offline queries"
+_ONE_QUERY = "offline_query takes environment= and tags= itself"
 _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSource"
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _ONE_CLIENT = "SvcClient is its only client"
@@ -122,7 +124,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "MaterializationWindowConfig": _NO_MATERIALIZATION,
     "MissingValueStrategy": "a value that is missing is None, or the feature's default",
     "Monitor": _NO_CHARTS,
-    "OfflineQueryContext": _NO_OFFLINE,
+    "OfflineQueryContext": _ONE_QUERY,
     "OfflineResolver": "a resolver is the function that @offline stands above",
     "OnlineResolver": "a resolver is the function that @online stands above",
     "PubSubSource": _NO_STREAMS,

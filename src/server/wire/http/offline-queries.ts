@@ -1,6 +1,6 @@
 /**
- * `POST /v1/offline-queries`, `POST /v1/offline-queries/uploads`, `GET /v1/offline-queries/<id>`
- * and `.../status`: offline queries for thin clients, in the field names of the contract.
+ * `POST /v1/offline-queries`, `POST /v1/offline-queries/uploads`, `GET /v1/offline-queries/<id>`,
+ * `.../status` and `.../table?format=`: offline queries for thin clients, in the field names of the contract.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -94,6 +94,12 @@ export async function serveQuery(platform: Platform, incoming: Incoming): Promis
     const { status, total_rows, done_rows, rows, failed_rows, error } = shown;
     return json({ id, status, total_rows, done_rows, rows, failed_rows, error });
   }
+  if (part === "table" && more.length === 0) {
+    const format = url.searchParams.get("format") ?? "parquet";
+    if (format !== "parquet" && format !== "csv" && format !== "json") throw wrong("format", "parquet, csv or json", format);
+    const { name, kind, rows, bytes, sha256, key } = await queries.export(id, environment.id, format);
+    return json({ name, kind, rows, bytes, sha256, url: (await platform.objects.sign("get", key, bytes)).url });
+  }
   if (part !== "") throw new Failure("not_found", `There is nothing at ${url.pathname}.`);
   if (query.state !== "completed") return json({ ...shown, files: [] });
   const files = [...(await queries.files(id, environment.id))].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -102,7 +108,7 @@ export async function serveQuery(platform: Platform, incoming: Incoming): Promis
     files: await Promise.all(
       files.map(async ({ name, kind, rows, bytes, sha256, key }) => {
         const { url: address, expiresAt } = await platform.objects.sign("get", key, bytes);
-        return { name, kind, rows, size_bytes: bytes, sha256, url: address, expires_at: new Date(expiresAt).toISOString() };
+        return { name, kind, rows, bytes, sha256, url: address, expires_at: new Date(expiresAt).toISOString() };
       }),
     ),
   });
