@@ -426,6 +426,7 @@ describe("time in tests", () => {
     "release/http-source.test.ts": "an interruption after a moment",
     "server/wire/http/body.test.ts": "a sender that is slow",
     "server/approvals/kills.test.ts": "a kill at a random moment",
+    "server/offline-queries/kills.test.ts": "a kill at a random moment",
     "server/resolver-runs/kills.test.ts": "a kill at a random moment",
     "server/boot/data-files.test.ts": "lets the group commit end",
     "server/jobs/kills.test.ts": "a kill at a random moment",
