@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { type DatabaseLimits, databaseConfig, machineLimits, processLimits } from "../../tables/duckdb/limits.ts";
-import { type HistoryLink, startHistory } from "./history/link.ts";
+import { startHistory } from "./history/link.ts";
 import { createSqliteOfflineStore, type SqliteOfflineOptions } from "./sqlite.ts";
 import { withHistory } from "./with-history.ts";
 
@@ -25,8 +25,8 @@ export interface EmbeddedOfflineOptions extends SqliteOfflineOptions {
   readonly rowsPerMove?: number;
   /** Rows out of order in a table that make it be written anew; default: 10,000,000. */
   readonly unorderedRows?: number;
-  /** Calls of the history, for tests that come between; default: as they are. */
-  readonly between?: (link: HistoryLink) => HistoryLink;
+  /** Makes each call of the history; for tests that come between. */
+  readonly between?: (method: string, call: () => Promise<unknown>) => Promise<unknown>;
 }
 
 const ROWS_PER_MOVE = 100_000;
@@ -41,11 +41,10 @@ export function historyPath(path: string): string {
 
 /** Makes the store. Nothing is opened yet. */
 export function createEmbeddedOfflineStore(options: EmbeddedOfflineOptions) {
-  const { path, libraryFolders, rowsPerMove = ROWS_PER_MOVE, unorderedRows = UNORDERED_ROWS, limits = machineLimits() } = options;
+  const { path, libraryFolders, rowsPerMove = ROWS_PER_MOVE, unorderedRows = UNORDERED_ROWS, between, limits = machineLimits() } = options;
   const file = historyPath(path);
   const folder = dirname(path);
   const temporary = `${file}.tmp`;
-  const between = options.between ?? ((link: HistoryLink) => link);
   const link = startHistory({
     settings: () => {
       rmSync(temporary, { recursive: true, force: true });
@@ -61,7 +60,7 @@ export function createEmbeddedOfflineStore(options: EmbeddedOfflineOptions) {
   return withHistory({
     landing: createSqliteOfflineStore(options),
     path: file,
-    link: between(link),
+    link: between ? { ...link, call: (method, ...args) => between(method, () => link.call(method, ...args)) as Promise<never> } : link,
     moveRows: rowsPerMove,
     onUnavailable: options.onUnavailable,
     onMoveFailure: options.onMoveFailure,

@@ -1,21 +1,29 @@
 /**
  * Stores observations without end in a folder, moving them all the time, until it is killed. Says
- * on stdout which process owns the history, `history PID`, and the last value that is stored for
- * certain, `stored N`. Values are the integers from the one that is given.
+ * on stdout which process owns the history, `history PID`, the last value that is stored for
+ * certain, `stored N`, and the number of moves, `moved N`. Values are the integers from the one that is given. After so many moves as
+ * are given it kills itself, when the history has the rows and landing has not forgotten them.
  */
 
 import { writeSync } from "node:fs";
 import { openEmbedded } from "./drivers.ts";
 import { featureVersion } from "./versions.ts";
 
-const [folder = "", first = "0"] = process.argv.slice(2);
+const [folder = "", first = "0", lastMove = "0"] = process.argv.slice(2);
 const VERSIONS = [1, 2, 3].map((id) => featureVersion(id, { name: `f${id}` }));
 const ROWS = 30;
+let moves = 0;
 
 const store = openEmbedded(folder, {
   rowsPerMove: 70,
   unorderedRows: 500,
   onStart: (pid) => writeSync(1, `history ${pid}\n`),
+  between: async (method, call) => {
+    const answer = await call();
+    if (method === "move" && ++moves === Number(lastMove)) process.kill(process.pid, "SIGKILL");
+    if (method === "move") writeSync(1, `moved ${moves}\n`);
+    return answer;
+  },
   onMoveFailure: ({ message }) => writeSync(2, `${message}\n`),
 });
 let next = Number(first);
