@@ -97,7 +97,7 @@ async function send(platform: Platform, request: Request, key: string, name: str
   return new Response(body, { status: range ? 206 : 200, headers });
 }
 
-/** The parameters that name a file (RFC 6266): one that all programs read, and the name as it is. */
+/** The parameters that name a file (RFC 6266): one for all programs, and the name as it is. */
 function fileNameOf(name: string): string {
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
   return `filename="${name.replace(/[^\x20-\x7e]|["\\%]/g, "_")}"; filename*=UTF-8''${encoded}`;

@@ -205,6 +205,7 @@ test("a graph is compressed, and what has a secret in it never is", async () => 
       ...["CreateOfflineQueryUpload", "ExportOfflineQuery", "ListOfflineQueryFiles"],
       ...["GetDatasetUploadUris", "StreamDatasetLinks"],
       ...["DeleteSecrets", "ListSecrets", "RevealSecrets", "SetSecrets"],
+      ...["GetDatasetUploadUris", "StreamDatasetLinks"],
     ].sort(),
   );
 });
