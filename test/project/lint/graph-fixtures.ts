@@ -105,6 +105,11 @@ export const GRAPH_FIXTURES: readonly RuleFixture[] = [
     files: sql(`${HEADER}select id, name from t where mail = «\${user.emial}»\n`),
   },
   {
+    rule: "E156",
+    says: "`incremental` in mode row needs `incremental_column`: the column by which a row is new",
+    files: sql(`${HEADER}-- incremental: «{mode: row}»\nselect id, name from t\n`),
+  },
+  {
     rule: "E157",
     says: "two columns fill feature 'user.name'",
     files: sql(`${HEADER}select id, name, title as «name» from t\n`),
