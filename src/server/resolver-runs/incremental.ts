@@ -1,10 +1,10 @@
 /** The progress of what runs incrementally, as callers see and set it. */
 
 import type { Deployments } from "../deployments/deployments.ts";
+import { resolverNamed, scheduledQueryNamed } from "../deployments/graph-names.ts";
 import { Failure } from "../failure.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { IncrementalKey, IncrementalProgress, IncrementalStore } from "../stores/metadata/incremental.ts";
-import { resolverNamed } from "./resolver-names.ts";
 
 /** Whose progress: a resolver by its FQN or last part, or a scheduled query. One of them is empty. */
 export interface IncrementalSubject {
@@ -51,7 +51,9 @@ export function createIncrementalRuns({
       if (body.case !== "sql" || !body.value.incremental) throw notIncremental(`Resolver ${fqn}`, "its SQL file has no `incremental`");
       return { environmentId: environment.id, kind: "resolver", name: fqn };
     }
-    throw new Failure("not_found", `There is no scheduled query '${scheduledQuery.slice(0, 200)}' in the deployment.`);
+    const query = scheduledQueryNamed(graph, scheduledQuery);
+    if (query.incrementalResolvers.length === 0) throw notIncremental(`Scheduled query ${query.name}`, "it has no `incremental_resolvers`");
+    return { environmentId: environment.id, kind: "query", name: query.name };
   };
   const shown = async (key: IncrementalKey): Promise<SubjectProgress> => ({ key, progress: await incremental.progress(key) });
 

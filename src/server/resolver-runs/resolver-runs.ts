@@ -8,6 +8,8 @@ import type { Clock } from "../../context/clock.ts";
 import type { DeploymentTarget } from "../access/scope.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { Protection } from "../deployments/environment-states.ts";
+import { resolverNamed } from "../deployments/graph-names.ts";
+import { scheduleKey } from "../deployments/live-schedules.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -22,7 +24,6 @@ import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
-import { resolverNamed } from "./resolver-names.ts";
 import { createRunHandler } from "./run-handler.ts";
 
 /** The kind of the jobs, and of the schedules that make them. */
@@ -198,9 +199,4 @@ function runJob(id: string, environmentId: string, { resolver, deploymentId }: R
   };
   const plan = { environmentId, deploymentId, kind: "manual", subject: resolver, operations: [{ name: resolver, jobs: [job] }] } as const;
   return planWorkflow(plan, now)[0] ?? job;
-}
-
-/** The key of a resolver's schedule. */
-export function scheduleKey(environmentId: string, resolver: string): string {
-  return `${environmentId}/${resolver}`;
 }

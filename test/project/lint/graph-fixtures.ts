@@ -199,6 +199,14 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     ),
   },
   {
+    rule: "E172",
+    says: "the scheduled query 'q' is defined twice: give one of them another name",
+    files: after(
+      USER,
+      "\n\nScheduledQuery(name='q', schedule='1d', output=[User.name])\nScheduledQuery(name=«'q'», schedule='1d', output=[User.email])\n",
+    ),
+  },
+  {
     rule: "E180",
     says: '\'fails\' has the window 7d twice, as "7d" and "1w": take one out',
     files: after(USER, '    fails: Windowed[int] = windowed("7d", «"1w"»)\n'),

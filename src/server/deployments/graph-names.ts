@@ -1,6 +1,6 @@
-/** Resolvers as callers name them. */
+/** Resolvers and scheduled queries of a graph as callers name them. */
 
-import type { Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
+import type { Graph, Resolver, ScheduledQuery } from "../../../gen/svc/v1/graph_pb.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { Failure } from "../failure.ts";
 
@@ -21,5 +21,18 @@ export function resolverNamed({ resolvers }: Graph, name: string): Resolver {
   );
   throw new Failure("not_found", `There is no resolver '${name.slice(0, 200)}' in the deployment${near ? `; ${near}` : "."}`, {
     hint: "`svc resolvers` shows them.",
+  });
+}
+
+/** The scheduled query of a name. Throws Failure not_found. */
+export function scheduledQueryNamed({ scheduledQueries }: Graph, name: string): ScheduledQuery {
+  const found = scheduledQueries.find((one) => one.name === name);
+  if (found) return found;
+  const near = didYouMean(
+    name,
+    scheduledQueries.map((one) => one.name),
+  );
+  throw new Failure("not_found", `There is no scheduled query '${name.slice(0, 200)}' in the deployment${near ? `; ${near}` : "."}`, {
+    hint: "`svc scheduled-query list` shows them.",
   });
 }
