@@ -50,6 +50,7 @@ export const SERVICES = {
   offlineStores: service<typeof import("../../gen/svc/v1/offline_store_pb.ts").OfflineStoreService>("svc.v1.OfflineStoreService"),
   offlineQueries: service<typeof import("../../gen/svc/v1/offline_query_pb.ts").OfflineQueryService>("svc.v1.OfflineQueryService"),
   datasets: service<typeof import("../../gen/svc/v1/dataset_pb.ts").DatasetService>("svc.v1.DatasetService"),
+  sql: service<typeof import("../../gen/svc/v1/sql_pb.ts").SqlService>("svc.v1.SqlService"),
   resolverRuns: service<typeof import("../../gen/svc/v1/resolver_run_pb.ts").ResolverRunService>("svc.v1.ResolverRunService"),
   scheduledQueries: service<typeof import("../../gen/svc/v1/scheduled_query_pb.ts").ScheduledQueryService>("svc.v1.ScheduledQueryService"),
   incremental: service<typeof import("../../gen/svc/v1/incremental_pb.ts").IncrementalService>("svc.v1.IncrementalService"),

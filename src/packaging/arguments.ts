@@ -37,6 +37,8 @@ export interface BuildArguments {
    */
   readonly baseUrl: string;
   readonly expiresDays: number;
+  /** Whether the binaries hold the table engine's library. */
+  readonly tables: boolean;
 }
 
 /** Usage of `build.ts`. */
@@ -52,6 +54,7 @@ bun build.ts --renew=FEED [--expires-days=N]                               sign 
   --level=N              of zstd, 1 to 19, default 19
   --publish=FEED         add the release to this feed
   --base-url=URL         where the feed will be served
+  --without-tables       leave the table engine out (DuckDB): a smaller binary, without SQL and datasets
   --expires-days=N       how long the release is believed to be the latest, default 90
 
 The signing key is in SVC_SIGNING_KEY (its text) or SVC_SIGNING_KEY_FILE; a release needs one.`;
@@ -78,6 +81,7 @@ export function parseBuildArguments(argv: readonly string[], packageVersion: str
     publish: values.publish,
     baseUrl: baseUrl(values["base-url"] ?? ""),
     expiresDays: wholeNumber("expires-days", values["expires-days"] ?? "90", 1, 3650),
+    tables: !(values["without-tables"] ?? false),
   };
 }
 
@@ -98,6 +102,7 @@ function parsed(argv: readonly string[]) {
         publish: { type: "string" },
         "base-url": { type: "string" },
         "expires-days": { type: "string" },
+        "without-tables": { type: "boolean" },
       },
     });
   } catch (error) {

@@ -13,6 +13,8 @@ import { buildRelease } from "./release.ts";
 import { requiredSigningKey, signingKey, writeNewKey } from "./signing-key.ts";
 
 const DAY_MS = 86_400_000;
+/** Compression of what a single binary holds: quick, and nearly as small as it can be. */
+const SINGLE_LEVEL = 9;
 
 /** The folders of a build. */
 export interface BuildContext {
@@ -37,7 +39,7 @@ export async function build(argv: readonly string[], context: BuildContext): Pro
   return wanted.single ? buildSingle(wanted, context) : buildAll(wanted, context);
 }
 
-async function buildSingle({ version, targets, out, baseUrl }: BuildArguments, { root, cwd, env }: BuildContext): Promise<void> {
+async function buildSingle({ version, targets, out, baseUrl, tables }: BuildArguments, { root, cwd, env }: BuildContext): Promise<void> {
   const outfile = out === undefined ? join(root, process.platform === "win32" ? "dist/svc.exe" : "dist/svc") : resolve(cwd, out);
   const [target] = targets ?? [];
   const key = await signingKey(env);
@@ -49,7 +51,7 @@ async function buildSingle({ version, targets, out, baseUrl }: BuildArguments, {
     publicKey: key ? publicKeyText(key.public) : "",
     releaseHost: baseUrl,
   };
-  await compile(root, outfile, facts, target?.bun);
+  await compile(root, outfile, facts, { bunTarget: target?.bun, tables: { included: tables, level: SINGLE_LEVEL } });
   if (!target) await checkRuns(outfile, version);
   console.log(`${relative(cwd, outfile)} ${version}`);
 }
@@ -76,6 +78,7 @@ async function buildAll(wanted: BuildArguments, { root, cwd, env }: BuildContext
     baseUrl,
     expiresAt,
     level,
+    tables: wanted.tables,
     deltasFrom,
     progress,
   });

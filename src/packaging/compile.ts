@@ -2,6 +2,7 @@
 
 import { chmod, mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { duckdbPlugin, type TableOptions } from "./duckdb.ts";
 import { kafkaClientPlugin } from "./kafka-client.ts";
 import { ensureSigned } from "./mach-o-signature.ts";
 import { modulesByPathPlugin } from "./modules-by-path.ts";
@@ -32,6 +33,8 @@ const RUNTIME_ARGUMENTS = ["--disallow-code-generation-from-strings=strict", "--
 export interface CompileOptions {
   /** Bun's name of the runtime; undefined for this machine's. */
   readonly bunTarget?: string | undefined;
+  /** The library of the table engine. */
+  readonly tables: TableOptions;
   /**
    * Whether source maps of its modules are written beside it, and bytecode is left out: for
    * `source-maps.ts`.
@@ -43,12 +46,17 @@ export interface CompileOptions {
  * Compiles the sources below `root` into the executable `outfile`, completely or not at all. macOS
  * runs it without further signing. Throws PackagingError.
  */
-export async function compile(root: string, outfile: string, facts: BakedFacts, bunTarget?: string): Promise<void> {
+export async function compile(
+  root: string,
+  outfile: string,
+  facts: BakedFacts,
+  options: Omit<CompileOptions, "sourceMaps">,
+): Promise<void> {
   const temporary = join(dirname(outfile), `.building-${process.pid}-${facts.target || "single"}`);
   await mkdir(temporary, { recursive: true });
   try {
-    const written = await executable(root, join(temporary, outfile.endsWith(".exe") ? "svc.exe" : "svc"), facts, { bunTarget });
-    if (bunTarget?.startsWith("bun-darwin-")) await ensureSigned(written);
+    const written = await executable(root, join(temporary, outfile.endsWith(".exe") ? "svc.exe" : "svc"), facts, options);
+    if (options.bunTarget?.startsWith("bun-darwin-")) await ensureSigned(written);
     await chmod(written, 0o755);
     await rename(written, outfile);
   } finally {
@@ -62,9 +70,9 @@ export async function compile(root: string, outfile: string, facts: BakedFacts, 
  * Throws PackagingError.
  */
 export async function executable(root: string, outfile: string, facts: BakedFacts, options: CompileOptions): Promise<string> {
-  const { bunTarget, sourceMaps = false } = options;
+  const { bunTarget, tables, sourceMaps = false } = options;
   const result = await Bun.build({
-    ...bundled(root, facts),
+    ...bundled(root, facts, duckdbPlugin(root, bunTarget, tables)),
     throw: false,
     bytecode: !sourceMaps,
     sourcemap: sourceMaps ? "external" : "none",
@@ -86,10 +94,11 @@ export async function executable(root: string, outfile: string, facts: BakedFact
 /**
  * The bundler's configuration for the sources below `root`, for the binary and for tools that
  * inspect it.
+ * @param more plugins for what differs between binaries
  */
-export function bundled(root: string, facts: BakedFacts): Bun.BuildConfig {
+export function bundled(root: string, facts: BakedFacts, ...more: readonly Bun.BunPlugin[]): Bun.BuildConfig {
   return {
-    plugins: [modulesByPathPlugin(root), kafkaClientPlugin],
+    plugins: [modulesByPathPlugin(root), kafkaClientPlugin, ...more],
     entrypoints: ["src/main.ts", ...workerEntries(root)].map((path) => join(root, path)),
     root,
     target: "bun",

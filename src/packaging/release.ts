@@ -51,6 +51,8 @@ export interface ReleaseOptions {
   readonly expiresAt: string;
   /** Compression level of zstd. */
   readonly level: number;
+  /** Whether the binaries hold the table engine's library. */
+  readonly tables: boolean;
   /** Folders of older releases. */
   readonly deltasFrom: readonly string[];
   /** Called with a line about each step when it ends. */
@@ -121,12 +123,14 @@ async function writePlainNames({ out, targets }: ReleaseOptions): Promise<void> 
 type Timed = (name: string, work: () => Promise<unknown>) => Promise<void>;
 
 /** Compiles one target after the other: the compiler uses every core by itself. */
-async function compileTargets({ root, out, version, provenance, targets, key, baseUrl }: ReleaseOptions, timed: Timed): Promise<void> {
+async function compileTargets(order: ReleaseOptions, timed: Timed): Promise<void> {
+  const { root, out, version, provenance, targets, key, baseUrl, level } = order;
   for (const { name, bun } of targets) {
     const facts = { ...provenance, version, target: name, publicKey: publicKeyText(key.public), releaseHost: baseUrl };
     const file = releaseFileName(name);
-    await timed(file, () => compile(root, join(out, file), facts, bun));
-    await timed(`source maps of ${file}`, () => writeSourceMaps(root, join(out, file), join(out, "sourcemaps", name), facts, bun));
+    const options = { bunTarget: bun, tables: { included: order.tables, level } };
+    await timed(file, () => compile(root, join(out, file), facts, options));
+    await timed(`source maps of ${file}`, () => writeSourceMaps(root, join(out, file), join(out, "sourcemaps", name), facts, options));
   }
 }
 

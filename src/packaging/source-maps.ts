@@ -7,7 +7,7 @@
 import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { type BakedFacts, executable } from "./compile.ts";
+import { type BakedFacts, type CompileOptions, executable } from "./compile.ts";
 import { type EmbeddedModule, embeddedModules, MODULE_ROOT } from "./module-graph.ts";
 import { PackagingError } from "./packaging-error.ts";
 
@@ -15,10 +15,16 @@ import { PackagingError } from "./packaging-error.ts";
  * Writes the maps of `binary`, which was made from `root` with `facts`, into the folder `out`, by
  * the names of its modules: `chunk-xqd0jqqw.js.map`. Returns their number. Throws PackagingError.
  */
-export async function writeSourceMaps(root: string, binary: string, out: string, facts: BakedFacts, bunTarget?: string): Promise<number> {
+export async function writeSourceMaps(
+  root: string,
+  binary: string,
+  out: string,
+  facts: BakedFacts,
+  options: Omit<CompileOptions, "sourceMaps">,
+): Promise<number> {
   const temporary = await mkdtemp(join(tmpdir(), "svc-source-maps-"));
   try {
-    const twin = await executable(root, join(temporary, basename(binary)), facts, { bunTarget, sourceMaps: true });
+    const twin = await executable(root, join(temporary, basename(binary)), facts, { ...options, sourceMaps: true });
     const [released, mapped] = [scripts(await readFile(binary)), scripts(await readFile(twin))];
     if (released.length !== mapped.length) throw new PackagingError(`the build of source maps has other parts than ${basename(binary)}`);
     for (const [index, part] of released.entries()) {

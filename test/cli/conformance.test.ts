@@ -178,7 +178,7 @@ describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { 
  * those of processes.
  */
 const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
-  "--out": ["query"],
+  "--out": ["query", "offline-query"],
   "--explain": ["lint"],
   "--name": ["secret delete", "integration delete"],
   "--tags": ["delete"],

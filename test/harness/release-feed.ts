@@ -102,7 +102,7 @@ async function build(folder: string, target: string): Promise<void> {
   for (const [index, version] of VERSIONS.entries()) {
     const before = VERSIONS[index - 1];
     const deltas = before && HAS_ZSTD ? [`--deltas-from=${join(folder, before)}`] : [];
-    const words = [`--version=${version}`, `--targets=${target}`, "--level=1", `--out=${join(folder, version)}`];
+    const words = [`--version=${version}`, `--targets=${target}`, "--level=1", "--without-tables", `--out=${join(folder, version)}`];
     await run([...words, ...deltas, `--publish=${join(folder, "feed")}`], { SVC_SIGNING_KEY_FILE: key });
   }
   for (const version of VERSIONS) rmSync(join(folder, version), { recursive: true });

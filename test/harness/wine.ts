@@ -88,7 +88,14 @@ export class WineMachine implements AsyncDisposable {
     const steps = await Promise.allSettled([
       machine.step("wineboot", "-i"),
       machine.step(COMPILER, "-shared", "-O1", "-o", join(system, "bcryptprimitives.dll"), source, "-ladvapi32"),
-      machine.step(process.execPath, join(REPOSITORY, "build.ts"), "--single", "--targets=windows-amd64", `--out=${machine.exe}`),
+      machine.step(
+        process.execPath,
+        join(REPOSITORY, "build.ts"),
+        "--single",
+        "--without-tables",
+        "--targets=windows-amd64",
+        `--out=${machine.exe}`,
+      ),
     ]);
     const failed = steps.find((step) => step.status === "rejected");
     if (failed === undefined) return machine;

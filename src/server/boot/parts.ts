@@ -13,6 +13,7 @@ import { resealingOf } from "../access/resealing.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
+import type { Statements } from "../catalog/statements.ts";
 import type { Connections } from "../connections/create-connections.ts";
 import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
@@ -40,7 +41,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
-import { type TableEngine, TableError } from "../tables/engine.ts";
+import type { TableEngine } from "../tables/engine.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -83,6 +84,10 @@ export interface Parts {
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  /** SQL statements over what is stored. */
+  readonly statements: () => Promise<Statements>;
+  /** The table engine; its process starts with its first call. */
+  readonly tables: () => Promise<TableEngine>;
   /** The processes of this node. */
   readonly processes: () => Promise<Processes>;
   /** The count of this node's queries. */
@@ -148,18 +153,21 @@ export async function openParts({
   readonly log: Log;
 }): Promise<Parts> {
   const { clock, env } = options;
+  const home = options.home ?? env.SVC_HOME ?? (env.HOME ? join(env.HOME, ".svc") : directory.path);
   let keys: ServerKeys | undefined;
   const serverKeys = (): ServerKeys => {
     keys ??= loadServerKeys(directory.file("server.key"), env);
     return keys;
   };
   const { shared } = options;
+  const libraryFolders = [join(home, "cache"), directory.file(join("tables", "library"))];
   const stores = await openStores({
     directory,
     settings,
     clock,
     log,
     programVersion: options.version,
+    libraryFolders,
     addresses: () => createObjectAddresses({ keys: serverKeys().objects, clock }),
     ...(shared && { shared }),
   });
@@ -222,6 +230,11 @@ export async function openParts({
     });
     return store;
   });
+  const tables = once(async () => {
+    const { createTableEngine } = await import("../tables/create-table-engine.ts");
+    const folder = directory.file("tables");
+    return createTableEngine({ folder, libraryFolders, log });
+  });
   const processes = once(async () => {
     const { createProcesses } = await import("../processes/processes.ts");
     const made = createProcesses({ store: metadata.processes, node: node(), clock, log });
@@ -266,7 +279,6 @@ export async function openParts({
   });
   const deployments = once(async () => {
     const { createDeployments } = await import("../deployments/deployments.ts");
-    const home = options.home ?? env.SVC_HOME ?? (env.HOME ? join(env.HOME, ".svc") : directory.path);
     return createDeployments({
       metadata,
       objects,
@@ -325,8 +337,10 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
-  const tables = once(async (): Promise<TableEngine> => {
-    throw new TableError("unavailable", "This build has no engine for tables.");
+  const statements = once(async () => {
+    const { createStatements } = await import("../catalog/statements.ts");
+    const { revisions } = await datasets();
+    return createStatements({ metadata, offline, tables, fetch: revisions.fetch, folder: join(directory.file("tmp"), "statements") });
   });
   const datasets = once(async () => {
     const { createDatasetCapabilities } = await import("../datasets/create-datasets.ts");
@@ -479,6 +493,8 @@ export async function openParts({
     offline,
     sinks,
     telemetry,
+    tables,
+    statements,
     processes,
     queryCounts,
     storage,
@@ -515,8 +531,10 @@ export async function openParts({
       await (await webhooks.opened())?.close();
       await (await deployments.opened())?.close();
       await (await deletions.opened())?.close();
+      const endedDatasets = (await datasets.opened())?.close();
+      await (await tables.opened())?.close();
+      await endedDatasets;
       await (await connections.opened())?.close();
-      await (await datasets.opened())?.close();
       await (await processes.opened())?.close();
       await (await secrets.opened())?.close();
       await components.close();

@@ -267,6 +267,7 @@ async function startIn(
       deployments: parts.deployments,
       deletions: parts.deletions,
       datasets: parts.datasets,
+      statements: parts.statements,
       webhooks: parts.webhooks,
       offline: parts.offline,
       onlineAddress: parts.onlineAddress,

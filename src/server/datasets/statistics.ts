@@ -60,7 +60,10 @@ export function createDatasetStatistics({
         paths.push(path);
       }
       const [profiles, hidden] = [await (await tables()).profile(paths), await personal(revision.environmentId)];
-      return profiles.map((profile) => (hidden.has(profile.name) ? withoutValues(profile) : profile));
+      return profiles.map((profile) => {
+        const distinct = Math.min(profile.distinct, revision.rows - profile.nulls);
+        return hidden.has(profile.name) ? withoutValues({ ...profile, distinct }) : { ...profile, distinct };
+      });
     } finally {
       await rm(work, { recursive: true, force: true });
     }

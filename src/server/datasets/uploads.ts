@@ -334,7 +334,7 @@ async function describe(engine: TableEngine, { format, name, path }: LocalFile):
   try {
     return { name, path, format, ...(await engine.describe(path, format)) };
   } catch (error) {
-    throw explained(error, name, format);
+    throw explained(error, { name, path, format });
   }
 }
 
@@ -351,19 +351,21 @@ async function convert(
     await writer.finish();
   } catch (error) {
     await writer.abandon();
-    throw explained(error, name, format);
+    throw explained(error, { name, path, format });
   }
 }
 
 const FORMAT_NAMES: Readonly<Record<TableFormat, string>> = { parquet: "Parquet", csv: "CSV", json: "JSON with one object a line" };
 
 /** What a caller is told when the engine could not use a file. */
-function explained(error: unknown, name: string, format: TableFormat): unknown {
+function explained(error: unknown, { name, path, format }: LocalFile & { readonly format: TableFormat }): unknown {
   if (!(error instanceof TableError)) return error;
   if (error.code === "unavailable") return new Failure("unavailable", error.message);
   if (error.code === "failed") return error;
-  if (error.code === "exhausted") return new Failure("resource_exhausted", `'${name}' cannot be read: ${error.message}`);
-  return new Failure("invalid_argument", `'${name}' cannot be read as ${FORMAT_NAMES[format]}: ${error.message}`, {
+  const [told = ""] = error.message.replace(`${path} cannot be read: `, "").split(/\n\s*LINE /);
+  const reason = told.replaceAll(path, name).replace(/\s+/g, " ").trim().replace(/\.$/, "");
+  if (error.code === "exhausted") return new Failure("resource_exhausted", `'${name}' cannot be read: ${reason}.`);
+  return new Failure("invalid_argument", `'${name}' cannot be read as ${FORMAT_NAMES[format]}: ${reason}.`, {
     hint: "Nothing was kept. Correct the file, or give it another name to keep its bytes as they are.",
   });
 }

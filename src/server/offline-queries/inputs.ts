@@ -1,6 +1,7 @@
 /**
- * Rows that came with queries: objects below `offline-inputs/`, in the folder of their environment.
- * One that no query needs any more is removed.
+ * Objects of queries beside datasets, below `offline-inputs/` in the folder of their environment:
+ * rows that came with queries, and tables put together for callers. What nobody needs any more is
+ * removed.
  */
 
 import { open } from "node:fs/promises";
@@ -14,7 +15,11 @@ import { verified } from "../stores/objects/verified.ts";
 /** What the keys of all inputs begin with. */
 const PREFIX = "offline-inputs/";
 const UPLOAD_LIFETIME_MS = 3_600_000;
-/** Milliseconds that rows are kept after the end of the last query that has them, for another try. */
+/** Milliseconds that a table is kept that was put together for a caller. */
+const EXPORTS_KEPT_MS = 86_400_000;
+/**
+ * Milliseconds that rows are kept after the end of the last query that has them, for another try.
+ */
 const KEPT_MS = 7 * 86_400_000;
 const PAGE = 1_000;
 
@@ -35,8 +40,8 @@ export interface Inputs {
     sizeBytes: number,
   ): Promise<{ readonly uploadId: string; readonly address: SignedAddress }>;
   /**
-   * A file that was announced. Rejects with Failure not_found, and failed_precondition when its bytes
-   * are not there.
+   * A file that was announced. Rejects with Failure not_found, and failed_precondition when its
+   * bytes are not there.
    */
   upload(environmentId: string, uploadId: string): Promise<UploadedRows>;
   /**
@@ -130,7 +135,8 @@ export function createInputs(options: {
     sweep: (signal) =>
       remove(PREFIX, signal, async (keys) => {
         const used = new Set(await metadata.offlineQueries.inputsInUse(keys, clock.now() - KEPT_MS));
-        return keys.filter((key) => !used.has(key) && bornAt(key) < clock.now() - KEPT_MS);
+        const isOver = (key: string): boolean => bornAt(key) < clock.now() - (key.includes("/exp_") ? EXPORTS_KEPT_MS : KEPT_MS);
+        return keys.filter((key) => !used.has(key) && isOver(key));
       }),
 
     forget: (environmentId, signal) => remove(`${PREFIX}${environmentId}/`, signal),

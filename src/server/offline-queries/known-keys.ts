@@ -1,4 +1,6 @@
-/** The rows of a class that are known: those of its history, or of the resolver that has all rows. */
+/**
+ * The rows of a class that are known: those of its history, or of the resolver that has all rows.
+ */
 
 import type { FeatureValue } from "../../domain/value.ts";
 import { JobFailed } from "../jobs/runner.ts";

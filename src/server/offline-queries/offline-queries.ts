@@ -1,7 +1,7 @@
 /**
- * Offline queries: begun, listed, ended, and begun again. A query is a row and jobs of one workflow:
- * one reads its rows, each shard has one, and the last completes the revision. Nothing of a query
- * that does not complete stays.
+ * Offline queries: begun, listed, ended, and begun again. A query is a row and jobs of one
+ * workflow: one reads its rows, each shard has one, and the last completes the revision. Nothing of
+ * a query that does not complete stays.
  */
 
 import { mkdir, rm } from "node:fs/promises";
@@ -25,9 +25,10 @@ import type {
   OfflineQueryRequest,
   OfflineQueryStanding,
   OfflineRows,
+  OfflineRowsFormat,
 } from "../stores/metadata/offline-queries.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
-import type { ObjectStore } from "../stores/objects/store.ts";
+import { MAX_LARGE_OBJECT_BYTES, type ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
@@ -38,14 +39,17 @@ import { createQueryHandler } from "./query-handler.ts";
 import { jobIdsOf, queryJobs } from "./query-jobs.ts";
 import { checkRows, planSpine } from "./spine-plan.ts";
 import { columnsSource, encodeInline, fileSource, type SpineSource } from "./spine-source.ts";
+import { selectSpine } from "./spine-sql.ts";
 import { checkWish, type OfflineQueryWish } from "./wish.ts";
 
+/** Milliseconds that the trial of a statement may take, on tables without rows. */
+const TRIAL_MS = 30_000;
 /** Most queries of an environment that may wait or run. */
 const MAX_OPEN = 1_000;
 
 /** The services that offline queries need. */
 export interface OfflineQueriesOptions {
-  readonly metadata: Pick<MetadataStore, "createUpload" | "environment" | "jobs" | "offlineQueries" | "upload">;
+  readonly metadata: Pick<MetadataStore, "createUpload" | "datasets" | "environment" | "jobs" | "offlineQueries" | "upload">;
   readonly objects: ObjectStore;
   readonly deployments: Deployments;
   readonly protection: Protection;
@@ -54,7 +58,9 @@ export interface OfflineQueriesOptions {
   readonly sinks: Pick<ValueSinks, "dropped" | "flush">;
   readonly revisions: RevisionMaker;
   readonly tables: () => Promise<TableEngine>;
-  /** Folder of this node for files that are being written; what is in it at the start is removed. */
+  /**
+   * Folder of this node for files that are being written; what is in it at the start is removed.
+   */
   readonly folder: string;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -75,6 +81,11 @@ export interface OfflineQueries {
   list(filter: OfflineQueryFilter): Promise<OfflineQueryStanding[]>;
   /** The files of a completed query. Rejects with Failure not_found or failed_precondition. */
   files(id: string, environmentId: string): Promise<readonly DatasetFile[]>;
+  /**
+   * The table of a completed query as one object, which is removed a day later. Rejects with
+   * Failure as `files` does.
+   */
+  export(id: string, environmentId: string, format: OfflineRowsFormat): Promise<ExportedTable>;
   /**
    * Ends a query, of which nothing stays. Rejects with Failure not_found, and failed_precondition
    * when it has ended.
@@ -168,10 +179,27 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
         });
         return { rows: { from: "file", ...upload, format, timeColumn }, outputs: pathsOf(run) };
       }
-      case "sql":
-        throw new Failure("unimplemented", "This version of svc does not take the rows of a query from SQL.", {
-          hint: "Give the rows as a file: `--input rows.parquet`.",
+      case "sql": {
+        const { statement, timeColumn } = rows;
+        const run = await inFolder(async (path) => {
+          const tables = await options.tables();
+          const lease = await deployments.acquire(target);
+          try {
+            const tried = {
+              ...options,
+              tables,
+              environmentId: environment.id,
+              namespaces: engine.classesOf(lease.deployment),
+              folder: path,
+            };
+            const selected = await selectSpine(statement, { ...tried, signal: AbortSignal.timeout(TRIAL_MS) }, true);
+            return check(await fileSource(tables, selected, { format: "parquet", timeColumn, hasTime: wish.time !== undefined }));
+          } finally {
+            lease.release();
+          }
         });
+        return { rows: { from: "sql", statement, timeColumn }, outputs: pathsOf(run) };
+      }
       case "keys": {
         const run = await planned(target, wish, []);
         return {
@@ -222,7 +250,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
     });
   };
 
-  return {
+  const queries: OfflineQueries = {
     start: (target, wish) => begin(target, wish, ""),
     find,
     list: (filter) => store.list(filter),
@@ -234,6 +262,28 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
           hint: `\`svc offline-query get ${id}\` shows how far it is.`,
         });
       return revisions.files(query.revisionId);
+    },
+
+    async export(id, environmentId, format) {
+      const files = (await queries.files(id, environmentId)).filter(({ kind }) => kind === "output").sort(byName);
+      const rows = files.reduce((sum, file) => sum + file.rows, 0);
+      const [only] = files;
+      if (only && files.length === 1 && format === "parquet") return only;
+      return inFolder(async (path) => {
+        const parts = await Promise.all(
+          files.map(async (file, part) => {
+            const local = join(path, `${part}.parquet`);
+            await revisions.fetch(file, local);
+            return local;
+          }),
+        );
+        const target = join(path, `table.${format}`);
+        await (await options.tables()).convert(parts, target, format);
+        const key = inputs.keyOf(environmentId, newId("exp", clock.now()));
+        const put = await objects.put(key, Bun.file(target).stream(), { most: MAX_LARGE_OBJECT_BYTES });
+        if (!put) throw new Error("an export took the place of another");
+        return { name: `${id}.${format}`, kind: "output", key, rows, bytes: put.size, sha256: put.sha256 };
+      });
     },
 
     async cancel(id, environmentId) {
@@ -280,6 +330,14 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
 
     handler: createQueryHandler({ ...options, engine, inputs, inFolder, tidy }),
   };
+  return queries;
+}
+
+/** The table of a query as one object. */
+export type ExportedTable = Pick<DatasetFile, "name" | "kind" | "key" | "rows" | "bytes" | "sha256">;
+
+function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : 1;
 }
 
 /** Milliseconds that queries are kept after their end. */

@@ -1,6 +1,7 @@
 /**
- * The work of an offline query's jobs. Each may begin again at any point: the rows are written once,
- * and a shard is one file of the revision, which takes the place of what an attempt before left.
+ * The work of an offline query's jobs. Each may begin again at any point: the rows are written
+ * once, and a shard is one file of the revision, which takes the place of what an attempt before
+ * left.
  */
 
 import { join } from "node:path";
@@ -26,6 +27,7 @@ import type { OfflineQueriesOptions } from "./offline-queries.ts";
 import type { QueryStep } from "./query-jobs.ts";
 import { OBSERVED_AT_COLUMN, planSpine, readValues, TIME_COLUMN } from "./spine-plan.ts";
 import { fileSource, inlineSource, keysSource, type SpineSource } from "./spine-source.ts";
+import { selectSpine } from "./spine-sql.ts";
 import { MAX_SPINE_ROWS } from "./wish.ts";
 
 /** Rows that are sampled together where nothing is computed from them. */
@@ -81,8 +83,13 @@ export function createQueryHandler(
         await inputs.fetch(rows, path);
         return fileSource(await options.tables(), path, { ...rows, hasTime: time !== "" });
       }
-      case "sql":
-        throw new JobFailed("this version of svc does not take rows from SQL");
+      case "sql": {
+        const tables = await options.tables();
+        const namespaces = engine.classesOf(deployment);
+        const parts = { ...options, tables, environmentId: query.environmentId, namespaces, folder, signal };
+        const path = await selectSpine(rows.statement, parts, false);
+        return fileSource(tables, path, { format: "parquet", timeColumn: rows.timeColumn, hasTime: time !== "" });
+      }
       case "keys": {
         const run = planSpine(engine, deployment, planned(query), []);
         const [root] = run.roots;

@@ -1,4 +1,6 @@
-/** The jobs of an offline query: one reads its rows, then one for each shard, then one completes it. */
+/**
+ * The jobs of an offline query: one reads its rows, then one for each shard, then one completes it.
+ */
 
 import { planWorkflow } from "../jobs/workflows.ts";
 import type { NewJob } from "../stores/metadata/jobs.ts";

@@ -51,6 +51,8 @@ export interface OnlineEngine {
   runSpine(deployment: LiveDeployment, request: SpineRequest): SpineRun;
   /** The classes that the outputs of a run are of. Throws QueryRefused. */
   rootsOf(deployment: LiveDeployment, request: SpineOutputs): readonly NamespaceInfo[];
+  /** The classes of a deployment, by name. */
+  classesOf(deployment: LiveDeployment): ReadonlyMap<string, NamespaceInfo>;
   /** Builds the tables of a deployment ahead of its first query. */
   load(deployment: LiveDeployment): void;
 }
@@ -78,6 +80,10 @@ class Engine implements OnlineEngine {
 
   runSpine(deployment: LiveDeployment, request: SpineRequest): SpineRun {
     return createSpineRun(request, { deployment, index: this.#preparer(deployment).index, log: this.options.log, keep });
+  }
+
+  classesOf(deployment: LiveDeployment): ReadonlyMap<string, NamespaceInfo> {
+    return this.#preparer(deployment).index.namespaces;
   }
 
   rootsOf(deployment: LiveDeployment, request: SpineOutputs): readonly NamespaceInfo[] {

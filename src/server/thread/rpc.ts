@@ -275,7 +275,8 @@ class RunningThread {
   }
 }
 
-function thrownForm(error: unknown): ThrownError {
+/** An error as it travels. */
+export function thrownForm(error: unknown): ThrownError {
   if (!(error instanceof Error)) return { name: "Error", message: String(error), fields: {} };
   const fields = Object.entries(error).filter(([, value]) => typeof value === "string" || typeof value === "number");
   return { name: error.name, message: error.message, fields: Object.fromEntries(fields) as ThrownError["fields"] };

@@ -118,6 +118,12 @@ const RULES: Readonly<Record<string, Rule>> = {
   })),
   "IntegrationService/DeleteIntegrations": held(() => ({ names: ["pg"] })),
   "IntegrationService/TestIntegration": free(LOOK, () => ({ name: "none" }), "not_found"),
+  "OfflineQueryService/StartOfflineQuery": refused("queries run in live deployments alone", ({ unapproved }) => ({
+    ...{ deploymentId: unapproved, inputs: [{ feature: "user.id", values: [{ text: "1" }] }], outputs: ["user.name"], recompute: true },
+  })),
+  "OfflineQueryService/CreateOfflineQueryUpload": free("is read by queries alone", () => ({ sha256: "0".repeat(64), sizeBytes: 1 })),
+  "OfflineQueryService/CancelOfflineQuery": free("ends what was approved", () => ({ id: "none" }), "not_found"),
+  "OfflineQueryService/RetryOfflineQuery": free("runs what is live", () => ({ id: "none" }), "not_found"),
   "OfflineStoreService/CreateOfflineConnection": free(TEAM, () => ({
     connection: { name: "new", type: "snowflake", settings: SNOWFLAKE },
   })),

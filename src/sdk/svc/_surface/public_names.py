@@ -31,6 +31,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "ConfigError": (_CLIENT, _ROOT),
     "DataFrame": (_FEATURES, _ROOT),
     "DataSource": (_SQL, _SOURCES, _ROOT),
+    "Dataset": (_CLIENT, _ROOT),
+    "DatasetRevision": (_CLIENT, _ROOT),
     "ErrorDetail": (_CLIENT, _ROOT),
     "ExceptionDetail": (_CLIENT, _ROOT),
     "Feature": (_FEATURES, _ROOT),
@@ -41,6 +43,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "MySQLSource": (_SQL, _SOURCES, _ROOT),
     "NamedQuery": (_QUERIES, _FEATURES, _ROOT),
     "Now": (_ROOT, _FEATURES),
+    "OfflineQuery": (_CLIENT, _ROOT),
+    "OfflineQueryFailed": (_CLIENT, _ROOT),
     "OnlineQueryContext": (_CLIENT, _ROOT),
     "PostgreSQLSource": (_SQL, _SOURCES, _ROOT),
     "Primary": (_FEATURES, _ROOT),
@@ -84,7 +88,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
 _NO_STREAMS = "it has no streams and no stream resolvers"
 _SCHEDULES = "a resolver runs by cron=, and a query by ScheduledQuery(schedule=...)"
 _NO_VECTORS = "it has no vectors and no embeddings; a list[float] holds one, and F.cosine_similarity compares two"
-_NO_OFFLINE = "it has no offline queries and no datasets"
+_ONE_QUERY = "offline_query takes environment= and tags= itself"
 _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSource"
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _ONE_CLIENT = "SvcClient is its only client"
@@ -103,8 +107,6 @@ ABSENT_NAMES: Mapping[str, str] = {
     "CloudSQLSource": _OTHER_SOURCE,
     "Cron": "cron= takes the schedule itself, such as '1d'; its rows are those that the resolver returns or that the history knows",
     "DatabricksSource": _OTHER_SOURCE,
-    "Dataset": _NO_OFFLINE,
-    "DatasetRevision": _NO_OFFLINE,
     "Distance": _NO_VECTORS,
     "Duration": "a length of time is a text such as '1h30m' or a datetime.timedelta",
     "DynamoDBSource": _OTHER_SOURCE,
@@ -123,7 +125,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "MaterializationWindowConfig": _NO_MATERIALIZATION,
     "MissingValueStrategy": "a value that is missing is None, or the feature's default",
     "Monitor": _NO_CHARTS,
-    "OfflineQueryContext": _NO_OFFLINE,
+    "OfflineQueryContext": _ONE_QUERY,
     "OfflineResolver": "a resolver is the function that @offline stands above",
     "OnlineResolver": "a resolver is the function that @online stands above",
     "PubSubSource": _NO_STREAMS,

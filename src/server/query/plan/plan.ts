@@ -31,8 +31,8 @@ export interface PlanShape {
    */
   readonly forcedResolver?: string | undefined;
   /**
-   * Set for rows of history: resolvers that are offline only take part, before others. Only features
-   * of `computed` are given by resolvers or defaults.
+   * Set for rows of history: resolvers that are offline only take part, before others. Only
+   * features of `computed` are given by resolvers or defaults.
    */
   readonly history?: { readonly computed: "all" | ReadonlySet<ScalarInfo> } | undefined;
   /** For a plan of child rows, the has-many relations passed on the way to them. */

@@ -104,8 +104,9 @@ class Search {
     if (feature.featureId === undefined || !feature.storesOffline) return `no values of ${feature.fqn} are kept (store_offline=False)`;
     if (last && (last.join.length !== 1 || !keyPair(last)))
       return `${path} is joined on something else than the primary key, by which rows are not sampled`;
-    const inner = last && keyPathOf(root, relations);
-    if (inner !== undefined && !this.#isKnown(inner)) return `the key of ${pathOf(root.name, { relations })}, ${inner}, is computed`;
+    const keyPath = keyPathOf(root, relations);
+    if (!last && !given.has(keyPath)) return `the rows have no ${keyPath}`;
+    if (!this.#isKnown(keyPath)) return `the key of ${pathOf(root.name, { relations })}, ${keyPath}, is computed`;
     this.leaves.push({ relations, feature });
     return undefined;
   }

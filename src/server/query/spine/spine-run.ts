@@ -1,7 +1,7 @@
 /**
  * Runs of a spine: the outputs of many rows, each as of its own time. What is sampled comes of a
- * function that the caller gives; the rest is computed from it by the plans of online queries, which
- * see each row's time as the present.
+ * function that the caller gives; the rest is computed from it by the plans of online queries,
+ * which see each row's time as the present.
  */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
@@ -447,7 +447,9 @@ function pathsOf({ name }: NamespaceInfo): (rows: SampledRows) => string[] {
   return ({ relations, features }) => features.map((feature) => pathOf(name, { relations, feature }));
 }
 
-/** Samples everything into `known`; returns how much of it was learned only after the rows' times. */
+/**
+ * Samples everything into `known`; returns how much of it was learned only after the rows' times.
+ */
 async function sampleAll(
   root: NamespaceInfo,
   sampled: readonly SampledRows[],
@@ -541,7 +543,9 @@ function rootOf(failure: CellFailure): CellFailure {
   return root;
 }
 
-/** The context of some rows; resolvers that return rows whatever the time run once for all chunks. */
+/**
+ * The context of some rows; resolvers that return rows whatever the time run once for all chunks.
+ */
 function contextOf(
   { deployment, index, log }: SpineRunParts,
   { tags }: PlanShape,

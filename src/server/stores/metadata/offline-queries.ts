@@ -34,7 +34,10 @@ export type OfflineRows =
 /** What was asked for, checked. */
 export interface OfflineQueryRequest {
   readonly rows: OfflineRows;
-  /** The time of all rows, microseconds since 1970 as text; empty = each has its own, or the creation's. */
+  /**
+   * The time of all rows, microseconds since 1970 as text; empty = each has its own, or the
+   * creation's.
+   */
   readonly time: string;
   /** Outputs as they were asked for; empty = those of the named query. */
   readonly outputs: readonly string[];
@@ -188,6 +191,8 @@ export interface OfflineQueryStore {
   list(filter: OfflineQueryFilter): Promise<OfflineQueryStanding[]>;
   /** Of these objects with rows those that a query still needs: one that has not ended long ago. */
   inputsInUse(keys: readonly string[], endedAfter: number): Promise<string[]>;
-  /** Removes tidy queries that ended longer ago than this, at most `limit`; returns their number. */
+  /**
+   * Removes tidy queries that ended longer ago than this, at most `limit`; returns their number.
+   */
   purge(olderThanMs: number, limit: number): Promise<number>;
 }

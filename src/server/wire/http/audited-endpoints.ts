@@ -14,6 +14,8 @@ export interface AuditedEndpoint {
 /** The audited endpoints. */
 export const AUDITED_ENDPOINTS: readonly AuditedEndpoint[] = [
   { path: "/v1/oauth/token", method: "POST", name: "POST /v1/oauth/token", fields: ["client_id"] },
+  { path: "/v1/offline-queries", method: "POST", name: "POST /v1/offline-queries", fields: ["id"] },
+  { path: "/v1/offline-queries/", method: "POST", name: "POST /v1/offline-queries/", fields: ["upload_id"] },
   { path: "/v1/objects/", method: "PUT", name: "PUT /v1/objects/", fields: ["object"] },
   { path: "/login/oidc/callback", method: "GET", name: "GET /login/oidc/callback", fields: ["role"] },
   { path: "/", method: "POST", name: "POST /cli/", fields: ["login_session_id", "decision"] },

@@ -5,6 +5,7 @@ import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import {
   CancelOfflineQueryResponseSchema,
   CreateOfflineQueryUploadResponseSchema,
+  ExportOfflineQueryResponseSchema,
   GetOfflineQueryResponseSchema,
   ListOfflineQueriesResponseSchema,
   ListOfflineQueryFilesResponseSchema,
@@ -22,6 +23,7 @@ import { msToTimestamp, timestampToMicros, timestampToMs } from "../../../domain
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
+import type { ExportedTable } from "../../offline-queries/offline-queries.ts";
 import type { OfflineQueryWish, WishedRows } from "../../offline-queries/wish.ts";
 import type { OfflineQueryStanding, OfflineQueryState } from "../../stores/metadata/offline-queries.ts";
 import { callerOf } from "../interceptors.ts";
@@ -47,6 +49,11 @@ const FORMATS = {
 export function register(router: ConnectRouter, platform: Platform): void {
   const scopeOf = async (context: HandlerContext): Promise<DeploymentTarget> =>
     resolveScope(platform.environments, callerOf(context), context.requestHeader);
+
+  const fileMessage = async ({ name, kind, rows, bytes, sha256, key }: ExportedTable) => ({
+    ...{ name, kind, sha256, rows: BigInt(rows), sizeBytes: BigInt(bytes) },
+    url: (await platform.objects.sign("get", key, bytes)).url,
+  });
 
   router.service(OfflineQueryService, {
     async startOfflineQuery(request, context) {
@@ -92,13 +99,16 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const files = await (await platform.offlineQueries()).files(id, environment.id);
       const ordered = [...files].sort((a, b) => orderOf(a).localeCompare(orderOf(b)));
       return create(ListOfflineQueryFilesResponseSchema, {
-        files: await Promise.all(
-          ordered.map(async ({ name, kind, rows, bytes, sha256, key }) => ({
-            ...{ name, kind, sha256, rows: BigInt(rows), sizeBytes: BigInt(bytes) },
-            url: (await platform.objects.sign("get", key, bytes)).url,
-          })),
-        ),
+        files: await Promise.all(ordered.map(fileMessage)),
       });
+    },
+
+    async exportOfflineQuery({ id, format }, context) {
+      const { environment } = await scopeOf(context);
+      const form = FORMATS[format];
+      if (form === undefined) throw new Failure("invalid_argument", "The file's format is missing: Parquet, CSV or JSON lines.");
+      const file = await (await platform.offlineQueries()).export(id, environment.id, form);
+      return create(ExportOfflineQueryResponseSchema, { file: await fileMessage(file) });
     },
 
     async cancelOfflineQuery({ id }, context) {

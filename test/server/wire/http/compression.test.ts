@@ -202,6 +202,8 @@ test("a graph is compressed, and what has a secret in it never is", async () => 
       ...["CreateEntry", "CreateLoginSession", "CreateServiceToken", "GetLoginSession", "RedeemEntry"],
       ...["ApplyIntegration", "DeleteIntegrations", "ListIntegrations", "RevealIntegrations"],
       ...["Approve", "GetApproval", "ListApprovals", "Reject", "Withdraw"],
+      ...["CreateOfflineQueryUpload", "ExportOfflineQuery", "ListOfflineQueryFiles"],
+      ...["GetDatasetUploadUris", "StreamDatasetLinks"],
       ...["DeleteSecrets", "ListSecrets", "RevealSecrets", "SetSecrets"],
     ].sort(),
   );
