@@ -47,7 +47,7 @@ from .features import (
     windowed,
 )
 from .logging import svc_logger
-from .queries import NamedQuery
+from .queries import NamedQuery, ScheduledQuery
 from .sources import DataSource, MySQLSource, PostgreSQLSource, SQLiteSource
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ __all__ = [
     "QueryMeta",
     "QueryResult",
     "SQLiteSource",
+    "ScheduledQuery",
     "ServerUnreachable",
     "SvcClient",
     "UnexpectedAnswer",

@@ -276,6 +276,7 @@ async function startIn(
       jobQueue: parts.jobQueue,
       resolverRuns: parts.resolverRuns,
       workflows: parts.workflows,
+      scheduledQueries: parts.scheduledQueries,
       offlineQueries: parts.offlineQueries,
       connections: parts.connections,
       queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),

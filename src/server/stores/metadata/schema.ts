@@ -274,6 +274,11 @@ create table workflow (
 ) strict;
 create index workflow_by_environment on workflow (environment_id, seq);
 create index workflow_by_end on workflow (ended_at) where ended_at is not null;
+create table incremental_progress (
+  environment_id text not null, kind text not null, name text not null, max_ingested integer, last_execution integer, revision integer not null,
+  primary key (environment_id, kind, name)
+) strict, without rowid;
+alter table resolver_run add column incremental text;
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

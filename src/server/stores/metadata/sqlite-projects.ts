@@ -148,6 +148,7 @@ export function sqliteProjects(db: Database, writer: Writer, insertJob: (job: Ne
           "resolver_run",
           "offline_query",
           "workflow",
+          "incremental_progress",
         ])
           db.query(`delete from ${table} where environment_id = ?`).run(id);
         db.query("delete from document where scope = ?").run(id);
