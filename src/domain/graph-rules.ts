@@ -21,6 +21,7 @@
 
 import type { Diagnostic, Span } from "../../gen/svc/v1/error_pb.ts";
 import { type Feature, type Graph, type NamedQuery, OutputShape, type Resolver } from "../../gen/svc/v1/graph_pb.ts";
+import { didYouMean } from "./closest.ts";
 import { Derivation, hasDefault, type Need, type Step } from "./derivation.ts";
 import { finding, mergeFindings } from "./finding.ts";
 import { readableName } from "./name.ts";
@@ -29,6 +30,7 @@ import { findRecursion } from "./recursion.ts";
 import {
   AMBIGUOUS_RESOLVERS,
   BAD_NAMED_QUERY,
+  BAD_SCHEDULE,
   CYCLE,
   NEVER_SCHEDULED,
   NOT_COMPUTABLE,
@@ -49,6 +51,7 @@ export function checkGraph(graph: Graph): Diagnostic[] {
     ...orphanFindings(derivation),
     ...offlineOnlyFindings(derivation),
     ...scheduleFindings(derivation),
+    ...scheduledQueryFindings(derivation),
     ...plannerOptionFindings(derivation),
   ]);
 }
@@ -303,6 +306,20 @@ function scheduleFindings({ graph }: Derivation): Diagnostic[] {
     const hint = "Queries compute its rows when they are asked for; take `cron` out.";
     return [finding(NEVER_SCHEDULED.schedule({ resolver: fqn, schedule, relation }), span, { hint })];
   });
+}
+
+/** Rule 172 about the resolvers that scheduled queries name. */
+function scheduledQueryFindings({ graph }: Derivation): Diagnostic[] {
+  const names = graph.resolvers.map(({ fqn }) => fqn);
+  const isOne = (name: string): boolean => names.some((fqn) => fqn === name || fqn.endsWith(`.${name}`));
+  return graph.scheduledQueries.flatMap(({ name: query, incrementalResolvers, span }) =>
+    incrementalResolvers
+      .filter((resolver) => !isOne(resolver))
+      .map((resolver) => {
+        const near = didYouMean(resolver, names);
+        return finding(BAD_SCHEDULE.noSuchResolver({ query, resolver, near: near && `; ${near}` }), span);
+      }),
+  );
 }
 
 /** Rule 170 about planner options. */

@@ -5,6 +5,7 @@ export const JOB_KINDS = [
   "erase-environment",
   "approved-change",
   "resolver-run",
+  "scheduled_query",
   "async_offline_query",
   "value-upload",
   "approvals-upkeep",

@@ -4,8 +4,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Duration } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Diagnostic, Span } from "./error_pb";
 import { file_svc_v1_error } from "./error_pb";
 import { file_svc_v1_options } from "./options_pb";
@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/graph.proto.
  */
 export const file_svc_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUi/AEKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAki3wEKCkZlYXR1cmVTZXQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmNsYXNzX25hbWUYAiABKAkSDgoGbW9kdWxlGAMgASgJEiEKCGZlYXR1cmVzGAQgAygLMg8uc3ZjLnYxLkZlYXR1cmUSEwoLcHJpbWFyeV9rZXkYBSABKAkSFAoMZmVhdHVyZV90aW1lGAYgASgJEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuIsQCCgdGZWF0dXJlEgsKA2ZxbhgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRInCgZzY2FsYXIYBCABKAsyFS5zdmMudjEuU2NhbGFyRmVhdHVyZUgAEiEKB2hhc19vbmUYBSABKAsyDi5zdmMudjEuSGFzT25lSAASIwoIaGFzX21hbnkYBiABKAsyDy5zdmMudjEuSGFzTWFueUgAEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSMAoNbWF4X3N0YWxlbmVzcxgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SEgoKZGVwcmVjYXRlZBgMIAEoCEIGCgRraW5kIpEDCg1TY2FsYXJGZWF0dXJlEh8KBWR0eXBlGAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUSDwoHcHJpbWFyeRgEIAEoCBIUCgxmZWF0dXJlX3RpbWUYBSABKAgSEgoKcmVmZXJlbmNlcxgGIAEoCRImCgpleHByZXNzaW9uGAcgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SKQoGd2luZG93GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXdpbmRvd2VkX2Jhc2UYCSABKAkSGQoMc3RvcmVfb25saW5lGAogASgISACIAQESGgoNc3RvcmVfb2ZmbGluZRgLIAEoCEgBiAEBEhgKC2NhY2hlX251bGxzGAwgASgISAKIAQFCDwoNX3N0b3JlX29ubGluZUIQCg5fc3RvcmVfb2ZmbGluZUIOCgxfY2FjaGVfbnVsbHMipQIKCkV4cHJlc3Npb24SIAoHbGl0ZXJhbBgBIAEoCzINLnN2Yy52MS5WYWx1ZUgAEisKB2ZlYXR1cmUYAiABKAsyGC5zdmMudjEuRmVhdHVyZVJlZmVyZW5jZUgAEiQKBGNhbGwYAyABKAsyFC5zdmMudjEuRnVuY3Rpb25DYWxsSAASKgoLYWdncmVnYXRpb24YBCABKAsyEy5zdmMudjEuQWdncmVnYXRpb25IABIrCgx3aW5kb3dfc3RhcnQYBSABKAsyEy5zdmMudjEuV2luZG93U3RhcnRIABIlCglxdWVyeV9ub3cYBiABKAsyEC5zdmMudjEuUXVlcnlOb3dIABIaCgRzcGFuGAcgASgLMgwuc3ZjLnYxLlNwYW5CBgoEbm9kZSIvChBGZWF0dXJlUmVmZXJlbmNlEgwKBHBhdGgYASADKAkSDQoFc2NvcGUYAiABKAUiRwoMRnVuY3Rpb25DYWxsEhAKCGZ1bmN0aW9uGAEgASgJEiUKCWFyZ3VtZW50cxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uIpgBCgtBZ2dyZWdhdGlvbhIMCgRwYXRoGAEgAygJEiMKB2ZpbHRlcnMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIiCgZjb2x1bW4YAyABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIQCghmdW5jdGlvbhgEIAEoCRIgCglhcmd1bWVudHMYBSADKAsyDS5zdmMudjEuVmFsdWUiDQoLV2luZG93U3RhcnQiCgoIUXVlcnlOb3ciVAoGSGFzT25lEhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleRIQCghvcHRpb25hbBgDIAEoCCJDCgdIYXNNYW55EhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleSIpCgdKb2luS2V5Eg0KBWxvY2FsGAEgASgJEg8KB2ZvcmVpZ24YAiABKAki3gQKCFJlc29sdmVyEgsKA2ZxbhgBIAEoCRIiCgRraW5kGAIgASgOMhQuc3ZjLnYxLlJlc29sdmVyS2luZBIlCgZpbnB1dHMYAyADKAsyFS5zdmMudjEuUmVzb2x2ZXJJbnB1dBIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSFAoMZW52aXJvbm1lbnRzGAYgAygJEg0KBW93bmVyGAcgASgJEhMKC2Rlc2NyaXB0aW9uGAggASgJEioKB3RpbWVvdXQYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIc2NoZWR1bGUYCiABKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhUKDXNvdXJjZV9zaGEyNTYYDCABKAkSKAoGcHl0aG9uGA0gASgLMhYuc3ZjLnYxLlB5dGhvbkZ1bmN0aW9uSAASHwoDc3FsGA4gASgLMhAuc3ZjLnYxLlNxbFF1ZXJ5SAASKQoMb3V0cHV0X3NoYXBlGA8gASgOMhMuc3ZjLnYxLk91dHB1dFNoYXBlEg0KBXRvdGFsGBAgASgIEhAKCHJlbGF0aW9uGBEgASgJEjQKCnRyYW5zbGF0ZWQYEiADKAsyIC5zdmMudjEuUmVzb2x2ZXIuVHJhbnNsYXRlZEVudHJ5EhQKDHVudHJhbnNsYXRlZBgTIAEoCRpFCg9UcmFuc2xhdGVkRW50cnkSCwoDa2V5GAEgASgJEiEKBXZhbHVlGAIgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb246AjgBQgYKBGJvZHkitwEKDVJlc29sdmVySW5wdXQSDAoEbmFtZRgBIAEoCRInCgdmZWF0dXJlGAIgASgLMhQuc3ZjLnYxLkZlYXR1cmVJbnB1dEgAEh8KA25vdxgDIAEoCzIQLnN2Yy52MS5Ob3dJbnB1dEgAEiEKBHJvd3MYBCABKAsyES5zdmMudjEuUm93c0lucHV0SAASIwoFdGFibGUYBSABKAsyEi5zdmMudjEuVGFibGVJbnB1dEgAQgYKBGtpbmQicAoJUm93c0lucHV0EgwKBHBhdGgYASABKAkSDwoHY29sdW1ucxgCIAMoCRIjCgdmaWx0ZXJzGAMgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24SDQoFbGltaXQYBCABKAUSEAoIb3B0aW9uYWwYBSABKAgiHQoKVGFibGVJbnB1dBIPCgdjb2x1bW5zGAEgAygJIlQKDEZlYXR1cmVJbnB1dBIMCgRwYXRoGAEgASgJEhAKCG9wdGlvbmFsGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUiCgoITm93SW5wdXQiQAoOUHl0aG9uRnVuY3Rpb24SDgoGbW9kdWxlGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIaXNfYXN5bmMYAyABKAgi/QEKCFNxbFF1ZXJ5Eg4KBnNvdXJjZRgBIAEoCRIMCgRib2R5GAIgASgJEigKCnBhcmFtZXRlcnMYAyADKAsyFC5zdmMudjEuU3FsUGFyYW1ldGVyEiIKB2NvbHVtbnMYBCADKAsyES5zdmMudjEuU3FsQ29sdW1uEh8KBWNvdW50GAUgASgOMhAuc3ZjLnYxLlJvd0NvdW50EhEKCWJvZHlfbGluZRgGIAEoBRINCgV0b3RhbBgHIAEoCBIMCgRzdGFyGAggASgIEhEKCW5hbWVzcGFjZRgJIAEoCRIhCgtzb3VyY2Vfc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuIjwKDFNxbFBhcmFtZXRlchIMCgRwYXRoGAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUiSAoJU3FsQ29sdW1uEg4KBmNvbHVtbhgBIAEoCRIPCgdmZWF0dXJlGAIgASgJEhoKBHNwYW4YAyABKAsyDC5zdmMudjEuU3BhbiKVAwoKTmFtZWRRdWVyeRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDgoGaW5wdXRzGAMgAygJEg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRI0CglzdGFsZW5lc3MYBiADKAsyIS5zdmMudjEuTmFtZWRRdWVyeS5TdGFsZW5lc3NFbnRyeRI/Cg9wbGFubmVyX29wdGlvbnMYByADKAsyJi5zdmMudjEuTmFtZWRRdWVyeS5QbGFubmVyT3B0aW9uc0VudHJ5Eg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhpLCg5TdGFsZW5lc3NFbnRyeRILCgNrZXkYASABKAkSKAoFdmFsdWUYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb246AjgBGjUKE1BsYW5uZXJPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASK9AQoKRGF0YVNvdXJjZRIMCgRuYW1lGAEgASgJEiAKBGtpbmQYAiABKA4yEi5zdmMudjEuU291cmNlS2luZBIyCghzZXR0aW5ncxgDIAMoCzIgLnN2Yy52MS5EYXRhU291cmNlLlNldHRpbmdzRW50cnkSGgoEc3BhbhgEIAEoCzIMLnN2Yy52MS5TcGFuGi8KDVNldHRpbmdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASpiCgxSZXNvbHZlcktpbmQSHQoZUkVTT0xWRVJfS0lORF9VTlNQRUNJRklFRBAAEhgKFFJFU09MVkVSX0tJTkRfT05MSU5FEAESGQoVUkVTT0xWRVJfS0lORF9PRkZMSU5FEAIqXQoLT3V0cHV0U2hhcGUSHAoYT1VUUFVUX1NIQVBFX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX1NIQVBFX1JPV1MQARIZChVPVVRQVVRfU0hBUEVfUkVMQVRJT04QAipmCghSb3dDb3VudBIZChVST1dfQ09VTlRfVU5TUEVDSUZJRUQQABIRCg1ST1dfQ09VTlRfT05FEAESGQoVUk9XX0NPVU5UX09ORV9PUl9OT05FEAISEQoNUk9XX0NPVU5UX0FMTBADKnQKClNvdXJjZUtpbmQSGwoXU09VUkNFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJTT1VSQ0VfS0lORF9TUUxJVEUQARIaChZTT1VSQ0VfS0lORF9QT1NUR1JFU1FMEAISFQoRU09VUkNFX0tJTkRfTVlTUUwQAzLhAgoMR3JhcGhTZXJ2aWNlEkYKCEdldEdyYXBoEhcuc3ZjLnYxLkdldEdyYXBoUmVxdWVzdBoYLnN2Yy52MS5HZXRHcmFwaFJlc3BvbnNlIgeQAgGItRgDElIKDExpc3RGZWF0dXJlcxIbLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RGZWF0dXJlc1Jlc3BvbnNlIgeQAgGItRgDElUKDUxpc3RSZXNvbHZlcnMSHC5zdmMudjEuTGlzdFJlc29sdmVyc1JlcXVlc3QaHS5zdmMudjEuTGlzdFJlc29sdmVyc1Jlc3BvbnNlIgeQAgGItRgDEl4KEExpc3ROYW1lZFF1ZXJpZXMSHy5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QaIC5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1Jlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_duration, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUirwIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnki3wEKCkZlYXR1cmVTZXQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmNsYXNzX25hbWUYAiABKAkSDgoGbW9kdWxlGAMgASgJEiEKCGZlYXR1cmVzGAQgAygLMg8uc3ZjLnYxLkZlYXR1cmUSEwoLcHJpbWFyeV9rZXkYBSABKAkSFAoMZmVhdHVyZV90aW1lGAYgASgJEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuIsQCCgdGZWF0dXJlEgsKA2ZxbhgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRInCgZzY2FsYXIYBCABKAsyFS5zdmMudjEuU2NhbGFyRmVhdHVyZUgAEiEKB2hhc19vbmUYBSABKAsyDi5zdmMudjEuSGFzT25lSAASIwoIaGFzX21hbnkYBiABKAsyDy5zdmMudjEuSGFzTWFueUgAEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSMAoNbWF4X3N0YWxlbmVzcxgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SEgoKZGVwcmVjYXRlZBgMIAEoCEIGCgRraW5kIpEDCg1TY2FsYXJGZWF0dXJlEh8KBWR0eXBlGAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUSDwoHcHJpbWFyeRgEIAEoCBIUCgxmZWF0dXJlX3RpbWUYBSABKAgSEgoKcmVmZXJlbmNlcxgGIAEoCRImCgpleHByZXNzaW9uGAcgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SKQoGd2luZG93GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXdpbmRvd2VkX2Jhc2UYCSABKAkSGQoMc3RvcmVfb25saW5lGAogASgISACIAQESGgoNc3RvcmVfb2ZmbGluZRgLIAEoCEgBiAEBEhgKC2NhY2hlX251bGxzGAwgASgISAKIAQFCDwoNX3N0b3JlX29ubGluZUIQCg5fc3RvcmVfb2ZmbGluZUIOCgxfY2FjaGVfbnVsbHMipQIKCkV4cHJlc3Npb24SIAoHbGl0ZXJhbBgBIAEoCzINLnN2Yy52MS5WYWx1ZUgAEisKB2ZlYXR1cmUYAiABKAsyGC5zdmMudjEuRmVhdHVyZVJlZmVyZW5jZUgAEiQKBGNhbGwYAyABKAsyFC5zdmMudjEuRnVuY3Rpb25DYWxsSAASKgoLYWdncmVnYXRpb24YBCABKAsyEy5zdmMudjEuQWdncmVnYXRpb25IABIrCgx3aW5kb3dfc3RhcnQYBSABKAsyEy5zdmMudjEuV2luZG93U3RhcnRIABIlCglxdWVyeV9ub3cYBiABKAsyEC5zdmMudjEuUXVlcnlOb3dIABIaCgRzcGFuGAcgASgLMgwuc3ZjLnYxLlNwYW5CBgoEbm9kZSIvChBGZWF0dXJlUmVmZXJlbmNlEgwKBHBhdGgYASADKAkSDQoFc2NvcGUYAiABKAUiRwoMRnVuY3Rpb25DYWxsEhAKCGZ1bmN0aW9uGAEgASgJEiUKCWFyZ3VtZW50cxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uIpgBCgtBZ2dyZWdhdGlvbhIMCgRwYXRoGAEgAygJEiMKB2ZpbHRlcnMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIiCgZjb2x1bW4YAyABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIQCghmdW5jdGlvbhgEIAEoCRIgCglhcmd1bWVudHMYBSADKAsyDS5zdmMudjEuVmFsdWUiDQoLV2luZG93U3RhcnQiCgoIUXVlcnlOb3ciVAoGSGFzT25lEhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleRIQCghvcHRpb25hbBgDIAEoCCJDCgdIYXNNYW55EhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleSIpCgdKb2luS2V5Eg0KBWxvY2FsGAEgASgJEg8KB2ZvcmVpZ24YAiABKAki3gQKCFJlc29sdmVyEgsKA2ZxbhgBIAEoCRIiCgRraW5kGAIgASgOMhQuc3ZjLnYxLlJlc29sdmVyS2luZBIlCgZpbnB1dHMYAyADKAsyFS5zdmMudjEuUmVzb2x2ZXJJbnB1dBIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSFAoMZW52aXJvbm1lbnRzGAYgAygJEg0KBW93bmVyGAcgASgJEhMKC2Rlc2NyaXB0aW9uGAggASgJEioKB3RpbWVvdXQYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIc2NoZWR1bGUYCiABKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhUKDXNvdXJjZV9zaGEyNTYYDCABKAkSKAoGcHl0aG9uGA0gASgLMhYuc3ZjLnYxLlB5dGhvbkZ1bmN0aW9uSAASHwoDc3FsGA4gASgLMhAuc3ZjLnYxLlNxbFF1ZXJ5SAASKQoMb3V0cHV0X3NoYXBlGA8gASgOMhMuc3ZjLnYxLk91dHB1dFNoYXBlEg0KBXRvdGFsGBAgASgIEhAKCHJlbGF0aW9uGBEgASgJEjQKCnRyYW5zbGF0ZWQYEiADKAsyIC5zdmMudjEuUmVzb2x2ZXIuVHJhbnNsYXRlZEVudHJ5EhQKDHVudHJhbnNsYXRlZBgTIAEoCRpFCg9UcmFuc2xhdGVkRW50cnkSCwoDa2V5GAEgASgJEiEKBXZhbHVlGAIgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb246AjgBQgYKBGJvZHkitwEKDVJlc29sdmVySW5wdXQSDAoEbmFtZRgBIAEoCRInCgdmZWF0dXJlGAIgASgLMhQuc3ZjLnYxLkZlYXR1cmVJbnB1dEgAEh8KA25vdxgDIAEoCzIQLnN2Yy52MS5Ob3dJbnB1dEgAEiEKBHJvd3MYBCABKAsyES5zdmMudjEuUm93c0lucHV0SAASIwoFdGFibGUYBSABKAsyEi5zdmMudjEuVGFibGVJbnB1dEgAQgYKBGtpbmQicAoJUm93c0lucHV0EgwKBHBhdGgYASABKAkSDwoHY29sdW1ucxgCIAMoCRIjCgdmaWx0ZXJzGAMgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24SDQoFbGltaXQYBCABKAUSEAoIb3B0aW9uYWwYBSABKAgiHQoKVGFibGVJbnB1dBIPCgdjb2x1bW5zGAEgAygJIlQKDEZlYXR1cmVJbnB1dBIMCgRwYXRoGAEgASgJEhAKCG9wdGlvbmFsGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUiCgoITm93SW5wdXQiQAoOUHl0aG9uRnVuY3Rpb24SDgoGbW9kdWxlGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIaXNfYXN5bmMYAyABKAgiqwIKCFNxbFF1ZXJ5Eg4KBnNvdXJjZRgBIAEoCRIMCgRib2R5GAIgASgJEigKCnBhcmFtZXRlcnMYAyADKAsyFC5zdmMudjEuU3FsUGFyYW1ldGVyEiIKB2NvbHVtbnMYBCADKAsyES5zdmMudjEuU3FsQ29sdW1uEh8KBWNvdW50GAUgASgOMhAuc3ZjLnYxLlJvd0NvdW50EhEKCWJvZHlfbGluZRgGIAEoBRINCgV0b3RhbBgHIAEoCBIMCgRzdGFyGAggASgIEhEKCW5hbWVzcGFjZRgJIAEoCRIhCgtzb3VyY2Vfc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuEiwKC2luY3JlbWVudGFsGAsgASgLMhcuc3ZjLnYxLkluY3JlbWVudGFsUmVhZCKeAQoPSW5jcmVtZW50YWxSZWFkEiUKBG1vZGUYASABKA4yFy5zdmMudjEuSW5jcmVtZW50YWxNb2RlEg4KBmNvbHVtbhgCIAEoCRIrCghsb29rYmFjaxgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCgViYXNpcxgEIAEoDjIYLnN2Yy52MS5JbmNyZW1lbnRhbEJhc2lzIlEKDFNxbFBhcmFtZXRlchIMCgRwYXRoGAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSEwoLaW5jcmVtZW50YWwYBCABKAgiSAoJU3FsQ29sdW1uEg4KBmNvbHVtbhgBIAEoCRIPCgdmZWF0dXJlGAIgASgJEhoKBHNwYW4YAyABKAsyDC5zdmMudjEuU3BhbiKVAwoKTmFtZWRRdWVyeRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDgoGaW5wdXRzGAMgAygJEg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRI0CglzdGFsZW5lc3MYBiADKAsyIS5zdmMudjEuTmFtZWRRdWVyeS5TdGFsZW5lc3NFbnRyeRI/Cg9wbGFubmVyX29wdGlvbnMYByADKAsyJi5zdmMudjEuTmFtZWRRdWVyeS5QbGFubmVyT3B0aW9uc0VudHJ5Eg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhpLCg5TdGFsZW5lc3NFbnRyeRILCgNrZXkYASABKAkSKAoFdmFsdWUYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb246AjgBGjUKE1BsYW5uZXJPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKBAwoOU2NoZWR1bGVkUXVlcnkSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEhEKCXJlY29tcHV0ZRgEIAEoCBIaChJyZWNvbXB1dGVfZmVhdHVyZXMYBSADKAkSEwoLbWF4X3NhbXBsZXMYBiABKAQSLwoLbG93ZXJfYm91bmQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwcGVyX2JvdW5kGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxzdG9yZV9vbmxpbmUYCSABKAgSFQoNc3RvcmVfb2ZmbGluZRgKIAEoCBIdChVpbmNyZW1lbnRhbF9yZXNvbHZlcnMYCyADKAkSDAoEdGFncxgMIAMoCRINCgVvd25lchgNIAEoCRITCgtkZXNjcmlwdGlvbhgOIAEoCRIaCgRzcGFuGA8gASgLMgwuc3ZjLnYxLlNwYW4ivQEKCkRhdGFTb3VyY2USDAoEbmFtZRgBIAEoCRIgCgRraW5kGAIgASgOMhIuc3ZjLnYxLlNvdXJjZUtpbmQSMgoIc2V0dGluZ3MYAyADKAsyIC5zdmMudjEuRGF0YVNvdXJjZS5TZXR0aW5nc0VudHJ5EhoKBHNwYW4YBCABKAsyDC5zdmMudjEuU3BhbhovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqYgoMUmVzb2x2ZXJLaW5kEh0KGVJFU09MVkVSX0tJTkRfVU5TUEVDSUZJRUQQABIYChRSRVNPTFZFUl9LSU5EX09OTElORRABEhkKFVJFU09MVkVSX0tJTkRfT0ZGTElORRACKl0KC091dHB1dFNoYXBlEhwKGE9VVFBVVF9TSEFQRV9VTlNQRUNJRklFRBAAEhUKEU9VVFBVVF9TSEFQRV9ST1dTEAESGQoVT1VUUFVUX1NIQVBFX1JFTEFUSU9OEAIqZgoIUm93Q291bnQSGQoVUk9XX0NPVU5UX1VOU1BFQ0lGSUVEEAASEQoNUk9XX0NPVU5UX09ORRABEhkKFVJPV19DT1VOVF9PTkVfT1JfTk9ORRACEhEKDVJPV19DT1VOVF9BTEwQAyqJAQoPSW5jcmVtZW50YWxNb2RlEiAKHElOQ1JFTUVOVEFMX01PREVfVU5TUEVDSUZJRUQQABIYChRJTkNSRU1FTlRBTF9NT0RFX1JPVxABEhoKFklOQ1JFTUVOVEFMX01PREVfR1JPVVAQAhIeChpJTkNSRU1FTlRBTF9NT0RFX1BBUkFNRVRFUhADKn8KEEluY3JlbWVudGFsQmFzaXMSIQodSU5DUkVNRU5UQUxfQkFTSVNfVU5TUEVDSUZJRUQQABIiCh5JTkNSRU1FTlRBTF9CQVNJU19NQVhfSU5HRVNURUQQARIkCiBJTkNSRU1FTlRBTF9CQVNJU19MQVNUX0VYRUNVVElPThACKnQKClNvdXJjZUtpbmQSGwoXU09VUkNFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJTT1VSQ0VfS0lORF9TUUxJVEUQARIaChZTT1VSQ0VfS0lORF9QT1NUR1JFU1FMEAISFQoRU09VUkNFX0tJTkRfTVlTUUwQAzLhAgoMR3JhcGhTZXJ2aWNlEkYKCEdldEdyYXBoEhcuc3ZjLnYxLkdldEdyYXBoUmVxdWVzdBoYLnN2Yy52MS5HZXRHcmFwaFJlc3BvbnNlIgeQAgGItRgDElIKDExpc3RGZWF0dXJlcxIbLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RGZWF0dXJlc1Jlc3BvbnNlIgeQAgGItRgDElUKDUxpc3RSZXNvbHZlcnMSHC5zdmMudjEuTGlzdFJlc29sdmVyc1JlcXVlc3QaHS5zdmMudjEuTGlzdFJlc29sdmVyc1Jlc3BvbnNlIgeQAgGItRgDEl4KEExpc3ROYW1lZFF1ZXJpZXMSHy5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QaIC5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1Jlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of GetGraph. The deployment is that of the scope headers unless named here.
@@ -312,6 +312,13 @@ export type Graph = Message<"svc.v1.Graph"> & {
    * @generated from field: string python_version = 7;
    */
   pythonVersion: string;
+
+  /**
+   * Queries that run by a schedule, sorted by name.
+   *
+   * @generated from field: repeated svc.v1.ScheduledQuery scheduled_queries = 8;
+   */
+  scheduledQueries: ScheduledQuery[];
 };
 
 /**
@@ -1383,6 +1390,13 @@ export type SqlQuery = Message<"svc.v1.SqlQuery"> & {
    * @generated from field: svc.v1.Span source_span = 10;
    */
   sourceSpan?: Span | undefined;
+
+  /**
+   * How runs read only what is new; absent = they read all rows.
+   *
+   * @generated from field: svc.v1.IncrementalRead incremental = 11;
+   */
+  incremental?: IncrementalRead | undefined;
 };
 
 /**
@@ -1393,13 +1407,57 @@ export const SqlQuerySchema: GenMessage<SqlQuery> = /*@__PURE__*/
   messageDesc(file_svc_v1_graph, 29);
 
 /**
+ * How the runs of a SQL resolver read only what is new since the one before. A run reads from a
+ * bound: the basis without the lookback; without a basis, at first and after a drop, all rows.
+ *
+ * @generated from message svc.v1.IncrementalRead
+ */
+export type IncrementalRead = Message<"svc.v1.IncrementalRead"> & {
+  /**
+   * How the bound is used.
+   *
+   * @generated from field: svc.v1.IncrementalMode mode = 1;
+   */
+  mode: IncrementalMode;
+
+  /**
+   * Column of the result with the time by which a row is new; empty in mode PARAMETER.
+   *
+   * @generated from field: string column = 2;
+   */
+  column: string;
+
+  /**
+   * Time before the basis from which rows are read again, because they may have come late; absent =
+   * none.
+   *
+   * @generated from field: google.protobuf.Duration lookback = 3;
+   */
+  lookback?: Duration | undefined;
+
+  /**
+   * What the bound is counted from.
+   *
+   * @generated from field: svc.v1.IncrementalBasis basis = 4;
+   */
+  basis: IncrementalBasis;
+};
+
+/**
+ * Describes the message svc.v1.IncrementalRead.
+ * Use `create(IncrementalReadSchema)` to create a new message.
+ */
+export const IncrementalReadSchema: GenMessage<IncrementalRead> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 30);
+
+/**
  * A placeholder `${...}` of a SQL query; always bound, never spliced.
  *
  * @generated from message svc.v1.SqlParameter
  */
 export type SqlParameter = Message<"svc.v1.SqlParameter"> & {
   /**
-   * Feature path, or empty for `${now}`.
+   * Feature path, or empty for `${now}` and `${svc_incremental_timestamp}`.
    *
    * @generated from field: string path = 1;
    */
@@ -1418,6 +1476,14 @@ export type SqlParameter = Message<"svc.v1.SqlParameter"> & {
    * @generated from field: int32 length = 3;
    */
   length: number;
+
+  /**
+   * Whether it is `${svc_incremental_timestamp}`: the bound of an incremental run, and the beginning
+   * of 1970 where there is none.
+   *
+   * @generated from field: bool incremental = 4;
+   */
+  incremental: boolean;
 };
 
 /**
@@ -1425,7 +1491,7 @@ export type SqlParameter = Message<"svc.v1.SqlParameter"> & {
  * Use `create(SqlParameterSchema)` to create a new message.
  */
 export const SqlParameterSchema: GenMessage<SqlParameter> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 30);
+  messageDesc(file_svc_v1_graph, 31);
 
 /**
  * A column of a SQL query's result.
@@ -1461,7 +1527,7 @@ export type SqlColumn = Message<"svc.v1.SqlColumn"> & {
  * Use `create(SqlColumnSchema)` to create a new message.
  */
 export const SqlColumnSchema: GenMessage<SqlColumn> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 31);
+  messageDesc(file_svc_v1_graph, 32);
 
 /**
  * A query that is stored with the code under a name.
@@ -1545,7 +1611,127 @@ export type NamedQuery = Message<"svc.v1.NamedQuery"> & {
  * Use `create(NamedQuerySchema)` to create a new message.
  */
 export const NamedQuerySchema: GenMessage<NamedQuery> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 32);
+  messageDesc(file_svc_v1_graph, 33);
+
+/**
+ * An offline query that runs by itself while its deployment is live, for the rows that the history
+ * knows.
+ *
+ * @generated from message svc.v1.ScheduledQuery
+ */
+export type ScheduledQuery = Message<"svc.v1.ScheduledQuery"> & {
+  /**
+   * Its name, unique in a graph.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * A cron expression in UTC, or a duration.
+   *
+   * @generated from field: string schedule = 2;
+   */
+  schedule: string;
+
+  /**
+   * FQNs of the outputs.
+   *
+   * @generated from field: repeated string outputs = 3;
+   */
+  outputs: string[];
+
+  /**
+   * Whether all outputs are computed by resolvers.
+   *
+   * @generated from field: bool recompute = 4;
+   */
+  recompute: boolean;
+
+  /**
+   * Outputs that are computed, while others are sampled.
+   *
+   * @generated from field: repeated string recompute_features = 5;
+   */
+  recomputeFeatures: string[];
+
+  /**
+   * Most rows; 0 = all.
+   *
+   * @generated from field: uint64 max_samples = 6;
+   */
+  maxSamples: bigint;
+
+  /**
+   * Only rows that were observed at or after this time; absent = from the beginning.
+   *
+   * @generated from field: google.protobuf.Timestamp lower_bound = 7;
+   */
+  lowerBound?: Timestamp | undefined;
+
+  /**
+   * Only rows that were observed before this time; absent = until the run begins.
+   *
+   * @generated from field: google.protobuf.Timestamp upper_bound = 8;
+   */
+  upperBound?: Timestamp | undefined;
+
+  /**
+   * Whether computed values go to the online store.
+   *
+   * @generated from field: bool store_online = 9;
+   */
+  storeOnline: boolean;
+
+  /**
+   * Whether computed values go to the history.
+   *
+   * @generated from field: bool store_offline = 10;
+   */
+  storeOffline: boolean;
+
+  /**
+   * Resolvers for whose rows it runs incrementally, by name; empty = it runs for all rows.
+   *
+   * @generated from field: repeated string incremental_resolvers = 11;
+   */
+  incrementalResolvers: string[];
+
+  /**
+   * Tags that the query carries.
+   *
+   * @generated from field: repeated string tags = 12;
+   */
+  tags: string[];
+
+  /**
+   * Owner; empty = none.
+   *
+   * @generated from field: string owner = 13;
+   */
+  owner: string;
+
+  /**
+   * Description.
+   *
+   * @generated from field: string description = 14;
+   */
+  description: string;
+
+  /**
+   * Place of the definition.
+   *
+   * @generated from field: svc.v1.Span span = 15;
+   */
+  span?: Span | undefined;
+};
+
+/**
+ * Describes the message svc.v1.ScheduledQuery.
+ * Use `create(ScheduledQuerySchema)` to create a new message.
+ */
+export const ScheduledQuerySchema: GenMessage<ScheduledQuery> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 34);
 
 /**
  * A data source declared in Python. Credentials are not part of it: they come from the integration
@@ -1589,7 +1775,7 @@ export type DataSource = Message<"svc.v1.DataSource"> & {
  * Use `create(DataSourceSchema)` to create a new message.
  */
 export const DataSourceSchema: GenMessage<DataSource> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 33);
+  messageDesc(file_svc_v1_graph, 35);
 
 /**
  * Whether a resolver answers online queries.
@@ -1701,6 +1887,81 @@ export const RowCountSchema: GenEnum<RowCount> = /*@__PURE__*/
   enumDesc(file_svc_v1_graph, 2);
 
 /**
+ * How the bound of an incremental run is used.
+ *
+ * @generated from enum svc.v1.IncrementalMode
+ */
+export enum IncrementalMode {
+  /**
+   * Not stated; refused.
+   *
+   * @generated from enum value: INCREMENTAL_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Only rows whose column is at or after the bound are read.
+   *
+   * @generated from enum value: INCREMENTAL_MODE_ROW = 1;
+   */
+  ROW = 1,
+
+  /**
+   * All rows of the keys are read that have a row at or after the bound.
+   *
+   * @generated from enum value: INCREMENTAL_MODE_GROUP = 2;
+   */
+  GROUP = 2,
+
+  /**
+   * The statement has the bound as `${svc_incremental_timestamp}`, and its rows are all read.
+   *
+   * @generated from enum value: INCREMENTAL_MODE_PARAMETER = 3;
+   */
+  PARAMETER = 3,
+}
+
+/**
+ * Describes the enum svc.v1.IncrementalMode.
+ */
+export const IncrementalModeSchema: GenEnum<IncrementalMode> = /*@__PURE__*/
+  enumDesc(file_svc_v1_graph, 3);
+
+/**
+ * What the bound of an incremental run is counted from.
+ *
+ * @generated from enum svc.v1.IncrementalBasis
+ */
+export enum IncrementalBasis {
+  /**
+   * Not stated; read as MAX_INGESTED.
+   *
+   * @generated from enum value: INCREMENTAL_BASIS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The latest time in what was read.
+   *
+   * @generated from enum value: INCREMENTAL_BASIS_MAX_INGESTED = 1;
+   */
+  MAX_INGESTED = 1,
+
+  /**
+   * The time of the last run.
+   *
+   * @generated from enum value: INCREMENTAL_BASIS_LAST_EXECUTION = 2;
+   */
+  LAST_EXECUTION = 2,
+}
+
+/**
+ * Describes the enum svc.v1.IncrementalBasis.
+ */
+export const IncrementalBasisSchema: GenEnum<IncrementalBasis> = /*@__PURE__*/
+  enumDesc(file_svc_v1_graph, 4);
+
+/**
  * Kinds of data sources.
  *
  * @generated from enum svc.v1.SourceKind
@@ -1739,7 +2000,7 @@ export enum SourceKind {
  * Describes the enum svc.v1.SourceKind.
  */
 export const SourceKindSchema: GenEnum<SourceKind> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 3);
+  enumDesc(file_svc_v1_graph, 5);
 
 /**
  * The definitions of a deployment.

@@ -163,6 +163,28 @@ export const BAD_NAMED_QUERY = rule(
   },
 );
 
+export const BAD_SCHEDULE = rule(
+  {
+    code: 172,
+    id: "bad-schedule",
+    title: "A scheduled query cannot run by what it says",
+    severity: "error",
+    foundBy: ["analyzer", "graph"],
+    means:
+      "A schedule is a duration such as '1d' or five cron fields in UTC; every scheduled query has a name of its own, and `incremental_resolvers` names resolvers of the project.",
+    why: "It would never run, or nobody knew which one is meant.",
+    example: {
+      broken: python(`${USER}${MAIL}${NAME}\n\nScheduledQuery(name="nightly", schedule="every night", output=[User.name])\n`),
+      mended: python(`${USER}${MAIL}${NAME}\n\nScheduledQuery(name="nightly", schedule="30 2 * * *", output=[User.name])\n`),
+    },
+  },
+  {
+    schedule: message("the scheduled query '{query}' has no schedule: {problem}", "not a schedule"),
+    twice: message("the scheduled query '{query}' is defined twice: give one of them another name", "defined twice"),
+    noSuchResolver: message("the scheduled query '{query}' names the resolver '{resolver}', which there is not{near}", "no such resolver"),
+  },
+);
+
 export const DUPLICATE_NAMED_QUERY = rule(
   {
     code: 171,

@@ -139,6 +139,35 @@ export const BAD_PLACEHOLDER = rule(
   },
 );
 
+export const INCOMPLETE_INCREMENTAL = rule(
+  {
+    code: 156,
+    id: "incomplete-incremental",
+    title: "What `incremental` of a SQL file says is not enough for its mode",
+    severity: "error",
+    foundBy: ["text"],
+    means:
+      "Modes `row` and `group` need `incremental_column`, a column of the result with the time by which a row is new. Mode `parameter` needs the placeholder `${svc_incremental_timestamp}` in the statement. The statement takes no features.",
+    why: "A run could not tell what is new.",
+    example: {
+      broken: sql(`${HEADER}-- incremental: {mode: row}\nselect id, name from users\n`),
+      mended: sql(`${HEADER}-- incremental: {mode: row, incremental_column: changed_at}\nselect id, name, changed_at from users\n`),
+    },
+  },
+  {
+    noColumn: message("`incremental` in mode {mode} needs `incremental_column`: the column by which a row is new", "no column"),
+    unknownColumn: message("`incremental_column` names '{column}', which the query does not return; {near}", "no such column"),
+    uselessColumn: message("`incremental_column` is without effect in mode parameter: the statement says what is new", "without effect"),
+    noPlaceholder: message("`incremental` in mode parameter needs svc_incremental_timestamp in the statement", "no placeholder"),
+    uselessPlaceholder: message("svc_incremental_timestamp is bound in mode parameter alone, and this is mode {mode}", "not bound"),
+    noSettings: message("svc_incremental_timestamp needs `incremental: {mode: parameter}` in the header", "not bound"),
+    takesFeatures: message(
+      "a statement that takes features has no incremental runs: its rows are those that it is asked for",
+      "takes features",
+    ),
+  },
+);
+
 export const BAD_SELECT_LIST = rule(
   {
     code: 157,

@@ -27,13 +27,14 @@ export const HEADER_KEYS = [
   "fields",
   "total",
   "cron",
+  "incremental",
 ] as const;
 
 /** A key of a header. */
 export type HeaderKey = (typeof HEADER_KEYS)[number];
 
 /** Keys that this version does not support; findings say so rather than that they are unknown. */
-export const UNSUPPORTED_KEYS = ["incremental", "max_staleness", "unique_on", "partitioned_by"] as const;
+export const UNSUPPORTED_KEYS = ["max_staleness", "unique_on", "partitioned_by"] as const;
 
 const PROSE = new Set(
   "note notes todo fixme hack see nb warning warn example examples usage author date copyright license http https".split(" "),

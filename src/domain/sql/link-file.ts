@@ -2,14 +2,22 @@
 
 import { create } from "@bufbuild/protobuf";
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
-import { type FeatureSet, type Resolver, ResolverSchema, type SqlColumn, type SqlParameter } from "../../../gen/svc/v1/graph_pb.ts";
+import {
+  type FeatureSet,
+  IncrementalMode,
+  type Resolver,
+  ResolverSchema,
+  type SqlColumn,
+  type SqlParameter,
+} from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames, didYouMean } from "../closest.ts";
 import type { GraphIndex } from "../graph-index.ts";
 import { LineMap } from "../line-map.ts";
 import { BAD_VALUE } from "../rules/resolvers.ts";
-import { BAD_HEADER, MISSING_HEADER_KEY, UNKNOWN_CLASS } from "../rules/sql-files.ts";
+import type { RuleProblem } from "../rules/rule.ts";
+import { BAD_HEADER, INCOMPLETE_INCREMENTAL, MISSING_HEADER_KEY, UNKNOWN_CLASS } from "../rules/sql-files.ts";
 import { sqlResolverFqn } from "../source-file.ts";
-import { scalarText } from "../yaml-tree.ts";
+import { scalarText, type YamlNode } from "../yaml-tree.ts";
 import { dialectOf } from "./dialect.ts";
 import { FileReport } from "./file-report.ts";
 import { HEADER_KEYS, type HeaderKey, isUnsupported, readHeader, type SqlHeader } from "./header.ts";
@@ -17,7 +25,7 @@ import type { Completeness, SqlFile } from "./link-input.ts";
 import { ColumnReader } from "./output-columns.ts";
 import { inputsOf, PlaceholderReader } from "./placeholders.ts";
 import { type SelectList, selectList } from "./select-list.ts";
-import { isEmptyText, readSettings, type SqlSettings } from "./settings.ts";
+import { type IncrementalSettings, isEmptyText, readSettings, type SqlSettings } from "./settings.ts";
 
 /** The result of linking a SQL file. */
 export interface LinkedFile {
@@ -56,12 +64,13 @@ export class SqlFileLinker {
     const dialect = source ? dialectOf(source, this.index.graph) : undefined;
     const list = selectList(report.body, dialect);
     const parameters = new PlaceholderReader(report, this.index, this.completeness, set).read(dialect);
-    const reader = new ColumnReader(report, this.completeness, list, settings.fields ?? []);
+    const reader = new ColumnReader(report, this.completeness, list, settings.fields ?? [], settings.incremental?.column?.name);
     const isQuery = reader.checkStatement();
     const nameSpan = this.#nameSpan();
     if (!set || !isQuery) return { resolver: undefined, diagnostics: report.findings, nameSpan };
     const columns = reader.read(set, this.#entry("fields")?.value);
     if (parameters.every((parameter) => parameter.path === "")) reader.checkKey(set);
+    this.#checkIncremental(settings.incremental, parameters, list);
     const isSound = source !== undefined && !report.hasErrors;
     const resolver = isSound ? this.#resolver(set, source, settings, list, parameters, columns, nameSpan) : undefined;
     return { resolver, diagnostics: report.findings, nameSpan };
@@ -80,7 +89,7 @@ export class SqlFileLinker {
     const sourceEntry = this.#entry("source");
     const given = new Set(inputs.map((input) => (input.kind.case === "feature" ? input.kind.value.path : "")));
     const bodyLine = this.#report.lines.position(this.#header.bodyStart).line;
-    const { kind, tags, environments, owner, timeout, schedule, count, total } = settings;
+    const { kind, tags, environments, owner, timeout, schedule, count, total, incremental } = settings;
     return create(ResolverSchema, {
       fqn: sqlResolverFqn(this.file.path),
       kind,
@@ -106,6 +115,12 @@ export class SqlFileLinker {
           total,
           star: list.star,
           namespace: set.namespace,
+          ...(incremental && {
+            incremental: {
+              ...{ mode: incremental.mode, basis: incremental.basis, column: incremental.column?.name ?? "" },
+              ...(incremental.lookback && { lookback: incremental.lookback }),
+            },
+          }),
           ...(sourceEntry && { sourceSpan: this.#report.lines.span(sourceEntry.value.start, sourceEntry.value.end) }),
         },
       },
@@ -126,6 +141,35 @@ export class SqlFileLinker {
     if (entry) return lines.span(entry.value.start, entry.value.end);
     const { start } = this.#header;
     return lines.span(start, start + (/^\S+/.exec(this.file.text.slice(start, start + 80))?.[0].length ?? 1));
+  }
+
+  /** Reports what is missing for the mode of incremental runs (rule 156). */
+  #checkIncremental(incremental: IncrementalSettings | undefined, parameters: readonly SqlParameter[], list: SelectList): void {
+    const report = this.#report;
+    const bound = parameters.find((parameter) => parameter.incremental);
+    if (!incremental) {
+      if (bound && !this.#entry("incremental"))
+        report.addInBody(INCOMPLETE_INCREMENTAL.noSettings(), bound.offset, bound.offset + bound.length);
+      return;
+    }
+    const { mode, column, node } = incremental;
+    const add = (problem: RuleProblem, at: YamlNode): void => report.addAt(problem, at.start, at.end);
+    if (parameters.some((parameter) => parameter.path !== "")) add(INCOMPLETE_INCREMENTAL.takesFeatures(), node);
+    if (mode === IncrementalMode.PARAMETER) {
+      if (!bound) add(INCOMPLETE_INCREMENTAL.noPlaceholder(), node);
+      if (column) add(INCOMPLETE_INCREMENTAL.uselessColumn(), column.node);
+      return;
+    }
+    const word = mode === IncrementalMode.ROW ? "row" : "group";
+    if (bound) report.addInBody(INCOMPLETE_INCREMENTAL.uselessPlaceholder({ mode: word }), bound.offset, bound.offset + bound.length);
+    if (!column) {
+      add(INCOMPLETE_INCREMENTAL.noColumn({ mode: word }), node);
+      return;
+    }
+    const names = list.items.flatMap(({ name }) => name ?? []);
+    if (list.star || names.some((name) => name.toLowerCase() === column.name.toLowerCase())) return;
+    const near = didYouMean(column.name, names) || `it returns ${names.join(", ")}`;
+    add(INCOMPLETE_INCREMENTAL.unknownColumn({ column: column.name, near }), column.node);
   }
 
   /**

@@ -23,6 +23,8 @@ export class ColumnReader {
     readonly completeness: Completeness,
     readonly list: SelectList,
     readonly fields: NonNullable<SqlSettings["fields"]>,
+    /** Column that need not fill a feature: that of incremental runs; undefined = none. */
+    readonly spare: string | undefined,
   ) {}
 
   /** Whether the file is one query, of which columns can be read; a finding is added otherwise. */
@@ -83,6 +85,7 @@ export class ColumnReader {
     const wanted = target?.feature ?? item.name;
     const feature = wanted === undefined ? undefined : featureOfColumn(wanted, set);
     if (feature?.kind.case !== "scalar") {
+      if (!feature && !target && this.spare !== undefined && sameColumn(this.spare, column, item.quoted)) return;
       if (!this.completeness.allFeatures(set.namespace)) return;
       if (wanted === undefined || (!target && item.derived && !feature)) report.addInBody(BAD_SELECT_LIST.unnamed(), item.start, item.end);
       else if (target) report.add(noSuchOutput(wanted, set, report.lines.span(target.start, target.end)));

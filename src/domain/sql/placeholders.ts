@@ -14,6 +14,7 @@ import type { RuleProblem } from "../rules/rule.ts";
 import { BAD_PLACEHOLDER } from "../rules/sql-files.ts";
 import type { FileReport } from "./file-report.ts";
 import type { Completeness } from "./link-input.ts";
+import { INCREMENTAL_PLACEHOLDER } from "./statement.ts";
 import { type SqlDialect, SqlScanner } from "./tokenize.ts";
 
 const SHOWN_NAME = 60;
@@ -41,9 +42,13 @@ export class PlaceholderReader {
     while (scanner.next()) {
       if (scanner.kind === "string") this.#checkString(scanner);
       if (scanner.kind !== "placeholder") continue;
+      const place = { offset: scanner.start, length: scanner.end - scanner.start };
+      if (writtenIn(scanner) === INCREMENTAL_PLACEHOLDER) {
+        parameters.push(create(SqlParameterSchema, { ...place, incremental: true }));
+        continue;
+      }
       const path = this.#path(scanner);
-      if (path !== undefined)
-        parameters.push(create(SqlParameterSchema, { path, offset: scanner.start, length: scanner.end - scanner.start }));
+      if (path !== undefined) parameters.push(create(SqlParameterSchema, { path, ...place }));
     }
     return parameters;
   }
@@ -60,12 +65,13 @@ export class PlaceholderReader {
    * The path of a placeholder from its namespace, empty for `now`; undefined after a finding, and
    * when it is not known.
    */
-  #path({ start, end, open, text }: SqlScanner): string | undefined {
+  #path(scanner: SqlScanner): string | undefined {
+    const { start, end, open } = scanner;
     if (open) {
       this.report.addInBody(BAD_PLACEHOLDER.open(), start, start + 2);
       return undefined;
     }
-    const written = text.slice(start + 2, end - 1).trim();
+    const written = writtenIn(scanner);
     if (written === "now") return "";
     const bad = this.#check(written);
     if (bad !== undefined) {
@@ -111,12 +117,16 @@ export class PlaceholderReader {
   }
 }
 
+function writtenIn({ start, end, text }: SqlScanner): string {
+  return text.slice(start + 2, end - 1).trim();
+}
+
 /**
  * A resolver's inputs: what its placeholders name, once each; the primary key when they name no
  * feature.
  */
 export function inputsOf(parameters: readonly SqlParameter[], set: FeatureSet): ResolverInput[] {
-  const paths = [...new Set(parameters.map((parameter) => parameter.path))];
+  const paths = [...new Set(parameters.filter(({ incremental }) => !incremental).map((parameter) => parameter.path))];
   const features = paths.filter((path) => path !== "");
   if (features.length === 0) features.push(set.primaryKey);
   const inputs = features.map((path) => create(ResolverInputSchema, { name: path, kind: { case: "feature", value: { path } } }));

@@ -2,7 +2,8 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { DurationSchema } from "@bufbuild/protobuf/wkt";
-import { ResolverKind, RowCount } from "../../../gen/svc/v1/graph_pb.ts";
+import { IncrementalBasis, IncrementalMode, ResolverKind, RowCount } from "../../../gen/svc/v1/graph_pb.ts";
+import { didYouMean } from "../closest.ts";
 import { SCHEDULE_GRAMMAR, scheduleProblem } from "../cron.ts";
 import { DURATION_GRAMMAR, parseDuration } from "../duration.ts";
 import { scalarText, type YamlNode } from "../yaml-tree.ts";
@@ -18,8 +19,20 @@ export interface SqlSettings {
   readonly timeout?: MessageInitShape<typeof DurationSchema>;
   readonly schedule: string;
   readonly total: boolean;
+  readonly incremental?: IncrementalSettings;
   /** Columns that fill a feature of another name, with the span of the feature's name. */
   readonly fields?: readonly { readonly column: string; readonly feature: string; readonly start: number; readonly end: number }[];
+}
+
+/** What a header says under `incremental`, which may be too little for its mode. */
+export interface IncrementalSettings {
+  readonly mode: IncrementalMode;
+  /** Undefined = not given. */
+  readonly column: { readonly name: string; readonly node: YamlNode } | undefined;
+  readonly lookback: MessageInitShape<typeof DurationSchema> | undefined;
+  readonly basis: IncrementalBasis;
+  /** The value of the key. */
+  readonly node: YamlNode;
 }
 
 /** A callback that is given the node of a bad value, the message and the label. */
@@ -31,6 +44,18 @@ const COUNTS: Readonly<Record<string, RowCount>> = {
   one_or_none: RowCount.ONE_OR_NONE,
   all: RowCount.ALL,
 };
+const MODES: Readonly<Record<string, IncrementalMode>> = {
+  row: IncrementalMode.ROW,
+  group: IncrementalMode.GROUP,
+  parameter: IncrementalMode.PARAMETER,
+};
+const BASES: Readonly<Record<string, IncrementalBasis>> = {
+  feature_time: IncrementalBasis.MAX_INGESTED,
+  resolver_execution_time: IncrementalBasis.LAST_EXECUTION,
+};
+const INCREMENTAL_KEYS = ["mode", "incremental_column", "lookback_period", "incremental_timestamp"];
+/** Longest lookback: a hundred years. */
+const LONGEST_LOOKBACK_MS = 36_500 * 86_400_000;
 const KINDS: Readonly<Record<string, ResolverKind>> = { online: ResolverKind.ONLINE, offline: ResolverKind.OFFLINE };
 /** Names that an environment may have. */
 export const ENVIRONMENT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]*$/u;
@@ -77,6 +102,7 @@ export function readSettings(header: SqlHeader, bad: BadValue): SqlSettings {
     bad(totalNode, "`total` must be true or false", "not a boolean");
   const timeout = readTimeout(text("timeout"), nodeOf("timeout"), bad);
   const fields = readFields(nodeOf("fields"), bad);
+  const incremental = readIncremental(nodeOf("incremental"), bad);
   return {
     kind: word("type", KINDS, ResolverKind.ONLINE),
     count: word("count", COUNTS, RowCount.UNSPECIFIED),
@@ -87,6 +113,7 @@ export function readSettings(header: SqlHeader, bad: BadValue): SqlSettings {
     total,
     ...(timeout ? { timeout } : {}),
     ...(fields ? { fields } : {}),
+    ...(incremental ? { incremental } : {}),
   };
 }
 
@@ -123,6 +150,46 @@ function readFields(node: YamlNode | undefined, bad: BadValue): SqlSettings["fie
     bad(entry.value, `\`fields\` must give the name of a feature for column '${entry.key}'`, "not a name");
     return [];
   });
+}
+
+/** The settings of incremental runs; undefined without a mode, which is reported. */
+function readIncremental(node: YamlNode | undefined, bad: BadValue): IncrementalSettings | undefined {
+  if (!node) return undefined;
+  const shape = "for example `incremental: {mode: row, incremental_column: updated_at}`";
+  if (node.kind !== "map") {
+    bad(node, `\`incremental\` must be a mapping, ${shape}`, "not a mapping");
+    return undefined;
+  }
+  const found = new Map<string, { readonly text: string; readonly node: YamlNode }>();
+  for (const { key, value } of node.entries) {
+    const plain = key.toLowerCase().replaceAll("-", "_");
+    const text = scalarText(value)?.trim();
+    if (!INCREMENTAL_KEYS.includes(plain))
+      bad(value, `\`incremental\` has no key '${key}'; ${didYouMean(plain, INCREMENTAL_KEYS) || orList(INCREMENTAL_KEYS)}`, "no such key");
+    else if (!text) bad(value, `\`${plain}\` must be a text`, "not a text");
+    else found.set(plain, { text, node: value });
+  }
+  const word = <T>(key: string, words: Readonly<Record<string, T>>): T | undefined => {
+    const given = found.get(key);
+    const value = given && words[given.text.toLowerCase()];
+    if (given && value === undefined)
+      bad(given.node, `\`${key}\` is '${given.text}' but must be ${orList(Object.keys(words))}`, "not one of them");
+    return value;
+  };
+  const mode = word("mode", MODES);
+  if (mode === undefined && !found.has("mode")) bad(node, `\`incremental\` needs a \`mode\`: ${orList(Object.keys(MODES))}`, "no mode");
+  const basis = word("incremental_timestamp", BASES) ?? IncrementalBasis.MAX_INGESTED;
+  const lookback = found.get("lookback_period");
+  const ms = lookback && parseDuration(lookback.text);
+  if (lookback && (ms === undefined || ms < 0 || ms > LONGEST_LOOKBACK_MS))
+    bad(lookback.node, `\`lookback_period\` is '${lookback.text}' but must be ${DURATION_GRAMMAR}, at most 100 years`, "not a duration");
+  if (mode === undefined) return undefined;
+  const column = found.get("incremental_column");
+  return {
+    ...{ mode, basis, node },
+    column: column && { name: column.text, node: column.node },
+    lookback: ms === undefined ? undefined : { seconds: BigInt(Math.floor(ms / 1000)), nanos: Math.round((ms % 1000) * 1e6) },
+  };
 }
 
 function orList(names: readonly string[]): string {

@@ -47,7 +47,7 @@ from .features import (
     windowed,
 )
 from .logging import svc_logger
-from .queries import NamedQuery
+from .queries import NamedQuery, ScheduledQuery
 from .sources import DataSource, MySQLSource, PostgreSQLSource, SQLiteSource
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
         ExceptionDetail,
         FeatureMeta,
         FeatureResult,
+        OfflineQuery,
+        OfflineQueryFailed,
         OnlineQueryContext,
         QueryError,
         QueryMeta,
@@ -90,6 +92,8 @@ __all__ = [
     "MySQLSource",
     "NamedQuery",
     "Now",
+    "OfflineQuery",
+    "OfflineQueryFailed",
     "OnlineQueryContext",
     "PostgreSQLSource",
     "Primary",
@@ -97,6 +101,7 @@ __all__ = [
     "QueryMeta",
     "QueryResult",
     "SQLiteSource",
+    "ScheduledQuery",
     "ServerUnreachable",
     "SvcClient",
     "UnexpectedAnswer",

@@ -22,6 +22,7 @@ from ._client.check import Tolerance, mismatches
 from ._client.config import ClientSettings, ConfigError, client_settings
 from ._client.dataset import Dataset, DatasetRevision, dataset_of
 from ._client.http import Answer, AuthenticationError, ClientError, ServerUnreachable, Session, UnexpectedAnswer
+from ._client.offline import OfflineQuery, OfflineQueryFailed, begin
 from ._client.result import (
     BulkQueryResult,
     ErrorDetail,
@@ -49,6 +50,8 @@ __all__ = [
     "ExceptionDetail",
     "FeatureMeta",
     "FeatureResult",
+    "OfflineQuery",
+    "OfflineQueryFailed",
     "OnlineQueryContext",
     "QueryError",
     "QueryMeta",
@@ -265,6 +268,91 @@ class SvcClient:
         if problem:
             raise AssertionError(problem)
         return result
+
+    def offline_query(
+        self,
+        input: Any = None,
+        output: Sequence[Feature] = (),
+        *,
+        input_times: Any = None,
+        required_output: Sequence[Feature] = (),
+        recompute_features: Union[bool, Sequence[Feature]] = False,
+        dataset_name: Optional[str] = None,
+        spine_sql_query: Optional[str] = None,
+        lower_bound: Union[datetime, str, None] = None,
+        upper_bound: Union[datetime, str, None] = None,
+        max_samples: Optional[int] = None,
+        as_known: bool = False,
+        include_observed_at: bool = False,
+        num_shards: int = 1,
+        store_online: bool = False,
+        store_offline: bool = False,
+        tags: Union[str, Sequence[str], None] = None,
+        query_name: Optional[str] = None,
+        query_name_version: Optional[str] = None,
+        sample_fraction: Optional[float] = None,
+        test_fraction: Optional[float] = None,
+        split_by: str = "key",
+        planner_options: Optional[Mapping[str, Union[str, int, float, bool]]] = None,
+        environment: Optional[str] = None,
+    ) -> OfflineQuery:
+        """Begins a query of many rows, each as of a time of its own:
+        ``offline_query({User.id: [1, 2]}, [User.score], input_times=[t1, t2]).to_pandas()``.
+
+        input: a list of values per feature, a list of rows, or a table of pandas, polars or
+            pyarrow; a list of one value stands for every row. Without it, and without
+            `spine_sql_query`, the rows are those of the outputs' class that the history knows.
+        output: features, feature classes or names.
+        input_times: the time of each row, or one for all; without it, now. Datetimes without a zone
+            are UTC.
+        required_output: outputs without which a row is left out.
+        recompute_features: True has resolvers compute all outputs, a list has them compute these;
+            what is not computed is sampled from the history.
+        dataset_name: the answer becomes a revision of this dataset.
+        spine_sql_query: a select whose columns are features, and ``ts`` for the time.
+        lower_bound, upper_bound, max_samples: which rows, when they are those that are known.
+        as_known: only values that had been stored by the row's time count.
+        include_observed_at: each output has a column with the time of its observation beside it.
+        num_shards: parts that are computed side by side.
+        store_online, store_offline: computed values are stored.
+        sample_fraction, test_fraction, split_by: which part of the rows is kept, and which part is
+            for tests, by whole keys or by ``"time"``; the same ones every time.
+        The rest is as for `query`.
+
+        Raises ClientError when the query is refused, before anything runs.
+        """
+        session, headers = self._scoped(environment)
+
+        def call(method: str, path: str, body: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
+            return _answered(session.get(path, headers) if method == "GET" else session.post(path, body or {}, headers))
+
+        recompute = recompute_features is True
+        listed = [] if isinstance(recompute_features, bool) else _listed(recompute_features, "output")
+        body: dict[str, Any] = {
+            "outputs": [feature_name(item) for item in _listed(output, "output")],
+            "required_outputs": [feature_name(item) for item in _listed(required_output, "output")],
+            "recompute": recompute,
+            "recompute_features": [feature_name(item) for item in listed],
+            "dataset_name": dataset_name,
+            "spine_sql": spine_sql_query,
+            "lower_bound": None if lower_bound is None else _instant(lower_bound),
+            "upper_bound": None if upper_bound is None else _instant(upper_bound),
+            "max_samples": max_samples,
+            "as_known": as_known,
+            "include_observed_at": include_observed_at,
+            "num_shards": num_shards,
+            "store_online": store_online,
+            "store_offline": store_offline,
+            "tags": _listed(tags, "tags"),
+            "query_name": query_name,
+            "query_name_version": query_name_version,
+            "sample_fraction": sample_fraction,
+            "test_fraction": test_fraction,
+            "split_by": split_by,
+            "planner_options": dict(planner_options or {}),
+            "deployment_id": self._deployment_id,
+        }
+        return begin(session, call, input, input_times, body)
 
     def get_dataset(self, dataset: str, *, environment: Optional[str] = None) -> Dataset:
         """A dataset, by its id or name, or by the id of one of its revisions:

@@ -17,6 +17,7 @@ from ._model.feature_facts import Feature, is_feature_time, unwrap_feature
 from ._model.field import MISSING, FeatureOptions, Field, RelationOptions, Tags
 from ._model.hooks import after_all, before_all
 from ._model.named_query import NamedQuery
+from ._model.scheduled_query import ScheduledQuery
 from ._model.reference import FeatureReference, field_of
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._surface.unknown_options import kept
@@ -29,6 +30,7 @@ __all__ = [
     "FeatureTime",
     "Features",
     "NamedQuery",
+    "ScheduledQuery",
     "Now",
     "Primary",
     "Windowed",

@@ -1,6 +1,6 @@
 """Queries that are stored with the code.
 
-    from svc.queries import NamedQuery
+    from svc.queries import NamedQuery, ScheduledQuery
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._model.named_query import NamedQuery
+from ._model.scheduled_query import ScheduledQuery
 
-__all__ = ["NamedQuery"]
+__all__ = ["NamedQuery", "ScheduledQuery"]
 
 if not TYPE_CHECKING:
 

@@ -33,6 +33,7 @@ import { retentionJobs } from "../nodes/retention.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
+import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
@@ -114,6 +115,8 @@ export interface Parts {
   readonly approvals: () => Promise<Approvals>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
+  /** Offline queries that run by themselves. */
+  readonly scheduledQueries: () => Promise<ScheduledQueries>;
   /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: () => Promise<Workflows>;
   /** Offline queries. */
@@ -392,6 +395,10 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
+  const scheduledQueries = once(async () => {
+    const { createScheduledQueries } = await import("../scheduled-queries/scheduled-queries.ts");
+    return createScheduledQueries({ metadata, deployments: await deployments(), queries: offlineQueries, bus, clock, log });
+  });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
@@ -446,6 +453,7 @@ export async function openParts({
       { recurringHandlers },
       { ERASURE_JOB },
       { RESOLVER_RUN_JOB },
+      { SCHEDULED_QUERY_JOB },
       { OFFLINE_QUERY_JOB },
       { VALUE_UPLOAD_JOB },
     ] = await Promise.all([
@@ -455,6 +463,7 @@ export async function openParts({
       import("../jobs/recurring.ts"),
       import("../environments/lifecycle.ts"),
       import("../resolver-runs/resolver-runs.ts"),
+      import("../scheduled-queries/scheduled-queries.ts"),
       import("../offline-queries/query-jobs.ts"),
       import("../value-uploads/value-uploads.ts"),
     ]);
@@ -462,6 +471,7 @@ export async function openParts({
     return {
       ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
       [RESOLVER_RUN_JOB]: (await resolverRuns()).runs.handler,
+      [SCHEDULED_QUERY_JOB]: (await scheduledQueries()).handler,
       [OFFLINE_QUERY_JOB]: (await offlineQueries()).handler,
       [VALUE_UPLOAD_JOB]: (await valueUploads()).handler,
       ...recurringHandlers(recurring),
@@ -488,6 +498,7 @@ export async function openParts({
       import("../resolver-runs/resolver-runs.ts"),
     ]);
     (await resolverRuns()).schedules.start();
+    (await scheduledQueries()).schedules.start();
     return startScheduler({ schedules: metadata.schedules, recurring, workflows: { [RESOLVER_RUN_JOB]: "cron" }, bus, clock, log });
   });
 
@@ -525,6 +536,7 @@ export async function openParts({
     approvals,
     resolverRuns,
     workflows,
+    scheduledQueries,
     offlineQueries,
     valueUploads,
     connections,
@@ -541,6 +553,7 @@ export async function openParts({
     async close() {
       await (await scheduler.opened())?.stop();
       await (await resolverRuns.opened())?.schedules.stop();
+      await (await scheduledQueries.opened())?.schedules.stop();
       await (await jobRunner.opened())?.stop();
       await (await webhooks.opened())?.close();
       await (await deployments.opened())?.close();

@@ -276,6 +276,7 @@ async function startIn(
       jobQueue: parts.jobQueue,
       resolverRuns: parts.resolverRuns,
       workflows: parts.workflows,
+      scheduledQueries: parts.scheduledQueries,
       offlineQueries: parts.offlineQueries,
       valueUploads: parts.valueUploads,
       connections: parts.connections,

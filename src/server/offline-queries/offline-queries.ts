@@ -175,7 +175,11 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
           const local = join(path, "rows");
           await inputs.fetch(upload, local);
           const tables = await options.tables();
-          return check(await fileSource(tables, local, { format, timeColumn, hasTime: wish.time !== undefined }).catch(tableFailure));
+          const hasTime = wish.time !== undefined;
+          const source = await fileSource(tables, local, { format, timeColumn, hasTime }).catch(tableFailure);
+          const planned = await check(source);
+          await checkRows(planned, source).catch(tableFailure);
+          return planned;
         });
         return { rows: { from: "file", ...upload, format, timeColumn }, outputs: pathsOf(run) };
       }
@@ -372,5 +376,13 @@ async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
 export function tableFailure(error: unknown): never {
   if (!(error instanceof TableError)) throw error;
   if (error.code === "failed") throw error;
+  if (error.code === "damaged")
+    throw new Failure(
+      "invalid_argument",
+      "The file with the rows cannot be read: it is cut, damaged, or not of the format that was said.",
+      {
+        hint: "Write it again; nothing was begun.",
+      },
+    );
   throw new Failure(error.code === "unavailable" ? "failed_precondition" : "invalid_argument", error.message);
 }

@@ -1,7 +1,7 @@
 /**
  * Rows of a query that a `select` gives. It may name `datasets.<name>`, the latest revision of a
- * dataset, and `historical_values.<class>.<feature>`, the observations of a feature: `key`, `value`,
- * `observed_at`, `inserted_at`.
+ * dataset, and `historical_values.<class>.<feature>`, the observations of a feature: `key`,
+ * `value`, `observed_at`, `inserted_at`.
  */
 
 import { join } from "node:path";
@@ -48,9 +48,14 @@ export interface SpineSqlParts {
 export async function selectSpine(statement: string, parts: SpineSqlParts, isTried: boolean): Promise<string> {
   const target = join(parts.folder, "selected.parquet");
   const limits = { timeoutMs: TIMEOUT_MS, rows: MAX_SPINE_ROWS, bytes: MAX_BYTES };
+  let refused: unknown;
   const sources = (named: readonly NamedTable[]): Promise<readonly TableSource[]> =>
-    Promise.all(named.map((table, at) => sourceOf(table, at, parts, isTried)));
+    Promise.all(named.map((table, at) => sourceOf(table, at, parts, isTried))).catch((error: unknown) => {
+      refused = error;
+      throw error;
+    });
   const { truncated } = await parts.tables.select(statement, sources, target, { limits, signal: parts.signal }).catch((error: unknown) => {
+    if (refused !== undefined) throw refused;
     if (error instanceof TableError && error.code !== "failed") throw new Failure("invalid_argument", error.message);
     throw error;
   });

@@ -29,6 +29,7 @@ export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "
   /** Time at which the request was received, epoch milliseconds. */
   readonly receivedAt: number;
   readonly tracing: Tracing | undefined;
+  readonly since?: string | undefined;
 }
 
 /** The context of one query. Facts that few queries read are made on first use. */
@@ -40,13 +41,14 @@ export class QueryContext implements RunContext {
   readonly compile: RunContext["compile"];
   readonly queryId: string;
   readonly now: QueryTime;
+  readonly since: string | undefined;
   readonly queryContext: QueryRequest["queryContext"];
   readonly trace: Trace | undefined;
   readonly observer: QueryObserver | undefined;
   readonly caches = new RunCaches();
   readonly #tracing: Tracing | undefined;
 
-  constructor({ deployment, request, tags, receivedAt, log, signal, compile, tracing }: ContextParts) {
+  constructor({ deployment, request, tags, receivedAt, log, signal, compile, tracing, since }: ContextParts) {
     this.deployment = deployment;
     this.tags = tags;
     this.log = log;
@@ -54,6 +56,7 @@ export class QueryContext implements RunContext {
     this.compile = compile;
     this.queryId = Bun.randomUUIDv7("hex", receivedAt);
     this.now = request.now === undefined ? new QueryTime(BigInt(Math.round(receivedAt * 1000)), receivedAt) : new QueryTime(request.now);
+    this.since = since;
     this.queryContext = request.queryContext;
     this.trace = request.explain ? new Trace() : undefined;
     this.#tracing = tracing;

@@ -5,6 +5,8 @@
  */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import type { IncrementalRead } from "../../../gen/svc/v1/graph_pb.ts";
+import { formatMicros } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
 import { storeKey } from "../stores/online/store.ts";
@@ -30,6 +32,11 @@ export interface ResolverRunOptions {
   readonly now: number;
   readonly into: StoredInto;
   readonly signal: AbortSignal;
+  /**
+   * Whether it reads only what is new, if the resolver says how, and from when on, in microseconds
+   * since 1970; undefined = it reads all rows.
+   */
+  readonly incremental?: { readonly since: bigint | undefined } | undefined;
 }
 
 /** Rows to compute: their keys, and the inputs that are known of them. */
@@ -47,6 +54,17 @@ export interface ComputedRows {
   readonly error: string;
 }
 
+/** The store's keys of a resolver's own rows. */
+export interface OwnKeys {
+  /** Each once and in an order that depends on nothing else. */
+  readonly keys: readonly string[];
+  /**
+   * Of an incremental run the latest time in what was read, in microseconds since 1970; undefined =
+   * it has none.
+   */
+  readonly latest: bigint | undefined;
+}
+
 /** A run of a resolver. */
 export interface ResolverRun {
   readonly namespace: NamespaceInfo;
@@ -54,13 +72,17 @@ export interface ResolverRun {
   readonly hasOwnRows: boolean;
   /** Its inputs that are stored features of the row itself, which the history can give. */
   readonly inputs: readonly ScalarInfo[];
+  /** How it reads only what is new, if the resolver says so; undefined = it has no such way. */
+  readonly incremental: IncrementalRead | undefined;
   /** The reason why bounds of its inputs' times cannot be kept; undefined = they can. */
   readonly boundsProblem: string | undefined;
-  /**
-   * The store's keys of its own rows, each once and in an order that depends on nothing else. The
-   * resolver runs now. Rejects when it fails.
-   */
+  /** The store's keys of its own rows, as `newKeys` gives them. */
   ownKeys(): Promise<readonly string[]>;
+  /**
+   * The keys of its own rows, in an incremental run of those that are new. The resolver runs now.
+   * Rejects when it fails.
+   */
+  newKeys(): Promise<OwnKeys>;
   /** Computes rows and hands the values to the stores, which may not have written them yet. */
   compute(rows: KnownRows): Promise<ComputedRows>;
 }
@@ -111,7 +133,19 @@ export function createResolverRun(
     forcedResolver: resolver.fqn,
   };
   const { compile } = index;
-  const context = new QueryContext({ deployment, request, tags: resolver.tags, receivedAt: now, log, signal, compile, tracing: undefined });
+  const bound = options.incremental?.since;
+  const since = bound === undefined ? undefined : formatMicros(bound);
+  const context = new QueryContext({
+    deployment,
+    request,
+    tags: resolver.tags,
+    receivedAt: now,
+    log,
+    signal,
+    compile,
+    tracing: undefined,
+    since,
+  });
   const direct = resolver.inputs.filter(({ relations, feature, rows }) => relations.length === 0 && feature && !rows);
   const inputs = [
     ...new Set(direct.flatMap(({ feature }) => (feature && !feature.primary && feature.featureId !== undefined ? [feature] : []))),
@@ -133,19 +167,36 @@ export function createResolverRun(
     return { rows: keys.length, failedRows: new Set(failures.map(({ row }) => row)).size, error: failures[0]?.message ?? "" };
   };
 
+  const newKeys = async (): Promise<OwnKeys> => {
+    if (resolver.sql) {
+      const incremental = options.incremental && resolver.sql.incremental;
+      const { keys, latest } = await keysOfBody({
+        resolver,
+        sql: resolver.sql,
+        primary,
+        featureTime: namespace.featureTime,
+        most: MAX_RUN_ROWS,
+        incremental,
+        context,
+        signal,
+      });
+      return { keys: distinct(keys), latest };
+    }
+    const scan = await runScan(context, undefined, resolver, context.now);
+    context.caches.scans.set(resolver, Promise.resolve(scan));
+    const column = scan.columns.get(primary) ?? [];
+    return { keys: distinct(column.map((value) => primary.strict(value))), latest: undefined };
+  };
+
   return {
     namespace,
     hasOwnRows,
     inputs,
+    incremental: resolver.sql?.incremental,
     boundsProblem: boundsProblemOf(resolver, hasOwnRows, inputs),
 
-    async ownKeys() {
-      if (resolver.sql) return distinct(await keysOfBody(resolver, resolver.sql, primary, MAX_RUN_ROWS, context, signal));
-      const scan = await runScan(context, undefined, resolver, context.now);
-      context.caches.scans.set(resolver, Promise.resolve(scan));
-      const column = scan.columns.get(primary) ?? [];
-      return distinct(column.map((value) => primary.strict(value)));
-    },
+    ownKeys: async () => (await newKeys()).keys,
+    newKeys,
 
     async compute({ keys, inputs: known }) {
       let sum: ComputedRows = { rows: 0, failedRows: 0, error: "" };

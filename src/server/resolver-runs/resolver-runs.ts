@@ -4,12 +4,12 @@
  * begins again.
  */
 
-import type { Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
-import { didYouMean } from "../../domain/closest.ts";
 import type { DeploymentTarget } from "../access/scope.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { Protection } from "../deployments/environment-states.ts";
+import { resolverNamed } from "../deployments/graph-names.ts";
+import { scheduleKey } from "../deployments/live-schedules.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -37,7 +37,7 @@ const ATTEMPT_TIMEOUT_MS = 3_600_000;
 
 /** The services that runs need. */
 export interface ResolverRunsOptions {
-  readonly metadata: Pick<MetadataStore, "environment" | "environments" | "livePointers" | "resolverRuns" | "schedules">;
+  readonly metadata: Pick<MetadataStore, "environment" | "environments" | "incremental" | "livePointers" | "resolverRuns" | "schedules">;
   readonly deployments: Deployments;
   readonly protection: Protection;
   readonly online: Pick<OnlineStore, "dropped" | "flush">;
@@ -199,29 +199,4 @@ function runJob(id: string, environmentId: string, { resolver, deploymentId }: R
   };
   const plan = { environmentId, deploymentId, kind: "manual", subject: resolver, operations: [{ name: resolver, jobs: [job] }] } as const;
   return planWorkflow(plan, now)[0] ?? job;
-}
-
-/** The key of a resolver's schedule. */
-export function scheduleKey(environmentId: string, resolver: string): string {
-  return `${environmentId}/${resolver}`;
-}
-
-/** The resolver of a name. Throws Failure not_found or invalid_argument. */
-function resolverNamed({ resolvers }: Graph, name: string): Resolver {
-  if (name === "") throw new Failure("invalid_argument", "Name the resolver.", { hint: "`svc resolvers` shows them." });
-  const whole = resolvers.find(({ fqn }) => fqn === name);
-  const found = whole ? [whole] : resolvers.filter(({ fqn }) => fqn.endsWith(`.${name}`));
-  const [only] = found;
-  if (only && found.length === 1) return only;
-  if (found.length > 1)
-    throw new Failure("invalid_argument", `'${name}' may be ${found.map(({ fqn }) => fqn).join(" or ")}.`, {
-      hint: "Give the whole name.",
-    });
-  const near = didYouMean(
-    name,
-    resolvers.map(({ fqn }) => fqn),
-  );
-  throw new Failure("not_found", `There is no resolver '${name.slice(0, 200)}' in the deployment${near ? `; ${near}` : "."}`, {
-    hint: "`svc resolvers` shows them.",
-  });
 }

@@ -4,6 +4,8 @@
  * same time, that of the run.
  */
 
+import { IncrementalBasis, IncrementalMode } from "../../../gen/svc/v1/graph_pb.ts";
+import { durationToMs } from "../../domain/proto-time.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import { Failure } from "../failure.ts";
 import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
@@ -13,8 +15,9 @@ import type { LiveDeployment } from "../query/live-deployment.ts";
 import { QueryRefused } from "../query/refusal.ts";
 import { type ComputedRows, type KnownRows, MAX_RUN_ROWS, type ResolverRun } from "../query/resolver-run.ts";
 import { CallFailed } from "../query/run/outcome.ts";
+import type { IncrementalKey, IncrementalStep } from "../stores/metadata/incremental.ts";
 import type { JobRecord } from "../stores/metadata/jobs.ts";
-import type { NewResolverRun, ResolverRunRecord } from "../stores/metadata/resolver-runs.ts";
+import type { IncrementalSpan, NewResolverRun, ResolverRunRecord } from "../stores/metadata/resolver-runs.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import { primaryKeyOf } from "../stores/online/store.ts";
 import type { ResolverRunsOptions } from "./resolver-runs.ts";
@@ -23,6 +26,8 @@ import type { ResolverRunsOptions } from "./resolver-runs.ts";
 const PART_ROWS = 10_000;
 /** Most characters of an error that are kept. */
 const MAX_ERROR = 2_000;
+/** The beginning of the year 2, which every database can compare with, in microseconds since 1970. */
+const EARLIEST = Date.parse("0002-01-01T00:00:00Z") * 1_000;
 
 /** The payload of a schedule's jobs. */
 export interface ScheduledResolver {
@@ -59,19 +64,48 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
     return environment;
   };
 
+  /**
+   * What an incremental run goes on from; undefined = it reads everything, as one does that was asked
+   * for in a deployment of its own or without storing all.
+   */
+  const continuation = async (run: ResolverRunRecord): Promise<Omit<IncrementalSpan, "until"> | undefined> => {
+    const { environmentId, deploymentId, request, incremental } = run;
+    if (incremental) return incremental;
+    if (request.deploymentId !== "" || !request.persistOnline || !request.persistOffline) return undefined;
+    const { resolvers } = await deployments.graph(deploymentId);
+    const body = resolvers.find(({ fqn }) => fqn === request.resolver)?.body;
+    const settings = body?.case === "sql" ? body.value.incremental : undefined;
+    if (!settings) return undefined;
+    const progress = await metadata.incremental.progress(progressKey(environmentId, request.resolver));
+    const basis = settings.basis === IncrementalBasis.LAST_EXECUTION ? progress.lastExecution : progress.maxIngested;
+    const lookback = settings.lookback ? durationToMs(settings.lookback) * 1_000 : 0;
+    return { since: basis === undefined ? null : Math.max(basis - lookback, EARLIEST), revision: progress.revision };
+  };
+
   /** Computes and stores all rows of a run. */
-  const compute = async (run: ResolverRunRecord, job: JobRecord, { signal, progress }: Attempt): Promise<ComputedRows> => {
+  const compute = async (
+    run: ResolverRunRecord,
+    job: JobRecord,
+    { signal, progress }: Attempt,
+  ): Promise<ComputedRows & { readonly span: IncrementalSpan | undefined }> => {
     const { request, createdAt: now } = run;
     const environment = await environmentOf(run);
     const target = { environment, branch: "", deploymentId: run.deploymentId };
     const into = { online: request.persistOnline, offline: request.persistOffline };
+    const continued = await continuation(run);
+    const since = continued?.since === null ? undefined : continued && BigInt(continued.since);
+    const incremental = continued && { since };
     const begin = (deployment: LiveDeployment): ResolverRun =>
-      engine.runResolver(deployment, { resolver: request.resolver, now, into, signal });
+      engine.runResolver(deployment, { resolver: request.resolver, now, into, signal, incremental });
     const offline = await options.offline();
     let lease = await deployments.acquire(target);
     try {
       let resolverRun = begin(lease.deployment);
-      const all = resolverRun.hasOwnRows ? await resolverRun.ownKeys() : await historyKeys(resolverRun, run, offline);
+      const found = resolverRun.hasOwnRows ? await resolverRun.newKeys() : undefined;
+      const all = found ? found.keys : await historyKeys(resolverRun, run, offline);
+      const span = continued && (run.incremental ?? { ...continued, until: untilOf(found?.latest, resolverRun, now) });
+      if (span && !run.incremental && !(await metadata.resolverRuns.update(run.id, job.fence, { incremental: span })))
+        throw new Error("another node has the run");
       const tried = run.position === "" ? 0 : all.indexOf(run.position) + 1;
       let sum: ComputedRows = tried === 0 ? { rows: 0, failedRows: 0, error: "" } : run;
       for (let from = tried; from < all.length; ) {
@@ -98,7 +132,7 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
         progress(`${sum.rows} rows`);
         if (!(await metadata.resolverRuns.update(run.id, job.fence, { ...sum, position }))) throw new Error("another node has the run");
       }
-      return { rows: sum.rows, failedRows: sum.failedRows, error: sum.error };
+      return { rows: sum.rows, failedRows: sum.failedRows, error: sum.error, span };
     } finally {
       lease.release();
     }
@@ -115,17 +149,39 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
       const run = await metadata.resolverRuns.begin(wanted, job.fence, job.createdAt, deploymentId ?? "");
       if (!run) return;
       if (run.deploymentId === "") throw new JobFailed("nothing is live in its environment");
-      const done = await compute(run, job, attempt).catch((error: unknown) => {
+      const { span, ...done } = await compute(run, job, attempt).catch((error: unknown) => {
         throw isFinal(error) ? new JobFailed(error.message) : error;
       });
       const state = done.rows > 0 && done.failedRows === done.rows ? "failed" : "succeeded";
-      await metadata.resolverRuns.update(run.id, job.fence, { ...done, state });
+      const step = span && done.failedRows === 0 ? stepOf(run, span) : undefined;
+      await metadata.resolverRuns.update(run.id, job.fence, { ...done, state }, step);
     },
 
     async giveUp(job, reason) {
       await metadata.resolverRuns.update(job.id, job.fence, { state: "failed", error: reason.slice(0, MAX_ERROR) });
     },
   };
+}
+
+/** The key of a resolver's progress. */
+export function progressKey(environmentId: string, resolver: string): IncrementalKey {
+  return { environmentId, kind: "resolver", name: resolver };
+}
+
+/** What a run adds to the progress: rows that failed would be lost, so it adds nothing with them. */
+function stepOf({ environmentId, request, createdAt }: ResolverRunRecord, { until, revision }: IncrementalSpan): IncrementalStep {
+  const key = progressKey(environmentId, request.resolver);
+  return { key, revision, maxIngested: until ?? undefined, lastExecution: createdAt * 1_000 };
+}
+
+/**
+ * Up to when a run has read: the latest time that it found, but not later than its own time, so
+ * that a time in the future hides nothing. A statement without a time has read up to the run's.
+ */
+function untilOf(latest: bigint | undefined, { incremental, namespace }: ResolverRun, now: number): number | null {
+  const hasTime = incremental?.mode !== IncrementalMode.PARAMETER || namespace.featureTime !== undefined;
+  if (latest === undefined) return hasTime ? null : now * 1_000;
+  return Math.min(Number(latest), now * 1_000);
 }
 
 /** Whether another attempt would fail alike. */

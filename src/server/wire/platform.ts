@@ -33,6 +33,7 @@ import type { Readiness } from "../nodes/readiness.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
+import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
@@ -123,6 +124,8 @@ export interface Platform {
   readonly secrets: () => Promise<SecretCapabilities>;
   /** The queue of jobs. */
   readonly jobQueue: () => Promise<JobQueue>;
+  /** Offline queries that run by themselves. */
+  readonly scheduledQueries: () => Promise<ScheduledQueries>;
   /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: () => Promise<Workflows>;
   /** Requests for approval. */

@@ -95,6 +95,14 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { serveObject } = await import("./http/objects.ts");
     return ({ request, url, note }) => serveObject(platform, request, url, note);
   },
+  "/v1/offline-queries": async (platform) => {
+    const { beginQuery } = await import("./http/offline-queries.ts");
+    return (incoming) => beginQuery(platform, incoming);
+  },
+  "/v1/offline-queries/": async (platform) => {
+    const { serveQuery } = await import("./http/offline-queries.ts");
+    return (incoming) => serveQuery(platform, incoming);
+  },
   "/v1/datasets/": async (platform) => {
     const { serveDataset } = await import("./http/datasets.ts");
     return ({ request, url }) => serveDataset(platform, request, url);

@@ -153,9 +153,9 @@ describe("rules", () => {
 
   test("152: a key of a later version", () =>
     expectOne(
-      `${header}-- «incremental»: {mode: row}\nselect id from t`,
+      `${header}-- «unique_on»: {mode: row}\nselect id from t`,
       "E152",
-      "header key 'incremental' is not supported by this version of svc",
+      "header key 'unique_on' is not supported by this version of svc",
       "not supported",
     ));
 

@@ -105,6 +105,11 @@ export const GRAPH_FIXTURES: readonly RuleFixture[] = [
     files: sql(`${HEADER}select id, name from t where mail = «\${user.emial}»\n`),
   },
   {
+    rule: "E156",
+    says: "`incremental` in mode row needs `incremental_column`: the column by which a row is new",
+    files: sql(`${HEADER}-- incremental: «{mode: row}»\nselect id, name from t\n`),
+  },
+  {
     rule: "E157",
     says: "two columns fill feature 'user.name'",
     files: sql(`${HEADER}select id, name, title as «name» from t\n`),
@@ -191,6 +196,14 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     files: after(
       USER,
       "\n\nNamedQuery(name='q', version='1', output=[User.name])\nNamedQuery(name=«'q'», version='1', output=[User.email])\n",
+    ),
+  },
+  {
+    rule: "E172",
+    says: "the scheduled query 'q' is defined twice: give one of them another name",
+    files: after(
+      USER,
+      "\n\nScheduledQuery(name='q', schedule='1d', output=[User.name])\nScheduledQuery(name=«'q'», schedule='1d', output=[User.email])\n",
     ),
   },
   {

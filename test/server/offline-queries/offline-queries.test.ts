@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
-import { OfflineQueryService, OfflineQueryStatus } from "../../../gen/svc/v1/offline_query_pb.ts";
+import { OfflineQueryFormat, OfflineQueryService, OfflineQueryStatus } from "../../../gen/svc/v1/offline_query_pb.ts";
 import { msToTimestamp } from "../../../src/domain/proto-time.ts";
 import { formatMicros } from "../../../src/domain/timestamp.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive } from "../deployments/deploying.ts";
-import { answerOf, column, finish, HOUR, historyProject, knownAt, putHistory, type Seen, START, type Txn } from "./worlds.ts";
+import { answerOf, column, endOf, finish, HOUR, historyProject, knownAt, putHistory, type Seen, START, type Txn } from "./worlds.ts";
 
 const USERS = 8;
 const TXNS: readonly Txn[] = Array.from({ length: 60 }, (_, at) => ({
@@ -264,5 +264,85 @@ describe("refused before anything runs", () => {
   test("nothing was stored of them", async () => {
     const { queries } = await service.listOfflineQueries({});
     expect(queries.filter(({ status }) => status !== OfflineQueryStatus.COMPLETED)).toEqual([]);
+  });
+});
+
+describe("a file with rows", () => {
+  const upload = async (text: string | Uint8Array, format: OfflineQueryFormat) => {
+    const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
+    const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+    const { uploadId, url } = await service.createOfflineQueryUpload({ sha256, sizeBytes: BigInt(bytes.length) });
+    const put = await fetch(`${server.url}${url}`, { method: "PUT", body: bytes.slice() });
+    expect(put.status).toBe(201);
+    return { uploadId, format };
+  };
+  const outputs = ["user.score"];
+  const lines = SPINE.map(({ user, at }) => ({ "user.id": user, ts: new Date(at).toISOString() }));
+
+  test("gives the same answer in every format", async () => {
+    const wanted = (await run({ ...spine(), outputs })).rows;
+    const csv = ["user.id,ts", ...lines.map((line) => Object.values(line).join(","))].join("\n");
+    expect((await run({ file: await upload(csv, OfflineQueryFormat.CSV), outputs })).rows).toEqual(wanted);
+    const json = lines.map((line) => JSON.stringify(line)).join("\n");
+    expect((await run({ file: await upload(json, OfflineQueryFormat.JSON), outputs })).rows).toEqual(wanted);
+    const { id } = await finish(service, { ...spine(), outputs });
+    const { files } = await service.listOfflineQueryFiles({ id });
+    const givens = await (await fetch(`${server.url}${files.find(({ kind }) => kind === "givens")?.url}`)).bytes();
+    const file = await upload(givens, OfflineQueryFormat.PARQUET);
+    expect((await run({ file, timeColumn: "__ts__", outputs })).rows).toEqual(wanted);
+    const cut = await upload(givens.slice(0, givens.length - 50), OfflineQueryFormat.PARQUET);
+    expect(await refusal({ file: cut, timeColumn: "__ts__", outputs })).toMatch(
+      /^InvalidArgument: The file with the rows cannot be read: it is cut/,
+    );
+  });
+
+  test.each([
+    ["user.idd,ts\n1,2024-01-01T00:00:00Z", /unknown feature 'user.idd'/],
+    ["user.id,ts\n1,2024-01-01T00:00:00Z\nx,2024-01-01T00:00:00Z", /Row 2, user.id: expected int, got str "x"/],
+    ["user.id,ts\n1,2024-01-01T00:00:00", /Row 1, column ts: the time "2024-01-01T00:00:00" has no zone/],
+    ["user.id,ts\n1,soon", /Row 1, column ts: expected a time/],
+    ["ts\n2024-01-01T00:00:00Z", /no columns of features/],
+  ])("%#: what is wrong with it is refused before anything runs", async (text, says) => {
+    expect(await refusal({ file: await upload(text, OfflineQueryFormat.CSV), outputs })).toMatch(says);
+  });
+
+  test("that was not uploaded whole, or is another, is refused", async () => {
+    const { uploadId } = await service.createOfflineQueryUpload({ sha256: "0".repeat(64), sizeBytes: 5n });
+    expect(await refusal({ file: { uploadId, format: OfflineQueryFormat.CSV }, outputs })).toMatch(/not uploaded whole/);
+    const { uploadId: other, url } = await service.createOfflineQueryUpload({ sha256: "0".repeat(64), sizeBytes: 5n });
+    await fetch(`${server.url}${url}`, { method: "PUT", body: "hello" });
+    expect(await refusal({ file: { uploadId: other, format: OfflineQueryFormat.CSV }, outputs })).toMatch(/not the one that was announced/);
+    expect(await refusal({ file: { uploadId: "upl_1", format: OfflineQueryFormat.CSV }, outputs })).toMatch(/no such upload/);
+  });
+});
+
+describe("queries", () => {
+  test("are begun again as they were asked for, and ended ones are not cancelled", async () => {
+    const first = await run({ ...spine(), outputs: ["user.score"], datasetName: "again" });
+    const { query } = await service.retryOfflineQuery({ id: first.query.id });
+    expect(query).toMatchObject({ retryOf: first.query.id, datasetName: "again" });
+    const second = await endOf(service, query?.id ?? "");
+    expect((await answerOf(server, service, second.id, folder.path)).rows).toEqual(first.rows);
+    expect(second.datasetId).toBe(first.query.datasetId);
+    const error = await service.cancelOfflineQuery({ id: second.id }).catch((thrown: unknown) => thrown);
+    expect(String(error)).toContain("has ended: it is completed");
+    const listed = await service.listOfflineQueries({ id: second.id.slice(-8), status: OfflineQueryStatus.COMPLETED });
+    expect(listed.queries.map(({ id }) => id)).toContain(second.id);
+  });
+
+  test("store what they compute with the rows' times, when they are to", async () => {
+    const at = START + 50 * HOUR;
+    const rows = { inputs: [column("user.id", [5]), column("user.score", [2])], times: [msToTimestamp(at)] };
+    await run({ ...rows, outputs: ["user.level"], recompute: true, storeOffline: true });
+    const later = await run({
+      inputs: [column("user.id", [5, 5])],
+      times: [at - 1, at].map(msToTimestamp),
+      outputs: ["user.level"],
+      includeObservedAt: true,
+    });
+    expect(later.rows.map((row) => [row["user.level"], row["user.level.__observed_at__"]])).toEqual([
+      [null, null],
+      [200 + new Date(at).getUTCHours(), textOf(at)],
+    ]);
   });
 });

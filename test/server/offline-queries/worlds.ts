@@ -15,7 +15,6 @@ import type { FeatureValue } from "../../../src/domain/value.ts";
 import { createSqliteOfflineStore } from "../../../src/server/stores/offline/sqlite.ts";
 import { createTableEngine } from "../../../src/server/tables/create-table-engine.ts";
 import { eventually } from "../../harness/eventually.ts";
-import type { TestServer } from "../../harness/running-server.ts";
 import type { ProjectFiles } from "../deployments/deploying.ts";
 
 export const HOUR = 3_600_000;
@@ -170,7 +169,7 @@ export type Row = Readonly<Record<string, FeatureValue>>;
 
 /** The rows of a query's answer, or of its files of another kind, with the names of the columns. */
 export async function answerOf(
-  server: TestServer,
+  server: { readonly url: string },
   service: Client<typeof OfflineQueryService>,
   id: string,
   folder: string,

@@ -38,6 +38,7 @@ from .graph import graph_json
 from .joins import resolve_joins
 from .option_rules import check_hooks, check_unknown_options
 from .query_rules import check_queries, check_sources
+from .schedule_rules import check_scheduled_queries
 from .spans import resolver_part_span, resolver_span
 from .translate import translate_all
 
@@ -66,11 +67,14 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
     expressions = resolve_expressions(classes, report)
     resolvers = check_resolvers(registry.definitions, report)
     queries = check_queries(registry.named_queries, classes, report)
+    schedules = check_scheduled_queries(registry.scheduled_queries, classes, report)
     sources = check_sources(registry.sources, report)
-    check_unknown_options(classes, registry.definitions, registry.hooks, registry.named_queries, registry.sources, report)
+    check_unknown_options(
+        classes, registry.definitions, registry.hooks, registry.named_queries, registry.scheduled_queries, registry.sources, report
+    )
     check_hooks(registry.hooks, report)
     translations = translate_all(resolvers, _code_of(root, files))
-    document = graph_json(classes, joins, expressions, resolvers, translations, queries, sources, [])
+    document = graph_json(classes, joins, expressions, resolvers, translations, queries, schedules, sources, [])
     document["diagnostics"] = [finding.json() for finding in found.sorted()]
     return document
 

@@ -19,6 +19,7 @@ from .._surface.options import schedule_text
 from ..sources import DataSource
 from .joins import Join
 from .query_rules import ResolvedQuery
+from .schedule_rules import ResolvedSchedule, time_text
 from .spans import call_span, class_span, resolver_span
 
 
@@ -29,6 +30,7 @@ def graph_json(
     resolvers: list[ResolverSpec],
     translations: dict[str, dict[str, Any]],
     queries: list[ResolvedQuery],
+    schedules: list[ResolvedSchedule],
     sources: list[DataSource],
     findings: list[Finding],
 ) -> dict[str, Any]:
@@ -39,6 +41,7 @@ def graph_json(
         "featureSets": (_feature_set(item, joins, expressions) for item in sorted(classes, key=lambda item: item.namespace)),
         "resolvers": (_resolver(spec, translations.get(spec.fqn, {})) for spec in sorted(resolvers, key=lambda spec: spec.fqn)),
         "namedQueries": [_named_query(item) for item in sorted(queries, key=lambda item: (item.query.name, item.query.version or ""))],
+        "scheduledQueries": [_scheduled_query(item) for item in sorted(schedules, key=lambda item: item.query.name)],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
         "diagnostics": [finding.json() for finding in findings],
         "sdkVersion": __version__,
@@ -232,6 +235,30 @@ def _named_query(item: ResolvedQuery) -> dict[str, Any]:
         tags=tag_list(query.tags),
         staleness=staleness,
         plannerOptions={str(key): str(value) for key, value in query.planner_options.items()},
+        owner=query.owner,
+        description=query.description,
+    )
+
+
+def _scheduled_query(item: ResolvedSchedule) -> dict[str, Any]:
+    query = item.query
+    document: dict[str, Any] = {
+        "name": query.name,
+        "schedule": schedule_text(query.schedule),
+        "outputs": item.outputs,
+        "span": call_span(query, "name").json(),
+    }
+    return _put(
+        document,
+        recompute=item.recompute is None,
+        recomputeFeatures=item.recompute,
+        maxSamples=str(query.max_samples) if query.max_samples else None,
+        lowerBound=time_text(query.lower_bound),
+        upperBound=time_text(query.upper_bound),
+        storeOnline=query.computes and query.store_online is not False,
+        storeOffline=query.computes and query.store_offline is not False,
+        incrementalResolvers=item.incremental,
+        tags=tag_list(query.tags),
         owner=query.owner,
         description=query.description,
     )

@@ -14,6 +14,7 @@ from .._model.field import Field, WindowedOptions
 from .._model.hooks import HookDefinition
 from .._model.named_query import NamedQuery
 from .._model.resolver import ONLINE, ResolverDefinition
+from .._model.scheduled_query import ScheduledQuery
 from .._surface.options import check_environments
 from .._surface.unknown_options import Others, unknown_option
 from ..sources import DataSource
@@ -33,6 +34,7 @@ def check_unknown_options(
     resolvers: Iterable[ResolverDefinition],
     hooks: Iterable[HookDefinition],
     queries: Iterable[NamedQuery],
+    schedules: Iterable[ScheduledQuery],
     sources: Iterable[DataSource],
     report: Report,
 ) -> None:
@@ -54,6 +56,8 @@ def check_unknown_options(
         check(hook.kind, hook.options.others, lambda option, item=hook: resolver_option_name(item, option))  # type: ignore[misc]
     for query in queries:
         check("NamedQuery", query.others, lambda option, item=query: call_option_name(item, option))  # type: ignore[misc]
+    for schedule in schedules:
+        check("ScheduledQuery", schedule.others, lambda option, item=schedule: call_option_name(item, option))  # type: ignore[misc]
     for source in sources:
         check(source.taker, source.others, lambda option, item=source: call_option_name(item, option))  # type: ignore[misc]
 

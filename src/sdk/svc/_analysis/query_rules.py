@@ -14,7 +14,7 @@ from .._model.reference import FeatureReference, field_of, path_of, type_of
 from .._model.windows import format_window, split_windowed_name, window_seconds, windowed_name
 from .._surface.names import did_you_mean
 from .._surface.options import Check, check_options, check_staleness, check_tags, check_text
-from .._types.annotations import read_annotation
+from .._types.annotations import Scope, read_annotation
 from ..sources import DataSource
 from .spans import call_span
 
@@ -62,7 +62,7 @@ def _resolve(query: NamedQuery, namespaces: dict[str, FeatureClass], report: Rep
     for option, items, into in (("input", query.input, result.inputs), ("output", query.output, result.outputs)):
         for index, item in enumerate(items):
             try:
-                into.extend(path for path in _paths(item, query, namespaces) if path not in into)
+                into.extend(path for path in paths_of(item, query.scope, namespaces) if path not in into)
             except BrokenReference:
                 sound = False
             except DefinitionError as error:
@@ -101,14 +101,14 @@ def _resolve(query: NamedQuery, namespaces: dict[str, FeatureClass], report: Rep
     return result if sound else None
 
 
-def _paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) -> list[str]:
-    """The paths that an item of a named query means. Raises DefinitionError."""
+def paths_of(item: Any, scope: Scope, namespaces: dict[str, FeatureClass]) -> list[str]:
+    """The paths that an item of a query means. Raises DefinitionError."""
     if isinstance(item, str):
         item = _named(item, namespaces)
     if isinstance(item, FeatureSelection):
-        left_out = [path for excluded in item.excluded for path in _paths(excluded, query, namespaces)]
-        return [path for part in item.items for path in _paths(part, query, namespaces) if path not in left_out]
-    core = read_annotation(item, query.scope).core if not isinstance(item, FeatureReference) else item
+        left_out = [path for excluded in item.excluded for path in paths_of(excluded, scope, namespaces)]
+        return [path for part in item.items for path in paths_of(part, scope, namespaces) if path not in left_out]
+    core = read_annotation(item, scope).core if not isinstance(item, FeatureReference) else item
     if isinstance(core, type) and "__svc_features__" in core.__dict__:
         owner: FeatureClass = core.__svc_features__  # type: ignore[attr-defined]
         return [own.fqn for own in owner.values()]
@@ -123,7 +123,7 @@ def _paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) ->
 
 
 def _stored_paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureClass]) -> list[str]:
-    """The paths as `_paths` gives them, except that a has-many relation means its rows, which are
+    """The paths as `paths_of` gives them, except that a has-many relation means its rows, which are
     stored together. Raises DefinitionError.
     """
     found = _named(item, namespaces) if isinstance(item, str) else item

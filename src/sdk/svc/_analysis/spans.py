@@ -11,6 +11,7 @@ from .._model.feature_class import FeatureClass
 from .._model.field import Field
 from .._model.hooks import HookDefinition
 from .._model.named_query import NamedQuery
+from .._model.scheduled_query import ScheduledQuery
 from .._model.resolver import ResolverDefinition
 from ..sources import DataSource
 
@@ -161,13 +162,13 @@ def resolver_part_span(item: Decorated, part: str, name: str, token: str, inner:
     return Span(start.file, start.line, start.column, start.line, start.column + len(name))
 
 
-def call_option_name(item: Union[NamedQuery, DataSource], option: str) -> Span:
+def call_option_name(item: Union[NamedQuery, ScheduledQuery, DataSource], option: str) -> Span:
     """The name of an option of a call such as `NamedQuery(...)`."""
     source = source_of(item.origin.filename)
     return _option_name(source, (source.call_at(item.origin) if source else None,), option, call_span(item))
 
 
-def call_span(item: Union[NamedQuery, DataSource], option: str = "", index: Optional[int] = None, token: str = "") -> Span:
+def call_span(item: Union[NamedQuery, ScheduledQuery, DataSource], option: str = "", index: Optional[int] = None, token: str = "") -> Span:
     """The span of a call such as `NamedQuery(...)`: one of its options, an element of an option
     that is a list, or the function's name.
     """

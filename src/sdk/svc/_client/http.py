@@ -84,6 +84,13 @@ class HttpServer:
         status, _, _ = self._exchange("GET", f"{self._parts.path}{path}", None, {"accept-encoding": "identity", **ranges}, sink)
         return status
 
+    def upload(self, path: str, content: bytes) -> None:
+        """Puts bytes at a signed path. Raises ServerUnreachable and UnexpectedAnswer."""
+        headers = {"content-type": "application/octet-stream", "content-length": str(len(content))}
+        status, _, data = self._exchange("PUT", f"{self._parts.path}{path}", content, headers)
+        if status not in (200, 201):
+            raise UnexpectedAnswer(f"{self.url} answered an upload with {status}: {data[:200].decode('utf-8', 'replace')}")
+
     def _json(self, method: str, path: str, content: Optional[bytes], headers: Mapping[str, str]) -> Answer:
         status, kind, data = self._exchange(method, f"{self._parts.path}{path}", content, {"accept": "application/json", **headers})
         if status == 407 and self._proxy:

@@ -632,6 +632,19 @@ class DuplicateNamedQuery:
     second = Message(code, "the named query '{query}' is defined twice{version}: give one of them another version", "defined twice")
 
 
+class BadSchedule:
+    """A scheduled query cannot run by what it says."""
+
+    code = 172
+    schedule = Message(code, "the scheduled query '{query}' has no schedule: {problem}", "not a schedule")
+    twice = Message(code, "the scheduled query '{query}' is defined twice: give one of them another name", "defined twice")
+    no_such_resolver = Message(
+        code,
+        "the scheduled query '{query}' names the resolver '{resolver}', which there is not{near}",
+        "no such resolver",
+    )
+
+
 class BadWindow:
     """A windowed feature has no windows, or one that is none."""
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .feature_class import FeatureClass
     from .hooks import HookDefinition
     from .named_query import NamedQuery
+    from .scheduled_query import ScheduledQuery
     from .resolver import ResolverDefinition, ResolverSpec
 
 
@@ -37,6 +38,7 @@ class Registry:
         self._classes_by_name: dict[str, list[FeatureClass]] = {}
         self._definitions: dict[tuple[Origin, str], ResolverDefinition] = {}
         self._named_queries: dict[tuple[Origin, str, Optional[str]], NamedQuery] = {}
+        self._scheduled_queries: dict[tuple[Origin, str], ScheduledQuery] = {}
         self._sources: dict[tuple[Origin, str], DataSource] = {}
         self._hooks: dict[tuple[Origin, str], HookDefinition] = {}
         self._resolvers: Optional[dict[str, ResolverSpec]] = None
@@ -60,6 +62,9 @@ class Registry:
     def add_named_query(self, item: NamedQuery) -> None:
         _replace(self._named_queries, (item.origin, item.name, item.version), item)
 
+    def add_scheduled_query(self, item: ScheduledQuery) -> None:
+        _replace(self._scheduled_queries, (item.origin, item.name), item)
+
     def add_source(self, item: DataSource) -> None:
         _replace(self._sources, (item.origin, item.name), item)
 
@@ -82,6 +87,11 @@ class Registry:
     def named_queries(self) -> list[NamedQuery]:
         """Every named query."""
         return list(self._named_queries.values())
+
+    @property
+    def scheduled_queries(self) -> list[ScheduledQuery]:
+        """Every scheduled query."""
+        return list(self._scheduled_queries.values())
 
     @property
     def sources(self) -> list[DataSource]:

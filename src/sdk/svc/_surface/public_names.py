@@ -43,6 +43,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "MySQLSource": (_SQL, _SOURCES, _ROOT),
     "NamedQuery": (_QUERIES, _FEATURES, _ROOT),
     "Now": (_ROOT, _FEATURES),
+    "OfflineQuery": (_CLIENT, _ROOT),
+    "OfflineQueryFailed": (_CLIENT, _ROOT),
     "OnlineQueryContext": (_CLIENT, _ROOT),
     "PostgreSQLSource": (_SQL, _SOURCES, _ROOT),
     "Primary": (_FEATURES, _ROOT),
@@ -50,6 +52,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "QueryMeta": (_CLIENT, _ROOT),
     "QueryResult": (_CLIENT, _ROOT),
     "SQLiteSource": (_SQL, _SOURCES, _ROOT),
+    "ScheduledQuery": (_QUERIES, _FEATURES, _ROOT),
     "ServerUnreachable": (_CLIENT, _ROOT),
     "SvcClient": (_CLIENT, _ROOT),
     "UnexpectedAnswer": (_CLIENT, _ROOT),
@@ -83,9 +86,9 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 _NO_STREAMS = "it has no streams and no stream resolvers"
-_NO_SCHEDULES = "no query runs by a schedule; a resolver with cron= does"
+_SCHEDULES = "a resolver runs by cron=, and a query by ScheduledQuery(schedule=...)"
 _NO_VECTORS = "it has no vectors and no embeddings; a list[float] holds one, and F.cosine_similarity compares two"
-_NO_OFFLINE = "it has no offline queries"
+_ONE_QUERY = "offline_query takes environment= and tags= itself"
 _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSource"
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _ONE_CLIENT = "SvcClient is its only client"
@@ -102,7 +105,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "Chart": _NO_CHARTS,
     "ClickhouseSource": _OTHER_SOURCE,
     "CloudSQLSource": _OTHER_SOURCE,
-    "Cron": _NO_SCHEDULES,
+    "Cron": "cron= takes the schedule itself, such as '1d'; its rows are those that the resolver returns or that the history knows",
     "DatabricksSource": _OTHER_SOURCE,
     "Distance": _NO_VECTORS,
     "Duration": "a length of time is a text such as '1h30m' or a datetime.timedelta",
@@ -113,7 +116,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "Filter": "a filter is a comparison of features, such as Txn.amount > 100",
     "FinalizedQuery": "SQL resolvers are files, '<name>.svc.sql'",
     "Formula": _NO_CHARTS,
-    "IncrementalSettings": "SQL resolvers are files, '<name>.svc.sql', and have no incremental mode",
+    "IncrementalSettings": "SQL resolvers are files, '<name>.svc.sql', whose header has 'incremental'",
     "KafkaSource": _NO_STREAMS,
     "KinesisSource": _NO_STREAMS,
     "LatLon": "two floats hold a place, and F.haversine gives the distance of two",
@@ -122,7 +125,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "MaterializationWindowConfig": _NO_MATERIALIZATION,
     "MissingValueStrategy": "a value that is missing is None, or the feature's default",
     "Monitor": _NO_CHARTS,
-    "OfflineQueryContext": _NO_OFFLINE,
+    "OfflineQueryContext": _ONE_QUERY,
     "OfflineResolver": "a resolver is the function that @offline stands above",
     "OnlineResolver": "a resolver is the function that @online stands above",
     "PubSubSource": _NO_STREAMS,
@@ -133,8 +136,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "SQLSourceGroup": "every source has a name of its own",
     "SQLiteFileSource": "SQLiteSource(name=..., path=...) reads a file",
     "SQLiteInMemorySource": "SQLiteSource(name=..., path=...) reads a file",
-    "ScheduleOptions": _NO_SCHEDULES,
-    "ScheduledQuery": _NO_SCHEDULES,
+    "ScheduleOptions": _SCHEDULES,
     "Series": _NO_CHARTS,
     "Sink": _NO_STREAMS,
     "SnowflakeSource": _OTHER_SOURCE,
@@ -172,7 +174,7 @@ ABSENT_MODULES: Mapping[str, str] = {
     "svc.ml": "it deploys no models",
     "svc.monitoring": _NO_CHARTS,
     "svc.prompts": "it asks no language models",
-    "svc.scheduled_query": _NO_SCHEDULES,
+    "svc.scheduled_query": _SCHEDULES,
     "svc.testing": "resolvers are plain functions in tests; 'pytest -p svc._pytest_plugin' makes their filters visible",
 }
 

@@ -37,7 +37,7 @@ _RESOLVER: Mapping[str, str] = {
     "cache": _IN_FEATURE,
     "data_sources": "a SQL resolver names its source in its file",
     "description": "the docstring is the description",
-    "incremental": "nothing runs by a schedule",
+    "incremental": "SQL resolvers run incrementally: the header of their file has 'incremental'",
     "machine_type": _NO_RESOURCES,
     "max_staleness": _IN_FEATURE,
     "output_row_order": _RUN_AT_ONCE,
@@ -45,7 +45,7 @@ _RESOLVER: Mapping[str, str] = {
     "resource_group": _NO_RESOURCES,
     "resource_hint": _NO_RESOURCES,
     "retries": "a call that fails is not tried again",
-    "schedule": "no query runs by a schedule, but a resolver with cron= does",
+    "schedule": "cron= is the schedule",
     "static": "a DataFrame is computed when the resolver runs",
     "unique_on": "rows are told apart by the primary key",
     "venv": "an environment of svc.yaml has one set of requirements",
@@ -98,11 +98,20 @@ _RELATION: Mapping[str, str] = {
 }
 _QUERY: Mapping[str, str] = {
     "additional_logged_features": "a query logs what it answers",
-    "cron": "no query runs by a schedule, but a resolver with cron= does",
+    "cron": "a query runs by ScheduledQuery(schedule=...)",
     "meta": "owner=, tags= and description= are a query's metadata",
-    "schedule": "nothing runs by a schedule",
+    "schedule": "a query runs by ScheduledQuery(schedule=...)",
     "store_online": "the features' own store_online= counts",
     "valid_plan_not_required": "a query that has no plan is an error at lint",
+}
+_SCHEDULED: Mapping[str, str] = {
+    "cron": "schedule= is the schedule",
+    "dataset_name": "each run's answer is a revision without a name",
+    "resource_group": _NO_RESOURCES,
+    "resources": _NO_RESOURCES,
+    "planner_options": "a scheduled query has none",
+    "required_output": "rows without a value are not left out",
+    "num_shards": "a run is one part",
 }
 
 
@@ -132,6 +141,7 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "has_one": {**_RELATION, "max_staleness": "a related row is as fresh as its features, which have a max_staleness= of their own"},
     "has_many": _RELATION,
     "NamedQuery": _QUERY,
+    "ScheduledQuery": _SCHEDULED,
     "PostgreSQLSource": _source("<NAME>_PGPASSWORD"),
     "MySQLSource": _source("<NAME>_MYSQL_PASSWORD"),
     "SQLiteSource": {"engine_args": _NO_ENGINE_ARGUMENTS, "filename": "path= is the file", "file_name": "path= is the file"},

@@ -9,6 +9,7 @@ import { Derivation } from "../../../domain/derivation.ts";
 import { durationToMs } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { findRecursion } from "../../../domain/recursion.ts";
+import { INCREMENTAL_PLACEHOLDER } from "../../../domain/sql/statement.ts";
 import { compileCoercer, typeName } from "../../../domain/value.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import { AnswerType } from "./answer-type.ts";
@@ -263,7 +264,9 @@ function sqlInfo(
   const kinds = sources.filter((source) => source.name === query.source || SOURCE_KIND_NAMES[source.kind] === query.source);
   const source = sources.find((candidate) => candidate.name === query.source) ?? (kinds.length === 1 ? kinds[0] : undefined);
   const parameters = query.parameters.map((parameter): ParameterInfo => {
-    if (parameter.path === "") return { name: "now", now: true, relations: [], optional: false, hasDefault: false };
+    const none = { relations: [], optional: false, hasDefault: false };
+    if (parameter.incremental) return { name: INCREMENTAL_PLACEHOLDER, now: true, incremental: true, ...none };
+    if (parameter.path === "") return { name: "now", now: true, ...none };
     const declared = inputs.find((input) => input.feature && pathOf(namespace, input) === parameter.path);
     if (declared) return declared;
     const found = followPath(parameter.path, namespace, namespaces);
@@ -283,6 +286,7 @@ function sqlInfo(
     count: query.count,
     all: query.count === RowCount.ALL,
     total: query.total,
+    incremental: query.incremental,
     learned: {},
     broken: source
       ? undefined

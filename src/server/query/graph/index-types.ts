@@ -3,7 +3,7 @@
  * them resolved.
  */
 
-import type { Expression, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
+import type { Expression, IncrementalRead, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import type { DataType } from "../../../../gen/svc/v1/value_pb.ts";
 import type { Coercer, FeatureValue } from "../../../domain/value.ts";
 import type { CompiledTranslation } from "../../expressions/python/compile-translation.ts";
@@ -117,6 +117,8 @@ export interface ParameterInfo {
   readonly name: string;
   /** Whether it is the query's time. */
   readonly now: boolean;
+  /** Whether it is the bound of incremental runs, which goes by the name of a time. */
+  readonly incremental?: boolean | undefined;
   /** The relation path from the resolver's class to the feature's. */
   readonly relations: readonly RelationInfo[];
   /** Undefined for `now` and for a broken parameter. */
@@ -153,6 +155,8 @@ export interface SqlInfo {
   readonly count: RowCount;
   readonly all: boolean;
   readonly total: boolean;
+  /** How runs read only what is new; undefined = they read all rows. */
+  readonly incremental: IncrementalRead | undefined;
   readonly broken: string | undefined;
   readonly learned: LearnedColumns;
 }

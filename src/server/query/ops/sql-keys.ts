@@ -12,7 +12,7 @@ import { columnCoercer } from "./column-values.ts";
 import { keyTextOf } from "./key-text.ts";
 import { eachOf, runStatement } from "./run-statement.ts";
 import { ForeignRow, relocate, SqlRefusal } from "./sql-refusal.ts";
-import { MAX_KEYS, paddedCount, type ScanStatement } from "./sql-statement.ts";
+import { MAX_KEYS, paddedCount, placeValues, type ScanStatement } from "./sql-statement.ts";
 
 /** The parameters of a lookup of keys. */
 export interface KeyLookup {
@@ -56,7 +56,7 @@ export async function rowsByKey(lookup: KeyLookup, keys: readonly FeatureValue[]
   const distinct = new Map<string, RequestedKey>();
   for (const [at, id] of ids.entries()) if (id !== undefined) distinct.set(id, { id, key: keys[at] as FeatureValue[] });
   const all = [...distinct.values()];
-  const times = sql.places.map(() => nowText);
+  const times = placeValues(sql, nowText, context.since);
   const rows: (readonly unknown[])[] = [];
   const groups = new Map<string, number[]>();
   const refused = new Map<string, Error>();

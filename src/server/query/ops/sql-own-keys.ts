@@ -1,36 +1,132 @@
-/** The primary keys of all rows of a SQL body that takes no features. */
+/** The primary keys of the rows of a SQL body that takes no features: of all, or of what is new. */
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
-import type { FeatureValue } from "../../../domain/value.ts";
+import { IncrementalMode } from "../../../../gen/svc/v1/graph_pb.ts";
+import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
+import { parseInstant } from "../../../domain/timestamp.ts";
+import { compileCoercer, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
+import { comparisonSql } from "../../sql/condition.ts";
+import type { SqlSource } from "../../sql/source.ts";
 import type { ResolverInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 import { QueryRefused, refusal } from "../refusal.ts";
 import type { RunContext } from "../run/run.ts";
 import { columnCoercer } from "./column-values.ts";
-import { boundStatement, exactColumnNames } from "./sql-statement.ts";
+import { boundStatement, exactColumnNames, placeValues } from "./sql-statement.ts";
+
+/** Keys of a body. */
+export interface BodyKeys {
+  readonly keys: readonly FeatureValue[];
+  /**
+   * Latest time in what an incremental run read: of its column, or in mode PARAMETER of the feature
+   * time; in microseconds since 1970. Undefined = there is none.
+   */
+  readonly latest: bigint | undefined;
+}
+
+/** What keys are read of. */
+export interface BodyKeysOptions {
+  readonly resolver: ResolverInfo;
+  readonly sql: SqlInfo;
+  readonly primary: ScalarInfo;
+  /** The feature time of the class; undefined = it has none. */
+  readonly featureTime: ScalarInfo | undefined;
+  /** Most keys. */
+  readonly most: number;
+  /** In an incremental run its settings; undefined = the keys of all rows are read. */
+  readonly incremental: SqlInfo["incremental"];
+  readonly context: RunContext;
+  readonly signal: AbortSignal;
+}
+
+const toDatetime = compileCoercer({ kind: { case: "primitive", value: PrimitiveType.DATETIME } } as ScalarInfo["dtype"], "lenient");
 
 /**
- * Reads the keys; rows without one have no owner and are left out. Rejects with SqlError or
- * TypeMismatch, and with QueryRefused when there are more than `most`.
+ * Reads the keys; rows without one have no owner and are left out. In an incremental run those are
+ * left out too that are before its bound (`context.since`), or that have no time once there is one.
+ * Rejects with SqlError or TypeMismatch, and with QueryRefused when there are more than `most`.
  */
-export async function keysOfBody(
-  resolver: ResolverInfo,
-  sql: SqlInfo,
-  primary: ScalarInfo,
-  most: number,
-  context: RunContext,
-  signal: AbortSignal,
-): Promise<FeatureValue[]> {
+export async function keysOfBody({
+  resolver,
+  sql,
+  primary,
+  featureTime,
+  most,
+  incremental,
+  context,
+  signal,
+}: BodyKeysOptions): Promise<BodyKeys> {
   const source = context.deployment.sources.get(sql.source);
   const exactName = await (exactColumnNames(sql, source) ?? ((column: string) => column));
+  const hasBound = incremental !== undefined && incremental.mode !== IncrementalMode.PARAMETER;
+  const timeName = hasBound ? incremental.column : incremental && featureTime && sql.columns.get(featureTime.fqn);
+  const timeColumn = timeName === undefined ? undefined : source.quote(exactName(timeName));
   const column = source.quote(exactName(sql.columns.get(primary.fqn) ?? primary.name));
-  const text = `select q.${column} from (\n${boundStatement(sql, source)}\n) q limit ${most + 1}`;
-  const { rows, types } = await source.query(
-    text,
-    sql.places.map(() => context.now.text),
-    signal,
-  );
+  const body = boundStatement(sql, source);
+  const condition = hasBound ? await sinceCondition(sql, source, body, incremental.column, context.since) : undefined;
+  const text = `select q.${column}${timeColumn === undefined ? "" : `, q.${timeColumn}`} from (\n${body}\n) q${
+    condition === undefined ? "" : ` where ${condition.text}`
+  } limit ${most + 1}`;
+  const parameters = [...placeValues(sql, context.now.text, context.since), ...(condition?.parameters ?? [])];
+  const { rows, types } = await source.query(text, parameters, signal);
   if (rows.length > most)
     throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, `${resolver.fqn} gives more than ${most} rows, the most of one run`)]);
   const coerce = columnCoercer(primary, types?.[0]);
-  return rows.flatMap(([value]) => (value === null ? [] : [coerce(value)]));
+  const bound = context.since === undefined || !hasBound ? undefined : microsOf(context.since);
+  const keys: FeatureValue[] = [];
+  let latest: bigint | undefined;
+  for (const [key, time] of rows) {
+    if (timeColumn !== undefined) {
+      const at = timeOf(time, resolver, timeName ?? "");
+      if (bound !== undefined && (at === undefined || at < bound)) continue;
+      if (at !== undefined && (latest === undefined || at > latest)) latest = at;
+    }
+    if (key !== null) keys.push(coerce(key));
+  }
+  return { keys, latest };
+}
+
+/** A condition in the database that lets all rows through that are at or after the bound. */
+async function sinceCondition(
+  sql: SqlInfo,
+  source: SqlSource,
+  body: string,
+  column: string,
+  since: string | undefined,
+): Promise<{ readonly text: string; readonly parameters: readonly FeatureValue[] } | undefined> {
+  if (since === undefined) return undefined;
+  const types = await source.columnTypes(body).catch(() => undefined);
+  const [name, type] = [...(types ?? [])].find(([known]) => known.toLowerCase() === column.toLowerCase()) ?? [];
+  if (name === undefined || type === undefined) return undefined;
+  const parameters: FeatureValue[] = [];
+  const text = comparisonSql(
+    sql.sourceKind,
+    { column: `q.${source.quote(name)}`, type, feature: PrimitiveType.DATETIME, nullable: true, operator: "ge", values: [since] },
+    (value) => {
+      parameters.push(value);
+      return source.placeholder(sql.places.length + parameters.length);
+    },
+  );
+  return text === undefined ? undefined : { text, parameters };
+}
+
+/** Microseconds of a time as the database gave it; undefined = null. */
+function timeOf(value: unknown, resolver: ResolverInfo, column: string): bigint | undefined {
+  if (value === null || value === undefined) return undefined;
+  try {
+    return microsOf(toDatetime(value) as string);
+  } catch (error) {
+    if (!(error instanceof TypeMismatch)) throw error;
+    throw new QueryRefused([
+      refusal(
+        ErrorCode.INVALID_QUERY,
+        `${resolver.fqn} cannot run incrementally: column '${column}' holds ${error.given}, which is no time`,
+      ),
+    ]);
+  }
+}
+
+function microsOf(text: string): bigint {
+  const instant = parseInstant(text);
+  if (!instant) throw new TypeError(`not a canonical datetime: ${text}`);
+  return instant.micros;
 }

@@ -7,6 +7,7 @@ import { SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { dialectOfKind } from "../../../domain/sql/dialect.ts";
 import { withoutTerminator } from "../../../domain/sql/statement.ts";
+import { formatMicros } from "../../../domain/timestamp.ts";
 import type { SqlSource } from "../../sql/source.ts";
 import type { ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 
@@ -49,7 +50,8 @@ export function scanStatement(
   return {
     features,
     linesBefore: 1,
-    parameterName: (position) => (position < sql.places.length ? "now" : (keys[(position - sql.places.length) % keys.length]?.fqn ?? "")),
+    parameterName: (position) =>
+      position < sql.places.length ? parameterName(sql, position) : (keys[(position - sql.places.length) % keys.length]?.fqn ?? ""),
     text(count) {
       let text = texts.get(count);
       if (text === undefined) {
@@ -102,10 +104,18 @@ export function boundStatement(sql: SqlInfo, source: Pick<SqlSource, "placeholde
   return withoutTerminator(text + sql.body.slice(at), dialectOfKind(sql.sourceKind));
 }
 
+/**
+ * The values of the placeholders of a body that takes no features: times.
+ * @param since the bound of an incremental run; undefined = the beginning of 1970
+ */
+export function placeValues({ parameters }: SqlInfo, now: string, since: string | undefined): readonly string[] {
+  return parameters.map(({ incremental }) => (incremental ? (since ?? formatMicros(0n)) : now));
+}
+
 /** The name of a bound body's parameter at a position, from 0. */
 export function parameterName({ parameters }: SqlInfo, position: number): string {
   const parameter = parameters[position];
-  return parameter?.now ? "now" : (parameter?.feature?.fqn ?? parameter?.name ?? "");
+  return parameter?.now ? (parameter.incremental ? parameter.name : "now") : (parameter?.feature?.fqn ?? parameter?.name ?? "");
 }
 
 /**

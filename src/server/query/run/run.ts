@@ -66,6 +66,10 @@ export interface RunContext {
    * The time that the query answers as of; where its rows have times of their own, when it arrived.
    */
   readonly now: QueryTime;
+  /**
+   * The bound of an incremental run, a canonical datetime; undefined = it reads everything.
+   */
+  readonly since?: string | undefined;
   readonly queryId: string;
   /** Id of the query's trace: the caller's if it sent one, else one that is good for logs. */
   readonly traceId: string;

@@ -3,6 +3,7 @@
  * run's id is that of its job, whose fencing number says who may still write to it.
  */
 
+import type { IncrementalStep } from "./incremental.ts";
 import type { NewJob } from "./jobs.ts";
 
 /** The state of a run; `succeeded` and `failed` are final. */
@@ -53,10 +54,22 @@ export interface ResolverRunRecord extends NewResolverRun {
   readonly error: string;
   /** Store's key of the last row that was tried; the next attempt goes on after it. */
   readonly position: string;
+  /** What an incremental run reads, the same in every attempt; undefined = not known yet, or all. */
+  readonly incremental: IncrementalSpan | undefined;
+}
+
+/** What an incremental run reads; times are microseconds since 1970. */
+export interface IncrementalSpan {
+  /** Null = from the beginning. */
+  readonly since: number | null;
+  /** Latest time in what it read at its beginning; null = it found none. */
+  readonly until: number | null;
+  /** Revision of the progress that it continues. */
+  readonly revision: number;
 }
 
 /** How far a run has got, and how it ended. */
-export type ResolverRunPatch = Partial<Pick<ResolverRunRecord, "rows" | "failedRows" | "error" | "position">> & {
+export type ResolverRunPatch = Partial<Pick<ResolverRunRecord, "rows" | "failedRows" | "error" | "position" | "incremental">> & {
   readonly state?: "succeeded" | "failed";
 };
 
@@ -88,8 +101,11 @@ export interface ResolverRunStore {
    * ended.
    */
   begin(run: NewResolverRun, fence: number, createdAt: number, deploymentId: string): Promise<ResolverRunRecord | undefined>;
-  /** Changes a run; false when a later fencing number has written to it, or it has ended. */
-  update(id: string, fence: number, patch: ResolverRunPatch): Promise<boolean>;
+  /**
+   * Changes a run, and in the same step adds what it has read to the progress, unless somebody
+   * changed that; false when a later fencing number has written to the run, or it has ended.
+   */
+  update(id: string, fence: number, patch: ResolverRunPatch, step?: IncrementalStep): Promise<boolean>;
   run(id: string): Promise<ResolverRunRecord | undefined>;
   /** Selected runs, newest first. */
   list(filter: ResolverRunFilter): Promise<ResolverRunRecord[]>;

@@ -294,6 +294,11 @@ create table value_upload (
 ) strict;
 create index value_upload_open on value_upload (environment_id) where ended_at is null;
 create index value_upload_by_end on value_upload (ended_at) where ended_at is not null;
+create table incremental_progress (
+  environment_id text not null, kind text not null, name text not null, max_ingested integer, last_execution integer, revision integer not null,
+  primary key (environment_id, kind, name)
+) strict, without rowid;
+alter table resolver_run add column incremental text;
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

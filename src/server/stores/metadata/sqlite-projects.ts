@@ -149,6 +149,7 @@ export function sqliteProjects(db: Database, writer: Writer, insertJob: (job: Ne
           "offline_query",
           "value_upload",
           "workflow",
+          "incremental_progress",
         ])
           db.query(`delete from ${table} where environment_id = ?`).run(id);
         db.query("delete from document where scope = ?").run(id);

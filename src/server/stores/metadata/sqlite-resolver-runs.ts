@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { Writer } from "../sqlite/group-commit.ts";
 import { integer, json, oneOf, optional, text } from "../sqlite/row-codec.ts";
 import { createTable } from "../sqlite/table.ts";
+import type { IncrementalStep } from "./incremental.ts";
 import type { JobRecord, NewJob } from "./jobs.ts";
 import type { NewResolverRun, ResolverRunRecord, ResolverRunStore } from "./resolver-runs.ts";
 
@@ -13,6 +14,7 @@ export function resolverRunQueries(
   writer: Writer,
   now: () => number,
   insertJob: (job: NewJob) => JobRecord,
+  advance: (step: IncrementalStep) => boolean,
 ): ResolverRunStore {
   const table = createTable<ResolverRunRecord>(db, "resolver_run", {
     id: text,
@@ -31,11 +33,12 @@ export function resolverRunQueries(
     failedRows: integer,
     error: text,
     position: text,
+    incremental: optional(json()),
   });
   const find = (id: string): ResolverRunRecord | undefined => table.one("where id = ?", id);
   const insert = (run: NewResolverRun, createdAt: number): ResolverRunRecord => {
     const { resolver, deploymentId } = run.request;
-    const empty = { startedAt: undefined, endedAt: undefined, rows: 0, failedRows: 0, error: "", position: "" };
+    const empty = { startedAt: undefined, endedAt: undefined, rows: 0, failedRows: 0, error: "", position: "", incremental: undefined };
     const made: ResolverRunRecord = { ...run, resolver, deploymentId, state: "received", fence: 0, createdAt, ...empty };
     table.insert(made);
     return made;
@@ -75,9 +78,10 @@ export function resolverRunQueries(
         return { ...known, ...attempt, ...first };
       }),
 
-    update: (id, fence, patch) =>
+    update: (id, fence, patch, step) =>
       writer.write(() => {
         if (!writable(id, fence)) return false;
+        if (step) advance(step);
         table.update({ ...patch, fence, ...(patch.state && { endedAt: now() }) }, "where id = $key", { key: id });
         return true;
       }),

@@ -15,6 +15,7 @@ import { sqliteDocuments } from "./sqlite-documents.ts";
 import { sqliteExpiry } from "./sqlite-expiry.ts";
 import { sqliteGraphs } from "./sqlite-graphs.ts";
 import { sqliteIdentity } from "./sqlite-identity.ts";
+import { incrementalQueries } from "./sqlite-incremental.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
 import { nodeQueries } from "./sqlite-nodes.ts";
 import { offlineQueryQueries } from "./sqlite-offline-queries.ts";
@@ -56,6 +57,7 @@ export function createSqliteMetadataStore(options: {
   const now = options.now ?? Date.now;
   const { workflows, follower } = workflowQueries(db, writer, now);
   const { jobs, insertJob } = jobQueries(db, writer, now, follower);
+  const { incremental, advance } = incrementalQueries(db, writer);
   const { usage, addUse } = usageQueries(db, writer, now);
   return {
     ...sqliteIdentity(db, writer),
@@ -76,13 +78,14 @@ export function createSqliteMetadataStore(options: {
     datasets: datasetQueries(db, writer),
     deletions: sqliteDeletions(db, writer, insertDeletion),
     documents: sqliteDocuments(db, writer),
+    incremental,
     jobs,
     offlineQueries: offlineQueryQueries(db, writer, now, insertJob),
     outbox: outboxPlace(options),
     nodes: nodeQueries(db, writer, now),
     processes: processQueries(db, writer, addUse),
     progress: progressQueries(db, writer, now),
-    resolverRuns: resolverRunQueries(db, writer, now, insertJob),
+    resolverRuns: resolverRunQueries(db, writer, now, insertJob, advance),
     schedules: scheduleQueries(db, writer, now, insertJob),
     usage,
     workflows,

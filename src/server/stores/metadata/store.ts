@@ -13,6 +13,7 @@ import type { DeploymentStore } from "./deployments.ts";
 import type { DocumentStore } from "./documents.ts";
 import type { GraphStore } from "./graphs.ts";
 import type { IdentityStore } from "./identity.ts";
+import type { IncrementalStore } from "./incremental.ts";
 import type { JobStore } from "./jobs.ts";
 import type { NodeStore } from "./nodes.ts";
 import type { OfflineQueryStore } from "./offline-queries.ts";
@@ -41,6 +42,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly deletions: DeletionStore;
   /** The settings of the control plane. */
   readonly documents: DocumentStore;
+  /** Progress of what runs incrementally. */
+  readonly incremental: IncrementalStore;
   readonly jobs: JobStore;
   /** Offline queries. */
   readonly offlineQueries: OfflineQueryStore;

@@ -11,6 +11,7 @@ import { graphsConformance } from "./graphs.conformance.ts";
 import { identityConformance } from "./identity.conformance.ts";
 import { jobsConformance } from "./jobs.conformance.ts";
 import { nodesConformance } from "./nodes.conformance.ts";
+import { offlineQueriesConformance } from "./offline-queries.conformance.ts";
 import { processesConformance } from "./processes.conformance.ts";
 import { projectsConformance } from "./projects.conformance.ts";
 import { resolverRunsConformance } from "./resolver-runs.conformance.ts";
@@ -40,6 +41,7 @@ const SUITES = [
   processesConformance,
   usageConformance,
   schedulesConformance,
+  offlineQueriesConformance,
   resolverRunsConformance,
   projectsConformance,
   workflowsConformance,

@@ -51,6 +51,7 @@ export function resolverRunsConformance(driver: Driver<MetadataStore>): void {
           failedRows: 0,
           error: "",
           position: "",
+          incremental: undefined,
         },
         ...{ startedAt: undefined, endedAt: undefined },
       });

@@ -1,0 +1,38 @@
+/** Resolvers and scheduled queries of a graph as callers name them. */
+
+import type { Graph, Resolver, ScheduledQuery } from "../../../gen/svc/v1/graph_pb.ts";
+import { didYouMean } from "../../domain/closest.ts";
+import { Failure } from "../failure.ts";
+
+/** The resolver of a name. Throws Failure not_found or invalid_argument. */
+export function resolverNamed({ resolvers }: Graph, name: string): Resolver {
+  if (name === "") throw new Failure("invalid_argument", "Name the resolver.", { hint: "`svc resolvers` shows them." });
+  const whole = resolvers.find(({ fqn }) => fqn === name);
+  const found = whole ? [whole] : resolvers.filter(({ fqn }) => fqn.endsWith(`.${name}`));
+  const [only] = found;
+  if (only && found.length === 1) return only;
+  if (found.length > 1)
+    throw new Failure("invalid_argument", `'${name}' may be ${found.map(({ fqn }) => fqn).join(" or ")}.`, {
+      hint: "Give the whole name.",
+    });
+  const near = didYouMean(
+    name,
+    resolvers.map(({ fqn }) => fqn),
+  );
+  throw new Failure("not_found", `There is no resolver '${name.slice(0, 200)}' in the deployment${near ? `; ${near}` : "."}`, {
+    hint: "`svc resolvers` shows them.",
+  });
+}
+
+/** The scheduled query of a name. Throws Failure not_found. */
+export function scheduledQueryNamed({ scheduledQueries }: Graph, name: string): ScheduledQuery {
+  const found = scheduledQueries.find((one) => one.name === name);
+  if (found) return found;
+  const near = didYouMean(
+    name,
+    scheduledQueries.map((one) => one.name),
+  );
+  throw new Failure("not_found", `There is no scheduled query '${name.slice(0, 200)}' in the deployment${near ? `; ${near}` : "."}`, {
+    hint: "`svc scheduled-query list` shows them.",
+  });
+}

@@ -1,0 +1,193 @@
+/**
+ * Scheduled queries: offline queries that run by themselves, as the live deployment says, or when
+ * somebody asks. A run is an offline query; of an incremental one a job after it counts what it has
+ * read. One runs at a time: a run that is due while the one before goes on is left out.
+ */
+
+import type { Graph, ScheduledQuery } from "../../../gen/svc/v1/graph_pb.ts";
+import type { Clock } from "../../context/clock.ts";
+import { timestampToMs } from "../../domain/proto-time.ts";
+import type { Deployments } from "../deployments/deployments.ts";
+import { scheduledQueryNamed } from "../deployments/graph-names.ts";
+import { createLiveSchedules, type LiveSchedules } from "../deployments/live-schedules.ts";
+import { Failure } from "../failure.ts";
+import { newId } from "../identifier.ts";
+import type { Bus } from "../jobs/bus.ts";
+import { JobFailed, type JobHandler } from "../jobs/runner.ts";
+import type { ScheduledRun } from "../jobs/scheduler.ts";
+import type { Log } from "../log.ts";
+import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
+import { jobIdsOf } from "../offline-queries/query-jobs.ts";
+import type { OfflineQueryWish } from "../offline-queries/wish.ts";
+import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
+import type { IncrementalKey } from "../stores/metadata/incremental.ts";
+import type { OfflineQueryStanding } from "../stores/metadata/offline-queries.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+
+/** The kind of the jobs, and of the schedules that make them. */
+export const SCHEDULED_QUERY_JOB = "scheduled_query";
+
+/** The services that scheduled queries need. */
+export interface ScheduledQueriesOptions {
+  readonly metadata: Pick<MetadataStore, "environment" | "environments" | "incremental" | "jobs" | "livePointers" | "schedules">;
+  readonly deployments: Deployments;
+  readonly queries: () => Promise<Pick<OfflineQueries, "find" | "list" | "start">>;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The capability. */
+export interface ScheduledQueries {
+  readonly schedules: LiveSchedules;
+  /** The scheduled queries of the environment's live deployment, by name. */
+  list(environment: EnvironmentRecord): Promise<readonly ScheduledQuery[]>;
+  /**
+   * Begins a run now, for a client. Rejects with Failure not_found, failed_precondition while a run
+   * goes on, and as `OfflineQueries.start` does.
+   */
+  trigger(environment: EnvironmentRecord, name: string, agentId: string): Promise<OfflineQueryStanding>;
+  /** The handler of SCHEDULED_QUERY_JOB jobs. */
+  readonly handler: JobHandler;
+}
+
+/** The payload of a schedule's jobs. */
+interface ScheduledName {
+  readonly environmentId: string;
+  readonly name: string;
+}
+
+/** The payload of the job after an incremental run. */
+interface CountedRun {
+  readonly counts: { readonly queryId: string; readonly key: IncrementalKey; readonly revision: number };
+}
+
+const MAX_ATTEMPTS = 5;
+const ATTEMPT_TIMEOUT_MS = 600_000;
+
+/** Makes the capability; schedules are kept once they are started. */
+export function createScheduledQueries(options: ScheduledQueriesOptions): ScheduledQueries {
+  const { metadata, deployments, bus, clock, log } = options;
+
+  const liveGraph = async (environment: EnvironmentRecord): Promise<Graph> =>
+    deployments.graph(await deployments.resolve({ environment, branch: "", deploymentId: "" }));
+
+  /** The run of a query that has not ended. */
+  const openRun = async ({ id: environmentId }: EnvironmentRecord, queryName: string): Promise<OfflineQueryStanding | undefined> => {
+    const queries = await options.queries();
+    for (const state of ["working", "queued"] as const) {
+      const [open] = await queries.list({ environmentId, kind: "scheduled_query", queryName, state, limit: 1 });
+      if (open) return open;
+    }
+    return undefined;
+  };
+
+  /** Begins a run, and enqueues the job that counts what it reads. */
+  const begin = async (environment: EnvironmentRecord, query: ScheduledQuery, agentId: string): Promise<OfflineQueryStanding> => {
+    const key: IncrementalKey = { environmentId: environment.id, kind: "query", name: query.name };
+    const progress = query.incrementalResolvers.length > 0 ? await metadata.incremental.progress(key) : undefined;
+    const run = await (await options.queries()).start(
+      { environment, branch: "", deploymentId: "" },
+      wishOf(query, progress?.maxIngested, agentId),
+    );
+    if (progress) await count(run, key, progress.revision);
+    return run;
+  };
+
+  const count = async (run: OfflineQueryStanding, key: IncrementalKey, revision: number): Promise<void> => {
+    const payload: CountedRun = { counts: { queryId: run.id, key, revision } };
+    await metadata.jobs.enqueue({
+      ...{ id: newId("job", clock.now()), kind: SCHEDULED_QUERY_JOB, payload, name: "count", scope: key.environmentId, subject: run.id },
+      idempotencyKey: `count ${run.id}`,
+      after: jobIdsOf(run).slice(-1),
+      maxAttempts: MAX_ATTEMPTS,
+      attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+    });
+    bus.publish("jobs");
+  };
+
+  /** Counts what a run that is complete has read, unless rows of it failed. */
+  const counted = async ({ counts: { queryId, key, revision } }: CountedRun): Promise<void> => {
+    const run = await (await options.queries()).find(queryId, key.environmentId);
+    if (run.state !== "completed" || run.failedRows > 0) return;
+    const at = run.createdAt * 1_000;
+    await metadata.incremental.advance({ key, revision, maxIngested: at, lastExecution: at });
+  };
+
+  return {
+    schedules: createLiveSchedules(
+      options,
+      SCHEDULED_QUERY_JOB,
+      ({ scheduledQueries }) => scheduledQueries.map(({ name, schedule }) => ({ name, text: schedule, environments: [] })),
+      (environmentId, name): ScheduledName => ({ environmentId, name }),
+    ),
+
+    list: async (environment) => (await liveGraph(environment)).scheduledQueries,
+
+    async trigger(environment, name, agentId) {
+      const query = scheduledQueryNamed(await liveGraph(environment), name);
+      const open = await openRun(environment, query.name);
+      if (open)
+        throw new Failure("failed_precondition", `A run of '${query.name}' goes on: ${open.id}.`, {
+          hint: `It runs once at a time. \`svc offline-queries get ${open.id}\` shows how far it is, and \`svc offline-queries cancel\` ends it.`,
+        });
+      return begin(environment, query, agentId);
+    },
+
+    handler: {
+      async run({ id, payload, createdAt }) {
+        if (payload !== null && typeof payload === "object" && "counts" in payload) return counted(payload as CountedRun);
+        const { environmentId, name } = (payload as ScheduledRun).payload as ScheduledName;
+        const environment = await metadata.environment(environmentId);
+        if (!environment || environment.suspendedAt !== undefined) return;
+        const query = (await liveGraph(environment)).scheduledQueries.find((one) => one.name === name);
+        if (!query) {
+          log.debug("a schedule's run is dropped: the scheduled query is gone", { job: id });
+          return;
+        }
+        const [begun] = await (await options.queries()).list({
+          ...{ environmentId, kind: "scheduled_query", queryName: name, since: createdAt, limit: 1 },
+        });
+        if (begun) {
+          // An attempt before this one began it, and may have been cut off before the rest.
+          const key: IncrementalKey = { environmentId, kind: "query", name };
+          if (query.incrementalResolvers.length > 0) await count(begun, key, (await metadata.incremental.progress(key)).revision);
+          return;
+        }
+        const open = await openRun(environment, name);
+        if (open) {
+          log.info("a run of a scheduled query is left out: the one before goes on", { query: name, run: open.id });
+          return;
+        }
+        await begin(environment, query, "").catch((error: unknown) => {
+          throw error instanceof Failure && error.kind !== "unavailable" && error.kind !== "resource_exhausted"
+            ? new JobFailed(error.message)
+            : error;
+        });
+      },
+      giveUp: () => Promise.resolve(),
+    },
+  };
+}
+
+/** The offline query of a run. */
+function wishOf(query: ScheduledQuery, maxIngested: number | undefined, agentId: string): OfflineQueryWish {
+  const lower = query.lowerBound && timestampToMs(query.lowerBound);
+  const read = maxIngested === undefined ? undefined : Math.floor(maxIngested / 1_000);
+  const bounds = [lower, read].filter((time) => time !== undefined);
+  return {
+    rows: {
+      from: "keys",
+      lowerBound: bounds.length > 0 ? Math.max(...bounds) : undefined,
+      upperBound: query.upperBound && timestampToMs(query.upperBound),
+      maxSamples: Number(query.maxSamples),
+    },
+    time: undefined,
+    outputs: query.outputs,
+    requiredOutputs: [],
+    recompute: query.recompute ? "all" : query.recomputeFeatures,
+    ...{ asKnown: false, includeObservedAt: false, numShards: 1, sampleFraction: 0, testFraction: 0, splitBy: "key" },
+    ...{ storeOnline: query.storeOnline, storeOffline: query.storeOffline, tags: query.tags, plannerOptions: {} },
+    ...{ deploymentId: "", kind: "scheduled_query", agentId, queryName: query.name, queryNameVersion: "", datasetName: "" },
+  };
+}

@@ -1,0 +1,121 @@
+/** Scheduled queries on a real server: offline queries that run by themselves. */
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Client } from "@connectrpc/connect";
+import { IncrementalService } from "../../../gen/svc/v1/incremental_pb.ts";
+import { type OfflineQuery, OfflineQueryService, OfflineQueryStatus } from "../../../gen/svc/v1/offline_query_pb.ts";
+import { ResolverRunService } from "../../../gen/svc/v1/resolver_run_pb.ts";
+import { ScheduledQueryService } from "../../../gen/svc/v1/scheduled_query_pb.ts";
+import { WorkflowKind, WorkflowService, WorkflowStatus } from "../../../gen/svc/v1/workflow_pb.ts";
+import { eventually } from "../../harness/eventually.ts";
+import { TempFolder, TestServer } from "../../harness/running-server.ts";
+import { deploy, expectLive } from "../deployments/deploying.ts";
+import { ended, history, scheduledProject, USERS } from "../resolver-runs/worlds.ts";
+
+let folder: TempFolder;
+let server: TestServer;
+let scheduled: Client<typeof ScheduledQueryService>;
+let offline: Client<typeof OfflineQueryService>;
+
+const QUERIES = `
+from svc.queries import ScheduledQuery
+
+ScheduledQuery(name="halves", schedule="30 2 * * *", output=[User.half], store_online=False)
+ScheduledQuery(name="ages", schedule="36500d", output=[User.age], recompute_features=False, max_samples=5)
+ScheduledQuery(name="fresh", schedule="1d", output=[User.half], incremental_resolvers=["users"])
+`;
+
+const project = (more = "") => {
+  const files = scheduledProject(folder.path);
+  return { ...files, "features.py": `${files["features.py"]}${QUERIES}${more}` };
+};
+
+async function done(id: string): Promise<OfflineQuery> {
+  let last: OfflineQuery | undefined;
+  await eventually(async () => {
+    last = (await offline.getOfflineQuery({ id })).query;
+    return last !== undefined && last.status >= OfflineQueryStatus.COMPLETED;
+  }, "the query ends");
+  return last as OfflineQuery;
+}
+const trigger = async (name: string) => done((await scheduled.triggerScheduledQuery({ name })).id);
+
+beforeAll(async () => {
+  folder = new TempFolder();
+  server = await TestServer.start(folder.path);
+  expectLive(await deploy(server, project()));
+  scheduled = server.client(ScheduledQueryService);
+  offline = server.client(OfflineQueryService);
+  const runs = server.client(ResolverRunService);
+  await ended(runs, (await runs.triggerResolver({ resolver: "users" })).run?.id ?? "");
+}, 120_000);
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+test("those of the live deployment are listed with their schedules and next runs", async () => {
+  await eventually(async () => {
+    const { scheduledQueries } = await scheduled.listScheduledQueries({});
+    expect(
+      scheduledQueries.map(({ name, schedule, outputs, incrementalResolvers }) => [name, schedule, outputs, incrementalResolvers]),
+    ).toEqual([
+      ["ages", "36500d", ["user.age"], []],
+      ["fresh", "1d", ["user.half"], ["users"]],
+      ["halves", "30 2 * * *", ["user.half"], []],
+    ]);
+    return scheduledQueries.every(({ nextRunAt }) => nextRunAt !== undefined);
+  }, "the next runs are planned");
+});
+
+test("a run computes for the rows that are known, and stores what it computes; it is a workflow", async () => {
+  const run = await trigger("halves");
+  expect(run).toMatchObject({ status: OfflineQueryStatus.COMPLETED, kind: "scheduled_query", queryName: "halves", rows: BigInt(USERS) });
+  await eventually(() => history(folder.path, "user.half").length > 0, "the values are stored");
+  const [workflow] = (await server.client(WorkflowService).listWorkflows({ kind: WorkflowKind.SCHEDULED_QUERY })).workflows;
+  expect(workflow).toMatchObject({ subject: "halves", status: WorkflowStatus.COMPLETED });
+  const { nodes, edges } = await server.client(WorkflowService).getWorkflowGraph({ id: workflow?.id ?? "" });
+  expect([nodes.map(({ name }) => name), edges.length]).toEqual([["prepare", "shard", "complete"], 2]);
+});
+
+test("a run that only samples stores nothing, and takes as many rows as it says", async () => {
+  const before = history(folder.path, "user.age").length;
+  expect(await trigger("ages")).toMatchObject({ rows: 5n, recompute: false });
+  expect(history(folder.path, "user.age").length).toBe(before);
+});
+
+test("an incremental one runs for what was observed since the run before, and its progress is shown and dropped", async () => {
+  const progress = server.client(IncrementalService);
+  const subject = { scheduledQueryName: "fresh" };
+  const read = async () => (await progress.getIncrementalProgress({ subject })).progress?.maxIngestedAt;
+  expect(await read()).toBeUndefined();
+  // Rows of which something failed do not count as read.
+  const first = await trigger("fresh");
+  expect(Number(first.rows)).toBe(USERS);
+  expect(first.failedRows).toBeGreaterThan(0n);
+  expect(await read()).toBeUndefined();
+  await progress.setIncrementalProgress({ subject, maxIngestedAt: { seconds: BigInt(Math.ceil(Date.now() / 1_000) + 3_600), nanos: 0 } });
+  expect(
+    await trigger("fresh").then(
+      ({ rows }) => rows,
+      (error: Error) => error.message,
+    ),
+  ).toSatisfy((outcome) => outcome === 0n || String(outcome).includes("bounds"));
+  expect(await progress.dropIncrementalProgress({ subject })).toMatchObject({ dropped: true });
+  await expect(progress.getIncrementalProgress({ subject: { scheduledQueryName: "halves" } })).rejects.toThrow(
+    "does not run incrementally",
+  );
+  await expect(scheduled.triggerScheduledQuery({ name: "halvs" })).rejects.toThrow("halves");
+});
+
+test("one runs whenever it is due, one at a time, and no more once it is gone", async () => {
+  expectLive(await deploy(server, project('\nScheduledQuery(name="often", schedule="1s", output=[User.age], recompute_features=False)\n')));
+  const of = async () => (await offline.listOfflineQueries({ kind: "scheduled_query", queryName: "often" })).queries;
+  await eventually(async () => (await of()).filter(({ status }) => status === OfflineQueryStatus.COMPLETED).length > 1, "it ran twice");
+  expect((await of()).filter(({ endedAt }) => endedAt === undefined).length).toBeLessThan(2);
+  expectLive(await deploy(server, project()));
+  await eventually(
+    async () => !(await scheduled.listScheduledQueries({})).scheduledQueries.some(({ name }) => name === "often"),
+    "its schedule is gone",
+  );
+}, 60_000);
