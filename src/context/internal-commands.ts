@@ -47,5 +47,11 @@ export function internalCommands({ io, surroundings, clock, signal }: InternalHo
       await serveDatabase();
       return exitCodes.ok;
     },
+    /** `__history` owns the history of the offline store for the server that started it. */
+    async __history(): Promise<number> {
+      const { serveHistory } = await import("../server/stores/offline/history/serve-history.ts");
+      await serveHistory();
+      return exitCodes.ok;
+    },
   };
 }

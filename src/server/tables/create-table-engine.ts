@@ -390,7 +390,8 @@ function typeIn(column: SqlColumn, stated: readonly TableColumn[] | undefined, a
   }
 }
 
-function typesText(columns: readonly TableColumn[]): string {
+/** The types of columns as a file's metadata tells them. */
+export function typesText(columns: readonly TableColumn[]): string {
   return JSON.stringify(columns.map(({ name, dtype }) => ({ name, dtype: toJson(DataTypeSchema, dtype) })));
 }
 

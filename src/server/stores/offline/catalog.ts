@@ -5,7 +5,7 @@
 
 import type { Database } from "bun:sqlite";
 import { damaged } from "./damage.ts";
-import { sumOfCounter, sumOfVersion, sumOfWord, tableNameOf, type VersionRow, type VersionTable } from "./schema.ts";
+import { sumOfCounter, sumOfMoves, sumOfVersion, sumOfWord, tableNameOf, type VersionRow, type VersionTable } from "./schema.ts";
 import { OfflineStoreError } from "./store.ts";
 
 /** The table that a row of `version` describes. */
@@ -96,6 +96,13 @@ export class Catalog {
     const row = this.db.query<{ sequence: number; sum: number }, []>("select sequence, sum from counter").safeIntegers(false).get();
     if (!row || row.sum !== sumOfCounter(row.sequence)) throw damaged(this.path, "the insert sequence is not what was written");
     return row.sequence;
+  }
+
+  /** The last move to the history whose rows were forgotten; 0 = none. */
+  moves(): number {
+    const row = this.db.query<{ moves: number; sum: number }, []>("select moves, sum from moved").safeIntegers(false).get();
+    if (!row || row.sum !== sumOfMoves(row.moves)) throw damaged(this.path, "the number of moves is not what was written");
+    return row.moves;
   }
 
   private checked(row: VersionRow): VersionRow {

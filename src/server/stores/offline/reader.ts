@@ -8,7 +8,7 @@ import { statSync } from "node:fs";
 import { errorText } from "../../../domain/error-text.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import { Catalog } from "./catalog.ts";
-import { checksum, fromColumn, type SqlValue } from "./column.ts";
+import { fromColumn, type SqlValue } from "./column.ts";
 import { damaged } from "./damage.ts";
 import type { VersionRow } from "./schema.ts";
 import {
@@ -24,8 +24,8 @@ import {
   type ScanPosition,
   type Spine,
 } from "./store.ts";
+import { checkedRow, knownAtOf, STORED_COLUMNS, type StoredRow } from "./stored-row.ts";
 
-const COLUMNS = "pk, observed_at, seq, inserted_at, value, op, resolver, deployment, sum, known_at";
 /** Bounds that include every time. */
 const EARLIEST = Number.MIN_SAFE_INTEGER;
 const LATEST = Number.MAX_SAFE_INTEGER;
@@ -38,9 +38,6 @@ const DEFAULT_ROWS = 10_000;
 const VERIFIED_AT_OPENING = 64 * 1024 * 1024;
 /** Rows that `verify` checks at a time. */
 const ROWS_PER_PAGE = 5_000;
-
-/** A row as it is stored; integers are bigints. */
-type Stored = [string, number | bigint, bigint, bigint, SqlValue, string, bigint, bigint, bigint, number | bigint | null];
 
 /** The reading half of the store; its methods are those of `OfflineStore` and `SqlReadable`. */
 export class OfflineReader {
@@ -76,11 +73,11 @@ export class OfflineReader {
       const keys = new Set<string>();
       for (const version of this.#catalog.current(environmentId, namespace)) {
         const first = this.#prepare<[string, number, number]>(
-          `select ${COLUMNS} from "${version.table_name}" where pk = ? and observed_at >= ? and observed_at < ? limit 1`,
+          `select ${STORED_COLUMNS} from "${version.table_name}" where pk = ? and observed_at >= ? and observed_at < ? limit 1`,
         );
         for (const key of this.#keysOf(version)) {
           if (keys.has(key)) continue;
-          const [row] = first.values(key, bounds.observedFrom ?? EARLIEST, bounds.observedBefore ?? LATEST) as unknown as Stored[];
+          const [row] = first.values(key, bounds.observedFrom ?? EARLIEST, bounds.observedBefore ?? LATEST) as unknown as StoredRow[];
           if (row) keys.add(this.#checked(version, row)[0]);
         }
         first.finalize();
@@ -96,7 +93,7 @@ export class OfflineReader {
       if (!version) return [];
       const { after, limit } = options;
       const statement = this.#prepare<(string | number)[]>(
-        `select ${COLUMNS} from "${version.table_name}"
+        `select ${STORED_COLUMNS} from "${version.table_name}"
          where observed_at >= ? and observed_at < ? and inserted_at >= ? and inserted_at < ? ${after ? "and (pk, observed_at, seq) > (?, ?, ?)" : ""}
          order by pk, observed_at, seq limit ?`,
       );
@@ -107,7 +104,7 @@ export class OfflineReader {
         options.insertedBefore ?? LATEST,
         ...(after ? [after.key, after.observedAt, after.sequence] : []),
         limit,
-      ) as unknown as Stored[];
+      ) as unknown as StoredRow[];
       statement.finalize();
       return rows.map((row) => this.#observation(version, row));
     });
@@ -121,18 +118,18 @@ export class OfflineReader {
       const newest = (versions as VersionRow[]).map((version) => ({
         version,
         statement: this.#prepare<[string]>(
-          `select ${COLUMNS} from "${version.table_name}" where pk = ? order by observed_at desc, seq desc limit 1`,
+          `select ${STORED_COLUMNS} from "${version.table_name}" where pk = ? order by observed_at desc, seq desc limit 1`,
         ),
       }));
       const tuples: LatestTuple[] = [];
       for (const key of this.#keysOf(first, after)) {
         if (tuples.length >= limit) break;
         const rows = newest.map(({ version, statement }) => {
-          const [row] = statement.values(key) as unknown as Stored[];
+          const [row] = statement.values(key) as unknown as StoredRow[];
           return row && this.#checked(version, row);
         });
         if (rows.includes(undefined)) continue;
-        const stored = rows as Stored[];
+        const stored = rows as StoredRow[];
         tuples.push({
           key,
           observedAt: Math.max(...stored.map((row) => Number(row[1]))),
@@ -156,6 +153,15 @@ export class OfflineReader {
       .query("select page_count, page_size, data_version from pragma_page_count, pragma_page_size, pragma_data_version")
       .values();
     return { bytes: Number(pages) * Number(size), change: Number(change) };
+  }
+
+  /** Rows of the history by environment, as of the last move. */
+  movedRows(): [environmentId: string, rows: number][] {
+    return this.#db
+      .query<{ environment_id: string; rows: number }, []>("select environment_id, rows from moved_rows")
+      .safeIntegers(false)
+      .all()
+      .map(({ environment_id, rows }) => [environment_id, rows]);
   }
 
   /** The versions of features, with the environments that they belong to. */
@@ -230,15 +236,15 @@ export class OfflineReader {
       const inserted = bounded ? [bounds.insertedFrom ?? EARLIEST, bounds.insertedBefore ?? LATEST] : [];
       const newestOf = (more: string) =>
         this.#prepare<(string | number)[]>(
-          `select ${COLUMNS} from "${version.table_name}" where pk = ? and observed_at <= ? ${bounded ? "and inserted_at >= ? and inserted_at < ?" : ""} ${more}
+          `select ${STORED_COLUMNS} from "${version.table_name}" where pk = ? and observed_at <= ? ${bounded ? "and inserted_at >= ? and inserted_at < ?" : ""} ${more}
            order by observed_at desc, seq desc limit 1`,
         );
       const newest = newestOf("");
       const newestKnown = newestOf("and coalesce(known_at, inserted_at) <= ?");
       /** The row of a statement's answer that counts. */
-      const counted = (statement: typeof newest, i: number, ...more: number[]): Stored | undefined => {
+      const counted = (statement: typeof newest, i: number, ...more: number[]): StoredRow | undefined => {
         const time = spine.times[i] as number;
-        const [row] = statement.values(spine.keys[i] as string, time, ...inserted, ...more) as unknown as Stored[];
+        const [row] = statement.values(spine.keys[i] as string, time, ...inserted, ...more) as unknown as StoredRow[];
         return row && time - Number(this.#checked(version, row)[1]) <= ttlMs ? row : undefined;
       };
       for (let i = 0; i < length; i++) {
@@ -269,7 +275,7 @@ export class OfflineReader {
     }
   }
 
-  #observation(version: VersionRow, row: Stored): Observation {
+  #observation(version: VersionRow, row: StoredRow): Observation {
     const [key, observedAt, sequence, insertedAt, value, op, resolver, deployment] = this.#checked(version, row);
     return {
       key,
@@ -284,16 +290,8 @@ export class OfflineReader {
     };
   }
 
-  #checked(version: VersionRow, row: Stored): Stored {
-    const [key, observedAt, sequence, insertedAt, value, op, resolver, deployment, sum, knownAt] = row;
-    const found = checksum(
-      key,
-      op,
-      [observedAt, sequence, insertedAt, resolver, deployment, ...(knownAt === null ? [] : [knownAt])],
-      value,
-    );
-    if (BigInt(found) !== sum) throw damaged(this.path, `an observation in ${version.table_name} is not what was written`);
-    return row;
+  #checked(version: VersionRow, row: StoredRow): StoredRow {
+    return checkedRow(this.path, version, row);
   }
 
   #word(id: number): string {
@@ -315,11 +313,6 @@ export class OfflineReader {
       this.#db.run("commit");
     }
   }
-}
-
-/** When an observation was known to the outside world. */
-function knownAtOf([, , , insertedAt, , , , , , knownAt]: Stored): number {
-  return Number(knownAt ?? insertedAt);
 }
 
 /** At most `limit` of the keys, always the same ones. */

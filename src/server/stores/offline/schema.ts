@@ -16,7 +16,8 @@ export const OFFLINE_APPLICATION_ID = 0x73766366;
 /**
  * Steps of the schema. `version` lists the table of each feature's version, `word` interns ids of
  * deployments and FQNs of resolvers, `counter` holds the last insert sequence; each row has a
- * checksum. The tables of versions are created with their first value, see `createVersionTable`;
+ * checksum. `moved` holds the number of moves to the history that this file has forgotten the rows of,
+ * `moved_rows` what that history holds. The tables of versions are created with their first value, see `createVersionTable`;
  * those from before the second step get their last column by it.
  */
 export const OFFLINE_MIGRATIONS: readonly Migration[] = [
@@ -35,12 +36,22 @@ create table counter (id integer primary key check (id = 1), sequence integer no
   (db) => {
     for (const { table_name } of db.query<Pick<VersionRow, "table_name">, []>("select table_name from version").all())
       db.run(`alter table "${table_name}" add column known_at integer`);
+    db.run(`
+create table moved (id integer primary key check (id = 1), moves integer not null, sum integer not null) strict;
+create table moved_rows (environment_id text primary key, rows integer not null) strict;
+`);
+    db.query("insert into moved (id, moves, sum) values (1, 0, ?)").run(sumOfMoves(0));
   },
 ];
 
 /** Checksum of the counter. */
 export function sumOfCounter(sequence: number): number {
   return Bun.hash.crc32(`counter\0${sequence}`);
+}
+
+/** Checksum of the number of moves. */
+export function sumOfMoves(moves: number): number {
+  return Bun.hash.crc32(`moved\0${moves}`);
 }
 
 /** Checksum of a word. */

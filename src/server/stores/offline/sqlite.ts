@@ -9,6 +9,7 @@ import { existsSync } from "node:fs";
 import { once } from "../../../domain/once.ts";
 import { type MethodArguments, type MethodName, Thread } from "../../thread/rpc.ts";
 import { columnTypeOf } from "./column.ts";
+import type { Adopted } from "./history/history.ts";
 import type { OfflineThreadSettings } from "./offline-worker.ts";
 import type { OfflineReader } from "./reader.ts";
 import {
@@ -20,7 +21,7 @@ import {
   OfflineStoreError,
   type SqlReadable,
 } from "./store.ts";
-import type { OfflineWriter, TableRows } from "./writer.ts";
+import type { ForgottenMove, LandingState, OfflineWriter, TableRows } from "./writer.ts";
 
 /** Options with which the store is opened. */
 export interface SqliteOfflineOptions {
@@ -38,6 +39,14 @@ export interface SqliteOfflineOptions {
 export interface SqliteOfflineStore extends OfflineStore, SqlReadable {
   /** Checks every page and every observation. Rejects when something is damaged. */
   verify(): Promise<void>;
+  /** Where the file stands with the history that its rows are moved to. */
+  state(): Promise<LandingState>;
+  /** See `OfflineWriter.forget`. */
+  forget(move: ForgottenMove, from: number, limit: number): Promise<number | undefined>;
+  /** Takes over what a history knows; does nothing for a file that is not new. */
+  adopt(known: Adopted): Promise<void>;
+  /** Rows of the history by environment, as of the last move. */
+  movedRows(): Promise<(readonly [environmentId: string, rows: number])[]>;
 }
 
 /** Makes the store. Nothing is opened yet. */
@@ -83,6 +92,10 @@ export function createSqliteOfflineStore(options: SqliteOfflineOptions): SqliteO
     },
     query: (statement, limits) => call(reading, "query", [statement, limits]),
     verify: () => call(reading, "verify", []),
+    state: () => call(writing, "state", []),
+    forget: (move, from, limit) => call(writing, "forget", [move, from, limit]),
+    adopt: (known) => call(writing, "adopt", [known]),
+    movedRows: () => call(reading, "movedRows", []),
     async close() {
       isClosed = true;
       await opened.opened();

@@ -4,11 +4,14 @@ import type { Database, Statement } from "bun:sqlite";
 import { openDatabase } from "../sqlite/open.ts";
 import { Catalog, isSameTable, tableOf } from "./catalog.ts";
 import { checksum, type SqlValue, toColumn } from "./column.ts";
+import type { Adopted } from "./history/history.ts";
+import type { HistoryFacts, Move, MovedRange } from "./history/move.ts";
 import {
   createVersionTable,
   OFFLINE_APPLICATION_ID,
   OFFLINE_MIGRATIONS,
   sumOfCounter,
+  sumOfMoves,
   sumOfVersion,
   sumOfWord,
   tableNameOf,
@@ -21,6 +24,15 @@ import { type AppendRefusal, type Observations, OfflineStoreError } from "./stor
 export interface TableRows extends Omit<Observations, "version"> {
   readonly table: VersionTable;
 }
+
+/** Where a file stands: the last sequence given out, and the last move that it has forgotten. */
+export interface LandingState extends HistoryFacts {
+  /** Rows that the history had after that move. */
+  readonly moved: number;
+}
+
+/** A move of rows that are to be forgotten. */
+export type ForgottenMove = Pick<Move, "moves" | "ranges" | "until" | "environments">;
 
 /**
  * Size of the page cache in KiB. Keys come in random order, so that consecutive inserts rarely
@@ -121,9 +133,65 @@ export class OfflineWriter {
     });
   }
 
+  /** Where this file stands. */
+  state(): LandingState {
+    const rows = this.#db.query<{ rows: number | null }, []>("select sum(rows) as rows from moved_rows").get();
+    return { sequence: this.#sequence, moves: this.#catalog.moves(), moved: rows?.rows ?? 0 };
+  }
+
+  /**
+   * Removes rows that were moved, in one commit; a table that was dropped meanwhile has none. The
+   * last commit counts the move.
+   * @param from index of the first range
+   * @param limit rows after which no other commit of the same call begins
+   * @returns the index at which the next call goes on; undefined when all is removed
+   */
+  forget(move: ForgottenMove, from: number, limit: number): number | undefined {
+    let left = limit;
+    let index = from;
+    this.#transaction(() => {
+      while (index < move.ranges.length && left > 0) {
+        const removed = this.#removeRange(move.ranges[index] as MovedRange, move.until, left);
+        if (removed < left) index++;
+        left -= removed;
+      }
+      if (index < move.ranges.length) return;
+      this.#db.query("update moved set moves = ?1, sum = ?2").run(move.moves, sumOfMoves(move.moves));
+      this.#db.run("delete from moved_rows");
+      for (const [environmentId, rows] of move.environments)
+        this.#db.query("insert into moved_rows values (?1, ?2)").run(environmentId, rows);
+    });
+    return index < move.ranges.length ? index : undefined;
+  }
+
+  /** Goes on after a file that was lost, with what the history beside it knows. */
+  adopt({ sequence, moves, words, features }: Adopted): void {
+    if (this.#sequence > 0 || this.#catalog.moves() > 0) return;
+    this.#transaction(() => {
+      for (const [id, text] of words)
+        this.#db.query("insert into word (id, text, sum) values (?, ?, ?)").run(id, text, sumOfWord(id, text));
+      for (const feature of features) this.#create(feature);
+      this.#sequence = sequence;
+      this.#db.query("update counter set sequence = ?1, sum = ?2").run(sequence, sumOfCounter(sequence));
+      this.#db.query("update moved set moves = ?1, sum = ?2").run(moves, sumOfMoves(moves));
+    });
+  }
+
   close(): void {
     this.#forget();
     this.#db.close();
+  }
+
+  #removeRange({ table, through }: MovedRange, until: number, limit: number): number {
+    if (!this.#db.query("select 1 from version where table_name = ?").get(table)) return 0;
+    const isMoved = through ? "(pk, observed_at, seq) <= (?3, ?4, ?5) and seq <= ?1" : "seq <= ?1";
+    const statement = this.#db.prepare(
+      `delete from "${table}" where (pk, observed_at, seq) in
+         (select pk, observed_at, seq from "${table}" where ${isMoved} order by pk, observed_at, seq limit ?2)`,
+    ) as Statement<unknown, (string | number)[]>;
+    const { changes } = statement.run(until, limit, ...(through ?? []));
+    statement.finalize();
+    return changes;
   }
 
   /** Checks an append; returns its values in their stored form. */

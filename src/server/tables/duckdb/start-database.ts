@@ -23,7 +23,7 @@ export interface DatabaseStart {
 export const DATABASE_VERB = "__database";
 
 /** A database process, not started yet; calls reject with TableError, or ChildEnded. */
-export function startDatabase<T extends DatabaseProcess = DatabaseProcess, S extends DatabaseSettings = DatabaseSettings>(
+export function startDatabase<T extends object = DatabaseProcess, S extends DatabaseSettings = DatabaseSettings>(
   start: DatabaseStart & { readonly settings: S },
 ): ChildProcess<T, S> {
   const { name, verb = DATABASE_VERB, settings, limits, folder, onStart, onEnd } = start;

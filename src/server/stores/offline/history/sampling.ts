@@ -1,0 +1,83 @@
+/** The statements of point-in-time samples. */
+
+import type { InsertedBounds, ObservedBounds } from "../store.ts";
+import type { HistoryCatalog } from "./catalog.ts";
+import { type KeyKind, nameOfTable } from "./tables.ts";
+
+/** A feature's observations in one table. */
+export interface Observed {
+  readonly table: string;
+  readonly featureId: number;
+}
+
+/**
+ * The join of a spine, a table of `rn`, `k` and `t`, with a feature's observations: a row for each
+ * of the spine with `value`, `exact`, `observed_at`, `inserted_at`, all null where nothing was
+ * observed, and `late`, whether it would be another one as known.
+ *
+ * Only what can be an answer is joined, so that there are no ties. For `asKnown` the time of an
+ * observation is the one from which it was both true and known, and it can be an answer if none
+ * with an earlier such time is newer. The bounds stand before the join and the ttl after it: an
+ * observation that is too old hides older ones.
+ */
+export function joinedSql(spine: string, observed: Observed, ttlMs: number, bounds: InsertedBounds, asKnown: boolean): string {
+  const isRecent = ttlMs === Number.POSITIVE_INFINITY ? "true" : `s.t - o.observed_at <= ${sqlNumber(ttlMs)}`;
+  const kept = ["value", "exact", "observed_at", "inserted_at"].map((name) => `case when ${isRecent} then o.${name} end as ${name}`);
+  return `select s.rn, ${kept.join(", ")}, coalesce(${isRecent} and o.known_at > s.t, false) as late
+    from ${spine} s asof left join (${answersSql(observed, bounds, asKnown)}) o on s.k = o.key and s.t >= o.since`;
+}
+
+function answersSql({ table, featureId }: Observed, bounds: InsertedBounds, asKnown: boolean): string {
+  const known = "coalesce(known_at, inserted_at)";
+  const since = asKnown ? `greatest(observed_at, ${known})` : "observed_at";
+  const pair = "{o: observed_at, q: sequence}";
+  const isAnswer = asKnown
+    ? `${pair} = max(${pair}) over (partition by key order by ${since} range between unbounded preceding and current row)`
+    : "lead(observed_at) over (partition by key order by observed_at, sequence) is distinct from observed_at";
+  return `select key, value, exact, observed_at, inserted_at, ${known} as known_at, ${since} as since
+    from ${table} where ${[`feature = ${featureId}`, ...insertedSql(bounds)].join(" and ")} qualify ${isAnswer}`;
+}
+
+/**
+ * Statements of the distinct keys of a namespace's newest versions, by kind of key, each without
+ * the keys' tags as `key`.
+ */
+export function keysSql(
+  catalog: HistoryCatalog,
+  environmentId: string,
+  namespace: string,
+  bounds: ObservedBounds,
+): { readonly keys: KeyKind; readonly sql: string }[] {
+  const current = catalog.current(environmentId, namespace);
+  const parts = new Map<KeyKind, string[]>();
+  for (const table of catalog.tables) {
+    const ids = current.filter(({ featureId }) => catalog.isIn(table, featureId)).map(({ featureId }) => featureId);
+    if (ids.length === 0) continue;
+    const conditions = [`feature in (${ids.join(", ")})`, ...observedSql(bounds)];
+    const of = parts.get(table.keys) ?? [];
+    parts.set(table.keys, of);
+    of.push(`select distinct key from ${nameOfTable(table)} where ${conditions.join(" and ")}`);
+  }
+  return [...parts].map(([keys, of]) => ({ keys, sql: of.join(" union ") }));
+}
+
+/** Conditions of bounds of storing. */
+export function insertedSql({ insertedFrom, insertedBefore }: InsertedBounds): string[] {
+  return [
+    ...(insertedFrom === undefined ? [] : [`inserted_at >= ${sqlNumber(insertedFrom)}`]),
+    ...(insertedBefore === undefined ? [] : [`inserted_at < ${sqlNumber(insertedBefore)}`]),
+  ];
+}
+
+/** Conditions of bounds of observing. */
+export function observedSql({ observedFrom, observedBefore }: ObservedBounds): string[] {
+  return [
+    ...(observedFrom === undefined ? [] : [`observed_at >= ${sqlNumber(observedFrom)}`]),
+    ...(observedBefore === undefined ? [] : [`observed_at < ${sqlNumber(observedBefore)}`]),
+  ];
+}
+
+/** A number as SQL reads it, exactly. */
+export function sqlNumber(value: number): string {
+  return Number.isFinite(value) ? `${value.toExponential()}::double` : `'${value}'::double`;
+}
