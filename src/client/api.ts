@@ -5,6 +5,7 @@
 
 import type { Client } from "@connectrpc/connect";
 import type { Services } from "../contract/services.ts";
+import type { WantedFile } from "./download-file.ts";
 
 /**
  * The services by name. A member loads the generated code and the transport on first use; calls
@@ -64,6 +65,13 @@ export interface HttpClient {
    * over.
    */
   upload(url: string, body: Uint8Array, onSent?: (bytes: number) => void): Promise<void>;
+  /**
+   * GETs a file of any size and checks its digest; what the path holds already counts as its first
+   * bytes, and stays when this fails.
+   */
+  downloadFile(url: string, file: WantedFile): Promise<void>;
+  /** A signed address in full. */
+  addressOf(url: string): Promise<string>;
   /**
    * GETs a source bundle and unpacks it, safely, into a folder that does not exist yet; returns the
    * paths of its files. Rejects with a CliError when the folder exists or the bundle is damaged or

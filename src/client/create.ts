@@ -40,6 +40,8 @@ export function createHttp(host: ClientHost): HttpClient {
   return {
     download: async (url) => (await objects()).download(connectionOf(host), url),
     upload: async (url, body, onSent) => (await objects()).upload(connectionOf(host), url, body, onSent),
+    downloadFile: async (url, file) => (await import("./download-file.ts")).downloadFile(connectionOf(host), url, file),
+    addressOf: async (url) => (await (await objects()).objectEndpoint(connectionOf(host), url)).address,
     downloadSource: async (url, folder) => {
       const { unpackSource } = await import("./source.ts");
       return unpackSource(await (await objects()).download(connectionOf(host), url), folder);

@@ -227,7 +227,7 @@ export function answerTooLarge(endpoint: Endpoint, maxBytes: number): CliError {
  * The error for a failure of `fetch` or of reading a body: it says what was tried, and through
  * which proxy. An abort by the user stays as it is.
  */
-function networkFailure(
+export function networkFailure(
   error: unknown,
   endpoint: Endpoint,
   request: Pick<WireRequest, "timeoutMs">,

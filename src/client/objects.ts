@@ -133,7 +133,8 @@ async function endpointOf(connection: Connection, server: string | undefined): P
   return server === undefined ? connection.endpoint("api") : { url: server, what: "embedded server", source: { kind: "service" } };
 }
 
-async function objectEndpoint(connection: Connection, url: string): Promise<Endpoint & { address: string }> {
+/** The server of a signed address, and the address in full. */
+export async function objectEndpoint(connection: Connection, url: string): Promise<Endpoint & { address: string }> {
   const api = await connection.endpoint("api");
   if (url.startsWith("/")) return { ...api, address: new URL(api.url).origin + url };
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
@@ -142,7 +143,8 @@ async function objectEndpoint(connection: Connection, url: string): Promise<Endp
   return { url: new URL(url).origin, what: "object store", source: { kind: "service" }, address: url };
 }
 
-function refusal(response: Response, body: Uint8Array, endpoint: Endpoint, connection: Connection, what: string): CliError {
+/** Why a signed address was refused. */
+export function refusal(response: Response, body: Uint8Array, endpoint: Endpoint, connection: Connection, what: string): CliError {
   const failure = failureOf(response, body, endpoint, connection.proxies, connection.host.clock.now());
   if (failure.code === "unavailable") return callError(failure, endpoint, connection.redactor);
   const reason = connection.redactor.text(failure.message);

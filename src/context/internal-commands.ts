@@ -41,6 +41,12 @@ export function internalCommands({ io, surroundings, clock, signal }: InternalHo
       await refreshFeed({ flags: quietFlags(surroundings.homeDir), surroundings, clock, progress: SILENT, signal: limited });
       return exitCodes.ok;
     },
+    /** `__statement` answers one statement of a person. */
+    async __statement(): Promise<number> {
+      const { serveStatement } = await import("../server/tables/duckdb/statement-process.ts");
+      await serveStatement();
+      return exitCodes.ok;
+    },
     /** `__database` owns a database for the server that started it. */
     async __database(): Promise<number> {
       const { serveDatabase } = await import("../server/tables/duckdb/serve-database.ts");

@@ -48,6 +48,8 @@ export const SERVICES = {
   approvals: service<typeof import("../../gen/svc/v1/approval_pb.ts").ApprovalService>("svc.v1.ApprovalService"),
   jobs: service<typeof import("../../gen/svc/v1/job_pb.ts").JobService>("svc.v1.JobService"),
   offlineStores: service<typeof import("../../gen/svc/v1/offline_store_pb.ts").OfflineStoreService>("svc.v1.OfflineStoreService"),
+  datasets: service<typeof import("../../gen/svc/v1/dataset_pb.ts").DatasetService>("svc.v1.DatasetService"),
+  sql: service<typeof import("../../gen/svc/v1/sql_pb.ts").SqlService>("svc.v1.SqlService"),
   resolverRuns: service<typeof import("../../gen/svc/v1/resolver_run_pb.ts").ResolverRunService>("svc.v1.ResolverRunService"),
 };
 

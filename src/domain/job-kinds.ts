@@ -7,6 +7,7 @@ export const JOB_KINDS = [
   "resolver-run",
   "value-upload",
   "approvals-upkeep",
+  "datasets-upkeep",
   "measure-objects",
   "purge-audit",
   "purge-deliveries",

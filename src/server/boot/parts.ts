@@ -12,7 +12,9 @@ import { resealingOf } from "../access/resealing.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
+import type { Statements } from "../catalog/statements.ts";
 import type { Connections } from "../connections/create-connections.ts";
+import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
@@ -83,6 +85,8 @@ export interface Parts {
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  /** SQL statements over what is stored. */
+  readonly statements: () => Promise<Statements>;
   /** The table engine; its process starts with its first call. */
   readonly tables: () => Promise<TableEngine>;
   /** The processes of this node. */
@@ -96,6 +100,8 @@ export interface Parts {
   readonly historyRetention: HistoryRetention;
   /** The deletion of stored values; what was deleted is known when it resolves. */
   readonly deletions: () => Promise<Deletions>;
+  /** Datasets, and revisions as they are made. */
+  readonly datasets: () => Promise<DatasetCapabilities>;
   /** Encryption of secrets at rest. */
   readonly sealer: Sealer;
   readonly webhooks: () => Promise<Webhooks>;
@@ -153,12 +159,14 @@ export async function openParts({
     return keys;
   };
   const { shared } = options;
+  const libraryFolders = [join(home, "cache"), directory.file(join("tables", "library"))];
   const stores = await openStores({
     directory,
     settings,
     clock,
     log,
     programVersion: options.version,
+    libraryFolders,
     addresses: () => createObjectAddresses({ keys: serverKeys().objects, clock }),
     ...(shared && { shared }),
   });
@@ -227,7 +235,7 @@ export async function openParts({
   const tables = once(async () => {
     const { createTableEngine } = await import("../tables/create-table-engine.ts");
     const folder = directory.file("tables");
-    return createTableEngine({ folder, libraryFolders: [join(home, "cache"), join(folder, "library")], log });
+    return createTableEngine({ folder, libraryFolders, log });
   });
   const processes = once(async () => {
     const { createProcesses } = await import("../processes/processes.ts");
@@ -352,6 +360,25 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
+  const statements = once(async () => {
+    const { createStatements } = await import("../catalog/statements.ts");
+    const { revisions } = await datasets();
+    return createStatements({ metadata, offline, tables, fetch: revisions.fetch, folder: join(directory.file("tmp"), "statements") });
+  });
+  const datasets = once(async () => {
+    const { createDatasetCapabilities } = await import("../datasets/create-datasets.ts");
+    return createDatasetCapabilities({
+      ...{ metadata, objects, clock, log, tables },
+      folder: join(directory.file("tmp"), "datasets"),
+      personal: async (environmentId) => {
+        const known = await deployments();
+        const live = known.live(environmentId, "");
+        const { featureSets } = live === undefined ? { featureSets: [] } : await known.graph(live);
+        const personal = featureSets.flatMap(({ features }) => features).filter(({ tags }) => tags.includes("pii"));
+        return new Set(personal.map(({ fqn }) => fqn));
+      },
+    });
+  });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
@@ -366,6 +393,7 @@ export async function openParts({
     { kind: "approvals-upkeep", schedule: "10m", run: async (signal) => (await approvals()).upkeep(signal) },
     { kind: "purge-value-uploads", schedule: "1h", run: async (signal) => (await valueUploads()).upkeep(signal) },
     auditRetention({ store: metadata.audit, clock, log }),
+    { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
   /** The erasure of removed environments, loaded when there is one. */
@@ -379,6 +407,7 @@ export async function openParts({
       sinks: await sinks(),
       telemetry: await telemetry(),
       deployments: await deployments(),
+      datasets: (await datasets()).revisions,
       deliveries: (await webhooks()).deliveries,
       node: node(),
       clock,
@@ -451,12 +480,14 @@ export async function openParts({
     sinks,
     telemetry,
     tables,
+    statements,
     processes,
     queryCounts,
     storage,
     deployments,
     historyRetention,
     deletions,
+    datasets,
     sealer,
     webhooks,
     onlineAddress: stores.onlineAddress,
@@ -484,7 +515,9 @@ export async function openParts({
       await (await webhooks.opened())?.close();
       await (await deployments.opened())?.close();
       await (await deletions.opened())?.close();
+      const endedDatasets = (await datasets.opened())?.close();
       await (await tables.opened())?.close();
+      await endedDatasets;
       await (await connections.opened())?.close();
       await (await processes.opened())?.close();
       await (await secrets.opened())?.close();

@@ -267,6 +267,8 @@ async function startIn(
       telemetry: parts.telemetry,
       deployments: parts.deployments,
       deletions: parts.deletions,
+      datasets: parts.datasets,
+      statements: parts.statements,
       webhooks: parts.webhooks,
       offline: parts.offline,
       onlineAddress: parts.onlineAddress,

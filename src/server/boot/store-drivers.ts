@@ -54,6 +54,8 @@ export interface DriverContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly programVersion: string;
+  /** Where a binary unpacks the library of the table engine, the first that can be written. */
+  readonly libraryFolders: readonly string[];
   /** Returns the signer of objects' addresses on this server. */
   readonly addresses: () => ObjectAddresses;
   /** Called when the offline store begins to keep values. */
@@ -183,9 +185,19 @@ export const STORE_DRIVERS: { readonly [Name in StoreName]: Readonly<Record<stri
       applicationId: OFFLINE_APPLICATION_ID,
       migrations: OFFLINE_MIGRATIONS,
       isRenewable: false,
-      async open({ path, programVersion }, { clock, onHistory }) {
-        const { createSqliteOfflineStore } = await import("../stores/offline/sqlite.ts");
-        return createSqliteOfflineStore({ path, programVersion, now: () => clock.now(), onOpen: onHistory });
+      async open({ path, programVersion }, { clock, log, libraryFolders, onHistory }) {
+        const { createEmbeddedOfflineStore } = await import("../stores/offline/embedded.ts");
+        return createEmbeddedOfflineStore({
+          path,
+          programVersion,
+          libraryFolders,
+          now: () => clock.now(),
+          onOpen: onHistory,
+          onUnavailable: (reason) => log.warning("the offline store goes on without its history, and is slow for many rows", { reason }),
+          onMoveFailure: ({ message }) =>
+            log.error("values could not be moved to the offline store's history; they are kept", { error: message }),
+          onEnd: (reason) => log.error("the process of the offline store's history ended", { reason }),
+        });
       },
     }),
   },

@@ -4,26 +4,13 @@
  * completed, in one step; until then the older ones are what readers get.
  */
 
+import type { DatasetFileKind, DatasetFileRecord, RevisionOrigin } from "../stores/metadata/datasets.ts";
 import type { TableColumn } from "../tables/engine.ts";
 
-/** What a file of a revision holds: the table, the rows that were given, or why some failed. */
-export type DatasetFileKind = "output" | "givens" | "errors" | "trace";
+export type { DatasetFileKind, RevisionOrigin };
 
-/** A file of a revision. */
-export interface DatasetFile {
-  /** Unique in the revision, without a folder: `part-0.parquet`. */
-  readonly name: string;
-  readonly kind: DatasetFileKind;
-  /** Its object. */
-  readonly key: string;
-  readonly bytes: number;
-  readonly rows: number;
-  /** SHA-256, lower-case hex. */
-  readonly sha256: string;
-}
-
-/** What made a revision. */
-export type RevisionOrigin = "offline_query" | "scheduled_query" | "sql" | "upload";
+/** A file of a revision. Its name is unique there, without a folder: `part-0.parquet`. */
+export type DatasetFile = Omit<DatasetFileRecord, "revisionId">;
 
 /** A revision to be written. */
 export interface NewRevision {
@@ -47,23 +34,34 @@ export interface RevisionIds {
 export interface RevisionMaker {
   /**
    * Begins a revision; the one that was begun for the same origin id before, if there is one.
-   * Rejects with Failure when the name is not valid.
+   * Rejects with Failure invalid_argument when the name is not valid, and resource_exhausted when
+   * the environment has too many datasets.
    */
   begin(revision: NewRevision): Promise<RevisionIds>;
   /**
    * Puts a local file into the object store as a file of the revision, replacing one of its name.
-   * Again with the same bytes it does nothing.
+   * Again with the same bytes it does nothing. Rejects with Failure failed_precondition when the
+   * revision is not being written any more, and the signal's reason.
    */
   addFile(
     revisionId: string,
     file: Pick<DatasetFile, "name" | "kind" | "rows"> & { readonly path: string; readonly signal?: AbortSignal },
   ): Promise<DatasetFile>;
-  /** Completes a revision, which then has a number; does nothing when it is complete. */
+  /**
+   * Completes a revision, which then has a number; does nothing when it is complete. Rejects with
+   * Failure failed_precondition when it was abandoned.
+   */
   complete(revisionId: string, columns: readonly TableColumn[]): Promise<void>;
   /** Ends a revision that will not be completed, and removes its files. */
   abandon(revisionId: string): Promise<void>;
-  /** The files of a completed revision, or of one that is being written. */
+  /**
+   * The files of a completed revision, or of one that is being written. Rejects with Failure
+   * not_found, and failed_precondition when it was archived or abandoned.
+   */
   files(revisionId: string): Promise<readonly DatasetFile[]>;
-  /** Copies a file of a revision into a local one, checked by its digest. */
+  /**
+   * Copies a file of a revision into a local one, which appears when it is whole. Rejects with
+   * Failure failed_precondition when the object is damaged or gone.
+   */
   fetch(file: DatasetFile, path: string): Promise<void>;
 }

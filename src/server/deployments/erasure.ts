@@ -1,6 +1,7 @@
 /**
- * The erasure of what a removed environment held: its stored values, its history, its logs, its
- * bundles and its rows. Each step may be repeated, so that a job that was cut off begins again.
+ * The erasure of what a removed environment held: its stored values, its history, its datasets, its
+ * logs, its bundles and its rows. Each step may be repeated, so that a job that was cut off begins
+ * again.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -24,6 +25,8 @@ export interface ErasureOptions {
   readonly sinks: ValueSinks;
   readonly telemetry: TelemetryStore;
   readonly deployments: Deployments;
+  /** The files of datasets. */
+  readonly datasets: { forget(environmentId: string, signal: AbortSignal): Promise<void> };
   /** What waits to be told to webhooks. */
   readonly deliveries: { forget(environmentId: string): Promise<void> };
   /** Id of this node. */
@@ -38,7 +41,7 @@ const GONE_MS = 60_000;
 
 /** The handler of ERASURE_JOB jobs. */
 export function createErasure(options: ErasureOptions): JobHandler {
-  const { metadata, objects, online, telemetry, sinks, deployments, deliveries, node, clock, log } = options;
+  const { metadata, objects, online, telemetry, sinks, deployments, datasets, deliveries, node, clock, log } = options;
   return {
     async run({ payload }, { signal, progress }) {
       const { environmentId } = payload as { readonly environmentId: string };
@@ -57,7 +60,8 @@ export function createErasure(options: ErasureOptions): JobHandler {
         await offline.dropVersion(featureId);
         signal.throwIfAborted();
       }
-      progress("removing logs and bundles");
+      progress("removing datasets, logs and bundles");
+      await datasets.forget(environmentId, signal);
       await telemetry.forgetEnvironment(environmentId);
       await deliveries.forget(environmentId);
       for (const bundle of bundles) await objects.delete(bundle);

@@ -27,6 +27,7 @@ import {
   type WrittenTable,
 } from "./engine.ts";
 import { inferredType, primitive } from "./inferred-type.ts";
+import { select } from "./select.ts";
 import { refuseSameNames, type Shape, shapeOf } from "./shape.ts";
 import { type FailureContext, isChildEnded, tableFailure } from "./table-failure.ts";
 import {
@@ -158,11 +159,17 @@ export function createTableEngine({ folder, libraryFolders, log, limits = machin
   const temporary = join(folder, "tmp");
   let database: Database | undefined;
 
-  const start = (): Database => {
-    if (database) return database;
+  let isPrepared = false;
+  const prepare = (): void => {
+    if (isPrepared) return;
     rmSync(temporary, { recursive: true, force: true });
     makePrivateFolder(folder);
     mkdirSync(temporary, { mode: 0o700 });
+    isPrepared = true;
+  };
+  const start = (): Database => {
+    if (database) return database;
+    prepare();
     database = startDatabase({
       name: "the table engine",
       settings: { libraryFolders, file: ":memory:", config: databaseConfig(limits, temporary) },
@@ -258,8 +265,11 @@ export function createTableEngine({ folder, libraryFolders, log, limits = machin
       });
     },
 
-    async select() {
-      throw new TableError("failed", "statements are not answered yet");
+    async select(statement, sources, target, { limits: bounds, signal }) {
+      refuseUnusable(target);
+      prepare();
+      const scratch = join(temporary, `select-${crypto.randomUUID()}`);
+      return select({ statement, sources, target, limits: bounds, signal, scratch, libraryFolders, ...(onStart && { onStart }) });
     },
 
     async close() {

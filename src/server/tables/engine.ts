@@ -67,6 +67,14 @@ export interface TableSource {
   readonly columns: readonly TableColumn[];
 }
 
+/** A table that a statement names. */
+export interface NamedTable {
+  /** Parts of its name as they are written, from the catalog down. */
+  readonly name: readonly string[];
+  /** Line of the statement, from 1; undefined when it is not known. */
+  readonly line: number | undefined;
+}
+
 /** What a statement may use. */
 export interface SelectLimits {
   readonly timeoutMs: number;
@@ -112,10 +120,12 @@ export interface TableEngine {
    * Answers one `select` of a person, in a process of its own that reads these tables and nothing
    * else, writes nothing but the answer, and ends at the limits. `refused` says what is wrong with
    * the statement, and where.
+   * @param sources the tables, or a function that gives those that the statement names, as it spells
+   * them; what it rejects with, `select` rejects with
    */
   select(
     statement: string,
-    sources: readonly TableSource[],
+    sources: readonly TableSource[] | ((named: readonly NamedTable[]) => Promise<readonly TableSource[]>),
     target: string,
     options: { readonly limits: SelectLimits; readonly signal: AbortSignal },
   ): Promise<SelectedTable>;

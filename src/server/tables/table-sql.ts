@@ -74,7 +74,8 @@ export function fileSql(dtype: DataType, isWide: boolean): string {
 
 /** The statement that writes a query's rows as Parquet, with the types that they have. */
 export function copyToParquet(query: string, path: string, types: string): string {
-  const options = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, KV_METADATA {${quoteText(TYPES_KEY)}: ${quoteText(types)}}`;
+  const stated = `KV_METADATA {${quoteText(TYPES_KEY)}: ${quoteText(types)}}`;
+  const options = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, USE_TMP_FILE false, ${stated}`;
   return `COPY (${query}) TO ${quoteText(path)} (${options})`;
 }
 

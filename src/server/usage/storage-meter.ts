@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../context/clock.ts";
+import { environmentOfKey } from "../datasets/dataset-objects.ts";
 import type { Log } from "../log.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP, type HeldBytes, type StorageKind } from "../stores/metadata/usage.ts";
@@ -130,8 +131,9 @@ async function onlineBytes({ metadata, online }: StorageMeterParts, signal: Abor
 }
 
 /**
- * Bytes of objects. A bundle of source belongs to the environment that deployed it first; other
- * objects, such as stages of queries and uploads that were not deployed, to none.
+ * Bytes of objects. Files of datasets belong to their environment, a bundle of source to the one
+ * that deployed it first; other objects, such as stages of queries and uploads that were not
+ * deployed, to none.
  */
 async function objectBytes(
   objects: Pick<ObjectStore, "list">,
@@ -146,7 +148,7 @@ async function objectBytes(
     const page = await objects.list({ after, limit: PAGE_OBJECTS });
     for (const { key, size } of page) {
       bytes += size;
-      add(environments, owners.get(key), size);
+      add(environments, environmentOfKey(key) ?? owners.get(key), size);
     }
     after = page.at(-1)?.key ?? "";
     if (page.length < PAGE_OBJECTS) break;

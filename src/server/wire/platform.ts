@@ -15,7 +15,9 @@ import type { Sealer } from "../access/sealing.ts";
 import type { Caller, Tokens } from "../access/tokens.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
+import type { Statements } from "../catalog/statements.ts";
 import type { Connections } from "../connections/create-connections.ts";
+import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
@@ -111,6 +113,10 @@ export interface Platform {
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly deployments: () => Promise<Deployments>;
   readonly deletions: () => Promise<Deletions>;
+  /** Datasets and their revisions. */
+  readonly datasets: () => Promise<DatasetCapabilities>;
+  /** SQL statements over what is stored. */
+  readonly statements: () => Promise<Statements>;
   /** Secrets and integrations. */
   readonly secrets: () => Promise<SecretCapabilities>;
   /** The queue of jobs. */

@@ -95,6 +95,10 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { serveObject } = await import("./http/objects.ts");
     return ({ request, url, note }) => serveObject(platform, request, url, note);
   },
+  "/v1/datasets/": async (platform) => {
+    const { serveDataset } = await import("./http/datasets.ts");
+    return ({ request, url }) => serveDataset(platform, request, url);
+  },
   "/v1/":
     async () =>
     ({ url }) =>

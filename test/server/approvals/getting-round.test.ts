@@ -68,6 +68,7 @@ const LOGIN = "is about credentials, which act for a person";
 const TEAM = "belongs to the team, and no environment runs by it";
 const TOLD = "tells others, and changes nothing that runs";
 const SERVER = "is about the server, which those run who may change it";
+const ASIDE = "is about datasets, which no deployment runs by";
 const LOOK = "looks at something";
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -85,6 +86,12 @@ const RULES: Readonly<Record<string, Rule>> = {
   "CloudAccountService/TestCloudAccount": free(LOOK, () => ({ id: "none" }), "not_found"),
   "CloudAccountService/DeleteCloudAccount": free(TEAM, ({ account }) => ({ id: account })),
   "ClusterService/TestCluster": free(LOOK, () => ({ id: "none" }), "not_found"),
+  "DatasetService/RenameDataset": free(ASIDE, () => ({ datasetName: "none", newName: "n" }), "not_found"),
+  "DatasetService/ArchiveDatasetRevision": free(ASIDE, () => ({ revisionId: "rev_x" }), "not_found"),
+  "DatasetService/CreateDatasetUpload": free(ASIDE, () => ({
+    ...{ datasetName: "d", files: [{ name: "a.txt", bytes: 1, sha256: "0".repeat(64) }] },
+  })),
+  "DatasetService/FinalizeDatasetUpload": free(ASIDE, () => ({ uploadId: "dup_x" }), "not_found"),
   "DeploymentService/CreateUpload": free("is run by nobody", () => ({ sha256: "0".repeat(64), sizeBytes: 1 })),
   "DeploymentService/CreateDeployment": held(({ upload }) => ({ uploadId: upload })),
   "DeploymentService/PromoteDeployment": refused(UNAPPROVED, ({ unapproved }) => ({ deploymentId: unapproved })),

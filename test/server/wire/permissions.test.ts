@@ -60,6 +60,7 @@ const HTTP: Readonly<
   "/login/oidc": { method: "GET", opensTo: "anyone" },
   "/login/oidc/callback": { method: "GET", opensTo: "anyone" },
   "/v1/who-am-i": { method: "GET", opensTo: "authenticated" },
+  "/v1/datasets/": { method: "GET", opensTo: "read" },
   "/v1/objects/": { method: "GET", opensTo: "signed" },
   "/v1/": { method: "GET", opensTo: "anyone" },
   "/": { method: "GET", opensTo: "read" },

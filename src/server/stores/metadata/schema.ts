@@ -225,6 +225,30 @@ create table value_upload (
 ) strict;
 create index value_upload_open on value_upload (environment_id) where ended_at is null;
 create index value_upload_by_end on value_upload (ended_at) where ended_at is not null;
+create table dataset (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, name text, created_at integer not null,
+  updated_at integer, last_number integer not null, unique (environment_id, name)
+) strict;
+create index dataset_by_environment on dataset (environment_id, seq);
+create table dataset_revision (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, dataset_id text not null, number integer,
+  state text not null, origin text not null, origin_id text not null, columns text not null, rows integer not null, bytes integer not null,
+  statistics text, created_by text not null, created_at integer not null, touched_at integer not null, completed_at integer,
+  archived_at integer, has_remains integer not null, unique (environment_id, origin, origin_id), unique (dataset_id, number)
+) strict;
+create index dataset_revision_open on dataset_revision (environment_id) where state = 'writing';
+create index dataset_revision_ended on dataset_revision (touched_at) where state <> 'complete';
+create index dataset_revision_unswept on dataset_revision (seq) where has_remains = 1;
+create index dataset_revision_unprofiled on dataset_revision (seq) where state = 'complete' and statistics is null and columns <> '[]';
+create table dataset_file (
+  seq integer primary key autoincrement, revision_id text not null, name text not null, kind text not null, key text not null,
+  bytes integer not null, rows integer not null, sha256 text not null, unique (revision_id, name)
+) strict;
+create table dataset_upload (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, revision_id text not null unique,
+  fingerprint text not null, files text not null, part_bytes integer not null, created_at integer not null
+) strict;
+create index dataset_upload_by_fingerprint on dataset_upload (environment_id, fingerprint);
 `);
     // The one project that there was becomes that of the folder which is live in it, or which was
     // deployed last.

@@ -133,6 +133,9 @@ export function sqliteProjects(db: Database, writer: Writer, insertJob: (job: Ne
         const itsDeployments = "(select id from deployment where environment_id = ?)";
         for (const table of ["deployment_tag", "graph", "deployment_progress"])
           db.query(`delete from ${table} where deployment_id in ${itsDeployments}`).run(id);
+        db.query("delete from dataset_file where revision_id in (select id from dataset_revision where environment_id = ?)").run(id);
+        for (const table of ["dataset_upload", "dataset_revision", "dataset"])
+          db.query(`delete from ${table} where environment_id = ?`).run(id);
         for (const table of ["live", "resolver_version", "feature", "deployment", "approval", "deletion", "resolver_run", "value_upload"])
           db.query(`delete from ${table} where environment_id = ?`).run(id);
         db.query("delete from document where scope = ?").run(id);

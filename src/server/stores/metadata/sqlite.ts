@@ -9,6 +9,7 @@ import type { ApprovalStore } from "./approvals.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "./schema.ts";
 import { sqliteAudit } from "./sqlite-audit.ts";
+import { datasetQueries } from "./sqlite-datasets.ts";
 import { insertsDeletion, sqliteDeletions } from "./sqlite-deletions.ts";
 import { sqliteDocuments } from "./sqlite-documents.ts";
 import { sqliteExpiry } from "./sqlite-expiry.ts";
@@ -70,6 +71,7 @@ export function createSqliteMetadataStore(options: {
     }),
     audit: sqliteAudit(db, writer),
     deletions: sqliteDeletions(db, writer, insertDeletion),
+    datasets: datasetQueries(db, writer),
     documents: sqliteDocuments(db, writer),
     jobs,
     outbox: outboxPlace(options),

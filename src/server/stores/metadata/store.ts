@@ -7,6 +7,7 @@
 
 import type { ApprovalStore } from "./approvals.ts";
 import type { AuditStore } from "./audit.ts";
+import type { DatasetStore } from "./datasets.ts";
 import type { DeletionStore } from "./deletions.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import type { DocumentStore } from "./documents.ts";
@@ -32,6 +33,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly approvals: ApprovalStore;
   /** Who called what. */
   readonly audit: AuditStore;
+  /** Datasets and their revisions. */
+  readonly datasets: DatasetStore;
   /** Deletions of stored values. */
   readonly deletions: DeletionStore;
   /** The settings of the control plane. */

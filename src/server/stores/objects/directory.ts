@@ -99,7 +99,11 @@ export function createDirectoryObjectStore(folder: string, addresses: ObjectAddr
 /**
  * Writes a new file and flushes it. On failure the incomplete file stays, for the caller to remove.
  */
-async function writeFlushed(path: string, body: AsyncIterable<Uint8Array>, { size, sha256 }: PutOptions): Promise<PutObject> {
+async function writeFlushed(
+  path: string,
+  body: AsyncIterable<Uint8Array>,
+  { size, sha256, most = MAX_OBJECT_BYTES }: PutOptions,
+): Promise<PutObject> {
   const file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW, 0o600);
   try {
     const hasher = new Bun.CryptoHasher("sha256");
@@ -107,7 +111,7 @@ async function writeFlushed(path: string, body: AsyncIterable<Uint8Array>, { siz
     for await (const chunk of body) {
       length += chunk.length;
       if (size !== undefined && length > size) throw new ObjectMismatch(`more than the announced ${size} bytes came`);
-      if (length > MAX_OBJECT_BYTES) throw new ObjectMismatch(`more than ${MAX_OBJECT_BYTES} bytes came`);
+      if (length > most) throw new ObjectMismatch(`more than ${most} bytes came`);
       hasher.update(chunk);
       await file.writeFile(chunk);
     }

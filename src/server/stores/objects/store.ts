@@ -8,6 +8,9 @@
 /** Most bytes of an object: 128 MiB. */
 export const MAX_OBJECT_BYTES = 128 * 1024 * 1024;
 
+/** Most bytes of an object that the server itself puts together: 4 GiB. */
+export const MAX_LARGE_OBJECT_BYTES = 4 * 1024 * 1024 * 1024;
+
 /**
  * The error for bytes that differ from the announced ones, or stored bytes that differ from those
  * that were put.
@@ -18,8 +21,10 @@ export class ObjectMismatch extends Error {
 
 /** Announced properties of an object to be put. */
 export interface PutOptions {
-  /** Its length in bytes; default: any up to `MAX_OBJECT_BYTES`. */
+  /** Its length in bytes; default: any up to `most`. */
   readonly size?: number;
+  /** Most bytes, up to `MAX_LARGE_OBJECT_BYTES`; default `MAX_OBJECT_BYTES`. */
+  readonly most?: number;
   /** Its SHA-256, lower-case hex; default: not checked. */
   readonly sha256?: string;
   /** Keep an object that exists under the key. Of several concurrent puts, one stores. */

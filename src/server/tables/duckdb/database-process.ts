@@ -52,9 +52,25 @@ interface Appending {
   readonly types: readonly LogicalType[];
 }
 
+/**
+ * Loads the library and opens a database: what a `DatabaseProcess` is made of. Rejects with
+ * TableError `unavailable`.
+ */
+export async function openDatabase({
+  libraryFolders,
+  file,
+  config,
+  begin = [],
+}: DatabaseSettings): Promise<[library: Library, database: Database, begin: readonly string[]]> {
+  const library = loadLibrary(libraryFolders);
+  const settings = library.create_config();
+  for (const [name, value] of Object.entries({ ...BASE_CONFIG, ...config })) library.set_config(settings, name, value);
+  return [library, await library.open(file, settings), [...BASE_STATEMENTS, ...begin]];
+}
+
 /** A database in this process. Numbers name connections, readings and appenders. */
 export class DatabaseProcess {
-  readonly #library: Library;
+  protected readonly library: Library;
   readonly #database: Database;
   readonly #begin: readonly string[];
   readonly #connections = new Map<number, Connection>();
@@ -62,69 +78,66 @@ export class DatabaseProcess {
   readonly #appenders = new Map<number, Appending>();
   #last = 0;
 
-  protected constructor(library: Library, database: Database, begin: readonly string[]) {
-    this.#library = library;
+  /** @param begin statements that each connection begins with */
+  constructor(library: Library, database: Database, begin: readonly string[]) {
+    this.library = library;
     this.#database = database;
     this.#begin = begin;
   }
 
   /** Loads the library and opens the database. Rejects with TableError `unavailable`. */
-  static async open({ libraryFolders, file, config, begin = [] }: DatabaseSettings): Promise<DatabaseProcess> {
-    const library = loadLibrary(libraryFolders);
-    const settings = library.create_config();
-    for (const [name, value] of Object.entries({ ...BASE_CONFIG, ...config })) library.set_config(settings, name, value);
-    const database = await library.open(file, settings);
-    return new DatabaseProcess(library, database, [...BASE_STATEMENTS, ...begin]);
+  static async open(settings: DatabaseSettings): Promise<DatabaseProcess> {
+    return new DatabaseProcess(...(await openDatabase(settings)));
   }
 
   /** The library's version. */
   version(): string {
-    return this.#library.library_version();
+    return this.library.library_version();
   }
 
   /** Opens a connection: statements of different ones run at the same time. */
   async connect(): Promise<number> {
-    const connection = await this.#library.connect(this.#database);
-    for (const statement of this.#begin) await this.#library.query(connection, statement);
+    const connection = await this.library.connect(this.#database);
+    for (const statement of this.#begin) await this.library.query(connection, statement);
     this.#connections.set(++this.#last, connection);
     return this.#last;
   }
 
   /** Closes a connection, and ends what it does. */
   disconnect(id: number): void {
-    const connection = this.#connection(id);
-    this.#library.interrupt(connection);
+    const connection = this.connection(id);
+    this.library.interrupt(connection);
     for (const [at, reading] of this.#readings) if (reading.connection === connection) this.#readings.delete(at);
     for (const [at, appending] of this.#appenders) if (appending.connection === connection) this.#appenders.delete(at);
     this.#connections.delete(id);
-    this.#library.disconnect_sync(connection);
+    this.library.disconnect_sync(connection);
   }
 
   /** Ends the statement that a connection runs: it rejects. */
   interrupt(id: number): void {
     const connection = this.#connections.get(id);
-    if (connection) this.#library.interrupt(connection);
+    if (connection) this.library.interrupt(connection);
   }
 
   /** Runs statements, and returns how many rows the last one changed. */
   async run(id: number, sql: string): Promise<number> {
-    const result = await this.#library.query(this.#connection(id), sql);
-    return Number(this.#library.rows_changed(result));
+    const result = await this.library.query(this.connection(id), sql);
+    return Number(this.library.rows_changed(result));
   }
 
   /** The columns of a statement, which is not run. */
   async describe(id: number, sql: string): Promise<readonly SqlColumn[]> {
-    const prepared = await this.#library.prepare(this.#connection(id), sql);
+    const prepared = await this.library.prepare(this.connection(id), sql);
     try {
       const columns: SqlColumn[] = [];
-      for (let at = 0; at < this.#library.prepared_statement_column_count(prepared); at++)
+      for (let at = 0; at < this.library.prepared_statement_column_count(prepared); at++)
         columns.push({
-          name: this.#library.prepared_statement_column_name(prepared, at),
-          type: sqlTypeOf(this.#library, this.#library.prepared_statement_column_logical_type(prepared, at)),
+          name: this.library.prepared_statement_column_name(prepared, at),
+          type: sqlTypeOf(this.library, this.library.prepared_statement_column_logical_type(prepared, at)),
         });
       return columns;
     } finally {
-      this.#library.destroy_prepare_sync(prepared);
+      this.library.destroy_prepare_sync(prepared);
     }
   }
 
@@ -133,14 +146,14 @@ export class DatabaseProcess {
    * `next` reads on. A connection reads one statement at a time.
    */
   async read(id: number, sql: string, shapes: readonly Shape[]): Promise<number> {
-    const connection = this.#connection(id);
-    const prepared = await this.#library.prepare(connection, sql);
+    const connection = this.connection(id);
+    const prepared = await this.library.prepare(connection, sql);
     try {
-      const result = await this.#library.execute_prepared_streaming(prepared);
+      const result = await this.library.execute_prepared_streaming(prepared);
       this.#readings.set(++this.#last, { connection, result, shapes });
       return this.#last;
     } finally {
-      this.#library.destroy_prepare_sync(prepared);
+      this.library.destroy_prepare_sync(prepared);
     }
   }
 
@@ -152,13 +165,13 @@ export class DatabaseProcess {
     let count = 0;
     let bytes = 0;
     while (count < rows) {
-      const chunk = await this.#library.fetch_chunk(found.result);
-      if (!chunk || this.#library.data_chunk_get_size(chunk) === 0) {
+      const chunk = await this.library.fetch_chunk(found.result);
+      if (!chunk || this.library.data_chunk_get_size(chunk) === 0) {
         this.#readings.delete(reading);
         return { frames, done: true };
       }
       const into = new FrameWriter();
-      const read = writeChunk(this.#library, chunk, found.shapes, into);
+      const read = writeChunk(this.library, chunk, found.shapes, into);
       count += read;
       bytes += into.length;
       if (bytes > MAX_FRAME_BYTES) throw new TableError("exhausted", `${count} rows are more than ${MAX_FRAME_BYTES / 1024 ** 2} MiB`);
@@ -171,15 +184,15 @@ export class DatabaseProcess {
   endReading(reading: number): void {
     const found = this.#readings.get(reading);
     if (!found) return;
-    this.#library.interrupt(found.connection);
+    this.library.interrupt(found.connection);
     this.#readings.delete(reading);
   }
 
   /** Begins to append rows to a table, whose columns have these shapes. */
   beginAppend(id: number, table: string, shapes: readonly Shape[]): number {
-    const connection = this.#connection(id);
-    const appender = this.#library.appender_create(connection, null, table);
-    const types = shapes.map((shape) => logicalType(this.#library, shape));
+    const connection = this.connection(id);
+    const appender = this.library.appender_create(connection, null, table);
+    const types = shapes.map((shape) => logicalType(this.library, shape));
     this.#appenders.set(++this.#last, { connection, appender, shapes, types });
     return this.#last;
   }
@@ -187,17 +200,18 @@ export class DatabaseProcess {
   /** Appends the rows of a frame, 2,048 at most. */
   append(appender: number, rows: number, frame: Uint8Array): void {
     const { appender: into, shapes, types } = this.#appending(appender);
-    this.#library.append_data_chunk(into, chunkOf(this.#library, types, shapes, new FrameReader(frame), rows));
+    this.library.append_data_chunk(into, chunkOf(this.library, types, shapes, new FrameReader(frame), rows));
   }
 
   /** Ends appending: the rows are in the table. */
   endAppend(appender: number): void {
     const { appender: ending } = this.#appending(appender);
     this.#appenders.delete(appender);
-    this.#library.appender_close_sync(ending);
+    this.library.appender_close_sync(ending);
   }
 
-  #connection(id: number): Connection {
+  /** The connection of a number. Throws TableError when there is none. */
+  protected connection(id: number): Connection {
     const connection = this.#connections.get(id);
     if (!connection) throw new TableError("failed", "there is no such connection");
     return connection;

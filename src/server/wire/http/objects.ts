@@ -3,6 +3,7 @@
  * token.
  */
 
+import { DATASET_OBJECTS } from "../../datasets/dataset-objects.ts";
 import { type CheckedAddress, ObjectMismatch } from "../../stores/objects/store.ts";
 import type { CallNote } from "../call-audit.ts";
 import type { Platform } from "../platform.ts";
@@ -26,14 +27,16 @@ export async function serveObject(platform: Platform, request: Request, url: URL
   const operation = request.method === "PUT" ? "put" : request.method === "GET" || request.method === "HEAD" ? "get" : undefined;
   if (operation === undefined) return methodNotAllowed("GET, HEAD, PUT");
   if (operation !== address.operation) return jsonError(403, "address_refused", `The address is for ${address.operation.toUpperCase()}.`);
+  if (address.key.startsWith(DATASET_OBJECTS) && !(await (await platform.datasets()).datasets.isReachable(address.key, operation)))
+    return jsonError(403, "address_refused", "The address is of a revision that cannot be read or written any more.");
   note.isVouched = true;
   note.about = { object: address.key };
   return operation === "put" ? receive(platform, request, address) : send(platform, request, address.key);
 }
 
-/** Whether an object is named by its SHA-256. */
-function isDigest(key: string): boolean {
-  return /^[0-9a-f]{64}$/.test(key);
+/** The SHA-256 of an object that is named by it: its key is the digest, or ends with `.` and it. */
+function digestIn(key: string): string | undefined {
+  return /(?:^|\.)([0-9a-f]{64})$/.exec(key)?.[1];
 }
 
 async function receive(platform: Platform, request: Request, { key, size }: AddressedObject): Promise<Response> {
@@ -42,9 +45,10 @@ async function receive(platform: Platform, request: Request, { key, size }: Addr
     return jsonError(400, "size_mismatch", `The upload was announced with ${size} bytes, and this request has ${announced}.`);
   }
   const ifAbsent = request.headers.get("if-none-match") === "*";
+  const sha256 = digestIn(key);
   try {
     const body = request.body ? unstalled(request.body) : nothing();
-    const taken = await platform.objects.put(key, body, { size, ifAbsent, ...(isDigest(key) && { sha256: key }) });
+    const taken = await platform.objects.put(key, body, { size, ifAbsent, ...(sha256 !== undefined && { sha256 }) });
     if (!taken) return jsonError(412, "object_exists", "There is an object already, and it stays.", HALF_READ);
     return new Response(null, { status: 201, headers: { etag: `"${taken.sha256}"`, "cache-control": "no-store" } });
   } catch (error) {
@@ -59,15 +63,18 @@ async function receive(platform: Platform, request: Request, { key, size }: Addr
 async function send(platform: Platform, request: Request, key: string): Promise<Response> {
   const size = await platform.objects.size(key);
   if (size === undefined) return jsonError(404, "not_found", NO_OBJECT);
+  const digest = digestIn(key);
+  const etag = digest === undefined ? undefined : `"${digest}"`;
   const headers: Record<string, string> = {
     "content-type": "application/octet-stream",
     "content-disposition": "attachment",
     "accept-ranges": "bytes",
     "cache-control": "private, no-store",
     "x-content-type-options": "nosniff",
-    ...(isDigest(key) && { etag: `"${key}"` }),
+    ...(etag !== undefined && { etag }),
   };
-  const range = parseRange(request.headers.get("range"), size);
+  const ifRange = request.headers.get("if-range");
+  const range = ifRange === null || ifRange === etag ? parseRange(request.headers.get("range"), size) : undefined;
   if (range === "unsatisfiable") {
     return jsonError(416, "range_not_satisfiable", `The object has ${size} bytes.`, { "content-range": `bytes */${size}` });
   }

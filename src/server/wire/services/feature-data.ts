@@ -7,6 +7,7 @@ import { didYouMean } from "../../../domain/closest.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
+import { historyTables, sqlName } from "../../catalog/environment-tables.ts";
 import type { DeletionState } from "../../deletions/deletions.ts";
 import { featureKeys } from "../../deployments/feature-keys.ts";
 import { Failure } from "../../failure.ts";
@@ -51,12 +52,14 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const store = await platform.offline();
       if (!isReadable(store)) throw new Failure("unimplemented", "The offline store has no tables that SQL statements can name.");
       const id = (await metadata.featureIdentities(scope.environment.id, [key], clock.now())).get(fqn)?.id;
-      const tables = id === undefined ? [] : await store.tableNames(id, includeHistorical);
-      if (tables.length === 0)
+      const stored = id === undefined ? [] : await store.tableNames(id);
+      if (stored.length === 0)
         throw new Failure("failed_precondition", `Nothing of ${fqn} is stored offline yet.`, {
           hint: "A feature's table is made with its first value; `store_offline=False` keeps its values out.",
         });
-      return { tables };
+      const histories = historyTables((await metadata.knownFeatures(scope.environment.id)).filter((one) => one.fqn === fqn));
+      const shown = includeHistorical && histories.length > 1 ? histories.slice(1) : histories.slice(0, 1);
+      return { tables: shown.map(sqlName) };
     },
 
     async previewDeletion({ selection }, context) {

@@ -2,6 +2,7 @@
 
 import { approvalsConformance } from "./approvals.conformance.ts";
 import { auditConformance } from "./audit.conformance.ts";
+import { datasetsConformance } from "./datasets.conformance.ts";
 import { deletionsConformance } from "./deletions.conformance.ts";
 import { deploymentsConformance } from "./deployments.conformance.ts";
 import { documentsConformance } from "./documents.conformance.ts";
@@ -32,6 +33,7 @@ const SUITES = [
   nodesConformance,
   approvalsConformance,
   auditConformance,
+  datasetsConformance,
   deletionsConformance,
   documentsConformance,
   processesConformance,

@@ -16,29 +16,8 @@ import type {
 import { TempFolder } from "../../../harness/running-server.ts";
 import { seeded } from "../../../harness/seed.ts";
 import { OFFLINE_DRIVERS } from "./drivers.ts";
+import { type Known, sampled } from "./oracle.ts";
 import { dtypeOf, featureVersion } from "./versions.ts";
-
-/** One stored observation as the oracle knows it. */
-interface Known {
-  readonly key: string;
-  readonly value: FeatureValue;
-  readonly observedAt: number;
-  readonly insertedAt: number;
-  readonly knownAt: number;
-}
-
-/** The meaning of sample, in so many words: `known` is in the order of storing. */
-function sampled(known: readonly Known[], key: string, time: number, ttlMs: number, bounds: SampleBounds): Known | undefined {
-  let best: Known | undefined;
-  for (const one of known) {
-    if (one.key !== key || one.observedAt > time) continue;
-    if (bounds.insertedFrom !== undefined && one.insertedAt < bounds.insertedFrom) continue;
-    if (bounds.insertedBefore !== undefined && one.insertedAt >= bounds.insertedBefore) continue;
-    if (bounds.asKnown && one.knownAt > time) continue;
-    if (!best || one.observedAt >= best.observedAt) best = one;
-  }
-  return best && time - best.observedAt <= ttlMs ? best : undefined;
-}
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(

@@ -261,9 +261,17 @@ function timeSql(name: string, type: string): string {
   );
 }
 
-/** Epoch milliseconds as a time with microseconds. */
+/** Microseconds of the first and the last moment of the years 1 to 9999. */
+const FIRST_MICROS = -62_135_596_800_000_000n;
+const LAST_MICROS = 253_402_300_799_999_999n;
+
+/**
+ * Epoch milliseconds as a time with microseconds. What is before the year 1 or after 9999, where a
+ * number of milliseconds is not exact, is the nearest moment that is not.
+ */
 function instantSql(milliseconds: string): string {
-  return `make_timestamptz(round(${milliseconds} * 1000)::bigint)`;
+  const micros = `round(greatest(least(${milliseconds} * 1000, 1e18), -1e18))::bigint`;
+  return `case when ${milliseconds} is not null then make_timestamptz(greatest(least(${micros}, ${LAST_MICROS}), ${FIRST_MICROS})) end`;
 }
 
 function sync(path: string): void {

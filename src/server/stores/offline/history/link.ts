@@ -53,7 +53,8 @@ export function unpacked(bytes: Uint8Array): unknown {
 
 /** How the process is started. */
 export interface HistoryStart {
-  readonly settings: HistorySettings;
+  /** Called before each start. */
+  readonly settings: () => HistorySettings;
   readonly limits: ChildLimits;
   /** Working directory. */
   readonly folder: string;
@@ -85,7 +86,7 @@ export function startHistory({ settings, limits, folder, idleMs, onStart, onEnd 
     child ??= startDatabase<PackedHistory, HistorySettings>({
       name: "the offline store's history",
       verb: HISTORY_VERB,
-      settings,
+      settings: settings(),
       limits,
       folder,
       ...(onStart && { onStart }),

@@ -1,0 +1,53 @@
+/** The capabilities for datasets. */
+
+import { join } from "node:path";
+import type { RecurringJob } from "../jobs/recurring.ts";
+import type { TableEngine } from "../tables/engine.ts";
+import { createDatasets, type Datasets } from "./datasets.ts";
+import { createRevisionMaker, type RevisionMakerParts, type Revisions } from "./revision-maker.ts";
+import { createDatasetStatistics, type DatasetStatistics } from "./statistics.ts";
+import { datasetUpkeep } from "./upkeep.ts";
+import { createDatasetUploads, type DatasetUploads } from "./uploads.ts";
+
+/** Datasets. */
+export interface DatasetCapabilities {
+  /** Revisions as those see them who make them. */
+  readonly revisions: Revisions;
+  readonly datasets: Datasets;
+  readonly uploads: DatasetUploads;
+  readonly statistics: DatasetStatistics;
+  /** What is done now and then, once for all nodes. */
+  readonly upkeep: Pick<RecurringJob, "run">;
+  /** Waits for what was begun. */
+  close(): Promise<void>;
+}
+
+/** What datasets need beside what their revisions do. */
+export interface DatasetParts extends RevisionMakerParts {
+  readonly tables: () => Promise<TableEngine>;
+  /** The features of an environment that are tagged as personal, by FQN. */
+  readonly personal: (environmentId: string) => Promise<ReadonlySet<string>>;
+  /** Folder for temporary files. */
+  readonly folder: string;
+}
+
+/** Makes the capabilities. */
+export function createDatasetCapabilities(parts: DatasetParts): DatasetCapabilities {
+  const maker = createRevisionMaker(parts);
+  const statistics = createDatasetStatistics({ ...parts, revisions: maker, folder: join(parts.folder, "statistics") });
+  const revisions: Revisions = {
+    ...maker,
+    async complete(revisionId, columns) {
+      await maker.complete(revisionId, columns);
+      statistics.soon(revisionId);
+    },
+  };
+  return {
+    revisions,
+    datasets: createDatasets(parts),
+    uploads: createDatasetUploads({ ...parts, revisions, folder: join(parts.folder, "uploads") }),
+    statistics,
+    upkeep: datasetUpkeep({ ...parts, revisions, profile: statistics.catchUp }),
+    close: statistics.close,
+  };
+}

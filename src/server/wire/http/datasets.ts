@@ -1,0 +1,59 @@
+/**
+ * `GET /v1/datasets/<name or id>`: a dataset with its revisions and one of them in full. With
+ * `?links=true` its files have signed addresses, for callers that may read stored values.
+ */
+
+import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
+import { messageJson } from "../../../contract/message-json.ts";
+import { authorize } from "../../access/authorize.ts";
+import { resolveScope } from "../../access/scope.ts";
+import type { Caller } from "../../access/tokens.ts";
+import { Failure } from "../../failure.ts";
+import type { Platform } from "../platform.ts";
+import { describeDataset } from "../services/dataset-message.ts";
+import { json, methodNotAllowed } from "./respond.ts";
+
+const PREFIX = "/v1/datasets/";
+const EVERY_FILE = { includeGivens: true, includeTraces: true };
+
+/**
+ * Answers with the response of DatasetService.GetDataset as JSON, by the contract's field names.
+ */
+export async function serveDataset(platform: Platform, request: Request, url: URL): Promise<Response> {
+  if (request.method !== "GET") return methodNotAllowed("GET");
+  const caller = (await authorize(platform.callers, request.headers, Permission.READ)) as Caller;
+  const wantsLinks = url.searchParams.get("links") === "true";
+  if (wantsLinks) await authorize(platform.callers, request.headers, Permission.QUERY_OFFLINE);
+  const { environment } = await resolveScope(platform.environments, caller, request.headers);
+  const wanted = decoded(url.pathname.slice(PREFIX.length));
+  const page = {
+    pageSize: Number(url.searchParams.get("page_size") ?? 0) || 0,
+    pageToken: url.searchParams.get("page_token") ?? "",
+  };
+  const answer = await describeDataset(platform, caller, environment.id, wanted, page);
+  const described = plain(messageJson(answer)) as { readonly files: readonly { readonly name: string }[] };
+  if (!wantsLinks || !answer.revision || answer.files.length === 0) return json(described);
+  const { datasets } = await platform.datasets();
+  const links = new Map<string, object>();
+  const stop = new AbortController();
+  for await (const link of datasets.links(environment.id, answer.revision.id, EVERY_FILE, stop.signal)) {
+    if (!link) break;
+    const { file, address } = link;
+    links.set(file.name, { url: address.url, expires_at: new Date(address.expiresAt).toISOString() });
+    if (answer.files.every(({ name }) => links.has(name))) break;
+  }
+  return json({ ...described, files: described.files.map((file) => ({ ...file, ...links.get(file.name) })) });
+}
+
+/** A document whose counts, none of which is beyond 2^53, are plain numbers. */
+function plain(document: object): unknown {
+  return JSON.parse(JSON.stringify(document, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value)));
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new Failure("invalid_argument", "The name of the dataset is not encoded as a part of an address.");
+  }
+}
