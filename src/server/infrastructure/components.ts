@@ -49,7 +49,9 @@ export interface Components {
   close(): Promise<void>;
 }
 
-/** The bounds that the record of the metrics sets for the telemetry store; undefined = its default. */
+/**
+ * The bounds that the record of the metrics sets for the telemetry store; undefined = its default.
+ */
 export function telemetryLimits({ spec }: ComponentRecord): TelemetryLimits {
   return {
     maxBytes: typeof spec.storage === "string" ? quantityValue(spec.storage) : undefined,

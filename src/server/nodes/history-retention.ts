@@ -28,7 +28,9 @@ export interface RemovedHistory {
 
 /** The retention of the history on this node. */
 export interface HistoryRetention {
-  /** Removes what is too old, and the oldest of what is too much. Never rejects but by the signal. */
+  /**
+   * Removes what is too old, and the oldest of what is too much. Never rejects but by the signal.
+   */
   enforce(signal: AbortSignal): Promise<void>;
   /** What was removed, by environment. */
   removed(): readonly RemovedHistory[];

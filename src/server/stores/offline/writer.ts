@@ -124,8 +124,8 @@ export class OfflineWriter {
   }
 
   /**
-   * Removes observations of an environment that were observed before a time, at most `limit` of each
-   * version; returns their number.
+   * Removes observations of an environment that were observed before a time, at most `limit` of
+   * each version; returns their number.
    */
   trim(environmentId: string, observedBefore: number, limit: number): number {
     let removed = 0;
