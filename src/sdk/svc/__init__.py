@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         ServerUnreachable,
         SvcClient,
         UnexpectedAnswer,
+        UploadResult,
     )
 
 __all__ = [
@@ -96,6 +97,7 @@ __all__ = [
     "ServerUnreachable",
     "SvcClient",
     "UnexpectedAnswer",
+    "UploadResult",
     "Windowed",
     "_",
     "after",
