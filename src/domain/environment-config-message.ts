@@ -23,6 +23,8 @@ export function configMessage(config: EnvironmentConfig): MessageInitShape<typeo
     },
     labels: { ...config.labels },
     protected: config.protected,
+    historyMaxAge: config.history_max_age,
+    historyMaxSize: config.history_max_size,
   };
 }
 
@@ -40,6 +42,8 @@ export function readConfigMessage(message: Message | undefined): EnvironmentConf
     environment_buckets: Object.fromEntries(BUCKETS.flatMap((name, index) => (buckets[index] ? [[name, buckets[index]]] : []))),
     labels: message.labels,
     protected: message.protected,
+    history_max_age: message.historyMaxAge,
+    history_max_size: message.historyMaxSize,
   };
   checkConfig(config);
   return config;

@@ -4,8 +4,10 @@
  */
 
 import { didYouMean } from "./closest.ts";
+import { parseDuration } from "./duration.ts";
 import { asJson, isJsonObject, type Json, type JsonObject, jsonObject, member } from "./json-value.ts";
 import { escapeControls } from "./name.ts";
+import { quantityValue } from "./quantity.ts";
 
 /** The places of an environment's objects: URIs of object stores. */
 export const BUCKETS = ["dataset_bucket", "plan_stages_bucket", "source_bundle_bucket", "model_registry_bucket"] as const;
@@ -32,6 +34,13 @@ export interface EnvironmentConfig {
   readonly labels: Readonly<Record<string, string>>;
   /** Whether another person approves changes of the environment. */
   readonly protected: boolean;
+  /** Age above which observations are removed from the history, such as `365d`; empty = none is. */
+  readonly history_max_age: string;
+  /**
+   * Size of the history above which the oldest observations are removed, such as `100Gi`; empty =
+   * none is.
+   */
+  readonly history_max_size: string;
 }
 
 /** A configuration in which nothing is set. */
@@ -44,10 +53,18 @@ export const NO_CONFIG: EnvironmentConfig = {
   environment_buckets: {},
   labels: {},
   protected: false,
+  history_max_age: "",
+  history_max_size: "",
 };
 
 /** The keys whose values this server acts on; the others are recorded and returned. */
-export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = ["additional_env_vars", "labels", "protected"];
+export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = [
+  "additional_env_vars",
+  "labels",
+  "protected",
+  "history_max_age",
+  "history_max_size",
+];
 
 /** A configuration breaks a rule; the message names the key. */
 export class ConfigInvalid extends Error {
@@ -68,6 +85,9 @@ const MAX_REPOSITORIES = 100;
 const MAX_TEXT = 4_096;
 const MAX_LABELS = 50;
 const MAX_LABEL = 100;
+/** Least age and size of a history that is bounded: what is less would be a mistake. */
+const LEAST_AGE_MS = 3_600_000;
+const LEAST_SIZE = 1024 ** 2;
 const KEYS = ["id", "name", "specs_config", "specs_config_json", ...Object.keys(NO_CONFIG).filter((key) => key !== "specs_config")];
 
 /**
@@ -168,6 +188,18 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
       if (!/^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(uri as string))
         throw new ConfigInvalid(`${key}.${name}: expected a URI such as s3://bucket/prefix`);
     }
+  },
+  history_max_age(value, key) {
+    textAt(value, key, MAX_LABEL);
+    const ms = value === "" ? LEAST_AGE_MS : parseDuration(value as string);
+    if (ms === undefined || !Number.isFinite(ms) || ms < LEAST_AGE_MS)
+      throw new ConfigInvalid(`${key}: expected a duration of at least an hour, such as 365d`);
+  },
+  history_max_size(value, key) {
+    textAt(value, key, MAX_LABEL);
+    const bytes = value === "" ? LEAST_SIZE : quantityValue(value as string);
+    if (bytes === undefined || !Number.isSafeInteger(bytes) || bytes < LEAST_SIZE)
+      throw new ConfigInvalid(`${key}: expected a number of bytes of at least 1Mi, such as 100Gi`);
   },
   labels(value, key) {
     const labels = Object.entries(objectAt(value, key));
@@ -276,6 +308,8 @@ export function configDocument(environment: { readonly id: string; readonly name
     environment_buckets: Object.keys(environment_buckets).length > 0 ? (environment_buckets as JsonObject) : null,
     labels,
     protected: config.protected,
+    history_max_age: config.history_max_age || null,
+    history_max_size: config.history_max_size || null,
   };
 }
 

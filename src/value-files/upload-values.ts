@@ -21,7 +21,9 @@ export interface ValueFile {
   readonly options: MessageInitShape<typeof UploadOptionsSchema>;
 }
 
-/** Uploads a file and waits until it is stored. Rejects with CliError when it is refused or fails. */
+/**
+ * Uploads a file and waits until it is stored. Rejects with CliError when it is refused or fails.
+ */
 export async function uploadValues(context: Context, { path, format, options }: ValueFile): Promise<ValueUpload> {
   const { api, http, progress } = context;
   const service = await api.featureData();

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         ServerUnreachable,
         SvcClient,
         UnexpectedAnswer,
+        UploadResult,
     )
 
 __all__ = [
@@ -105,6 +106,7 @@ __all__ = [
     "ServerUnreachable",
     "SvcClient",
     "UnexpectedAnswer",
+    "UploadResult",
     "Windowed",
     "_",
     "after",

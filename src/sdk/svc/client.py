@@ -36,6 +36,7 @@ from ._client.result import (
     error_of,
     query_result,
 )
+from ._client.upload import UploadResult, columns_of, parts_of
 from ._client.values import classes_in, encode, feature_name, instant_text
 from ._surface.names import DURATION_GRAMMAR, parse_duration
 
@@ -59,6 +60,7 @@ __all__ = [
     "ServerUnreachable",
     "SvcClient",
     "UnexpectedAnswer",
+    "UploadResult",
 ]
 
 #: A feature such as `User.id`, or its name.
@@ -365,6 +367,47 @@ class SvcClient:
         session, headers = self._scoped(environment)
         return dataset_of(dataset, session.api, lambda path: _answered(session.get(path, headers)))
 
+    def upload_features(
+        self,
+        values: Any,
+        *,
+        time: Union[datetime, str, None] = None,
+        time_column: Optional[str] = None,
+        known_at: Union[datetime, str, None] = None,
+        known_at_column: Optional[str] = None,
+        target: str = "both",
+        dry_run: bool = False,
+        context: Optional[OnlineQueryContext] = None,
+    ) -> UploadResult:
+        """Stores values of features as they were observed elsewhere, in the history, and online where
+        they are newer: ``upload_features({User.id: [1, 2], User.score: [0.5, 0.7]})``.
+
+        values: a list of values per feature, a list of rows, or a table of pandas, polars or
+            pyarrow; features of one or several classes, and of each class the primary key.
+        time, time_column: when the rows were observed; without them the column ``__ts__`` or the
+            class's feature time says it, else it is now.
+        known_at, known_at_column: when the rows were known, so that what is loaded afterwards is
+            not taken for late; without them, when they are stored.
+        target: ``"online"`` or ``"offline"`` for one store alone.
+        dry_run: everything is checked, and nothing stored.
+
+        Raises QueryError with what is wrong, and other ClientErrors when there is no answer; then
+        nothing is stored, unless an answer was lost. Many rows are checked whole, and then sent in
+        parts; uploading the same again changes nothing.
+        """
+        fields = {"time": _instant(time) if time is not None else None, "time_column": time_column, "target": target}
+        fields.update(known_at=_instant(known_at) if known_at is not None else None, known_at_column=known_at_column)
+        body = {name: value for name, value in fields.items() if value}
+        parts = list(parts_of(columns_of(values)))
+        counts = {"rows": 0, "online_values": 0, "offline_values": 0, "deleted_values": 0}
+        for is_check in [True] if dry_run else [True, False] if len(parts) > 1 else [False]:
+            counts = dict.fromkeys(counts, 0)
+            for part in parts:
+                sent = {**body, "columns": part.columns, "dry_run": is_check}
+                said = self._post("/v1/features/upload", sent, context, part.offset)
+                counts = {name: count + int(said[name]) for name, count in counts.items()}
+        return UploadResult(**counts)
+
     def close(self) -> None:
         """Closes the connections that wait. The client can be used again."""
         for session in (self._session, *self._sessions.values()):
@@ -418,9 +461,9 @@ class SvcClient:
             body["now"] = _instant(now) if isinstance(now, (datetime, str)) else [_instant(time) for time in now]
         return body
 
-    def _post(self, path: str, body: Mapping[str, Any], context: Optional[OnlineQueryContext]) -> Mapping[str, Any]:
+    def _post(self, path: str, body: Mapping[str, Any], context: Optional[OnlineQueryContext], offset: int = 0) -> Mapping[str, Any]:
         session, headers = self._scoped(context.environment if context is not None else None)
-        return _answered(session.post(path, body, headers))
+        return _answered(session.post(path, body, headers), offset)
 
     def _scoped(self, wanted: Optional[str]) -> tuple[Session, dict[str, str]]:
         """The session and the headers of an environment, or of the client's own."""
@@ -433,24 +476,32 @@ class SvcClient:
         return session, {name: _header(value) for name, value in scope.items() if value}
 
 
-def _answered(answer: Answer) -> Mapping[str, Any]:
+def _answered(answer: Answer, offset: int = 0) -> Mapping[str, Any]:
     """What an answer says. Raises ClientError for a refusal."""
     if answer.status == 200 and isinstance(answer.body, dict):
         return answer.body
-    raise _failure(answer)
+    raise _failure(answer, offset)
 
 
 def _wanted(**flags: bool) -> dict[str, bool]:
     return {name: True for name, wanted in flags.items() if wanted}
 
 
-def _failure(answer: Answer) -> ClientError:
+def _failure(answer: Answer, offset: int) -> ClientError:
+    """offset: the number of rows before those that were sent."""
     said = answer.body if isinstance(answer.body, dict) else {}
     errors = said.get("errors")
     if isinstance(errors, list) and errors:
-        return QueryError([error_of(error) for error in errors], answer.status)
+        return QueryError([error_of(_placed(error, offset)) for error in errors], answer.status)
     message = said.get("message")
     return UnexpectedAnswer(f"the server answered {answer.status}: {message if isinstance(message, str) else repr(answer.body)}")
+
+
+def _placed(error: Any, offset: int) -> Any:
+    """An error of an upload with its row and column in its message."""
+    row, column = error.get("row"), error.get("column")
+    place = ", ".join([*([f"row {row + offset}"] if row else []), *([f"column {column}"] if column else [])])
+    return {**error, "row": row + offset if row else None, "message": f"{place}: {error.get('message')}"} if place else error
 
 
 def _listed(items: Any, what: str) -> list[Any]:

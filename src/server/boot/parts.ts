@@ -20,7 +20,7 @@ import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
-import { type Components, createComponents, storageLimit } from "../infrastructure/components.ts";
+import { type Components, createComponents, telemetryLimits } from "../infrastructure/components.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
@@ -28,6 +28,7 @@ import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
+import { createHistoryRetention, type HistoryRetention } from "../nodes/history-retention.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
@@ -58,6 +59,9 @@ const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
 /** Milliseconds to the first measure of stored bytes: by then the deployments are restored. */
 const FIRST_STORAGE_MEASURE_MS = 60_000;
+/** Milliseconds between two removals of old observations, and to the first. */
+const HISTORY_SWEEP_MS = 3_600_000;
+const FIRST_HISTORY_SWEEP_MS = 120_000;
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
 
@@ -96,6 +100,8 @@ export interface Parts {
   /** The meter of stored bytes. */
   readonly storage: StorageMeter;
   readonly deployments: () => Promise<Deployments>;
+  /** The removal of old observations on this node. */
+  readonly historyRetention: HistoryRetention;
   /** The deletion of stored values; what was deleted is known when it resolves. */
   readonly deletions: () => Promise<Deletions>;
   /** Datasets, and revisions as they are made. */
@@ -223,11 +229,11 @@ export async function openParts({
   });
   const telemetry = once(async () => {
     const store = await stores.telemetry();
-    let limit: number | undefined;
+    let limits = telemetryLimits({ spec: {}, suspended: false });
     components.watch("metrics", (record) => {
-      const wanted = storageLimit(record);
-      if (wanted === limit) return;
-      limit = wanted;
+      const wanted = telemetryLimits(record);
+      if (wanted.maxBytes === limits.maxBytes && wanted.maxAgeMs === limits.maxAgeMs) return;
+      limits = wanted;
       store.limit(wanted).catch((error: unknown) => log.error("the telemetry store could not be limited", { error: String(error) }));
     });
     sweep("stages of queries", { everyMs: STAGES_SWEEP_MS, firstMs: 0 }, async () => {
@@ -256,6 +262,11 @@ export async function openParts({
       onError: (error) => log.warning("what the stores hold could not be measured", { error: String(error) }),
     }),
   );
+  const historyRetention = createHistoryRetention({
+    limits: async () => (await configurations()).historyLimits(),
+    ...{ offline, log, now: () => clock.now() },
+  });
+  sweep("the history", { everyMs: HISTORY_SWEEP_MS, firstMs: FIRST_HISTORY_SWEEP_MS }, historyRetention.enforce);
   const collections: CollectionParts = { documents: metadata.documents, bus, clock, log };
   const webhooks = once(async () => {
     const [{ createWebhooks }, { createOutboxThread }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
@@ -525,6 +536,7 @@ export async function openParts({
     queryCounts,
     storage,
     deployments,
+    historyRetention,
     deletions,
     datasets,
     sealer,

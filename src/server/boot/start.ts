@@ -259,6 +259,7 @@ async function startIn(
           online: parts.online,
           sinks: parts.sinks,
           telemetry: parts.telemetry,
+          removedHistory: parts.historyRetention.removed,
         });
       }),
       objects,

@@ -3,7 +3,9 @@
  * of the state that they were made from.
  */
 
+import { parseDuration } from "../../domain/duration.ts";
 import { ConfigInvalid, checkConfig, type EnvironmentConfig, NO_CONFIG } from "../../domain/environment-config.ts";
+import { quantityValue } from "../../domain/quantity.ts";
 import { type CollectionParts, createCollection, type Document, etagOf } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
 
@@ -25,6 +27,8 @@ export interface Configurations {
   };
   /** Additional environment variables of the workers of every environment that has some, by id. */
   variables(): Promise<ReadonlyMap<string, EnvironmentConfig["additional_env_vars"]>>;
+  /** Limits of the history of every environment that has some, by id. */
+  historyLimits(): Promise<ReadonlyMap<string, { readonly maxAgeMs: number | undefined; readonly maxBytes: number | undefined }>>;
   /** Labels of every environment that has some, by id. */
   labels(): Promise<ReadonlyMap<string, EnvironmentConfig["labels"]>>;
   /** Throws Failure invalid_argument when a configuration breaks a rule. */
@@ -85,6 +89,12 @@ export function createConfigurations(parts: CollectionParts): Configurations {
 
     variables: () => everyOne("additional_env_vars"),
     labels: () => everyOne("labels"),
+    async historyLimits() {
+      const all = (await documents.list()).map(({ scope, content: { history_max_age: age = "", history_max_size: size = "" } }) => {
+        return [scope, { maxAgeMs: parseDuration(age), maxBytes: quantityValue(size) }] as const;
+      });
+      return new Map(all.filter(([, { maxAgeMs, maxBytes }]) => maxAgeMs !== undefined || maxBytes !== undefined));
+    },
 
     protection: {
       isProtected: async (environmentId) => (await documents.find(environmentId, NAME))?.content.protected === true,

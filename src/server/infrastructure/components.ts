@@ -4,11 +4,13 @@
  * component is suspended costs a query nothing.
  */
 
+import { parseDuration } from "../../domain/duration.ts";
 import type { JsonObject } from "../../domain/json-value.ts";
 import { quantityValue } from "../../domain/quantity.ts";
 import { type CollectionParts, createCollection, etagOf } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
 import { followStore } from "../nodes/follow.ts";
+import type { TelemetryLimits } from "../stores/telemetry/store.ts";
 
 /** What is recorded of a component. */
 export interface ComponentRecord {
@@ -47,9 +49,14 @@ export interface Components {
   close(): Promise<void>;
 }
 
-/** Bytes to which the record of the metrics limits the telemetry store; undefined = its default. */
-export function storageLimit({ spec }: ComponentRecord): number | undefined {
-  return typeof spec.storage === "string" ? quantityValue(spec.storage) : undefined;
+/**
+ * The bounds that the record of the metrics sets for the telemetry store; undefined = its default.
+ */
+export function telemetryLimits({ spec }: ComponentRecord): TelemetryLimits {
+  return {
+    maxBytes: typeof spec.storage === "string" ? quantityValue(spec.storage) : undefined,
+    maxAgeMs: typeof spec.retention === "string" ? parseDuration(spec.retention) : undefined,
+  };
 }
 
 const KIND = "component";

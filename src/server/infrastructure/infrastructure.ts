@@ -5,11 +5,14 @@
 
 import { basename } from "node:path";
 import { didYouMean } from "../../domain/closest.ts";
+import { formatDuration, parseDuration } from "../../domain/duration.ts";
 import { jsonChanges } from "../../domain/json-diff.ts";
 import { equalsJson, isJsonObject, type Json, type JsonObject } from "../../domain/json-value.ts";
 import type { MetricFamily } from "../../domain/openmetrics.ts";
 import { bytesQuantity, quantityValue } from "../../domain/quantity.ts";
+import { formatTimestamp } from "../../domain/timestamp.ts";
 import { Failure } from "../failure.ts";
+import type { RemovedHistory } from "../nodes/history-retention.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { SchemaMove, TelemetryStore } from "../stores/telemetry/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
@@ -91,11 +94,17 @@ export interface InfrastructureParts {
   readonly online: () => Promise<OnlineStore>;
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  /** What was removed of the history because of its age or size, on this node. */
+  readonly removedHistory: () => readonly RemovedHistory[];
 }
 
 const SUSPENDABLE: readonly string[] = ["telemetry", "gateway", "persistence"] satisfies Suspendable[];
 /** Least bytes of the telemetry store: less could not hold a batch of records. */
 const LEAST_STORAGE = 8 * 1024 * 1024;
+/** Least age of what the telemetry store removes. */
+const LEAST_RETENTION_MS = 3_600_000;
+/** Keys of the metrics' spec that this server acts on. */
+const APPLIED_METRICS: readonly string[] = ["retention", "storage"];
 /** Namespace of the whole server, as events of the cluster name it. */
 const SERVER_NAMESPACE = "server";
 
@@ -113,10 +122,16 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
   const running: Readonly<Record<SpecKind, () => Promise<Running>>> = {
     async metrics() {
       const telemetry = await parts.telemetry();
-      const { bytes, defaultMaxBytes, maxBytes, pendingRecords, schemaVersion } = await telemetry.figures();
+      const { bytes, defaultMaxAgeMs, defaultMaxBytes, maxAgeMs, maxBytes, pendingRecords, removedQueries, schemaVersion } =
+        await telemetry.figures();
       const { driver, address } = stores.telemetry;
       return {
-        spec: { database_name: basename(address), database_replicas: 1, storage: bytesQuantity(defaultMaxBytes) },
+        spec: {
+          database_name: basename(address),
+          database_replicas: 1,
+          retention: formatDuration(defaultMaxAgeMs),
+          storage: bytesQuantity(defaultMaxBytes),
+        },
         status: {
           state: "running",
           driver,
@@ -125,6 +140,8 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
           schema_version: schemaVersion,
           size_bytes: bytes,
           max_size_bytes: maxBytes,
+          max_age: formatDuration(maxAgeMs),
+          removed_queries: removedQueries,
           pending_records: pendingRecords,
           dropped_records: telemetry.dropped(),
         },
@@ -145,6 +162,11 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
             ...store,
             pending_values: pending,
             dropped_values: dropped,
+          })),
+          removed_history: parts.removedHistory().map(({ environmentId, observations, observedBefore }) => ({
+            environment_id: environmentId,
+            observations,
+            observed_before: formatTimestamp(observedBefore),
           })),
         },
       };
@@ -333,8 +355,15 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
 }
 
 /** Refuses values that have a meaning here and cannot be applied. */
-function checkLocal(kind: SpecKind, { storage }: JsonObject): void {
-  if (kind !== "metrics" || typeof storage !== "string") return;
+function checkLocal(kind: SpecKind, { retention, storage }: JsonObject): void {
+  if (kind !== "metrics") return;
+  const ms = typeof retention === "string" ? parseDuration(retention) : LEAST_RETENTION_MS;
+  if (ms === undefined || !Number.isFinite(ms) || ms < LEAST_RETENTION_MS)
+    throw new Failure(
+      "invalid_argument",
+      `retention is ${JSON.stringify(retention)}, and has to be a duration of at least an hour, such as 7d.`,
+    );
+  if (typeof storage !== "string") return;
   const bytes = quantityValue(storage) ?? 0;
   if (bytes < LEAST_STORAGE || !Number.isSafeInteger(bytes))
     throw new Failure("invalid_argument", `storage is ${storage}, and has to be at least ${bytesQuantity(LEAST_STORAGE)}, in whole bytes.`);
@@ -343,7 +372,7 @@ function checkLocal(kind: SpecKind, { storage }: JsonObject): void {
 /** The changes of a spec: of topics one for each, of everything else value by value. */
 function changesOf(name: SpecKind, before: JsonObject, after: JsonObject): SpecChange[] {
   const changes = name === "kafka-topics" ? topicChanges(before.topics, after.topics) : jsonChanges(before, after);
-  return changes.map((change) => ({ ...change, applied: name === "metrics" && change.path[0] === "storage" }));
+  return changes.map((change) => ({ ...change, applied: name === "metrics" && APPLIED_METRICS.includes(change.path[0] as string) }));
 }
 
 function topicChanges(before: Json | undefined, after: Json | undefined): Omit<SpecChange, "applied">[] {

@@ -22,7 +22,9 @@ export interface VersionedDeployment extends UploadDeployment {
   readonly versions: string;
 }
 
-/** Reads deployments with the versions of their features that are in use, and keeps the last ones. */
+/**
+ * Reads deployments with the versions of their features that are in use, and keeps the last ones.
+ */
 export function createUploadDeployments(options: {
   readonly metadata: Pick<VersionStore, "featureIdentities">;
   readonly graphOf: (deploymentId: string) => Promise<Graph>;

@@ -14,7 +14,10 @@ export type UploadTarget = "both" | "online" | "offline";
 
 /** What is said of an upload beside its columns. Times are epoch milliseconds. */
 export interface UploadOptions {
-  /** The column with the times of the rows; empty = `__ts__`, or a class's feature time, if it is there. */
+  /**
+   * The column with the times of the rows; empty = `__ts__`, or a class's feature time, if it is
+   * there.
+   */
   readonly timeColumn: string;
   /** The time of all rows; null = no column says it, and the upload's own time counts. */
   readonly time: number | null;
@@ -32,7 +35,10 @@ export interface PlannedFeature {
   readonly feature: ScalarInfo;
   /** Its version in the history; undefined = its values do not go there. */
   readonly offline: FeatureVersion | undefined;
-  /** The longest staleness with which it is read online, in milliseconds; undefined = it is not stored there. */
+  /**
+   * The longest staleness with which it is read online, in milliseconds; undefined = it is not
+   * stored there.
+   */
   readonly onlineMs: number | undefined;
 }
 

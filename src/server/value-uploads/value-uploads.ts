@@ -244,7 +244,9 @@ function uploadJob(id: string, environmentId: string): NewJob {
   };
 }
 
-/** The number of rows. Throws UploadRefused when there are too many, or columns differ in length. */
+/**
+ * The number of rows. Throws UploadRefused when there are too many, or columns differ in length.
+ */
 function lengthOf(names: readonly string[], columns: readonly (readonly unknown[])[]): number {
   const rows = columns[0]?.length ?? 0;
   const odd = columns.findIndex(({ length }) => length !== rows);

@@ -56,6 +56,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "ServerUnreachable": (_CLIENT, _ROOT),
     "SvcClient": (_CLIENT, _ROOT),
     "UnexpectedAnswer": (_CLIENT, _ROOT),
+    "UploadResult": (_CLIENT, _ROOT),
     "Windowed": (_STREAMS, _FEATURES, _ROOT),
     "_": (_FEATURES, _ROOT),
     "after": (_FEATURES, _ROOT),

@@ -12,6 +12,9 @@ import { fromColumn, type SqlValue } from "./column.ts";
 import { damaged } from "./damage.ts";
 import type { VersionRow } from "./schema.ts";
 import {
+  BYTES_BESIDE,
+  HOUR_MS,
+  type HourOfHistory,
   type LatestTuple,
   type Observation,
   type ObservedBounds,
@@ -145,6 +148,21 @@ export class OfflineReader {
     const version = this.#catalog.version(featureId);
     if (!version) return [];
     return (historical ? this.#catalog.versionsOf(version) : [version]).map(({ table_name }) => table_name);
+  }
+
+  hours(environmentId: string): HourOfHistory[] {
+    const hours = new Map<number, number>();
+    for (const { environment_id, table_name } of this.#catalog.versions()) {
+      if (environment_id !== environmentId) continue;
+      const rows = this.#db
+        .query<{ hour: number; bytes: number }, [number, number]>(
+          `select cast(floor(observed_at / ?1) as integer) as hour,
+             sum(length(cast(pk as blob)) + coalesce(length(cast(value as blob)), 0) + ?2) as bytes from "${table_name}" group by 1`,
+        )
+        .all(HOUR_MS, BYTES_BESIDE);
+      for (const { hour, bytes } of rows) hours.set(Number(hour), (hours.get(Number(hour)) ?? 0) + Number(bytes));
+    }
+    return [...hours].sort(([a], [b]) => a - b).map(([hour, bytes]) => ({ from: hour * HOUR_MS, bytes }));
   }
 
   /** Bytes of the file, and a number that changes with its content. */

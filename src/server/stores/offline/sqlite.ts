@@ -49,6 +49,9 @@ export interface SqliteOfflineStore extends OfflineStore, SqlReadable {
   movedRows(): Promise<(readonly [environmentId: string, rows: number])[]>;
 }
 
+/** Observations of a version that are removed in one commit: others write between two commits. */
+const ROWS_PER_TRIM = 20_000;
+
 /** Makes the store. Nothing is opened yet. */
 export function createSqliteOfflineStore(options: SqliteOfflineOptions): SqliteOfflineStore {
   const { path, programVersion } = options;
@@ -75,6 +78,12 @@ export function createSqliteOfflineStore(options: SqliteOfflineOptions): SqliteO
     append: (observations) => call(writing, "append", [observations.map(tableRows), options.now()]),
     deleteKeys: (featureIds, keys, until) => call(writing, "deleteKeys", [featureIds, keys, until]),
     dropVersion: (featureId) => call(writing, "dropVersion", [featureId]),
+    hours: (environmentId) => call(reading, "hours", [environmentId]),
+    async trim(environmentId, observedBefore) {
+      let removed = 0;
+      for (let step = 1; step > 0; removed += step) step = await call(writing, "trim", [environmentId, observedBefore, ROWS_PER_TRIM]);
+      return removed;
+    },
     sample: (spine, features, bounds) => call(reading, "sample", [spine, features, bounds]),
     scanKeys: (environmentId, namespace, bounds, limit) => call(reading, "scanKeys", [environmentId, namespace, bounds, limit]),
     scan: (featureId, scan) => call(reading, "scan", [featureId, scan]),

@@ -149,6 +149,18 @@ export interface OfflineMeasures {
   readonly environments: ReadonlyMap<string, number>;
 }
 
+/** Milliseconds of an hour of the history. */
+export const HOUR_MS = 3_600_000;
+/** Bytes that an observation counts for beside its key and value. */
+export const BYTES_BESIDE = 48;
+
+/** Observations of an hour, and an estimate of the bytes that they take. */
+export interface HourOfHistory {
+  /** Its beginning, epoch milliseconds. */
+  readonly from: number;
+  readonly bytes: number;
+}
+
 /** The store. Every method rejects with `OfflineStoreError` when it fails. */
 export interface OfflineStore {
   /**
@@ -187,6 +199,17 @@ export interface OfflineStore {
    * default: all. Returns their number. Durable when it resolves.
    */
   deleteKeys(featureIds: readonly number[], keys: readonly string[], until?: number): Promise<number>;
+  /**
+   * The hours in which something of an environment was observed, in order, with what its
+   * observations take: their keys and values, and a constant for the rest. Space that deleted ones
+   * have not given back does not count.
+   */
+  hours(environmentId: string): Promise<HourOfHistory[]>;
+  /**
+   * Removes an environment's observations of all versions that were observed before a time, epoch
+   * milliseconds; returns their number. Durable when it resolves.
+   */
+  trim(environmentId: string, observedBefore: number): Promise<number>;
   /**
    * Removes a version with all its observations. Durable when it resolves; the next append creates
    * it again.

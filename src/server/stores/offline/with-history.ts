@@ -170,6 +170,8 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
       await opened();
       const refusals = await landing.append(observations);
       appended += observations.reduce((sum, { keys }) => sum + keys.length, 0);
+      // A version without rows is to be known there too.
+      if (observations.some(({ keys }) => keys.length === 0)) mayWait = true;
       if (appended >= options.moveRows && !isMovingBehind) void moveBehind();
       return refusals;
     },
@@ -189,6 +191,19 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
         await moveAll();
         await landing.dropVersion(featureId);
         await link.call("dropVersion", featureId);
+      });
+    },
+    hours: (environmentId) =>
+      read(
+        () => landing.hours(environmentId),
+        () => asked("hours", environmentId),
+      ),
+    async trim(environmentId, observedBefore) {
+      refuseClosed();
+      return inLane(async () => {
+        if (!(await hasHistory())) return landing.trim(environmentId, observedBefore);
+        await moveAll();
+        return (await landing.trim(environmentId, observedBefore)) + (await link.call("trim", environmentId, observedBefore));
       });
     },
     sample: (spine, features, bounds = {}) =>

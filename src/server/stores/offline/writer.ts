@@ -123,6 +123,25 @@ export class OfflineWriter {
     return removed;
   }
 
+  /**
+   * Removes observations of an environment that were observed before a time, at most `limit` of
+   * each version; returns their number.
+   */
+  trim(environmentId: string, observedBefore: number, limit: number): number {
+    let removed = 0;
+    this.#transaction(() => {
+      for (const { environment_id, table_name } of this.#catalog.versions())
+        if (environment_id === environmentId)
+          removed += this.#db
+            .query(
+              `delete from "${table_name}" where (pk, observed_at, seq) in
+                 (select pk, observed_at, seq from "${table_name}" where observed_at < ?1 limit ?2)`,
+            )
+            .run(observedBefore, limit).changes;
+    });
+    return removed;
+  }
+
   dropVersion(featureId: number): void {
     const version = this.#catalog.version(featureId);
     if (!version) return;

@@ -26,6 +26,7 @@ import type {
   SpanRecord,
   StageRecord,
   TelemetryFigures,
+  TelemetryLimits,
 } from "./store.ts";
 
 /** Options with which the file is opened. */
@@ -129,6 +130,9 @@ export class TelemetryDatabase {
    */
   #cutAt = 0;
   #maxBytes: number;
+  #maxAgeMs: number;
+  /** Queries that were removed because of age or size. */
+  #removed = 0;
   /** Number of the schema when it was last reported, at first when the file was opened. */
   #reportedVersion: number;
 
@@ -137,6 +141,7 @@ export class TelemetryDatabase {
     const { path, programVersion } = file;
     const schema = { path, applicationId: TELEMETRY_APPLICATION_ID, migrations: TELEMETRY_MIGRATIONS, programVersion };
     this.#maxBytes = file.maxBytes;
+    this.#maxAgeMs = file.ttlMs;
     const found = path === ":memory:" ? undefined : inspectDatabase(schema)?.version;
     this.#reportedVersion = found || TELEMETRY_MIGRATIONS.length;
     this.#db = openDatabase({ ...schema, synchronous: "normal" });
@@ -215,7 +220,7 @@ export class TelemetryDatabase {
 
   /** Stages of queries that arrived earlier are gone; epoch milliseconds. */
   #keptSince(now: number): number {
-    return Math.max(now - this.file.ttlMs, this.#cutAt);
+    return Math.max(now - this.#maxAgeMs, this.#cutAt);
   }
 
   /** Removes the stages of queries, after their objects were deleted. */
@@ -230,16 +235,17 @@ export class TelemetryDatabase {
       bytes: this.#usedBytes(),
       maxBytes: this.#maxBytes,
       defaultMaxBytes: this.file.maxBytes,
+      maxAgeMs: this.#maxAgeMs,
+      defaultMaxAgeMs: this.file.ttlMs,
+      removedQueries: this.#removed,
     };
   }
 
-  /**
-   * Sets the size of the file above which the oldest records are removed, in bytes; undefined = as
-   * it was opened.
-   */
-  limit(maxBytes: number | undefined): void {
+  /** Sets the bounds beyond which the oldest records are removed; undefined = as it was opened. */
+  limit({ maxBytes, maxAgeMs }: TelemetryLimits, now: number): void {
     this.#maxBytes = maxBytes ?? this.file.maxBytes;
-    this.#pruneToSize();
+    this.#maxAgeMs = maxAgeMs ?? this.file.ttlMs;
+    this.#prune(now);
   }
 
   /** The move of the schema since the last call; the first begins where the file was opened. */
@@ -385,9 +391,9 @@ export class TelemetryDatabase {
 
   #prune(now: number): void {
     this.#prunedAt = now;
-    const limit = now - this.file.ttlMs;
+    const limit = now - this.#maxAgeMs;
     this.#db.transaction(() => {
-      this.#db.query(`delete from query_log where seq < ${firstSince("query_log", "started_at")}`).run(limit);
+      this.#removed += this.#db.query(`delete from query_log where seq < ${firstSince("query_log", "started_at")}`).run(limit).changes;
       this.#db.query(`delete from log where seq < ${firstSince("log", "at")}`).run(limit);
       this.#db.query(`delete from span where seq < ${firstSince("span", "started_at")}`).run(limit);
       this.#pruneBodies();
@@ -400,7 +406,10 @@ export class TelemetryDatabase {
   }
 
   #pruneTenth(): void {
-    for (const table of ["query_log", "log", "span"]) this.#db.run(`delete from ${table} where seq <= ${FIRST_TENTH} from ${table})`);
+    for (const table of ["query_log", "log", "span"]) {
+      const { changes } = this.#db.run(`delete from ${table} where seq <= ${FIRST_TENTH} from ${table})`);
+      if (table === "query_log") this.#removed += changes;
+    }
     this.#pruneBodies();
     const oldest = this.#db.query<{ at: number }, []>("select started_at as at from query_log order by seq limit 1").get();
     if (oldest) this.#cutAt = oldest.at;

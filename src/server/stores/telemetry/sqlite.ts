@@ -7,7 +7,7 @@ import type { Clock } from "../../../context/clock.ts";
 import { Thread } from "../../thread/rpc.ts";
 import type { ForgottenStep, TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
 import { QueryGatherer } from "./query-batch.ts";
-import type { Body, LogEntry, SpanRecord, TelemetryStore } from "./store.ts";
+import type { Body, LogEntry, SpanRecord, TelemetryLimits, TelemetryStore } from "./store.ts";
 import type { TelemetryEvents } from "./telemetry-worker.ts";
 
 /** Options with which the store is opened. */
@@ -57,13 +57,13 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     listeners: {
       renewed(reason, kept) {
         options.onRenewal?.(reason, kept);
-        if (limited !== undefined) void thread.call("limit", [limited]).catch((error: unknown) => options.onError?.(error));
+        if (limited !== undefined) void thread.call("limit", [limited, clock.now()]).catch((error: unknown) => options.onError?.(error));
       },
     },
     ended: (reason) => new Error(`the telemetry thread ended: ${reason}`),
   });
-  /** The limit that was set, for a file that is begun anew. */
-  let limited: number | undefined;
+  /** The bounds that were set, for a file that is begun anew. */
+  let limited: TelemetryLimits | undefined;
   /** Records that are not written yet, on either thread. */
   const pending = { records: 0, bytes: 0 };
   const queries = new QueryGatherer();
@@ -202,9 +202,9 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       const file = await thread.call("figures", []);
       return { ...file, pendingRecords: pending.records, pendingBytes: pending.bytes };
     },
-    limit(maxBytes) {
-      limited = maxBytes;
-      return thread.call("limit", [maxBytes]);
+    limit(limits) {
+      limited = limits;
+      return thread.call("limit", [limits, clock.now()]);
     },
     migrate: () => thread.call("migrate", []),
     probe: () => thread.call("probe", [clock.now()]),

@@ -156,9 +156,21 @@ export interface TelemetryFigures {
   readonly maxBytes: number;
   /** That bound where none was set. */
   readonly defaultMaxBytes: number;
+  /** Age above which records are removed, milliseconds, and that where none was set. */
+  readonly maxAgeMs: number;
+  readonly defaultMaxAgeMs: number;
+  /** Number of queries that were removed since the start, because of age or size. */
+  readonly removedQueries: number;
   /** Records that wait to be written, and their approximate bytes. */
   readonly pendingRecords: number;
   readonly pendingBytes: number;
+}
+
+/** Bounds of what the store keeps; undefined = the default. */
+export interface TelemetryLimits {
+  readonly maxBytes: number | undefined;
+  /** Milliseconds. */
+  readonly maxAgeMs: number | undefined;
 }
 
 /** A move of the schema; equal versions when there was nothing to do. */
@@ -218,8 +230,8 @@ export interface TelemetryStore {
   dropped(): number;
   /** What the store holds now. */
   figures(): Promise<TelemetryFigures>;
-  /** Sets the bytes above which the oldest records are removed; undefined = the default. */
-  limit(maxBytes: number | undefined): Promise<void>;
+  /** Sets the bounds beyond which the oldest records are removed. */
+  limit(limits: TelemetryLimits): Promise<void>;
   /**
    * Brings the schema to the newest. The first call after a start also reports the move that
    * opening the store made.

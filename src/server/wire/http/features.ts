@@ -23,7 +23,9 @@ import { unknownField } from "./json-fields.ts";
 import { JsonRefused, jsonText, quoted, repeatedName } from "./json-text.ts";
 import { errorAnswer, failureResponse, json, methodNotAllowed } from "./respond.ts";
 
-/** Longest body of an upload, in bytes: it is parsed in one go, and other requests wait for that. */
+/**
+ * Longest body of an upload, in bytes: it is parsed in one go, and other requests wait for that.
+ */
 const MAX_UPLOAD_BYTES = 16 * 1024 * 1024;
 const MAX_UPLOAD_VALUES = 600_000;
 /** Longest body of a deletion, in bytes, and most values of it. */
@@ -172,7 +174,10 @@ function deletionJson(state: Parameters<typeof removedBy>[0]): Readonly<Record<s
   };
 }
 
-/** What a request says; an answer to one that is not taken. The caller is known before the body is read. */
+/**
+ * What a request says; an answer to one that is not taken. The caller is known before the body is
+ * read.
+ */
 async function receive(
   { callers, environments }: Platform,
   request: Request,

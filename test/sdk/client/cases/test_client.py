@@ -456,6 +456,77 @@ class Connection(unittest.TestCase):
             self.assertTrue(issubclass(kind, ClientError))
 
 
+class Upload(unittest.TestCase):
+    def setUp(self) -> None:
+        self.client = SvcClient()
+        self.addCleanup(self.client.close)
+
+    def test_columns_rows_and_instances(self) -> None:
+        result = self.client.upload_features({User.id: [900, 901], User.name: ["a", "b"]})
+        self.assertEqual((result.rows, result.online_values, result.offline_values, result.deleted_values), (2, 2, 2, 0))
+        self.assertEqual(self.client.query({User.id: 901}, [User.name])[User.name], "b")
+        self.client.upload_features([{"user.id": 902, "user.name": "c"}, User(id=903, name="d")])
+        answer = self.client.query_bulk({User.id: [902, 903]}, [User.name])
+        self.assertEqual([answer[User.name][row] for row in range(2)], ["c", "d"])
+
+    def test_every_type(self) -> None:
+        at = datetime(2024, 5, 1, 12, 0, 0, 123456, tzinfo=timezone.utc)
+        point = Point(x=0.5, y=None, at=at)
+        columns = {
+            Echo.id: [2**62],
+            Echo.a_int: [-(2**60)],
+            Echo.a_float: [math.inf],
+            Echo.a_bytes: [b"\x00\xff"],
+            Echo.a_date: [date(2024, 2, 29)],
+            Echo.a_datetime: [at],
+            Echo.a_timedelta: [timedelta(days=3, microseconds=1)],
+            Echo.a_decimal: [Decimal("1.50")],
+            Echo.a_kind: [Kind.LARGE],
+            Echo.a_point: [point],
+            Echo.a_set: [{"x", "y"}],
+            Echo.a_json: [{"a": [1, None]}],
+            Echo.a_str: [None],
+        }
+        result = self.client.upload_features(columns, target="offline", time=at, known_at=at)
+        self.assertEqual((result.online_values, result.offline_values), (0, 12))
+
+    def test_many_rows_are_checked_before_any_is_stored(self) -> None:
+        # Other interpreters ask the same server.
+        first = sys.version_info.minor * 1_000_000
+        ids = list(range(first, first + 30_000))
+        names = [f"n{id}" for id in ids]
+        with self.assertRaises(QueryError) as refused:
+            self.client.upload_features({User.id: ids, User.name: [*names[:-1], 5.5]})
+        self.assertEqual(refused.exception.errors[0].row, 30_000)
+        self.assertIn("row 30000, column user.name: ", refused.exception.errors[0].message)
+        self.assertNotEqual(self.client.query({User.id: first}, [User.name])[User.name], names[0])
+        result = self.client.upload_features({User.id: ids, User.name: names})
+        self.assertEqual((result.rows, result.offline_values), (30_000, 30_000))
+        self.assertEqual(self.client.query({User.id: ids[-1]}, [User.name])[User.name], names[-1])
+
+    def test_tables_of_other_packages(self) -> None:
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("pandas is not installed")
+        frame = pandas.DataFrame({"user.id": [910, 911], "user.name": ["p", "q"], "when": pandas.to_datetime(["2024-01-01", "2024-01-02"], utc=True)})
+        self.assertEqual(self.client.upload_features(frame, time_column="when").offline_values, 2)
+
+    def test_what_is_wrong(self) -> None:
+        for wrong, error in (
+            ({}, ValueError),
+            ({User.id: [1], User.name: ["a", "b"]}, ValueError),
+            ({User.id: [1], "user.id": [2]}, ValueError),
+            ({User.id: 5}, TypeError),
+            ([{User.id: 1}, {User.name: "x"}], ValueError),
+            ("text", TypeError),
+            ({User.id: [1], "user.nam": ["x"]}, QueryError),
+            ({User.id: [None], User.name: ["x"]}, QueryError),
+        ):
+            with self.subTest(wrong), self.assertRaises(error):
+                self.client.upload_features(wrong)
+
+
 class PrintedCall(unittest.TestCase):
     def test_the_call_that_the_command_line_prints_works(self) -> None:
         scope: dict = {}

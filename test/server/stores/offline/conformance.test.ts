@@ -319,6 +319,40 @@ for (const driver of OFFLINE_DRIVERS)
       expect(await valuesAt(first, [["i:1", 9]])).toEqual([6]);
     });
 
+    test("a version without observations is the newest one by its name too", async () => {
+      const first = feature({ namespace: "renewed", name: "x", environmentId: "env_renewed" });
+      const second = feature({ namespace: "renewed", name: "x", environmentId: "env_renewed", internalVersion: 2 });
+      await store.append([observationsOf(first, [["i:1", 1, 1]])]);
+      expect(await store.scanKeys("env_renewed", "renewed")).toEqual(["i:1"]);
+      await store.append([observationsOf(second, [])]);
+      expect(await store.scanKeys("env_renewed", "renewed")).toEqual([]);
+      expect((await store.scan(first.featureId, { limit: 9 })).length).toBe(1);
+    });
+
+    test("old observations of an environment are removed, of all versions, and nothing newer", async () => {
+      const HOUR = 3_600_000;
+      const [a, b, other] = [
+        feature({ environmentId: "env_old" }),
+        feature({ environmentId: "env_old", internalVersion: 2, dtype: dtypeOf("STRING") }),
+        feature({ environmentId: "env_young" }),
+      ];
+      const rows = (value: FeatureValue): Row[] => [0, 1, 2, 3].map((hour) => [`i:${hour}`, hour * HOUR + 5, value]);
+      await store.append([observationsOf(a, rows(1)), observationsOf(b, rows("four")), observationsOf(other, rows(1))]);
+      const hours = await store.hours("env_old");
+      expect(hours.map(({ from }) => from / HOUR)).toEqual([0, 1, 2, 3]);
+      expect(hours.every(({ bytes }) => bytes > 90 && bytes < 200)).toBe(true);
+      expect(await store.trim("env_old", 2 * HOUR + 5)).toBe(4);
+      expect(await store.trim("env_old", 2 * HOUR + 5)).toBe(0);
+      const left = async (version: FeatureVersion) => (await store.scan(version.featureId, { limit: 9 })).map(({ key }) => key);
+      expect([await left(a), await left(b), await left(other)]).toEqual([
+        ["i:2", "i:3"],
+        ["i:2", "i:3"],
+        ["i:0", "i:1", "i:2", "i:3"],
+      ]);
+      expect((await store.hours("env_old")).map(({ from }) => from / HOUR)).toEqual([2, 3]);
+      expect(await store.hours("env_none")).toEqual([]);
+    });
+
     test("keys are deleted with all their observations", async () => {
       const [a, b] = [feature(), feature()];
       for (const version of [a, b])

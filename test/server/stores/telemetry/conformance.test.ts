@@ -57,9 +57,9 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
   test("it tells what it holds, and keeps to a limit that is set, until that is taken back", async () => {
     const before = await store.figures();
     expect(before).toMatchObject({ pendingRecords: 0, pendingBytes: 0, maxBytes: before.defaultMaxBytes });
-    await store.limit(before.defaultMaxBytes * 2);
+    await store.limit({ maxBytes: before.defaultMaxBytes * 2, maxAgeMs: undefined });
     expect((await store.figures()).maxBytes).toBe(before.defaultMaxBytes * 2);
-    await store.limit(undefined);
+    await store.limit({ maxBytes: undefined, maxAgeMs: undefined });
     expect((await store.figures()).maxBytes).toBe(before.defaultMaxBytes);
     store.recordLog(line("waits"));
     const waiting = store.figures();

@@ -109,10 +109,10 @@ test("POST /v1/query/plan tells the plan of a query, and runs nothing", async ()
   const query = { inputs: { "user.id": 77 }, outputs: ["user.greeting"] };
   const { status, body } = await send("POST", "/v1/query/plan", query);
   expect(status).toBe(200);
-  expect(body.steps).toEqual([
-    { kind: "PyResolver translated", provider: "resolvers.get_name", inputs: ["user.id"], outputs: ["user.name"] },
-    { kind: "PyResolver translated", provider: "resolvers.greet", inputs: ["user.name"], outputs: ["user.greeting"] },
-  ]);
+  expect(body.steps).toHaveLength(2);
+  const step = (provider: string, from: string, to: string) => ({ kind: "PyResolver translated", provider, inputs: [from], outputs: [to] });
+  expect(body.steps).toContainEqual(step("resolvers.get_name", "user.id", "user.name"));
+  expect(body.steps).toContainEqual(step("resolvers.greet", "user.name", "user.greeting"));
   expect(String(body.explain).split("\n").slice(0, 2)).toEqual(["Output", "└─ user.greeting"]);
   expect(body.outputs).toEqual([{ field: "user.greeting", reason: null }]);
   const again = await send("POST", "/v1/query/plan", { ...query, inputs: { "user.id": 78 } });

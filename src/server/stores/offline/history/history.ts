@@ -11,18 +11,21 @@ import { errorText } from "../../../../domain/error-text.ts";
 import { DatabaseProcess, type DatabaseSettings } from "../../../tables/duckdb/database-process.ts";
 import { damaged } from "../damage.ts";
 import type { VersionRow, VersionTable } from "../schema.ts";
-import type {
-  HistoryBounds,
-  LatestTuple,
-  Observation,
-  ObservedBounds,
-  SampleBounds,
-  SampledColumn,
-  SampledFeature,
-  ScanOptions,
-  Spine,
-  TableSampled,
-  TableSampling,
+import {
+  BYTES_BESIDE,
+  type HistoryBounds,
+  HOUR_MS,
+  type HourOfHistory,
+  type LatestTuple,
+  type Observation,
+  type ObservedBounds,
+  type SampleBounds,
+  type SampledColumn,
+  type SampledFeature,
+  type ScanOptions,
+  type Spine,
+  type TableSampled,
+  type TableSampling,
 } from "../store.ts";
 import type { StoredRow } from "../stored-row.ts";
 import { HistoryCatalog, KEY_KINDS } from "./catalog.ts";
@@ -171,6 +174,34 @@ export class History {
           }
           await this.connection.run("drop table doomed");
         }
+        return removed;
+      }),
+    );
+  }
+
+  /** The hours of an environment's history, as `OfflineStore.hours` says. */
+  async hours(environmentId: string): Promise<HourOfHistory[]> {
+    const hours = new Map<number, number>();
+    for (const table of this.catalog.tables) {
+      if (table.environmentId !== environmentId) continue;
+      const size = (column: string): string => `coalesce(strlen(cast(${column} as varchar)), 0)`;
+      const rows = await this.connection.rows(
+        `select floor(observed_at / ${HOUR_MS}), cast(sum(${size("key")} + ${size("value")} + ${BYTES_BESIDE}) as double)
+         from ${nameOfTable(table)} group by 1`,
+        ["double", "double"],
+      );
+      for (const [hour, bytes] of rows as [number, number][]) hours.set(hour, (hours.get(hour) ?? 0) + bytes);
+    }
+    return [...hours].sort(([a], [b]) => a - b).map(([hour, bytes]) => ({ from: hour * HOUR_MS, bytes }));
+  }
+
+  /** Removes old observations as `OfflineStore.trim` says. */
+  trim(environmentId: string, observedBefore: number): Promise<number> {
+    return this.#change(() =>
+      this.#transaction(async () => {
+        let removed = 0;
+        for (const table of this.catalog.tables.filter((one) => one.environmentId === environmentId))
+          removed += await this.#deleteFrom(table, `observed_at < ${sqlNumber(observedBefore)}`);
         return removed;
       }),
     );

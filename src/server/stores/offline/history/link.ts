@@ -15,6 +15,8 @@ export type HistoryMethods = Pick<
   | "move"
   | "deleteKeys"
   | "dropVersion"
+  | "hours"
+  | "trim"
   | "compact"
   | "sample"
   | "scanKeys"
