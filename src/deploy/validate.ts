@@ -178,8 +178,8 @@ export async function validateProject(context: Context, options: ValidateOptions
 }
 
 /**
- * Does some work once a request is on its way, which is sent by another thread, so that the two take
- * no longer than the one.
+ * Does some work once a request is on its way, which is sent by another thread: the two take no
+ * longer than the one.
  */
 async function whileServerReads(work: () => void): Promise<void> {
   await new Promise(setImmediate);

@@ -208,6 +208,17 @@ class KeptOutlines(unittest.TestCase):
         self.assertIn(b'"int64Value":"9"', changed)
         self.assertEqual(parsed, 2)
 
+    def test_one_function_for_several_classes(self):
+        text = HEAD + "for number in (1, 2):\n"
+        text += "    @features(name=f'own_{number}')\n    class Own:\n        id: int\n        value: float\n"
+        text += "    @online(name=f'make_{number}')\n    def make() -> Own.value:\n        return Own(value=1.5)\n"
+        self.write("own.py", text.encode())
+        kept = os.path.join(self.folder, "kept")
+        fresh, _ = self.analyzed("", ["own.py"])
+        self.assertEqual(fresh.count(b'"translated":'), 1)
+        for _ in range(3):
+            self.assertEqual(self.analyzed(kept, ["own.py"])[0], fresh)
+
     def test_a_damaged_file_is_not_read(self):
         self.write("own.py", (HEAD + "@features\nclass Own:\n    id: int\n").encode())
         kept = os.path.join(self.folder, "kept")

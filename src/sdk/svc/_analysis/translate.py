@@ -61,7 +61,7 @@ def _documents(spec: ResolverSpec, outline: FunctionOutline, local_names: set[st
         tuple((item.name, item.path) for item in spec.inputs),
         tuple(output.attribute for output in spec.outputs),
         spec.returns_several,
-        spec.output_class.__name__,
+        (spec.output_class.__name__, spec.output_class.__svc_features__.namespace),  # type: ignore[attr-defined]
         _primary_keys(spec),
         tuple(sorted(local_names)),
     )
