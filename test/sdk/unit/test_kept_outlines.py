@@ -13,6 +13,7 @@ from svc._analysis.analyze import analyze
 from svc._diagnostics import source
 from svc._diagnostics.findings import to_json
 from svc._loading.code_cache import code_cache, use_code_cache
+from svc._model.registry import registry
 
 SEED = int(os.environ.get("SVC_TEST_SEED", "1"))
 RUNS = max(50, min(int(os.environ.get("SVC_TEST_RUNS", "0")), 1_000))
@@ -124,6 +125,7 @@ class KeptOutlines(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.root = os.path.join(self.folder, "project")
         os.mkdir(self.root)
+        self.rate = "0"
 
     def write(self, name: str, content: bytes) -> None:
         with open(os.path.join(self.root, name), "wb") as stream:
@@ -138,6 +140,8 @@ class KeptOutlines(unittest.TestCase):
         if child == 0:
             try:
                 os.chdir(self.root)
+                os.environ["RATE"] = self.rate
+                registry.clear()  # of what other tests define
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
                 import sys
 
@@ -181,7 +185,7 @@ class KeptOutlines(unittest.TestCase):
                 other = pick.choice([name for name in names if name != changed])
                 shutil.copyfile(os.path.join(self.root, f"{changed}.py"), os.path.join(self.root, f"{other}.py"))
             elif kind < 0.8:
-                os.environ["RATE"] = str(pick.randint(0, 1)) if pick.random() < 0.5 else ""
+                self.rate = pick.choice(("", "0", "1"))
             files = [f"{name}.py" for name in names]
             with self.subTest(run=run, seed=SEED):
                 fresh, needed = self.analyzed("", files)
