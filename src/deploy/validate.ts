@@ -72,7 +72,7 @@ export interface Validation {
 
 /**
  * Number of files from which garbage is collected between the large steps: after the lint, while
- * Python is still busy, and before the graph is sent.
+ * Python is still busy, and once the graph is sent.
  */
 const MANY_FILES = 50;
 
@@ -95,6 +95,7 @@ export async function validateProject(context: Context, options: ValidateOptions
   const requirementsFile = environment.requirements && posix.normalize(environment.requirements);
   const requirements = requirementsFile ? readTextFile(join(project.root, requirementsFile)) : undefined;
   if (requirementsFile && requirements !== undefined) texts.set(requirementsFile, requirements);
+  let cache: (() => void) | undefined;
   const local = await context.progress.step(
     "Validating the project",
     async (say) => {
@@ -105,6 +106,9 @@ export async function validateProject(context: Context, options: ValidateOptions
         project: project.name,
         onProgress: say,
         onStart: started.resolve,
+        onCacheable: (given) => {
+          cache = given;
+        },
         signal: context.signal,
         ...(environment.runtime ? { runtime: environment.runtime } : {}),
         ...(requirements === undefined || !requirementsFile ? {} : { requirements, requirementsFile }),
@@ -131,19 +135,26 @@ export async function validateProject(context: Context, options: ValidateOptions
   const { graph } = local;
   const base = { project, environment, graph, source: (file: string) => texts.get(file) };
   const localResult = { ...base, diagnostics: localFindings, remote: undefined, diff: undefined, liveProject: "", place: undefined };
-  if (!server || !graph || localFindings.some(isError) || server.failure !== undefined)
+  if (!server || !graph || localFindings.some(isError) || server.failure !== undefined) {
+    cache?.();
     return { ...localResult, serverFailure: server?.failure };
+  }
   const { value: answer, failure } = await outcome(context, () =>
     context.progress.step(
       "Validating against the deployment",
       async () => {
         const deployments = await context.api.deployments();
-        collectGarbage(files.length);
         const request = {
           ...{ graph, branch: options.branch ?? "", withoutFeatures: true },
           ...{ projectName: project.name, environmentNames: environmentNames(project) },
         };
-        const answered = await deployments.validateGraph(request, { signal: context.signal });
+        const [answered] = await Promise.all([
+          deployments.validateGraph(request, { signal: context.signal }),
+          whileServerReads(() => {
+            cache?.();
+            collectGarbage(files.length);
+          }),
+        ]);
         if (answered.diff) addFeatures(answered.diff, graph);
         return answered;
       },
@@ -164,6 +175,15 @@ export async function validateProject(context: Context, options: ValidateOptions
     },
     serverFailure: undefined,
   };
+}
+
+/**
+ * Does some work once a request is on its way, which is sent by another thread: the two take no
+ * longer than the one.
+ */
+async function whileServerReads(work: () => void): Promise<void> {
+  await new Promise(setImmediate);
+  work();
 }
 
 function hasErrors({ diagnostics }: { readonly diagnostics: readonly Diagnostic[] }): boolean {

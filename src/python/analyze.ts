@@ -104,7 +104,7 @@ async function importProject(root: string, options: AnalyzeOptions, analyzer: An
   }
 }
 
-/** Reads a file while another program makes it, until the program has ended, and then to its end. */
+/** Reads a file while a program makes it, until the program has ended, and then to its end. */
 async function followFile(path: string, program: Promise<unknown>, add: (bytes: Uint8Array) => void): Promise<void> {
   let isOver = false;
   const over = program

@@ -109,7 +109,9 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
       const codeFile = await compiledCode(python, wanted.project);
       const scratchDir = join(options.home, "tmp");
       const { graph, effects } = await analyzeProject(wanted, { python, sdkRoot: await sdkRoot(), scratchDir, env: options.env, codeFile });
-      if (effects) cached.put(analyses, graph, effects);
+      const keep = (): void => void (effects && cached.put(analyses, graph, effects));
+      if (wanted.onCacheable) wanted.onCacheable(keep);
+      else keep();
       prune(dirname(codeFile), CODE_LIMITS);
       return { graph, python };
     },

@@ -1,6 +1,6 @@
 /**
- * Reading the analyzer's output: the JSON of a graph, piece by piece while the analyzer still writes
- * it, so that a large project is never parsed as a whole.
+ * Reading the analyzer's output: the JSON of a graph, piece by piece while the analyzer still
+ * writes it, so that a large project is never parsed as a whole.
  */
 
 import { create, type DescMessage, fromJson, type JsonObject, type JsonValue, type MessageShape, mergeFromJson } from "@bufbuild/protobuf";
@@ -39,8 +39,8 @@ export class GraphReader {
   }
 
   /**
-   * The graph; undefined when the document did not come to its end. Throws SyntaxError for malformed
-   * JSON, and the errors of `fromJson`.
+   * The graph; undefined when the document did not come to its end. Throws SyntaxError for
+   * malformed JSON, and the errors of `fromJson`.
    */
   graph(): Graph | undefined {
     if (this.#failure !== undefined) throw this.#failure;

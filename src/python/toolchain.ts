@@ -47,6 +47,11 @@ export interface AnalyzeOptions {
    * nothing.
    */
   readonly onStart?: () => void;
+  /**
+   * Called at most once, when the graph is there, with what caches it, for the caller to call when
+   * nothing waits for that. Default: it is cached before the graph is returned.
+   */
+  readonly onCacheable?: (cache: () => void) => void;
   readonly signal?: AbortSignal;
 }
 

@@ -83,8 +83,8 @@ class ProjectCode:
         return None
 
     def math_name(self, module: types.ModuleType, holder: str, name: str) -> str:
-        """The name in `math` that `holder.name`, or with an empty holder `name`, always means; empty
-        when it may mean something else.
+        """The name in `math` that `holder.name`, or with an empty holder `name`, always means;
+        empty when it may mean something else.
         """
         binding = self.only_binding(module, holder or name)
         if binding is None:

@@ -88,7 +88,12 @@ class Meanings:
             return None
         module, statement = found
         source = source_of(file_of(module))
-        return source.derive(("members", statement), lambda _: True, lambda: (_members_of(_value(module, statement)),))[0] if source else None
+        if source is None:
+            return None
+        kept: tuple[Optional[tuple[Any, ...]]] = source.derive(
+            ("members", statement), lambda _: True, lambda: (_members_of(_value(module, statement)),)
+        )
+        return kept[0]
 
     def _makes_output(self, name: str) -> bool:
         """Whether a name always means the class whose features the function produces."""

@@ -44,7 +44,8 @@ def translate(spec: ResolverSpec, code: ProjectCode) -> dict[str, str]:
     if module is None or function.__globals__ is not vars(module):
         raise Untranslatable("its module is not the one that it was imported from")
     _check_decorator(outline, vars(module))
-    documents = _documents(spec, outline, {*function.__code__.co_varnames, *function.__code__.co_cellvars}, Meanings(code, module, spec.output_class))
+    local_names = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
+    documents = _documents(spec, outline, local_names, Meanings(code, module, spec.output_class))
     return {output.fqn: document for output, document in zip(spec.outputs, documents)}
 
 
@@ -61,7 +62,7 @@ def _documents(spec: ResolverSpec, outline: FunctionOutline, local_names: set[st
         tuple((item.name, item.path) for item in spec.inputs),
         tuple(output.attribute for output in spec.outputs),
         spec.returns_several,
-        spec.output_class.__name__,
+        (spec.output_class.__name__, spec.output_class.__svc_features__.namespace),  # type: ignore[attr-defined]
         _primary_keys(spec),
         tuple(sorted(local_names)),
     )

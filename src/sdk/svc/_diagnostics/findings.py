@@ -156,8 +156,8 @@ class Findings:
 
 
 class Json(str):
-    """A value as JSON on one line, without lone surrogates, which stands for the value in a document
-    that `json_lines` writes.
+    """A value as JSON on one line, without lone surrogates, which stands for the value in a
+    document that `json_lines` writes.
     """
 
 

@@ -1,4 +1,5 @@
-"""The outline of a Python file: what its text says of its definitions and names, without the syntax.
+"""The outline of a Python file: what its text says of its definitions and names, without the
+syntax.
 
 An outline is a function of the text alone and made of plain values, so that `marshal` can keep it
 between processes (`source.py`). Places are (line, column, end line, end column) as in `Span`.

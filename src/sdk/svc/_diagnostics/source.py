@@ -112,20 +112,21 @@ class Source:
         return Outline(outline_of(self))
 
     def derive(self, key: Any, is_current: Callable[[Any], bool], compute: Callable[[], Any]) -> Any:
-        """What follows from the text by `compute`, unless an earlier process kept it for an equal
-        key and it is still current. Keys and results are plain values, as `marshal` keeps them.
+        """What follows from the text by `compute`, unless this process or an earlier one did it for
+        an equal key and the result is still current. Keys and results are plain values, as
+        `marshal` keeps them.
         """
-        if key not in self._derived:
-            found = self._known.get(key)
-            self._derived[key] = found if found is not None and is_current(found) else compute()
-        return self._derived[key]
+        found = self._derived.get(key) or self._known.get(key)
+        self._derived[key] = result = found if found and is_current(found) else compute()
+        return result
 
     def kept(self) -> Optional[tuple[dict[str, Any], dict[Any, Any]]]:
         """What another process can use; None when that is what was kept before, or when what the
         text means is not a matter of its bytes alone.
         """
-        is_known = self._is_kept and self._derived == self._known
-        return None if is_known or not (self._is_kept or self._encoding in _PLAIN_ENCODINGS) else (self.outline.values, self._derived)
+        if self._derived == self._known if self._is_kept else self._encoding not in _PLAIN_ENCODINGS:
+            return None
+        return self.outline.values, self._derived
 
     def nodes(self, kind: type[Node]) -> list[Node]:
         """The nodes of exactly one class, outer ones first, in the order of `ast.walk`."""
