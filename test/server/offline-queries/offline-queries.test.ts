@@ -208,7 +208,7 @@ describe("rows", () => {
   });
 
   test("come of SQL over the history and of datasets", async () => {
-    const spineSql = `select key as "user.id", observed_at + interval 1 hour as ts from historical_values.user.score where value > 25 order by 2, 1`;
+    const spineSql = `select key as "user.id", observed_at + interval 1 hour as ts from historical.user.score where value > 25 order by 2, 1`;
     const { rows } = await run({ spineSql, outputs: ["user.score"], datasetName: "wanted" });
     const wanted = SEEN.filter((one) => one.feature === "user.score" && (one.value as number) > 25)
       .map(({ key, at }) => ({ key: key as number, at: at + HOUR }))
@@ -253,8 +253,8 @@ describe("refused before anything runs", () => {
     [{ inputs: [column("user.id", [1])], outputs, datasetName: "rev_1" }, /name of a dataset/],
     [{ spineSql: "select 1 as x", outputs }, /unknown feature 'x'/],
     [{ spineSql: "selec 1", outputs }, /syntax error/i],
-    [{ spineSql: "select key from historical_values.user.scor", outputs }, /There is no feature 'user.scor'/],
-    [{ spineSql: "select * from datasets.none", outputs }, /There is no dataset 'none'/],
+    [{ spineSql: "select key from historical.user.scor", outputs }, /There is no table historical.user.scor in this environment \(line 1\)/],
+    [{ spineSql: "select * from datasets.none", outputs }, /There is no table datasets.none/],
     [{ spineSql: 'select 1 as "user.id"', timeColumn: "at", outputs }, /no column 'at' of times/],
     [{ inputs: [column("user.id", [1])], outputs, numShards: 65 }, /1 to 64 shards/],
   ] as const)("%#", async (request, says) => {
