@@ -110,8 +110,8 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
   const counted = async ({ counts: { queryId, key, revision } }: CountedRun): Promise<void> => {
     const run = await (await options.queries()).find(queryId, key.environmentId);
     if (run.state !== "completed" || run.failedRows > 0) return;
-    const at = run.createdAt * 1_000;
-    await metadata.incremental.advance({ key, revision, maxIngested: at, lastExecution: at });
+    // Values that the run itself stored have its own time, and are nothing new.
+    await metadata.incremental.advance({ key, revision, maxIngested: (run.createdAt + 1) * 1_000, lastExecution: run.createdAt * 1_000 });
   };
 
   return {
