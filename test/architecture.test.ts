@@ -170,7 +170,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   deployments: ["access", "documents", "jobs", "nodes", "processes", "python", "query", "secrets", "sql", "stores", "writes"],
   approvals: ["access", "deployments", "environments", "jobs", "secrets", "stores"],
   "resolver-runs": ["access", "deployments", "jobs", "nodes", "query", "stores", "writes"],
-  "offline-queries": ["access", "datasets", "deployments", "jobs", "query", "stores", "tables", "writes"],
+  "offline-queries": ["access", "catalog", "datasets", "deployments", "jobs", "query", "stores", "tables", "writes"],
   "scheduled-queries": ["access", "deployments", "jobs", "offline-queries", "stores"],
   "query-log": ["deployments", "query", "stores"],
   deletions: ["deployments", "jobs", "nodes", "query-log", "stores"],

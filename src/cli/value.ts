@@ -88,7 +88,7 @@ function convert(flag: Flag<unknown>, given: string, context: ValueContext): unk
     case "timestamp":
       return parseTimestamp(given, { now: context.now, requireZone: flag.requireZone });
     case "enum":
-      return flag.values?.includes(given) ? given : undefined;
+      return flag.values?.find((value) => value === given) ?? flag.values?.find((value) => value.toLowerCase() === given.toLowerCase());
     case "json":
       try {
         return JSON.parse(given);

@@ -19,7 +19,7 @@ export default defineCommand({
     id: text("only ids that have this in them", { placeholder: "<part>" }),
     branch: text("only those of this branch", { placeholder: "<branch>" }),
     agentId: text("only those that this client began", { placeholder: "<id>" }),
-    status: choice("only those in this state", Object.keys(STATUS_WORDS) as StatusWord[]),
+    status: choice("only those in this state, in upper or lower case", Object.keys(STATUS_WORDS) as StatusWord[]),
     kind: choice("only those of this kind", ["manual", "scheduled_query"]),
     queryName: text("only those with this name", { placeholder: "<name>" }),
     queryNameVersion: text("only those with this version of the name", { placeholder: "<version>" }),

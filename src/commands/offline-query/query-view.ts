@@ -6,11 +6,11 @@ import { age } from "../../output/time.ts";
 
 /** The words of the states. */
 export const STATUS_WORDS = {
-  queued: OfflineQueryStatus.QUEUED,
-  working: OfflineQueryStatus.WORKING,
-  completed: OfflineQueryStatus.COMPLETED,
-  failed: OfflineQueryStatus.FAILED,
-  canceled: OfflineQueryStatus.CANCELED,
+  COMPLETED: OfflineQueryStatus.COMPLETED,
+  FAILED: OfflineQueryStatus.FAILED,
+  WORKING: OfflineQueryStatus.WORKING,
+  QUEUED: OfflineQueryStatus.QUEUED,
+  CANCELED: OfflineQueryStatus.CANCELED,
 } as const;
 
 /** A state's word. */
@@ -19,7 +19,7 @@ export type StatusWord = keyof typeof STATUS_WORDS;
 /** The state of a query in a word. */
 export function statusText({ status }: OfflineQuery): string {
   const word = Object.entries(STATUS_WORDS).find(([, value]) => value === status)?.[0] ?? "";
-  return word.charAt(0).toUpperCase() + word.slice(1);
+  return word.charAt(0) + word.slice(1).toLowerCase();
 }
 
 /** Columns of a list. */

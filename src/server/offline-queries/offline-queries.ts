@@ -49,7 +49,10 @@ const MAX_OPEN = 1_000;
 
 /** The services that offline queries need. */
 export interface OfflineQueriesOptions {
-  readonly metadata: Pick<MetadataStore, "createUpload" | "datasets" | "environment" | "jobs" | "offlineQueries" | "upload">;
+  readonly metadata: Pick<
+    MetadataStore,
+    "createUpload" | "datasets" | "environment" | "jobs" | "knownFeatures" | "offlineQueries" | "upload"
+  >;
   readonly objects: ObjectStore;
   readonly deployments: Deployments;
   readonly protection: Protection;
@@ -373,7 +376,7 @@ async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
 }
 
 /** Throws what the table engine said as a failure of the caller's file. */
-export function tableFailure(error: unknown): never {
+function tableFailure(error: unknown): never {
   if (!(error instanceof TableError)) throw error;
   if (error.code === "failed") throw error;
   if (error.code === "damaged")

@@ -1,34 +1,29 @@
 /**
- * Rows of a query that a `select` gives. It may name `datasets.<name>`, the latest revision of a
- * dataset, and `historical_values.<class>.<feature>`, the observations of a feature: `key`,
- * `value`, `observed_at`, `inserted_at`.
+ * Rows of a query that a `select` gives, over the tables that all statements of people can name:
+ * the histories of features and the datasets of the environment.
  */
 
 import { join } from "node:path";
-import { create } from "@bufbuild/protobuf";
-import { type DataType, DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
-import { didYouMean } from "../../domain/closest.ts";
-import { formatMicros } from "../../domain/timestamp.ts";
+import { environmentTables, isInt64, tableNamed } from "../catalog/environment-tables.ts";
+import { historyColumns, writeHistory } from "../catalog/history-table.ts";
 import { tableColumns } from "../datasets/columns.ts";
 import type { RevisionMaker } from "../datasets/revisions.ts";
 import { Failure } from "../failure.ts";
-import type { NamespaceInfo, ScalarInfo } from "../query/graph/index-types.ts";
+import type { NamespaceInfo } from "../query/graph/index-types.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
-import type { OfflineStore, ScanPosition } from "../stores/offline/store.ts";
-import { primaryKeyOf } from "../stores/online/store.ts";
-import { type NamedTable, type TableColumn, type TableEngine, TableError, type TableSource } from "../tables/engine.ts";
+import type { OfflineStore } from "../stores/offline/store.ts";
+import { type NamedTable, type TableEngine, TableError, type TableSource } from "../tables/engine.ts";
 import { MAX_SPINE_ROWS } from "./wish.ts";
 
-/** Milliseconds that a statement may take. */
+/** What a statement may use. */
 const TIMEOUT_MS = 600_000;
 const MAX_BYTES = 4 * 1024 ** 3;
-const SCAN_ROWS = 50_000;
-const HISTORY = "historical_values";
-const DATASETS = "datasets";
+const MAX_HISTORY_ROWS = 20_000_000;
+const MAX_TABLES = 50;
 
 /** What a statement is answered with. */
 export interface SpineSqlParts {
-  readonly metadata: Pick<MetadataStore, "datasets">;
+  readonly metadata: Pick<MetadataStore, "datasets" | "knownFeatures">;
   readonly revisions: RevisionMaker;
   readonly tables: TableEngine;
   readonly offline: () => Promise<OfflineStore>;
@@ -46,15 +41,28 @@ export interface SpineSqlParts {
  * @throws Failure invalid_argument for a statement that is wrong
  */
 export async function selectSpine(statement: string, parts: SpineSqlParts, isTried: boolean): Promise<string> {
-  const target = join(parts.folder, "selected.parquet");
+  const { metadata, environmentId, folder, signal } = parts;
+  const target = join(folder, "selected.parquet");
   const limits = { timeoutMs: TIMEOUT_MS, rows: MAX_SPINE_ROWS, bytes: MAX_BYTES };
   let refused: unknown;
-  const sources = (named: readonly NamedTable[]): Promise<readonly TableSource[]> =>
-    Promise.all(named.map((table, at) => sourceOf(table, at, parts, isTried))).catch((error: unknown) => {
+  const sources = async (named: readonly NamedTable[]): Promise<readonly TableSource[]> => {
+    try {
+      if (named.length > MAX_TABLES) throw new Failure("invalid_argument", `A statement can name ${MAX_TABLES} tables at most.`);
+      const all = await environmentTables(metadata, environmentId);
+      const found: TableSource[] = [];
+      for (const { name, line } of named) {
+        const table = tableNamed(all, name, line);
+        const path = join(folder, `table-${found.length}`);
+        const made = table.kind === "history" ? await historyOf(table, path, parts, isTried) : await datasetOf(table, path, parts, isTried);
+        found.push({ ...made, name });
+      }
+      return found;
+    } catch (error) {
       refused = error;
       throw error;
-    });
-  const { truncated } = await parts.tables.select(statement, sources, target, { limits, signal: parts.signal }).catch((error: unknown) => {
+    }
+  };
+  const { truncated } = await parts.tables.select(statement, sources, target, { limits, signal }).catch((error: unknown) => {
     if (refused !== undefined) throw refused;
     if (error instanceof TableError && error.code !== "failed") throw new Failure("invalid_argument", error.message);
     throw error;
@@ -63,100 +71,39 @@ export async function selectSpine(statement: string, parts: SpineSqlParts, isTri
   return target;
 }
 
-async function sourceOf({ name, line }: NamedTable, at: number, parts: SpineSqlParts, isTried: boolean): Promise<TableSource> {
-  const where = line === undefined ? "" : ` (line ${line})`;
-  const [area = "", first = "", second = ""] = name;
-  if (area === DATASETS && name.length === 2) return datasetSource(name, first, where, parts, isTried);
-  if (area === HISTORY && name.length === 3) {
-    const feature = parts.namespaces.get(first)?.members.get(second);
-    if (feature?.kind !== "scalar" || feature.featureId === undefined)
-      throw new Failure("invalid_argument", `There is no feature '${first}.${second}'${where}.`, {
-        hint: didYouMean(`${first}.${second}`, featureNames(parts)) || "`svc features list` shows what there is.",
-      });
-    return historySource(name, feature, at, parts, isTried);
-  }
-  throw new Failure("invalid_argument", `There is no table '${name.join(".")}'${where}.`, {
-    hint: `Tables are ${DATASETS}.<name> and ${HISTORY}.<class>.<feature>.`,
-  });
+type Made = Omit<TableSource, "name">;
+type Named = ReturnType<typeof tableNamed>;
+
+async function historyOf(
+  table: Extract<Named, { readonly kind: "history" }>,
+  path: string,
+  { namespaces, tables, offline, signal }: SpineSqlParts,
+  isTried: boolean,
+): Promise<Made> {
+  if (isTried) return { columns: historyColumns(table, isInt64(namespaces.get(table.namespace)?.primaryKey?.dtype)), paths: [] };
+  const target = `${path}.parquet`;
+  const bounds = { mostRows: MAX_HISTORY_ROWS, signal };
+  const { columns } = await writeHistory({ store: await offline(), engine: tables }, table, target, bounds);
+  return { columns, paths: [target] };
 }
 
-async function datasetSource(
-  name: readonly string[],
-  dataset: string,
-  where: string,
-  { metadata: { datasets }, revisions, environmentId, folder }: SpineSqlParts,
+async function datasetOf(
+  { datasetId, name }: Extract<Named, { readonly kind: "datasets" }>,
+  path: string,
+  { metadata: { datasets }, revisions, signal }: SpineSqlParts,
   isTried: boolean,
-): Promise<TableSource> {
-  const found = await datasets.dataset(environmentId, dataset);
-  const revision = found && (await datasets.latest(found.id));
-  if (!revision)
-    throw new Failure("invalid_argument", `There is no dataset '${dataset}'${where}.`, { hint: "`svc dataset list` shows what there is." });
+): Promise<Made> {
+  const revision = await datasets.latest(datasetId);
+  if (!revision || revision.columns.length === 0)
+    throw new Failure("invalid_argument", `The newest revision of the dataset '${name[2]}' is no table.`);
   const columns = tableColumns(revision.columns);
-  if (isTried) return { name, paths: [], columns };
-  const files = (await revisions.files(revision.id)).filter(({ kind }) => kind === "output");
-  const paths = await Promise.all(
-    files.map(async (file) => {
-      const path = join(folder, `${crypto.randomUUID()}.parquet`);
-      await revisions.fetch(file, path);
-      return path;
-    }),
-  );
-  return { name, columns, paths };
-}
-
-/** The observations of a feature, as a file. */
-async function historySource(
-  name: readonly string[],
-  feature: ScalarInfo,
-  at: number,
-  { namespaces, tables, offline, folder, signal }: SpineSqlParts,
-  isTried: boolean,
-): Promise<TableSource> {
-  const key = namespaces.get(feature.namespace)?.primaryKey?.dtype ?? primitive(PrimitiveType.STRING);
-  const datetime = primitive(PrimitiveType.DATETIME);
-  const columns: readonly TableColumn[] = [
-    { name: "key", dtype: key },
-    { name: "value", dtype: feature.dtype },
-    { name: "observed_at", dtype: datetime },
-    { name: "inserted_at", dtype: datetime },
-  ];
-  if (isTried) return { name, columns, paths: [] };
-  const store = await offline();
-  const path = join(folder, `history-${at}.parquet`);
-  const writer = await tables.write(path, columns);
-  try {
-    let after: ScanPosition | undefined;
-    for (;;) {
-      signal.throwIfAborted();
-      const page = await store.scan(feature.featureId as number, { limit: SCAN_ROWS, ...(after && { after }) });
-      await writer.append({
-        rows: page.length,
-        columns: [
-          page.map((one) => primaryKeyOf(one.key)),
-          page.map(({ value }) => value),
-          page.map(({ observedAt }) => timeText(observedAt)),
-          page.map(({ insertedAt }) => timeText(insertedAt)),
-        ],
-      });
-      after = page.at(-1);
-      if (page.length < SCAN_ROWS) break;
-    }
-    await writer.finish();
-  } catch (error) {
-    await writer.abandon().catch(() => undefined);
-    throw error;
+  if (isTried) return { columns, paths: [] };
+  const paths: string[] = [];
+  for (const file of await revisions.files(revision.id)) {
+    if (file.kind !== "output") continue;
+    signal.throwIfAborted();
+    paths.push(`${path}-${paths.length}.parquet`);
+    await revisions.fetch(file, paths.at(-1) as string);
   }
-  return { name, columns, paths: [path] };
-}
-
-function timeText(ms: number): string {
-  return formatMicros(BigInt(Math.round(ms * 1000)));
-}
-
-function featureNames({ namespaces }: SpineSqlParts): string[] {
-  return [...namespaces.values()].flatMap(({ scalars }) => scalars.map(({ fqn }) => fqn));
-}
-
-function primitive(value: PrimitiveType): DataType {
-  return create(DataTypeSchema, { kind: { case: "primitive", value } });
+  return { columns, paths };
 }

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import { OfflineQueryFormat, OfflineQueryService, OfflineQueryStatus } from "../../../gen/svc/v1/offline_query_pb.ts";
+import { ServiceTokenService } from "../../../gen/svc/v1/service_token_pb.ts";
 import { msToTimestamp } from "../../../src/domain/proto-time.ts";
 import { formatMicros } from "../../../src/domain/timestamp.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
@@ -208,7 +209,7 @@ describe("rows", () => {
   });
 
   test("come of SQL over the history and of datasets", async () => {
-    const spineSql = `select key as "user.id", observed_at + interval 1 hour as ts from historical_values.user.score where value > 25 order by 2, 1`;
+    const spineSql = `select key as "user.id", observed_at + interval 1 hour as ts from historical.user.score where value > 25 order by 2, 1`;
     const { rows } = await run({ spineSql, outputs: ["user.score"], datasetName: "wanted" });
     const wanted = SEEN.filter((one) => one.feature === "user.score" && (one.value as number) > 25)
       .map(({ key, at }) => ({ key: key as number, at: at + HOUR }))
@@ -253,8 +254,11 @@ describe("refused before anything runs", () => {
     [{ inputs: [column("user.id", [1])], outputs, datasetName: "rev_1" }, /name of a dataset/],
     [{ spineSql: "select 1 as x", outputs }, /unknown feature 'x'/],
     [{ spineSql: "selec 1", outputs }, /syntax error/i],
-    [{ spineSql: "select key from historical_values.user.scor", outputs }, /There is no feature 'user.scor'/],
-    [{ spineSql: "select * from datasets.none", outputs }, /There is no dataset 'none'/],
+    [
+      { spineSql: "select key from historical.user.scor", outputs },
+      /There is no table historical.user.scor in this environment \(line 1\)/,
+    ],
+    [{ spineSql: "select * from datasets.none", outputs }, /There is no table datasets.none/],
     [{ spineSql: 'select 1 as "user.id"', timeColumn: "at", outputs }, /no column 'at' of times/],
     [{ inputs: [column("user.id", [1])], outputs, numShards: 65 }, /1 to 64 shards/],
   ] as const)("%#", async (request, says) => {
@@ -344,5 +348,53 @@ describe("queries", () => {
       [null, null],
       [200 + new Date(at).getUTCHours(), textOf(at)],
     ]);
+  });
+});
+
+describe("plain HTTP", () => {
+  const call = async (method: string, path: string, body?: object, token?: string) => {
+    const headers = { "content-type": "application/json", authorization: `Bearer ${token ?? (await server.token())}` };
+    const response = await fetch(`${server.url}/v1/offline-queries${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, said: (await response.json()) as Record<string, unknown> };
+  };
+  const body = { inputs: { "user.id": [1, 2] }, input_times: [new Date(START + 9 * HOUR).toISOString()], outputs: ["user.score"] };
+
+  test("begins a query, tells how far it is, and gives its files", async () => {
+    const { status, said } = await call("POST", "", body);
+    expect([status, said.status]).toEqual([200, "queued"]);
+    const id = said.id as string;
+    await endOf(service, id);
+    expect((await call("GET", `/${id}/status`)).said).toEqual({
+      ...{ id, status: "completed", total_rows: 2, done_rows: 2, rows: 2, failed_rows: 0, error: "" },
+    });
+    const shown = await call("GET", `/${id}`);
+    expect(shown.said).toMatchObject({ outputs: ["user.score"], files: [{ kind: "givens" }, { kind: "output", rows: 2 }] });
+    const table = await call("GET", `/${id}/table?format=csv`);
+    const text = await (await fetch(`${server.url}${String(table.said.url)}`)).text();
+    expect(text.split("\n")[0]).toBe("user.id,user.score,__ts__,__observed_at__");
+  });
+
+  test.each([
+    [{ ...body, outptus: ["x"] }, /unknown field 'outptus'; did you mean 'outputs'/],
+    [{ ...body, input_times: ["2024-01-01"] }, /input_times\[0\]: the time "2024-01-01" has no zone/],
+    [{ ...body, inputs: { "user.id": 1 } }, /inputs\['user.id'\]: expected a list/],
+    [{ ...body, num_shards: 1.5 }, /num_shards: expected a whole number/],
+  ])("%#: what is wrong is named", async (wrong, says) => {
+    const { status, said } = await call("POST", "", wrong);
+    expect([status, String(said.message)]).toEqual([400, expect.stringMatching(says)]);
+  });
+
+  test("what stores values needs the permission for it", async () => {
+    const tokens = server.client(ServiceTokenService);
+    const { clientSecret, serviceToken } = await tokens.createServiceToken({ name: "reader", permissions: ["query.offline"] });
+    const answer = await server.exchange(serviceToken?.clientId ?? "", clientSecret);
+    const { access_token: token } = (await answer.json()) as { access_token: string };
+    const stores = { ...body, outputs: ["user.odd"], recompute: true, store_online: true };
+    expect((await call("POST", "", stores, token)).said.message).toContain("needs the permission `data.write`");
+    expect((await call("POST", "", { ...stores, store_online: false }, token)).status).toBe(200);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * `POST /v1/offline-queries`, `POST /v1/offline-queries/uploads`, `GET /v1/offline-queries/<id>`,
- * `.../status` and `.../table?format=`: offline queries for thin clients, in the field names of the contract.
+ * Offline queries for thin clients, in the field names of the contract: `POST /v1/offline-queries`
+ * and `.../uploads`; `GET /v1/offline-queries/<id>`, `<id>/status` and `<id>/table?format=`.
  */
 
 import { create } from "@bufbuild/protobuf";

@@ -203,7 +203,6 @@ test("a graph is compressed, and what has a secret in it never is", async () => 
       ...["ApplyIntegration", "DeleteIntegrations", "ListIntegrations", "RevealIntegrations"],
       ...["Approve", "GetApproval", "ListApprovals", "Reject", "Withdraw"],
       ...["CreateOfflineQueryUpload", "ExportOfflineQuery", "ListOfflineQueryFiles"],
-      ...["GetDatasetUploadUris", "StreamDatasetLinks"],
       ...["DeleteSecrets", "ListSecrets", "RevealSecrets", "SetSecrets"],
       ...["GetDatasetUploadUris", "StreamDatasetLinks"],
     ].sort(),
