@@ -5,7 +5,6 @@
 
 import type { Client } from "@connectrpc/connect";
 import type { Services } from "../contract/services.ts";
-import type { WantedFile } from "./download-file.ts";
 
 /**
  * The services by name. A member loads the generated code and the transport on first use; calls
@@ -54,6 +53,17 @@ export interface Route {
   readonly proxy: string | undefined;
   /** What is wrong with the file that NODE_EXTRA_CA_CERTS names; undefined when nothing is. */
   readonly authoritiesFault: string | undefined;
+}
+
+/** A file that is to be there. */
+export interface WantedFile {
+  /** Where it is written; what is there already are its first bytes. */
+  readonly path: string;
+  readonly bytes: number;
+  /** SHA-256, lower-case hex. */
+  readonly sha256: string;
+  /** Gets the number of bytes that are there so far. */
+  readonly onReceived?: (bytes: number) => void;
 }
 
 /** Plain HTTP to the API server. */

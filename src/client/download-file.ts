@@ -7,22 +7,12 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { CliError } from "../errors/cli-error.ts";
 import { fromSystem } from "../errors/from-system.ts";
+import type { WantedFile } from "./api.ts";
 import type { Connection } from "./connection.ts";
 import { transientCall } from "./failure.ts";
 import { type Endpoint, networkFailure, readBody, transientNetwork } from "./fetch.ts";
 import { objectEndpoint, refusal } from "./objects.ts";
 import { plainFetch } from "./plain.ts";
-
-/** A file that is to be there. */
-export interface WantedFile {
-  /** Where it is written; what is there already are its first bytes. */
-  readonly path: string;
-  readonly bytes: number;
-  /** SHA-256, lower-case hex. */
-  readonly sha256: string;
-  /** Gets the number of bytes that are there so far. */
-  readonly onReceived?: (bytes: number) => void;
-}
 
 /** Longest time of one request: one that takes longer is cut off, and goes on with another. */
 const REQUEST_TIMEOUT_MS = 300_000;
@@ -106,7 +96,7 @@ async function persistently({ retry }: Connection, attempt: () => Promise<void>,
 
 /** Opens a file that holds part of a download, and never through a symbolic link. */
 function openPartial(path: string): Promise<FileHandle> {
-  return open(path, constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o600);
+  return open(path, constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o666);
 }
 
 /** The hasher of a file's first bytes. */

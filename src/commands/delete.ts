@@ -15,7 +15,8 @@ export default defineCommand({
   description:
     "Removes them from the online store, the history and the query log (queries that hold one of the keys) of the environment, or with --branch of a branch, on " +
     "all nodes. Values of a time before the deletion are not stored again for 30 days, however late they come; a query that comes after it computes anew. " +
-    "Features that are computed from deleted ones are not deleted with them, nor is what resolvers read.",
+    "Features that are computed from deleted ones are not deleted with them, nor is what resolvers read. Datasets are copies and keep what they hold: archive " +
+    "the revisions that should not.",
   examples: [
     "svc delete --features user.name,user.email --keys 1,2,3",
     { run: "svc delete --tags pii --keys 17 --yes", does: "All features of a tag, without a question" },
@@ -65,7 +66,7 @@ function losses({ branch, environment, features, keys }: PreviewDeletionResponse
   const values = branch === "" ? "online and offline values" : "online values";
   return (
     `the ${values} of ${counted(features.length, "feature")} (${names.join(", ")}) of ${counted(keys, "row")} are deleted from ${place}, ` +
-    "and queries with the keys from its log; nothing brings them back"
+    "and queries with the keys from its log; datasets keep their copies; nothing brings them back"
   );
 }
 

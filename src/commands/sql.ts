@@ -47,16 +47,10 @@ export default defineCommand({
     "The statement is the argument, the content of a file (@file.sql), or stdin. A statement sees its environment's tables and nothing else of the server, and ends at its limits of " +
     "time and memory; Ctrl-C ends it on the server too.",
   examples: [
-    {
-      run: 'svc sql "select key, value, observed_at from historical.user.score order by observed_at desc limit 10"',
-      does: "What was observed last",
-    },
-    {
-      run: 'svc sql "select key, arg_max(value, observed_at) as newest from historical.user.score group by key"',
-      does: "The newest value of each key",
-    },
-    { run: "svc sql @report.sql --format csv --limit 100000 > report.csv", does: "A file of SQL; the answer as CSV" },
+    { run: 'svc sql "select * from historical.user.score"', does: "Every observation of a feature" },
+    { run: "svc sql @report.sql --format csv > report.csv", does: "A file of SQL; the answer as CSV" },
     { run: "svc sql @report.sql --out report.parquet", does: "The answer as a file, by its ending" },
+    { run: "svc sql --limit 100 --json < report.sql", does: "From stdin, as JSON" },
   ],
   needs: ["session"],
   args: { statement: optionalArg("the statement, or @ and a file of it; left out: stdin") },

@@ -84,7 +84,7 @@ async function downloadOne(
     throw exists(path);
   }
   if (!/^[0-9a-f]{64}$/.test(sha256)) throw new CliError("the server named a file without its digest", { code: "broken_answer" });
-  const partial = join(folder, `.${sha256.slice(0, 16)}.svc-part`);
+  const partial = join(folder, partialName(name, sha256));
   await http.downloadFile(url, { path: partial, bytes, sha256, onReceived });
   await place(partial, path);
   return { path, bytes, unchanged: false };
@@ -103,6 +103,11 @@ export function localName(given: string): string {
       hint: "Nothing was written for it. `svc dataset stream-links` shows the addresses of the files.",
     });
   return name;
+}
+
+/** The name of what has come of a file so far: the same in the next run, and of that file alone. */
+export function partialName(name: string, sha256: string): string {
+  return `.${new Bun.CryptoHasher("sha256").update(`${name}\n${sha256}`).digest("hex").slice(0, 24)}.svc-part`;
 }
 
 /** Gives a complete file its name, unless that is taken. */

@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -13,7 +13,8 @@
  * installed from PyPI into `dist/feast-venv` the first time `size`   checking and deploying
  * projects of 1,000, 4,000 and 16,000 features, against CPython's import of as many dataclasses
  * `apply`  deployments to a branch: the example project, and one of 1,000 features and 500
- * resolvers `webhooks` queries that webhooks are told of, against the same without
+ * resolvers `webhooks` queries that webhooks are told of, against the same without `tables` a table
+ * of 1,000,000 rows written as Parquet and read, against DuckDB by hand
  */
 
 import { Sandbox } from "../harness/sandbox.ts";
@@ -25,6 +26,7 @@ import { measurePeer } from "./peer.ts";
 import { measureQueries } from "./query.ts";
 import { measureSize } from "./size.ts";
 import { measureStart } from "./start.ts";
+import { measureTables } from "./tables.ts";
 import { measureTranslation } from "./translate.ts";
 import { measureWebhooks } from "./webhooks.ts";
 
@@ -37,6 +39,7 @@ const PARTS = {
   peer: { title: "Feast's feature server", measure: measurePeer },
   size: { title: "Projects by size", measure: measureSize },
   apply: { title: "Apply to a branch", measure: measureApply },
+  tables: { title: "Tables in files", measure: measureTables },
   webhooks: { title: "Queries that webhooks are told of", measure: measureWebhooks },
 } as const;
 

@@ -285,7 +285,9 @@ describe("the environments of a project", () => {
     const no = await run("environment/delete", [of.id], { input: ["n"] });
     expect([no.exitCode, no.stderr]).toEqual([
       1,
-      expect.stringContaining("takes along 2 deployments, 1 branch, the online and offline values of 3 features, 0 settings, and its logs"),
+      expect.stringContaining(
+        "takes along 2 deployments, 1 branch, the online and offline values of 3 features, 0 datasets, 0 settings, and its logs",
+      ),
     ]);
     expect(no.stderr).toContain("It is the only environment of project 'gone', which goes with it.");
     expect((await run("environment/delete", [])).exitCode).toBe(2);

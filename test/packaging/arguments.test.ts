@@ -12,7 +12,16 @@ import { requiredSigningKey, signingKey, writeNewKey } from "../../src/packaging
 describe("arguments", () => {
   test("without any: every target, at the package's version", () => {
     const wanted = parseBuildArguments([], "1.2.3");
-    expect(wanted).toMatchObject({ single: false, version: "v1.2.3", level: 19, expiresDays: 90, baseUrl: "", deltasFrom: [] });
+    expect(wanted).toMatchObject({
+      single: false,
+      version: "v1.2.3",
+      level: 19,
+      expiresDays: 90,
+      baseUrl: "",
+      deltasFrom: [],
+      tables: true,
+    });
+    expect(parseBuildArguments(["--without-tables"], "1.2.3").tables).toBe(false);
     expect(wanted.targets).toEqual(RELEASE_TARGETS);
   });
 

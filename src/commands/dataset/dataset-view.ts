@@ -71,7 +71,7 @@ export const datasetView = textView(
     }
     const left = files.length - MOST_FILES;
     return [
-      lines.join("\n"),
+      `${lines.join("\n")}\n`,
       section(columns, COLUMN_COLUMNS, style),
       section(files.slice(0, MOST_FILES), FILE_COLUMNS, style) + (left > 0 ? `${left} more files; --json shows all.\n` : ""),
       section(revisions, REVISION_COLUMNS, style) + (nextPageToken === "" ? "" : "There are older revisions.\n"),
@@ -84,5 +84,5 @@ export const datasetView = textView(
 
 function section<Row>(rows: readonly Row[], columns: readonly Column<Row>[], style: Style): string {
   const shown = columns.filter(({ cell }) => rows.some((row) => cell(row, style) !== ""));
-  return rows.length === 0 ? "" : `\n${new TableLayout(shown, style).rows(rows)}`;
+  return rows.length === 0 ? "" : new TableLayout(shown, style).rows(rows);
 }

@@ -37,11 +37,12 @@ export default defineCommand({
 });
 
 /** What goes with the environment, as a sentence. */
-function losses({ branches, deployments, environment, features, isLastOfProject, settings }: DescribeContentsResponse): string {
+function losses({ branches, datasets, deployments, environment, features, isLastOfProject, settings }: DescribeContentsResponse): string {
   const counts = [
     counted(deployments, "deployment"),
     counted(branches, "branch", "branches"),
     `the online and offline values of ${counted(features, "feature")}`,
+    counted(datasets, "dataset"),
     counted(settings, "setting"),
   ];
   const project = isLastOfProject

@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from ._client.check import Tolerance, mismatches
 from ._client.config import ClientSettings, ConfigError, client_settings
+from ._client.dataset import Dataset, DatasetRevision, dataset_of
 from ._client.http import Answer, AuthenticationError, ClientError, ServerUnreachable, Session, UnexpectedAnswer
 from ._client.result import (
     BulkQueryResult,
@@ -42,6 +43,8 @@ __all__ = [
     "BulkQueryResult",
     "ClientError",
     "ConfigError",
+    "Dataset",
+    "DatasetRevision",
     "ErrorDetail",
     "ExceptionDetail",
     "FeatureMeta",
@@ -263,6 +266,17 @@ class SvcClient:
             raise AssertionError(problem)
         return result
 
+    def get_dataset(self, dataset: str, *, environment: Optional[str] = None) -> Dataset:
+        """A dataset, by its id or name, or by the id of one of its revisions:
+        ``get_dataset("sales").to_pandas()``. Nothing of its files is read before it is asked for.
+
+        Raises ClientError.
+        """
+        if not isinstance(dataset, str) or not dataset:
+            raise ValueError(f"a dataset is named by its id or name, not {dataset!r}")
+        session, headers = self._scoped(environment)
+        return dataset_of(dataset, session.api, lambda path: _answered(session.get(path, headers)))
+
     def close(self) -> None:
         """Closes the connections that wait. The client can be used again."""
         for session in (self._session, *self._sessions.values()):
@@ -317,17 +331,25 @@ class SvcClient:
         return body
 
     def _post(self, path: str, body: Mapping[str, Any], context: Optional[OnlineQueryContext]) -> Mapping[str, Any]:
-        environment = (context.environment if context is not None else None) or self._settings.environment
+        session, headers = self._scoped(context.environment if context is not None else None)
+        return _answered(session.post(path, body, headers))
+
+    def _scoped(self, wanted: Optional[str]) -> tuple[Session, dict[str, str]]:
+        """The session and the headers of an environment, or of the client's own."""
+        environment = wanted or self._settings.environment
         scope = {"svc-environment": environment, "svc-branch": self._branch}
         session = self._session
         if environment is not None and environment != self._settings.environment:
             fresh = Session(dataclasses.replace(self._settings, environment=environment), self._timeout)
             session = self._sessions.setdefault(environment, fresh)
-        answer = session.post(path, body, {name: _header(value) for name, value in scope.items() if value})
-        said = answer.body
-        if answer.status == 200 and isinstance(said, dict):
-            return said
-        raise _failure(answer)
+        return session, {name: _header(value) for name, value in scope.items() if value}
+
+
+def _answered(answer: Answer) -> Mapping[str, Any]:
+    """What an answer says. Raises ClientError for a refusal."""
+    if answer.status == 200 and isinstance(answer.body, dict):
+        return answer.body
+    raise _failure(answer)
 
 
 def _wanted(**flags: bool) -> dict[str, bool]:

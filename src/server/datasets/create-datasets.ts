@@ -1,6 +1,8 @@
 /** The capabilities for datasets. */
 
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { once } from "../../domain/once.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import { createDatasets, type Datasets } from "./datasets.ts";
@@ -27,14 +29,22 @@ export interface DatasetParts extends RevisionMakerParts {
   readonly tables: () => Promise<TableEngine>;
   /** The features of an environment that are tagged as personal, by FQN. */
   readonly personal: (environmentId: string) => Promise<ReadonlySet<string>>;
-  /** Folder for temporary files. */
+  /** Folder for temporary files, which is emptied at its first use. */
   readonly folder: string;
 }
 
 /** Makes the capabilities. */
-export function createDatasetCapabilities(parts: DatasetParts): DatasetCapabilities {
+export function createDatasetCapabilities({ folder, ...parts }: DatasetParts): DatasetCapabilities {
+  const emptied = once(async () => {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  });
+  const workFolder = async (): Promise<string> => {
+    await emptied();
+    return mkdtemp(join(folder, "work-"));
+  };
   const maker = createRevisionMaker(parts);
-  const statistics = createDatasetStatistics({ ...parts, revisions: maker, folder: join(parts.folder, "statistics") });
+  const statistics = createDatasetStatistics({ ...parts, workFolder, revisions: maker });
   const revisions: Revisions = {
     ...maker,
     async complete(revisionId, columns) {
@@ -45,7 +55,7 @@ export function createDatasetCapabilities(parts: DatasetParts): DatasetCapabilit
   return {
     revisions,
     datasets: createDatasets(parts),
-    uploads: createDatasetUploads({ ...parts, revisions, folder: join(parts.folder, "uploads") }),
+    uploads: createDatasetUploads({ ...parts, workFolder, revisions }),
     statistics,
     upkeep: datasetUpkeep({ ...parts, revisions, profile: statistics.catchUp }),
     close: statistics.close,

@@ -57,8 +57,13 @@ export interface Datasets {
    * does. Throws Failure not_found, failed_precondition.
    */
   links(environmentId: string, revisionId: string, wanted: WantedFiles, signal: AbortSignal): AsyncIterable<DatasetLink | undefined>;
-  /** Whether an object may be read, or put, as far as it is one of a dataset. */
-  isReachable(key: string, operation: "get" | "put"): Promise<boolean>;
+  /**
+   * The name of the file whose object may be read; empty for one that has none, undefined when
+   * nobody may read it.
+   */
+  nameOf(key: string): Promise<string | undefined>;
+  /** Whether the object of a part may be put, which keeps its upload alive. */
+  takesPart(key: string): Promise<boolean>;
 }
 
 /** Makes the capability. */
@@ -153,12 +158,13 @@ export function createDatasets({
       }
     },
 
-    async isReachable(key, operation) {
-      const id = revisionOfKey(key);
-      if (id === undefined) return true;
+    async nameOf(key) {
+      const id = revisionOfKey(key) ?? "";
       const revision = await datasets.revision(id);
-      if (operation === "get") return revision?.state === "complete" || revision?.state === "writing";
-      return datasets.touch(id, clock.now());
+      if (revision?.state !== "complete" && revision?.state !== "writing") return undefined;
+      return (await datasets.fileOf(id, key))?.name ?? "";
     },
+
+    takesPart: (key) => datasets.touch(revisionOfKey(key) ?? "", clock.now()),
   };
 }

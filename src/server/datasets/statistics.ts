@@ -3,7 +3,7 @@
  * Values of features that are tagged as personal are never part of them.
  */
 
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../log.ts";
 import type { RevisionRecord, StoredProfile } from "../stores/metadata/datasets.ts";
@@ -27,13 +27,13 @@ export interface DatasetStatistics {
   close(): Promise<void>;
 }
 
-/** Makes the statistics; `folder` is for temporary files. */
+/** Makes the statistics. */
 export function createDatasetStatistics({
   metadata: { datasets },
   revisions,
   tables,
   personal,
-  folder,
+  workFolder,
   log,
 }: {
   readonly metadata: Pick<MetadataStore, "datasets">;
@@ -41,7 +41,8 @@ export function createDatasetStatistics({
   readonly tables: () => Promise<TableEngine>;
   /** The features of an environment that are tagged as personal, by FQN. */
   readonly personal: (environmentId: string) => Promise<ReadonlySet<string>>;
-  readonly folder: string;
+  /** Makes a folder for temporary files, which its user removes. */
+  readonly workFolder: () => Promise<string>;
   readonly log: Log;
 }): DatasetStatistics {
   let isClosed = false;
@@ -49,8 +50,7 @@ export function createDatasetStatistics({
 
   const compute = async (revision: RevisionRecord): Promise<readonly StoredProfile[]> => {
     if (revision.bytes > MOST_BYTES || revision.rows === 0) return [];
-    const work = join(folder, `${revision.id}-${crypto.randomUUID()}`);
-    await mkdir(work, { recursive: true, mode: 0o700 });
+    const work = await workFolder();
     try {
       const paths: string[] = [];
       for (const file of await datasets.files(revision.id)) {
@@ -60,7 +60,10 @@ export function createDatasetStatistics({
         paths.push(path);
       }
       const [profiles, hidden] = [await (await tables()).profile(paths), await personal(revision.environmentId)];
-      return profiles.map((profile) => (hidden.has(profile.name) ? withoutValues(profile) : profile));
+      return profiles.map((profile) => {
+        const distinct = Math.min(profile.distinct, revision.rows - profile.nulls);
+        return hidden.has(profile.name) ? withoutValues({ ...profile, distinct }) : { ...profile, distinct };
+      });
     } finally {
       await rm(work, { recursive: true, force: true });
     }

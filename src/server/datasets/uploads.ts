@@ -5,11 +5,10 @@
  * the revision that was never completed.
  */
 
-import { mkdir, open, rm } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../context/clock.ts";
 import { joinTypes } from "../../domain/expressions/types.ts";
-import { once } from "../../domain/once.ts";
 import { typeName } from "../../domain/value.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
@@ -74,42 +73,38 @@ export interface DatasetUploads {
   finalize(environmentId: string, uploadId: string): Promise<RevisionRecord>;
 }
 
-/** A file that was put together on this machine. */
+/** A file of a table that was put together on this machine. */
 interface LocalFile {
   readonly name: string;
   readonly path: string;
-  readonly format: TableFormat | undefined;
+  readonly format: TableFormat;
 }
 
 /** A file of a table, as the engine describes it. */
 interface DescribedFile extends LocalFile {
-  readonly format: TableFormat;
   readonly columns: readonly TableColumn[];
   readonly rows: number;
 }
 
-/** Makes the capability; `folder` is for its temporary files, and emptied at its first use. */
+/** Makes the capability. */
 export function createDatasetUploads({
   metadata: { datasets },
   objects,
   revisions,
   tables,
-  folder,
+  workFolder,
   clock,
 }: {
   readonly metadata: Pick<MetadataStore, "datasets">;
   readonly objects: ObjectStore;
   readonly revisions: Revisions;
   readonly tables: () => Promise<TableEngine>;
-  readonly folder: string;
+  /** Makes a folder for temporary files, which its user removes. */
+  readonly workFolder: () => Promise<string>;
   readonly clock: Clock;
 }): DatasetUploads {
   /** Uploads that are being finalized on this node, by id. */
   const finalizing = new Map<string, Promise<RevisionRecord>>();
-  const emptied = once(async () => {
-    await rm(folder, { recursive: true, force: true });
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  });
 
   /** The upload of an id and its revision. */
   const uploadOf = async (environmentId: string, id: string): Promise<{ upload: DatasetUploadRecord; revision: RevisionRecord }> => {
@@ -178,19 +173,10 @@ export function createDatasetUploads({
   };
 
   const complete = async (upload: DatasetUploadRecord, revision: RevisionRecord): Promise<RevisionRecord> => {
-    await emptied();
-    const work = join(folder, `${upload.id}-${crypto.randomUUID()}`);
-    await mkdir(work, { mode: 0o700 });
+    const work = await workFolder();
     try {
-      const local: LocalFile[] = [];
-      for (const [at, { name }] of upload.files.entries()) {
-        const path = join(work, String(at));
-        await assemble(upload, revision, at, path);
-        local.push({ name, path, format: formatOf(name) });
-      }
-      const columns = local.some(({ format }) => format !== undefined)
-        ? await addTables(revision, local, work)
-        : await addOthers(revision, local);
+      const isTable = upload.files.some(({ name }) => formatOf(name) !== undefined);
+      const columns = await (isTable ? addTables : addOthers)(upload, revision, work);
       await revisions.complete(revision.id, columns);
       return (await datasets.revision(revision.id)) ?? revision;
     } catch (error) {
@@ -203,8 +189,13 @@ export function createDatasetUploads({
     }
   };
 
-  const addOthers = async ({ id }: RevisionRecord, local: readonly LocalFile[]): Promise<readonly TableColumn[]> => {
-    for (const { name, path } of local) await revisions.addFile(id, { name, path, kind: "output", rows: 0 });
+  const addOthers = async (upload: DatasetUploadRecord, revision: RevisionRecord, work: string): Promise<readonly TableColumn[]> => {
+    for (const [at, { name }] of upload.files.entries()) {
+      const path = join(work, String(at));
+      await assemble(upload, revision, at, path);
+      await revisions.addFile(revision.id, { name, path, kind: "output", rows: 0 });
+      await rm(path);
+    }
     return [];
   };
 
@@ -212,9 +203,15 @@ export function createDatasetUploads({
    * Adds the files of a table, as Parquet and those of other formats as given too; returns its
    * columns.
    */
-  const addTables = async ({ id }: RevisionRecord, local: readonly LocalFile[], work: string): Promise<readonly TableColumn[]> => {
+  const addTables = async (upload: DatasetUploadRecord, revision: RevisionRecord, work: string): Promise<readonly TableColumn[]> => {
+    const { id } = revision;
     const engine = await tables();
-    const described = await Promise.all(local.map((file) => describe(engine, file)));
+    const described: DescribedFile[] = [];
+    for (const [at, { name }] of upload.files.entries()) {
+      const path = join(work, String(at));
+      await assemble(upload, revision, at, path);
+      described.push(await describe(engine, name, path));
+    }
     const columns = commonColumns(described);
     for (const [at, { format, name, path, rows }] of described.entries()) {
       if (format === "parquet") {
@@ -329,19 +326,20 @@ function partLength({ files, partBytes }: DatasetUploadRecord, file: number, par
   return bytes !== undefined && Number.isInteger(part) && part >= 0 && start < bytes ? Math.min(partBytes, bytes - start) : undefined;
 }
 
-async function describe(engine: TableEngine, { format, name, path }: LocalFile): Promise<DescribedFile> {
+async function describe(engine: TableEngine, name: string, path: string): Promise<DescribedFile> {
+  const format = formatOf(name);
   if (!format) throw new Error("only tables are described");
   try {
     return { name, path, format, ...(await engine.describe(path, format)) };
   } catch (error) {
-    throw explained(error, name, format);
+    throw explained(error, { name, path, format });
   }
 }
 
 /** Writes a file of a caller as Parquet, its values as the types of the columns. */
 async function convert(
   engine: TableEngine,
-  { name, path, format }: LocalFile & { readonly format: TableFormat },
+  { name, path, format }: LocalFile,
   columns: readonly TableColumn[],
   target: string,
 ): Promise<void> {
@@ -351,19 +349,21 @@ async function convert(
     await writer.finish();
   } catch (error) {
     await writer.abandon();
-    throw explained(error, name, format);
+    throw explained(error, { name, path, format });
   }
 }
 
 const FORMAT_NAMES: Readonly<Record<TableFormat, string>> = { parquet: "Parquet", csv: "CSV", json: "JSON with one object a line" };
 
 /** What a caller is told when the engine could not use a file. */
-function explained(error: unknown, name: string, format: TableFormat): unknown {
+function explained(error: unknown, { name, path, format }: LocalFile): unknown {
   if (!(error instanceof TableError)) return error;
   if (error.code === "unavailable") return new Failure("unavailable", error.message);
   if (error.code === "failed") return error;
-  if (error.code === "exhausted") return new Failure("resource_exhausted", `'${name}' cannot be read: ${error.message}`);
-  return new Failure("invalid_argument", `'${name}' cannot be read as ${FORMAT_NAMES[format]}: ${error.message}`, {
+  const [told = ""] = error.message.replace(`${path} cannot be read: `, "").split(/\n\s*LINE /);
+  const reason = told.replaceAll(path, name).replace(/\s+/g, " ").trim().replace(/\.$/, "");
+  if (error.code === "exhausted") return new Failure("resource_exhausted", `'${name}' cannot be read: ${reason}.`);
+  return new Failure("invalid_argument", `'${name}' cannot be read as ${FORMAT_NAMES[format]}: ${reason}.`, {
     hint: "Nothing was kept. Correct the file, or give it another name to keep its bytes as they are.",
   });
 }

@@ -36,6 +36,7 @@ import {
   fileRelation,
   fileSql,
   parsedExpression,
+  ROW_GROUP_ROWS,
   shapedExpression,
   TYPES_KEY,
   textExpression,
@@ -46,6 +47,8 @@ import {
 const READ_ROWS = 10_000;
 /** Most columns of a table. */
 const MAX_COLUMNS = 5_000;
+/** Row groups that fit the engine's memory: one is built by each thread, in several copies. */
+const GROUPS_IN_MEMORY = 16;
 /** Frames of a writer that are on their way at once. */
 const FRAMES_AHEAD = 4;
 
@@ -208,7 +211,13 @@ export function createTableEngine({ folder, libraryFolders, log, limits = machin
       });
       try {
         await session.run(`CREATE TEMP TABLE written (${shapes.map((shape, at) => `${names[at]} ${shapeSql(shape)}`).join(", ")})`);
-        return new ParquetWriter(session, await session.beginAppend("written", shapes), path, columns);
+        return new ParquetWriter(
+          session,
+          await session.beginAppend("written", shapes),
+          path,
+          columns,
+          limits.memoryBytes / GROUPS_IN_MEMORY,
+        );
       } catch (error) {
         await session.close();
         throw tableFailure(error, { path });
@@ -288,15 +297,19 @@ class ParquetWriter implements TableWriter {
   readonly #columns: readonly TableColumn[];
   readonly #wide: WideDecimals[];
   readonly #ahead = new Set<Promise<void>>();
+  readonly #groupBytes: number;
   #failure: unknown;
   #rows = 0;
+  #bytes = 0;
   #isOver = false;
 
-  constructor(session: Session, appender: number, path: string, columns: readonly TableColumn[]) {
+  /** @param groupBytes bytes of a row group at most, which is held in memory as a whole */
+  constructor(session: Session, appender: number, path: string, columns: readonly TableColumn[], groupBytes: number) {
     this.#session = session;
     this.#appender = appender;
     this.#path = path;
     this.#columns = columns;
+    this.#groupBytes = groupBytes;
     this.#wide = columns.map(() => ({ isWide: false }));
   }
 
@@ -322,6 +335,7 @@ class ParquetWriter implements TableWriter {
         .finally(() => this.#ahead.delete(sent));
       this.#ahead.add(sent);
       this.#rows += count;
+      this.#bytes += frame.length;
     }
     this.#mustWork();
   }
@@ -338,7 +352,7 @@ class ParquetWriter implements TableWriter {
       );
       const query = `SELECT ${list.join(", ")} FROM written`;
       return await writeWhole(this.#path, async (partial) => {
-        await this.#session.run(copyToParquet(query, partial, typesText(this.#columns)));
+        await this.#session.run(copyToParquet(query, partial, typesText(this.#columns), this.#groupRows()));
         return this.#rows;
       });
     } catch (error) {
@@ -352,6 +366,11 @@ class ParquetWriter implements TableWriter {
     if (this.#isOver) return;
     this.#isOver = true;
     await this.#session.close();
+  }
+
+  #groupRows(): number {
+    const rows = Math.floor((this.#groupBytes * this.#rows) / Math.max(1, this.#bytes) / CHUNK_ROWS) * CHUNK_ROWS;
+    return Math.max(CHUNK_ROWS, Math.min(ROW_GROUP_ROWS, rows));
   }
 
   #mustBeOpen(): void {

@@ -120,8 +120,8 @@ export interface TableEngine {
    * Answers one `select` of a person, in a process of its own that reads these tables and nothing
    * else, writes nothing but the answer, and ends at the limits. `refused` says what is wrong with
    * the statement, and where.
-   * @param sources the tables, or a function that gives those that the statement names, as it spells
-   * them; what it rejects with, `select` rejects with
+   * @param sources the tables, or a function that gives those that the statement names, as it
+   * spells them; what it rejects with, `select` rejects with
    */
   select(
     statement: string,

@@ -1,7 +1,7 @@
 /**
- * The answer to a person's statement: by a process of its own, which is given nothing but the tables
- * that the statement names, and is locked before the statement is looked at more closely than by
- * the parser.
+ * The answer to a person's statement: by a process of its own, which is given nothing but the
+ * tables that the statement names, and is locked before anything but the parser looks at the
+ * statement.
  */
 
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
@@ -14,7 +14,7 @@ import { quoteName, quoteText, type SqlColumn, type SqlType } from "./duckdb/sql
 import { startDatabase } from "./duckdb/start-database.ts";
 import { lineAt } from "./duckdb/statement-names.ts";
 import type { StatementProcess } from "./duckdb/statement-process.ts";
-import { type NamedTable, type SelectedTable, type SelectLimits, TableError, type TableSource } from "./engine.ts";
+import { type NamedTable, type SelectedTable, type SelectLimits, type TableColumn, TableError, type TableSource } from "./engine.ts";
 import { inferredType, isReadAsJson, primitive } from "./inferred-type.ts";
 import { plainMessage } from "./table-failure.ts";
 import { copyToParquet, fileSql } from "./table-sql.ts";
@@ -200,19 +200,25 @@ class Run {
       const view = `${inside === "" ? "" : `${inside}.`}${quoteName(table as string)}`;
       const links = files.map((file, index) => this.#link(file, `${at}-${index}.parquet`));
       paths.push(...files);
-      const list = columns.map(
-        ({ name: column, dtype }) => `CAST(${quoteName(column)} AS ${fileSql(dtype, files.length !== 1)}) AS ${quoteName(column)}`,
-      );
-      const none = columns.map(({ name: column, dtype }) => `CAST(NULL AS ${fileSql(dtype, false)}) AS ${quoteName(column)}`);
-      const body =
-        links.length === 0
-          ? `SELECT ${none.join(", ")} WHERE false`
-          : `SELECT ${files.length === 1 ? "*" : list.join(", ")} FROM read_parquet([${links.map(quoteText).join(", ")}], hive_partitioning = false)`;
+      const body = await this.#relation(links, columns);
       await this.#run(`CREATE VIEW ${view} AS ${body}`);
     }
     await this.#run(`SET allowed_paths = [${paths.map(quoteText).join(", ")}]`);
     await this.#run("SET enable_external_access = false");
     await this.#run("SET lock_configuration = true");
+  }
+
+  /** The rows of files one after another. Decimals of files that hold them otherwise are text. */
+  async #relation(files: readonly string[], columns: readonly TableColumn[]): Promise<string> {
+    const listed = (isWide: boolean, value: (name: string) => string): string =>
+      columns.map(({ name, dtype }) => `CAST(${value(quoteName(name))} AS ${fileSql(dtype, isWide)}) AS ${quoteName(name)}`).join(", ");
+    if (files.length === 0) return `SELECT ${listed(false, () => "NULL")} WHERE false`;
+    const each = files.map((file) => `read_parquet(${quoteText(file)}, hive_partitioning = false)`);
+    const types = new Set<string>();
+    for (const file of each)
+      types.add(JSON.stringify(await this.#process.callIn(this.#generation, "describe", this.#connection, `SELECT * FROM ${file}`)));
+    if (types.size === 1) return `SELECT * FROM read_parquet([${files.map(quoteText).join(", ")}], hive_partitioning = false)`;
+    return each.map((file) => `SELECT ${listed(true, (name) => name)} FROM ${file}`).join(" UNION ALL ");
   }
 
   /** A name for a file in the process's own folder: its path is nothing for a person to see. */

@@ -7,8 +7,8 @@ import type { TableColumn, TableFormat } from "./engine.ts";
 import { isReadAsJson } from "./inferred-type.ts";
 import { shapeOf } from "./shape.ts";
 
-/** Rows of a row group of Parquet. */
-const ROW_GROUP_ROWS = 122_880;
+/** Rows of a row group of Parquet, unless they are long. */
+export const ROW_GROUP_ROWS = 122_880;
 
 /** Key of a file's metadata that tells the columns' types, as JSON. */
 export const TYPES_KEY = "svc.columns";
@@ -73,9 +73,9 @@ export function fileSql(dtype: DataType, isWide: boolean): string {
 }
 
 /** The statement that writes a query's rows as Parquet, with the types that they have. */
-export function copyToParquet(query: string, path: string, types: string): string {
+export function copyToParquet(query: string, path: string, types: string, groupRows = ROW_GROUP_ROWS): string {
   const stated = `KV_METADATA {${quoteText(TYPES_KEY)}: ${quoteText(types)}}`;
-  const options = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, USE_TMP_FILE false, ${stated}`;
+  const options = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${groupRows}, USE_TMP_FILE false, ${stated}`;
   return `COPY (${query}) TO ${quoteText(path)} (${options})`;
 }
 

@@ -103,7 +103,8 @@ test("each environment has its values, history and bundles, and the server what 
     const bundle = new Uint8Array(1_000 * (n + 1)).fill(n);
     const sha256 = new Bun.CryptoHasher("sha256").update(bundle).digest("hex");
     await objects.put(sha256, new Blob([bundle]).stream());
-    bundles[environmentId] = bundle.length;
+    await objects.put(`datasets/${environmentId}/rev_${n}/file`, new Blob(["123"]).stream());
+    bundles[environmentId] = bundle.length + 3;
     const deployment = deploymentRecord(`dpl_${n}`, environmentId, { sourceSha256: sha256 });
     const job = { kind: "k", payload: null, maxAttempts: 1, attemptTimeoutMs: 1 };
     await metadata.createDeployment(deployment, { id: `job_${n}`, ...job });

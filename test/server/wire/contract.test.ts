@@ -73,12 +73,13 @@ describe("the contract", () => {
     }
   });
 
-  test("only those who may query, deploy, or set secrets or settings send bodies that take room of others", () => {
+  test("only those who may query, deploy, store data, or set secrets or settings send bodies that take room of others", () => {
     for (const method of methods) {
       if (getOption(method, max_body_bytes) <= SHORT_BODY_BYTES) continue;
-      expect([Permission.QUERY_ONLINE, Permission.DEPLOY, Permission.SECRETS_WRITE, Permission.SETTINGS_WRITE]).toContain(
-        getOption(method, permission),
-      );
+      expect([
+        ...[Permission.QUERY_ONLINE, Permission.QUERY_OFFLINE, Permission.DATA_WRITE],
+        ...[Permission.DEPLOY, Permission.SECRETS_WRITE, Permission.SETTINGS_WRITE],
+      ]).toContain(getOption(method, permission));
     }
   });
 

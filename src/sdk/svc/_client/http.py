@@ -60,7 +60,7 @@ class HttpServer:
         self.url = url
         self._parts: SplitResult = urlsplit(url)
         self._proxy: Optional[Proxy] = find_proxy(url, os.environ)
-        self._timeout = timeout
+        self.timeout = timeout
         self._patience = timeout + _GRACE
         self._idle: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
@@ -68,8 +68,24 @@ class HttpServer:
     def post(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
         """Posts JSON. Raises ServerUnreachable and UnexpectedAnswer."""
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
-        sent = {"content-type": "application/json", "accept": "application/json", "connect-timeout-ms": self._timeout_ms(), **headers}
-        status, kind, data = self._exchange(f"{self._parts.path}{path}", content, sent)
+        sent = {"content-type": "application/json", "connect-timeout-ms": self._timeout_ms(), **headers}
+        return self._json("POST", path, content, sent)
+
+    def get(self, path: str, headers: Mapping[str, str]) -> Answer:
+        """Gets JSON. Raises ServerUnreachable and UnexpectedAnswer."""
+        return self._json("GET", path, None, headers)
+
+    def download(self, path: str, sink: Callable[[bytes], Any], start: int = 0) -> int:
+        """Passes the bytes at a path to `sink`, from an offset on, and returns the status: 206 for
+        the rest, 200 for the whole. Other answers give no bytes. Raises ServerUnreachable, when
+        some bytes may have been passed on.
+        """
+        ranges = {"range": f"bytes={start}-"} if start else {}
+        status, _, _ = self._exchange("GET", f"{self._parts.path}{path}", None, {"accept-encoding": "identity", **ranges}, sink)
+        return status
+
+    def _json(self, method: str, path: str, content: Optional[bytes], headers: Mapping[str, str]) -> Answer:
+        status, kind, data = self._exchange(method, f"{self._parts.path}{path}", content, {"accept": "application/json", **headers})
         if status == 407 and self._proxy:
             raise self._refused_by_proxy(self._proxy, "407 Proxy Authentication Required")
         if not kind.lower().partition(";")[0].strip().endswith("json"):
@@ -81,7 +97,7 @@ class HttpServer:
             raise UnexpectedAnswer(f"{self.url}{path} answered {status} with JSON that cannot be read") from None
 
     def _timeout_ms(self) -> str:
-        return str(min(math.ceil(self._timeout * 1000), 10**10 - 1))
+        return str(min(math.ceil(self.timeout * 1000), 10**10 - 1))
 
     def close(self) -> None:
         """Closes the waiting connections."""
@@ -93,28 +109,41 @@ class HttpServer:
     def __del__(self) -> None:
         self.close()
 
-    def _exchange(self, path: str, content: bytes, headers: Mapping[str, str]) -> tuple[int, str, bytes]:
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        content: Optional[bytes],
+        headers: Mapping[str, str],
+        sink: Optional[Callable[[bytes], Any]] = None,
+    ) -> tuple[int, str, bytes]:
         while True:
             with self._lock:
                 kept = self._idle.pop() if self._idle else None
             connection = kept or self._connect()
             plain = self._proxy if self._parts.scheme == "http" else None
             target = f"{self.url}{path[len(self._parts.path):]}" if plain else path
+            answered = False
             try:
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     # A body that is not read to its end is answered, and the connection closed,
                     # while it is still sent.
-                    connection.request("POST", target, content, {**headers, **(plain.headers if plain else {})})
+                    connection.request(method, target, content, {**headers, **(plain.headers if plain else {})})
                 response = connection.getresponse()
-                data = response.read()
+                answered = True
+                data = b""
+                if sink is None or response.status not in (200, 206):
+                    data = response.read()
+                else:
+                    _pass_on(response, sink)
             except _STALE as error:
                 connection.close()
-                if kept is not None:
+                if kept is not None and not (answered and sink):
                     continue
                 raise self._unreachable(error) from None
             except TimeoutError:
                 connection.close()
-                raise ServerUnreachable(f"{self.url} did not answer within {self._timeout:g} s") from None
+                raise ServerUnreachable(f"{self.url} did not answer within {self.timeout:g} s") from None
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
                 raise self._unreachable(error) from None
@@ -160,6 +189,17 @@ class HttpServer:
         return tls
 
 
+def _pass_on(response: http.client.HTTPResponse, sink: Callable[[bytes], Any]) -> None:
+    """Passes a body on as it comes. Raises IncompleteRead when it is cut off."""
+    length = int(response.getheader("content-length") or -1)
+    got = 0
+    while chunk := response.read(1 << 20):
+        got += len(chunk)
+        sink(chunk)
+    if got < length:
+        raise http.client.IncompleteRead(b"", length - got)
+
+
 class Session:
     """A client's token and servers. The token is kept in memory, exchanged once for all threads,
     and again shortly before it expires.
@@ -179,13 +219,20 @@ class Session:
         """Posts to the query server with a token; again with a new one when the server rejects it.
         Raises ClientError.
         """
+        return self._authorized(self._query_server, lambda server, token: server.post(path, body, {**headers, **token}))
+
+    def get(self, path: str, headers: Mapping[str, str]) -> Answer:
+        """Gets JSON from the API server, as `post` does from the query server. Raises ClientError."""
+        return self._authorized(lambda: self.api, lambda server, token: server.get(path, {**headers, **token}))
+
+    def _authorized(self, find: Callable[[], HttpServer], call: Callable[[HttpServer, Mapping[str, str]], Answer]) -> Answer:
         token = self._get()
-        answer = self._query_server().post(path, body, {**headers, "authorization": f"Bearer {token}"})
+        answer = call(find(), {"authorization": f"Bearer {token}"})
         if answer.status == 401:
             token = self._get(refused=token)
-            answer = self._query_server().post(path, body, {**headers, "authorization": f"Bearer {token}"})
+            answer = call(find(), {"authorization": f"Bearer {token}"})
         if answer.status == 401:
-            raise AuthenticationError(f"{self._query_server().url} does not take the token that {self.api.url} gave: {_message_of(answer.body)}")
+            raise AuthenticationError(f"{find().url} does not take the token that {self.api.url} gave: {_message_of(answer.body)}")
         return answer
 
     def close(self) -> None:

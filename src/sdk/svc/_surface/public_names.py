@@ -31,6 +31,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "ConfigError": (_CLIENT, _ROOT),
     "DataFrame": (_FEATURES, _ROOT),
     "DataSource": (_SQL, _SOURCES, _ROOT),
+    "Dataset": (_CLIENT, _ROOT),
+    "DatasetRevision": (_CLIENT, _ROOT),
     "ErrorDetail": (_CLIENT, _ROOT),
     "ExceptionDetail": (_CLIENT, _ROOT),
     "Feature": (_FEATURES, _ROOT),
@@ -83,7 +85,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
 _NO_STREAMS = "it has no streams and no stream resolvers"
 _NO_SCHEDULES = "no query runs by a schedule; a resolver with cron= does"
 _NO_VECTORS = "it has no vectors and no embeddings; a list[float] holds one, and F.cosine_similarity compares two"
-_NO_OFFLINE = "it has no offline queries and no datasets"
+_NO_OFFLINE = "it has no offline queries"
 _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSource"
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _ONE_CLIENT = "SvcClient is its only client"
@@ -102,8 +104,6 @@ ABSENT_NAMES: Mapping[str, str] = {
     "CloudSQLSource": _OTHER_SOURCE,
     "Cron": _NO_SCHEDULES,
     "DatabricksSource": _OTHER_SOURCE,
-    "Dataset": _NO_OFFLINE,
-    "DatasetRevision": _NO_OFFLINE,
     "Distance": _NO_VECTORS,
     "Duration": "a length of time is a text such as '1h30m' or a datetime.timedelta",
     "DynamoDBSource": _OTHER_SOURCE,

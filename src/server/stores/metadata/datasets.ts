@@ -203,6 +203,8 @@ export interface DatasetStore {
   revisions(datasetId: string, options: { readonly below?: number | undefined; readonly limit: number }): Promise<RevisionRecord[]>;
   /** Files of a revision, in the order in which their names were first added. */
   files(revisionId: string): Promise<DatasetFileRecord[]>;
+  /** The file of a revision whose object has a key. */
+  fileOf(revisionId: string, key: string): Promise<DatasetFileRecord | undefined>;
 
   /** Revisions whose files may be removed. */
   overdue(overdue: OverdueRevisions): Promise<RevisionRecord[]>;

@@ -26,6 +26,7 @@ export interface EnvironmentContents {
   readonly featureIds: readonly number[];
   /** Documents of its scope. */
   readonly settings: number;
+  readonly datasets: number;
   /** SHA-256 digests of bundles that no other environment uses. */
   readonly bundles: readonly string[];
   /** Whether its project has no other environment. */

@@ -224,6 +224,10 @@ export function datasetQueries(db: Database, writer: Writer): DatasetStore {
       return files.all("where revision_id = ? order by seq", revisionId);
     },
 
+    async fileOf(revisionId, key) {
+      return files.one("where revision_id = ? and key = ?", revisionId, key);
+    },
+
     async overdue({ endedBefore, untouchedSince, limit }) {
       return revisions.all(
         `where state in ('archived', 'failed') and touched_at < ?1 or state = 'writing' and touched_at < ?2 order by touched_at limit ?3`,

@@ -94,6 +94,7 @@ export function sqliteProjects(db: Database, writer: Writer, insertJob: (job: Ne
         branches: listOf<string>("select distinct branch as one from deployment where environment_id = ? and branch <> '' order by 1", id),
         featureIds: listOf<number>("select id as one from feature where environment_id = ? order by 1", id),
         settings: countOf("select count(*) as n from document where scope = ?", id),
+        datasets: countOf("select count(*) as n from dataset where environment_id = ?", id),
         bundles: listOf<string>(
           `select distinct source_sha256 as one from deployment d where environment_id = ?1
              and not exists (select 1 from deployment o where o.source_sha256 = d.source_sha256 and o.environment_id <> ?1)`,

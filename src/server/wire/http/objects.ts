@@ -27,11 +27,22 @@ export async function serveObject(platform: Platform, request: Request, url: URL
   const operation = request.method === "PUT" ? "put" : request.method === "GET" || request.method === "HEAD" ? "get" : undefined;
   if (operation === undefined) return methodNotAllowed("GET, HEAD, PUT");
   if (operation !== address.operation) return jsonError(403, "address_refused", `The address is for ${address.operation.toUpperCase()}.`);
-  if (address.key.startsWith(DATASET_OBJECTS) && !(await (await platform.datasets()).datasets.isReachable(address.key, operation)))
+  const named = address.key.startsWith(DATASET_OBJECTS) ? await datasetFileName(platform, address) : "";
+  if (named === undefined)
     return jsonError(403, "address_refused", "The address is of a revision that cannot be read or written any more.");
   note.isVouched = true;
   note.about = { object: address.key };
-  return operation === "put" ? receive(platform, request, address) : send(platform, request, address.key);
+  return operation === "put" ? receive(platform, request, address) : send(platform, request, address.key, named);
+}
+
+/**
+ * The name of a file of a dataset; empty for a part of an upload, undefined when the object is
+ * neither read nor written any more.
+ */
+async function datasetFileName(platform: Platform, { key, operation }: AddressedObject): Promise<string | undefined> {
+  const { datasets } = await platform.datasets();
+  if (operation === "get") return datasets.nameOf(key);
+  return (await datasets.takesPart(key)) ? "" : undefined;
 }
 
 /** The SHA-256 of an object that is named by it: its key is the digest, or ends with `.` and it. */
@@ -60,14 +71,14 @@ async function receive(platform: Platform, request: Request, { key, size }: Addr
   }
 }
 
-async function send(platform: Platform, request: Request, key: string): Promise<Response> {
+async function send(platform: Platform, request: Request, key: string, name: string): Promise<Response> {
   const size = await platform.objects.size(key);
   if (size === undefined) return jsonError(404, "not_found", NO_OBJECT);
   const digest = digestIn(key);
   const etag = digest === undefined ? undefined : `"${digest}"`;
   const headers: Record<string, string> = {
     "content-type": "application/octet-stream",
-    "content-disposition": "attachment",
+    "content-disposition": name === "" ? "attachment" : `attachment; ${fileNameOf(name)}`,
     "accept-ranges": "bytes",
     "cache-control": "private, no-store",
     "x-content-type-options": "nosniff",
@@ -84,6 +95,12 @@ async function send(platform: Platform, request: Request, key: string): Promise<
   const body = request.method === "HEAD" ? null : await platform.objects.get(key, { start, end });
   if (body === undefined) return jsonError(404, "not_found", NO_OBJECT);
   return new Response(body, { status: range ? 206 : 200, headers });
+}
+
+/** The parameters that name a file (RFC 6266): one for all programs, and the name as it is. */
+function fileNameOf(name: string): string {
+  const encoded = encodeURIComponent(name).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `filename="${name.replace(/[^\x20-\x7e]|["\\%]/g, "_")}"; filename*=UTF-8''${encoded}`;
 }
 
 /**

@@ -69,13 +69,16 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async describeContents(request, context) {
       const environment = await environmentOf(context, request.environment);
-      const { deployments, branches, featureIds, settings, isLastOfProject } = await (await environmentLifecycle()).contents(environment);
+      const { deployments, branches, datasets, featureIds, settings, isLastOfProject } = await (await environmentLifecycle()).contents(
+        environment,
+      );
       return create(DescribeContentsResponseSchema, {
         environment: environmentMessage(environment),
         deployments,
         branches: branches.length,
         features: featureIds.length,
         settings,
+        datasets,
         isLastOfProject,
       });
     },

@@ -61,6 +61,8 @@ export function datasetsConformance(driver: Driver<MetadataStore>): void {
       store = await driver.open(folder.path);
       expect(await store.datasets.revision("r1")).toEqual(completed as RevisionRecord);
       expect(await store.datasets.files("r1")).toEqual([file("r1", "b", { bytes: 20 }), file("r1", "a", { kind: "givens", rows: 7 })]);
+      expect((await store.datasets.fileOf("r1", "k/a"))?.name).toBe("a");
+      expect(await store.datasets.fileOf("r2", "k/a")).toBeUndefined();
       expect(await store.datasets.dataset("env_1", "sales")).toEqual({
         ...{ id: "dst_r1", environmentId: "env_1", name: "sales", createdAt: 1, updatedAt: 5, lastNumber: 1, revisions: 1 },
       });

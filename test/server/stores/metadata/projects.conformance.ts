@@ -92,7 +92,16 @@ export function projectsConformance(driver: Driver<MetadataStore>): void {
       await store.resolverVersions("env_b", [{ fqn: "m.f", sourceSha256: "s" }], { deploymentId: "dpl_2", now: NOW });
       const document = { id: "whk_1", kind: "k", scope: "env_b", name: "n", content: {}, revision: 1, createdAt: NOW, updatedAt: NOW };
       await store.documents.insert(document, 10);
-      const contents = { deployments: 2, branches: ["x"], featureIds: [ids.get("user.id")?.id], bundles: ["own"], isLastOfProject: true };
+      const made = { id: "rev_1", environmentId: "env_b", origin: "sql", originId: "o", createdBy: "c", createdAt: NOW } as const;
+      await store.datasets.begin({ id: "dst_1", name: "d" }, made, { datasets: 9, writing: 9 });
+      const contents = {
+        deployments: 2,
+        branches: ["x"],
+        featureIds: [ids.get("user.id")?.id],
+        bundles: ["own"],
+        isLastOfProject: true,
+        datasets: 1,
+      };
       expect(await store.contents("env_b")).toEqual({ ...contents, settings: 1 } as never);
 
       expect(await store.removeEnvironment("env_b", NOW, ERASURE)).toBe("removed");
@@ -112,6 +121,7 @@ export function projectsConformance(driver: Driver<MetadataStore>): void {
       expect(await store.deployment("dpl_1")).toBeDefined();
       for (let again = 0; again < 2; again++) await store.eraseEnvironment("env_b");
       expect(await store.contents("env_b")).toMatchObject({ deployments: 0, branches: [], featureIds: [], bundles: [] });
+      expect([await store.datasets.revision("rev_1"), await store.datasets.dataset("env_b", "d")]).toEqual([undefined, undefined]);
       expect([await store.deployment("dpl_2"), await store.graph("dpl_2")]).toEqual([undefined, undefined]);
       expect(await store.deployment("dpl_1")).toBeDefined();
     });

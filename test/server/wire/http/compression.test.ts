@@ -203,6 +203,7 @@ test("a graph is compressed, and what has a secret in it never is", async () => 
       ...["ApplyIntegration", "DeleteIntegrations", "ListIntegrations", "RevealIntegrations"],
       ...["Approve", "GetApproval", "ListApprovals", "Reject", "Withdraw"],
       ...["DeleteSecrets", "ListSecrets", "RevealSecrets", "SetSecrets"],
+      ...["GetDatasetUploadUris", "StreamDatasetLinks"],
     ].sort(),
   );
 });
