@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -13,7 +13,10 @@
  * installed from PyPI into `dist/feast-venv` the first time `size`   checking and deploying
  * projects of 1,000, 4,000 and 16,000 features, against CPython's import of as many dataclasses
  * `apply`  deployments to a branch: the example project, and one of 1,000 features and 500
- * resolvers `webhooks` queries that webhooks are told of, against the same without
+ * resolvers `webhooks` queries that webhooks are told of, against the same without `tables` a table
+ * of 1,000,000 rows written as Parquet and read, against DuckDB by hand `offline` point-in-time
+ * samples of files against the same SQL by hand on the same history, and moves to it;
+ * SVC_BENCH_OBSERVATIONS=1000000 makes that smaller
  */
 
 import { Sandbox } from "../harness/sandbox.ts";
@@ -21,10 +24,12 @@ import { measureApply } from "./apply.ts";
 import { measureBulk } from "./bulk.ts";
 import { measureComputing } from "./compute.ts";
 import { type Line, table } from "./figures.ts";
+import { measureOffline } from "./offline.ts";
 import { measurePeer } from "./peer.ts";
 import { measureQueries } from "./query.ts";
 import { measureSize } from "./size.ts";
 import { measureStart } from "./start.ts";
+import { measureTables } from "./tables.ts";
 import { measureTranslation } from "./translate.ts";
 import { measureWebhooks } from "./webhooks.ts";
 
@@ -37,7 +42,9 @@ const PARTS = {
   peer: { title: "Feast's feature server", measure: measurePeer },
   size: { title: "Projects by size", measure: measureSize },
   apply: { title: "Apply to a branch", measure: measureApply },
+  tables: { title: "Tables in files", measure: measureTables },
   webhooks: { title: "Queries that webhooks are told of", measure: measureWebhooks },
+  offline: { title: "Offline store", measure: measureOffline },
 } as const;
 
 const names = Object.keys(PARTS) as (keyof typeof PARTS)[];

@@ -70,10 +70,10 @@ async function fill(folder: string, observations: number): Promise<void> {
   await store.close();
   await withDatabase(folder, historyPath(join(folder, "offline.db")), 1024 * MIB, async (run) => {
     await run(`insert into history_1 select f, k, v, null, t, t + 5000, null, i + 100, 1, 2, 'query' from (
-      select i, 1 + i % ${FEATURES} as f, (hash(i) % ${observations / 100})::bigint as k, random() as v,
+      select i, 1 + i % ${FEATURES} as f, (hash(i) % ${Math.ceil(observations / 100)})::bigint as k, random() as v,
         1.7e12 + floor(hash(i * 7) % 1000000) * 1000 as t from range(${observations}) r(i)) order by f, k, t, i`);
     await run(`copy (select (hash(i * 3) % ${Math.round(observations / 90)})::bigint as id,
-      make_timestamptz((1.7e15 + (hash(i * 11) % 1000000) * 1e6)::bigint) as ts from range(${observations / 10}) r(i))
+      make_timestamptz((1.7e15 + (hash(i * 11) % 1000000) * 1e6)::bigint) as ts from range(${Math.floor(observations / 10)}) r(i))
       to '${folder}/spine.parquet' (format parquet)`);
   });
 }

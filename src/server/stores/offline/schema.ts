@@ -16,9 +16,9 @@ export const OFFLINE_APPLICATION_ID = 0x73766366;
 /**
  * Steps of the schema. `version` lists the table of each feature's version, `word` interns ids of
  * deployments and FQNs of resolvers, `counter` holds the last insert sequence; each row has a
- * checksum. `moved` holds the number of moves to the history that this file has forgotten the rows of,
- * `moved_rows` what that history holds. The tables of versions are created with their first value, see `createVersionTable`;
- * those from before the second step get their last column by it.
+ * checksum. `moved` holds the last move to the history whose rows this file has forgotten,
+ * `moved_rows` what that history holds. The tables of versions are created with their first value,
+ * see `createVersionTable`; those from before the second step get their last column by it.
  */
 export const OFFLINE_MIGRATIONS: readonly Migration[] = [
   (db) => {
@@ -89,8 +89,8 @@ export function tableNameOf({ featureId, namespace, name, internalVersion, type 
 
 /**
  * Creates a version's table. `value` has the form of `toColumn`, `resolver` and `deployment` are
- * ids of words, `sum` is the checksum; `known_at` is null where it is `inserted_at`. Without rowid, so that the observations of a row are
- * adjacent, ordered by time.
+ * ids of words, `sum` is the checksum; `known_at` is null where it is `inserted_at`. Without rowid,
+ * so that the observations of a row are adjacent, ordered by time.
  */
 export function createVersionTable(db: Database, tableName: string, type: ColumnType): void {
   db.run(`create table "${tableName}" (

@@ -31,6 +31,9 @@ export interface OfflineStoreWithHistoryOptions {
 
 /** Rows of a commit that forgets what was moved: others write between two commits. */
 const ROWS_PER_FORGETTING = 5_000;
+/** Pause after a failed move, in which one would likely fail again. */
+const RETRY_MS = 10_000;
+const CLOSED = "the offline store is closed";
 
 /** Makes the store. Nothing is opened yet. */
 export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineStore & Omit<SqlReadable, "query"> & TableSampleable {
@@ -40,6 +43,10 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
   /** Whether rows may wait that were appended before this store was opened. */
   let mayWait = true;
   let isMovingBehind = false;
+  /** When what waits is moved again after that failed; on the monotonic clock. */
+  let retryAt = 0;
+  /** Reads of the history under way, which a store that closes still answers. */
+  const asking = new Set<Promise<unknown>>();
   let isUnavailable = false;
   let isClosed = false;
   /** Number of reads of landing under way, which the first move waits for. */
@@ -74,6 +81,10 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
   /** Moves everything that was stored before; in the lane. */
   const moveAll = async (): Promise<void> => {
     if (appended === 0 && !mayWait) return;
+    if (landingReads > 0)
+      await new Promise<void>((resolve) => {
+        onLandingIdle = resolve;
+      });
     const before = appended;
     appended = 0;
     try {
@@ -85,6 +96,7 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
           for (let from: number | undefined = 0; from !== undefined; ) from = await landing.forget(move, from, ROWS_PER_FORGETTING);
         forgotten = move.moves;
         if (!move.isMore) break;
+        if (isClosed && asking.size === 0) throw new OfflineStoreError("failed", CLOSED);
       }
       mayWait = false;
     } catch (error) {
@@ -105,10 +117,6 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
     if (await hasHistory()) return;
     await link.call("facts");
     hasBegun = true;
-    if (landingReads > 0)
-      await new Promise<void>((resolve) => {
-        onLandingIdle = resolve;
-      });
   };
   const moveBehind = async (): Promise<void> => {
     if (isUnavailable) return;
@@ -116,9 +124,10 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
     try {
       await begin();
       await move();
-      await inLane(() => link.call("compact"));
+      await link.call("compact");
     } catch (error) {
       if (isClosed) return;
+      retryAt = performance.now() + RETRY_MS;
       const failure = error as Error;
       if (failure instanceof OfflineStoreError && failure.code === "unusable" && !hasBegun) {
         isUnavailable = true;
@@ -142,7 +151,12 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
     }
   };
   /** Asks the history, which then has everything that was stored before. */
-  const asked: HistoryLink["call"] = (method, ...args) => move().then(() => link.call(method, ...args));
+  const asked: HistoryLink["call"] = (method, ...args) => {
+    const answer = move().then(() => link.call(method, ...args));
+    const settled: Promise<unknown> = answer.catch(() => undefined).finally(() => asking.delete(settled));
+    asking.add(settled);
+    return answer;
+  };
   /** A read that a signal can end. */
   const interruptible = async <T>(signal: AbortSignal | undefined, work: (id: number) => Promise<T>): Promise<T> => {
     refuseClosed();
@@ -161,7 +175,7 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
     }
   };
   const refuseClosed = (): void => {
-    if (isClosed) throw new OfflineStoreError("failed", "the offline store is closed");
+    if (isClosed) throw new OfflineStoreError("failed", CLOSED);
   };
 
   return {
@@ -172,7 +186,7 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
       appended += observations.reduce((sum, { keys }) => sum + keys.length, 0);
       // A version without rows is to be known there too.
       if (observations.some(({ keys }) => keys.length === 0)) mayWait = true;
-      if (appended >= options.moveRows && !isMovingBehind) void moveBehind();
+      if (appended >= options.moveRows && !isMovingBehind && performance.now() >= retryAt) void moveBehind();
       return refusals;
     },
     async deleteKeys(featureIds, keys, until) {
@@ -245,6 +259,7 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
     },
     async close() {
       isClosed = true;
+      await Promise.all(asking);
       await lane;
       await link.close();
       await landing.close();

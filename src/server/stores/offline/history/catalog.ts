@@ -157,7 +157,7 @@ export class HistoryCatalog {
     for (const [id, text] of words) this.#words.set(id, text);
   }
 
-  /** The table of a version's observations with keys of a kind, which is made unless it is there. */
+  /** The table of a version's observations with keys of a kind; it is made when there is none. */
   async tableFor({ environment_id, ns, type }: VersionRow, keys: KeyKind): Promise<HistoryTable> {
     const known = this.#tables.find(
       (table) => table.keys === keys && table.type === type && table.environmentId === environment_id && table.namespace === ns,

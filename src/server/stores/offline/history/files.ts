@@ -21,9 +21,9 @@ import {
 } from "../store.ts";
 import type { HistoryCatalog } from "./catalog.ts";
 import { type Connection, TableAppender } from "./connection.ts";
-import { insertedSql, joinedSql, keysSql, observedSql } from "./sampling.ts";
+import { fromHistory } from "./history-value.ts";
+import { insertedSql, joinedSql, keysSql, observedSql, type SampledName } from "./sampling.ts";
 import { KEY_TYPES, type KeyKind, nameOfTable, VALUE_CELLS, VALUE_TYPES } from "./tables.ts";
-import { fromHistory } from "./values.ts";
 
 /** A column of a file, computed by SQL. */
 interface FileColumn {
@@ -158,8 +158,8 @@ export class HistoryFiles {
   }
 
   /**
-   * Makes a table with a row for each of the spine, in its order: `value`, `exact`, `observed_at`.
-   * Returns how many rows are others as known.
+   * Makes a table with a row for each of the spine, in its order: `value`, of text `exact`, and
+   * `observed_at` where it is wanted. Returns how many rows are others as known.
    */
   async #sample(into: string, spine: string, kind: KeyKind, feature: TableFeature, bounds: SampleBounds): Promise<number> {
     const { featureId, ttlMs = Number.POSITIVE_INFINITY } = feature;
@@ -172,8 +172,13 @@ export class HistoryFiles {
       return 0;
     }
     const observed = { table: nameOfTable(table), featureId };
+    const wanted: SampledName[] = ["value"];
+    if (table.type === "text" || table.type === "json") wanted.push("exact");
+    if (feature.observedAtColumn !== undefined) wanted.push("observed_at");
     const join = (asKnown: boolean) =>
-      this.connection.run(`create or replace temp table ${into} as ${joinedSql(spine, observed, ttlMs, bounds, asKnown)} order by rn`);
+      this.connection.run(
+        `create or replace temp table ${into} as ${joinedSql(spine, observed, ttlMs, bounds, asKnown, wanted)} order by rn`,
+      );
     await join(false);
     const [[late] = []] = await this.connection.rows(`select count(*) from ${into} where late`, ["int64"]);
     if (bounds.asKnown && Number(late) > 0) await join(true);

@@ -31,12 +31,12 @@ import type { StoredRow } from "../stored-row.ts";
 import { HistoryCatalog, KEY_KINDS } from "./catalog.ts";
 import { type Cell, Connection } from "./connection.ts";
 import { HistoryFiles } from "./files.ts";
+import { toHistory } from "./history-value.ts";
 import { Landing } from "./landing.ts";
 import type { HistoryFacts, Move } from "./move.ts";
 import { HistoryReads } from "./reads.ts";
 import { sqlNumber } from "./sampling.ts";
 import { createTableSql, type HistoryTable, KEY_CELLS, type KeyKind, nameOfTable, observationCells, untagged } from "./tables.ts";
-import { toHistory } from "./values.ts";
 
 /** Settings of the owner; `file` is the absolute path of `offline.duckdb`. */
 export interface HistorySettings extends DatabaseSettings {

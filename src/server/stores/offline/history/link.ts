@@ -36,7 +36,9 @@ export interface HistoryLink {
   close(): Promise<void>;
 }
 
-/** What the process serves: arguments and results are structured clones, so that every value is exact. */
+/**
+ * What the process serves. Arguments and results are structured clones: every value is exact.
+ */
 export interface PackedHistory {
   call(method: string, args: Uint8Array): Promise<Uint8Array>;
 }

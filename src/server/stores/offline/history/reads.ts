@@ -13,9 +13,11 @@ import type {
 } from "../store.ts";
 import { type HistoryCatalog, KEY_KINDS } from "./catalog.ts";
 import type { Connection, Kind } from "./connection.ts";
-import { insertedSql, joinedSql, keysSql, observedSql, sqlNumber } from "./sampling.ts";
+import { fromHistory } from "./history-value.ts";
+import { insertedSql, joinedSql, keysSql, observedSql, type SampledName, sqlNumber } from "./sampling.ts";
 import { type HistoryTable, KEY_CELLS, KEY_TYPES, type KeyKind, keyLiteral, nameOfTable, untagged, VALUE_CELLS } from "./tables.ts";
-import { fromHistory } from "./values.ts";
+
+const SAMPLED: readonly SampledName[] = ["value", "exact", "observed_at", "inserted_at"];
 
 /** Reads through one connection, with temporary tables of its own. */
 export class HistoryReads {
@@ -37,7 +39,7 @@ export class HistoryReads {
         const observed = { table: nameOfTable(table), featureId };
         const join = (asKnown: boolean) =>
           this.connection.run(
-            `create or replace temp table sampled as ${joinedSql(`spine_${table.keys}`, observed, ttlMs, bounds, asKnown)}`,
+            `create or replace temp table sampled as ${joinedSql(`spine_${table.keys}`, observed, ttlMs, bounds, asKnown, SAMPLED)}`,
           );
         await join(false);
         const [[late] = []] = await this.connection.rows("select count(*) from sampled where late", ["int64"]);

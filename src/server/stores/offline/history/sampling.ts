@@ -10,19 +10,29 @@ export interface Observed {
   readonly featureId: number;
 }
 
+/** A column of observations that a sample may give. */
+export type SampledName = "value" | "exact" | "observed_at" | "inserted_at";
+
 /**
  * The join of a spine, a table of `rn`, `k` and `t`, with a feature's observations: a row for each
- * of the spine with `value`, `exact`, `observed_at`, `inserted_at`, all null where nothing was
- * observed, and `late`, whether it would be another one as known.
+ * of the spine with the wanted columns, all null where nothing was observed, and `late`, whether it
+ * would be another one as known.
  *
  * Only what can be an answer is joined, so that there are no ties. For `asKnown` the time of an
  * observation is the one from which it was both true and known, and it can be an answer if none
  * with an earlier such time is newer. The bounds stand before the join and the ttl after it: an
  * observation that is too old hides older ones.
  */
-export function joinedSql(spine: string, observed: Observed, ttlMs: number, bounds: InsertedBounds, asKnown: boolean): string {
+export function joinedSql(
+  spine: string,
+  observed: Observed,
+  ttlMs: number,
+  bounds: InsertedBounds,
+  asKnown: boolean,
+  wanted: readonly SampledName[],
+): string {
   const isRecent = ttlMs === Number.POSITIVE_INFINITY ? "true" : `s.t - o.observed_at <= ${sqlNumber(ttlMs)}`;
-  const kept = ["value", "exact", "observed_at", "inserted_at"].map((name) => `case when ${isRecent} then o.${name} end as ${name}`);
+  const kept = wanted.map((name) => (isRecent === "true" ? `o.${name}` : `case when ${isRecent} then o.${name} end as ${name}`));
   return `select s.rn, ${kept.join(", ")}, coalesce(${isRecent} and o.known_at > s.t, false) as late
     from ${spine} s asof left join (${answersSql(observed, bounds, asKnown)}) o on s.k = o.key and s.t >= o.since`;
 }
@@ -30,12 +40,13 @@ export function joinedSql(spine: string, observed: Observed, ttlMs: number, boun
 function answersSql({ table, featureId }: Observed, bounds: InsertedBounds, asKnown: boolean): string {
   const known = "coalesce(known_at, inserted_at)";
   const since = asKnown ? `greatest(observed_at, ${known})` : "observed_at";
-  const pair = "{o: observed_at, q: sequence}";
-  const isAnswer = asKnown
-    ? `${pair} = max(${pair}) over (partition by key order by ${since} range between unbounded preceding and current row)`
-    : "lead(observed_at) over (partition by key order by observed_at, sequence) is distinct from observed_at";
-  return `select key, value, exact, observed_at, inserted_at, ${known} as known_at, ${since} as since
-    from ${table} where ${[`feature = ${featureId}`, ...insertedSql(bounds)].join(" and ")} qualify ${isAnswer}`;
+  const rows = `select key, value, exact, observed_at, inserted_at, ${known} as known_at, ${since} as since, sequence
+    from ${table} where ${[`feature = ${featureId}`, ...insertedSql(bounds)].join(" and ")}`;
+  if (!asKnown)
+    return `${rows} qualify lead(observed_at) over (partition by key order by observed_at, sequence) is distinct from observed_at`;
+  const newest = (column: string, of: string): string =>
+    `${column} = max(${column}) over (partition by ${of} order by since range between unbounded preceding and current row)`;
+  return `select * from (${rows} qualify ${newest("observed_at", "key")}) qualify ${newest("sequence", "key, observed_at")}`;
 }
 
 /**

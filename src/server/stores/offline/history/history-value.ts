@@ -1,4 +1,6 @@
-/** Conversion between values as landing stores them, as `offline.duckdb` does, and values in memory. */
+/**
+ * Conversion between values as landing stores them, as `offline.duckdb` does, and values in memory.
+ */
 
 import { decodeStored, type FeatureValue, normalizeInt } from "../../../../domain/value.ts";
 import { fromColumn, type SqlValue } from "../column.ts";
