@@ -4,7 +4,7 @@
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { constants, type ZstdOptions, zstdCompressSync } from "node:zlib";
 import { RELEASE_TARGETS } from "../domain/release/target.ts";
 import { PackagingError } from "./packaging-error.ts";
@@ -31,8 +31,8 @@ export function duckdbPlugin(root: string, bunTarget: string | undefined, { incl
   return {
     name: "database library",
     setup(build) {
-      build.onLoad({ filter: /[\\/]server[\\/]tables[\\/]duckdb[\\/]library-files\.ts$/ }, () => ({
-        contents: included ? packed(root, libraryPackage(root, bunTarget), level) : ABSENT,
+      build.onLoad({ filter: /[\\/]server[\\/]tables[\\/]duckdb[\\/]library-files\.ts$/ }, ({ path }) => ({
+        contents: included ? packed(root, libraryPackage(root, bunTarget), level, dirname(path)) : ABSENT,
         loader: "ts",
       }));
     },
@@ -52,22 +52,27 @@ function libraryPackage(root: string, bunTarget: string | undefined): string {
   return [own, `${own}-musl`].find((name) => existsSync(join(root, "node_modules", SCOPE, name))) ?? own;
 }
 
-/** The module of a library that is part of the binary. Throws PackagingError. */
-function packed(root: string, name: string, level: number): string {
-  const folder = join(root, "node_modules", SCOPE, name);
-  if (!existsSync(folder))
+/**
+ * The module of a library that is part of the binary, for a folder: it names files relative to
+ * that, because source maps hold its text. Throws PackagingError.
+ */
+function packed(root: string, name: string, level: number, folder: string): string {
+  const source = join(root, "node_modules", SCOPE, name);
+  if (!existsSync(source))
     throw new PackagingError(
       `${SCOPE}/${name} is not installed, and the binary has to hold it; ` +
         "`bun install --frozen-lockfile --os='*' --cpu='*'` brings those of all targets, and --without-tables builds without any",
     );
-  const contents = readdirSync(folder)
+  const contents = readdirSync(source)
     .filter((file) => FILES.test(file))
     .sort()
-    .map((file) => ({ file, content: readFileSync(join(folder, file)) }));
+    .map((file) => ({ file, content: readFileSync(join(source, file)) }));
   const hash = new Bun.CryptoHasher("sha256");
   for (const { file, content } of contents) hash.update(`${file}\0${content.length}\0`).update(content);
   const assets = contents.map(({ file, content }) => ({ file, content, path: compressed(root, file, content, level) }));
-  const imports = assets.map(({ path }, at) => `import file${at} from ${JSON.stringify(path)} with { type: "file" };`);
+  const imports = assets.map(
+    ({ path }, at) => `import file${at} from ${JSON.stringify(relative(folder, path).replaceAll("\\", "/"))} with { type: "file" };`,
+  );
   const files = assets.map(({ file, content }, at) => {
     const check = Bun.hash.xxHash64(content).toString(16).padStart(16, "0");
     return `{ name: ${JSON.stringify(file)}, asset: file${at}, size: ${content.length}, check: "${check}" }`;

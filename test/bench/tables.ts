@@ -35,7 +35,7 @@ const COLUMNS: readonly TableColumn[] = [
   of("flag", PrimitiveType.BOOL),
 ];
 const SQL_TYPES =
-  "id bigint, at timestamptz, f0 double, f1 double, f2 double, f3 double, n bigint, category varchar, mail varchar, flag boolean";
+  'id bigint, "at" timestamptz, f0 double, f1 double, f2 double, f3 double, n bigint, category varchar, mail varchar, flag boolean';
 
 function chunkOf(rows: number, salt: number): TableChunk {
   const each = Array.from({ length: rows }, (_, row) => row + salt * 7_919);

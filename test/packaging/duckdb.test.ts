@@ -8,14 +8,14 @@ import { RELEASE_TARGETS } from "../../src/domain/release/target.ts";
 import { duckdbPlugin } from "../../src/packaging/duckdb.ts";
 import { checkOf } from "../../src/server/tables/duckdb/unpack-library.ts";
 
-type Load = () => { readonly contents: string };
+type Load = (module: { readonly path: string }) => { readonly contents: string };
 
 /** The module for a target. */
 function moduleFor(root: string, bunTarget: string | undefined, included = true): string {
   const loads: Load[] = [];
   const build = { onLoad: (_: unknown, made: Load) => void loads.push(made) };
   void duckdbPlugin(root, bunTarget, { included, level: 1 }).setup(build as unknown as Bun.PluginBuilder);
-  return loads[0]?.().contents ?? "";
+  return loads[0]?.({ path: join(root, "library-files.ts") }).contents ?? "";
 }
 
 test("each target has the library of its system, compressed once; one that is not installed is named with what installs it", () => {
@@ -34,7 +34,7 @@ test("each target has the library of its system, compressed once; one that is no
     expect(first).not.toContain("LICENSE");
     expect(moduleFor(root, "bun-windows-arm64")).toContain('"duckdb.dll"');
     const [path] = /"[^"]+libduckdb\.so\.zst"/.exec(first) ?? [];
-    expect(Bun.zstdDecompressSync(readFileSync(JSON.parse(path as string) as string)).equals(content)).toBe(true);
+    expect(Bun.zstdDecompressSync(readFileSync(join(root, JSON.parse(path as string) as string))).equals(content)).toBe(true);
     expect(readdirSync(join(root, "node_modules/.cache/svc"))).toHaveLength(1);
     expect(() => moduleFor(root, "bun-linux-x64-musl")).toThrow(
       /^@duckdb\/node-bindings-linux-x64-musl is not installed.*`bun install --frozen-lockfile --os='\*' --cpu='\*'`.*--without-tables/,

@@ -97,9 +97,9 @@ function writePlain(into: FrameWriter, dtype: DataType, values: Values, name: st
       for (let row = 0; row < rows; row++) {
         const value = values[row];
         if (value === null || value === undefined) continue;
-        const micros = typeof value === "string" && value.length === 10 ? parseInstant(value)?.micros : undefined;
-        if (micros === undefined) refuse(value);
-        view.setInt32(offset + row * 4, Number((micros as bigint) / DAY_MICROS), true);
+        const days = typeof value === "string" && value.length === 10 ? dayOf(value) : undefined;
+        if (days === undefined) refuse(value);
+        view.setInt32(offset + row * 4, days as number, true);
       }
       return;
     }
@@ -109,9 +109,7 @@ function writePlain(into: FrameWriter, dtype: DataType, values: Values, name: st
       for (let row = 0; row < rows; row++) {
         const value = values[row];
         if (value === null || value === undefined) continue;
-        const micros = typeof value === "string" ? parseInstant(value)?.micros : undefined;
-        if (micros === undefined) refuse(value);
-        view.setBigInt64(offset + row * 8, micros as bigint, true);
+        if (typeof value !== "string" || !setInstant(view, offset + row * 8, value)) refuse(value);
       }
       return;
     }
@@ -183,6 +181,60 @@ export function plainDecimal(text: string): string | undefined {
   const plain = fraction === "" ? whole : `${whole}.${fraction}`;
   return sign === "-" && plain !== "0" ? `-${plain}` : plain;
 }
+
+/** Days since 1970 of the date that a text begins with; undefined when it does not exist. */
+function dayOf(text: string): number | undefined {
+  if (text.charCodeAt(4) !== 45 || text.charCodeAt(7) !== 45) return undefined;
+  const year = digits(text, 0, 4);
+  const month = digits(text, 5, 7);
+  const day = digits(text, 8, 10);
+  if (!(year >= 1 && month >= 1 && month <= 12 && day >= 1)) return undefined;
+  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 1 : 0;
+  if (day > (MONTH_DAYS[month] as number) + (month === 2 ? leap : 0)) return undefined;
+  const shifted = month <= 2 ? year - 1 : year;
+  const ofYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
+  return 365 * shifted + Math.floor(shifted / 4) - Math.floor(shifted / 100) + Math.floor(shifted / 400) + ofYear - MARCH_OF_YEAR_0;
+}
+
+/** Days of the months, from January at 1, of a year that is not a leap year. */
+const MONTH_DAYS = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+/** Days from 1 March of the year 0 to 1970. */
+const MARCH_OF_YEAR_0 = 719_468;
+
+/** The number that digits of a text say; NaN when others are among them. */
+function digits(text: string, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at++) {
+    const digit = text.charCodeAt(at) - 48;
+    if (!(digit >= 0 && digit <= 9)) return Number.NaN;
+    value = value * 10 + digit;
+  }
+  return value;
+}
+
+/**
+ * Writes an instant, in its canonical form quickly; false for text that is none. Beyond the year
+ * 2255 microseconds are no safe numbers.
+ */
+function setInstant(view: DataView, offset: number, text: string): boolean {
+  if (text.length === CANONICAL_LENGTH && text.charCodeAt(26) === 90 && text.charCodeAt(10) === 84) {
+    const days = dayOf(text);
+    const [hour, minute, second, micros] = [digits(text, 11, 13), digits(text, 14, 16), digits(text, 17, 19), digits(text, 20, 26)];
+    const isTime = text[13] === ":" && text[16] === ":" && text[19] === "." && hour <= 23 && minute <= 59 && second <= 59 && micros >= 0;
+    const value = (days ?? 0) * 86_400_000_000 + ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros;
+    if (days !== undefined && isTime && Number.isSafeInteger(value)) {
+      setInt64(view, offset, value);
+      return true;
+    }
+  }
+  const micros = parseInstant(text)?.micros;
+  if (micros === undefined) return false;
+  view.setBigInt64(offset, micros, true);
+  return true;
+}
+
+/** Characters of `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
+const CANONICAL_LENGTH = 27;
 
 function setInt64(view: DataView, offset: number, value: number): void {
   view.setUint32(offset, value, true);
