@@ -2,6 +2,7 @@
 
 import { chmod, mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { bakePlugin } from "./bake.ts";
 import { kafkaClientPlugin } from "./kafka-client.ts";
 import { ensureSigned } from "./mach-o-signature.ts";
 import { modulesByPathPlugin } from "./modules-by-path.ts";
@@ -89,7 +90,7 @@ export async function executable(root: string, outfile: string, facts: BakedFact
  */
 export function bundled(root: string, facts: BakedFacts): Bun.BuildConfig {
   return {
-    plugins: [modulesByPathPlugin(root), kafkaClientPlugin],
+    plugins: [modulesByPathPlugin(root), bakePlugin, kafkaClientPlugin],
     entrypoints: ["src/main.ts", ...workerEntries(root)].map((path) => join(root, path)),
     root,
     target: "bun",
