@@ -6,11 +6,11 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
-import { seeded } from "../harness/seed.ts";
+import { patience, seeded } from "../harness/seed.ts";
 import { PARSERS, type Parser } from "./parsers.ts";
 
-/** Longest time for one of the far too long: a fault, not a measure. */
-const PATIENCE_MS = 300_000;
+/** Longest time for all that is far too long together: a fault, not a measure. */
+const PATIENCE_MS = patience(600_000);
 
 const textsOf = ({ pieces }: Parser): fc.Arbitrary<string> =>
   fc.oneof(
@@ -63,24 +63,18 @@ describe("far too deep and far too long", () => {
   });
 });
 
-/** Runs them to their end, or until one case has taken too long. */
 async function extremes(names: readonly string[]): Promise<{ readonly exitCode: number; readonly output: string }> {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "extremes.ts"), ...names], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
+    timeout: PATIENCE_MS,
+    killSignal: "SIGKILL",
   });
-  const stderr = new Response(child.stderr).text();
-  const kill = () => child.kill("SIGKILL");
-  let patience = setTimeout(kill, PATIENCE_MS);
-  let stdout = "";
-  const decoder = new TextDecoder();
-  for await (const chunk of child.stdout) {
-    clearTimeout(patience);
-    patience = setTimeout(kill, PATIENCE_MS);
-    stdout += decoder.decode(chunk, { stream: true });
-  }
-  const exitCode = await child.exited;
-  clearTimeout(patience);
-  return { exitCode, output: `${stdout}${await stderr}` };
+  const [stdout, stderr, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { exitCode, output: `${stdout}${stderr}` };
 }
