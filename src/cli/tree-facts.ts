@@ -1,4 +1,4 @@
-/** Run by the bundler as a macro: its result, not this file, becomes part of the binary. */
+/** The tree of commands, from their files; the binary has the result, not this file. */
 
 import { join, resolve } from "node:path";
 import type { Group, TreeMetadata } from "./command.ts";

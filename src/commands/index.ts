@@ -10,13 +10,10 @@
  * before the others by name.
  */
 
+import { facts } from "../cli/baked-command-tree.ts";
 import type { AnyCommand } from "../cli/command.ts";
 import { attachLoaders } from "../cli/tree.ts";
-import { treeFacts } from "../cli/tree-facts.ts" with { type: "macro" };
 import { importModule } from "../modules.ts";
-
-/** The macro's result; the bundler awaits it. */
-const facts = treeFacts("../commands") as never as Awaited<ReturnType<typeof treeFacts>>;
 
 /** Headings of the root help, in order. */
 export const { categories } = facts;

@@ -1,4 +1,4 @@
-/** Run by the bundler as a macro: its result, not this file, becomes part of the binary. */
+/** What the client needs to know of the contract; the binary has the result, not this file. */
 
 import { join } from "node:path";
 import {

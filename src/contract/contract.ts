@@ -7,8 +7,8 @@
 
 import type { DescEnum, DescField, DescMessage, DescMethod, DescOneof, Message } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { contractFacts } from "./contract-facts.ts" with { type: "macro" };
-import type { ContractFacts, EnumFacts, FieldFacts, MethodFacts } from "./contract-facts.ts";
+import { facts } from "./baked-facts.ts";
+import type { EnumFacts, FieldFacts, MethodFacts } from "./contract-facts.ts";
 
 /** A method of the server. */
 export interface Method<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
@@ -32,8 +32,6 @@ export interface Method<I extends DescMessage = DescMessage, O extends DescMessa
  */
 const FILE = { edition: 999 };
 
-/** The macro's result; the bundler awaits it. */
-const facts = contractFacts() as never as ContractFacts;
 const messages = new Map<string, DescMessage>();
 const enums = new Map<string, DescEnum>();
 

@@ -2,6 +2,7 @@
 
 import { chmod, mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { bakePlugin } from "./bake.ts";
 import { duckdbPlugin, type TableOptions } from "./duckdb.ts";
 import { kafkaClientPlugin } from "./kafka-client.ts";
 import { ensureSigned } from "./mach-o-signature.ts";
@@ -98,7 +99,7 @@ export async function executable(root: string, outfile: string, facts: BakedFact
  */
 export function bundled(root: string, facts: BakedFacts, ...more: readonly Bun.BunPlugin[]): Bun.BuildConfig {
   return {
-    plugins: [modulesByPathPlugin(root), kafkaClientPlugin, ...more],
+    plugins: [modulesByPathPlugin(root), bakePlugin, kafkaClientPlugin, ...more],
     entrypoints: ["src/main.ts", ...workerEntries(root)].map((path) => join(root, path)),
     root,
     target: "bun",

@@ -15,8 +15,8 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import type { ResultCache } from "../disk/result-cache.ts";
 import { isError } from "../domain/finding.ts";
+import { sourceFingerprint } from "./baked-source-fingerprint.ts";
 import { fileStamp } from "./file-stamp.ts";
-import { sourceFingerprint } from "./source-fingerprint.ts" with { type: "macro" };
 import type { AnalyzeOptions } from "./toolchain.ts";
 import { userCodeEnv } from "./user-code-env.ts";
 
@@ -37,7 +37,6 @@ interface CacheHeader {
   readonly fileStates: readonly FileState[];
 }
 
-const SVC = sourceFingerprint();
 /**
  * Maximum age of a cached analysis: an import may depend on the clock or the network without a
  * visible effect.
@@ -105,7 +104,7 @@ export class AnalysisCacheEntry {
     const hash = new Bun.CryptoHasher("sha256");
     const packages = packageFolders(this.python).map((folder) => [folder, fileStamp(folder)]);
     const variables = Object.entries(userCodeEnv(this.env)).sort(([a], [b]) => (a < b ? -1 : 1));
-    hash.update(JSON.stringify([SVC, this.python, fileStamp(this.python), packages, variables, environmentName, runtime]));
+    hash.update(JSON.stringify([sourceFingerprint(), this.python, fileStamp(this.python), packages, variables, environmentName, runtime]));
     try {
       for (const path of [...files].sort()) {
         const content = readFileSync(join(this.root, path));

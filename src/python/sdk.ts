@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { renameInPlace } from "../disk/rename.ts";
-import { sdkAssets } from "./sdk-assets.ts" with { type: "macro" };
+import { sdkAssets } from "./baked-sdk-assets.ts";
 
 const files: Readonly<Record<string, string>> = sdkAssets();
 

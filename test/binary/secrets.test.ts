@@ -220,11 +220,16 @@ describe.each(Object.entries(GIVEN))("a secret by %s", (given, secret) => {
       exchange: (body) => Response.json({ error: "invalid_client", error_description: `bad ${JSON.stringify(body)}` }, { status: 401 }),
     });
     servers.push(calls, exchange);
+    const asked = () => calls.requests.length + calls.exchanges();
+    /** Commands that asked the first server nothing, for which the other is no other case. */
+    const local = new Set<string>();
     for (const server of [calls, exchange])
       for (const path of paths(commandTree)) {
         const name = path.join(" ");
-        if (name === "login" && how !== "flag") continue;
+        if ((name === "login" && how !== "flag") || local.has(name)) continue;
+        const before = asked();
         const said = await run(path, how, secret, "client", server.url);
+        if (server === calls && asked() === before) local.add(name);
         expect([name, leaks(unasked(name, said))]).toEqual([name, []]);
         expect([name, said.stderr.match(WARNED)?.length ?? 0]).toEqual([name, how === "flag" ? 1 : 0]);
       }

@@ -34,7 +34,7 @@ afterAll(() => feeds[Symbol.dispose]());
 
 /**
  * Kills an update at the nth call of a class. Resolves with false when there were fewer calls, so
- * that it came to its end.
+ * that it came to its end. Not by `--seccomp-bpf`, with which strace injects errors, and no signals.
  */
 async function killAt(calls: string, nth: number): Promise<boolean> {
   using machine = new InstalledMachine(feed, ["v0.1.0"], { source: small.dir });

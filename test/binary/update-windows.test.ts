@@ -19,7 +19,7 @@ describe.skipIf(lacksWine() || lacksProgram("zstd"))("svc.exe update", () => {
   const sameFile = (a: string, b: string) => readFileSync(join(bin, a)).equals(readFileSync(join(bin, b)));
 
   beforeAll(async () => {
-    [machine, feed] = await Promise.all([WineMachine.boot(), builtFeed("windows-amd64")]);
+    [machine, feed] = await Promise.all([WineMachine.boot({ hasBinary: false }), builtFeed("windows-amd64")]);
     bin = join(await machine.userProfile(), ".svc", "bin");
     mkdirSync(bin, { recursive: true });
     const build = join(feed.dir, "releases", "v0.1.0", "svc-windows-amd64.exe");

@@ -77,8 +77,11 @@ export class WineMachine implements AsyncDisposable {
     };
   }
 
-  /** Makes the prefix, the missing function and the binary, all at once. */
-  static async boot(): Promise<WineMachine> {
+  /**
+   * Makes the prefix, the missing function and the binary, all at once; the binary not for tests
+   * that bring theirs.
+   */
+  static async boot(options: { readonly hasBinary: boolean } = { hasBinary: true }): Promise<WineMachine> {
     const machine = new WineMachine();
     const system = join(machine.drive, "windows", "system32");
     for (const folder of [machine.work, join(machine.root, "bin"), join(machine.root, "unix-home"), system])
@@ -88,14 +91,18 @@ export class WineMachine implements AsyncDisposable {
     const steps = await Promise.allSettled([
       machine.step("wineboot", "-i"),
       machine.step(COMPILER, "-shared", "-O1", "-o", join(system, "bcryptprimitives.dll"), source, "-ladvapi32"),
-      machine.step(
-        process.execPath,
-        join(REPOSITORY, "build.ts"),
-        "--single",
-        "--without-tables",
-        "--targets=windows-amd64",
-        `--out=${machine.exe}`,
-      ),
+      ...(options.hasBinary
+        ? [
+            machine.step(
+              process.execPath,
+              join(REPOSITORY, "build.ts"),
+              "--single",
+              "--without-tables",
+              "--targets=windows-amd64",
+              `--out=${machine.exe}`,
+            ),
+          ]
+        : []),
     ]);
     const failed = steps.find((step) => step.status === "rejected");
     if (failed === undefined) return machine;

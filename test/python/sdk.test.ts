@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { bakePlugin } from "../../src/packaging/bake.ts";
 import { SDK_FILES, sdkHash, unpackSdk } from "../../src/python/sdk.ts";
 
 setDefaultTimeout(60_000);
@@ -73,6 +74,7 @@ console.log(JSON.stringify({ sdkRoot, result: result.columns }));
 `,
   );
   const built = await Bun.build({
+    plugins: [bakePlugin],
     entrypoints: [entry],
     compile: { outfile: join(folder, "built") },
     bytecode: true,

@@ -86,6 +86,29 @@ async function runAnalyzer(name: string, options: AnalyzeOptions): Promise<Analy
 }
 
 /**
+ * The graphs of whole fixtures by one interpreter, which is started once, in their order; what it
+ * prints is left out.
+ */
+export async function analyzeFixtures(names: readonly string[], python: string): Promise<readonly Graph[]> {
+  const scratch = mkdtempSync(join(tmpdir(), "svc-analyzer-"));
+  try {
+    const outputs = names.map((name) => join(scratch, `${name}.json`));
+    const lines = names.map((name, index) => JSON.stringify([join(FIXTURES, name), outputs[index]]));
+    const child = Bun.spawn([python, ...PYTHON_FLAGS, join(import.meta.dir, "analyze-many.py"), SDK_ROOT], {
+      env: { PATH: process.env.PATH, HOME: scratch },
+      stdin: Buffer.from(lines.join("\n")),
+      stdout: "ignore",
+      stderr: "pipe",
+    });
+    const stderr = await new Response(child.stderr).text();
+    if ((await child.exited) !== 0) throw new Error(`the analyzer ended with ${child.exitCode}: ${stderr}`);
+    return outputs.map((out) => fromJson(GraphSchema, JSON.parse(readFileSync(out, "utf8")) as JsonValue));
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/**
  * A finding in the form that the tests compare: `E142 resolvers.py:7:31 emial`, with the text that
  * the span covers.
  */

@@ -7,11 +7,10 @@
 import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type Diagnostic, DiagnosticSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { ResultCache } from "../../disk/result-cache.ts";
-import { sourceFingerprint } from "../../python/source-fingerprint.ts" with { type: "macro" };
+import { sourceFingerprint } from "../../python/baked-source-fingerprint.ts";
 import type { LintInput, ReadFile } from "./lint.ts";
 import { type Import, type ModuleContent, pythonModule } from "./python-module.ts";
 
-const SVC = sourceFingerprint();
 const LIMITS = { maxBytes: 128 * 1024 * 1024, maxFiles: 32 };
 
 /** A file as it is kept. */
@@ -40,7 +39,7 @@ export class KnownFiles {
    */
   constructor(folder: string, root: string, runtime: string | undefined) {
     this.#cache = new ResultCache(folder, LIMITS);
-    this.#key = new Bun.CryptoHasher("sha256").update(JSON.stringify([SVC, root, runtime])).digest("hex");
+    this.#key = new Bun.CryptoHasher("sha256").update(JSON.stringify([sourceFingerprint(), root, runtime])).digest("hex");
   }
 
   /** The files that were kept with the same text, by path. */

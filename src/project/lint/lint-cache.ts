@@ -7,10 +7,9 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import { GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import { ResultCache } from "../../disk/result-cache.ts";
-import { sourceFingerprint } from "../../python/source-fingerprint.ts" with { type: "macro" };
+import { sourceFingerprint } from "../../python/baked-source-fingerprint.ts";
 import type { LintInput } from "./lint.ts";
 
-const SVC = sourceFingerprint();
 const LIMITS = { maxBytes: 16 * 1024 * 1024, maxFiles: 64 };
 
 /** The cached findings of one input, kept as a graph that has nothing else. */
@@ -22,7 +21,7 @@ export class LintCache {
   constructor(folder: string, input: LintInput) {
     this.#cache = new ResultCache(folder, LIMITS);
     const { files, runtime, requirements, skipDrivers, policy } = input;
-    const hash = new Bun.CryptoHasher("sha256").update(JSON.stringify([SVC, runtime, requirements, skipDrivers, policy]));
+    const hash = new Bun.CryptoHasher("sha256").update(JSON.stringify([sourceFingerprint(), runtime, requirements, skipDrivers, policy]));
     for (const { path, text } of files) hash.update(JSON.stringify([path, text.length])).update(text);
     this.#key = hash.digest("hex");
   }

@@ -1,12 +1,19 @@
-/** Run by the bundler as a macro: its result, not this file, becomes part of the binary. */
+/** The identity of the sources. */
 
 import { readFileSync } from "node:fs";
 
+let known: string | undefined;
+
 /**
  * SHA-256, in hex, of the sources of svc and the versions of its dependencies: results computed by
- * other sources may differ.
+ * other sources may differ. A run from source reads them when it is first asked for.
  */
 export function sourceFingerprint(): string {
+  known ??= fingerprint();
+  return known;
+}
+
+function fingerprint(): string {
   const root = `${import.meta.dir}/../..`;
   const hash = new Bun.CryptoHasher("sha256").update(readFileSync(`${root}/bun.lock`));
   for (const folder of ["src", "gen"]) {

@@ -1,4 +1,4 @@
-/** Run by the bundler as a macro: its result, not this file, becomes part of the binary. */
+/** The files of the Python package. */
 
 import { readFileSync } from "node:fs";
 

@@ -1,0 +1,6 @@
+/** The facts of the contract. */
+
+import { type ContractFacts, contractFacts } from "./contract-facts.ts";
+
+/** See `contractFacts`. */
+export const facts: ContractFacts = await contractFacts();
