@@ -73,7 +73,7 @@ test("a call is answered that comes at any moment of its process's death", async
     process.kill(pids.at(-1) as number, "SIGKILL");
     // Some work, so that the death is known to this process more or less.
     let spun = 0;
-    while (spun < moment * 500_000) spun++;
+    while (spun < moment * 1_500_000) spun++;
     expect((await engine.describe(path)).rows).toBe(10);
   }
   expect(pids).toHaveLength(13);
