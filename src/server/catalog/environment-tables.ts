@@ -4,7 +4,7 @@
  */
 
 import { fromJsonString } from "@bufbuild/protobuf";
-import { type DataType, DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { type DataType, DataTypeSchema } from "../../../gen/svc/v1/value_pb.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { Failure } from "../failure.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
@@ -151,9 +151,4 @@ export function matchesPattern(name: string, pattern: string): boolean {
     letter === "*" || letter === "%" ? ".*" : letter === "?" ? "." : letter.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"),
   );
   return new RegExp(`^${parts.join("").replace(/(?:\.\*)+/g, ".*")}$`, "isu").test(name);
-}
-
-/** A type without parts. */
-export function isInt64(dtype: DataType | undefined): boolean {
-  return dtype?.kind.case === "primitive" && dtype.kind.value === PrimitiveType.INT64;
 }

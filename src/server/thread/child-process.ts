@@ -162,6 +162,7 @@ class RunningChild {
   #isOverMemory = false;
   #fault: string | undefined;
 
+  /** @param onEnd called before its pending calls are rejected */
   constructor(options: ChildOptions<unknown>, onEnd: (ended: ChildEnded) => void) {
     this.#options = options;
     this.#child = withPrivateUmask(() =>
@@ -174,7 +175,7 @@ class RunningChild {
         detached: process.platform !== "win32",
       }),
     );
-    this.#lived = this.#live().then(onEnd);
+    this.#lived = this.#live(onEnd);
     this.#send({ settings: options.settings });
   }
 
@@ -190,7 +191,8 @@ class RunningChild {
     try {
       this.#send({ id, method, args });
     } catch (error) {
-      this.#settle(id)?.reject(error);
+      if (error instanceof RangeError) this.#settle(id)?.reject(error);
+      else this.kill(); // It reads no more; its end rejects the call.
     }
     return promise;
   }
@@ -211,13 +213,13 @@ class RunningChild {
     void Promise.resolve(this.#child.stdin.flush()).catch(() => undefined);
   }
 
-  async #live(): Promise<ChildEnded> {
+  async #live(onEnd: (ended: ChildEnded) => void): Promise<void> {
     const said = this.#listen();
     await Promise.all([this.#receive(), said]);
     await this.#child.exited;
     const ended = this.#ending();
+    onEnd(ended);
     for (const id of [...this.#pending.keys()]) this.#settle(id)?.reject(ended);
-    return ended;
   }
 
   async #receive(): Promise<void> {

@@ -66,6 +66,19 @@ test("a process that was killed is started anew, and a call that it died in is a
   expect(pids.length).toBeGreaterThan(1);
 });
 
+test("a call is answered that comes at any moment of its process's death", async () => {
+  const { engine, pids } = startEngine();
+  const path = await written(engine, "moments.parquet", 10);
+  for (let moment = 0; moment < 12; moment++) {
+    process.kill(pids.at(-1) as number, "SIGKILL");
+    // Some work, so that the death is known to this process more or less.
+    let spun = 0;
+    while (spun < moment * 1_500_000) spun++;
+    expect((await engine.describe(path)).rows).toBe(10);
+  }
+  expect(pids).toHaveLength(13);
+});
+
 test("a table whose process dies is not written, nothing of it stays, and the next one is", async () => {
   const { engine, pids } = startEngine();
   const path = join(folder, "cut-off.parquet");
