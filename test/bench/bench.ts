@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [upload] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -13,7 +13,8 @@
  * installed from PyPI into `dist/feast-venv` the first time `size`   checking and deploying
  * projects of 1,000, 4,000 and 16,000 features, against CPython's import of as many dataclasses
  * `apply`  deployments to a branch: the example project, and one of 1,000 features and 500
- * resolvers `webhooks` queries that webhooks are told of, against the same without
+ * resolvers `webhooks` queries that webhooks are told of, against the same without `upload` a
+ * million rows of Parquet into the history, against writing the file
  */
 
 import { Sandbox } from "../harness/sandbox.ts";
@@ -26,6 +27,7 @@ import { measureQueries } from "./query.ts";
 import { measureSize } from "./size.ts";
 import { measureStart } from "./start.ts";
 import { measureTranslation } from "./translate.ts";
+import { measureUpload } from "./upload.ts";
 import { measureWebhooks } from "./webhooks.ts";
 
 const PARTS = {
@@ -38,6 +40,7 @@ const PARTS = {
   size: { title: "Projects by size", measure: measureSize },
   apply: { title: "Apply to a branch", measure: measureApply },
   webhooks: { title: "Queries that webhooks are told of", measure: measureWebhooks },
+  upload: { title: "Upload of values", measure: measureUpload },
 } as const;
 
 const names = Object.keys(PARTS) as (keyof typeof PARTS)[];

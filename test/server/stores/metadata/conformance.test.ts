@@ -19,6 +19,7 @@ import { sessionsConformance } from "./sessions.conformance.ts";
 import { storeConformance } from "./store.conformance.ts";
 import { uploadsConformance } from "./uploads.conformance.ts";
 import { usageConformance } from "./usage.conformance.ts";
+import { valueUploadsConformance } from "./value-uploads.conformance.ts";
 import { versionsConformance } from "./versions.conformance.ts";
 
 const SUITES = [
@@ -28,6 +29,7 @@ const SUITES = [
   uploadsConformance,
   deploymentsConformance,
   graphsConformance,
+  valueUploadsConformance,
   versionsConformance,
   jobsConformance,
   nodesConformance,
