@@ -30,7 +30,7 @@ export function valueUploadsConformance(driver: Driver<MetadataStore>): void {
       await on.reopen();
       expect(await on.store.valueUploads.get("job_1")).toEqual(made as Exclude<typeof made, "full">);
       expect(await on.store.valueUploads.get("job_2")).toBeUndefined();
-      expect((await on.store.jobs.get("job_1"))?.kind).toBe("value-upload");
+      expect((await on.store.jobs.job("job_1"))?.kind).toBe("value-upload");
       expect(await on.store.valueUploads.objectsInUse()).toEqual(new Set(["values/job_1", "values/job_3"]));
     });
 
