@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -16,7 +16,8 @@
  * resolvers `webhooks` queries that webhooks are told of, against the same without `tables` a table
  * of 1,000,000 rows written as Parquet and read, against DuckDB by hand `offline` point-in-time
  * samples of files against the same SQL by hand on the same history, and moves to it;
- * SVC_BENCH_OBSERVATIONS=1000000 makes that smaller
+ * SVC_BENCH_OBSERVATIONS=1000000 makes that smaller `upload` a million rows of Parquet
+ * into the history, against writing the file
  */
 
 import { Sandbox } from "../harness/sandbox.ts";
@@ -31,6 +32,7 @@ import { measureSize } from "./size.ts";
 import { measureStart } from "./start.ts";
 import { measureTables } from "./tables.ts";
 import { measureTranslation } from "./translate.ts";
+import { measureUpload } from "./upload.ts";
 import { measureWebhooks } from "./webhooks.ts";
 
 const PARTS = {
@@ -45,6 +47,7 @@ const PARTS = {
   tables: { title: "Tables in files", measure: measureTables },
   webhooks: { title: "Queries that webhooks are told of", measure: measureWebhooks },
   offline: { title: "Offline store", measure: measureOffline },
+  upload: { title: "Upload of values", measure: measureUpload },
 } as const;
 
 const names = Object.keys(PARTS) as (keyof typeof PARTS)[];

@@ -90,9 +90,9 @@ export function createUploadHandler(
     const names = file.columns.map(({ name }) => name);
     const times = { time: request.time ?? createdAt, knownAt: request.knownAt, now: clock.now() };
     let offset = from;
-    for await (const { rows, columns } of file.engine.read(file.path, {
-      ...{ format: request.format, columns: file.columns, offset: from, chunkRows: partRows(file.columns.length), signal },
-    })) {
+    const chunkRows = partRows(file.columns.length);
+    const chunks = file.engine.read(file.path, { format: request.format, columns: file.columns, offset: from, chunkRows, signal });
+    for await (const { rows, columns } of readAhead(chunks)) {
       const raw = { rows, columns, offset };
       yield { offset, rows, typed: () => typedRows(planUpload(names, request, deployment()), raw, file.form, times, problems) };
       offset += rows;
@@ -183,6 +183,24 @@ export function createUploadHandler(
       if (record) await objects.delete(record.object);
     },
   };
+}
+
+/** The items, of which the next is asked for while one is worked on. */
+async function* readAhead<T>(items: AsyncIterable<T>): AsyncIterable<T> {
+  const iterator = items[Symbol.asyncIterator]();
+  let next = iterator.next();
+  try {
+    for (;;) {
+      const item = await next;
+      if (item.done) return;
+      next = iterator.next();
+      next.catch(() => undefined);
+      yield item.value;
+    }
+  } finally {
+    await next.catch(() => undefined);
+    await iterator.return?.();
+  }
 }
 
 function partRows(columns: number): number {

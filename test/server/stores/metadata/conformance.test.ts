@@ -20,6 +20,7 @@ import { sessionsConformance } from "./sessions.conformance.ts";
 import { storeConformance } from "./store.conformance.ts";
 import { uploadsConformance } from "./uploads.conformance.ts";
 import { usageConformance } from "./usage.conformance.ts";
+import { valueUploadsConformance } from "./value-uploads.conformance.ts";
 import { versionsConformance } from "./versions.conformance.ts";
 import { workflowsConformance } from "./workflows.conformance.ts";
 
@@ -30,6 +31,7 @@ const SUITES = [
   uploadsConformance,
   deploymentsConformance,
   graphsConformance,
+  valueUploadsConformance,
   versionsConformance,
   jobsConformance,
   nodesConformance,
