@@ -9,16 +9,12 @@ export type ExpectedFinding = readonly [place: string, message: string, label: s
 export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding[]>> = {
   "105-names": [
     [
-      "E105 attribute.py:3:23 ScheduledQuery",
-      "this version of svc has no 'ScheduledQuery': no query runs by a schedule; a resolver with cron= does",
+      "E105 attribute.py:3:23 ScheduleOptions",
+      "this version of svc has no 'ScheduleOptions': a resolver runs by cron=, and a query by ScheduledQuery(schedule=...)",
       "no such name",
     ],
     ["E105 features.py:1:8 svc.prompts", "this version of svc has no module 'svc.prompts': it asks no language models", "no such module"],
-    [
-      "E105 features.py:2:25 Cron",
-      "this version of svc has no 'Cron': no query runs by a schedule; a resolver with cron= does",
-      "no such name",
-    ],
+    ["E105 features.py:2:25 Cron", "this version of svc has no 'Cron': cron= takes the schedule itself, such as '1d'", "no such name"],
     [
       "E105 features.py:5:5 Validation",
       "this version of svc has no 'Validation': values are not checked beyond their types; compare in a resolver or an expression",

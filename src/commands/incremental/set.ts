@@ -20,9 +20,8 @@ export default defineCommand({
     ...subjectFlags,
     maxIngestedTs: timestamp("latest time in the data that counts as read, with a zone", {
       requireZone: true,
-      aliases: ["--max_ingested_ts"],
     }),
-    lastExecutionTs: timestamp("when the last run counts as begun, with a zone", { requireZone: true, aliases: ["--last_execution_ts"] }),
+    lastExecutionTs: timestamp("when the last run counts as begun, with a zone", { requireZone: true }),
     ...confirmFlags,
   },
   check({ lastExecutionTs, maxIngestedTs, ...given }) {

@@ -4,7 +4,7 @@ import { resourceFields } from "../../output/message-view.ts";
 import { checkSubject, PROGRESS_FIELDS, subjectFlags, subjectOf } from "./subject-flags.ts";
 
 export default defineCommand({
-  summary: "Show the progress of an incremental resolver or scheduled query",
+  summary: "Show progress of an incremental resolver or scheduled query",
   description:
     "The latest time in the data that was read, and when the last whole run began. The next run reads from the first of them on, less the lookback that its " +
     "definition gives.",

@@ -9,7 +9,7 @@ import { timeText } from "../../output/time.ts";
 /** `--resolver` and `--scheduled-query`. */
 export const subjectFlags = {
   resolver: text("resolver FQN, or its last part", { placeholder: "<resolver>" }),
-  scheduledQuery: text("name of a scheduled query", { aliases: ["--scheduled_query", "--query"], placeholder: "<query>" }),
+  scheduledQuery: text("name of a scheduled query", { aliases: ["--query"], placeholder: "<query>" }),
 };
 
 interface GivenSubject {

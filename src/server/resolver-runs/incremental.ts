@@ -6,7 +6,7 @@ import { Failure } from "../failure.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { IncrementalKey, IncrementalProgress, IncrementalStore } from "../stores/metadata/incremental.ts";
 
-/** Whose progress: a resolver by its FQN or last part, or a scheduled query. One of them is empty. */
+/** A resolver by its FQN or last part, or a scheduled query. One of them is empty. */
 export interface IncrementalSubject {
   readonly resolver: string;
   readonly scheduledQuery: string;

@@ -26,7 +26,7 @@ import type { ResolverRunsOptions } from "./resolver-runs.ts";
 const PART_ROWS = 10_000;
 /** Most characters of an error that are kept. */
 const MAX_ERROR = 2_000;
-/** The beginning of the year 2, which every database can compare with, in microseconds since 1970. */
+/** The beginning of the year 2, which every database knows, in microseconds since 1970. */
 const EARLIEST = Date.parse("0002-01-01T00:00:00Z") * 1_000;
 
 /** The payload of a schedule's jobs. */
@@ -65,8 +65,8 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
   };
 
   /**
-   * What an incremental run goes on from; undefined = it reads everything, as one does that was asked
-   * for in a deployment of its own or without storing all.
+   * What an incremental run goes on from; undefined = it reads everything, as one does that was
+   * asked for in a deployment of its own or without storing all.
    */
   const continuation = async (run: ResolverRunRecord): Promise<Omit<IncrementalSpan, "until"> | undefined> => {
     const { environmentId, deploymentId, request, incremental } = run;
@@ -168,7 +168,7 @@ export function progressKey(environmentId: string, resolver: string): Incrementa
   return { environmentId, kind: "resolver", name: resolver };
 }
 
-/** What a run adds to the progress: rows that failed would be lost, so it adds nothing with them. */
+/** What a run adds to the progress, when no row of it failed: such a row would be lost. */
 function stepOf({ environmentId, request, createdAt }: ResolverRunRecord, { until, revision }: IncrementalSpan): IncrementalStep {
   const key = progressKey(environmentId, request.resolver);
   return { key, revision, maxIngested: until ?? undefined, lastExecution: createdAt * 1_000 };

@@ -53,7 +53,7 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
   },
   {
     rule: "E105",
-    says: "this version of svc has no 'Cron': no query runs by a schedule; a resolver with cron= does",
+    says: "this version of svc has no 'Cron': cron= takes the schedule itself, such as '1d'",
     files: after(USER, "\nimport svc\n\nnightly = svc.«Cron»('1d')\n"),
   },
   {

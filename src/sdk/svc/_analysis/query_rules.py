@@ -129,7 +129,7 @@ def _stored_paths(item: Any, query: NamedQuery, namespaces: dict[str, FeatureCla
     found = _named(item, namespaces) if isinstance(item, str) else item
     if isinstance(found, FeatureReference) and type_of(field_of(found)).many:
         return [path_of(found)]
-    return _paths(found, query, namespaces)
+    return paths_of(found, query.scope, namespaces)
 
 
 def _named(text: str, namespaces: dict[str, FeatureClass]) -> Any:

@@ -106,7 +106,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "Chart": _NO_CHARTS,
     "ClickhouseSource": _OTHER_SOURCE,
     "CloudSQLSource": _OTHER_SOURCE,
-    "Cron": "cron= takes the schedule itself, such as '1d'; its rows are those that the resolver returns or that the history knows",
+    "Cron": "cron= takes the schedule itself, such as '1d'",
     "DatabricksSource": _OTHER_SOURCE,
     "Distance": _NO_VECTORS,
     "Duration": "a length of time is a text such as '1h30m' or a datetime.timedelta",

@@ -54,7 +54,7 @@ export interface ResolverRunRecord extends NewResolverRun {
   readonly error: string;
   /** Store's key of the last row that was tried; the next attempt goes on after it. */
   readonly position: string;
-  /** What an incremental run reads, the same in every attempt; undefined = not known yet, or all. */
+  /** What an incremental run reads in every attempt; undefined = all, or not known yet. */
   readonly incremental: IncrementalSpan | undefined;
 }
 
