@@ -8,10 +8,10 @@
  *   bun test/run.ts cli server/sql  the checks, and the test files whose path contains one of the words
  *   bun test/run.ts --quick         without files that are slow by nature, which are named at the end
  *   bun test/run.ts --no-checks     test files alone, on the binary that was built last
- *   bun test/run.ts --times         and which files took longest, in the form of runner/long-files.ts
+ *   bun test/run.ts --times         and which took longest, in the form of runner/long-files.ts
  *   bun test/run.ts --seed=random   other random cases than those that gate, or those of a number;
  *                   --runs=10000    and more of them for each property
- *   bun test/run.ts --shuffle       files in an order that the seed gives
+ *   bun test/run.ts --shuffle       files in an order that the seed gives, each in its own process
  */
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -21,7 +21,7 @@ import { prepareFirstUse } from "./harness/first-use.ts";
 import { ABSENT } from "./harness/needs.ts";
 import { parseOptions, type RunOptions, repeatedBy, variablesOf } from "./runner/options.ts";
 import { programPath } from "./runner/program-path.ts";
-import { type Lane, schedule, shuffled } from "./runner/schedule.ts";
+import { processes, schedule, shuffled } from "./runner/schedule.ts";
 import { SLOW_BY_NATURE } from "./runner/slow-by-nature.ts";
 
 const ROOT = join(import.meta.dir, "..");
@@ -136,12 +136,13 @@ async function checks(): Promise<boolean> {
 }
 
 /**
- * Runs one test file and adds its figures to the count; what it printed is shown when it fails, and
- * what it skipped always.
+ * Runs test files in one process and adds their figures to the count; what they printed is shown
+ * when one fails, and what they skipped always.
  */
-async function testFile(path: string): Promise<void> {
+async function testProcess(paths: readonly string[]): Promise<void> {
   const started = performance.now();
-  const ended = await run([process.execPath, "test", "--timeout=60000", `./${path}`]);
+  const ended = await run([process.execPath, "test", "--timeout=60000", ...paths.map((path) => `./${path}`)]);
+  const path = paths.length === 1 ? `${paths[0]}` : `${paths[0]} and ${paths.length - 1} more`;
   const wall = (performance.now() - started) / 1000;
   const figure = (word: string) => Number(new RegExp(`^\\s*(\\d+) ${word}$`, "m").exec(ended.output)?.[1] ?? 0);
   counts.passed += figure("pass");
@@ -167,10 +168,11 @@ function filesOf(words: readonly string[]): readonly string[] {
   return [...new Set([...named, ...all.filter((path) => parts.some((part) => path.includes(part)))])];
 }
 
-async function runLane({ width, paths }: Lane): Promise<void> {
-  const queue = [...paths];
+/** Runs processes of files, `width` of them at once. */
+async function runLane(width: number, files: readonly (readonly string[])[]): Promise<void> {
+  const queue = [...files];
   const place = async () => {
-    for (let path = queue.shift(); path !== undefined; path = queue.shift()) await testFile(path);
+    for (let paths = queue.shift(); paths !== undefined; paths = queue.shift()) await testProcess(paths);
   };
   await Promise.all(Array.from({ length: Math.min(width, queue.length) }, place));
 }
@@ -181,9 +183,13 @@ async function testFiles(): Promise<void> {
   const leftOut = options.isQuick ? wanted.filter((path) => path in SLOW_BY_NATURE) : [];
   const paths = wanted.filter((path) => !leftOut.includes(path));
   const cores = availableParallelism();
-  const lanes = options.isShuffled ? [{ width: cores + 1, paths: shuffled(paths, options.seed ?? 0) }] : schedule(paths, cores);
   const started = performance.now();
-  await Promise.all(lanes.map(runLane));
+  if (options.isShuffled)
+    await runLane(
+      cores + 1,
+      shuffled(paths, options.seed ?? 0).map((path) => [path]),
+    );
+  else await Promise.all(schedule(paths, cores).map((lane) => runLane(lane.width, processes(lane.paths))));
   if (options.times > 0) listTimes((performance.now() - started) / 1000, cores);
   for (const path of leftOut) console.log(`left out: ${path}: ${SLOW_BY_NATURE[path]}`);
 }
@@ -194,7 +200,7 @@ function listTimes(wall: number, cores: number): void {
   for (const { path, ...took } of times.toSorted((a, b) => b.wall - a.wall).slice(0, options.times))
     console.log(`  ${JSON.stringify(path)}: { wall: ${seconds(took.wall)}, cpu: ${seconds(took.cpu)} },`);
   const cpu = times.reduce((sum, took) => sum + took.cpu, 0);
-  console.log(`${times.length} files: ${cpu.toFixed(0)} s CPU in ${wall.toFixed(0)} s on ${cores} cores`);
+  console.log(`${times.length} processes: ${cpu.toFixed(0)} s CPU in ${wall.toFixed(0)} s on ${cores} cores`);
 }
 
 const repeated = repeatedBy(options);

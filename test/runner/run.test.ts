@@ -7,7 +7,7 @@ import { TempFolder } from "../harness/running-server.ts";
 import { LONG_FILES } from "./long-files.ts";
 import { parseOptions } from "./options.ts";
 import { programPath } from "./program-path.ts";
-import { schedule, shuffled } from "./schedule.ts";
+import { processes, schedule, shuffled } from "./schedule.ts";
 import { SLOW_BY_NATURE } from "./slow-by-nature.ts";
 
 const ROOT = join(import.meta.dir, "../..");
@@ -100,6 +100,13 @@ describe("the schedule", () => {
     expect(computing?.width).toBe(2);
     for (const path of waiting?.paths ?? []) expect(LONG_FILES[path]?.cpu).toBeLessThan((LONG_FILES[path]?.wall ?? 0) / 2);
     expect(waiting?.paths.filter((path) => short.includes(path))).toEqual([]);
+  });
+
+  test("gives short files of a folder one process, a number of them, and long ones and others their own", () => {
+    const few = Array.from({ length: 10 }, (_, index) => `test/domain/${index}.test.ts`);
+    const long = Object.keys(LONG_FILES).find((path) => path.startsWith("test/commands/")) ?? "";
+    const given = [long, ...few, "test/commands/x.test.ts", ...short];
+    expect(processes(given)).toEqual([[long], few.slice(0, 8), few.slice(8), ["test/commands/x.test.ts"], ...short.map((path) => [path])]);
   });
 
   test("can be shuffled, by a seed that gives the same order again", () => {

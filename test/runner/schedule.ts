@@ -4,6 +4,7 @@
  */
 
 import { LONG_FILES } from "./long-files.ts";
+import { TOGETHER } from "./together.ts";
 
 /** A queue of files, `width` of which run at once. */
 export interface Lane {
@@ -17,6 +18,8 @@ const WAITING_WIDTH = 3;
  * Greatest number of computing files at once; more would need more memory than build machines have.
  */
 const MOST_COMPUTING = 8;
+/** Most files of one process: the cores have work until the end, and a failure little else to read. */
+const MOST_TOGETHER = 8;
 /** A file counts as waiting when it computes for less than this share of its time. */
 const WAITING_SHARE = 0.25;
 
@@ -36,6 +39,26 @@ export function schedule(paths: readonly string[], cores: number): readonly Lane
 export function shuffled(paths: readonly string[], seed: number): readonly string[] {
   const ranked = paths.map((path) => ({ path, rank: Bun.hash(`${seed} ${path}`) }));
   return ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ path }) => path);
+}
+
+/**
+ * The same files in the same order, those together that one process runs: short ones of a folder of
+ * `TOGETHER`.
+ */
+export function processes(paths: readonly string[]): readonly (readonly string[])[] {
+  const all: string[][] = [];
+  for (const path of paths) {
+    const last = all.at(-1);
+    const folder = folderOf(path);
+    if (last && folder !== undefined && folderOf(last[0] ?? "") === folder && last.length < MOST_TOGETHER) last.push(path);
+    else all.push([path]);
+  }
+  return all;
+}
+
+/** The folder whose files run together with this one; undefined for a file that has a process of its own. */
+function folderOf(path: string): string | undefined {
+  return path in LONG_FILES ? undefined : TOGETHER.find((folder) => path.startsWith(`${folder}/`));
 }
 
 function isWaiting(path: string): boolean {
