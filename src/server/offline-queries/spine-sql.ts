@@ -4,7 +4,8 @@
  */
 
 import { join } from "node:path";
-import { environmentTables, isInt64, tableNamed } from "../catalog/environment-tables.ts";
+import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { environmentTables, tableNamed } from "../catalog/environment-tables.ts";
 import { historyColumns, writeHistory } from "../catalog/history-table.ts";
 import { tableColumns } from "../datasets/columns.ts";
 import type { RevisionMaker } from "../datasets/revisions.ts";
@@ -80,7 +81,7 @@ async function historyOf(
   { namespaces, tables, offline, signal }: SpineSqlParts,
   isTried: boolean,
 ): Promise<Made> {
-  if (isTried) return { columns: historyColumns(table, isInt64(namespaces.get(table.namespace)?.primaryKey?.dtype)), paths: [] };
+  if (isTried) return { columns: historyColumns(table, hasIntegerKeys(namespaces.get(table.namespace))), paths: [] };
   const target = `${path}.parquet`;
   const bounds = { mostRows: MAX_HISTORY_ROWS, signal };
   const { columns } = await writeHistory({ store: await offline(), engine: tables }, table, target, bounds);
@@ -106,4 +107,9 @@ async function datasetOf(
     await revisions.fetch(file, paths.at(-1) as string);
   }
   return { columns, paths };
+}
+
+function hasIntegerKeys(namespace: NamespaceInfo | undefined): boolean {
+  const { kind } = namespace?.primaryKey?.dtype ?? {};
+  return kind?.case === "primitive" && kind.value === PrimitiveType.INT64;
 }
