@@ -183,6 +183,7 @@ const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
   "--name": ["secret delete", "integration delete"],
   "--tags": ["delete"],
   "--namespace": ["kube events list"],
+  "--time": ["offline-query"],
 };
 
 test("a flag's name has one type everywhere", () => {
