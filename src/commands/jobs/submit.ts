@@ -1,16 +1,12 @@
 import { defineCommand } from "../../cli/command.ts";
 import { bool, choice, int, list, text } from "../../cli/flag.ts";
 import type { Context } from "../../context/context.ts";
+import { ABSENT_JOB_KINDS } from "../../domain/job-kinds.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
 
-const KINDS = ["async_offline_query", "scheduled_query", "script_task", "svcsql_run", "dataframe_run"] as const;
-/** Kinds that this version does not run, with the reason. */
-const ABSENT: Partial<Record<(typeof KINDS)[number], string>> = {
-  script_task: "this version of svc runs no scripts",
-  svcsql_run: "statements are run by `svc sql`",
-  dataframe_run: "this version of svc runs no data frames",
-};
+const ABSENT: Readonly<Record<string, string>> = ABSENT_JOB_KINDS;
+const KINDS = ["async_offline_query", "scheduled_query", ...(Object.keys(ABSENT_JOB_KINDS) as (keyof typeof ABSENT_JOB_KINDS)[])] as const;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Flags that cannot do here what they say, with the reason. */
 const REFUSED = {
