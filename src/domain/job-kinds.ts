@@ -22,3 +22,10 @@ export const JOB_KINDS = [
   "reseal-secrets",
   "reseal-webhooks",
 ] as const;
+
+/** Kinds that this version knows by name and has no jobs of, with the reason. */
+export const ABSENT_JOB_KINDS = {
+  script_task: "this version of svc runs no scripts",
+  svcsql_run: "statements are run by `svc sql`",
+  dataframe_run: "this version of svc runs no data frames",
+} as const;

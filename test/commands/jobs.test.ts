@@ -105,6 +105,27 @@ describe("jobs", () => {
     expect((await svc("jobs list --kind deploymnt")).stderr).toContain("deployment");
   });
 
+  test("are submitted as queries begun once more, and what cannot be done is refused by name", async () => {
+    const refusals: readonly (readonly [words: string, says: string])[] = [
+      ["", "give --from-job, or --kind"],
+      ["--kind script_task", "--kind script_task is not supported"],
+      ["--kind async_offline_query", "begin it with `svc offline-query`"],
+      ["--kind scheduled_query", "--job-name names the scheduled query"],
+      ["--kind scheduled_query --job-name q --num-workers 2", "--num-workers is not supported"],
+      ["--kind scheduled_query --job-name q --attempt-deadline 2", "--completion-deadline-seconds is not supported"],
+      ["--kind scheduled_query --job-name q --enable-profiling", "--enable-profiling is not supported"],
+      ["--kind scheduled_query --job-name q --env A=b", "--env-payload is not supported"],
+      ["--kind scheduled_query --job-name q --operation-id x", "--operation-id must be a UUID"],
+      ["--from-job 1 --detach --workflow-execution-id wf_1", "do not go together"],
+      ["--from-job 1", "jobs of offline queries alone can be repeated"],
+      ["--from-job 999", "There is no job '999'"],
+    ];
+    for (const [words, says] of refusals) {
+      const { exitCode, stderr } = await svc(`jobs submit ${words}`.trim());
+      expect([words, exitCode === 0, stderr.includes(says) || stderr]).toEqual([words, false, true]);
+    }
+  });
+
   test("are a table of 80 columns and lines, and never what a job was given", async () => {
     const { stdout } = await svc("jobs list");
     expect(Math.max(...stdout.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(80);

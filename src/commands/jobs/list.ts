@@ -1,7 +1,7 @@
 import type { ListJobsResponse } from "../../../gen/svc/v1/job_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { choice, int } from "../../cli/flag.ts";
-import { JOB_KINDS } from "../../domain/job-kinds.ts";
+import { ABSENT_JOB_KINDS, JOB_KINDS } from "../../domain/job-kinds.ts";
 import { JOB_STATES, type JobStateName } from "../../domain/job-states.ts";
 import { UsageError } from "../../errors/cli-error.ts";
 import { messageTable } from "../../output/message-view.ts";
@@ -23,7 +23,7 @@ export default defineCommand({
   needs: ["session"],
   flags: {
     state: choice("only those in this state", Object.keys(JOB_STATES) as JobStateName[]),
-    kind: choice("only those of this kind", JOB_KINDS),
+    kind: choice("only those of this kind", [...JOB_KINDS, ...(Object.keys(ABSENT_JOB_KINDS) as (keyof typeof ABSENT_JOB_KINDS)[])]),
     ...pageFlags,
     limit: { ...pageFlags.limit, aliases: ["-L", ...pageFlags.limit.aliases] },
     offset: int("rows to skip before the first one, at most 10000", { default: 0 }),

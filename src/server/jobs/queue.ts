@@ -5,6 +5,7 @@
 
 import type { Clock } from "../../context/clock.ts";
 import { didYouMean } from "../../domain/closest.ts";
+import { ABSENT_JOB_KINDS } from "../../domain/job-kinds.ts";
 import type { JobStateName } from "../../domain/job-states.ts";
 import { Failure } from "../failure.ts";
 import {
@@ -132,14 +133,15 @@ export function createJobQueue({
 
   return {
     async list(viewer, { states, kinds, environmentId, before, offset, limit }) {
-      checkKinds(kinds, known);
+      const present = kinds.filter((kind) => !(kind in ABSENT_JOB_KINDS));
+      checkKinds(present, known);
       if (offset < 0 || offset > MAX_OFFSET)
         throw new Failure("invalid_argument", `The offset is from 0 to ${MAX_OFFSET}.`, { hint: "A page token continues further on." });
       const now = clock.now();
       const environmentIds = environmentId === undefined ? viewer.environmentIds : [environmentId].filter((id) => sees(viewer, id));
       const isDueAsked = states.includes("scheduled");
       const entries = await jobs.page({
-        ...(kinds.length > 0 && { kinds }),
+        ...(kinds.length > 0 && { kinds: present }),
         ...(environmentIds && { environmentIds }),
         ...(states.length > 0 && { states: [...new Set(states.map((state) => STORED[state]))] }),
         ...(isDueAsked !== states.includes("not_ready") && { queued: { areDue: isDueAsked, at: now } }),
