@@ -3,4 +3,4 @@
  * them. Their files leave nothing behind in modules or globals that another could see; each passes
  * alone too, and does in a shuffled run.
  */
-export const TOGETHER: readonly string[] = ["test/commands", "test/domain"];
+export const TOGETHER: readonly string[] = ["test/commands", "test/domain", "test/server"];
