@@ -200,6 +200,7 @@ test("a graph is compressed, and what has a secret in it never is", async () => 
   expect(secret.sort()).toEqual(
     [
       ...["CreateEntry", "CreateLoginSession", "CreateServiceToken", "GetLoginSession", "RedeemEntry"],
+      "AnnounceValueFile",
       ...["ApplyIntegration", "DeleteIntegrations", "ListIntegrations", "RevealIntegrations"],
       ...["Approve", "GetApproval", "ListApprovals", "Reject", "Withdraw"],
       ...["CreateOfflineQueryUpload", "ExportOfflineQuery", "ListOfflineQueryFiles"],
