@@ -1,7 +1,9 @@
 /**
  * The work of an offline query's jobs. Each may begin again at any point: the rows are written
  * once, and a shard is one file of the revision, which takes the place of what an attempt before
- * left.
+ * left. Values that a shard stores offline are stored again with it, at the same times of
+ * observation: the history lists them twice, and a sample has the one that was stored last, or
+ * as known the last one that was known.
  */
 
 import { join } from "node:path";
