@@ -42,7 +42,7 @@ export default defineCommand({
   category: "Query and explore",
   description:
     "One select, in DuckDB's dialect; nothing can be changed by it. The history of a feature is the table historical.<namespace>.<feature>, with the columns key, " +
-    "value, observed_at, inserted_at, sequence, resolver, deployment and operation; a dataset's newest revision is datasets.<name>. `svc catalog schemas --show-tables` " +
+    "value, observed_at, inserted_at, known_at, sequence, resolver, deployment and operation; a dataset's newest revision is datasets.<name>. `svc catalog schemas --show-tables` " +
     "lists them. Times are UTC, lengths of time are microseconds.\n\n" +
     "The statement is the argument, the content of a file (@file.sql), or stdin. A statement sees its environment's tables and nothing else of the server, and ends at its limits of " +
     "time and memory; Ctrl-C ends it on the server too.",

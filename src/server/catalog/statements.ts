@@ -73,7 +73,7 @@ export interface Statements {
 /** What statements are answered with. */
 export interface StatementParts {
   readonly metadata: Pick<MetadataStore, "datasets" | "knownFeatures">;
-  readonly offline: () => Promise<Pick<OfflineStore, "scan">>;
+  readonly offline: () => Promise<OfflineStore>;
   readonly tables: () => Promise<TableEngine>;
   /** Copies a dataset's file into a local one. */
   readonly fetch: (file: DatasetFileRecord, path: string) => Promise<void>;

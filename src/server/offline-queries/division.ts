@@ -30,6 +30,19 @@ export function isTestKey(fraction: number, key: string): boolean {
   return unitOf(`split\0${key}`) < fraction;
 }
 
+/** A column of keys in SQL. */
+export interface KeyColumn {
+  readonly sql: string;
+  readonly kind: "integer" | "text";
+}
+
+/** `isTestKey` as SQL, of the columns of `keyText`. */
+export function isTestKeySql(fraction: number, keys: readonly KeyColumn[]): string {
+  const texts = keys.map(({ sql, kind }) => `case when ${sql} is null then '' else '${kind === "text" ? "s" : "i"}:' || ${sql} end`);
+  const digest = `sha256(${["'split'", ...texts].join(" || chr(0) || ")})`;
+  return `((('0x' || left(${digest}, 16))::ubigint >> 11)::double / ${2 ** 53}::double) < ${fraction.toExponential()}::double`;
+}
+
 /**
  * The earliest time of the test part, epoch milliseconds, so that it has about a fraction of the
  * rows; rows of one time are in one part. Undefined when there are no rows.

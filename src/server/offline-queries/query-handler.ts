@@ -1,13 +1,14 @@
 /**
  * The work of an offline query's jobs. Each may begin again at any point: the rows are written
  * once, and a shard is one file of the revision, which takes the place of what an attempt before
- * left.
+ * left. Values that a shard stores offline are stored again with it, at the same times of
+ * observation: the history lists them twice, and a sample has the one that was stored last, or
+ * as known the last one that was known.
  */
 
 import { join } from "node:path";
-import { create } from "@bufbuild/protobuf";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
-import { type DataType, DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import { formatMicros, parseInstant } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Lease } from "../deployments/running.ts";
@@ -18,19 +19,21 @@ import type { ComputedSpine, SpineRun } from "../query/spine/spine-run.ts";
 import { CHUNK_ROWS } from "../query/spine/spine-run.ts";
 import type { JobRecord } from "../stores/metadata/jobs.ts";
 import type { OfflineQueryRecord, OfflineShard, ShardCounts } from "../stores/metadata/offline-queries.ts";
-import { OfflineStoreError, type SampledFeature, type Spine } from "../stores/offline/store.ts";
-import { type TableColumn, type TableEngine, TableError, type TableWriter } from "../tables/engine.ts";
-import { isKept, isTestKey, keyText, SPLIT_COLUMN, splitTime } from "./division.ts";
+import { OfflineStoreError, type SampledFeature, type Spine, type TableSampleable, tableSampling } from "../stores/offline/store.ts";
+import { type TableEngine, TableError, type TableWriter } from "../tables/engine.ts";
+import { isKept, splitTime } from "./division.ts";
 import type { Inputs } from "./inputs.ts";
 import { knownKeys } from "./known-keys.ts";
+import { type DoneRows, givenColumns, laidOut, layoutOf, primitive, rowKey } from "./layout.ts";
 import type { OfflineQueriesOptions } from "./offline-queries.ts";
 import type { QueryStep } from "./query-jobs.ts";
-import { OBSERVED_AT_COLUMN, planSpine, readValues, TIME_COLUMN } from "./spine-plan.ts";
+import { isSampledByFiles, type SampledPartOptions, writeSampledPart } from "./sampled-part.ts";
+import { planSpine, readValues, TIME_COLUMN } from "./spine-plan.ts";
 import { fileSource, inlineSource, keysSource, type SpineSource } from "./spine-source.ts";
 import { selectSpine } from "./spine-sql.ts";
 import { MAX_SPINE_ROWS } from "./wish.ts";
 
-/** Rows that are sampled together where nothing is computed from them. */
+/** Rows that are sampled together where nothing is computed from them, and files cannot be. */
 const SAMPLED_ROWS = 50_000;
 /** Most characters of an error that are kept. */
 const MAX_ERROR = 2_000;
@@ -151,8 +154,8 @@ export function createQueryHandler(
 
   /** Computes the rows of a shard. */
   const computeShard = async (query: OfflineQueryRecord, shard: OfflineShard, job: JobRecord, attempt: Attempt): Promise<void> => {
-    const { request, revisionId } = query;
-    const { signal, progress } = attempt;
+    const { revisionId } = query;
+    const { signal } = attempt;
     const report = async (counts: ShardCounts, isDone: boolean): Promise<void> => {
       if (!(await store.report(query.id, shard.shard, job.fence, { ...counts, isDone }))) throw new Ended();
     };
@@ -166,53 +169,77 @@ export function createQueryHandler(
         const tables = await options.tables();
         const names = (await tables.describe(local)).columns.map(({ name }) => name).filter((name) => name !== TIME_COLUMN);
         const run = planSpine(engine, lease.deployment, planned(query), names);
-        const layout = layoutOf(run, query);
-        const path = join(folder, "part.parquet");
-        const writer = await tables.write(path, layout.columns);
-        const errors = errorWriter(tables, join(folder, "errors.parquet"), run);
-        const offline = await options.offline();
-        const into = { online: request.storeOnline, offline: request.storeOffline };
-        const sample = (spine: Spine, features: readonly SampledFeature[]) => offline.sample(spine, features, { asKnown: request.asKnown });
-        let counts: ShardCounts = { doneRows: 0, rows: 0, failedRows: 0, lateValues: 0, rowError: "" };
-        await closing(writer, async () => {
-          const reading = { offset: shard.fromRow, limit: shard.spineRows, chunkRows: run.computes ? CHUNK_ROWS : SAMPLED_ROWS, signal };
-          for await (const chunk of shard.spineRows === 0 ? [] : tables.read(local, { ...reading, columns: givenColumns(run) })) {
-            signal.throwIfAborted();
-            const times = (chunk.columns[0] ?? []).map((time) => parseInstant(String(time))?.micros ?? 0n);
-            const given = chunk.columns.slice(1);
-            const dropped = online.dropped() + sinks.dropped();
-            const computed = await run.compute({ times, given }, { sample, into, present: clock.now(), signal });
-            if (into.online || into.offline) {
-              await Promise.all([online.flush(), sinks.flush()]);
-              if (online.dropped() + sinks.dropped() > dropped) throw new Error("the stores had no room for values");
-            }
-            await environmentOf(query);
-            const rows = run.outputs.some(({ isRequired }) => isRequired)
-              ? [...times.keys()].filter((row) => hasRequired(run, computed, row))
-              : [...times.keys()];
-            await writer.append({ rows: rows.length, columns: layout.rowsOf({ times, given, computed, rows }) });
-            await errors.append(shard.fromRow + counts.doneRows, { times, given, computed });
-            counts = {
-              doneRows: counts.doneRows + chunk.rows,
-              rows: counts.rows + rows.length,
-              failedRows: counts.failedRows + new Set(computed.failures.map(({ row }) => row)).size,
-              lateValues: counts.lateValues + computed.changedIfAsKnown,
-              rowError: counts.rowError || (computed.failures[0]?.message ?? "").slice(0, MAX_ERROR),
-            };
-            await report(counts, false);
-            progress(`${counts.doneRows} of ${shard.spineRows} rows`);
-          }
-        }).catch(async (error: unknown) => {
-          await errors.abandon();
-          throw error;
-        });
-        const failed = await errors.finish();
+        const target = join(folder, "part.parquet");
+        const sampling = isSampledByFiles(run) ? tableSampling(await options.offline()) : undefined;
+        const part = { ...{ query, shard, run, tables, folder, target }, givens: local };
+        const { counts, failed } = sampling
+          ? await sampledPart(part, sampling, attempt)
+          : await computedPart(part, attempt, (so) => report(so, false));
         if (shard.shard === 0 || counts.rows > 0)
-          await revisions.addFile(revisionId, { name: partName("part", shard.shard), kind: "output", rows: counts.rows, path, signal });
+          await revisions.addFile(revisionId, {
+            ...{ name: partName("part", shard.shard), kind: "output", rows: counts.rows, path: target, signal },
+          });
         if (failed) await revisions.addFile(revisionId, { ...failed, name: partName("errors", shard.shard), kind: "errors", signal });
         await report(counts, true);
       }),
     );
+  };
+
+  /** Samples the rows of a shard from file to file. */
+  const sampledPart = async ({ run, ...part }: Part, sampling: TableSampleable, { signal, progress }: Attempt): Promise<DonePart> => {
+    progress(`sampling ${part.shard.spineRows} rows`);
+    const sampled = await writeSampledPart(run, { ...part, store: sampling, signal });
+    await environmentOf(part.query);
+    return { counts: { ...sampled, doneRows: part.shard.spineRows, failedRows: 0, rowError: "" }, failed: undefined };
+  };
+
+  /** Computes the rows of a shard in chunks. */
+  const computedPart = async (
+    { query, shard, run, tables, givens, target, folder }: Part,
+    { signal, progress }: Attempt,
+    report: (counts: ShardCounts) => Promise<void>,
+  ): Promise<DonePart> => {
+    const { request } = query;
+    const layout = layoutOf(run, query);
+    const writer = await tables.write(target, layout);
+    const errors = errorWriter(tables, join(folder, "errors.parquet"), run);
+    const offline = await options.offline();
+    const into = { online: request.storeOnline, offline: request.storeOffline };
+    const sample = (spine: Spine, features: readonly SampledFeature[]) => offline.sample(spine, features, { asKnown: request.asKnown });
+    let counts: ShardCounts = { doneRows: 0, rows: 0, failedRows: 0, lateValues: 0, rowError: "" };
+    await closing(writer, async () => {
+      const reading = { offset: shard.fromRow, limit: shard.spineRows, chunkRows: run.computes ? CHUNK_ROWS : SAMPLED_ROWS, signal };
+      for await (const chunk of shard.spineRows === 0 ? [] : tables.read(givens, { ...reading, columns: givenColumns(run) })) {
+        signal.throwIfAborted();
+        const times = (chunk.columns[0] ?? []).map((time) => parseInstant(String(time))?.micros ?? 0n);
+        const given = chunk.columns.slice(1);
+        const dropped = online.dropped() + sinks.dropped();
+        const computed = await run.compute({ times, given }, { sample, into, present: clock.now(), signal });
+        if (into.online || into.offline) {
+          await Promise.all([online.flush(), sinks.flush()]);
+          if (online.dropped() + sinks.dropped() > dropped) throw new Error("the stores had no room for values");
+        }
+        await environmentOf(query);
+        const rows = run.outputs.some(({ isRequired }) => isRequired)
+          ? [...times.keys()].filter((row) => hasRequired(run, computed, row))
+          : [...times.keys()];
+        await writer.append({ rows: rows.length, columns: laidOut(layout, run, query, { times, given, computed }, rows) });
+        await errors.append(shard.fromRow + counts.doneRows, { times, given, computed });
+        counts = {
+          doneRows: counts.doneRows + chunk.rows,
+          rows: counts.rows + rows.length,
+          failedRows: counts.failedRows + new Set(computed.failures.map(({ row }) => row)).size,
+          lateValues: counts.lateValues + computed.changedIfAsKnown,
+          rowError: counts.rowError || (computed.failures[0]?.message ?? "").slice(0, MAX_ERROR),
+        };
+        await report(counts);
+        progress(`${counts.doneRows} of ${shard.spineRows} rows`);
+      }
+    }).catch(async (error: unknown) => {
+      await errors.abandon();
+      throw error;
+    });
+    return { counts, failed: await errors.finish() };
   };
 
   /** Completes the revision of a query whose shards are all done. */
@@ -228,7 +255,7 @@ export function createQueryHandler(
         const { columns } = await (await options.tables()).describe(local);
         const names = columns.map(({ name }) => name).filter((name) => name !== TIME_COLUMN);
         const run = planSpine(engine, lease.deployment, planned(query), names);
-        await revisions.complete(query.revisionId, layoutOf(run, query).columns);
+        await revisions.complete(query.revisionId, layoutOf(run, query));
       }),
     );
     await store.end(query.id, "completed");
@@ -259,6 +286,18 @@ export function createQueryHandler(
       if (query && !query.isTidy && query.state !== "completed") await tidy(query);
     },
   };
+}
+
+/** A shard whose rows are to be written. */
+interface Part extends Omit<SampledPartOptions, "store" | "signal"> {
+  readonly run: SpineRun;
+}
+
+/** A shard whose rows are written. */
+interface DonePart {
+  readonly counts: ShardCounts;
+  /** The file with the failures of its rows. */
+  readonly failed: { readonly path: string; readonly rows: number } | undefined;
 }
 
 /** The query ended while a job of it ran. */
@@ -307,12 +346,6 @@ function keptRows(
   return all.filter((row) => isKept(fraction, rowKey(run, values, row), times[row] as bigint));
 }
 
-/** The key of a row as text: that of its key columns, or where there is none of all. */
-function rowKey(run: SpineRun, values: readonly (readonly FeatureValue[])[], row: number): string {
-  const keys = run.inputs.flatMap(({ isKey }, at) => (isKey ? [values[at]?.[row] ?? null] : []));
-  return keys.length > 0 ? keyText(keys) : JSON.stringify(values.map((column) => String(column[row])));
-}
-
 /** Rows of a spine for each shard, as many in each as in others. */
 function shardsOf(rows: number, shards: number): { readonly fromRow: number; readonly spineRows: number }[] {
   return Array.from({ length: shards }, (_, shard) => {
@@ -333,74 +366,6 @@ function joined(parts: readonly Float64Array[]): Float64Array {
 
 function partName(what: string, shard: number): string {
   return `${what}-${String(shard).padStart(3, "0")}.parquet`;
-}
-
-/** The columns of the file with the rows. */
-function givenColumns(run: SpineRun): readonly TableColumn[] {
-  return [{ name: TIME_COLUMN, dtype: DATETIME }, ...run.inputs.map(({ path, feature }) => ({ name: path, dtype: feature.dtype }))];
-}
-
-/** Rows as they were computed. */
-interface DoneRows {
-  readonly times: readonly bigint[];
-  readonly given: readonly (readonly FeatureValue[])[];
-  readonly computed: ComputedSpine;
-}
-
-/** The columns of the answer: what was given, the outputs, times, and the part of a row. */
-function layoutOf(
-  run: SpineRun,
-  { request, splitAt }: OfflineQueryRecord,
-): {
-  readonly columns: readonly TableColumn[];
-  rowsOf(done: DoneRows & { readonly rows: readonly number[] }): readonly (readonly FeatureValue[])[];
-} {
-  const outputs = new Set(run.outputs.map(({ path }) => path));
-  const carried = run.inputs.flatMap(({ path, feature }, at) => (outputs.has(path) ? [] : [{ path, feature, at }]));
-  const isSplit = request.testFraction > 0;
-  const timeOf = (ms: number): FeatureValue => (Number.isNaN(ms) ? null : formatMicros(BigInt(Math.round(ms * 1000))));
-  return {
-    columns: [
-      ...carried.map(({ path, feature }) => ({ name: path, dtype: feature.dtype })),
-      ...run.outputs.flatMap(({ path, dtype }) => [
-        { name: path, dtype },
-        ...(request.includeObservedAt ? [{ name: `${path}.${OBSERVED_AT_COLUMN}`, dtype: DATETIME }] : []),
-      ]),
-      { name: TIME_COLUMN, dtype: DATETIME },
-      { name: OBSERVED_AT_COLUMN, dtype: DATETIME },
-      ...(isSplit ? [{ name: SPLIT_COLUMN, dtype: TEXT }] : []),
-    ],
-    rowsOf({ times, given, computed, rows }) {
-      const newest = rows.map((row) => {
-        let latest = Number.NaN;
-        for (const { observedAt } of computed.columns) {
-          const at = observedAt[row] as number;
-          if (!(latest >= at) && !Number.isNaN(at)) latest = at;
-        }
-        return timeOf(latest);
-      });
-      return [
-        ...carried.map(({ at }) => rows.map((row) => given[at]?.[row] ?? null)),
-        ...computed.columns.flatMap(({ values, observedAt }) => [
-          rows.map((row) => values[row] ?? null),
-          ...(request.includeObservedAt ? [rows.map((row) => timeOf(observedAt[row] as number))] : []),
-        ]),
-        rows.map((row) => formatMicros(times[row] as bigint)),
-        newest,
-        ...(isSplit
-          ? [
-              rows.map((row) => {
-                const isTest =
-                  request.splitBy === "time"
-                    ? Number(times[row]) / 1000 >= (splitAt ?? Number.POSITIVE_INFINITY)
-                    : isTestKey(request.testFraction, rowKey(run, given, row));
-                return isTest ? "test" : "train";
-              }),
-            ]
-          : []),
-      ];
-    },
-  };
 }
 
 /** Whether something was observed, or computed, of all required outputs. */
@@ -449,8 +414,4 @@ function errorWriter(tables: TableEngine, path: string, run: SpineRun) {
       await writer?.abandon().catch(() => undefined);
     },
   };
-}
-
-function primitive(value: PrimitiveType): DataType {
-  return create(DataTypeSchema, { kind: { case: "primitive", value } });
 }

@@ -45,26 +45,19 @@ export async function selectSpine(statement: string, parts: SpineSqlParts, isTri
   const { metadata, environmentId, folder, signal } = parts;
   const target = join(folder, "selected.parquet");
   const limits = { timeoutMs: TIMEOUT_MS, rows: MAX_SPINE_ROWS, bytes: MAX_BYTES };
-  let refused: unknown;
   const sources = async (named: readonly NamedTable[]): Promise<readonly TableSource[]> => {
-    try {
-      if (named.length > MAX_TABLES) throw new Failure("invalid_argument", `A statement can name ${MAX_TABLES} tables at most.`);
-      const all = await environmentTables(metadata, environmentId);
-      const found: TableSource[] = [];
-      for (const { name, line } of named) {
-        const table = tableNamed(all, name, line);
-        const path = join(folder, `table-${found.length}`);
-        const made = table.kind === "history" ? await historyOf(table, path, parts, isTried) : await datasetOf(table, path, parts, isTried);
-        found.push({ ...made, name });
-      }
-      return found;
-    } catch (error) {
-      refused = error;
-      throw error;
+    if (named.length > MAX_TABLES) throw new Failure("invalid_argument", `A statement can name ${MAX_TABLES} tables at most.`);
+    const all = await environmentTables(metadata, environmentId);
+    const found: TableSource[] = [];
+    for (const { name, line } of named) {
+      const table = tableNamed(all, name, line);
+      const path = join(folder, `table-${found.length}`);
+      const made = table.kind === "history" ? await historyOf(table, path, parts, isTried) : await datasetOf(table, path, parts, isTried);
+      found.push({ ...made, name });
     }
+    return found;
   };
   const { truncated } = await parts.tables.select(statement, sources, target, { limits, signal }).catch((error: unknown) => {
-    if (refused !== undefined) throw refused;
     if (error instanceof TableError && error.code !== "failed") throw new Failure("invalid_argument", error.message);
     throw error;
   });

@@ -274,6 +274,19 @@ export function createTableEngine({ folder, libraryFolders, log, limits = machin
       });
     },
 
+    async derive(path, target, { columns, where, offset = 0, limit }) {
+      mustExist(path);
+      shapesOf(columns);
+      refuseUnusable(target);
+      const bounds = `${limit === undefined ? "" : ` LIMIT ${whole(limit)}`}${offset === 0 ? "" : ` OFFSET ${whole(offset)}`}`;
+      const rows = `(SELECT * FROM ${fileRelation(path, "parquet")}${bounds})`;
+      const list = columns.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`).join(", ");
+      const query = `SELECT ${list} FROM ${rows}${where === undefined ? "" : ` WHERE ${where}`}`;
+      return inSession({ path: target }, (session) =>
+        writeWhole(target, (partial) => session.run(copyToParquet(query, partial, typesText(columns)))),
+      );
+    },
+
     async select(statement, sources, target, { limits: bounds, signal }) {
       refuseUnusable(target);
       prepare();

@@ -58,6 +58,23 @@ export interface ColumnProfile {
   readonly mean: number | undefined;
 }
 
+/** A column that is computed of others, by an expression of this program's and of no caller's. */
+export interface DerivedColumn extends TableColumn {
+  /** SQL, of the names of the file's columns. */
+  readonly sql: string;
+}
+
+/** A table made of another. */
+export interface Derivation {
+  readonly columns: readonly DerivedColumn[];
+  /** SQL of the rows that stay; default: all. */
+  readonly where?: string;
+  /** Rows before the first one that counts; default: none. */
+  readonly offset?: number;
+  /** Most rows that count, before `where`; default: all. */
+  readonly limit?: number;
+}
+
 /** A table that a statement may name. */
 export interface TableSource {
   /** Parts of its name, from the catalog down. */
@@ -116,6 +133,8 @@ export interface TableEngine {
   profile(paths: readonly string[]): Promise<readonly ColumnProfile[]>;
   /** Writes a Parquet table in another format, rows of several files one after another. */
   convert(paths: readonly string[], target: string, format: TableFormat): Promise<WrittenTable>;
+  /** Writes a Parquet table that is made of another, its rows in their order. */
+  derive(path: string, target: string, derivation: Derivation): Promise<WrittenTable>;
   /**
    * Answers one `select` of a person, in a process of its own that reads these tables and nothing
    * else, writes nothing but the answer, and ends at the limits. `refused` says what is wrong with

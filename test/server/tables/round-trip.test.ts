@@ -65,6 +65,28 @@ test(
   patience(60_000),
 );
 
+test(
+  "a table that is made of another has the rows that stay, in their order, and the same types",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(randomTables(60), fc.nat(70), fc.nat(70), async (table, offset, limit) => {
+        const path = await write(table);
+        const target = join(folder, `${++files}.parquet`);
+        const columns = table.columns.map((column) => ({ ...column, sql: `"${column.name.replaceAll('"', '""')}"` }));
+        const rows = Math.max(0, Math.min(table.rows - offset, limit));
+        expect(await engine.derive(path, target, { columns, offset, limit })).toMatchObject({ rows });
+        expect(await engine.describe(target)).toEqual({ columns: [...table.columns], rows });
+        const kept = comeBack(table).map((values) => values.slice(offset, offset + limit));
+        expect(await readAll(target)).toStrictEqual(rows === 0 ? [] : kept);
+        expect(await engine.derive(path, target, { columns, where: "false" })).toMatchObject({ rows: 0 });
+      }),
+      seeded(20),
+    );
+    await expect(engine.derive(join(folder, "none.parquet"), join(folder, "x.parquet"), { columns: [] })).rejects.toThrow("no such file");
+  },
+  patience(60_000),
+);
+
 test.skipIf(lacksPyarrow)(
   "pyarrow reads the same values, under the same names, as types of its own",
   async () => {

@@ -242,6 +242,12 @@ test("a caller that goes away ends the process, and nothing stays", async () => 
   expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
 });
 
+test("what a function of tables rejects with is what the statement is rejected with", async () => {
+  const reason = new Error("no such table here");
+  const asked = engine.select("select 1 from a.b", () => Promise.reject(reason), target, { limits: ROOM, signal: never });
+  expect(await asked.catch((error: unknown) => error)).toBe(reason);
+});
+
 test("a column of a type with parts is read as it is", async () => {
   const { columns, values } = await ask("select [1, null, 3] as l, {'a': 'x', 'b': [true]} as s");
   expect(columns.map(({ dtype }) => typeName(dtype))).toEqual(["list[int]", "struct"]);

@@ -69,6 +69,16 @@ export interface SpineInput {
   read(value: RequestInput): FeatureValue;
 }
 
+/** A stored feature that is sampled for the rows. */
+export interface SpineSample {
+  /** FQN from its root. */
+  readonly path: string;
+  readonly featureId: number;
+  readonly dtype: DataType;
+  /** Path of the value that is the key of the sampled row: one that is given, or sampled before. */
+  readonly keyPath: string;
+}
+
 /** A column of the answer. */
 export interface SpineOutput {
   /** FQN from its root. */
@@ -132,6 +142,8 @@ export interface SpineRun {
   readonly outputs: readonly SpineOutput[];
   /** The classes whose rows the outputs are of. */
   readonly roots: readonly NamespaceInfo[];
+  /** What is sampled, rows further away later. */
+  readonly samples: readonly SpineSample[];
   /** Whether anything is computed and not sampled alone. */
   readonly computes: boolean;
   /**
@@ -189,6 +201,7 @@ export function createSpineRun(request: SpineRequest, parts: SpineRunParts): Spi
     inputs: inputs.map(({ input }) => input),
     outputs: outputs.map(({ output }) => ({ ...output, isRequired: required.has(output.path) })),
     roots: roots.filter((root) => root.outputs.length > 0).map(({ namespace }) => namespace),
+    samples: roots.flatMap(({ outputs: own, samples }) => (own.length > 0 ? samples : [])),
     computes: roots.some(({ plan }) => plan !== undefined),
     async compute({ times, given }, access) {
       const clock = timesOf(times);
@@ -310,6 +323,7 @@ interface RootPlan {
   readonly inputNames: readonly string[];
   readonly inputs: readonly SpineInput[];
   readonly outputs: readonly Omit<SpineOutput, "isRequired">[];
+  readonly samples: readonly SpineSample[];
   /** Undefined when everything is given or sampled. */
   readonly plan: Plan | undefined;
   compute(
@@ -373,6 +387,14 @@ function planRoot(options: {
     inputNames: options.inputs,
     inputs,
     outputs: shown.map(({ path, dtype }) => ({ path, dtype })),
+    samples: sampled.flatMap(({ relations, keyPath, features }) =>
+      features.map((feature) => ({
+        path: pathOf(root.name, { relations, feature }),
+        featureId: feature.featureId as number,
+        dtype: feature.dtype,
+        keyPath,
+      })),
+    ),
     plan,
     async compute({ clock, own }, access) {
       const rows = clock.length;

@@ -302,11 +302,13 @@ export interface TableSampleable {
   /**
    * Writes a feature's observations within the bounds, in the order of `scan`: `key`, `value`,
    * `observed_at`, `inserted_at`, `known_at`, `sequence`, `resolver`, `deployment`, `operation`.
+   * Resolver and deployment are null where there is none. Of more than `mostRows` nothing is
+   * written, and their number returned.
    */
   exportHistory(
     feature: { readonly featureId: number; readonly dtype: DataType },
     target: string,
-    bounds?: HistoryBounds,
+    bounds?: HistoryBounds & { readonly mostRows?: number },
     signal?: AbortSignal,
   ): Promise<{ readonly rows: number }>;
   /**

@@ -239,6 +239,8 @@ test.each(TYPES)("values of type %s come out exactly, as samples and as history"
   expect((await tables.describe(target)).columns).toEqual([{ name: "v", dtype }]);
   const history = file(`history-${name}.parquet`);
   expect(await store.exportHistory(version, history)).toEqual({ rows: values.length });
+  expect(await store.exportHistory(version, file("never.parquet"), { mostRows: values.length - 1 })).toEqual({ rows: values.length });
+  expect(existsSync(file("never.parquet"))).toBe(false);
   const found = await read(history);
   expect(found.value).toEqual([...values]);
   expect(found.key).toEqual(values.map(() => "a"));

@@ -102,11 +102,16 @@ export class HistoryFiles {
   async exportHistory(
     { featureId, dtype }: { readonly featureId: number; readonly dtype: DataType },
     target: string,
-    bounds: HistoryBounds,
+    bounds: HistoryBounds & { readonly mostRows?: number },
   ): Promise<{ readonly rows: number }> {
     const tables = this.catalog.tablesOf(featureId);
     const isMixed = tables.length > 1;
     const conditions = [`feature = ${featureId}`, ...observedSql(bounds), ...insertedSql(bounds)].join(" and ");
+    if (bounds.mostRows !== undefined) {
+      let rows = 0;
+      for (const table of tables) rows += await this.#count(`${nameOfTable(table)} where ${conditions}`);
+      if (rows > bounds.mostRows) return { rows };
+    }
     const parts = tables.map(
       (table, at) =>
         `select ${at} as part, ${isMixed ? "key::varchar" : "key"} as k, * exclude (key, feature) from ${nameOfTable(table)} where ${conditions}`,
@@ -121,7 +126,7 @@ export class HistoryFiles {
       `create temp table ${exported} as select * from (${parts.length > 0 ? parts.join(" union all ") : nothing}) order by ${order}k, observed_at, sequence`,
     );
     const value = await this.#typed(exported, dtype, "value");
-    const word = (id: string): string => `(select text from word where word.id = ${exported}.${id})`;
+    const word = (id: string): string => `(select nullif(text, '') from word where word.id = ${exported}.${id})`;
     const columns: FileColumn[] = [
       { name: "key", sql: `${exported}.k`, dtype: tables[0]?.keys === "i" && !isMixed ? INT64 : TEXT },
       { name: "value", sql: value.sql, dtype },

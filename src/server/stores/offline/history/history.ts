@@ -13,7 +13,6 @@ import { damaged } from "../damage.ts";
 import type { VersionRow, VersionTable } from "../schema.ts";
 import {
   BYTES_BESIDE,
-  type HistoryBounds,
   HOUR_MS,
   type HourOfHistory,
   type LatestTuple,
@@ -270,7 +269,7 @@ export class History {
     call: number,
     feature: Parameters<HistoryFiles["exportHistory"]>[0],
     target: string,
-    bounds: HistoryBounds,
+    bounds: Parameters<HistoryFiles["exportHistory"]>[2],
   ): Promise<{ readonly rows: number }> {
     return this.#reading(call, (_, files) => files.exportHistory(feature, target, bounds));
   }
