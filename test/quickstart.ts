@@ -51,7 +51,7 @@ async function quickstart(): Promise<void> {
     svc("query", "--in", "airport.id=ATL");
     svc("features", "search", "delay");
     svc("dataset", "upload", FLIGHTS, "--name", "flights");
-    svc("sql", "@history.sql", "--limit", "100000", "--out", `${UP}/dist/history.parquet`);
+    svc("sql", "@../airport-history.sql", "--limit", "100000", "--out", `${UP}/dist/history.parquet`);
     svc("upload", `${UP}/dist/history.parquet`, "--known-at", "__ts__");
     svc("trigger", "--resolver", "airport_departures");
     svc("scheduled-resolver", "list");

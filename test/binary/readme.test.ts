@@ -159,7 +159,8 @@ describe.skipIf(process.platform === "win32" || lacksProgram("curl"))("sessions"
     mkdirSync(join(clone, "dist"), { recursive: true });
     symlinkSync(FLIGHTS, join(clone, "dist/flights.db"));
     symlinkSync(join(ROOT, "node_modules"), join(clone, "node_modules"));
-    cpSync(join(ROOT, "test/fixtures/flights"), join(clone, "test/fixtures/flights"), { recursive: true });
+    for (const example of ["test/fixtures/flights", "test/fixtures/airport-history.sql"])
+      cpSync(join(ROOT, example), join(clone, example), { recursive: true });
     const path = join(sandbox.root, "readme.sh");
     await Bun.write(path, script());
     const [, ...parts] = (await onTerminal(path, sandbox)).replaceAll(sandbox.home, HOME).split(BEFORE);
