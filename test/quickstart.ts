@@ -1,7 +1,7 @@
 /**
  * The first five minutes with `svc`, on real data: builds the binary, starts the embedded server,
- * loads three million flights, deploys the example project and asks it questions. Everything it
- * makes is below `dist/`.
+ * loads three million flights, deploys the example project, asks it questions, and writes a
+ * training set of 100,000 rows as of their own times. Everything it makes is below `dist/`.
  */
 
 import { existsSync, mkdirSync } from "node:fs";
@@ -13,6 +13,12 @@ const DATA = join(ROOT, "dist", "flights.db");
 const HOME = join(ROOT, "dist", "quickstart");
 const SVC = join(ROOT, "dist", process.platform === "win32" ? "svc.exe" : "svc");
 const EXAMPLE = join(ROOT, "test", "fixtures", "flights");
+const UP = "../../..";
+const FLIGHTS = `${UP}/node_modules/vega-datasets/data/flights-3m.parquet`;
+/** 100,000 flights, the same ones every time: the airports that they left from, and when. */
+const SPINE =
+  'select origin as "airport.id", date as ts, delay as "flight.delay" from datasets.flights ' +
+  "order by hash(date, origin, destination, delay) limit 100000";
 
 const ENV = { ...process.env, SVC_HOME: join(HOME, ".svc"), XDG_CONFIG_HOME: join(HOME, ".config"), FLIGHTS_SQLITE_PATH: DATA };
 
@@ -44,6 +50,15 @@ async function quickstart(): Promise<void> {
     svc("query", "--in", "flight.id=2000000", "--out", "flight", "--out", "flight.route.destination.city");
     svc("query", "--in", "airport.id=ATL");
     svc("features", "search", "delay");
+    svc("dataset", "upload", FLIGHTS, "--name", "flights");
+    svc("sql", "@../airport-history.sql", "--limit", "100000", "--out", `${UP}/dist/history.parquet`);
+    svc("upload", `${UP}/dist/history.parquet`, "--known-at", "__ts__");
+    svc("trigger", "--resolver", "airport_departures");
+    svc("scheduled-resolver", "list");
+    const outputs = ["--out", "airport.departures", "--out", "airport.mean_delay", "--out", "flight.is_late"];
+    svc("offline-query", "--input-sql", SPINE, ...outputs, "--dataset", "training", "--output-file", `${UP}/dist/train.parquet`);
+    svc("sql", "select * from datasets.training where \"airport.id\" = 'ATL' and __ts__ >= '2001-03-01' order by __ts__ limit 5");
+    svc("query", "--in", "airport.id=ATL", "--out", "airport.departures", "--out", "airport.mean_delay");
   } finally {
     svc("server", "stop");
   }

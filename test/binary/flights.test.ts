@@ -5,10 +5,15 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
+import { parquetReadObjects } from "hyparquet";
+import { compressors } from "hyparquet-compressors";
+import { eventually } from "../harness/eventually.ts";
 import { type AirportRow, type FlightColumns, loadFlights, readAirports, readFlights } from "../harness/flights.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 const DATA = join(import.meta.dir, "../../dist/flights.db");
+const FLIGHTS_FILE = join(import.meta.dir, "../../node_modules/vega-datasets/data/flights-3m.parquet");
+const HISTORY_SQL = join(import.meta.dir, "../fixtures/airport-history.sql");
 
 interface Answer {
   readonly data: readonly { readonly field: string; readonly value: unknown; readonly meta?: { readonly cache_hit?: boolean } }[];
@@ -222,3 +227,54 @@ test("a named query gives its outputs", async () => {
   ]);
   expect(answer["flight.delay_category"]).toBe("late");
 });
+
+test("a training set of 100,000 flights: what was known of their airports when they left, never later", async () => {
+  const [history, training] = [join(sandbox.work, "history.parquet"), join(sandbox.work, "training.parquet")];
+  const run = (...args: string[]) => sandbox.json<Record<string, unknown>>(args, { cwd: project });
+  await run("dataset", "upload", FLIGHTS_FILE, "--name", "flights");
+  await run("sql", `@${HISTORY_SQL}`, "--limit", "100000", "--out", history);
+  await run("upload", history, "--known-at", "__ts__");
+  const triggered = (await run("trigger", "--resolver", "airport_departures")).id as string;
+  // The figures of all flights are in the history too, from today.
+  await eventually(async () => {
+    const { rows, state } = await run("scheduled-resolver", "runs", "get", triggered);
+    return state === "succeeded" && Number(rows) >= new Set(flights.origin).size;
+  }, "the run computed the figures of every airport");
+  const spine = `select origin as "airport.id", date as ts, delay as "flight.delay" from datasets.flights
+    order by hash(date, origin, destination, delay) limit 100000`;
+  const outputs = ["--out", "airport.departures", "--out", "airport.mean_delay", "--out", "flight.is_late"];
+  await run("offline-query", "--input-sql", spine, ...outputs, "--as-known", "--output-file", training);
+
+  const known = knownByDay();
+  const rows = await parquetReadObjects({ file: (await Bun.file(training).arrayBuffer()) as ArrayBuffer, compressors });
+  expect(rows).toHaveLength(100_000);
+  const wrong = rows.filter((row) => {
+    const { count, sum } = known(row["airport.id"] as string, row.__ts__ as Date);
+    const isMean = count === 0 ? row["airport.mean_delay"] === null : Math.abs((row["airport.mean_delay"] as number) - sum / count) < 1e-9;
+    const isCount = row["airport.departures"] === (count === 0 ? null : BigInt(count));
+    return !isMean || !isCount || row["flight.is_late"] !== (row["flight.delay"] as bigint) > 15n;
+  });
+  expect(wrong.slice(0, 3)).toEqual([]);
+  expect(rows.some((row) => row["airport.departures"] === null)).toBe(true);
+});
+
+/** The flights of an airport on the days before that of an instant, by a loop over all of them. */
+function knownByDay(): (airport: string, at: Date) => { readonly count: number; readonly sum: number } {
+  const FIRST = Date.parse("2001-01-01T00:00:00Z");
+  const dayOf = (at: Date) => Math.floor((at.getTime() - FIRST) / 86_400_000);
+  const sums = new Map<string, { count: number; sum: number }[]>();
+  for (let i = 0; i < flights.delay.length; i++) {
+    const origin = flights.origin[i] as string;
+    const days = sums.get(origin) ?? Array.from({ length: 183 }, () => ({ count: 0, sum: 0 }));
+    sums.set(origin, days);
+    const day = days[dayOf(flights.date[i] as Date) + 1] as { count: number; sum: number };
+    day.count++;
+    day.sum += Number(flights.delay[i]);
+  }
+  for (const days of sums.values())
+    for (const [i, day] of days.entries()) {
+      day.count += days[i - 1]?.count ?? 0;
+      day.sum += days[i - 1]?.sum ?? 0;
+    }
+  return (origin, at) => sums.get(origin)?.[dayOf(at)] as { count: number; sum: number };
+}

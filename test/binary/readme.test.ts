@@ -20,10 +20,11 @@ const FLIGHTS = join(ROOT, "dist", "flights.db");
 /** Why a block may be left out; each is the reason of some block. */
 const NOT_RUN = ["builds and tests a clone", "needs a release host", "needs an identity provider", "needs other machines"];
 
-/** What is different each time: ids, ports, processes and durations. */
+/** What is different each time: ids, ports, processes, times of runs to come, and durations. */
 const CHANGING: readonly (readonly [RegExp, string])[] = [
-  [/\b(dpl|env)_[0-9a-f]{32}\b/g, "$1_ID"],
+  [/\b(dpl|dst|env|job|ofq|rev)_[0-9a-f]{32}\b/g, "$1_ID"],
   [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "ID"],
+  [/(?<=^airport_departures +30m +|^nightly_routes.* )\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\b/g, "TIME"],
   [/\b127\.0\.0\.1:\d+/g, "127.0.0.1:PORT"],
   [/\bprocess \d+/g, "process PID"],
   [/ \(\d+\.\ds\)$/g, ""],
@@ -157,7 +158,9 @@ describe.skipIf(process.platform === "win32" || lacksProgram("curl"))("sessions"
     const clone = join(sandbox.home, "svc");
     mkdirSync(join(clone, "dist"), { recursive: true });
     symlinkSync(FLIGHTS, join(clone, "dist/flights.db"));
-    cpSync(join(ROOT, "test/fixtures/flights"), join(clone, "test/fixtures/flights"), { recursive: true });
+    symlinkSync(join(ROOT, "node_modules"), join(clone, "node_modules"));
+    for (const example of ["test/fixtures/flights", "test/fixtures/airport-history.sql"])
+      cpSync(join(ROOT, example), join(clone, example), { recursive: true });
     const path = join(sandbox.root, "readme.sh");
     await Bun.write(path, script());
     const [, ...parts] = (await onTerminal(path, sandbox)).replaceAll(sandbox.home, HOME).split(BEFORE);
