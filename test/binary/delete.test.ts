@@ -1,6 +1,5 @@
 /** `svc delete` of the compiled binary, from a query that stores to one that computes anew. */
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { eventually } from "../harness/eventually.ts";
 import { Sandbox } from "../harness/sandbox.ts";
@@ -26,9 +25,9 @@ async function hits(id: number): Promise<Record<string, boolean>> {
 async function history(feature: string, id: number): Promise<number> {
   const { exitCode, stdout } = await svc("offline-store", "table", feature);
   if (exitCode !== 0) return 0;
-  const [file = ""] = new Bun.Glob("**/offline.db").scanSync({ cwd: sandbox.home, dot: true, absolute: true });
-  using db = new Database(file, { readonly: true });
-  return db.query(`select 1 from "${stdout.trim()}" where pk = ?`).all(`i:${id}`).length;
+  const found = await svc("sql", `select value from ${stdout.trim()} where key = ${id}`, "--format", "json");
+  expect(found).toMatchObject({ exitCode: 0 });
+  return found.stdout.split("\n").filter((line) => line !== "").length;
 }
 
 beforeAll(async () => {
