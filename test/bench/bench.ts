@@ -25,6 +25,7 @@ import { measureApply } from "./apply.ts";
 import { measureBulk } from "./bulk.ts";
 import { measureComputing } from "./compute.ts";
 import { type Line, table } from "./figures.ts";
+import { measureHistorical } from "./historical.ts";
 import { measureOffline } from "./offline.ts";
 import { measurePeer } from "./peer.ts";
 import { measureQueries } from "./query.ts";
@@ -47,7 +48,11 @@ const PARTS = {
   tables: { title: "Tables in files", measure: measureTables },
   webhooks: { title: "Queries that webhooks are told of", measure: measureWebhooks },
   offline: { title: "Offline store", measure: measureOffline },
+<<<<<<< HEAD
   upload: { title: "Upload of values", measure: measureUpload },
+=======
+  historical: { title: "Feast's historical retrieval", measure: measureHistorical },
+>>>>>>> sampling
 } as const;
 
 const names = Object.keys(PARTS) as (keyof typeof PARTS)[];

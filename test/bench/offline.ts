@@ -13,8 +13,10 @@ import { openEmbedded } from "../server/stores/offline/drivers.ts";
 import { dtypeOf, featureVersion } from "../server/stores/offline/versions.ts";
 import { interleave, type Line, median, milliseconds } from "./figures.ts";
 
-const MIB = 1024 ** 2;
-const FEATURES = 5;
+export const MIB = 1024 ** 2;
+export const FEATURES = 5;
+/** Age above which an observation does not count, in milliseconds. */
+export const TTL_MS = 5e8;
 /** Observations of all features; the spine has a tenth as many rows. */
 const LARGEST = Number(process.env.SVC_BENCH_OBSERVATIONS ?? 10_000_000);
 const SIZES = [LARGEST / 16, LARGEST / 4, LARGEST];
@@ -25,7 +27,7 @@ const FLOAT64 = dtypeOf("FLOAT64");
 const MEMORIES = [1024 * MIB, 256 * MIB];
 
 /** SQL run in a process of its own, on a file. */
-async function withDatabase<T>(
+export async function withDatabase<T>(
   folder: string,
   file: string,
   memoryBytes: number,
@@ -51,7 +53,7 @@ async function withDatabase<T>(
 }
 
 /** A folder with so many observations in order, and a spine. */
-async function fill(folder: string, observations: number): Promise<void> {
+export async function fill(folder: string, observations: number): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const store = openEmbedded(folder);
   for (let id = 1; id <= FEATURES; id++)
@@ -86,7 +88,7 @@ async function byHand(folder: string, memoryBytes: number): Promise<number> {
     await run(`create temp table s as select file_row_number as rn, id, epoch_us(ts) / 1000.0 as t
       from read_parquet('${folder}/spine.parquet', file_row_number = true)`);
     for (let id = 1; id <= FEATURES; id++)
-      await run(`create temp table f${id} as select case when s.t - o.observed_at <= 5e8 then o.value end as v from s asof left join
+      await run(`create temp table f${id} as select case when s.t - o.observed_at <= ${TTL_MS} then o.value end as v from s asof left join
         (select key, value, observed_at, sequence from history_1 where feature = ${id}) o
         on s.id = o.key and {t: s.t, q: 9223372036854775807} >= {t: o.observed_at, q: o.sequence} order by s.rn`);
     const columns = Array.from({ length: FEATURES }, (_, n) => `f${n + 1}.v as "user.f${n + 1}"`).join(", ");
@@ -98,13 +100,28 @@ async function byHand(folder: string, memoryBytes: number): Promise<number> {
   });
 }
 
-async function bySvc(folder: string, memoryBytes: number, asKnown = false): Promise<number> {
-  const store = openEmbedded(folder, { limits: { memoryBytes, threads: 2 } });
+const bySvc = (folder: string, memoryBytes: number, asKnown = false): Promise<number> => sampleBySvc(folder, { memoryBytes, asKnown });
+
+/**
+ * Milliseconds of a sample by the store. `onStart` is told its process, and `onSampled` is called
+ * while that is still there.
+ */
+export async function sampleBySvc(
+  folder: string,
+  options: {
+    readonly memoryBytes: number;
+    readonly asKnown?: boolean;
+    readonly onStart?: (pid: number) => void;
+    readonly onSampled?: () => void;
+  },
+): Promise<number> {
+  const { memoryBytes, asKnown = false, onStart, onSampled } = options;
+  const store = openEmbedded(folder, { limits: { memoryBytes, threads: 2 }, ...(onStart && { onStart }) });
   const features: TableFeature[] = Array.from({ length: FEATURES }, (_, n) => ({
     featureId: n + 1,
     dtype: FLOAT64,
     column: `user.f${n + 1}`,
-    ttlMs: 5e8,
+    ttlMs: TTL_MS,
   }));
   try {
     await store.scan(1, { limit: 1 });
@@ -115,7 +132,9 @@ async function bySvc(folder: string, memoryBytes: number, asKnown = false): Prom
       bounds: { asKnown },
       target: join(folder, "by-svc.parquet"),
     });
-    return performance.now() - from;
+    const ms = performance.now() - from;
+    onSampled?.();
+    return ms;
   } finally {
     await store.close();
   }

@@ -13,8 +13,8 @@ import { interleave, type Line, median, milliseconds } from "./figures.ts";
 import { queryProject, STORED_FEATURES, typeOf, wideFeatures, wideModule } from "./generate-project.ts";
 import type { Latencies } from "./load.ts";
 
-const FEAST = "feast==0.67.0";
-const VENV = join(import.meta.dir, "../../dist/feast-venv");
+export const FEAST = "feast==0.67.0";
+export const VENV = join(import.meta.dir, "../../dist/feast-venv");
 const KEYS = 200;
 const WIDTH = 250;
 const VIEW_WIDTH = 10;
@@ -118,7 +118,7 @@ function lines(measured: Record<string, Latencies[]>, group: string): Line[] {
 }
 
 /** Makes the peer's venv unless it is there; the reason when that fails. */
-async function installFeast(): Promise<string | undefined> {
+export async function installFeast(): Promise<string | undefined> {
   if (await Bun.file(join(VENV, "ready")).exists()) return undefined;
   const python = await anyPython();
   if (!python) return "there is no Python 3.10 or newer";
