@@ -48,11 +48,8 @@ const PARTS = {
   tables: { title: "Tables in files", measure: measureTables },
   webhooks: { title: "Queries that webhooks are told of", measure: measureWebhooks },
   offline: { title: "Offline store", measure: measureOffline },
-<<<<<<< HEAD
   upload: { title: "Upload of values", measure: measureUpload },
-=======
   historical: { title: "Feast's historical retrieval", measure: measureHistorical },
->>>>>>> sampling
 } as const;
 
 const names = Object.keys(PARTS) as (keyof typeof PARTS)[];
