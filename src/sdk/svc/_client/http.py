@@ -25,7 +25,7 @@ _GRACE = 1.0
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError, http.client.CannotSendRequest)
 
 
-#: Gets or posts at a path, with the body of a post, and gives what the server answered. Raises ClientError.
+#: Gets or posts at a path, and gives what the server answered. Raises ClientError.
 Call = Callable[[str, str, Optional[Mapping[str, Any]]], Mapping[str, Any]]
 
 
