@@ -21,7 +21,7 @@ from urllib.parse import quote
 from ._client.check import Tolerance, mismatches
 from ._client.config import ClientSettings, ConfigError, client_settings
 from ._client.dataset import Dataset, DatasetRevision, dataset_of
-from ._client.http import Answer, AuthenticationError, ClientError, ServerUnreachable, Session, UnexpectedAnswer
+from ._client.http import Answer, AuthenticationError, Call, ClientError, ServerUnreachable, Session, UnexpectedAnswer
 from ._client.offline import OfflineQuery, OfflineQueryFailed, begin
 from ._client.result import (
     BulkQueryResult,
@@ -36,6 +36,7 @@ from ._client.result import (
     error_of,
     query_result,
 )
+from ._client.runs import ResolverRun, ResolverRunFailed, find, trigger
 from ._client.upload import UploadResult, columns_of, parts_of
 from ._client.values import classes_in, encode, feature_name, instant_text
 from ._surface.names import DURATION_GRAMMAR, parse_duration
@@ -57,6 +58,8 @@ __all__ = [
     "QueryError",
     "QueryMeta",
     "QueryResult",
+    "ResolverRun",
+    "ResolverRunFailed",
     "ServerUnreachable",
     "SvcClient",
     "UnexpectedAnswer",
@@ -323,11 +326,6 @@ class SvcClient:
 
         Raises ClientError when the query is refused, before anything runs.
         """
-        session, headers = self._scoped(environment)
-
-        def call(method: str, path: str, body: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
-            return _answered(session.get(path, headers) if method == "GET" else session.post(path, body or {}, headers))
-
         recompute = recompute_features is True
         listed = [] if isinstance(recompute_features, bool) else _listed(recompute_features, "output")
         body: dict[str, Any] = {
@@ -354,7 +352,7 @@ class SvcClient:
             "planner_options": dict(planner_options or {}),
             "deployment_id": self._deployment_id,
         }
-        return begin(session, call, input, input_times, body)
+        return begin(self._scoped(environment)[0], self._calls(environment), input, input_times, body)
 
     def get_dataset(self, dataset: str, *, environment: Optional[str] = None) -> Dataset:
         """A dataset, by its id or name, or by the id of one of its revisions:
@@ -407,6 +405,48 @@ class SvcClient:
                 said = self._post("/v1/features/upload", sent, context, part.offset)
                 counts = {name: count + int(said[name]) for name, count in counts.items()}
         return UploadResult(**counts)
+
+    def trigger_resolver_run(
+        self,
+        resolver: str,
+        *,
+        lower_bound: Union[datetime, str, None] = None,
+        upper_bound: Union[datetime, str, None] = None,
+        idempotency_key: Optional[str] = None,
+        store_online: bool = True,
+        store_offline: Optional[bool] = None,
+        environment: Optional[str] = None,
+    ) -> ResolverRun:
+        """Asks for one run of a resolver, which computes its features for all rows that it is for and
+        stores them: ``trigger_resolver_run("get_score").wait().rows``.
+
+        resolver: its name, with its module where the last part is not clear.
+        lower_bound, upper_bound: only inputs that were observed from then on, or before then, count.
+            Datetimes without a zone are UTC.
+        idempotency_key: the same key in an environment is the same run, however often it is asked
+            for; without it, each call is a run.
+        store_online, store_offline: whether values are stored there, where their features' options
+            say so; in the history by default, but on a branch, which has none.
+
+        Raises ClientError when the run is refused, also when the key belongs to a run that was asked
+        for otherwise.
+        """
+        body: dict[str, Any] = {
+            "lower_bound": None if lower_bound is None else _instant(lower_bound),
+            "upper_bound": None if upper_bound is None else _instant(upper_bound),
+            "idempotency_key": idempotency_key,
+            "persist_online": store_online,
+            "persist_offline": store_offline,
+            "deployment_id": self._deployment_id,
+        }
+        return trigger(self._calls(environment), resolver, body)
+
+    def get_run_status(self, run_id: str, *, environment: Optional[str] = None) -> ResolverRun:
+        """A run of a resolver by its id: ``get_run_status(run.id).status``.
+
+        Raises ClientError.
+        """
+        return find(self._calls(environment), run_id)
 
     def close(self) -> None:
         """Closes the connections that wait. The client can be used again."""
@@ -464,6 +504,15 @@ class SvcClient:
     def _post(self, path: str, body: Mapping[str, Any], context: Optional[OnlineQueryContext], offset: int = 0) -> Mapping[str, Any]:
         session, headers = self._scoped(context.environment if context is not None else None)
         return _answered(session.post(path, body, headers), offset)
+
+    def _calls(self, environment: Optional[str]) -> Call:
+        """Calls in an environment, or in the client's own."""
+        session, headers = self._scoped(environment)
+
+        def call(method: str, path: str, body: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
+            return _answered(session.get(path, headers) if method == "GET" else session.post(path, body or {}, headers))
+
+        return call
 
     def _scoped(self, wanted: Optional[str]) -> tuple[Session, dict[str, str]]:
         """The session and the headers of an environment, or of the client's own."""

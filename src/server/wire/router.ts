@@ -103,6 +103,14 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { serveQuery } = await import("./http/offline-queries.ts");
     return (incoming) => serveQuery(platform, incoming);
   },
+  "/v1/runs": async (platform) => {
+    const { triggerResolver } = await import("./http/runs.ts");
+    return (incoming) => triggerResolver(platform, incoming);
+  },
+  "/v1/runs/": async (platform) => {
+    const { serveRun } = await import("./http/runs.ts");
+    return ({ request, url }) => serveRun(platform, request, url);
+  },
   "/v1/datasets/": async (platform) => {
     const { serveDataset } = await import("./http/datasets.ts");
     return ({ request, url }) => serveDataset(platform, request, url);

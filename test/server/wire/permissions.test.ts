@@ -62,6 +62,8 @@ const HTTP: Readonly<
   "/v1/who-am-i": { method: "GET", opensTo: "authenticated" },
   "/v1/offline-queries": { method: "POST", opensTo: "query.offline" },
   "/v1/offline-queries/": { method: "GET", opensTo: "query.offline" },
+  "/v1/runs": { method: "POST", opensTo: "deploy" },
+  "/v1/runs/": { method: "GET", opensTo: "read" },
   "/v1/datasets/": { method: "GET", opensTo: "read" },
   "/v1/objects/": { method: "GET", opensTo: "signed" },
   "/v1/": { method: "GET", opensTo: "anyone" },

@@ -25,6 +25,10 @@ _GRACE = 1.0
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError, http.client.CannotSendRequest)
 
 
+#: Gets or posts at a path, and gives what the server answered. Raises ClientError.
+Call = Callable[[str, str, Optional[Mapping[str, Any]]], Mapping[str, Any]]
+
+
 class ClientError(Exception):
     """A call that failed; subclasses say how."""
 

@@ -6,14 +6,14 @@ import hashlib
 import json
 import os
 import tempfile
-import time
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Sequence, Union
 from urllib.parse import quote, urlsplit
 
-from .http import ClientError, Session
+from .http import Call, ClientError, Session
 from .tables import RemoteFile, TableFiles, fetch_file, optional_time
 from .values import encode, feature_name, instant_text
+from .waiting import wait_for_end
 
 if TYPE_CHECKING:
     import pandas
@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 #: Rows that are sent with the call; more of them are uploaded before.
 _INLINE_ROWS = 50_000
-_FIRST_PAUSE = 0.05
-_LONGEST_PAUSE = 2.0
-
-#: Gets or posts, and gives what the server answered. Raises ClientError.
-Call = Callable[[str, str, Optional[Mapping[str, Any]]], Mapping[str, Any]]
+_OPEN = ("queued", "working")
 
 
 class OfflineQueryFailed(ClientError):
@@ -99,20 +95,11 @@ class OfflineQuery:
         timeout: seconds; without it there is no limit. Raises TimeoutError; the query goes on.
         Raises OfflineQueryFailed when it failed or was cancelled.
         """
-        ends = None if timeout is None else time.monotonic() + timeout
-        pause = _FIRST_PAUSE
-        while True:
-            said = self._refreshed()
-            status = said["status"]
-            if status == "completed":
-                return self
-            if status in ("failed", "canceled"):
-                raise OfflineQueryFailed(f"the offline query {self.id} {_how(status)}: {said['error'] or 'by somebody'}", self.id, status)
-            left = None if ends is None else ends - time.monotonic()
-            if left is not None and left <= 0:
-                raise TimeoutError(f"the offline query {self.id} did not end within {timeout:g} s; it goes on")
-            time.sleep(pause if left is None else min(pause, left))
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
+        said = wait_for_end(self._refreshed, _OPEN, f"the offline query {self.id}", timeout)
+        status = said["status"]
+        if status != "completed":
+            raise OfflineQueryFailed(f"the offline query {self.id} {_how(status)}: {said['error'] or 'by somebody'}", self.id, status)
+        return self
 
     def cancel(self) -> None:
         """Ends it; nothing of its answer stays. Raises ClientError when it has ended."""
@@ -149,7 +136,7 @@ class OfflineQuery:
         return f"OfflineQuery({self.id!r}, status={self._said['status']!r})"
 
     def _refreshed(self) -> Mapping[str, Any]:
-        if self._said["status"] in ("queued", "working"):
+        if self._said["status"] in _OPEN:
             self._said = self._call("GET", f"/v1/offline-queries/{quote(self.id, safe='')}", None)
         return self._said
 

@@ -51,6 +51,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "QueryError": (_CLIENT, _ROOT),
     "QueryMeta": (_CLIENT, _ROOT),
     "QueryResult": (_CLIENT, _ROOT),
+    "ResolverRun": (_CLIENT, _ROOT),
+    "ResolverRunFailed": (_CLIENT, _ROOT),
     "SQLiteSource": (_SQL, _SOURCES, _ROOT),
     "ScheduledQuery": (_QUERIES, _FEATURES, _ROOT),
     "ServerUnreachable": (_CLIENT, _ROOT),

@@ -19,6 +19,7 @@ export const AUDITED_ENDPOINTS: readonly AuditedEndpoint[] = [
   { path: "/v1/features/columns", method: "DELETE", name: "DELETE /v1/features/columns", fields: ["namespace", "features"] },
   { path: "/v1/offline-queries", method: "POST", name: "POST /v1/offline-queries", fields: ["id"] },
   { path: "/v1/offline-queries/", method: "POST", name: "POST /v1/offline-queries/", fields: ["upload_id"] },
+  { path: "/v1/runs", method: "POST", name: "POST /v1/runs", fields: ["id", "resolver", "deployment_id"] },
   { path: "/v1/objects/", method: "PUT", name: "PUT /v1/objects/", fields: ["object"] },
   { path: "/login/oidc/callback", method: "GET", name: "GET /login/oidc/callback", fields: ["role"] },
   { path: "/", method: "POST", name: "POST /cli/", fields: ["login_session_id", "decision"] },

@@ -11,6 +11,7 @@ import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
 import type { Platform } from "../platform.ts";
 import { describeDataset } from "../services/dataset-message.ts";
+import { withPlainCounts } from "./json-body.ts";
 import { json, methodNotAllowed } from "./respond.ts";
 
 const PREFIX = "/v1/datasets/";
@@ -31,7 +32,7 @@ export async function serveDataset(platform: Platform, request: Request, url: UR
     pageToken: url.searchParams.get("page_token") ?? "",
   };
   const answer = await describeDataset(platform, caller, environment.id, wanted, page);
-  const described = plain(messageJson(answer)) as { readonly files: readonly { readonly name: string }[] };
+  const described = withPlainCounts(messageJson(answer)) as unknown as { readonly files: readonly { readonly name: string }[] };
   if (!wantsLinks || !answer.revision || answer.files.length === 0) return json(described);
   const { datasets } = await platform.datasets();
   const links = new Map<string, object>();
@@ -43,11 +44,6 @@ export async function serveDataset(platform: Platform, request: Request, url: UR
     if (answer.files.every(({ name }) => links.has(name))) break;
   }
   return json({ ...described, files: described.files.map((file) => ({ ...file, ...links.get(file.name) })) });
-}
-
-/** A document whose counts, none of which is beyond 2^53, are plain numbers. */
-function plain(document: object): unknown {
-  return JSON.parse(JSON.stringify(document, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value)));
 }
 
 function decoded(part: string): string {

@@ -13,10 +13,6 @@ import {
 } from "../../../../gen/svc/v1/offline_query_pb.ts";
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { messageJson } from "../../../contract/message-json.ts";
-import { errorText } from "../../../domain/error-text.ts";
-import { microsToTimestamp } from "../../../domain/proto-time.ts";
-import { parseInstant } from "../../../domain/timestamp.ts";
-import { describeValue, parseExactJson } from "../../../domain/value.ts";
 import { authorize } from "../../access/authorize.ts";
 import { resolveNames, resolveScope, scopeNames } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
@@ -28,7 +24,7 @@ import type { Platform } from "../platform.ts";
 import { queryMessage, startQuery } from "../services/offline-query.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { unknownField } from "./json-fields.ts";
+import { type Fields, flag, instant, objectOf, parsedBody, text, withPlainCounts, wrong } from "./json-body.ts";
 import { json, methodNotAllowed } from "./respond.ts";
 
 const PREFIX = "/v1/offline-queries/";
@@ -42,14 +38,13 @@ const FIELDS: ReadonlySet<string> = new Set([
   ...["split_by", "planner_options", "context"],
 ]);
 const CONTEXT_FIELDS: ReadonlySet<string> = new Set(["environment", "branch"]);
+const UPLOAD_FIELDS: ReadonlySet<string> = new Set(["sha256", "size_bytes"]);
 const FILE_FIELDS: ReadonlySet<string> = new Set(["upload_id", "format"]);
 const FORMATS: Readonly<Record<string, OfflineQueryFormat>> = {
   parquet: OfflineQueryFormat.PARQUET,
   csv: OfflineQueryFormat.CSV,
   json: OfflineQueryFormat.JSON,
 };
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** A request for an offline query, as it comes in. */
 interface Incoming {
@@ -66,7 +61,7 @@ export async function beginQuery(platform: Platform, { request, connection, shar
   const caller = await callerOf(platform, request);
   const bytes = await readBody(request, MAX_BODY_BYTES, { share, inflates: true });
   connection.unhurried?.();
-  const body = parsed(bytes);
+  const body = parsedBody(bytes, FIELDS);
   const names = scopeNames(request.headers);
   const context = objectOf(body.context ?? {}, "context", CONTEXT_FIELDS);
   const target = await resolveNames(platform.environments, caller, {
@@ -117,7 +112,7 @@ export async function serveQuery(platform: Platform, incoming: Incoming): Promis
 async function announceUpload(platform: Platform, { request, share, note }: Incoming): Promise<Response> {
   if (request.method !== "POST") return methodNotAllowed("POST");
   const caller = await callerOf(platform, request);
-  const body = parsed(await readBody(request, MAX_UPLOAD_BODY_BYTES, { share }), new Set(["sha256", "size_bytes"]));
+  const body = parsedBody(await readBody(request, MAX_UPLOAD_BODY_BYTES, { share }), UPLOAD_FIELDS);
   const { environment } = await resolveScope(platform.environments, caller, request.headers);
   const { inputs } = await platform.offlineQueries();
   const { uploadId, address } = await inputs.announce(environment.id, text(body.sha256, "sha256"), number(body.size_bytes, "size_bytes"));
@@ -129,20 +124,9 @@ async function callerOf(platform: Platform, request: Request): Promise<Caller> {
   return (await authorize(platform.callers, request.headers, Permission.QUERY_OFFLINE)) as Caller;
 }
 
-/** A query as JSON; its counts, none of which is beyond 2^53, are plain numbers. */
+/** A query as JSON. */
 function document(query: OfflineQueryStanding): Fields {
-  const shown = messageJson(create(OfflineQuerySchema, queryMessage(query)));
-  return JSON.parse(JSON.stringify(shown, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value))) as Fields;
-}
-
-function parsed(bytes: Uint8Array, known: ReadonlySet<string> = FIELDS): Fields {
-  let value: unknown;
-  try {
-    value = parseExactJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch (error) {
-    throw new Failure("invalid_argument", `The body is not JSON: ${errorText(error)}.`);
-  }
-  return objectOf(value, "the body", known);
+  return withPlainCounts(messageJson(create(OfflineQuerySchema, queryMessage(query))));
 }
 
 /** The request that a body states. Throws Failure invalid_argument. */
@@ -196,36 +180,10 @@ function jsonText(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => (typeof inner === "bigint" ? String(inner) : inner)) ?? "null";
 }
 
-function instant(value: unknown, at: string) {
-  const found = typeof value === "string" ? parseInstant(value) : undefined;
-  if (!found) throw wrong(at, "an ISO 8601 time with a zone such as 2024-05-01T12:00:00Z", value);
-  if (!found.zoned) throw new Failure("invalid_argument", `${at}: the time ${JSON.stringify(value)} has no zone.`);
-  return microsToTimestamp(found.micros);
-}
-
-function objectOf(value: unknown, at: string, known?: ReadonlySet<string>): Fields {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) throw wrong(at, "an object", value);
-  const odd = known && unknownField(value, known, at === "the body" ? "" : `${at}.`);
-  if (odd !== undefined) throw new Failure("invalid_argument", `${odd}.`);
-  return value as Fields;
-}
-
-function text(value: unknown, at: string): string {
-  if (value === undefined || value === null) return "";
-  if (typeof value !== "string") throw wrong(at, "a string", value);
-  return value;
-}
-
 function texts(value: unknown, at: string): string[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw wrong(at, "a list of strings", value);
   return value.map((one, index) => text(one, `${at}[${index}]`));
-}
-
-function flag(value: unknown, at: string): boolean {
-  if (value === undefined || value === null) return false;
-  if (typeof value !== "boolean") throw wrong(at, "true or false", value);
-  return value;
 }
 
 function number(value: unknown, at: string): number {
@@ -239,8 +197,4 @@ function fraction(value: unknown, at: string): number {
   if (value === undefined || value === null) return 0;
   if (typeof value !== "number") throw wrong(at, "a number", value);
   return value;
-}
-
-function wrong(at: string, wanted: string, value: unknown): Failure {
-  return new Failure("invalid_argument", `${at}: expected ${wanted}, got ${describeValue(value)}.`);
 }

@@ -11,6 +11,7 @@ import {
   ResolverRunService,
   ResolverRunState,
   type ScheduledResolverSchema,
+  type TriggerResolverRequest,
   TriggerResolverResponseSchema,
 } from "../../../../gen/svc/v1/resolver_run_pb.ts";
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
@@ -34,15 +35,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
     resolveScope(platform.environments, callerOf(context), context.requestHeader);
 
   router.service(ResolverRunService, {
-    async triggerResolver({ resolver, persistOnline, persistOffline, idempotencyKey, lowerBound, upperBound, deploymentId }, context) {
-      const target = await scopeOf(context);
-      const { runs } = await platform.resolverRuns();
-      const run = await runs.trigger(target, {
-        ...{ resolver, persistOnline, persistOffline, idempotencyKey },
-        deploymentId: deploymentId || target.deploymentId,
-        lowerBound: lowerBound ? timestampToMs(lowerBound) : null,
-        upperBound: upperBound ? timestampToMs(upperBound) : null,
-      });
+    async triggerResolver(request, context) {
+      const run = await triggerRun(platform, await scopeOf(context), request);
       return create(TriggerResolverResponseSchema, { run: runMessage(run) });
     },
 
@@ -71,7 +65,23 @@ export function register(router: ConnectRouter, platform: Platform): void {
   });
 }
 
-function runMessage(run: ResolverRunRecord): MessageInitShape<typeof ResolverRunSchema> {
+/** Asks for a run as a request states it. Rejects with Failure. */
+export async function triggerRun(
+  platform: Platform,
+  target: DeploymentTarget,
+  { resolver, persistOnline, persistOffline, idempotencyKey, lowerBound, upperBound, deploymentId }: TriggerResolverRequest,
+): Promise<ResolverRunRecord> {
+  const { runs } = await platform.resolverRuns();
+  return runs.trigger(target, {
+    ...{ resolver, persistOnline, persistOffline, idempotencyKey },
+    deploymentId: deploymentId || target.deploymentId,
+    lowerBound: lowerBound ? timestampToMs(lowerBound) : null,
+    upperBound: upperBound ? timestampToMs(upperBound) : null,
+  });
+}
+
+/** A run as its message. */
+export function runMessage(run: ResolverRunRecord): MessageInitShape<typeof ResolverRunSchema> {
   const { id, resolver, deploymentId, error, request, createdAt, startedAt, endedAt } = run;
   const { lowerBound, upperBound, persistOnline, persistOffline } = request;
   return {

@@ -72,4 +72,14 @@ class Team:
     lead: User
 
 
+@features
+class Paper:
+    """Its points are uploaded, and runs of resolvers make the rest."""
+
+    id: int
+    points: int = feature(max_staleness="infinity")
+    grade: str
+    hope: str
+
+
 NamedQuery(name="scores", version="1.0.0", input=[User.id], output=[User.score])

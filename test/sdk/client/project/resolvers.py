@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from features import Kind, Order, Team, User
+from features import Kind, Order, Paper, Team, User
 from svc import DataFrame, Now, online, query_context, query_tags
 
 
@@ -41,3 +41,15 @@ def lead(id: Team.id) -> Team.lead_id:
 @online
 def orders(id: User.id) -> User.orders[Order.id, Order.user_id, Order.placed_at, Order.kind]:
     return DataFrame([Order(id=id * 10 + n, user_id=id, placed_at=datetime(2024, 1, 1 + n), kind=Kind.SMALL) for n in range(2)])
+
+
+@online
+def grade(points: Paper.points) -> Paper.grade:
+    if points == 13:
+        raise ValueError("unlucky number")
+    return str(points)
+
+
+@online
+def hopeless(points: Paper.points) -> Paper.hope:
+    raise ValueError("no hope")

@@ -1,0 +1,115 @@
+"""Runs of resolvers: a resolver computed by itself, for all its rows, and stored."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Any, Mapping, Optional
+from urllib.parse import quote
+
+from .http import Call, ClientError
+from .tables import optional_time
+from .waiting import wait_for_end
+
+_OPEN = ("received", "running")
+
+
+class ResolverRunFailed(ClientError):
+    """A run that failed; its `id` says which."""
+
+    def __init__(self, message: str, id: str) -> None:
+        super().__init__(message)
+        self.id = id
+
+
+class ResolverRun:
+    """A run of a resolver. The server goes on with it, whatever becomes of this object."""
+
+    def __init__(self, call: Call, said: Mapping[str, Any]) -> None:
+        self._call = call
+        self._said = said
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return str(self._said["id"])
+
+    @property
+    def resolver(self) -> str:
+        """The resolver's name with its module."""
+        return str(self._said["resolver"])
+
+    @property
+    def status(self) -> str:
+        """``received``, ``running``, ``succeeded`` or ``failed``, as the server says now. A run in
+        which some rows failed has succeeded; one in which all of them did has failed.
+        """
+        return str(self._refreshed()["status"])
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that were tried so far."""
+        return int(self._refreshed()["rows"])
+
+    @property
+    def failed_rows(self) -> int:
+        """Number of them for which the resolver, or an input of it, failed."""
+        return int(self._refreshed()["failed_rows"])
+
+    @property
+    def error(self) -> str:
+        """Why it failed, or the first error of a row; empty when there is none."""
+        return str(self._refreshed()["error"])
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was asked for; its values count as observed then."""
+        made: datetime = optional_time(self._said["created_at"])
+        return made
+
+    @property
+    def ended_at(self) -> Optional[datetime]:
+        """When it ended; None before."""
+        ended: Optional[datetime] = optional_time(self._refreshed()["ended_at"])
+        return ended
+
+    def wait(self, timeout: Optional[float] = None) -> ResolverRun:
+        """Waits for the end and returns the run itself.
+
+        timeout: seconds; without it there is no limit. Raises TimeoutError; the run goes on.
+        Raises ResolverRunFailed when it failed.
+        """
+        said = wait_for_end(self._refreshed, _OPEN, f"the run {self.id} of {self.resolver}", timeout)
+        if said["status"] == "failed":
+            raise ResolverRunFailed(f"the run {self.id} of {self.resolver} failed: {said['error'] or 'the server gives no reason'}", self.id)
+        return self
+
+    def __repr__(self) -> str:
+        return f"ResolverRun({self.id!r}, resolver={self.resolver!r}, status={self._said['status']!r})"
+
+    def _refreshed(self) -> Mapping[str, Any]:
+        if self._said["status"] in _OPEN:
+            self._said = _found(self._call, self.id)
+        return self._said
+
+
+def trigger(call: Call, resolver: str, body: Mapping[str, Any]) -> ResolverRun:
+    """Asks for a run. Without a key of the caller's it has one of its own, so that a call that is
+    sent again, because its connection broke, is still one run. Raises ClientError and TypeError.
+    """
+    if not isinstance(resolver, str):
+        raise TypeError(f"a resolver is given by its name, not as {resolver!r}")
+    said: dict[str, Any] = {"resolver": resolver, **{field: value for field, value in body.items() if value is not None}}
+    said["idempotency_key"] = said.get("idempotency_key") or uuid.uuid4().hex
+    return ResolverRun(call, call("POST", "/v1/runs", said))
+
+
+def find(call: Call, id: str) -> ResolverRun:
+    """The run of an id. Raises ClientError and ValueError."""
+    if not isinstance(id, str) or not id:
+        raise ValueError(f"a run is named by its id, not {id!r}")
+    return ResolverRun(call, _found(call, id))
+
+
+def _found(call: Call, id: str) -> Mapping[str, Any]:
+    return call("GET", f"/v1/runs/{quote(id, safe='')}", None)
