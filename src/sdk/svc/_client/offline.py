@@ -75,7 +75,7 @@ class OfflineQuery:
 
     @property
     def failed_rows(self) -> int:
-        """Number of rows of which an output failed; `errors` says why."""
+        """Number of rows of which an output failed."""
         return int(self._refreshed()["failed_rows"])
 
     @property
