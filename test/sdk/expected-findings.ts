@@ -14,7 +14,7 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "no such name",
     ],
     ["E105 features.py:1:8 svc.prompts", "this version of svc has no module 'svc.prompts': it asks no language models", "no such module"],
-    ["E105 features.py:2:25 Cron", "this version of svc has no 'Cron': cron= takes the schedule itself, such as '1d'", "no such name"],
+    ["E105 features.py:2:25 Monitor", "this version of svc has no 'Monitor': it has no charts and no monitors as code", "no such name"],
     [
       "E105 features.py:5:5 Validation",
       "this version of svc has no 'Validation': values are not checked beyond their types; compare in a resolver or an expression",

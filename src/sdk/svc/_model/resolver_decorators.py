@@ -8,6 +8,7 @@ from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, 
 
 from .._frames.unit_call import callable_in_tests
 from .._surface.unknown_options import kept
+from .cron import Cron
 from .field import Tags
 from .registry import registry
 from .resolver import OFFLINE, ONLINE, ResolverDefinition, ResolverOptions
@@ -40,7 +41,7 @@ def online(
     tags: Optional[Tags] = None,
     environment: Union[str, Sequence[str], None] = None,
     timeout: Union[str, timedelta, None] = None,
-    cron: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, Cron, None] = None,
     owner: Optional[str] = None,
     name: Optional[str] = None,
     total: Optional[bool] = None,
@@ -55,7 +56,7 @@ def online(
     tags: Optional[Tags] = None,
     environment: Union[str, Sequence[str], None] = None,
     timeout: Union[str, timedelta, None] = None,
-    cron: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, Cron, None] = None,
     owner: Optional[str] = None,
     name: Optional[str] = None,
     total: Optional[bool] = None,
@@ -100,7 +101,7 @@ def offline(
     tags: Optional[Tags] = None,
     environment: Union[str, Sequence[str], None] = None,
     timeout: Union[str, timedelta, None] = None,
-    cron: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, Cron, None] = None,
     owner: Optional[str] = None,
     name: Optional[str] = None,
     total: Optional[bool] = None,
@@ -115,7 +116,7 @@ def offline(
     tags: Optional[Tags] = None,
     environment: Union[str, Sequence[str], None] = None,
     timeout: Union[str, timedelta, None] = None,
-    cron: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, Cron, None] = None,
     owner: Optional[str] = None,
     name: Optional[str] = None,
     total: Optional[bool] = None,
