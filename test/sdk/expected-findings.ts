@@ -510,6 +510,11 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ],
     ["E146 crons.py:65:25 nightly", "filter is str 'buyer.active': write a bool feature of Buyer, such as Buyer.active", "bad value"],
     [
+      "E146 crons.py:70:32 Buyer.active",
+      "filter is Buyer.active, which own computes itself: name a bool that is known before it runs",
+      "bad value",
+    ],
+    [
       'E146 features.py:7:25 "one day"',
       "max_staleness is str 'one day', which is not a duration: write a duration such as '90s', '5m', '1h30m', '7d' or 'infinity'",
       "bad value",

@@ -14,6 +14,7 @@ import { BulkRun } from "./bulk.ts";
 import type { GraphIndex } from "./graph/graph-index.ts";
 import type { NamespaceInfo, ResolverInfo, ScalarInfo } from "./graph/index-types.ts";
 import type { LiveDeployment } from "./live-deployment.ts";
+import type { Scan } from "./ops/scan.ts";
 import { runScan } from "./ops/scan-op.ts";
 import { keysOfBody } from "./ops/sql-own-keys.ts";
 import { gives } from "./plan/calls.ts";
@@ -25,7 +26,7 @@ import type { Awaitable } from "./run/awaitable.ts";
 import type { Execution } from "./run/executor.ts";
 import { CallFailed } from "./run/outcome.ts";
 import type { StoredInto } from "./run/store-access.ts";
-import { alike, columnsOf, type FilteredRows, filterRows, leavesOf } from "./run-filter.ts";
+import { alike, columnsOf, type FilteredRows, filterRows, leavesOf, withReturned } from "./run-filter.ts";
 
 /** What is to run, and when. */
 export interface ResolverRunOptions {
@@ -45,7 +46,10 @@ export interface ResolverRunOptions {
 /** Rows to compute: their keys, and the inputs that are known of them. */
 export interface KnownRows {
   readonly keys: readonly FeatureValue[];
-  /** Values by input, or input of the filter, in the order of the keys; undefined = the engine finds it. */
+  /**
+   * Values by input, of the resolver or of its filter, in the order of the keys; undefined = the
+   * engine finds it.
+   */
   readonly inputs: ReadonlyMap<ScalarInfo, readonly (FeatureValue | undefined)[]>;
 }
 
@@ -156,23 +160,31 @@ export function createResolverRun(
     ...new Set(direct.flatMap(({ feature }) => (feature && !feature.primary && feature.featureId !== undefined ? [feature] : []))),
   ];
 
-  const leaves = resolver.runFilter === "" ? [] : leavesOf(deployment.graph, index, namespace, resolver.runFilter);
-  const filterInputs = leaves.filter((leaf) => !inputs.includes(leaf));
+  const own: ReadonlySet<string> = hasOwnRows ? resolver.outputs : new Set();
+  const leaves = resolver.runFilter === "" ? [] : leavesOf(deployment.graph, index, namespace, resolver.runFilter, own);
+  const filterInputs = leaves.filter((leaf) => !inputs.includes(leaf) && !own.has(leaf.fqn));
+  const returned = leaves.filter((leaf) => own.has(leaf.fqn));
   const { forcedResolver: _, ...filterRequest } = request;
   const filterContext = new QueryContext({ ...parts, request: filterRequest });
 
-  const filtered = (rows: KnownRows): Awaitable<FilteredRows> => {
+  /** The rows that a resolver returns, which runs once. */
+  const scanned = (of: ResolverInfo): Promise<Scan> => {
+    const scan = context.caches.scans.get(of) ?? runScan(context, undefined, of, context.now);
+    context.caches.scans.set(of, scan);
+    return scan;
+  };
+
+  const filtered = async (rows: KnownRows): Promise<FilteredRows> => {
     if (resolver.runFilter === "") return { chosen: rows, failedRows: 0, error: "" };
-    return filterRows(resolver.runFilter, primary, rows, filterRequest, (asked, columns) =>
+    const known = returned.length === 0 ? rows : withReturned(rows, await scanned(resolver), primary, returned);
+    return filterRows(resolver.runFilter, primary, known, filterRequest, (asked, columns) =>
       new BulkRun({ request: asked, columns }, preparer, () => filterContext, noStore, undefined).answer(),
     );
   };
 
-  /** The keys of the rows that a resolver returns, which runs now. */
-  const scannedKeys = async (scanned: ResolverInfo): Promise<readonly string[]> => {
-    const scan = await runScan(context, undefined, scanned, context.now);
-    context.caches.scans.set(scanned, Promise.resolve(scan));
-    const column = scan.columns.get(primary) ?? [];
+  /** The keys of the rows that a resolver returns. */
+  const scannedKeys = async (of: ResolverInfo): Promise<readonly string[]> => {
+    const column = (await scanned(of)).columns.get(primary) ?? [];
     return distinct(column.map((value) => primary.strict(value)));
   };
 

@@ -3,9 +3,11 @@
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { Derivation } from "../../domain/derivation.ts";
 import type { FeatureValue } from "../../domain/value.ts";
+import { storeKey } from "../stores/online/store.ts";
 import type { BulkAnswer } from "./bulk.ts";
 import type { GraphIndex } from "./graph/graph-index.ts";
 import type { NamespaceInfo, ScalarInfo } from "./graph/index-types.ts";
+import type { Scan } from "./ops/scan.ts";
 import { QueryRefused } from "./refusal.ts";
 import { type BulkInput, bulkColumn, type QueryRequest } from "./request/request.ts";
 import type { KnownRows } from "./resolver-run.ts";
@@ -46,10 +48,11 @@ export function columnsOf(primary: ScalarInfo, { keys, inputs }: KnownRows, rows
 }
 
 /**
- * The features of a class that a path is computed from and that no resolver or expression gives a
- * query, so that the history alone may know them.
+ * The features of a class that a path is computed from and that a query has to be given: those that
+ * the history alone may know, because no resolver or expression gives them to a query, and `own`.
+ * @param own FQNs of features that the resolver has just returned
  */
-export function leavesOf(graph: Graph, index: GraphIndex, namespace: NamespaceInfo, path: string): ScalarInfo[] {
+export function leavesOf(graph: Graph, index: GraphIndex, namespace: NamespaceInfo, path: string, own: ReadonlySet<string>): ScalarInfo[] {
   const derivation = new Derivation(graph);
   const seen = new Set<string>();
   const leaves: ScalarInfo[] = [];
@@ -58,11 +61,26 @@ export function leavesOf(graph: Graph, index: GraphIndex, namespace: NamespaceIn
     const feature = index.scalars.get(need.feature);
     if (need.foreign || feature?.namespace !== namespace.name || seen.has(need.feature)) continue;
     seen.add(need.feature);
-    const steps = (derivation.providers.get(need.feature) ?? []).filter(({ isOnline }) => isOnline);
+    const providers = own.has(need.feature) ? [] : (derivation.providers.get(need.feature) ?? []);
+    const steps = providers.filter(({ isOnline }) => isOnline);
     for (const { needs, optionalNeeds } of steps) waiting.push(...needs, ...optionalNeeds);
     if (steps.length === 0 && !feature.primary && feature.featureId !== undefined) leaves.push(feature);
   }
   return leaves;
+}
+
+/** The same rows with what a resolver has returned of some features. */
+export function withReturned(known: KnownRows, scan: Scan, primary: ScalarInfo, features: readonly ScalarInfo[]): KnownRows {
+  const rows = new Map((scan.columns.get(primary) ?? []).map((key, row) => [storeKeyOf(primary.strict(key)), row]));
+  const returned = features.map((feature) => {
+    const column = scan.columns.get(feature);
+    return [feature, known.keys.map((key) => column?.[rows.get(storeKeyOf(key)) ?? -1])] as const;
+  });
+  return { keys: known.keys, inputs: new Map([...known.inputs, ...returned]) };
+}
+
+function storeKeyOf(key: FeatureValue): string {
+  return key === null ? "" : storeKey(key);
 }
 
 /**

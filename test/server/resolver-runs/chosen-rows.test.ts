@@ -122,6 +122,10 @@ def by_broken(id: User.id) -> User.by_broken:
     return id
 
 @offline(cron=Cron("1d", filter=User.adult))
+def returned() -> DataFrame[User.id, User.age, User.by_team]:
+    return DataFrame({User.id: [1, 2, 81, 82], User.age: [50, 3, 40, 4], User.by_team: [1, 2, 81, 82]})
+
+@offline(cron=Cron("1d", filter=User.adult))
 def rank() -> DataFrame[User.id, User.rank]:
     return DataFrame({User.id: [1, 2, 3, 4], User.rank: [10, 20, 30, 40]})
 `,
@@ -245,6 +249,21 @@ describe("runs that were asked for", () => {
     expect(history(folder.path, "user.rank").map(({ id, value }) => [id, value])).toEqual([
       [2, 20],
       [4, 40],
+    ]);
+  });
+
+  test("the filter of returned rows is computed from what was returned, not from what is stored", async () => {
+    expect(await trigger("returned")).toMatchObject({ state: ResolverRunState.SUCCEEDED, rows: 2n, failedRows: 0n, error: "" });
+    const ages = history(folder.path, "user.age").slice(-2);
+    expect(ages.map(({ id, value }) => [id, value])).toEqual([
+      [9, 10],
+      [81, 40],
+    ]);
+    const first = history(folder.path, "user.age").filter(({ id }) => id < 3);
+    expect(first.map(({ id, value }) => [id, value])).toEqual([
+      [1, 10],
+      [1, 50],
+      [2, 20],
     ]);
   });
 });

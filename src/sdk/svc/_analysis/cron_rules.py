@@ -81,7 +81,10 @@ def _filter_path(spec: ResolverSpec, given: Any) -> str:
         raise _problem(f"filter is {given!r}, which is not one bool of a row: write a bool feature of {owner}, such as {owner}.active")
     if given._svc_root.cls is not spec.output_class:
         raise _problem(f"filter is {given!r}, and {spec.definition.name} computes features of {owner}: write a bool feature of {owner}")
-    return path_of(given)
+    path = path_of(given)
+    if not _gives_rows(spec) and any(item.fqn == path for item in spec.outputs):
+        raise _problem(f"filter is {given!r}, which {spec.definition.name} computes itself: name a bool that is known before it runs")
+    return path
 
 
 def _sample(spec: ResolverSpec, given: Any, known: dict[Any, ResolverSpec]) -> str:

@@ -16,7 +16,8 @@ class Cron:
 
     schedule: a duration such as "1d", or a cron expression in UTC.
     filter: a bool feature of the resolver's class, such as `User.active`, or one that is reached
-        through has-one relations. Only rows of which it is true run; it is computed before they do.
+        through has-one relations. Only rows of which it is true run: it is computed before they do,
+        and nothing of that is stored. A row for which it fails counts as failed.
     sample: a resolver without arguments that returns a DataFrame with the primary key of the class.
         Its rows run instead of all rows that the history knows.
 
