@@ -98,8 +98,8 @@ export interface ResolverRun {
    */
   readonly sampledKeys: (() => Promise<readonly string[]>) | undefined;
   /**
-   * Computes rows, without those that its filter leaves out and does not count, and hands the values
-   * to the stores, which may not have written them yet.
+   * Computes rows, without those that its filter leaves out and does not count, and hands the
+   * values to the stores, which may not have written them yet.
    */
   compute(rows: KnownRows): Promise<ComputedRows>;
 }
@@ -250,7 +250,7 @@ export function createResolverRun(
 
 const noStore = (): void => {};
 
-/** The resolver whose rows a resolver runs for; undefined = it has no sample. Throws QueryRefused. */
+/** The resolver whose rows one runs for; undefined = it has no sample. Throws QueryRefused. */
 function sampleOf(resolver: ResolverInfo, primary: ScalarInfo, { resolvers, environmentName }: GraphIndex): ResolverInfo | undefined {
   if (resolver.runSample === "") return undefined;
   const sample = resolvers.get(resolver.runSample);

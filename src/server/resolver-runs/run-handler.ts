@@ -195,7 +195,7 @@ async function historyKeys({ namespace }: ResolverRun, { environmentId }: Resolv
   return keys;
 }
 
-/** Rows with the newest values of their inputs and the filter's, without those outside of the run's bounds. */
+/** Rows with the newest values of inputs and the filter's, without those outside of the bounds. */
 async function knownRows(
   { inputs, filterInputs }: ResolverRun,
   { createdAt, request: { lowerBound, upperBound } }: ResolverRunRecord,

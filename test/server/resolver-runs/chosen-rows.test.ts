@@ -1,4 +1,4 @@
-/** Filters and samples of a resolver's `Cron`, on a real server: the rows that run, and no others. */
+/** Filters and samples of a resolver's `Cron`, on a real server: which rows run. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -79,8 +79,8 @@ def online(
     timeout: the longest run of one call, such as "200ms".
     cron: when it runs by itself while its deployment is live, a duration such as "1d" or a cron
         expression in UTC. A run computes and stores its features: of the rows that it returns when
-        it takes no arguments, else of every row that the history knows. `Cron("1d", ...)` says which
-        of these rows run.
+        it takes no arguments, else of every row that the history knows. `Cron("1d", ...)` says
+        which of these rows run.
     owner: who answers for it.
     name: the last part of its FQN, when it differs from the function's name.
     total: whether the DataFrame that it returns has every row of its class, so that other rows do
