@@ -9,8 +9,8 @@ export default defineCommand({
   summary: "Run a resolver once",
   description:
     "The server computes the resolver's features for every row that it is for, and stores the values where the features' options say so. A resolver with " +
-    "arguments runs for every row that the history knows, with the latest known values; one without that returns rows runs for its own. The command does not " +
-    "wait: `svc scheduled-resolver runs get` shows how far the run has got.",
+    "arguments runs for every row that the history knows, with the latest known values; one without that returns rows runs for its own. The filter and " +
+    "the sample of a resolver's `Cron` hold here too. The command does not wait: `svc scheduled-resolver runs get` shows how far the run has got.",
   category: "Query and explore",
   examples: [
     "svc trigger --resolver get_fraud_score",

@@ -14,7 +14,7 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "no such name",
     ],
     ["E105 features.py:1:8 svc.prompts", "this version of svc has no module 'svc.prompts': it asks no language models", "no such module"],
-    ["E105 features.py:2:25 Cron", "this version of svc has no 'Cron': cron= takes the schedule itself, such as '1d'", "no such name"],
+    ["E105 features.py:2:25 Monitor", "this version of svc has no 'Monitor': it has no charts and no monitors as code", "no such name"],
     [
       "E105 features.py:5:5 Validation",
       "this version of svc has no 'Validation': values are not checked beyond their types; compare in a resolver or an expression",
@@ -466,6 +466,54 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ["E146 resolvers.py:45:15 True", "total=True says that a DataFrame has all rows of its class: return DataFrame[...]", "no DataFrame"],
   ],
   "146-values": [
+    [
+      'E146 crons.py:37:24 Cron("often", filter=Buyer.active)',
+      "cron is str 'often': a cron expression has 5 fields, this one has 1; write a duration such as '1d', or five cron fields such as '*/15 * * * *'",
+      "bad value",
+    ],
+    [
+      "E146 crons.py:42:42 Buyer.age > 18",
+      "filter is a condition: name a bool feature of Buyer that has it as its expression, such as adult: bool = _.age >= 18",
+      "bad value",
+    ],
+    [
+      "E146 crons.py:42:65 shops",
+      "sample is shops, whose rows have no Buyer.id: write a resolver that returns DataFrame[Buyer.id]",
+      "bad value",
+    ],
+    [
+      "E146 crons.py:47:42 Buyer.age",
+      "filter is Buyer.age, which is not one bool of a row: write a bool feature of Buyer, such as Buyer.active",
+      "bad value",
+    ],
+    [
+      "E146 crons.py:47:60 sound",
+      "sample is the function sound: write a resolver without arguments that returns DataFrame[Buyer.id]",
+      "bad value",
+    ],
+    ["E106 crons.py:47:74 buyers", "Cron has no option 'smaple'; did you mean 'sample'?", "no such option"],
+    [
+      "E146 crons.py:52:42 Shop.is_open",
+      "filter is Shop.is_open, and d computes features of Buyer: write a bool feature of Buyer",
+      "bad value",
+    ],
+    [
+      "E146 crons.py:52:63 [1, 2]",
+      "sample is list [1, 2]: write a resolver without arguments that returns DataFrame[Buyer.id]",
+      "bad value",
+    ],
+    ["E146 crons.py:57:43 lambda: Buyer.active", "filter is a lambda: write a bool feature of Buyer, such as Buyer.active", "bad value"],
+    [
+      "E146 crons.py:57:72 buyers",
+      "sample says which rows e is given, and it returns its rows itself: take sample out, or use filter",
+      "bad value",
+    ],
+    ["E146 crons.py:65:25 nightly", "filter is str 'buyer.active': write a bool feature of Buyer, such as Buyer.active", "bad value"],
+    [
+      "E146 crons.py:70:32 Buyer.active",
+      "filter is Buyer.active, which own computes itself: name a bool that is known before it runs",
+      "bad value",
+    ],
     [
       'E146 features.py:7:25 "one day"',
       "max_staleness is str 'one day', which is not a duration: write a duration such as '90s', '5m', '1h30m', '7d' or 'infinity'",

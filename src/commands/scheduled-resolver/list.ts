@@ -4,7 +4,9 @@ import { messageTable } from "../../output/message-view.ts";
 
 export default defineCommand({
   summary: "List scheduled resolvers",
-  description: "Resolvers of the environment's live deployment that have `cron`. Times are UTC; branches run nothing by a schedule.",
+  description:
+    "Resolvers of the environment's live deployment that have `cron`, with the bool of which rows have to be true to run, " +
+    "and the resolver that says which rows there are. Times are UTC; branches run nothing by a schedule.",
   examples: ["svc scheduled-resolver list", { run: "svc scheduled-resolver list --json", does: "With exact times" }],
   needs: ["session"],
   run: async ({ api }) => (await api.resolverRuns()).listScheduledResolvers({}),
@@ -13,6 +15,8 @@ export default defineCommand({
     {
       resolver: { header: "Resolver FQN", flexible: true },
       schedule: "Cron Schedule",
+      filter: "Filter",
+      sample: { header: "Sample", flexible: true },
       nextRunAt: "Next Run",
       lastRunAt: "Last Run",
     },

@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._model.context import query_context, query_id, query_tags, traceparent
+from ._model.cron import Cron
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
@@ -81,6 +82,7 @@ __all__ = [
     "BulkQueryResult",
     "ClientError",
     "ConfigError",
+    "Cron",
     "DataFrame",
     "DataSource",
     "Dataset",

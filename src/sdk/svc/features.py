@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Union
 from ._frames.conditions import Condition, after, before
 from ._frames.dataframe import DataFrame
 from ._frames.selection import Features
+from ._model.cron import Cron
 from ._model.expression import Expression, underscore
 from ._model.feature_class import FeatureClass, features
 from ._model.feature_facts import Feature, is_feature_time, unwrap_feature
@@ -25,6 +26,7 @@ from ._types.annotations import FeatureTime, Now, Primary
 from .streams import Windowed, windowed
 
 __all__ = [
+    "Cron",
     "DataFrame",
     "Feature",
     "FeatureTime",

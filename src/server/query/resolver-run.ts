@@ -11,18 +11,22 @@ import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
 import { storeKey } from "../stores/online/store.ts";
 import { BulkRun } from "./bulk.ts";
+import type { GraphIndex } from "./graph/graph-index.ts";
 import type { NamespaceInfo, ResolverInfo, ScalarInfo } from "./graph/index-types.ts";
 import type { LiveDeployment } from "./live-deployment.ts";
+import type { Scan } from "./ops/scan.ts";
 import { runScan } from "./ops/scan-op.ts";
 import { keysOfBody } from "./ops/sql-own-keys.ts";
 import { gives } from "./plan/calls.ts";
 import { QueryContext } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
 import type { Preparer } from "./request/prepare.ts";
-import { bulkColumn, type QueryRequest } from "./request/request.ts";
+import type { QueryRequest } from "./request/request.ts";
 import type { Awaitable } from "./run/awaitable.ts";
 import type { Execution } from "./run/executor.ts";
+import { CallFailed } from "./run/outcome.ts";
 import type { StoredInto } from "./run/store-access.ts";
+import { alike, columnsOf, type FilteredRows, filterRows, leavesOf, withReturned } from "./run-filter.ts";
 
 /** What is to run, and when. */
 export interface ResolverRunOptions {
@@ -42,7 +46,10 @@ export interface ResolverRunOptions {
 /** Rows to compute: their keys, and the inputs that are known of them. */
 export interface KnownRows {
   readonly keys: readonly FeatureValue[];
-  /** Values by input, in the order of the keys; undefined = the engine finds it. */
+  /**
+   * Values by input, of the resolver or of its filter, in the order of the keys; undefined = the
+   * engine finds it.
+   */
   readonly inputs: ReadonlyMap<ScalarInfo, readonly (FeatureValue | undefined)[]>;
 }
 
@@ -72,6 +79,8 @@ export interface ResolverRun {
   readonly hasOwnRows: boolean;
   /** Its inputs that are stored features of the row itself, which the history can give. */
   readonly inputs: readonly ScalarInfo[];
+  /** What the history alone may know of what its filter is computed from, without its inputs. */
+  readonly filterInputs: readonly ScalarInfo[];
   /** How it reads only what is new, if the resolver says so; undefined = it has no such way. */
   readonly incremental: IncrementalRead | undefined;
   /** The reason why bounds of its inputs' times cannot be kept; undefined = they can. */
@@ -83,7 +92,15 @@ export interface ResolverRun {
    * Rejects when it fails.
    */
   newKeys(): Promise<OwnKeys>;
-  /** Computes rows and hands the values to the stores, which may not have written them yet. */
+  /**
+   * The store's keys of its sample, each once and in order, which runs now; undefined = it has
+   * none. Rejects when the sample fails.
+   */
+  readonly sampledKeys: (() => Promise<readonly string[]>) | undefined;
+  /**
+   * Computes rows, without those that its filter leaves out and does not count, and hands the
+   * values to the stores, which may not have written them yet.
+   */
   compute(rows: KnownRows): Promise<ComputedRows>;
 }
 
@@ -114,6 +131,7 @@ export function createResolverRun(
   const hasOwnRows = resolver.inputs.every((input) => input.now) && (resolver.shape === "rows" || resolver.sql !== undefined);
   if (hasOwnRows && !gives(resolver, primary))
     throw refused(resolver.fqn, `its rows have no ${primary.fqn}, so that they cannot be stored`);
+  const sample = sampleOf(resolver, primary, index);
 
   const request: QueryRequest = {
     inputs: [],
@@ -135,36 +153,39 @@ export function createResolverRun(
   const { compile } = index;
   const bound = options.incremental?.since;
   const since = bound === undefined ? undefined : formatMicros(bound);
-  const context = new QueryContext({
-    deployment,
-    request,
-    tags: resolver.tags,
-    receivedAt: now,
-    log,
-    signal,
-    compile,
-    tracing: undefined,
-    since,
-  });
+  const parts = { deployment, tags: resolver.tags, receivedAt: now, log, signal, compile, tracing: undefined };
+  const context = new QueryContext({ ...parts, request, since });
   const direct = resolver.inputs.filter(({ relations, feature, rows }) => relations.length === 0 && feature && !rows);
   const inputs = [
     ...new Set(direct.flatMap(({ feature }) => (feature && !feature.primary && feature.featureId !== undefined ? [feature] : []))),
   ];
 
-  const computeAlike = async (
-    keys: readonly FeatureValue[],
-    given: ReadonlyMap<ScalarInfo, readonly FeatureValue[]>,
-  ): Promise<ComputedRows> => {
-    const columns = [bulkColumn(primary.fqn, keys), ...[...given].map(([feature, values]) => bulkColumn(feature.fqn, values))];
-    const bulk = new BulkRun(
-      { request, columns },
-      preparer,
-      () => context,
-      (execution) => keep(execution, context, now, into),
-      undefined,
+  const own: ReadonlySet<string> = hasOwnRows ? resolver.outputs : new Set();
+  const leaves = resolver.runFilter === "" ? [] : leavesOf(deployment.graph, index, namespace, resolver.runFilter, own);
+  const filterInputs = leaves.filter((leaf) => !inputs.includes(leaf) && !own.has(leaf.fqn));
+  const returned = leaves.filter((leaf) => own.has(leaf.fqn));
+  const { forcedResolver: _, ...filterRequest } = request;
+  const filterContext = new QueryContext({ ...parts, request: filterRequest });
+
+  /** The rows that a resolver returns, which runs once. */
+  const scanned = (of: ResolverInfo): Promise<Scan> => {
+    const scan = context.caches.scans.get(of) ?? runScan(context, undefined, of, context.now);
+    context.caches.scans.set(of, scan);
+    return scan;
+  };
+
+  const filtered = async (rows: KnownRows): Promise<FilteredRows> => {
+    if (resolver.runFilter === "") return { chosen: rows, failedRows: 0, error: "" };
+    const known = returned.length === 0 ? rows : withReturned(rows, await scanned(resolver), primary, returned);
+    return filterRows(resolver.runFilter, primary, known, filterRequest, (asked, columns) =>
+      new BulkRun({ request: asked, columns }, preparer, () => filterContext, noStore, undefined).answer(),
     );
-    const { failures } = await bulk.answer();
-    return { rows: keys.length, failedRows: new Set(failures.map(({ row }) => row)).size, error: failures[0]?.message ?? "" };
+  };
+
+  /** The keys of the rows that a resolver returns. */
+  const scannedKeys = async (of: ResolverInfo): Promise<readonly string[]> => {
+    const column = (await scanned(of)).columns.get(primary) ?? [];
+    return distinct(column.map((value) => primary.strict(value)));
   };
 
   const newKeys = async (): Promise<OwnKeys> => {
@@ -182,44 +203,61 @@ export function createResolverRun(
       });
       return { keys: distinct(keys), latest };
     }
-    const scan = await runScan(context, undefined, resolver, context.now);
-    context.caches.scans.set(resolver, Promise.resolve(scan));
-    const column = scan.columns.get(primary) ?? [];
-    return { keys: distinct(column.map((value) => primary.strict(value))), latest: undefined };
+    return { keys: await scannedKeys(resolver), latest: undefined };
   };
 
   return {
     namespace,
     hasOwnRows,
     inputs,
+    filterInputs,
     incremental: resolver.sql?.incremental,
     boundsProblem: boundsProblemOf(resolver, hasOwnRows, inputs),
 
     ownKeys: async () => (await newKeys()).keys,
     newKeys,
+    sampledKeys:
+      sample &&
+      (async () => {
+        try {
+          return await scannedKeys(sample);
+        } catch (error) {
+          if (!(error instanceof CallFailed)) throw error;
+          throw new CallFailed(error.code, `its sample ${sample.fqn}: ${error.message}`, error.exception);
+        }
+      }),
 
-    async compute({ keys, inputs: known }) {
-      let sum: ComputedRows = { rows: 0, failedRows: 0, error: "" };
-      for (const rows of alike(keys, known)) {
-        const given = [...known].flatMap(([feature, values]) =>
-          values[rows[0] as number] === undefined ? [] : [[feature, rows.map((row) => values[row] as FeatureValue)] as const],
+    async compute(all) {
+      const { chosen, ...failed } = await filtered(all);
+      const own = { keys: chosen.keys, inputs: new Map([...chosen.inputs].filter(([feature]) => inputs.includes(feature))) };
+      let sum: ComputedRows = { rows: chosen.keys.length + failed.failedRows, ...failed };
+      for (const rows of alike(own.keys, own.inputs)) {
+        const bulk = new BulkRun(
+          { request, columns: columnsOf(primary, own, rows) },
+          preparer,
+          () => context,
+          (execution) => keep(execution, context, now, into),
+          undefined,
         );
-        const part = await computeAlike(
-          rows.map((row) => keys[row] as FeatureValue),
-          new Map(given),
-        );
-        sum = { rows: sum.rows + part.rows, failedRows: sum.failedRows + part.failedRows, error: sum.error || part.error };
+        const { failures } = await bulk.answer();
+        const failedRows = sum.failedRows + new Set(failures.map(({ row }) => row)).size;
+        sum = { rows: sum.rows, failedRows, error: sum.error || (failures[0]?.message ?? "") };
       }
       return sum;
     },
   };
 }
 
-/** Positions of rows in groups of which the same inputs are known. */
-function alike(keys: readonly FeatureValue[], known: KnownRows["inputs"]): Iterable<number[]> {
-  const columns = [...known.values()];
-  const maskOf = (row: number): string => columns.map((values) => (values[row] === undefined ? "0" : "1")).join("");
-  return Map.groupBy(keys.keys(), maskOf).values();
+const noStore = (): void => {};
+
+/** The resolver whose rows one runs for; undefined = it has no sample. Throws QueryRefused. */
+function sampleOf(resolver: ResolverInfo, primary: ScalarInfo, { resolvers, environmentName }: GraphIndex): ResolverInfo | undefined {
+  if (resolver.runSample === "") return undefined;
+  const sample = resolvers.get(resolver.runSample);
+  const isSound = sample?.shape === "rows" && !sample.sql && sample.inputs.every((input) => input.now) && gives(sample, primary);
+  const problem = isSound ? whyNotAlone(sample, environmentName) : `it has to take no arguments and return rows with ${primary.fqn}`;
+  if (problem !== undefined) throw refused(resolver.fqn, `its sample ${resolver.runSample} cannot be used: ${problem}`);
+  return sample;
 }
 
 function distinct(keys: readonly FeatureValue[]): readonly string[] {

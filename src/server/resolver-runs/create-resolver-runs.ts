@@ -1,14 +1,13 @@
 /** The capabilities that have resolvers run by themselves. */
 
-import type { LiveSchedules } from "../deployments/live-schedules.ts";
 import { createIncrementalRuns, type IncrementalRuns } from "./incremental.ts";
 import { createResolverRuns, type ResolverRuns, type ResolverRunsOptions } from "./resolver-runs.ts";
-import { createResolverSchedules } from "./resolver-schedules.ts";
+import { createResolverSchedules, type ResolverSchedules } from "./resolver-schedules.ts";
 
 /** Runs, and the schedules that make them. */
 export interface ResolverRunCapabilities {
   readonly runs: ResolverRuns;
-  readonly schedules: LiveSchedules;
+  readonly schedules: ResolverSchedules;
   /** How far incremental runs have read. */
   readonly incremental: IncrementalRuns;
 }

@@ -102,7 +102,7 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
     try {
       let resolverRun = begin(lease.deployment);
       const found = resolverRun.hasOwnRows ? await resolverRun.newKeys() : undefined;
-      const all = found ? found.keys : await historyKeys(resolverRun, run, offline);
+      const all = found?.keys ?? (await resolverRun.sampledKeys?.()) ?? (await historyKeys(resolverRun, run, offline));
       const span = continued && (run.incremental ?? { ...continued, until: untilOf(found?.latest, resolverRun, now) });
       if (span && !run.incremental && !(await metadata.resolverRuns.update(run.id, job.fence, { incremental: span })))
         throw new Error("another node has the run");
@@ -115,9 +115,7 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
           resolverRun = begin(lease.deployment);
         }
         const keys = all.slice(from, from + PART_ROWS);
-        const known = resolverRun.hasOwnRows
-          ? { keys: keys.map(primaryKeyOf), inputs: new Map() }
-          : await knownRows(resolverRun, run, keys, offline);
+        const known = await knownRows(resolverRun, run, keys, offline);
         const dropped = online.dropped() + sinks.dropped();
         const { rows, failedRows, error } = await resolverRun.compute(known);
         signal.throwIfAborted();
@@ -197,22 +195,29 @@ async function historyKeys({ namespace }: ResolverRun, { environmentId }: Resolv
   return keys;
 }
 
-/** Rows with the newest values of their inputs, without those outside of the run's bounds. */
+/** Rows with the newest values of inputs and the filter's, without those outside of the bounds. */
 async function knownRows(
-  { inputs }: ResolverRun,
+  { inputs, filterInputs }: ResolverRun,
   { createdAt, request: { lowerBound, upperBound } }: ResolverRunRecord,
   keys: readonly string[],
   offline: OfflineStore,
 ): Promise<KnownRows> {
   const latest = upperBound === null ? createdAt : Math.min(createdAt, upperBound - 1);
-  const sampled = await offline.sample(
-    { keys, times: keys.map(() => latest) },
-    inputs.map(({ featureId }) => ({ featureId: featureId as number })),
-  );
+  const features = [...inputs, ...filterInputs];
+  const times = keys.map(() => latest);
+  const sampled =
+    features.length === 0
+      ? []
+      : await offline.sample(
+          { keys, times },
+          features.map(({ featureId }) => ({ featureId: featureId as number })),
+        );
   const isBounded = lowerBound !== null || upperBound !== null;
   const earliest = lowerBound ?? Number.NEGATIVE_INFINITY;
-  const rows = [...keys.keys()].filter((row) => !isBounded || sampled.every(({ observedAt }) => (observedAt[row] as number) >= earliest));
-  const columns = inputs.map((input, at) => {
+  const rows = [...keys.keys()].filter(
+    (row) => !isBounded || sampled.slice(0, inputs.length).every(({ observedAt }) => (observedAt[row] as number) >= earliest),
+  );
+  const columns = features.map((input, at) => {
     const { values, observedAt } = sampled[at] as (typeof sampled)[number];
     return [input, rows.map((row) => knownValue(values[row] as FeatureValue, observedAt[row] as number, input.nullable))] as const;
   });

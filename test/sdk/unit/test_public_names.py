@@ -122,7 +122,7 @@ class Missing(unittest.TestCase):
     def test_attributes_can_be_asked_for_without_harm(self):
         self.assertFalse(hasattr(svc, "stream"))
         self.assertFalse(hasattr(svc.features, "__wrapped__"))
-        self.assertIsNone(getattr(svc, "Cron", None))
+        self.assertIsNone(getattr(svc, "Vector", None))
 
     def test_star_imports(self):
         scope = {}
@@ -148,6 +148,7 @@ class Options(unittest.TestCase):
             (lambda: has_one(lambda: None, max_staleness="1h"), "no option 'max_staleness' of has_one"),
             (lambda: before_all(env="x"), "before_all has no option 'env'; its options are: environment"),
             (lambda: NamedQuery("q", vesion="1"), "did you mean 'version'?"),
+            (lambda: svc.Cron("1d", filtr=None), "did you mean 'filter'?"),
             (lambda: PostgreSQLSource("pg", password="x"), "as <NAME>_PGPASSWORD"),
         ):
             with self.assertRaises(TypeError) as raised:

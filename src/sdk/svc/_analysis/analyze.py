@@ -33,6 +33,7 @@ from .._model.registry import registry
 from .._model.resolver import ResolverDefinition, ResolverSpec
 from .._model.signature import compile_resolver
 from .class_rules import check_class, distinct_classes
+from .cron_rules import check_crons
 from .expression_reader import resolve_expressions
 from .graph import graph_json
 from .joins import resolve_joins
@@ -66,6 +67,7 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
     joins = resolve_joins(classes, report)
     expressions = resolve_expressions(classes, report)
     resolvers = check_resolvers(registry.definitions, report)
+    crons = check_crons(resolvers, report)
     queries = check_queries(registry.named_queries, classes, report)
     schedules = check_scheduled_queries(registry.scheduled_queries, classes, report)
     sources = check_sources(registry.sources, report)
@@ -74,7 +76,7 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
     )
     check_hooks(registry.hooks, report)
     translations = translate_all(resolvers, _code_of(root, files))
-    document = graph_json(classes, joins, expressions, resolvers, translations, queries, schedules, sources, [])
+    document = graph_json(classes, joins, expressions, resolvers, crons, translations, queries, schedules, sources, [])
     document["diagnostics"] = [finding.json() for finding in found.sorted()]
     return document
 

@@ -17,6 +17,7 @@ from .._model.resolver import InputSpec, ResolverSpec
 from .._surface.names import duration_json, parse_duration
 from .._surface.options import schedule_text
 from ..sources import DataSource
+from .cron_rules import ChosenRows
 from .joins import Join
 from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
@@ -28,6 +29,7 @@ def graph_json(
     joins: dict[Field, Join],
     expressions: dict[Field, dict[str, Any]],
     resolvers: list[ResolverSpec],
+    crons: dict[str, ChosenRows],
     translations: dict[str, dict[str, Any]],
     queries: list[ResolvedQuery],
     schedules: list[ResolvedSchedule],
@@ -39,7 +41,10 @@ def graph_json(
     """
     return {
         "featureSets": (_feature_set(item, joins, expressions) for item in sorted(classes, key=lambda item: item.namespace)),
-        "resolvers": (_resolver(spec, translations.get(spec.fqn, {})) for spec in sorted(resolvers, key=lambda spec: spec.fqn)),
+        "resolvers": (
+            _resolver(spec, crons.get(spec.fqn, ChosenRows()), translations.get(spec.fqn, {}))
+            for spec in sorted(resolvers, key=lambda spec: spec.fqn)
+        ),
         "namedQueries": [_named_query(item) for item in sorted(queries, key=lambda item: (item.query.name, item.query.version or ""))],
         "scheduledQueries": [_scheduled_query(item) for item in sorted(schedules, key=lambda item: item.query.name)],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
@@ -181,7 +186,7 @@ def _input(item: InputSpec) -> dict[str, Any]:
     return {"name": item.name, "feature": feature}
 
 
-def _resolver(spec: ResolverSpec, translation: dict[str, Any]) -> Json:
+def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any]) -> Json:
     definition = spec.definition
     options = definition.options
     environments = [options.environment] if isinstance(options.environment, str) else list(options.environment or ())
@@ -205,6 +210,8 @@ def _resolver(spec: ResolverSpec, translation: dict[str, Any]) -> Json:
             description=definition.description,
             timeout=None if timeout is None else duration_json(timeout),
             schedule=None if options.cron is None else schedule_text(options.cron),
+            runFilter=chosen.filter,
+            runSample=chosen.sample,
             outputShape=f"OUTPUT_SHAPE_{spec.shape}" if spec.shape else None,
             total=options.total is True,
             relation=spec.relation,

@@ -128,6 +128,15 @@ def resolver_option_name(item: Decorated, option: str) -> Span:
     return _option_name(item.source, item.node.decorator_list if item.node else (), option, resolver_span(item))
 
 
+def cron_option_span(item: Decorated, option: str) -> Span:
+    """The value of an option of a resolver's `Cron(...)`, where the call stands in the decorator;
+    else the value of `cron`.
+    """
+    cron = _keyword(item.node.decorator_list, "cron") if item.node else None
+    inner = _keyword([cron], option) if cron is not None else None
+    return _part(item.source, inner or cron, "", resolver_span(item))
+
+
 def resolver_span(item: Decorated) -> Span:
     """The function's name."""
     source, outline = item.source, item.outline

@@ -11,6 +11,7 @@ from .._frames.spec import RowsSpec, TableSpec
 from .._surface.unknown_options import Others
 from .._types.annotations import Scope, scope_of_frame
 from .._types.data_type import DataType
+from .cron import Cron
 from .decorated import DecoratedFunction
 from .field import MISSING, Tags
 from .windows import format_window, split_windowed_name, window_seconds
@@ -26,7 +27,7 @@ class ResolverOptions:
     tags: Optional[Tags] = None
     environment: Union[str, Sequence[str], None] = None
     timeout: Union[str, timedelta, None] = None
-    cron: Union[str, timedelta, None] = None
+    cron: Union[str, timedelta, Cron, None] = None
     owner: Optional[str] = None
     name: Optional[str] = None
     total: Optional[bool] = None

@@ -8,6 +8,7 @@ from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, 
 
 from .._frames.unit_call import callable_in_tests
 from .._surface.unknown_options import kept
+from .cron import Cron
 from .field import Tags
 from .registry import registry
 from .resolver import OFFLINE, ONLINE, ResolverDefinition, ResolverOptions
@@ -40,7 +41,7 @@ def online(
     tags: Optional[Tags] = None,
     environment: Union[str, Sequence[str], None] = None,
     timeout: Union[str, timedelta, None] = None,
-    cron: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, Cron, None] = None,
     owner: Optional[str] = None,
     name: Optional[str] = None,
     total: Optional[bool] = None,
@@ -55,7 +56,7 @@ def online(
     tags: Optional[Tags] = None,
     environment: Union[str, Sequence[str], None] = None,
     timeout: Union[str, timedelta, None] = None,
-    cron: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, Cron, None] = None,
     owner: Optional[str] = None,
     name: Optional[str] = None,
     total: Optional[bool] = None,
@@ -78,7 +79,8 @@ def online(
     timeout: the longest run of one call, such as "200ms".
     cron: when it runs by itself while its deployment is live, a duration such as "1d" or a cron
         expression in UTC. A run computes and stores its features: of the rows that it returns when
-        it takes no arguments, else of every row that the history knows.
+        it takes no arguments, else of every row that the history knows. `Cron("1d", ...)` says
+        which of these rows run.
     owner: who answers for it.
     name: the last part of its FQN, when it differs from the function's name.
     total: whether the DataFrame that it returns has every row of its class, so that other rows do
@@ -100,7 +102,7 @@ def offline(
     tags: Optional[Tags] = None,
     environment: Union[str, Sequence[str], None] = None,
     timeout: Union[str, timedelta, None] = None,
-    cron: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, Cron, None] = None,
     owner: Optional[str] = None,
     name: Optional[str] = None,
     total: Optional[bool] = None,
@@ -115,7 +117,7 @@ def offline(
     tags: Optional[Tags] = None,
     environment: Union[str, Sequence[str], None] = None,
     timeout: Union[str, timedelta, None] = None,
-    cron: Union[str, timedelta, None] = None,
+    cron: Union[str, timedelta, Cron, None] = None,
     owner: Optional[str] = None,
     name: Optional[str] = None,
     total: Optional[bool] = None,

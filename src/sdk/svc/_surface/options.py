@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, Callable, Optional
 
 from .._codec.wire import describe
+from .._model.cron import Cron
 from .._model.expression import Expression
 from .names import (
     CRON_GRAMMAR,
@@ -52,8 +53,15 @@ def check_schedule(option: str, value: Any) -> Optional[str]:
     return f"{option} is {describe(value)}: {problem}; write {CRON_GRAMMAR}" if problem else None
 
 
+def check_cron(option: str, value: Any) -> Optional[str]:
+    """A schedule, or a `Cron` that has one."""
+    return check_schedule(option, value.schedule if isinstance(value, Cron) else value)
+
+
 def schedule_text(value: Any) -> str:
-    """A schedule as text."""
+    """A schedule, or that of a `Cron`, as text."""
+    if isinstance(value, Cron):
+        return schedule_text(value.schedule)
     micros = parse_duration(value) if isinstance(value, timedelta) else None
     return str(value) if micros is None else format_duration(micros)
 
@@ -123,7 +131,7 @@ RESOLVER_CHECKS: dict[str, Check] = {
     "tags": check_tags,
     "environment": check_environments,
     "timeout": check_timeout,
-    "cron": check_schedule,
+    "cron": check_cron,
     "owner": check_text,
     "name": check_name,
     "total": check_flag,

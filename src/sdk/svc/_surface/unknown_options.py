@@ -140,6 +140,7 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "features": _CLASS,
     "has_one": {**_RELATION, "max_staleness": "a related row is as fresh as its features, which have a max_staleness= of their own"},
     "has_many": _RELATION,
+    "Cron": {},
     "NamedQuery": _QUERY,
     "ScheduledQuery": _SCHEDULED,
     "PostgreSQLSource": _source("<NAME>_PGPASSWORD"),

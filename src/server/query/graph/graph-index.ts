@@ -240,6 +240,8 @@ function resolverInfo(
     sql,
     shape,
     total: sql?.total ?? (shape === "rows" && resolver.total),
+    runFilter: resolver.runFilter,
+    runSample: resolver.runSample,
     broken,
     translation: shape === "values" ? translationOf(resolver, namespace, inputs, scalars) : undefined,
     untranslated: resolver.untranslated,

@@ -208,6 +208,10 @@ export interface ResolverInfo {
   readonly shape: "values" | "rows" | "relation";
   /** Whether its rows are all rows of its class. */
   readonly total: boolean;
+  /** Path of the bool of which a row must be true in a run by itself; empty = all rows run. */
+  readonly runFilter: string;
+  /** FQN of the resolver whose rows run by themselves; empty = all that are known run. */
+  readonly runSample: string;
   /** The reason why it can never run in this deployment. */
   readonly broken: string | undefined;
   /** For a Python function that the server computes itself where it is sure of the result. */

@@ -16,7 +16,7 @@ import {
 } from "../../../../gen/svc/v1/resolver_run_pb.ts";
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
-import type { LiveSchedule } from "../../deployments/live-schedules.ts";
+import type { ResolverSchedule } from "../../resolver-runs/resolver-schedules.ts";
 import type { ResolverRunRecord } from "../../stores/metadata/resolver-runs.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -99,10 +99,16 @@ export function runMessage(run: ResolverRunRecord): MessageInitShape<typeof Reso
   };
 }
 
-function scheduleMessage({ name: resolver, text, nextAt, lastAt }: LiveSchedule): MessageInitShape<typeof ScheduledResolverSchema> {
+function scheduleMessage({
+  name: resolver,
+  text,
+  filter,
+  sample,
+  nextAt,
+  lastAt,
+}: ResolverSchedule): MessageInitShape<typeof ScheduledResolverSchema> {
   return {
-    resolver,
-    schedule: text,
+    ...{ resolver, schedule: text, filter, sample },
     ...(nextAt !== undefined && { nextRunAt: msToTimestamp(nextAt) }),
     ...(lastAt !== undefined && { lastRunAt: msToTimestamp(lastAt) }),
   };
