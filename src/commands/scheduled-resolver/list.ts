@@ -15,10 +15,10 @@ export default defineCommand({
     {
       resolver: { header: "Resolver FQN", flexible: true },
       schedule: "Cron Schedule",
-      filter: "Filter",
-      sample: { header: "Sample", flexible: true },
       nextRunAt: "Next Run",
       lastRunAt: "Last Run",
+      filter: "Filter",
+      sample: { header: "Sample", flexible: true },
     },
     { things: "scheduled resolvers" },
   ),
