@@ -14,9 +14,13 @@ function groupsOf(tree: Readonly<Record<string, TreeEntry>>, above: readonly str
   });
 }
 
-/** Groups whose examples need more than a server: a release host, or a server of their own. */
+/**
+ * Groups whose examples need more than a server: a release host, a server of their own, or a
+ * database.
+ */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   releases: "a release host",
+  incremental: "a resolver that reads a database",
   server: "they start and stop the server of this machine",
 };
 
