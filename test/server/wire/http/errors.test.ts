@@ -144,8 +144,8 @@ describe("a method that there is not is unimplemented", () => {
       const stream = (async () => {
         for await (const _ of createClient(DeploymentService, transport).watchDeployment({})) break;
       })();
-      for (const call of [unary, stream]) {
-        const error = await (call as Promise<unknown>).catch((reason: unknown) => reason);
+      const calls: readonly Promise<unknown>[] = [unary, stream];
+      for (const error of await Promise.all(calls.map((call) => call.catch((reason: unknown) => reason)))) {
         expect(error).toBeInstanceOf(ConnectError);
         expect((error as ConnectError).code).toBe(Code.Unimplemented);
       }
