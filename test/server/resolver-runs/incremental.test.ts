@@ -132,7 +132,7 @@ for (const { name, isAbsent, start } of DATABASES)
     beforeAll(async () => {
       folder = new TempFolder();
       events = await start(folder.path);
-      server = await TestServer.start(folder.path, { env: events.env });
+      server = await TestServer.start(folder.path, { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...events.env } });
       for (const id of [1, 2, 3]) await events.put(id, id * 10, T0 + id * HOUR_MS);
       await events.put(4, 40, null);
       expectLive(await deploy(server, project(events.source)));
