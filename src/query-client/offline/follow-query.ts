@@ -28,9 +28,10 @@ export async function followQuery(context: Context, begun: OfflineQuery): Promis
   const onInterrupt = (): void =>
     progress.note(`\nThe query goes on. \`svc offline-query cancel ${begun.id}\` ends it, \`svc offline-query get ${begun.id}\` shows it.`);
   signal.addEventListener("abort", onInterrupt, { once: true });
+  progress.note(`Offline query ${begun.id}`);
   try {
     return await progress.step(
-      `Offline query ${begun.id}`,
+      "Answering",
       async (say) => {
         let query = begun;
         for (let pause = FIRST_PAUSE_MS; !hasEnded(query); pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
