@@ -90,12 +90,15 @@ export function createRevisionMaker({ metadata: { datasets }, objects, clock, lo
       const before = await datasets.putFile({ ...file, revisionId }, clock.now(), MAX_FILES);
       if (before === "refused") {
         const { state } = await found(revisionId);
+        if (state === "failed") await objects.delete(key);
         if (state !== "writing") throw notWriting({ ...revision, state });
         throw new Failure("resource_exhausted", `A revision has at most ${MAX_FILES} files.`);
       }
       if (before && before.key !== key) await objects.delete(before.key);
       return file;
     },
+
+    begun: async (origin) => (await datasets.begun(origin))?.id,
 
     async complete(revisionId, columns) {
       const completed = await datasets.complete(revisionId, storedColumns(columns), clock.now());

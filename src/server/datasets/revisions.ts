@@ -30,6 +30,9 @@ export interface RevisionIds {
   readonly datasetId: string;
 }
 
+/** What a revision was begun for. */
+export type BegunFor = Pick<NewRevision, "environmentId" | "origin" | "originId">;
+
 /** Makes revisions. */
 export interface RevisionMaker {
   /**
@@ -52,7 +55,11 @@ export interface RevisionMaker {
    * Failure failed_precondition when it was abandoned.
    */
   complete(revisionId: string, columns: readonly TableColumn[]): Promise<void>;
-  /** Ends a revision that will not be completed, and removes its files. */
+  /** Id of the revision that was begun for an origin; undefined when none was. */
+  begun(origin: BegunFor): Promise<string | undefined>;
+  /**
+   * Ends a revision that will not be completed, and removes its files, also one that is being added.
+   */
   abandon(revisionId: string): Promise<void>;
   /**
    * The files of a completed revision, or of one that is being written. Rejects with Failure

@@ -35,7 +35,7 @@ import type { TableEngine } from "../tables/engine.ts";
 import { TableError } from "../tables/engine.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import { createInputs, type Inputs } from "./inputs.ts";
-import { createQueryHandler } from "./query-handler.ts";
+import { createQueryHandler, originOf } from "./query-handler.ts";
 import { jobIdsOf, queryJobs } from "./query-jobs.ts";
 import { checkRows, planSpine } from "./spine-plan.ts";
 import { columnsSource, encodeInline, fileSource, type SpineSource } from "./spine-source.ts";
@@ -229,9 +229,10 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
   };
 
   /** Removes what a query left that ended without a revision. */
-  const tidy = async ({ id, revisionId }: OfflineQueryRecord): Promise<void> => {
-    if (revisionId !== "") await revisions.abandon(revisionId);
-    await store.tidied(id);
+  const tidy = async (query: OfflineQueryRecord): Promise<void> => {
+    const revisionId = query.revisionId || (await revisions.begun(originOf(query)));
+    if (revisionId) await revisions.abandon(revisionId);
+    await store.tidied(query.id);
   };
 
   const find = async (id: string, environmentId: string): Promise<OfflineQueryStanding> => {

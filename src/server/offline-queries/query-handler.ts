@@ -11,6 +11,7 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import { formatMicros, parseInstant } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
+import type { BegunFor } from "../datasets/revisions.ts";
 import type { Lease } from "../deployments/running.ts";
 import { Failure } from "../failure.ts";
 import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
@@ -141,13 +142,13 @@ export function createQueryHandler(
           }
         });
         const { revisionId, datasetId } = await revisions.begin({
-          ...{ environmentId: query.environmentId, dataset: query.datasetName, origin: ORIGINS[query.kind] },
-          ...{ originId: query.id, createdBy: query.agentId },
+          ...originOf(query),
+          ...{ dataset: query.datasetName, createdBy: query.agentId },
         });
         await revisions.addFile(revisionId, { name: GIVENS, kind: "givens", rows: kept, path, signal });
         const splitAt = times.length === 0 ? undefined : splitTime(request.testFraction, joined(times));
         const shards = shardsOf(kept, request.numShards);
-        if (!(await store.plan(query.id, { totalRows: kept, splitAt, datasetId, revisionId, shards }))) await revisions.abandon(revisionId);
+        if (!(await store.plan(query.id, { totalRows: kept, splitAt, datasetId, revisionId, shards }))) throw new Ended();
       }),
     );
   };
@@ -274,7 +275,11 @@ export function createQueryHandler(
           if (shard && !shard.isDone) await computeShard(query, shard, job, attempt);
         }
       } catch (error) {
-        if (error instanceof Ended || (await store.query(query.id))?.state === "canceled") return;
+        const now = await store.query(query.id);
+        if (error instanceof Ended || now?.state === "canceled") {
+          if (now?.endedAt !== undefined && now.state !== "completed") await tidy(now);
+          return;
+        }
         throw isFinal(error) ? new JobFailed(error.message) : error;
       }
     },
@@ -304,6 +309,11 @@ interface DonePart {
 class Ended extends Error {}
 
 const ORIGINS = { manual: "offline_query", scheduled_query: "scheduled_query" } as const;
+
+/** What the revision of a query is begun for. */
+export function originOf({ environmentId, kind, id }: OfflineQueryRecord): BegunFor {
+  return { environmentId, origin: ORIGINS[kind], originId: id };
+}
 
 function planned(query: OfflineQueryRecord): Parameters<typeof planSpine>[2] {
   const { queryName, queryNameVersion, request } = query;

@@ -135,4 +135,28 @@ describe("revisions as they are made", () => {
     expect(await keys(id)).toEqual([]);
     expect(await objects.size("datasets/env_10/rev_1/x")).toBe(1);
   });
+
+  test("a file whose revision ends while it is put is not left behind", async () => {
+    const id = await begin();
+    let isPut = false;
+    const ending: ObjectStore = {
+      ...objects,
+      async put(...given) {
+        await revisions.abandon(id);
+        isPut = true;
+        return objects.put(...given);
+      },
+    };
+    const log = { debug() {}, info() {}, warning() {}, error() {}, enabled: () => false };
+    const slow = createRevisionMaker({ metadata, objects: ending, clock: new TestClock(), log });
+    const path = local("late");
+    await expect(slow.addFile(id, { name: "late.parquet", kind: "output", rows: 1, path })).rejects.toThrow("not being written any more");
+    expect([isPut, await keys(id)]).toEqual([true, []]);
+  });
+
+  test("the revision that was begun for an origin is found by it", async () => {
+    const id = await begin();
+    const origin = { environmentId: "env_1", origin: "sql", originId: `${counted}` } as const;
+    expect([await revisions.begun(origin), await revisions.begun({ ...origin, originId: "none" })]).toEqual([id, undefined]);
+  });
 });

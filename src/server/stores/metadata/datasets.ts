@@ -199,6 +199,8 @@ export interface DatasetStore {
   /** The complete revision of a dataset with the largest number. */
   latest(datasetId: string): Promise<RevisionRecord | undefined>;
   revision(id: string): Promise<RevisionRecord | undefined>;
+  /** The revision of an origin, whatever its state. */
+  begun(origin: Pick<RevisionRecord, "environmentId" | "origin" | "originId">): Promise<RevisionRecord | undefined>;
   /** Complete and archived revisions of a dataset, newest first, below a number. */
   revisions(datasetId: string, options: { readonly below?: number | undefined; readonly limit: number }): Promise<RevisionRecord[]>;
   /** Files of a revision, in the order in which their names were first added. */

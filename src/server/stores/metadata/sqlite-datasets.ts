@@ -69,13 +69,16 @@ export function datasetQueries(db: Database, writer: Writer): DatasetStore {
   };
   const writing = (id: string): RevisionRecord | undefined => revisions.one("where id = ? and state = 'writing'", id);
 
+  const ofOrigin = ({ environmentId, origin, originId }: Pick<RevisionRecord, "environmentId" | "origin" | "originId">) =>
+    revisions.one("where environment_id = ? and origin = ? and origin_id = ?", environmentId, origin, originId);
+
   const begin = (
     { id, name }: Pick<DatasetRecord, "id" | "name">,
     revision: NewRevisionRecord,
     limits: DatasetLimits,
   ): RevisionRecord | "full" => {
-    const { environmentId, origin, originId, createdAt } = revision;
-    const known = revisions.one("where environment_id = ? and origin = ? and origin_id = ?", environmentId, origin, originId);
+    const { environmentId, createdAt } = revision;
+    const known = ofOrigin(revision);
     if (known) return known;
     if (count("from dataset_revision where environment_id = ? and state = 'writing'", environmentId) >= limits.writing) return "full";
     let dataset = name === undefined ? undefined : datasets.one("where environment_id = ? and name = ?", environmentId, name);
@@ -209,6 +212,10 @@ export function datasetQueries(db: Database, writer: Writer): DatasetStore {
 
     async revision(id) {
       return revisions.one("where id = ?", id);
+    },
+
+    async begun(origin) {
+      return ofOrigin(origin);
     },
 
     async revisions(datasetId, { below, limit }) {
