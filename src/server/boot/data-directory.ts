@@ -39,9 +39,11 @@ export interface DataDirectory {
 }
 
 /**
- * Names of a server's state in its data directory: everything but its log, its note and its lock.
+ * Names of a server's state in its data directory: everything but its log, its note, its lock, and
+ * files that a start removes or that are unpacked again.
  */
-const STATE = /^((meta|meta\.outbox|online|offline|telemetry)\.db(-wal|-shm|-journal|\..*)?|server\.key|stores\.json|objects|deployments)$/;
+const STATE =
+  /^((meta|meta\.outbox|online|offline|telemetry)\.db(-wal|-shm|-journal|\..*)?|offline\.duckdb(\..*)?|server\.key|stores\.json|objects|deployments)$/;
 
 /** The last note in a data directory; undefined when there is none or it is unreadable. */
 export function readServerNote(path: string): ServerNote | undefined {

@@ -6,6 +6,7 @@
 import { fromJsonString } from "@bufbuild/protobuf";
 import { type DataType, DataTypeSchema } from "../../../gen/svc/v1/value_pb.ts";
 import { didYouMean } from "../../domain/closest.ts";
+import { isLike } from "../../domain/expressions/text.ts";
 import { Failure } from "../failure.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 
@@ -14,7 +15,7 @@ export const HISTORY_CATALOG = "historical";
 /** Catalog of the datasets, in one schema. */
 export const DATASET_CATALOG = "datasets";
 /** The schema of a catalog that needs none; names of tables can leave it out. */
-export const MAIN_SCHEMA = "main";
+const MAIN_SCHEMA = "main";
 
 /** The history of a version of a feature. */
 export interface HistoryTable {
@@ -88,7 +89,7 @@ export function historyTables(
 }
 
 /** Name of the table of a feature's internal version. */
-export function versionName(feature: string, internalVersion: number): string {
+function versionName(feature: string, internalVersion: number): string {
   return `${feature}__v${internalVersion}`;
 }
 
@@ -144,11 +145,8 @@ function byName(one: readonly string[], other: readonly string[]): number {
   return at < 0 ? 0 : (one[at] as string) < (other[at] as string) ? -1 : 1;
 }
 
-/** Whether a name matches a pattern: `*` and `%` are any text, `?` one character. */
+/** Whether a name matches a pattern, whatever the case: `*` and `%` are any text, `?` one character. */
 export function matchesPattern(name: string, pattern: string): boolean {
-  if (pattern === "") return true;
-  const parts = [...pattern].map((letter) =>
-    letter === "*" || letter === "%" ? ".*" : letter === "?" ? "." : letter.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"),
-  );
-  return new RegExp(`^${parts.join("").replace(/(?:\.\*)+/g, ".*")}$`, "isu").test(name);
+  const like = pattern.replace(/[\\_]/g, "\\$&").replaceAll("*", "%").replaceAll("?", "_");
+  return pattern === "" || isLike(name.toLowerCase(), like.toLowerCase());
 }

@@ -90,7 +90,6 @@ export function createStatements(parts: StatementParts): Statements {
   const answer = async <T>(order: StatementOrder, work: string, use: (answer: StatementAnswer) => Promise<T>): Promise<T> => {
     const { environmentId, statement, format, limit, timeoutMs } = order;
     const allowed = timeoutMs || STATEMENT_LIMITS.defaultTimeoutMs;
-    const began = performance.now();
     const timeout = AbortSignal.timeout(allowed);
     const signal = AbortSignal.any([order.signal, timeout]);
     const engine = await parts.tables();
@@ -118,15 +117,8 @@ export function createStatements(parts: StatementParts): Statements {
     };
     try {
       const target = join(work, "answer.parquet");
-      const remaining = () => Math.max(1, allowed - (performance.now() - began));
-      const limits = {
-        rows: limit || STATEMENT_LIMITS.defaultRows,
-        bytes: STATEMENT_LIMITS.bytes,
-        get timeoutMs() {
-          return remaining();
-        },
-      };
-      const selected = await engine.select(statement, sources, target, { limits, signal: order.signal });
+      const limits = { rows: limit || STATEMENT_LIMITS.defaultRows, bytes: STATEMENT_LIMITS.bytes, timeoutMs: allowed };
+      const selected = await engine.select(statement, sources, target, { limits, signal });
       const file = format === "parquet" ? target : join(work, `answer.${format}`);
       if (format !== "parquet") await engine.convert([target], file, format);
       order.signal.throwIfAborted();
@@ -137,8 +129,10 @@ export function createStatements(parts: StatementParts): Statements {
     } catch (error) {
       order.signal.throwIfAborted();
       if (timeout.aborted && error === timeout.reason)
-        throw new Failure("resource_exhausted", `The statement took longer than ${allowed / 1000} s.`, { hint: LONGER_HINT });
-      throw explained(error, allowed);
+        throw new Failure("resource_exhausted", `The statement took longer than ${allowed / 1000} s, and was stopped.`, {
+          hint: "Ask for less, or give it more time: --timeout takes up to 10m.",
+        });
+      throw explained(error);
     }
   };
 
@@ -206,19 +200,13 @@ export function createStatements(parts: StatementParts): Statements {
   };
 }
 
-const LONGER_HINT = "Ask for less, or give it more time: --timeout takes up to 10m.";
-
 /** What a caller is told when the engine could not answer. */
-function explained(error: unknown, allowedMs: number): unknown {
+function explained(error: unknown): unknown {
   if (!(error instanceof TableError)) return error;
   const message = `${error.message[0]?.toUpperCase() ?? ""}${error.message.slice(1)}`.replace(/(?<![.!?])$/, ".");
   if (error.code === "unavailable") return new Failure("unavailable", message);
   if (error.code === "refused") return new Failure("invalid_argument", message);
-  if (error.code !== "exhausted") return error;
-  const isTime = / took longer than /.test(message);
-  return new Failure("resource_exhausted", isTime ? `The statement took longer than ${allowedMs / 1000} s, and was stopped.` : message, {
-    ...(isTime && { hint: LONGER_HINT }),
-  });
+  return error.code === "exhausted" ? new Failure("resource_exhausted", message) : error;
 }
 
 /** Lets some work run at once; some waits, and more is refused. */

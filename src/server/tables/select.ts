@@ -22,8 +22,6 @@ import { copyToParquet, fileSql } from "./table-sql.ts";
 const MIB = 1024 ** 2;
 /** Memory of the engine, of the process, and of its data. */
 const MEMORY = { engine: 512 * MIB, resident: 1_536 * MIB, data: 4_096 * MIB };
-/** Milliseconds after the time limit until the process is killed: some functions do not stop. */
-const KILL_MS = 1_000;
 /** Milliseconds between two looks at the size of the answer. */
 const SIZE_LOOK_MS = 50;
 /** Longest statement in bytes. */
@@ -96,7 +94,7 @@ class Run {
   readonly #generation: number;
   readonly #onAbort = (): void => this.#process.kill();
   #connection = 0;
-  #timers: Timer[] = [];
+  #timer: Timer | undefined;
   /** Rows that the last copy wrote. */
   #written = 0;
   #isTimedOut = false;
@@ -161,7 +159,7 @@ class Run {
 
   end(): void {
     this.#order.signal.removeEventListener("abort", this.#onAbort);
-    for (const timer of this.#timers) clearTimeout(timer);
+    clearTimeout(this.#timer);
   }
 
   async #sources(named: readonly NamedTable[]): Promise<readonly TableSource[]> {
@@ -274,14 +272,12 @@ class Run {
     return this.#process.callIn(this.#generation, "run", this.#connection, sql);
   }
 
+  /** Has the process killed at the limit: an interruption would not end every function. */
   #limitTime(): void {
-    const { timeoutMs } = this.#order.limits;
-    const interrupt = setTimeout(() => {
+    this.#timer = setTimeout(() => {
       this.#isTimedOut = true;
-      this.#process.callIn(this.#generation, "interrupt", this.#connection).catch(() => undefined);
-      this.#timers.push(setTimeout(() => this.#process.kill(), KILL_MS));
-    }, timeoutMs);
-    this.#timers.push(interrupt);
+      this.#process.kill();
+    }, this.#order.limits.timeoutMs);
   }
 
   #tooLarge(): TableError {

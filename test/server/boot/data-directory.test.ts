@@ -107,6 +107,20 @@ describe("the folder", () => {
     },
   );
 
+  test("a new state leaves nothing of the old one, and keeps all of it", async () => {
+    using folder = new TempFolder();
+    const data = join(folder.path, "data");
+    await (await TestServer.start(folder.path))[Symbol.asyncDispose]();
+    const history = ["offline.db", "offline.duckdb", "offline.duckdb.wal"];
+    for (const name of history) await Bun.write(join(data, name), "of the old state");
+    const old = readFileSync(join(data, "server.key"));
+    await (await start({ ...options(folder.path), anew: true })).stop();
+    const [aside = ""] = readdirSync(data).filter((name) => name.startsWith("set-aside-"));
+    expect(readdirSync(join(data, aside))).toEqual(expect.arrayContaining([...history, "meta.db", "meta.outbox.db", "server.key"]));
+    expect(readFileSync(join(data, "server.key")).equals(old)).toBe(false);
+    for (const name of history.slice(1)) expect([name, existsSync(join(data, name))]).toEqual([name, false]);
+  });
+
   test("a folder that cannot be made is said", async () => {
     using folder = new TempFolder();
     await Bun.write(join(folder.path, "data"), "a file");
