@@ -15,6 +15,7 @@ import type { CallNote } from "../call-audit.ts";
 import type { Connection } from "../connection.ts";
 import type { Platform } from "../platform.ts";
 import { featureValues, removedBy } from "../services/feature-values.ts";
+import { uploadRefusal } from "../services/value-upload-message.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
 import { type Fields, flag, list, objectOf, parsedBody, text, texts, wrong } from "./json-body.ts";
@@ -201,7 +202,7 @@ async function answering(more: Readonly<Record<string, unknown>>, work: () => Pr
       ...(row > 0 && { row }),
       ...(column !== "" && { column }),
     }));
-    return errorAnswer({ status: 400, message: `Nothing was uploaded.\n${error.message}`, errors, more });
+    return errorAnswer({ status: 400, message: uploadRefusal(error), errors, more });
   }
 }
 
