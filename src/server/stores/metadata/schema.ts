@@ -213,6 +213,7 @@ create table offline_query (
   revision_id text not null, error text not null, is_tidy integer not null, input_key text not null
 ) strict;
 create index offline_query_by_environment on offline_query (environment_id, seq);
+create index offline_query_open on offline_query (environment_id) where ended_at is null;
 create index offline_query_by_end on offline_query (is_tidy, ended_at) where ended_at is not null;
 create index offline_query_by_input on offline_query (input_key) where input_key <> '';
 create table offline_query_shard (
