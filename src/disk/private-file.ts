@@ -112,6 +112,17 @@ export function refuseLink(path: string): void {
   throw linkRefused(path);
 }
 
+/** Flushes a file's content to the disk. */
+export function syncFile(path: string): void {
+  // Windows flushes only what may be written.
+  const fd = openSync(path, "r+");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** Flushes a folder's entries to the disk; a no-op where folders cannot be opened or flushed. */
 export function syncFolder(path: string): void {
   if (process.platform === "win32") return;

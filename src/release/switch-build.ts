@@ -3,23 +3,11 @@
  * the new one.
  */
 
-import {
-  closeSync,
-  copyFileSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, linkSync, lstatSync, readdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { buildInfo } from "../build-info.ts";
 import { systemCode } from "../disk/disk-error.ts";
-import { syncFolder } from "../disk/private-file.ts";
+import { syncFile, syncFolder } from "../disk/private-file.ts";
 import { renameInPlaceSync } from "../disk/rename.ts";
 import { buildPath, currentVersion, type InstallFolder, type Receipt, readReceipt, TEMPORARY_PREFIX } from "./install-folder.ts";
 
@@ -66,7 +54,7 @@ export async function switchTo(folder: InstallFolder, version: string, receipt: 
 function writeReceipt(folder: InstallFolder, receipt: Receipt): void {
   const temporary = temporaryPath(folder, "receipt");
   writeFileSync(temporary, `${JSON.stringify(receipt, null, 2)}\n`, { mode: 0o644, flag: "wx" });
-  flush(temporary);
+  syncFile(temporary);
   renameInPlaceSync(temporary, folder.receipt);
 }
 
@@ -86,7 +74,7 @@ function replaceCopy(folder: InstallFolder, version: string): void {
   const temporary = temporaryPath(folder, "new");
   const aside = temporaryPath(folder, "old");
   copyFileSync(buildPath(folder, version), temporary);
-  flush(temporary);
+  syncFile(temporary);
   try {
     renameSync(temporary, folder.link);
     return;
@@ -110,15 +98,6 @@ function replaceCopy(folder: InstallFolder, version: string): void {
     throw error;
   }
   removeIfPossible(aside);
-}
-
-function flush(path: string): void {
-  const fd = openSync(path, "r+");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
-import { formatTimestamp, parseInstant } from "../../domain/timestamp.ts";
+import { canonicalInstant, formatTimestamp, parseInstant } from "../../domain/timestamp.ts";
 import { describeValue, type FeatureValue, primitiveOf } from "../../domain/value.ts";
 import type { ScalarInfo } from "../query/graph/index-types.ts";
 import { BadGiven, givenValue } from "../query/request/given.ts";
@@ -151,11 +151,9 @@ function instantsOf(given: readonly unknown[], column: string, offset: number, n
 
 /**
  * Epoch milliseconds of a time as tables have it, `2024-05-01T12:00:00.123456Z`; undefined for
- * other text, which takes longer to read.
+ * other text, which takes longer to read, and for a time that does not exist.
  */
 function canonicalMs(text: string): number | undefined {
-  if (text.length !== 27 || text[26] !== "Z" || text[10] !== "T") return undefined;
-  const ms = Date.parse(`${text.slice(0, 23)}Z`);
-  const micros = Number(text.slice(23, 26));
-  return Number.isNaN(ms) || !(micros >= 0) ? undefined : ms + micros / 1_000;
+  if (text.length !== 27 || canonicalInstant(text) !== text) return undefined;
+  return Date.parse(`${text.slice(0, 23)}Z`) + Number(text.slice(23, 26)) / 1_000;
 }

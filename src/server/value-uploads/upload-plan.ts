@@ -94,7 +94,7 @@ export class UploadRefused extends Error {
 }
 
 /** A problem with its place. */
-export function problemText({ row, column, message }: UploadProblem): string {
+function problemText({ row, column, message }: UploadProblem): string {
   const place = [...(row > 0 ? [`row ${row}`] : []), ...(column === "" ? [] : [`column ${column}`])].join(", ");
   return place === "" ? message : `${place}: ${message}`;
 }

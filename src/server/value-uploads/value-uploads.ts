@@ -27,15 +27,15 @@ import type { TableEngine } from "../tables/engine.ts";
 import { Problems, typedRows } from "./typed-rows.ts";
 import { createUploadDeployments, type DeploymentPlace } from "./upload-deployment.ts";
 import { createUploadHandler } from "./upload-handler.ts";
-import { planUpload, problemText, type UploadOptions, type UploadProblem, UploadRefused } from "./upload-plan.ts";
+import { planUpload, type UploadOptions, UploadRefused } from "./upload-plan.ts";
 import { NOTHING_WRITTEN, type WriterOptions, type WrittenValues, writeRows } from "./value-writer.ts";
 
 /** The kind of the jobs that write files of values. */
 export const VALUE_UPLOAD_JOB = "value-upload";
 
 /** Most rows and values of an upload with a call. */
-export const MAX_CALL_ROWS = 100_000;
-export const MAX_CALL_VALUES = 500_000;
+const MAX_CALL_ROWS = 100_000;
+const MAX_CALL_VALUES = 500_000;
 /** Milliseconds for which a file may be uploaded. */
 const ANNOUNCED_MS = DAY_MS;
 /** Milliseconds that uploads are kept after their end. */
@@ -268,9 +268,4 @@ function refuseTimes({ time, knownAt }: Pick<UploadOptions, "time" | "knownAt">,
   for (const [name, at] of late)
     if (at > now + 1_000)
       throw new Failure("invalid_argument", `The ${name} of the rows lies in the future.`, { hint: "Nothing was uploaded." });
-}
-
-/** The failure of a call whose upload was refused. */
-export function refusalOf({ problems }: { readonly problems: readonly UploadProblem[] }): Failure {
-  return new Failure("invalid_argument", `Nothing was uploaded.\n${problems.map(problemText).join("\n")}`);
 }

@@ -217,6 +217,12 @@ describe("uploads of values", () => {
       { timeColumn: "t" },
       /row 1, column t: .*no zone/,
     ],
+    [
+      "a time that there is not",
+      () => ({ "user.id": [1], "user.name": ["x"], t: ["2024-02-30T00:00:00.000000Z"] }),
+      { timeColumn: "t" },
+      /row 1, column t: expected an ISO 8601 time/,
+    ],
     ["no time", () => ({ "user.id": [1], "user.name": ["x"], t: [null] }), { timeColumn: "t" }, /row 1, column t: the row has no time/],
     ["a time ahead", () => ({ "user.id": [1], "user.name": ["x"], t: [future()] }), { timeColumn: "t" }, /row 1, column t: .*future/],
     ["two times", () => ({ "user.id": [1], "user.name": ["x"], __ts__: [future()] }), { time: msToTimestamp(0) }, /both a time/],

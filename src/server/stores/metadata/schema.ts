@@ -146,9 +146,6 @@ create table usage_held (place text primary key, at integer not null) strict, wi
 alter table job add column scope text not null default '';
 alter table job add column subject text not null default '';
 update job set scope = substr(resource_group, 12, instr(resource_group, '/') - 12), subject = idempotency_key where kind = 'deployment';
-create index job_by_scope on job (kind, scope, state, seq, run_at);
-create index job_by_due on job (kind, run_at, priority, seq, resource_group, slots) where state = 'queued';
-create index job_waiting_in_group on job (resource_group, priority desc, seq, run_at) where state = 'queued' and resource_group <> '';
 alter table environment add column suspended_at integer;
 alter table environment add column deleted_at integer;
 alter table deployment add column blue_green integer not null default 0;
@@ -213,6 +210,7 @@ create table offline_query (
   revision_id text not null, error text not null, is_tidy integer not null, input_key text not null
 ) strict;
 create index offline_query_by_environment on offline_query (environment_id, seq);
+create index offline_query_open on offline_query (environment_id) where ended_at is null;
 create index offline_query_by_end on offline_query (is_tidy, ended_at) where ended_at is not null;
 create index offline_query_by_input on offline_query (input_key) where input_key <> '';
 create table offline_query_shard (
@@ -253,8 +251,6 @@ alter table job add column gated_by text not null default '';
 alter table job add column held_by text not null default '' check (held_by in ('jobs', 'time', ''));
 alter table job add column doom text not null default '';
 update job set held_by = 'time' where state = 'queued' and run_at > 0;
-drop index job_by_scope;
-drop index job_by_due;
 create index job_by_scope on job (kind, scope, state, seq, run_at, held_by);
 create index job_ready on job (kind, resource_group, slots, gated_by, gate, priority desc, seq) where state = 'queued' and held_by = '';
 create index job_asleep on job (kind, run_at) where state = 'queued' and held_by = 'time';
@@ -265,7 +261,6 @@ create table job_after (
   job_id text not null references job (id) on delete cascade, after_id text not null, primary key (job_id, after_id)
 ) strict, without rowid;
 create index job_after_by_after on job_after (after_id);
-drop index job_waiting_in_group;
 create index job_waiting_in_group on job (resource_group, priority desc, seq, run_at)
   where state = 'queued' and held_by <> 'jobs' and resource_group <> '';
 create table workflow (

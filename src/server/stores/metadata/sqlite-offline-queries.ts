@@ -5,7 +5,7 @@ import { createTable } from "../sqlite/table.ts";
 import type { JobRecord, NewJob } from "./jobs.ts";
 import type { OfflineQueryRecord, OfflineQueryStanding, OfflineQueryStore, OfflineShard, ShardCounts } from "./offline-queries.ts";
 
-const OPEN = "state in ('queued', 'working')";
+const OPEN = "ended_at is null";
 const NOTHING: ShardCounts = { doneRows: 0, rows: 0, failedRows: 0, lateValues: 0, rowError: "" };
 
 /** The offline queries of the SQLite backend. */

@@ -5,7 +5,7 @@ import { createTable } from "../sqlite/table.ts";
 import type { JobRecord, NewJob } from "./jobs.ts";
 import type { ValueUploadRecord, ValueUploadStore } from "./value-uploads.ts";
 
-const OPEN = "state in ('received', 'running')";
+const OPEN = "ended_at is null";
 
 /** A record without the members whose absence is null in it and undefined in its row. */
 interface StoredUpload extends Omit<ValueUploadRecord, "rows"> {

@@ -4,10 +4,10 @@
  */
 
 import { constants, Database } from "bun:sqlite";
-import { closeSync, existsSync, fsyncSync, openSync, readSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { isOutOfSpaceAt, reasonAt, systemCode, systemWords } from "../../../disk/disk-error.ts";
-import { createPrivateFile, syncFolder } from "../../../disk/private-file.ts";
+import { createPrivateFile, syncFile, syncFolder } from "../../../disk/private-file.ts";
 import { renameInPlaceSync } from "../../../disk/rename.ts";
 import { errorText } from "../../../domain/error-text.ts";
 import { StartError } from "../../failure.ts";
@@ -192,15 +192,6 @@ function backUp(db: Database, path: string): void {
   syncFile(partial);
   renameInPlaceSync(partial, path);
   syncFolder(dirname(path));
-}
-
-function syncFile(path: string): void {
-  const fd = openSync(path, "r+");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 /** Another process may have migrated the file meanwhile: the version is read under the lock. */

@@ -345,15 +345,15 @@ export class TelemetryDatabase {
            and seq < coalesce((select seq from query_log where seq > ?1 and body <> ?2 order by seq limit 1), ?1 + 1000000000) order by seq`,
       )
       .all(first.seq, first.body);
+    const next = pack.at(-1)?.seq ?? first.seq;
+    const meant = pack.filter((one) => one.environmentId === environmentId && one.branch === branch && one.startedAt <= until);
+    if (meant.length === 0) return { queries: 0, next };
     const wanted = new Set(keys);
     const bodies = this.#bodies(first.body);
-    const isWanted = (one: PackedQuery): boolean => {
-      if (one.environmentId !== environmentId || one.branch !== branch || one.startedAt > until) return false;
+    const gone = meant.filter((one) => {
       const { request, response } = cut(bodies, one);
       return [request, response, one.error ?? undefined].some((body) => mentions(body, wanted));
-    };
-    const gone = pack.filter(isWanted);
-    const next = pack.at(-1)?.seq ?? first.seq;
+    });
     if (gone.length === 0) return { queries: 0, next };
     this.#db.transaction(() => {
       for (const { queryId } of gone) {

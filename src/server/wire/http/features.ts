@@ -4,10 +4,8 @@
  */
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
-import { errorText } from "../../../domain/error-text.ts";
 import { parseInstant } from "../../../domain/timestamp.ts";
 import { parseTraceparent } from "../../../domain/traceparent.ts";
-import { describeValue, parseExactJson } from "../../../domain/value.ts";
 import { authorize } from "../../access/authorize.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
@@ -17,9 +15,10 @@ import type { CallNote } from "../call-audit.ts";
 import type { Connection } from "../connection.ts";
 import type { Platform } from "../platform.ts";
 import { featureValues, removedBy } from "../services/feature-values.ts";
+import { uploadRefusal } from "../services/value-upload-message.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { unknownField } from "./json-fields.ts";
+import { type Fields, flag, list, objectOf, parsedBody, text, texts, wrong } from "./json-body.ts";
 import { JsonRefused, jsonText, quoted, repeatedName } from "./json-text.ts";
 import { errorAnswer, failureResponse, json, methodNotAllowed } from "./respond.ts";
 
@@ -32,14 +31,12 @@ const MAX_UPLOAD_VALUES = 600_000;
 const MAX_DELETION_BYTES = 1024 * 1024;
 const MAX_DELETION_VALUES = 20_000;
 const MAX_TEXT = 1_000;
+const KEY_LIST = "a list of numbers or texts";
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** The body of a request, what it is about, and who sent it to where. */
+/** What a request says, and what it is about. */
 interface Received {
   readonly scope: DeploymentTarget;
   readonly fields: Fields;
-  readonly bytes: Uint8Array;
 }
 
 /** How a request is taken. */
@@ -48,9 +45,26 @@ interface Taking {
   readonly permission: Permission;
   readonly maxBytes: number;
   readonly maxValues: number;
+  /** Names of its members. */
+  readonly known: ReadonlySet<string>;
   /** Name of the member that is an object, whose names must not repeat. */
   readonly below?: string;
 }
+
+const UPLOAD: Taking = {
+  method: "POST",
+  permission: Permission.DATA_WRITE,
+  maxBytes: MAX_UPLOAD_BYTES,
+  maxValues: MAX_UPLOAD_VALUES,
+  known: new Set(["columns", "time_column", "time", "known_at_column", "known_at", "target", "dry_run"]),
+  below: "columns",
+};
+const DELETION: Omit<Taking, "known"> = {
+  method: "DELETE",
+  permission: Permission.DEPLOY,
+  maxBytes: MAX_DELETION_BYTES,
+  maxValues: MAX_DELETION_VALUES,
+};
 
 /** Stores values: `columns` by name, each a list with a value per row, and options. */
 export function uploadFeatures(
@@ -60,15 +74,13 @@ export function uploadFeatures(
   share: BodyShare,
   note: CallNote = {},
 ): Promise<Response> {
-  const taking = { method: "POST", permission: Permission.DATA_WRITE, maxBytes: MAX_UPLOAD_BYTES, maxValues: MAX_UPLOAD_VALUES } as const;
   const traceId = parseTraceparent(request.headers.get("traceparent"))?.traceId ?? crypto.randomUUID().replaceAll("-", "");
   const more = { trace_id: traceId };
   return answering(more, async () => {
-    const received = await receive(platform, request, connection, share, { ...taking, below: "columns" });
+    const received = await receive(platform, request, connection, share, UPLOAD);
     if (received instanceof Response) return received;
     const { fields, scope } = received;
-    onlyKnown(fields, UPLOAD_FIELDS);
-    const columns = objectIn(fields, "columns");
+    const columns = objectOf(fields.columns, "columns");
     const names = Object.keys(columns);
     note.about = { columns: names.slice(0, 20) };
     const lists = names.map((name) => {
@@ -76,7 +88,7 @@ export function uploadFeatures(
       if (!Array.isArray(values)) throw wrong(`columns['${clipped(name, 200)}']`, "a list with a value per row", values);
       return values as readonly unknown[];
     });
-    const isDryRun = flagIn(fields, "dry_run");
+    const isDryRun = flag(fields.dry_run, "dry_run");
     const written = await (await platform.valueUploads()).upload(scope, { names, columns: lists }, optionsIn(fields), isDryRun);
     platform.log.info("values were uploaded", { environment: scope.environment.id, rows: written.rows, trace: traceId });
     return json({
@@ -91,79 +103,56 @@ export function uploadFeatures(
 }
 
 /** Deletes stored values of rows: `namespace`, `features` or `tags`, and `primary_keys`. */
-export function deleteRows(
-  platform: Platform,
-  request: Request,
-  connection: Connection,
-  share: BodyShare,
-  note: CallNote = {},
-): Promise<Response> {
-  return answering({}, async () => {
-    const received = await receive(platform, request, connection, share, DELETION);
-    if (received instanceof Response) return received;
-    const { fields, scope } = received;
-    onlyKnown(fields, ROW_FIELDS);
-    const selection = { namespace: textIn(fields, "namespace"), features: textsIn(fields, "features"), tags: textsIn(fields, "tags") };
-    note.about = selection;
-    const keys = listIn(fields, "primary_keys").map((key) => {
-      if (typeof key === "string" || typeof key === "number" || typeof key === "bigint") return String(key);
-      throw wrong("primary_keys", "a list of numbers or texts", key);
-    });
-    const state = await featureValues(platform).deleteRows(scope, { ...selection, keys });
-    return json({ errors: [], ...deletionJson(state) });
+export const deleteRows = deletion(["namespace", "features", "tags", "primary_keys"], async (platform, { fields, scope }, note) => {
+  const selection = { ...namesIn(fields), tags: texts(fields.tags, "tags", MAX_TEXT) };
+  note.about = selection;
+  const keys = list(fields.primary_keys, "primary_keys", KEY_LIST).map((key) => {
+    if (typeof key === "string" || typeof key === "number" || typeof key === "bigint") return String(key);
+    throw wrong("primary_keys", KEY_LIST, key);
   });
-}
+  return deletionJson(await featureValues(platform).deleteRows(scope, { ...selection, keys }));
+});
 
 /** Drops all that is stored of features, of all their versions: `namespace`, `features`. */
-export function deleteColumns(
-  platform: Platform,
-  request: Request,
-  connection: Connection,
-  share: BodyShare,
-  note: CallNote = {},
-): Promise<Response> {
-  return answering({}, async () => {
-    const received = await receive(platform, request, connection, share, DELETION);
-    if (received instanceof Response) return received;
-    const { fields, scope } = received;
-    onlyKnown(fields, COLUMN_FIELDS);
-    const selection = { namespace: textIn(fields, "namespace"), features: textsIn(fields, "features") };
-    note.about = selection;
-    const { state, versions } = await featureValues(platform).endVersions(scope, selection, { isDropped: true });
-    const features = versions.map(({ fqn, internalVersion }) => ({ feature: fqn, internal_version: internalVersion }));
-    return json({ errors: [], ...deletionJson(state), features });
-  });
+export const deleteColumns = deletion(["namespace", "features"], async (platform, { fields, scope }, note) => {
+  const selection = namesIn(fields);
+  note.about = selection;
+  const { state, versions } = await featureValues(platform).endVersions(scope, selection, { isDropped: true });
+  const features = versions.map(({ fqn, internalVersion }) => ({ feature: fqn, internal_version: internalVersion }));
+  return { ...deletionJson(state), features };
+});
+
+/** An endpoint that deletes: the members of its body, and what gives the fields of the answer. */
+function deletion(members: readonly string[], work: (platform: Platform, received: Received, note: CallNote) => Promise<Fields>) {
+  const taking: Taking = { ...DELETION, known: new Set(members) };
+  return (platform: Platform, request: Request, connection: Connection, share: BodyShare, note: CallNote = {}): Promise<Response> =>
+    answering({}, async () => {
+      const received = await receive(platform, request, connection, share, taking);
+      return received instanceof Response ? received : json({ errors: [], ...(await work(platform, received, note)) });
+    });
 }
-
-const UPLOAD_FIELDS: ReadonlySet<string> = new Set([
-  ...["columns", "time_column", "time", "known_at_column", "known_at", "target", "dry_run"],
-]);
-const ROW_FIELDS: ReadonlySet<string> = new Set(["namespace", "features", "tags", "primary_keys"]);
-const COLUMN_FIELDS: ReadonlySet<string> = new Set(["namespace", "features"]);
-
-const DELETION: Taking = {
-  method: "DELETE",
-  permission: Permission.DEPLOY,
-  maxBytes: MAX_DELETION_BYTES,
-  maxValues: MAX_DELETION_VALUES,
-};
 
 const TARGETS: Readonly<Record<string, UploadTarget>> = { "": "both", both: "both", online: "online", offline: "offline" };
 
 function optionsIn(fields: Fields): UploadOptions {
-  const named = textIn(fields, "target");
+  const named = text(fields.target, "target", MAX_TEXT);
   const target = Object.hasOwn(TARGETS, named) ? TARGETS[named] : undefined;
   if (target === undefined) throw wrong("target", "online, offline or both", fields.target);
   return {
     target,
-    timeColumn: textIn(fields, "time_column"),
-    time: instantIn(fields, "time"),
-    knownAtColumn: textIn(fields, "known_at_column"),
-    knownAt: instantIn(fields, "known_at"),
+    timeColumn: text(fields.time_column, "time_column", MAX_TEXT),
+    time: instantIn(fields.time, "time"),
+    knownAtColumn: text(fields.known_at_column, "known_at_column", MAX_TEXT),
+    knownAt: instantIn(fields.known_at, "known_at"),
   };
 }
 
-function deletionJson(state: Parameters<typeof removedBy>[0]): Readonly<Record<string, unknown>> {
+/** The features that a deletion names. */
+function namesIn({ namespace, features }: Fields) {
+  return { namespace: text(namespace, "namespace", MAX_TEXT), features: texts(features, "features", MAX_TEXT) };
+}
+
+function deletionJson(state: Parameters<typeof removedBy>[0]): Fields {
   const { offline, online, queries } = removedBy(state);
   return {
     deletion_id: state.deletion.id,
@@ -183,7 +172,7 @@ async function receive(
   request: Request,
   connection: Connection,
   share: BodyShare,
-  { below, maxBytes, maxValues, method, permission }: Taking,
+  { below, known, maxBytes, maxValues, method, permission }: Taking,
 ): Promise<Received | Response> {
   const caller = await authorize(callers, request.headers, permission);
   if (request.method !== method) return methodNotAllowed(method);
@@ -191,20 +180,13 @@ async function receive(
   const scope = await resolveScope(environments, caller, request.headers);
   const bytes = await readBody(request, maxBytes, { share, inflates: true });
   connection.unhurried?.();
-  const { membersBelow, text } = jsonText(bytes, maxValues, below === undefined ? undefined : quoted(below));
-  let parsed: unknown;
-  try {
-    parsed = parseExactJson(text);
-  } catch (error) {
-    throw new JsonRefused(`the body is not JSON: ${errorText(error)}`);
-  }
-  if (parsed === null || typeof parsed !== "object" || Array.isArray(parsed)) throw wrong("the body", "an object", parsed);
-  const fields = parsed as Fields;
+  const checked = jsonText(bytes, maxValues, below === undefined ? undefined : quoted(below));
+  const fields = parsedBody(checked.text, known);
   const inner = below === undefined ? undefined : fields[below];
-  const isRepeated = inner !== null && typeof inner === "object" && membersBelow > Object.keys(inner as object).length;
+  const isRepeated = inner !== null && typeof inner === "object" && checked.membersBelow > Object.keys(inner as object).length;
   const repeated = isRepeated ? repeatedName(bytes, quoted(below as string)) : undefined;
   if (repeated !== undefined) throw new JsonRefused(`${below} has '${clipped(repeated, 200)}' twice`);
-  return { scope, fields, bytes };
+  return { scope, fields };
 }
 
 /** The answer of `work`, whose refusals have the form of all errors, each problem by itself. */
@@ -220,55 +202,14 @@ async function answering(more: Readonly<Record<string, unknown>>, work: () => Pr
       ...(row > 0 && { row }),
       ...(column !== "" && { column }),
     }));
-    return errorAnswer({ status: 400, message: `Nothing was uploaded.\n${error.message}`, errors, more });
+    return errorAnswer({ status: 400, message: uploadRefusal(error), errors, more });
   }
 }
 
-function wrong(name: string, expected: string, given: unknown): JsonRefused {
-  return new JsonRefused(`${name}: expected ${expected}, got ${describeValue(given)}`);
-}
-
-function onlyKnown(fields: Fields, known: ReadonlySet<string>): void {
-  const problem = unknownField(fields, known, "");
-  if (problem !== undefined) throw new JsonRefused(problem);
-}
-
-function textIn(fields: Fields, name: string): string {
-  const value = fields[name] ?? "";
-  if (typeof value !== "string" || value.length > MAX_TEXT) throw wrong(name, `a text of at most ${MAX_TEXT} characters`, value);
-  return value;
-}
-
-function listIn(fields: Fields, name: string): readonly unknown[] {
-  const value = fields[name] ?? [];
-  if (!Array.isArray(value)) throw wrong(name, "a list", value);
-  return value;
-}
-
-function textsIn(fields: Fields, name: string): readonly string[] {
-  return listIn(fields, name).map((one) => {
-    if (typeof one !== "string" || one.length > MAX_TEXT) throw wrong(name, `texts of at most ${MAX_TEXT} characters`, one);
-    return one;
-  });
-}
-
-function objectIn(fields: Fields, name: string): Fields {
-  const value = fields[name];
-  if (value === null || typeof value !== "object" || Array.isArray(value)) throw wrong(name, "an object", value);
-  return value as Fields;
-}
-
-function flagIn(fields: Fields, name: string): boolean {
-  const value = fields[name] ?? false;
-  if (typeof value !== "boolean") throw wrong(name, "true or false", value);
-  return value;
-}
-
 /** Epoch milliseconds; null = not given. */
-function instantIn(fields: Fields, name: string): number | null {
-  const value = fields[name] ?? null;
-  if (value === null) return null;
+function instantIn(value: unknown, at: string): number | null {
+  if (value === undefined || value === null) return null;
   const instant = typeof value === "string" ? parseInstant(value) : undefined;
-  if (!instant?.zoned) throw wrong(name, "an ISO 8601 time with a zone such as 2024-05-01T12:00:00Z", value);
+  if (!instant?.zoned) throw wrong(at, "an ISO 8601 time with a zone such as 2024-05-01T12:00:00Z", value);
   return Number(instant.micros) / 1_000;
 }

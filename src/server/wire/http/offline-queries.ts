@@ -24,7 +24,7 @@ import type { Platform } from "../platform.ts";
 import { queryMessage, startQuery } from "../services/offline-query.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { type Fields, flag, instant, objectOf, parsedBody, text, withPlainCounts, wrong } from "./json-body.ts";
+import { type Fields, flag, instant, objectOf, parsedBody, text, texts, withPlainCounts, wrong } from "./json-body.ts";
 import { json, methodNotAllowed } from "./respond.ts";
 
 const PREFIX = "/v1/offline-queries/";
@@ -178,12 +178,6 @@ function splitOf(word: string): OfflineQuerySplit {
 function jsonText(value: unknown): string {
   if (typeof value === "bigint") return String(value);
   return JSON.stringify(value, (_, inner: unknown) => (typeof inner === "bigint" ? String(inner) : inner)) ?? "null";
-}
-
-function texts(value: unknown, at: string): string[] {
-  if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw wrong(at, "a list of strings", value);
-  return value.map((one, index) => text(one, `${at}[${index}]`));
 }
 
 function number(value: unknown, at: string): number {

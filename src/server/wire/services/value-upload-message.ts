@@ -13,7 +13,7 @@ import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { Failure } from "../../failure.ts";
 import type { ValueUploadRecord } from "../../stores/metadata/value-uploads.ts";
 import { type UploadOptions, UploadRefused } from "../../value-uploads/upload-plan.ts";
-import { type CallResult, refusalOf } from "../../value-uploads/value-uploads.ts";
+import type { CallResult } from "../../value-uploads/value-uploads.ts";
 
 const TARGETS = {
   [UploadTarget.UNSPECIFIED]: "both",
@@ -59,8 +59,13 @@ export async function refusingUploads<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof UploadRefused ? refusalOf(error) : error;
+    throw error instanceof UploadRefused ? new Failure("invalid_argument", uploadRefusal(error)) : error;
   }
+}
+
+/** Why nothing of a call was uploaded. */
+export function uploadRefusal({ message }: UploadRefused): string {
+  return `Nothing was uploaded.\n${message}`;
 }
 
 /** What was written with a call. */

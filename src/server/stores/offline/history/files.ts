@@ -1,9 +1,9 @@
 /** Samples and exports of the history by files, for more rows than memory holds. */
 
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { type DataType, PrimitiveType } from "../../../../../gen/svc/v1/value_pb.ts";
-import { syncFolder } from "../../../../disk/private-file.ts";
+import { syncFile, syncFolder } from "../../../../disk/private-file.ts";
 import { primitiveOf } from "../../../../domain/value.ts";
 import { typesText } from "../../../tables/create-table-engine.ts";
 import { quoteName, quoteText, shapeSql } from "../../../tables/duckdb/sql-type.ts";
@@ -230,7 +230,7 @@ export class HistoryFiles {
     const partial = `${target}.${crypto.randomUUID()}.partial`;
     try {
       await this.connection.run(copyToParquet(query, partial, typesText(columns)));
-      sync(partial);
+      syncFile(partial);
       renameSync(partial, target);
       syncFolder(dirname(target));
     } catch (error) {
@@ -282,13 +282,4 @@ const LAST_MICROS = 253_402_300_799_999_999n;
 function instantSql(milliseconds: string): string {
   const micros = `round(greatest(least(${milliseconds} * 1000, 1e18), -1e18))::bigint`;
   return `case when ${milliseconds} is not null then make_timestamptz(greatest(least(${micros}, ${LAST_MICROS}), ${FIRST_MICROS})) end`;
-}
-
-function sync(path: string): void {
-  const file = openSync(path, "r");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }
