@@ -141,6 +141,8 @@ describe("jobs", () => {
       ["jobs get twelve", "'twelve' is no job"],
       ["jobs get", "<id> is required when there is no terminal"],
       ["jobs get 99", "There is no job '99'."],
+      ["jobs get ofq_9.0", "There is no job 'ofq_9.0'."],
+      ["jobs submit --from-job twelve", "'twelve' is no job"],
       ["jobs list --limit 501", "--limit takes 1 to 500"],
       ["jobs list --offset 10001", "--page-token reaches further"],
       ["jobs list --offset 1 --page-token x", "do not go together"],

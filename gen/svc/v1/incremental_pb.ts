@@ -16,13 +16,13 @@ export const file_svc_v1_incremental: GenFile = /*@__PURE__*/
   fileDesc("ChhzdmMvdjEvaW5jcmVtZW50YWwucHJvdG8SBnN2Yy52MSJJChJJbmNyZW1lbnRhbFN1YmplY3QSFQoNcmVzb2x2ZXJfbmFtZRgBIAEoCRIcChRzY2hlZHVsZWRfcXVlcnlfbmFtZRgCIAEoCSLBAQoTSW5jcmVtZW50YWxQcm9ncmVzcxIQCghyZXNvbHZlchgBIAEoCRIXCg9zY2hlZHVsZWRfcXVlcnkYAiABKAkSEwoLZW52aXJvbm1lbnQYAyABKAkSMwoPbWF4X2luZ2VzdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFsYXN0X2V4ZWN1dGlvbl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTAodR2V0SW5jcmVtZW50YWxQcm9ncmVzc1JlcXVlc3QSKwoHc3ViamVjdBgBIAEoCzIaLnN2Yy52MS5JbmNyZW1lbnRhbFN1YmplY3QiTwoeR2V0SW5jcmVtZW50YWxQcm9ncmVzc1Jlc3BvbnNlEi0KCHByb2dyZXNzGAEgASgLMhsuc3ZjLnYxLkluY3JlbWVudGFsUHJvZ3Jlc3MiuAEKHVNldEluY3JlbWVudGFsUHJvZ3Jlc3NSZXF1ZXN0EisKB3N1YmplY3QYASABKAsyGi5zdmMudjEuSW5jcmVtZW50YWxTdWJqZWN0EjMKD21heF9pbmdlc3RlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRbGFzdF9leGVjdXRpb25fYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIk8KHlNldEluY3JlbWVudGFsUHJvZ3Jlc3NSZXNwb25zZRItCghwcm9ncmVzcxgBIAEoCzIbLnN2Yy52MS5JbmNyZW1lbnRhbFByb2dyZXNzIk0KHkRyb3BJbmNyZW1lbnRhbFByb2dyZXNzUmVxdWVzdBIrCgdzdWJqZWN0GAEgASgLMhouc3ZjLnYxLkluY3JlbWVudGFsU3ViamVjdCJhCh9Ecm9wSW5jcmVtZW50YWxQcm9ncmVzc1Jlc3BvbnNlEi0KCHByb2dyZXNzGAEgASgLMhsuc3ZjLnYxLkluY3JlbWVudGFsUHJvZ3Jlc3MSDwoHZHJvcHBlZBgCIAEoCDLnAgoSSW5jcmVtZW50YWxTZXJ2aWNlEnAKFkdldEluY3JlbWVudGFsUHJvZ3Jlc3MSJS5zdmMudjEuR2V0SW5jcmVtZW50YWxQcm9ncmVzc1JlcXVlc3QaJi5zdmMudjEuR2V0SW5jcmVtZW50YWxQcm9ncmVzc1Jlc3BvbnNlIgeQAgGItRgDEm0KFlNldEluY3JlbWVudGFsUHJvZ3Jlc3MSJS5zdmMudjEuU2V0SW5jcmVtZW50YWxQcm9ncmVzc1JlcXVlc3QaJi5zdmMudjEuU2V0SW5jcmVtZW50YWxQcm9ncmVzc1Jlc3BvbnNlIgSItRgFEnAKF0Ryb3BJbmNyZW1lbnRhbFByb2dyZXNzEiYuc3ZjLnYxLkRyb3BJbmNyZW1lbnRhbFByb2dyZXNzUmVxdWVzdBonLnN2Yy52MS5Ecm9wSW5jcmVtZW50YWxQcm9ncmVzc1Jlc3BvbnNlIgSItRgFYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
- * What has progress: a resolver or a scheduled query.
+ * What has progress: a resolver or a scheduled query. INVALID_ARGUMENT unless exactly one is named.
  *
  * @generated from message svc.v1.IncrementalSubject
  */
 export type IncrementalSubject = Message<"svc.v1.IncrementalSubject"> & {
   /**
-   * FQN of a resolver, or its last part where that is clear; excludes `scheduled_query`.
+   * FQN of a resolver, or its last part where that is clear.
    *
    * @generated from field: string resolver_name = 1;
    */
@@ -270,8 +270,7 @@ export const IncrementalService: GenService<{
     output: typeof SetIncrementalProgressResponseSchema;
   },
   /**
-   * Forgets the times, so that the next run reads everything. NOT_FOUND when there are none and no
-   * such resolver or scheduled query either.
+   * Forgets the times, so that the next run reads everything. Fails as GetIncrementalProgress does.
    *
    * @generated from rpc svc.v1.IncrementalService.DropIncrementalProgress
    */

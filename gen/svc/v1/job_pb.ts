@@ -65,7 +65,7 @@ export type Job = Message<"svc.v1.Job"> & {
   number: bigint;
 
   /**
-   * Id with prefix `job_`, by which logs name it.
+   * Id, by which logs name it, such as `job_...`, or that of an offline query with a number.
    *
    * @generated from field: string id = 2;
    */

@@ -13,7 +13,6 @@ export default defineCommand({
     search: text("only datasets whose name contains this, in any case", { placeholder: "<text>" }),
     all: bool("fetch every page, each of --limit rows", { aliases: ["--all-pages"] }),
     ...pageFlags,
-    limit: { ...pageFlags.limit, aliases: ["-L", "--page-size"] },
   },
   check: checkPage,
   async run(context, { search = "", limit, all, pageToken = "" }) {

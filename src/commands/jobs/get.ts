@@ -1,9 +1,9 @@
 import type { GetJobResponse } from "../../../gen/svc/v1/job_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { optionalArg } from "../../cli/flag.ts";
-import { UsageError } from "../../errors/cli-error.ts";
 import { resourceFields } from "../../output/message-view.ts";
 import { givenOrPicked } from "../pick-flags.ts";
+import { checkJobId } from "./job-flags.ts";
 import { JOB_FIELDS } from "./job-view.ts";
 
 export default defineCommand({
@@ -12,10 +12,7 @@ export default defineCommand({
   examples: ["svc jobs get 12", { run: "svc jobs get job_0198c0de --json", does: "By the id that the server's log names" }],
   needs: ["session"],
   args: { id: optionalArg("number of the job, or its id; left out: pick one on a terminal") },
-  check({ id }) {
-    if (id !== undefined && !/^(\d{1,15}|job_\w+)$/.test(id))
-      throw new UsageError(`'${id}' is no job: a job has a number such as 12, and an id such as job_0198c0de`);
-  },
+  check: ({ id }) => checkJobId(id),
   async run(context, { id: given }) {
     const jobs = await context.api.jobs();
     const id = await givenOrPicked(context, given, {

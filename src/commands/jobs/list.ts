@@ -1,14 +1,11 @@
 import type { ListJobsResponse } from "../../../gen/svc/v1/job_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { choice, int } from "../../cli/flag.ts";
+import { choice } from "../../cli/flag.ts";
 import { ABSENT_JOB_KINDS, JOB_KINDS } from "../../domain/job-kinds.ts";
 import { JOB_STATES, type JobStateName } from "../../domain/job-states.ts";
-import { UsageError } from "../../errors/cli-error.ts";
 import { messageTable } from "../../output/message-view.ts";
-import { checkPage, notePage, pageFlags } from "../page-flags.ts";
+import { checkPage, notePage, offsetPageFlags } from "../page-flags.ts";
 import { JOB_COLUMNS } from "./job-view.ts";
-
-const FURTHEST = 10_000;
 
 export default defineCommand({
   summary: "List queue jobs",
@@ -24,15 +21,9 @@ export default defineCommand({
   flags: {
     state: choice("only those in this state", Object.keys(JOB_STATES) as JobStateName[]),
     kind: choice("only those of this kind", [...JOB_KINDS, ...(Object.keys(ABSENT_JOB_KINDS) as (keyof typeof ABSENT_JOB_KINDS)[])]),
-    ...pageFlags,
-    limit: { ...pageFlags.limit, aliases: ["-L", ...pageFlags.limit.aliases] },
-    offset: int("rows to skip before the first one, at most 10000", { default: 0 }),
+    ...offsetPageFlags,
   },
-  check({ limit, offset, pageToken }) {
-    checkPage({ limit });
-    if (offset < 0 || offset > FURTHEST) throw new UsageError(`--offset takes 0 to ${FURTHEST}; --page-token reaches further`);
-    if (offset > 0 && pageToken !== undefined) throw new UsageError("--offset and --page-token do not go together");
-  },
+  check: checkPage,
   async run(context, { kind, limit, offset, pageToken = "", state }) {
     const answer = await (await context.api.jobs()).listJobs({
       states: state === undefined ? [] : [JOB_STATES[state]],

@@ -4,6 +4,7 @@ import type { Context } from "../../context/context.ts";
 import { ABSENT_JOB_KINDS } from "../../domain/job-kinds.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
+import { checkJobId } from "./job-flags.ts";
 
 const ABSENT: Readonly<Record<string, string>> = ABSENT_JOB_KINDS;
 const KINDS = ["async_offline_query", "scheduled_query", ...(Object.keys(ABSENT_JOB_KINDS) as (keyof typeof ABSENT_JOB_KINDS)[])] as const;
@@ -25,10 +26,12 @@ const REFUSED = {
   retryOnCompletionDeadline: "an attempt that took too long is made again in any case",
   operationCompletionDeadlineSeconds: "operations have no deadline",
   retryOnOperationCompletionDeadline: "operations have no deadline",
+  envPayload: "jobs run with the variables of their environment",
 } as const;
 
 /** A job that was enqueued, with the query that it is a part of. */
 interface Submitted {
+  readonly number: number;
   readonly id: string;
   readonly state: string;
   readonly operation_id: string;
@@ -70,17 +73,15 @@ export default defineCommand({
     detach: bool("do not go on with the workflow of the copied job, as is always so", { aliases: ["--detach-workflow"] }),
   },
   check(given) {
-    const { fromJob, kind, jobName, operationId, workflowExecutionId, detach, envPayload } = given;
+    const { fromJob, kind, jobName, operationId, workflowExecutionId, detach } = given;
     if (detach && workflowExecutionId !== undefined) throw new UsageError("--detach and --workflow-execution-id do not go together");
     if (operationId !== undefined && !UUID.test(operationId)) throw new UsageError("--operation-id must be a UUID");
     if (fromJob === undefined && kind === undefined) throw new UsageError("give --from-job, or --kind");
-    if (fromJob !== undefined && !/^(\d{1,15}|[\w.-]+)$/.test(fromJob)) throw new UsageError(`'${fromJob}' is no job`);
+    checkJobId(fromJob);
     const absent = kind === undefined ? undefined : ABSENT[kind];
     if (absent !== undefined) throw new UsageError(`--kind ${kind} is not supported: ${absent}`);
     for (const [flag, why] of Object.entries(REFUSED) as [keyof typeof REFUSED, string][])
-      if (flag in given && isGiven((given as Readonly<Record<string, unknown>>)[flag]))
-        throw new UsageError(`${nameOf(flag)} is not supported: ${why}`);
-    if (envPayload.length > 0) throw new UsageError("--env-payload is not supported: jobs run with the variables of their environment");
+      if (isGiven(given[flag])) throw new UsageError(`${nameOf(flag)} is not supported: ${why}`);
     if (fromJob === undefined && kind === "async_offline_query")
       throw new UsageError("an offline query is more than a job: begin it with `svc offline-query`, or name one to repeat with --from-job");
     if (fromJob === undefined && jobName === undefined) throw new UsageError("--job-name names the scheduled query");
@@ -94,11 +95,11 @@ export default defineCommand({
     const { jobs } = await (await context.api.jobs()).listJobs({ kinds: ["async_offline_query"], pageSize: 500 });
     const first = jobs.findLast(({ subject }) => subject === queryId);
     if (!first) throw new CliError(`offline query ${queryId} was begun, and its jobs are not listed`, { code: "internal" });
-    return { id: first.id, state: "scheduled", operation_id: first.operationId, query_id: queryId };
+    return { number: Number(first.number), id: first.id, state: "scheduled", operation_id: first.operationId, query_id: queryId };
   },
   view: textView(
-    ({ id, state, operation_id, query_id }: Submitted) =>
-      `ID:           ${id}\nState:        ${state}\nOperation ID: ${operation_id}\nQuery:        ${query_id}`,
+    ({ number, state, operation_id, query_id }: Submitted) =>
+      `ID:           ${number}\nState:        ${state}\nOperation ID: ${operation_id}\nQuery:        ${query_id}`,
     (submitted: Submitted) => submitted,
   ),
 });
@@ -117,8 +118,8 @@ async function repeated({ api }: Pick<Context, "api">, id: string, kind: string 
   return query?.id ?? "";
 }
 
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== false;
+function isGiven(value: boolean | number | string | readonly unknown[] | undefined): boolean {
+  return value !== undefined && value !== false && (typeof value !== "object" || value.length > 0);
 }
 
 function nameOf(flag: string): string {

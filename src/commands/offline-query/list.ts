@@ -25,7 +25,7 @@ export default defineCommand({
     queryNameVersion: text("only those with this version of the name", { placeholder: "<version>" }),
     since: timestamp("earliest creation, such as 24h for a day ago", { aliases: ["--window", "--time-window"] }),
     ...pageFlags,
-    limit: { ...pageFlags.limit, aliases: ["-L", "--max-results", ...pageFlags.limit.aliases] },
+    limit: { ...pageFlags.limit, aliases: [...pageFlags.limit.aliases, "--max-results"] },
   },
   check: checkPage,
   async run(context, { id = "", branch = "", agentId = "", status, kind = "", queryName = "", queryNameVersion = "", since, ...page }) {

@@ -1,12 +1,9 @@
 import type { ListWorkflowsResponse } from "../../../gen/svc/v1/workflow_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { choice, int, text } from "../../cli/flag.ts";
-import { UsageError } from "../../errors/cli-error.ts";
+import { choice, text } from "../../cli/flag.ts";
 import { messageTable } from "../../output/message-view.ts";
-import { checkPage, notePage, pageFlags } from "../page-flags.ts";
+import { checkPage, notePage, offsetPageFlags } from "../page-flags.ts";
 import { WORKFLOW_COLUMNS, WORKFLOW_KINDS, WORKFLOW_STATUSES } from "./workflow-view.ts";
-
-const FURTHEST = 10_000;
 
 export default defineCommand({
   summary: "List workflow executions",
@@ -20,15 +17,9 @@ export default defineCommand({
     kind: choice("only those of this kind", Object.keys(WORKFLOW_KINDS) as (keyof typeof WORKFLOW_KINDS)[]),
     status: choice("only those in this status", Object.keys(WORKFLOW_STATUSES) as (keyof typeof WORKFLOW_STATUSES)[]),
     id: text("only those whose id contains this", { aliases: ["--search"], placeholder: "<part>" }),
-    ...pageFlags,
-    limit: { ...pageFlags.limit, aliases: ["-L", ...pageFlags.limit.aliases] },
-    offset: int("rows to skip before the first one, at most 10000", { default: 0 }),
+    ...offsetPageFlags,
   },
-  check({ limit, offset, pageToken }) {
-    checkPage({ limit });
-    if (offset < 0 || offset > FURTHEST) throw new UsageError(`--offset takes 0 to ${FURTHEST}; --page-token reaches further`);
-    if (offset > 0 && pageToken !== undefined) throw new UsageError("--offset and --page-token do not go together");
-  },
+  check: checkPage,
   async run(context, { deploymentId = "", kind, status, id = "", limit, pageToken = "", offset }) {
     const answer = await (await context.api.workflows()).listWorkflows({
       ...{ deploymentId, idPart: id, pageSize: limit, pageToken, offset },

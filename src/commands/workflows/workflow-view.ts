@@ -47,22 +47,18 @@ export const WORKFLOW_FIELDS: FieldViews<Workflow> = {
  * below the last of them and names the others.
  */
 export function graphTree(nodes: readonly WorkflowNode[], edges: readonly WorkflowEdge[]): string {
-  const position = new Map(nodes.map(({ id }, index) => [id, index]));
-  const before = (id: string): WorkflowNode[] => nodes.filter((node) => edges.some(({ from, to }) => from === node.id && to === id));
-  const parent = new Map(nodes.map(({ id }) => [id, before(id).at(-1)?.id]));
-  const depth = (id: string): number => {
-    const above = parent.get(id);
-    return above === undefined ? 0 : depth(above) + 1;
-  };
-  const lines: string[] = [];
-  const show = (node: WorkflowNode): void => {
-    const others = before(node.id).slice(0, -1).map(nameOf);
-    const also = others.length === 0 ? "" : `, also after ${others.join(", ")}`;
-    lines.push(`${"  ".repeat(depth(node.id))}${nameOf(node)}: ${stateOf(node)}${also}`);
-    for (const next of nodes) if (parent.get(next.id) === node.id && position.has(next.id)) show(next);
-  };
-  for (const node of nodes) if (parent.get(node.id) === undefined) show(node);
-  return lines.join("\n");
+  const before = new Map(
+    nodes.map(({ id }) => [id, nodes.filter((node) => edges.some(({ from, to }) => from === node.id && to === id))] as const),
+  );
+  const below = (parent: WorkflowNode | undefined, indent: string): string[] =>
+    nodes
+      .filter(({ id }) => before.get(id)?.at(-1) === parent)
+      .flatMap((node) => {
+        const others = before.get(node.id)?.slice(0, -1).map(nameOf) ?? [];
+        const also = others.length === 0 ? "" : `, also after ${others.join(", ")}`;
+        return [`${indent}${nameOf(node)}: ${stateOf(node)}${also}`, ...below(node, `${indent}  `)];
+      });
+  return below(undefined, "").join("\n");
 }
 
 function nameOf({ name, kind }: WorkflowNode): string {
@@ -70,9 +66,10 @@ function nameOf({ name, kind }: WorkflowNode): string {
 }
 
 function stateOf({ status, jobs, running, completed, failed, canceled }: WorkflowNode): string {
-  const word = (Object.keys(WORKFLOW_STATUSES) as (keyof typeof WORKFLOW_STATUSES)[]).find((name) => WORKFLOW_STATUSES[name] === status);
-  if (jobs <= 1) return word ?? "";
+  const word =
+    (Object.keys(WORKFLOW_STATUSES) as (keyof typeof WORKFLOW_STATUSES)[]).find((name) => WORKFLOW_STATUSES[name] === status) ?? "";
+  if (jobs <= 1) return word;
   const told = Object.entries({ completed, running, failed, canceled }).filter(([, count]) => count > 0);
   const parts = told.map(([state, count]) => `${count} ${state}`).join(", ");
-  return `${word ?? ""}, ${jobs} jobs${parts === "" ? "" : `: ${parts}`}`;
+  return `${word}, ${jobs} jobs${parts === "" ? "" : `: ${parts}`}`;
 }

@@ -5,13 +5,13 @@
 
 import { type SqlDialect, SqlScanner } from "./tokenize.ts";
 
+/** The placeholder of the bound of incremental runs. */
+export const INCREMENTAL_PLACEHOLDER = "svc_incremental_timestamp";
+
 /**
  * Number of parameters of a bound statement: the highest `$n`, or how many `?` there are. Strings,
  * quoted names and comments are passed over, as the dialect has them.
  */
-/** The placeholder of the bound of incremental runs. */
-export const INCREMENTAL_PLACEHOLDER = "svc_incremental_timestamp";
-
 export function countParameters(statement: string, dialect: SqlDialect | undefined): number {
   const scanner = new SqlScanner(statement, dialect);
   let count = 0;

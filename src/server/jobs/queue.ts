@@ -17,6 +17,7 @@ import {
   type JobStore,
   type QueuePosition,
 } from "../stores/metadata/jobs.ts";
+import { checkOffset } from "./offset.ts";
 
 /**
  * What a job waits for: other jobs that must have succeeded, its time, the gate of its operation, a
@@ -88,7 +89,6 @@ const SHOWN = {
 const MAX_KINDS = 50;
 /** Most jobs that are named of those that a job waits for. */
 const MAX_BEHIND = 20;
-const MAX_OFFSET = 10_000;
 
 /**
  * Makes the capability.
@@ -135,8 +135,7 @@ export function createJobQueue({
     async list(viewer, { states, kinds, environmentId, before, offset, limit }) {
       const present = kinds.filter((kind) => !(kind in ABSENT_JOB_KINDS));
       checkKinds(present, known);
-      if (offset < 0 || offset > MAX_OFFSET)
-        throw new Failure("invalid_argument", `The offset is from 0 to ${MAX_OFFSET}.`, { hint: "A page token continues further on." });
+      checkOffset(offset);
       const now = clock.now();
       const environmentIds = environmentId === undefined ? viewer.environmentIds : [environmentId].filter((id) => sees(viewer, id));
       const isDueAsked = states.includes("scheduled");

@@ -17,6 +17,7 @@ import type {
   WorkflowStore,
 } from "../stores/metadata/workflows.ts";
 import type { Bus } from "./bus.ts";
+import { checkOffset } from "./offset.ts";
 
 /** An operation as it is planned. */
 export interface PlannedOperation<J extends NewJob = NewJob> {
@@ -76,7 +77,6 @@ export interface Workflows {
 
 /** Most pairs of jobs of which one waits for the other. */
 const MAX_PAIRS = 100_000;
-const MAX_OFFSET = 10_000;
 
 /**
  * The jobs of a plan: with operations, their names in those, and what they wait for. The first
@@ -139,9 +139,7 @@ export function createWorkflows({
     },
 
     async list(filter) {
-      const { offset = 0 } = filter;
-      if (offset < 0 || offset > MAX_OFFSET)
-        throw new Failure("invalid_argument", `The offset is from 0 to ${MAX_OFFSET}.`, { hint: "A page token continues further on." });
+      checkOffset(filter.offset ?? 0);
       return workflows.list(filter);
     },
 

@@ -12,7 +12,7 @@ import type { JobViewer, JobWait, ShownJob } from "../../jobs/queue.ts";
 import { type AttemptOutcome, environmentOf, type JobAttempt } from "../../stores/metadata/jobs.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { pageSizeOf, pageToken, readPageToken } from "./page-token.ts";
+import { readPage } from "./page-token.ts";
 
 const REASONS = {
   run_time: JobWaitReason.RUN_TIME,
@@ -45,23 +45,20 @@ export function register(router: ConnectRouter, { environments, jobQueue, keys }
   };
 
   router.service(JobService, {
-    async listJobs({ states, kinds, environment, pageSize, pageToken: token, offset }, context) {
-      if (token !== "" && offset !== 0) throw new Failure("invalid_argument", "An offset and a page token do not go together.");
+    async listJobs({ states, kinds, environment, pageSize, pageToken, offset }, context) {
       const caller = callerOf(context);
       const looking = await viewer(caller);
       const scope = environment && (await resolveNames(environments, caller, { environment, project: "", branch: "", deployment: "" }));
       const environmentId = scope ? scope.environment.id : undefined;
-      const filter = JSON.stringify(["jobs", states, kinds, environmentId]);
-      const limit = pageSizeOf(pageSize);
-      const before = token === "" ? undefined : Number(readPageToken(keys.objects, filter, token));
+      const filter = { states: shownStates(states), kinds, environmentId, offset };
       const queue = await jobQueue();
-      const found = await queue.list(looking, { states: shownStates(states), kinds, environmentId, before, offset, limit: limit + 1 });
-      const page = found.slice(0, limit);
-      const last = page.at(-1);
-      return {
-        jobs: page.map((job) => message(job, looking.names)),
-        nextPageToken: found.length > limit && last ? pageToken(keys.objects, filter, String(last.entry.number)) : "",
-      };
+      const listed = JSON.stringify(["jobs", states, kinds, environmentId]);
+      const page = await readPage(keys.objects, listed, { pageSize, pageToken, offset }, async (limit, after) => {
+        const before = after === undefined ? undefined : Number(after);
+        const found = await queue.list(looking, { ...filter, before, limit });
+        return found.map((job) => ({ id: String(job.entry.number), job }));
+      });
+      return { jobs: page.items.map(({ job }) => message(job, looking.names)), nextPageToken: page.nextPageToken };
     },
 
     async getJob({ id }, context) {

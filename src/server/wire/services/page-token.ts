@@ -3,22 +3,21 @@
  * them.
  */
 
+import { DEFAULT_PAGE, MAX_PAGE } from "../../../domain/pages.ts";
 import { isSignedBy, type KeyRing, signWith } from "../../access/keys.ts";
 import { Failure } from "../../failure.ts";
-
-/** Items of a page unless the call says how many, and the most that a call gets. */
-const DEFAULT_PAGE = 50;
-const MAX_PAGE = 500;
 
 /** The page that a call asks for: 0 and empty where it says nothing. */
 export interface PageRequest {
   readonly pageSize: number;
   readonly pageToken: string;
+  /** Items that `read` leaves out; default 0. */
+  readonly offset?: number;
 }
 
 /**
  * Reads a page of a list, of which each item's id is where the next begins. Throws Failure
- * invalid_argument for the token of another list.
+ * invalid_argument for the token of another list, and for a token beside an offset.
  * @param filter everything of the call that the list depends on
  * @param read reads at most `limit` items that follow the one with the id `after`; undefined = from
  * the first
@@ -27,9 +26,10 @@ export interface PageRequest {
 export async function readPage<R extends { readonly id: string }>(
   keys: KeyRing,
   filter: string,
-  { pageSize, pageToken: token }: PageRequest,
+  { pageSize, pageToken: token, offset = 0 }: PageRequest,
   read: (limit: number, after: string | undefined) => Promise<readonly R[]>,
 ): Promise<{ readonly items: readonly R[]; readonly nextPageToken: string }> {
+  if (token !== "" && offset !== 0) throw new Failure("invalid_argument", "An offset and a page token do not go together.");
   const size = pageSizeOf(pageSize);
   const found = await read(size + 1, token === "" ? undefined : readPageToken(keys, filter, token));
   const items = found.slice(0, size);
@@ -38,7 +38,7 @@ export async function readPage<R extends { readonly id: string }>(
 }
 
 /** Items of a page by what a call says; 0 and less = the default. */
-export function pageSizeOf(wanted: number): number {
+function pageSizeOf(wanted: number): number {
   return Math.min(wanted > 0 ? wanted : DEFAULT_PAGE, MAX_PAGE);
 }
 

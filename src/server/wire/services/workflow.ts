@@ -31,7 +31,6 @@ export function register(router: ConnectRouter, { environments, keys, workflows 
 
   router.service(WorkflowService, {
     async listWorkflows({ deploymentId, kind, status, idPart, pageSize, pageToken, offset }, context) {
-      if (pageToken !== "" && offset !== 0) throw new Failure("invalid_argument", "An offset and a page token do not go together.");
       const filter = {
         environmentId: await environmentOf(context),
         deploymentId: deploymentId || undefined,
@@ -41,7 +40,7 @@ export function register(router: ConnectRouter, { environments, keys, workflows 
       };
       const found = await workflows();
       const listed = JSON.stringify(["workflows", filter]);
-      const page = await readPage(keys.objects, listed, { pageSize, pageToken }, (limit, before) =>
+      const page = await readPage(keys.objects, listed, { pageSize, pageToken, offset }, (limit, before) =>
         found.list({ ...filter, before, offset, limit }),
       );
       return { workflows: page.items.map(message), nextPageToken: page.nextPageToken };
