@@ -3,11 +3,12 @@
  * later run continues, and gets its name when it is whole; no other file is ever written over.
  */
 
-import { link, lstat, mkdir, open, rename, rm } from "node:fs/promises";
+import { link, lstat, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatasetLink } from "../../gen/svc/v1/dataset_pb.ts";
 import type { Context } from "../context/context.ts";
 import { systemCode } from "../disk/disk-error.ts";
+import { fileHash } from "../disk/file-hash.ts";
 import { escapeControls } from "../domain/name.ts";
 import { isPortableName } from "../domain/portable-name.ts";
 import { sizeText } from "../domain/size.ts";
@@ -17,7 +18,6 @@ import { atOnce } from "./at-once.ts";
 
 /** Files that come at once. */
 const CONCURRENT = 4;
-const CHUNK_BYTES = 1024 * 1024;
 
 /** A file that is there now. */
 export interface DownloadedFile {
@@ -142,17 +142,5 @@ async function isThere(path: string): Promise<boolean> {
 /** Whether a path is a regular file with this content. */
 async function hasContent(path: string, bytes: number, sha256: string): Promise<boolean> {
   const found = await lstat(path);
-  if (!found.isFile() || found.size !== bytes) return false;
-  const file = await open(path, "r");
-  try {
-    const hasher = new Bun.CryptoHasher("sha256");
-    const chunk = new Uint8Array(CHUNK_BYTES);
-    for (;;) {
-      const { bytesRead } = await file.read(chunk);
-      if (bytesRead === 0) return hasher.digest("hex") === sha256;
-      hasher.update(chunk.subarray(0, bytesRead));
-    }
-  } finally {
-    await file.close();
-  }
+  return found.isFile() && found.size === bytes && (await fileHash(path)) === sha256;
 }

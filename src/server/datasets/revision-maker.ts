@@ -3,6 +3,7 @@
 import { open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Clock } from "../../context/clock.ts";
+import { fileHash } from "../../disk/file-hash.ts";
 import { syncFolder } from "../../disk/private-file.ts";
 import { renameInPlace } from "../../disk/rename.ts";
 import { Failure } from "../failure.ts";
@@ -153,13 +154,12 @@ export function createRevisionMaker({ metadata: { datasets }, objects, clock, lo
 
 /** Size and SHA-256 of a file. */
 async function digestOf(path: string, signal: AbortSignal | undefined): Promise<{ readonly bytes: number; readonly sha256: string }> {
-  const hasher = new Bun.CryptoHasher("sha256");
   let bytes = 0;
-  for await (const chunk of chunksOf(path, signal)) {
-    bytes += chunk.length;
-    hasher.update(chunk);
-  }
-  return { bytes, sha256: hasher.digest("hex") };
+  const sha256 = await fileHash(path, (read) => {
+    signal?.throwIfAborted();
+    bytes += read;
+  });
+  return { bytes, sha256 };
 }
 
 async function* chunksOf(path: string, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
