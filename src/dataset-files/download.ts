@@ -3,12 +3,13 @@
  * later run continues, and gets its name when it is whole; no other file is ever written over.
  */
 
-import { link, lstat, mkdir, rename, rm } from "node:fs/promises";
+import { link, lstat, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatasetLink } from "../../gen/svc/v1/dataset_pb.ts";
 import type { Context } from "../context/context.ts";
 import { systemCode } from "../disk/disk-error.ts";
 import { fileHash } from "../disk/file-hash.ts";
+import { renameInPlace } from "../disk/rename.ts";
 import { escapeControls } from "../domain/name.ts";
 import { isPortableName } from "../domain/portable-name.ts";
 import { sizeText } from "../domain/size.ts";
@@ -118,7 +119,7 @@ async function place(partial: string, path: string): Promise<void> {
   } catch (error) {
     if (systemCode(error) === "EEXIST") throw exists(path);
     if (await isThere(path)) throw exists(path);
-    await rename(partial, path).catch((failed: unknown) => {
+    await renameInPlace(partial, path).catch((failed: unknown) => {
       throw fromSystem(failed, `write ${path}`) ?? failed;
     });
   }
