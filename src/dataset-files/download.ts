@@ -52,15 +52,17 @@ export async function downloadRevision(context: Context, wanted: WantedFiles, fo
       received.set(name, bytes);
       say(`${sizeText([...received.values()].reduce((sum, of) => sum + of, 0))}, ${received.size} files`);
     };
-    const links = linksOf(service.streamDatasetLinks(wanted, { signal }));
-    const files = await atOnce(links, CONCURRENT, async (found) => {
+    const stopped = new AbortController();
+    const links = linksOf(service.streamDatasetLinks(wanted, { signal: AbortSignal.any([signal, stopped.signal]) }));
+    const downloaded = async (found: DatasetLink): Promise<DownloadedFile> => {
       const name = localName(found.file?.name ?? "");
       const other = taken.get(name.toLowerCase());
       if (other !== undefined)
         throw new CliError(`two files of the revision have the name ${escapeControls(name)} on this machine`, { code: "unsafe_name" });
       taken.set(name.toLowerCase(), name);
       return downloadOne(context, found, folder, name, (bytes) => show(name, bytes));
-    });
+    };
+    const files = await atOnce(links, CONCURRENT, downloaded, () => stopped.abort());
     return files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   });
 }
