@@ -56,6 +56,14 @@ export function tooManyDatasets(): Failure {
   );
 }
 
+/** Throws Failure failed_precondition for a revision whose files nobody can read. */
+export function checkReadable({ id, datasetId, state }: RevisionRecord): void {
+  if (state === "archived" || state === "failed")
+    throw new Failure("failed_precondition", `Revision ${id} is ${state}, so its files cannot be read.`, {
+      hint: `\`svc dataset get ${datasetId}\` shows the other revisions.`,
+    });
+}
+
 /** Makes the maker. */
 export function createRevisionMaker({ metadata: { datasets }, objects, clock, log }: RevisionMakerParts): Revisions {
   const found = async (revisionId: string): Promise<RevisionRecord> => {
@@ -113,11 +121,7 @@ export function createRevisionMaker({ metadata: { datasets }, objects, clock, lo
     },
 
     async files(revisionId) {
-      const { id, state } = await found(revisionId);
-      if (state === "archived" || state === "failed")
-        throw new Failure("failed_precondition", `Revision ${id} is ${state}, so its files cannot be read.`, {
-          hint: "`svc dataset get` shows the other revisions.",
-        });
+      checkReadable(await found(revisionId));
       return (await datasets.files(revisionId)).map(({ revisionId: _, ...file }) => file);
     },
 
