@@ -1,11 +1,13 @@
 /**
  * Works on items as they come, at most `most` at once, and returns the results in their order. The
  * first failure ends it, when the work that runs has ended.
+ * @param stop is called at a failure, so that items do not keep it waiting that are still to come
  */
 export async function atOnce<Item, Result>(
   items: Iterable<Item> | AsyncIterable<Item>,
   most: number,
   work: (item: Item) => Promise<Result>,
+  stop: () => void = () => undefined,
 ): Promise<Result[]> {
   const results: Result[] = [];
   const running = new Set<Promise<void>>();
@@ -20,15 +22,17 @@ export async function atOnce<Item, Result>(
         })
         .catch((error: unknown) => {
           failed ??= { error };
+          stop();
         })
         .finally(() => running.delete(one));
       running.add(one);
       if (running.size >= most) await Promise.race(running);
       if (failed) break;
     }
-  } finally {
-    await Promise.all(running);
+  } catch (error) {
+    failed ??= { error };
   }
+  await Promise.all(running);
   if (failed) throw failed.error;
   return results;
 }

@@ -3,11 +3,13 @@
  * later run continues, and gets its name when it is whole; no other file is ever written over.
  */
 
-import { link, lstat, mkdir, open, rename, rm } from "node:fs/promises";
+import { link, lstat, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatasetLink } from "../../gen/svc/v1/dataset_pb.ts";
 import type { Context } from "../context/context.ts";
 import { systemCode } from "../disk/disk-error.ts";
+import { fileHash } from "../disk/file-hash.ts";
+import { renameInPlace } from "../disk/rename.ts";
 import { escapeControls } from "../domain/name.ts";
 import { isPortableName } from "../domain/portable-name.ts";
 import { sizeText } from "../domain/size.ts";
@@ -17,7 +19,6 @@ import { atOnce } from "./at-once.ts";
 
 /** Files that come at once. */
 const CONCURRENT = 4;
-const CHUNK_BYTES = 1024 * 1024;
 
 /** A file that is there now. */
 export interface DownloadedFile {
@@ -51,15 +52,17 @@ export async function downloadRevision(context: Context, wanted: WantedFiles, fo
       received.set(name, bytes);
       say(`${sizeText([...received.values()].reduce((sum, of) => sum + of, 0))}, ${received.size} files`);
     };
-    const links = linksOf(service.streamDatasetLinks(wanted, { signal }));
-    const files = await atOnce(links, CONCURRENT, async (found) => {
+    const stopped = new AbortController();
+    const links = linksOf(service.streamDatasetLinks(wanted, { signal: AbortSignal.any([signal, stopped.signal]) }));
+    const downloaded = async (found: DatasetLink): Promise<DownloadedFile> => {
       const name = localName(found.file?.name ?? "");
       const other = taken.get(name.toLowerCase());
       if (other !== undefined)
         throw new CliError(`two files of the revision have the name ${escapeControls(name)} on this machine`, { code: "unsafe_name" });
       taken.set(name.toLowerCase(), name);
       return downloadOne(context, found, folder, name, (bytes) => show(name, bytes));
-    });
+    };
+    const files = await atOnce(links, CONCURRENT, downloaded, () => stopped.abort());
     return files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   });
 }
@@ -118,7 +121,7 @@ async function place(partial: string, path: string): Promise<void> {
   } catch (error) {
     if (systemCode(error) === "EEXIST") throw exists(path);
     if (await isThere(path)) throw exists(path);
-    await rename(partial, path).catch((failed: unknown) => {
+    await renameInPlace(partial, path).catch((failed: unknown) => {
       throw fromSystem(failed, `write ${path}`) ?? failed;
     });
   }
@@ -142,17 +145,5 @@ async function isThere(path: string): Promise<boolean> {
 /** Whether a path is a regular file with this content. */
 async function hasContent(path: string, bytes: number, sha256: string): Promise<boolean> {
   const found = await lstat(path);
-  if (!found.isFile() || found.size !== bytes) return false;
-  const file = await open(path, "r");
-  try {
-    const hasher = new Bun.CryptoHasher("sha256");
-    const chunk = new Uint8Array(CHUNK_BYTES);
-    for (;;) {
-      const { bytesRead } = await file.read(chunk);
-      if (bytesRead === 0) return hasher.digest("hex") === sha256;
-      hasher.update(chunk.subarray(0, bytesRead));
-    }
-  } finally {
-    await file.close();
-  }
+  return found.isFile() && found.size === bytes && (await fileHash(path)) === sha256;
 }

@@ -1,6 +1,7 @@
 /** Bytes that come in pieces, into a file that appears when it is whole. */
 
-import { open, rename, rm } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
+import { renameInPlace } from "../disk/rename.ts";
 import { fromSystem } from "../errors/from-system.ts";
 
 /**
@@ -22,7 +23,7 @@ export async function streamToFile(pieces: AsyncIterable<Uint8Array>, path: stri
     } finally {
       await file.close();
     }
-    await rename(beside, path).catch((error: unknown) => Promise.reject(said(error)));
+    await renameInPlace(beside, path).catch((error: unknown) => Promise.reject(said(error)));
     return bytes;
   } catch (error) {
     await rm(beside, { force: true });

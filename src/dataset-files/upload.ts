@@ -7,6 +7,7 @@ import { lstat, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { FinalizeDatasetUploadResponse } from "../../gen/svc/v1/dataset_pb.ts";
 import type { Context } from "../context/context.ts";
+import { fileHash } from "../disk/file-hash.ts";
 import { sizeText } from "../domain/size.ts";
 import { CliError, isUnanswered } from "../errors/cli-error.ts";
 import { fromSystem } from "../errors/from-system.ts";
@@ -51,7 +52,8 @@ export async function uploadFiles(context: Context, { dataset, paths, partBytes 
     let read = 0;
     const digests: { name: string; bytes: bigint; sha256: string }[] = [];
     for (const file of files) {
-      const sha256 = await digestOf(file, signal, (bytes) => {
+      const sha256 = await digestOf(file, (bytes) => {
+        signal.throwIfAborted();
         read += bytes;
         say(`${Math.floor((100 * read) / Math.max(total, 1))}%`);
       });
@@ -127,18 +129,10 @@ async function localFile(path: string): Promise<LocalFile> {
   return { path, name: basename(path), bytes: found.size };
 }
 
-async function digestOf({ path }: LocalFile, signal: AbortSignal, onRead: (bytes: number) => void): Promise<string> {
-  const hasher = new Bun.CryptoHasher("sha256");
-  try {
-    for await (const chunk of Bun.file(path).stream()) {
-      signal.throwIfAborted();
-      hasher.update(chunk);
-      onRead(chunk.length);
-    }
-  } catch (error) {
+async function digestOf({ path }: LocalFile, onRead: (bytes: number) => void): Promise<string> {
+  return fileHash(path, onRead).catch((error: unknown) => {
     throw fromSystem(error, `read ${path}`) ?? error;
-  }
-  return hasher.digest("hex");
+  });
 }
 
 async function readPart({ path, bytes }: LocalFile, start: number, size: number): Promise<Uint8Array> {

@@ -1,19 +1,17 @@
 /** Size and hash of files, as a manifest states them. */
 
-import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { fileHash } from "../disk/file-hash.ts";
 import type { ReleaseFile } from "../domain/release/manifest.ts";
 
 /** The size and hash of a file beside the manifest. */
 export async function describeFile(path: string): Promise<ReleaseFile> {
-  const hash = new Bun.CryptoHasher("sha256");
   let size = 0;
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
-    hash.update(chunk);
-    size += chunk.length;
-  }
-  return { url: basename(path), sha256: hash.digest("hex"), size };
+  const sha256 = await fileHash(path, (bytes) => {
+    size += bytes;
+  });
+  return { url: basename(path), sha256, size };
 }
 
 /** Names of the plain files of a folder, sorted by their bytes. */

@@ -8,7 +8,7 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statS
 import { basename, dirname, join } from "node:path";
 import { svcHome } from "../config/home.ts";
 import type { Surroundings } from "../context/machine.ts";
-import { fileHash } from "./file-hash.ts";
+import { fileHash } from "../disk/file-hash.ts";
 
 /** Prefix of an update's temporary files. The next update removes those of a killed one. */
 export const TEMPORARY_PREFIX = ".svc-update-";

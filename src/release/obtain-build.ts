@@ -4,11 +4,11 @@
  */
 
 import { statSync } from "node:fs";
+import { fileHash } from "../disk/file-hash.ts";
 import { freeBytes } from "../disk/folder-facts.ts";
 import type { ReleaseBinary, ReleaseFile } from "../domain/release/manifest.ts";
 import { sizeText } from "../domain/size.ts";
 import { decompressed, type Encoding, writeChecked } from "./checked-file.ts";
-import { fileHash } from "./file-hash.ts";
 import { buildPath, type InstallFolder, installedBuilds } from "./install-folder.ts";
 import { ReleaseError } from "./release-error.ts";
 import type { ReleaseFiles } from "./release-files.ts";

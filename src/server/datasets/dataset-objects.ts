@@ -3,7 +3,7 @@
  * alike, and end with the SHA-256 of what they hold.
  */
 
-import type { ObjectStore } from "../stores/objects/store.ts";
+import type { ListedObject, ObjectStore } from "../stores/objects/store.ts";
 
 /** What the keys of all datasets' objects begin with. */
 export const DATASET_OBJECTS = "datasets/";
@@ -37,19 +37,24 @@ export function fileKey(revision: { readonly environmentId: string; readonly id:
   return `${revisionPrefix(revision)}${place}.${sha256}`;
 }
 
+/** The objects whose keys begin with `prefix`, in the order of their keys. */
+export async function* objectsOf(objects: Pick<ObjectStore, "list">, prefix: string): AsyncIterable<ListedObject> {
+  for (let after = ""; ; ) {
+    const page = await objects.list({ prefix, after, limit: PAGE_OBJECTS });
+    yield* page;
+    if (page.length < PAGE_OBJECTS) return;
+    after = page.at(-1)?.key ?? "";
+  }
+}
+
 /** Deletes the objects whose keys begin with `prefix`, but those that are `kept`. */
 export async function deleteObjects(
   objects: Pick<ObjectStore, "list" | "delete">,
   prefix: string,
   { kept = new Set(), signal }: { readonly kept?: ReadonlySet<string>; readonly signal?: AbortSignal } = {},
 ): Promise<void> {
-  for (let after = ""; ; ) {
-    const page = await objects.list({ prefix, after, limit: PAGE_OBJECTS });
-    for (const { key } of page) {
-      signal?.throwIfAborted();
-      if (!kept.has(key)) await objects.delete(key);
-    }
-    if (page.length < PAGE_OBJECTS) return;
-    after = page.at(-1)?.key ?? "";
+  for await (const { key } of objectsOf(objects, prefix)) {
+    signal?.throwIfAborted();
+    if (!kept.has(key)) await objects.delete(key);
   }
 }

@@ -8,6 +8,7 @@ import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore, SignedAddress } from "../stores/objects/store.ts";
 import { revisionOfKey } from "./dataset-objects.ts";
 import { checkDatasetName } from "./names.ts";
+import { checkReadable } from "./revision-maker.ts";
 
 /** Milliseconds that the files of an archived revision are kept. */
 export const ARCHIVED_KEPT_MS = 7 * DAY_MS;
@@ -93,10 +94,7 @@ export function createDatasets({
   /** A revision whose files can be read. */
   const readable = async (environmentId: string, id: string): Promise<RevisionRecord> => {
     const revision = await revisionOf(environmentId, id);
-    if (revision.state === "archived" || revision.state === "failed")
-      throw new Failure("failed_precondition", `Revision ${id} is ${revision.state}, so its files cannot be read.`, {
-        hint: `\`svc dataset get ${revision.datasetId}\` shows the other revisions.`,
-      });
+    checkReadable(revision);
     return revision;
   };
 

@@ -3,6 +3,7 @@
 import { open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Clock } from "../../context/clock.ts";
+import { fileHash } from "../../disk/file-hash.ts";
 import { syncFolder } from "../../disk/private-file.ts";
 import { renameInPlace } from "../../disk/rename.ts";
 import { Failure } from "../failure.ts";
@@ -53,6 +54,14 @@ export function tooManyDatasets(): Failure {
     `The environment has ${datasets} datasets, or ${writing} revisions that are being written, which is as many as it can have.`,
     { hint: "Try again when some are completed, or archive revisions that nobody needs." },
   );
+}
+
+/** Throws Failure failed_precondition for a revision whose files nobody can read. */
+export function checkReadable({ id, datasetId, state }: RevisionRecord): void {
+  if (state === "archived" || state === "failed")
+    throw new Failure("failed_precondition", `Revision ${id} is ${state}, so its files cannot be read.`, {
+      hint: `\`svc dataset get ${datasetId}\` shows the other revisions.`,
+    });
 }
 
 /** Makes the maker. */
@@ -115,11 +124,7 @@ export function createRevisionMaker({ metadata: { datasets }, objects, clock, lo
     },
 
     async files(revisionId) {
-      const { id, state } = await found(revisionId);
-      if (state === "archived" || state === "failed")
-        throw new Failure("failed_precondition", `Revision ${id} is ${state}, so its files cannot be read.`, {
-          hint: "`svc dataset get` shows the other revisions.",
-        });
+      checkReadable(await found(revisionId));
       return (await datasets.files(revisionId)).map(({ revisionId: _, ...file }) => file);
     },
 
@@ -156,13 +161,12 @@ export function createRevisionMaker({ metadata: { datasets }, objects, clock, lo
 
 /** Size and SHA-256 of a file. */
 async function digestOf(path: string, signal: AbortSignal | undefined): Promise<{ readonly bytes: number; readonly sha256: string }> {
-  const hasher = new Bun.CryptoHasher("sha256");
   let bytes = 0;
-  for await (const chunk of chunksOf(path, signal)) {
-    bytes += chunk.length;
-    hasher.update(chunk);
-  }
-  return { bytes, sha256: hasher.digest("hex") };
+  const sha256 = await fileHash(path, (read) => {
+    signal?.throwIfAborted();
+    bytes += read;
+  });
+  return { bytes, sha256 };
 }
 
 async function* chunksOf(path: string, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {

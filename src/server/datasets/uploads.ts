@@ -16,7 +16,7 @@ import type { AnnouncedFile, DatasetUploadRecord, RevisionRecord } from "../stor
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { MAX_LARGE_OBJECT_BYTES, MAX_OBJECT_BYTES, type ObjectStore } from "../stores/objects/store.ts";
 import { type TableColumn, type TableEngine, TableError, type TableFormat } from "../tables/engine.ts";
-import { revisionPrefix } from "./dataset-objects.ts";
+import { objectsOf, revisionPrefix } from "./dataset-objects.ts";
 import { checkDatasetName, checkFileName } from "./names.ts";
 import { DATASET_LIMITS, newRevision, type Revisions, tooManyDatasets } from "./revision-maker.ts";
 
@@ -26,7 +26,6 @@ const MAX_PARTS = 1_000;
 const DEFAULT_PART_BYTES = 8 * 1024 * 1024;
 const LEAST_PART_BYTES = 64 * 1024;
 const DIGEST = /^[0-9a-f]{64}$/;
-const LIST_PAGE = 1_000;
 
 /** The formats of tables, by the end of a file's name. */
 const FORMATS: readonly (readonly [RegExp, TableFormat])[] = [
@@ -128,14 +127,9 @@ export function createDatasetUploads({
     const { name, bytes } = upload.files[at] as AnnouncedFile;
     const prefix = partsPrefix(revision, at);
     const found = new Map<number, string>();
-    for (let after = ""; ; ) {
-      const page = await objects.list({ prefix, after, limit: LIST_PAGE });
-      for (const { key, size } of page) {
-        const part = Number.parseInt(key.slice(prefix.length), 10);
-        if (size === partLength(upload, at, part)) found.set(part, key);
-      }
-      if (page.length < LIST_PAGE) break;
-      after = page.at(-1)?.key ?? "";
+    for await (const { key, size } of objectsOf(objects, prefix)) {
+      const part = Number.parseInt(key.slice(prefix.length), 10);
+      if (size === partLength(upload, at, part)) found.set(part, key);
     }
     return Array.from({ length: Math.ceil(bytes / upload.partBytes) }, (_, part) => {
       const key = found.get(part);

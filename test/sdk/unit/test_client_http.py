@@ -1,6 +1,7 @@
 """The client's HTTP where no svc server answers: proxies, broken answers, connections that end."""
 
 import contextlib
+import errno
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ from typing import Any, Callable, Iterator
 from unittest import mock
 
 from svc._client.config import ConfigError
+from svc._client.http import HttpServer
 from svc._client.proxy import find_proxy
 from svc.client import AuthenticationError, ServerUnreachable, SvcClient, UnexpectedAnswer
 
@@ -36,9 +38,9 @@ class Peer:
                 super().setup()
 
             def do_POST(self) -> None:
-                length = int(self.headers["content-length"])
+                length = int(self.headers.get("content-length", 0))
                 self.close_connection = length > longest
-                body = {} if self.close_connection else json.loads(self.rfile.read(length))
+                body = {} if self.close_connection else json.loads(self.rfile.read(length) or b"{}")
                 peer.requests.append((self.path, dict(self.headers), body))
                 status, kind, content = answer(self.path, body)
                 self.send_response(status)
@@ -46,6 +48,8 @@ class Peer:
                 self.send_header("content-length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
+
+            do_GET = do_POST
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -110,6 +114,17 @@ class Http(unittest.TestCase):
         api = self.peer(lambda *_: as_json({**TOKEN, "engines": {"env_1": engine.url}}))
         self.client(api.url).query({"user.id": 1})
         self.assertEqual(([path for path, _, _ in api.requests], len(engine.requests)), (["/v1/oauth/token"], 1))
+
+    def test_a_body_that_cannot_be_written_is_no_fault_of_the_server(self) -> None:
+        peer = self.peer(lambda *_: (200, "application/octet-stream", b"content"))
+        server = HttpServer(peer.url, 10)
+        self.addCleanup(server.close)
+
+        def sink(_: bytes) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        with self.assertRaisesRegex(OSError, "No space left"):
+            server.download("/v1/objects/x", sink)
 
     def test_a_proxy(self) -> None:
         proxy = self.peer(lambda path, _: as_json(TOKEN if path.endswith("token") else ANSWER))

@@ -29,6 +29,14 @@ _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError,
 Call = Callable[[str, str, Optional[Mapping[str, Any]]], Mapping[str, Any]]
 
 
+class _SinkFailed(Exception):
+    """A body could not be taken, as on a full disk: an OSError that says nothing of the server."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class ClientError(Exception):
     """A call that failed; subclasses say how."""
 
@@ -82,10 +90,13 @@ class HttpServer:
     def download(self, path: str, sink: Callable[[bytes], Any], start: int = 0) -> int:
         """Passes the bytes at a path to `sink`, from an offset on, and returns the status: 206 for
         the rest, 200 for the whole. Other answers give no bytes. Raises ServerUnreachable, when
-        some bytes may have been passed on.
+        some bytes may have been passed on, and what `sink` raises.
         """
         ranges = {"range": f"bytes={start}-"} if start else {}
-        status, _, _ = self._exchange("GET", f"{self._parts.path}{path}", None, {"accept-encoding": "identity", **ranges}, sink)
+        try:
+            status, _, _ = self._exchange("GET", f"{self._parts.path}{path}", None, {"accept-encoding": "identity", **ranges}, sink)
+        except _SinkFailed as failure:
+            raise failure.error from None
         return status
 
     def upload(self, path: str, content: bytes) -> None:
@@ -201,12 +212,15 @@ class HttpServer:
 
 
 def _pass_on(response: http.client.HTTPResponse, sink: Callable[[bytes], Any]) -> None:
-    """Passes a body on as it comes. Raises IncompleteRead when it is cut off."""
+    """Passes a body on as it comes. Raises IncompleteRead when it is cut off, and _SinkFailed."""
     length = int(response.getheader("content-length") or -1)
     got = 0
     while chunk := response.read(1 << 20):
         got += len(chunk)
-        sink(chunk)
+        try:
+            sink(chunk)
+        except OSError as error:
+            raise _SinkFailed(error) from None
     if got < length:
         raise http.client.IncompleteRead(b"", length - got)
 

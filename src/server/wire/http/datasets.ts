@@ -36,8 +36,7 @@ export async function serveDataset(platform: Platform, request: Request, url: UR
   if (!wantsLinks || !answer.revision || answer.files.length === 0) return json(described);
   const { datasets } = await platform.datasets();
   const links = new Map<string, object>();
-  const stop = new AbortController();
-  for await (const link of datasets.links(environment.id, answer.revision.id, EVERY_FILE, stop.signal)) {
+  for await (const link of datasets.links(environment.id, answer.revision.id, EVERY_FILE, request.signal)) {
     if (!link) break;
     const { file, address } = link;
     links.set(file.name, { url: address.url, expires_at: new Date(address.expiresAt).toISOString() });
