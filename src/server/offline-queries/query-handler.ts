@@ -21,10 +21,11 @@ import type { JobRecord } from "../stores/metadata/jobs.ts";
 import type { OfflineQueryRecord, OfflineShard, ShardCounts } from "../stores/metadata/offline-queries.ts";
 import { OfflineStoreError, type SampledFeature, type Spine, type TableSampleable, tableSampling } from "../stores/offline/store.ts";
 import { type TableEngine, TableError, type TableWriter } from "../tables/engine.ts";
+import { primitive } from "../tables/inferred-type.ts";
 import { isKept, splitTime } from "./division.ts";
 import type { Inputs } from "./inputs.ts";
 import { knownKeys } from "./known-keys.ts";
-import { type DoneRows, givenColumns, laidOut, layoutOf, primitive, rowKey } from "./layout.ts";
+import { DATETIME, type DoneRows, givenColumns, laidOut, layoutOf, rowKey, TEXT } from "./layout.ts";
 import type { OfflineQueriesOptions } from "./offline-queries.ts";
 import type { QueryStep } from "./query-jobs.ts";
 import { isSampledByFiles, type SampledPartOptions, writeSampledPart } from "./sampled-part.ts";
@@ -41,9 +42,7 @@ const MAX_ERROR = 2_000;
 const MAX_FAILURES = 100_000;
 const GIVENS = "givens.parquet";
 
-const DATETIME = primitive(PrimitiveType.DATETIME);
 const INT = primitive(PrimitiveType.INT64);
-const TEXT = primitive(PrimitiveType.STRING);
 
 /** Makes the handler. */
 export function createQueryHandler(
