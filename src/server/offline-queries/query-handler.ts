@@ -151,6 +151,20 @@ export function createQueryHandler(
     );
   };
 
+  /** Runs with the rows that were written, the plan of their columns, and a folder for files. */
+  const withGivens = (query: OfflineQueryRecord, run: (given: Given) => Promise<void>): Promise<void> =>
+    inFolder((folder) =>
+      withDeployment(query, async (lease) => {
+        const file = (await revisions.files(query.revisionId)).find(({ kind }) => kind === "givens");
+        if (!file) throw new JobFailed("the file with its rows is gone");
+        const givens = join(folder, GIVENS);
+        await revisions.fetch(file, givens);
+        const tables = await options.tables();
+        const names = (await tables.describe(givens)).columns.map(({ name }) => name).filter((name) => name !== TIME_COLUMN);
+        await run({ run: planSpine(engine, lease.deployment, planned(query), names), tables, givens, folder });
+      }),
+    );
+
   /** Computes the rows of a shard. */
   const computeShard = async (query: OfflineQueryRecord, shard: OfflineShard, job: JobRecord, attempt: Attempt): Promise<void> => {
     const { revisionId } = query;
@@ -158,30 +172,20 @@ export function createQueryHandler(
     const report = async (counts: ShardCounts, isDone: boolean): Promise<void> => {
       if (!(await store.report(query.id, shard.shard, job.fence, { ...counts, isDone }))) throw new Ended();
     };
-    await inFolder((folder) =>
-      withDeployment(query, async (lease) => {
-        const files = await revisions.files(revisionId);
-        const givens = files.find(({ kind }) => kind === "givens");
-        if (!givens) throw new JobFailed("the file with its rows is gone");
-        const local = join(folder, GIVENS);
-        await revisions.fetch(givens, local);
-        const tables = await options.tables();
-        const names = (await tables.describe(local)).columns.map(({ name }) => name).filter((name) => name !== TIME_COLUMN);
-        const run = planSpine(engine, lease.deployment, planned(query), names);
-        const target = join(folder, "part.parquet");
-        const sampling = isSampledByFiles(run) ? tableSampling(await options.offline()) : undefined;
-        const part = { ...{ query, shard, run, tables, folder, target }, givens: local };
-        const { counts, failed } = sampling
-          ? await sampledPart(part, sampling, attempt)
-          : await computedPart(part, attempt, (so) => report(so, false));
-        if (shard.shard === 0 || counts.rows > 0)
-          await revisions.addFile(revisionId, {
-            ...{ name: partName("part", shard.shard), kind: "output", rows: counts.rows, path: target, signal },
-          });
-        if (failed) await revisions.addFile(revisionId, { ...failed, name: partName("errors", shard.shard), kind: "errors", signal });
-        await report(counts, true);
-      }),
-    );
+    await withGivens(query, async (given) => {
+      const target = join(given.folder, "part.parquet");
+      const sampling = isSampledByFiles(given.run) ? tableSampling(await options.offline()) : undefined;
+      const part = { ...given, query, shard, target };
+      const { counts, failed } = sampling
+        ? await sampledPart(part, sampling, attempt)
+        : await computedPart(part, attempt, (so) => report(so, false));
+      if (shard.shard === 0 || counts.rows > 0)
+        await revisions.addFile(revisionId, {
+          ...{ name: partName("part", shard.shard), kind: "output", rows: counts.rows, path: target, signal },
+        });
+      if (failed) await revisions.addFile(revisionId, { ...failed, name: partName("errors", shard.shard), kind: "errors", signal });
+      await report(counts, true);
+    });
   };
 
   /** Samples the rows of a shard from file to file. */
@@ -243,20 +247,7 @@ export function createQueryHandler(
 
   /** Completes the revision of a query whose shards are all done. */
   const complete = async (query: OfflineQueryRecord): Promise<void> => {
-    await environmentOf(query);
-    await inFolder((folder) =>
-      withDeployment(query, async (lease) => {
-        const files = await revisions.files(query.revisionId);
-        const givens = files.find(({ kind }) => kind === "givens");
-        if (!givens) throw new JobFailed("the file with its rows is gone");
-        const local = join(folder, GIVENS);
-        await revisions.fetch(givens, local);
-        const { columns } = await (await options.tables()).describe(local);
-        const names = columns.map(({ name }) => name).filter((name) => name !== TIME_COLUMN);
-        const run = planSpine(engine, lease.deployment, planned(query), names);
-        await revisions.complete(query.revisionId, layoutOf(run, query));
-      }),
-    );
+    await withGivens(query, ({ run }) => revisions.complete(query.revisionId, layoutOf(run, query)));
     await store.end(query.id, "completed");
   };
 
@@ -291,6 +282,9 @@ export function createQueryHandler(
 interface Part extends Omit<SampledPartOptions, "store" | "signal"> {
   readonly run: SpineRun;
 }
+
+/** The rows of all shards, and what they are written with. */
+type Given = Pick<Part, "run" | "tables" | "givens" | "folder">;
 
 /** A shard whose rows are written. */
 interface DonePart {
