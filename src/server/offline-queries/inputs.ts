@@ -6,6 +6,7 @@
 
 import { open } from "node:fs/promises";
 import type { Clock } from "../../context/clock.ts";
+import { deleteObjects } from "../datasets/dataset-objects.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
@@ -67,23 +68,6 @@ export function createInputs(options: {
   const keyOf = (environmentId: string, id: string): string => `${PREFIX}${environmentId}/${id}`;
   const gone = (): Failure => new Failure("not_found", "The rows of the query were removed.", { hint: "Give them again." });
 
-  /** Removes the objects of a prefix, or of each page those that are chosen. */
-  const remove = async (
-    prefix: string,
-    signal: AbortSignal,
-    choose = async (keys: readonly string[]): Promise<readonly string[]> => keys,
-  ): Promise<void> => {
-    for (let after = ""; ; ) {
-      const page = await objects.list({ prefix, after, limit: PAGE });
-      for (const key of await choose(page.map((object) => object.key))) {
-        signal.throwIfAborted();
-        await objects.delete(key);
-      }
-      if (page.length < PAGE) return;
-      after = page.at(-1)?.key ?? "";
-    }
-  };
-
   return {
     keyOf,
 
@@ -132,14 +116,21 @@ export function createInputs(options: {
       return new Response(body).bytes();
     },
 
-    sweep: (signal) =>
-      remove(PREFIX, signal, async (keys) => {
-        const used = new Set(await metadata.offlineQueries.inputsInUse(keys, clock.now() - KEPT_MS));
-        const isOver = (key: string): boolean => bornAt(key) < clock.now() - (key.includes("/exp_") ? EXPORTS_KEPT_MS : KEPT_MS);
-        return keys.filter((key) => !used.has(key) && isOver(key));
-      }),
+    async sweep(signal) {
+      const isOver = (key: string): boolean => bornAt(key) < clock.now() - (key.includes("/exp_") ? EXPORTS_KEPT_MS : KEPT_MS);
+      for (let after = ""; ; ) {
+        const page = (await objects.list({ prefix: PREFIX, after, limit: PAGE })).map(({ key }) => key);
+        const used = new Set(await metadata.offlineQueries.inputsInUse(page, clock.now() - KEPT_MS));
+        for (const key of page) {
+          signal.throwIfAborted();
+          if (!used.has(key) && isOver(key)) await objects.delete(key);
+        }
+        if (page.length < PAGE) return;
+        after = page.at(-1) ?? "";
+      }
+    },
 
-    forget: (environmentId, signal) => remove(`${PREFIX}${environmentId}/`, signal),
+    forget: (environmentId, signal) => deleteObjects(objects, `${PREFIX}${environmentId}/`, { signal }),
   };
 }
 

@@ -1,12 +1,12 @@
 /** The columns of a query's files: the rows that are asked about, and the answer. */
 
-import { create } from "@bufbuild/protobuf";
-import { type DataType, DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { ComputedSpine, SpineRun } from "../query/spine/spine-run.ts";
 import type { OfflineQueryRecord } from "../stores/metadata/offline-queries.ts";
 import type { TableColumn } from "../tables/engine.ts";
+import { primitive } from "../tables/inferred-type.ts";
 import { isTestKey, keyText, SPLIT_COLUMN } from "./division.ts";
 import { OBSERVED_AT_COLUMN, TIME_COLUMN } from "./spine-plan.ts";
 
@@ -29,13 +29,10 @@ export interface DoneRows {
   readonly computed: ComputedSpine;
 }
 
-/** A type without parts. */
-export function primitive(value: PrimitiveType): DataType {
-  return create(DataTypeSchema, { kind: { case: "primitive", value } });
-}
-
-const DATETIME = primitive(PrimitiveType.DATETIME);
-const TEXT = primitive(PrimitiveType.STRING);
+/** The type of columns of times. */
+export const DATETIME = primitive(PrimitiveType.DATETIME);
+/** The type of columns of words. */
+export const TEXT = primitive(PrimitiveType.STRING);
 
 /** The columns of the file with the rows. */
 export function givenColumns(run: SpineRun): readonly TableColumn[] {

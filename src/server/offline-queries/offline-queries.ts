@@ -278,13 +278,11 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
       const [only] = files;
       if (only && files.length === 1 && format === "parquet") return only;
       return inFolder(async (path) => {
-        const parts = await Promise.all(
-          files.map(async (file, part) => {
-            const local = join(path, `${part}.parquet`);
-            await revisions.fetch(file, local);
-            return local;
-          }),
-        );
+        const parts: string[] = [];
+        for (const [part, file] of files.entries()) {
+          parts.push(join(path, `${part}.parquet`));
+          await revisions.fetch(file, parts[part] as string);
+        }
         const target = join(path, `table.${format}`);
         await (await options.tables()).convert(parts, target, format);
         const key = inputs.keyOf(environmentId, newId("exp", clock.now()));

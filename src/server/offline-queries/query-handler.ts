@@ -22,10 +22,11 @@ import type { JobRecord } from "../stores/metadata/jobs.ts";
 import type { OfflineQueryRecord, OfflineShard, ShardCounts } from "../stores/metadata/offline-queries.ts";
 import { OfflineStoreError, type SampledFeature, type Spine, type TableSampleable, tableSampling } from "../stores/offline/store.ts";
 import { type TableEngine, TableError, type TableWriter } from "../tables/engine.ts";
+import { primitive } from "../tables/inferred-type.ts";
 import { isKept, splitTime } from "./division.ts";
 import type { Inputs } from "./inputs.ts";
 import { knownKeys } from "./known-keys.ts";
-import { type DoneRows, givenColumns, laidOut, layoutOf, primitive, rowKey } from "./layout.ts";
+import { DATETIME, type DoneRows, givenColumns, laidOut, layoutOf, rowKey, TEXT } from "./layout.ts";
 import type { OfflineQueriesOptions } from "./offline-queries.ts";
 import type { QueryStep } from "./query-jobs.ts";
 import { isSampledByFiles, type SampledPartOptions, writeSampledPart } from "./sampled-part.ts";
@@ -42,9 +43,7 @@ const MAX_ERROR = 2_000;
 const MAX_FAILURES = 100_000;
 const GIVENS = "givens.parquet";
 
-const DATETIME = primitive(PrimitiveType.DATETIME);
 const INT = primitive(PrimitiveType.INT64);
-const TEXT = primitive(PrimitiveType.STRING);
 
 /** Makes the handler. */
 export function createQueryHandler(
@@ -153,6 +152,20 @@ export function createQueryHandler(
     );
   };
 
+  /** Runs with the rows that were written, the plan of their columns, and a folder for files. */
+  const withGivens = (query: OfflineQueryRecord, run: (given: Given) => Promise<void>): Promise<void> =>
+    inFolder((folder) =>
+      withDeployment(query, async (lease) => {
+        const file = (await revisions.files(query.revisionId)).find(({ kind }) => kind === "givens");
+        if (!file) throw new JobFailed("the file with its rows is gone");
+        const givens = join(folder, GIVENS);
+        await revisions.fetch(file, givens);
+        const tables = await options.tables();
+        const names = (await tables.describe(givens)).columns.map(({ name }) => name).filter((name) => name !== TIME_COLUMN);
+        await run({ run: planSpine(engine, lease.deployment, planned(query), names), tables, givens, folder });
+      }),
+    );
+
   /** Computes the rows of a shard. */
   const computeShard = async (query: OfflineQueryRecord, shard: OfflineShard, job: JobRecord, attempt: Attempt): Promise<void> => {
     const { revisionId } = query;
@@ -160,30 +173,20 @@ export function createQueryHandler(
     const report = async (counts: ShardCounts, isDone: boolean): Promise<void> => {
       if (!(await store.report(query.id, shard.shard, job.fence, { ...counts, isDone }))) throw new Ended();
     };
-    await inFolder((folder) =>
-      withDeployment(query, async (lease) => {
-        const files = await revisions.files(revisionId);
-        const givens = files.find(({ kind }) => kind === "givens");
-        if (!givens) throw new JobFailed("the file with its rows is gone");
-        const local = join(folder, GIVENS);
-        await revisions.fetch(givens, local);
-        const tables = await options.tables();
-        const names = (await tables.describe(local)).columns.map(({ name }) => name).filter((name) => name !== TIME_COLUMN);
-        const run = planSpine(engine, lease.deployment, planned(query), names);
-        const target = join(folder, "part.parquet");
-        const sampling = isSampledByFiles(run) ? tableSampling(await options.offline()) : undefined;
-        const part = { ...{ query, shard, run, tables, folder, target }, givens: local };
-        const { counts, failed } = sampling
-          ? await sampledPart(part, sampling, attempt)
-          : await computedPart(part, attempt, (so) => report(so, false));
-        if (shard.shard === 0 || counts.rows > 0)
-          await revisions.addFile(revisionId, {
-            ...{ name: partName("part", shard.shard), kind: "output", rows: counts.rows, path: target, signal },
-          });
-        if (failed) await revisions.addFile(revisionId, { ...failed, name: partName("errors", shard.shard), kind: "errors", signal });
-        await report(counts, true);
-      }),
-    );
+    await withGivens(query, async (given) => {
+      const target = join(given.folder, "part.parquet");
+      const sampling = isSampledByFiles(given.run) ? tableSampling(await options.offline()) : undefined;
+      const part = { ...given, query, shard, target };
+      const { counts, failed } = sampling
+        ? await sampledPart(part, sampling, attempt)
+        : await computedPart(part, attempt, (so) => report(so, false));
+      if (shard.shard === 0 || counts.rows > 0)
+        await revisions.addFile(revisionId, {
+          ...{ name: partName("part", shard.shard), kind: "output", rows: counts.rows, path: target, signal },
+        });
+      if (failed) await revisions.addFile(revisionId, { ...failed, name: partName("errors", shard.shard), kind: "errors", signal });
+      await report(counts, true);
+    });
   };
 
   /** Samples the rows of a shard from file to file. */
@@ -245,20 +248,7 @@ export function createQueryHandler(
 
   /** Completes the revision of a query whose shards are all done. */
   const complete = async (query: OfflineQueryRecord): Promise<void> => {
-    await environmentOf(query);
-    await inFolder((folder) =>
-      withDeployment(query, async (lease) => {
-        const files = await revisions.files(query.revisionId);
-        const givens = files.find(({ kind }) => kind === "givens");
-        if (!givens) throw new JobFailed("the file with its rows is gone");
-        const local = join(folder, GIVENS);
-        await revisions.fetch(givens, local);
-        const { columns } = await (await options.tables()).describe(local);
-        const names = columns.map(({ name }) => name).filter((name) => name !== TIME_COLUMN);
-        const run = planSpine(engine, lease.deployment, planned(query), names);
-        await revisions.complete(query.revisionId, layoutOf(run, query));
-      }),
-    );
+    await withGivens(query, ({ run }) => revisions.complete(query.revisionId, layoutOf(run, query)));
     await store.end(query.id, "completed");
   };
 
@@ -297,6 +287,9 @@ export function createQueryHandler(
 interface Part extends Omit<SampledPartOptions, "store" | "signal"> {
   readonly run: SpineRun;
 }
+
+/** The rows of all shards, and what they are written with. */
+type Given = Pick<Part, "run" | "tables" | "givens" | "folder">;
 
 /** A shard whose rows are written. */
 interface DonePart {

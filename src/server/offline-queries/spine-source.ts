@@ -3,7 +3,7 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { StartOfflineQueryRequestSchema } from "../../../gen/svc/v1/offline_query_pb.ts";
 import { type BulkInput, BulkInputSchema } from "../../../gen/svc/v1/query_pb.ts";
-import { type DataType, DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { type DataType, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { microsToTimestamp, timestampToMicros } from "../../domain/proto-time.ts";
 import { parseInstant } from "../../domain/timestamp.ts";
@@ -12,6 +12,7 @@ import { Failure } from "../failure.ts";
 import { inputFromProto, type RequestInput } from "../query/request/request.ts";
 import type { OfflineRowsFormat } from "../stores/metadata/offline-queries.ts";
 import type { TableColumn, TableEngine } from "../tables/engine.ts";
+import { primitive } from "../tables/inferred-type.ts";
 import { rowsOf } from "./wish.ts";
 
 /** Rows that are read together. */
@@ -135,7 +136,7 @@ function marked(value: FeatureValue | undefined, dtype: DataType): unknown {
 }
 
 function asText({ name }: TableColumn): TableColumn {
-  return { name, dtype: create(DataTypeSchema, { kind: { case: "primitive", value: PrimitiveType.STRING } }) };
+  return { name, dtype: primitive(PrimitiveType.STRING) };
 }
 
 /** The time of a row, whose number is from 0. Throws Failure invalid_argument. */

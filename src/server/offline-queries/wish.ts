@@ -35,7 +35,10 @@ export type WishedRows =
 /** A wish. */
 export interface OfflineQueryWish extends Omit<OfflineQueryRequest, "rows" | "time" | "deployment"> {
   readonly rows: WishedRows;
-  /** The time of all rows, microseconds since 1970; undefined = each has its own, or now. */
+  /**
+   * The time of all rows, microseconds since 1970; undefined = each has its own, or now. Inline rows
+   * say theirs beside their columns.
+   */
   readonly time: bigint | undefined;
   /** Id or tag; empty = the live deployment. */
   readonly deploymentId: string;
@@ -67,8 +70,7 @@ export function checkWish(wish: OfflineQueryWish): void {
   if (rows.from === "sql" && rows.statement.length > MAX_STATEMENT)
     throw invalid(`A statement has at most ${MAX_STATEMENT} characters, and this one ${rows.statement.length}.`);
   if (rows.from === "keys") checkBounds(rows.lowerBound, rows.upperBound);
-  if (rows.from !== "keys" && wish.time === undefined && rows.from === "inline") checkLengths(rows.columns, rows.times);
-  else if (rows.from === "inline") checkLengths(rows.columns, []);
+  if (rows.from === "inline") checkLengths(rows.columns, rows.times);
 }
 
 function checkFraction(what: string, fraction: number): void {

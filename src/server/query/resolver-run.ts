@@ -21,7 +21,7 @@ import { gives } from "./plan/calls.ts";
 import { QueryContext } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
 import type { Preparer } from "./request/prepare.ts";
-import type { QueryRequest } from "./request/request.ts";
+import { EMPTY_REQUEST, type QueryRequest } from "./request/request.ts";
 import type { Awaitable } from "./run/awaitable.ts";
 import type { Execution } from "./run/executor.ts";
 import { CallFailed } from "./run/outcome.ts";
@@ -133,23 +133,8 @@ export function createResolverRun(
     throw refused(resolver.fqn, `its rows have no ${primary.fqn}, so that they cannot be stored`);
   const sample = sampleOf(resolver, primary, index);
 
-  const request: QueryRequest = {
-    inputs: [],
-    outputs: outputs.map(({ fqn }) => fqn),
-    staleness: {},
-    tags: resolver.tags,
-    queryContext: {},
-    queryName: "",
-    queryNameVersion: "",
-    correlationId: "",
-    now: undefined,
-    plannerOptions: {},
-    explain: false,
-    includeMeta: false,
-    trace: false,
-    storePlanStages: false,
-    forcedResolver: resolver.fqn,
-  };
+  const filterRequest: QueryRequest = { ...EMPTY_REQUEST, outputs: outputs.map(({ fqn }) => fqn), tags: resolver.tags };
+  const request: QueryRequest = { ...filterRequest, forcedResolver: resolver.fqn };
   const { compile } = index;
   const bound = options.incremental?.since;
   const since = bound === undefined ? undefined : formatMicros(bound);
@@ -164,7 +149,6 @@ export function createResolverRun(
   const leaves = resolver.runFilter === "" ? [] : leavesOf(deployment.graph, index, namespace, resolver.runFilter, own);
   const filterInputs = leaves.filter((leaf) => !inputs.includes(leaf) && !own.has(leaf.fqn));
   const returned = leaves.filter((leaf) => own.has(leaf.fqn));
-  const { forcedResolver: _, ...filterRequest } = request;
   const filterContext = new QueryContext({ ...parts, request: filterRequest });
 
   /** The rows that a resolver returns, which runs once. */

@@ -383,6 +383,7 @@ describe("plain HTTP", () => {
     [{ ...body, input_times: ["2024-01-01"] }, /input_times\[0\]: the time "2024-01-01" has no zone/],
     [{ ...body, inputs: { "user.id": 1 } }, /inputs\['user.id'\]: expected a list/],
     [{ ...body, num_shards: 1.5 }, /num_shards: expected a whole number/],
+    [{ outputs: body.outputs, file: { upload_id: "upl_1", format: "xlsx" } }, /file.format: expected parquet, csv or json, got str "xlsx"/],
   ])("%#: what is wrong is named", async (wrong, says) => {
     const { status, said } = await call("POST", "", wrong);
     expect([status, String(said.message)]).toEqual([400, expect.stringMatching(says)]);

@@ -14,7 +14,7 @@ import type { Answer, AnswerField } from "../../../src/server/query/answer/answe
 import { createEngine, type OnlineEngine } from "../../../src/server/query/create-engine.ts";
 import type { LiveDeployment } from "../../../src/server/query/live-deployment.ts";
 import { QueryRefused } from "../../../src/server/query/refusal.ts";
-import type { QueryRequest } from "../../../src/server/query/request/request.ts";
+import { EMPTY_REQUEST, type QueryRequest } from "../../../src/server/query/request/request.ts";
 import type { ColumnType } from "../../../src/server/sql/condition.ts";
 import { SqlError, type SqlResult, type SqlSource } from "../../../src/server/sql/source.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
@@ -268,20 +268,9 @@ export function ask(
   more: Partial<QueryRequest> = {},
 ): QueryRequest {
   return {
+    ...EMPTY_REQUEST,
     inputs: Object.entries(inputs).map(([name, value]) => ({ name, form: "typed", value })),
     outputs,
-    staleness: {},
-    tags: [],
-    queryContext: {},
-    queryName: "",
-    queryNameVersion: "",
-    correlationId: "",
-    now: undefined,
-    plannerOptions: {},
-    explain: false,
-    includeMeta: false,
-    trace: false,
-    storePlanStages: false,
     ...more,
   };
 }

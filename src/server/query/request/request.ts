@@ -46,6 +46,24 @@ export interface QueryRequest {
   readonly forcedResolver?: string;
 }
 
+/** A query that asks for nothing, with no options: what others are made of. */
+export const EMPTY_REQUEST: QueryRequest = {
+  inputs: [],
+  outputs: [],
+  staleness: {},
+  tags: [],
+  queryContext: {},
+  queryName: "",
+  queryNameVersion: "",
+  correlationId: "",
+  now: undefined,
+  plannerOptions: {},
+  explain: false,
+  includeMeta: false,
+  trace: false,
+  storePlanStages: false,
+};
+
 /** One input column of a bulk query. */
 export interface BulkInput {
   readonly name: string;

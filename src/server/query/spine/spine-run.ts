@@ -22,7 +22,7 @@ import { QueryContext } from "../query-context.ts";
 import { QueryRefused, type Refusal, refusal } from "../refusal.ts";
 import { givenValue } from "../request/given.ts";
 import { absoluteRoot, resolveName } from "../request/names.ts";
-import type { QueryRequest, RequestInput } from "../request/request.ts";
+import { EMPTY_REQUEST, type RequestInput } from "../request/request.ts";
 import { outputFeatures, outputPath, resolveRequest } from "../request/resolve.ts";
 import type { Awaitable } from "../run/awaitable.ts";
 import type { RunCaches } from "../run/caches.ts";
@@ -259,26 +259,9 @@ export function rootsOf(index: GraphIndex, request: SpineOutputs): readonly Name
 function outputsOfNamed(index: GraphIndex, { queryName, queryNameVersion }: SpineOutputs): readonly string[] {
   if (queryName === "")
     throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, "no outputs: name the features that the rows are to have")]);
-  const { shape } = resolveRequest(index, { ...NO_REQUEST, queryName, queryNameVersion });
+  const { shape } = resolveRequest(index, { ...EMPTY_REQUEST, queryName, queryNameVersion });
   return shape.outputs.map((output) => outputPath(shape.root.name, output));
 }
-
-const NO_REQUEST: QueryRequest = {
-  inputs: [],
-  outputs: [],
-  staleness: {},
-  tags: [],
-  queryContext: {},
-  queryName: "",
-  queryNameVersion: "",
-  correlationId: "",
-  now: undefined,
-  plannerOptions: {},
-  explain: false,
-  includeMeta: false,
-  trace: false,
-  storePlanStages: false,
-};
 
 /** The features that are to be computed. Throws QueryRefused for names that are none. */
 function recomputed(index: GraphIndex, { recompute }: SpineRequest, root: string | undefined): "all" | ReadonlySet<ScalarInfo> {
@@ -342,7 +325,7 @@ function planRoot(options: {
   const { request, computed, parts } = options;
   const { index } = parts;
   const { shape, inputs: resolved } = resolveRequest(index, {
-    ...NO_REQUEST,
+    ...EMPTY_REQUEST,
     ...{ queryName: request.queryName, queryNameVersion: request.queryNameVersion },
     ...{ tags: request.tags, plannerOptions: request.plannerOptions },
     inputs: options.inputs.map((name) => ({ name, form: "typed", value: null })),
@@ -574,10 +557,9 @@ function contextOf(
   { present, signal }: SpineAccess,
   shared: { scans: RunCaches["scans"] | undefined },
 ): QueryContext {
-  const request = { ...NO_REQUEST, now: undefined };
   const context = new QueryContext({
     deployment,
-    request,
+    request: EMPTY_REQUEST,
     tags,
     receivedAt: present,
     log,

@@ -37,6 +37,11 @@ export function objectOf(value: unknown, at: string, known?: ReadonlySet<string>
   return value as Fields;
 }
 
+/** Whether a member is there and is not null. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
 /**
  * A text; empty when it is absent or null. Throws Failure invalid_argument.
  * @param most characters that it may have

@@ -17,14 +17,14 @@ import { authorize } from "../../access/authorize.ts";
 import { resolveNames, resolveScope, scopeNames } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
-import type { OfflineQueryStanding } from "../../stores/metadata/offline-queries.ts";
+import type { OfflineQueryStanding, OfflineRowsFormat } from "../../stores/metadata/offline-queries.ts";
 import type { CallNote } from "../call-audit.ts";
 import type { Connection } from "../connection.ts";
 import type { Platform } from "../platform.ts";
 import { queryMessage, startQuery } from "../services/offline-query.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { type Fields, flag, instant, objectOf, parsedBody, text, texts, withPlainCounts, wrong } from "./json-body.ts";
+import { type Fields, flag, instant, isGiven, objectOf, parsedBody, text, texts, withPlainCounts, wrong } from "./json-body.ts";
 import { json, methodNotAllowed } from "./respond.ts";
 
 const PREFIX = "/v1/offline-queries/";
@@ -40,11 +40,11 @@ const FIELDS: ReadonlySet<string> = new Set([
 const CONTEXT_FIELDS: ReadonlySet<string> = new Set(["environment", "branch"]);
 const UPLOAD_FIELDS: ReadonlySet<string> = new Set(["sha256", "size_bytes"]);
 const FILE_FIELDS: ReadonlySet<string> = new Set(["upload_id", "format"]);
-const FORMATS: Readonly<Record<string, OfflineQueryFormat>> = {
+const FORMATS = {
   parquet: OfflineQueryFormat.PARQUET,
   csv: OfflineQueryFormat.CSV,
   json: OfflineQueryFormat.JSON,
-};
+} as const satisfies Readonly<Record<OfflineRowsFormat, OfflineQueryFormat>>;
 
 /** A request for an offline query, as it comes in. */
 interface Incoming {
@@ -90,8 +90,7 @@ export async function serveQuery(platform: Platform, incoming: Incoming): Promis
     return json({ id, status, total_rows, done_rows, rows, failed_rows, error });
   }
   if (part === "table" && more.length === 0) {
-    const format = url.searchParams.get("format") ?? "parquet";
-    if (format !== "parquet" && format !== "csv" && format !== "json") throw wrong("format", "parquet, csv or json", format);
+    const format = formatOf(url.searchParams.get("format") ?? "parquet", "format");
     const { name, kind, rows, bytes, sha256, key } = await queries.export(id, environment.id, format);
     return json({ name, kind, rows, bytes, sha256, url: (await platform.objects.sign("get", key, bytes)).url });
   }
@@ -138,16 +137,16 @@ function requestOf(body: Fields): StartOfflineQueryRequest {
   });
   const times = body.input_times === undefined || body.input_times === null ? [] : [body.input_times].flat();
   const where = file === undefined || file === null ? undefined : objectOf(file, "file", FILE_FIELDS);
-  const hasKeys = [lower, upper, most].some((bound) => bound !== undefined && bound !== null);
+  const hasKeys = [lower, upper, most].some(isGiven);
   return create(StartOfflineQueryRequestSchema, {
     inputs,
     times: times.map((time, at) => instant(time, `input_times[${at}]`)),
-    ...(where && { file: { uploadId: text(where.upload_id, "file.upload_id"), format: FORMATS[text(where.format, "file.format")] ?? 0 } }),
+    ...(where && { file: { uploadId: text(where.upload_id, "file.upload_id"), format: FORMATS[formatOf(where.format, "file.format")] } }),
     ...{ spineSql: text(body.spine_sql, "spine_sql"), timeColumn: text(body.time_column, "time_column") },
     ...(hasKeys && {
       keys: {
-        ...(lower !== undefined && lower !== null && { lowerBound: instant(lower, "lower_bound") }),
-        ...(upper !== undefined && upper !== null && { upperBound: instant(upper, "upper_bound") }),
+        ...(isGiven(lower) && { lowerBound: instant(lower, "lower_bound") }),
+        ...(isGiven(upper) && { upperBound: instant(upper, "upper_bound") }),
         maxSamples: BigInt(number(most, "max_samples")),
       },
     }),
@@ -166,6 +165,11 @@ function requestOf(body: Fields): StartOfflineQueryRequest {
       Object.entries(objectOf(body.planner_options ?? {}, "planner_options")).map(([name, value]) => [name, String(value)]),
     ),
   });
+}
+
+function formatOf(word: unknown, at: string): OfflineRowsFormat {
+  if (word !== "parquet" && word !== "csv" && word !== "json") throw wrong(at, "parquet, csv or json", word);
+  return word;
 }
 
 function splitOf(word: string): OfflineQuerySplit {

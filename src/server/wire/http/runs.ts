@@ -19,7 +19,7 @@ import type { Platform } from "../platform.ts";
 import { runMessage, triggerRun } from "../services/resolver-run.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { type Fields, flag, instant, parsedBody, text, withPlainCounts } from "./json-body.ts";
+import { type Fields, flag, instant, isGiven, parsedBody, text, withPlainCounts } from "./json-body.ts";
 import { json, methodNotAllowed } from "./respond.ts";
 
 const PREFIX = "/v1/runs/";
@@ -79,8 +79,4 @@ function requestOf(body: Fields): TriggerResolverRequest {
     ...(isGiven(lower) && { lowerBound: instant(lower, "lower_bound") }),
     ...(isGiven(upper) && { upperBound: instant(upper, "upper_bound") }),
   });
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
