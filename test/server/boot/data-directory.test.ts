@@ -116,7 +116,7 @@ describe("the folder", () => {
     const old = readFileSync(join(data, "server.key"));
     await (await start({ ...options(folder.path), anew: true })).stop();
     const [aside = ""] = readdirSync(data).filter((name) => name.startsWith("set-aside-"));
-    expect(readdirSync(join(data, aside))).toEqual(expect.arrayContaining([...history, "meta.db", "meta.outbox.db", "server.key"]));
+    expect(readdirSync(join(data, aside))).toEqual(expect.arrayContaining([...history, "meta.db", "server.key"]));
     expect(readFileSync(join(data, "server.key")).equals(old)).toBe(false);
     for (const name of history.slice(1)) expect([name, existsSync(join(data, name))]).toEqual([name, false]);
   });
