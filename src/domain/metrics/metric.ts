@@ -1,0 +1,89 @@
+/**
+ * The metrics that a server records: names, kinds, units and labels. Names follow the platform's own
+ * words; labels are bounded, and beyond `MAX_SERIES` of a metric further ones are counted as
+ * `OTHER_LABEL`.
+ */
+
+/**
+ * How the records of a series make a bucket. `counter`: increments are summed. `gauge`: samples of
+ * what is now. `histogram`: values, of which percentiles are asked.
+ */
+export type MetricKind = "counter" | "gauge" | "histogram";
+
+/** Unit of a metric's values; `one` = a number of things, `ratio` = 0 to 1. */
+export type MetricUnit = "one" | "seconds" | "bytes" | "ratio";
+
+/** A metric. */
+export interface MetricDefinition {
+  readonly kind: MetricKind;
+  readonly unit: MetricUnit;
+  /** Names of its labels, in the order in which they are shown. */
+  readonly labels: readonly string[];
+  /** A noun phrase that begins with a capital. */
+  readonly summary: string;
+}
+
+/** Most series of one metric in one environment; what comes beyond is counted under `OTHER_LABEL`. */
+export const MAX_SERIES = 2_000;
+/** Value of every label of the series that takes what is beyond the bound. */
+export const OTHER_LABEL = "other";
+/** The environment of metrics that are about the server and not about one environment. */
+export const SERVER_SCOPE = "";
+
+const QUERY_LABELS = ["query_name", "deployment", "branch"] as const;
+const RESOLVER_LABELS = ["resolver", "deployment", "branch", "operation"] as const;
+const FEATURE_LABELS = ["feature", "branch"] as const;
+
+/**
+ * Metrics by name. `operation` of resolvers is `online`, `offline` or `run`; `deployment` is an id,
+ * or its tag where it has one.
+ */
+export const METRICS = {
+  "query.count": { kind: "counter", unit: "one", labels: QUERY_LABELS, summary: "Queries" },
+  "query.errors": {
+    kind: "counter",
+    unit: "one",
+    labels: [...QUERY_LABELS, "code"],
+    summary: "Queries with errors, by the first one's code",
+  },
+  "query.latency": { kind: "histogram", unit: "seconds", labels: QUERY_LABELS, summary: "Time in which queries were answered" },
+  "resolver.count": { kind: "counter", unit: "one", labels: RESOLVER_LABELS, summary: "Calls of resolvers" },
+  "resolver.errors": { kind: "counter", unit: "one", labels: [...RESOLVER_LABELS, "code"], summary: "Calls of resolvers that failed" },
+  "resolver.latency": { kind: "histogram", unit: "seconds", labels: RESOLVER_LABELS, summary: "Time of resolvers' calls" },
+  "resolver.rows": { kind: "counter", unit: "one", labels: RESOLVER_LABELS, summary: "Rows that resolvers returned" },
+  "feature.request_count": { kind: "counter", unit: "one", labels: FEATURE_LABELS, summary: "Values that queries asked for" },
+  "feature.hit": { kind: "counter", unit: "one", labels: FEATURE_LABELS, summary: "Values that the online store served" },
+  "feature.null": { kind: "counter", unit: "one", labels: FEATURE_LABELS, summary: "Values that were null" },
+  "feature.errors": { kind: "counter", unit: "one", labels: FEATURE_LABELS, summary: "Values that failed" },
+  "feature.age": { kind: "histogram", unit: "seconds", labels: FEATURE_LABELS, summary: "Age of values that the online store served" },
+  "feature.drift": { kind: "gauge", unit: "one", labels: ["feature"], summary: "Population stability index against the week before" },
+  "store.latency": { kind: "histogram", unit: "seconds", labels: ["store", "operation"], summary: "Time of the stores' calls" },
+  "store.bytes": { kind: "gauge", unit: "bytes", labels: ["store"], summary: "Bytes that stores hold" },
+  "worker.count": { kind: "gauge", unit: "one", labels: ["deployment", "state"], summary: "Python workers, by state" },
+  "worker.cpu": { kind: "counter", unit: "seconds", labels: ["deployment"], summary: "CPU time of Python workers" },
+  "worker.memory": { kind: "gauge", unit: "bytes", labels: ["deployment"], summary: "Resident memory of Python workers" },
+  "source.count": { kind: "counter", unit: "one", labels: ["source"], summary: "Statements sent to SQL sources" },
+  "source.errors": { kind: "counter", unit: "one", labels: ["source"], summary: "Statements that failed" },
+  "source.latency": { kind: "histogram", unit: "seconds", labels: ["source"], summary: "Time of statements" },
+  "job.count": { kind: "counter", unit: "one", labels: ["kind", "state"], summary: "Jobs that ended, by state" },
+  "job.latency": { kind: "histogram", unit: "seconds", labels: ["kind"], summary: "Time of jobs' attempts" },
+  "job.waiting": { kind: "gauge", unit: "one", labels: ["kind"], summary: "Jobs that wait" },
+  "http.count": { kind: "counter", unit: "one", labels: ["endpoint", "status"], summary: "Requests" },
+  "http.latency": { kind: "histogram", unit: "seconds", labels: ["endpoint"], summary: "Time in which requests were answered" },
+  "process.cpu": { kind: "counter", unit: "seconds", labels: ["node"], summary: "CPU time of the server" },
+  "process.memory": { kind: "gauge", unit: "bytes", labels: ["node"], summary: "Resident memory of the server" },
+  "telemetry.dropped": { kind: "counter", unit: "one", labels: ["signal"], summary: "Records that were dropped" },
+} as const satisfies Readonly<Record<string, MetricDefinition>>;
+
+/** Name of a metric. */
+export type MetricName = keyof typeof METRICS;
+
+/** Names of the metrics of a kind. */
+export type MetricsOf<Kind extends MetricKind> = {
+  [Name in MetricName]: (typeof METRICS)[Name]["kind"] extends Kind ? Name : never;
+}[MetricName];
+
+/** Whether a text is the name of a metric. */
+export function isMetricName(name: string): name is MetricName {
+  return Object.hasOwn(METRICS, name);
+}

@@ -1,0 +1,108 @@
+/**
+ * The store of metrics: buckets of time by series, for people to look at and for monitors. Buckets
+ * are thinned by age: minutes for 48 hours, ten minutes for 30 days, hours for a year.
+ */
+
+/** A series: one metric with values for its labels. */
+export interface MetricSeries {
+  /** Empty = about the server. */
+  readonly environmentId: string;
+  readonly metric: string;
+  /** All labels of the metric; those without a value are empty. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/**
+ * What was recorded of a series in a period. Buckets merge: counts and sums are added, bounds
+ * widened, histograms added.
+ */
+export interface MetricBucket {
+  /** Beginning of the period, epoch milliseconds, a multiple of its length. */
+  readonly at: number;
+  /** Records: increments of a counter, samples of a gauge, values of a histogram. */
+  readonly count: number;
+  readonly sum: number;
+  readonly min: number;
+  readonly max: number;
+  /** Of a histogram: its counts, as `ExponentialHistogram.encode` writes them. */
+  readonly histogram?: Uint8Array;
+}
+
+/** The bucket of a series. */
+export interface MetricRow extends MetricSeries {
+  readonly bucket: MetricBucket;
+}
+
+/** A condition on a label: its value matches one of the patterns, in which `*` is any text. */
+export interface MetricFilter {
+  readonly label: string;
+  readonly patterns: readonly string[];
+  /** Whether values that match are left out instead. */
+  readonly isNegated: boolean;
+}
+
+/** Selection of buckets of one metric. */
+export interface MetricSelection {
+  readonly environmentId: string;
+  readonly metric: string;
+  /** All of them have to hold. */
+  readonly filters: readonly MetricFilter[];
+  /** Labels of which each set of values is a group of its own; none = one group. */
+  readonly by: readonly string[];
+  /** Epoch milliseconds, inclusive and exclusive. */
+  readonly from: number;
+  readonly before: number;
+  /** Length of the periods into which buckets are merged, milliseconds; a multiple of a minute. */
+  readonly stepMs: number;
+  /** Most groups; the ones with the most records are given. */
+  readonly maxGroups: number;
+}
+
+/** Buckets of the series that have the same values for the labels of `by`. */
+export interface MetricGroup {
+  readonly labels: Readonly<Record<string, string>>;
+  /** In the order of time; periods without records are left out. */
+  readonly buckets: readonly MetricBucket[];
+}
+
+/** The groups of a selection. */
+export interface MetricAnswer {
+  /** In the order of their labels. */
+  readonly groups: readonly MetricGroup[];
+  /** Groups that were left out because of `maxGroups`. */
+  readonly omitted: number;
+}
+
+/** What the store holds. */
+export interface MetricFigures {
+  readonly schemaVersion: number;
+  readonly bytes: number;
+  readonly maxBytes: number;
+  readonly defaultMaxBytes: number;
+  readonly maxAgeMs: number;
+  readonly defaultMaxAgeMs: number;
+  readonly series: number;
+  readonly buckets: number;
+}
+
+/** The store. */
+export interface MetricStore {
+  /** Adds buckets of a minute; one that is there already is merged. */
+  append(rows: readonly MetricRow[]): Promise<void>;
+  /** Buckets of a selection. */
+  read(selection: MetricSelection): Promise<MetricAnswer>;
+  /** Values of a label of a metric, in their order, at most `limit`. */
+  labelValues(
+    series: Pick<MetricSeries, "environmentId" | "metric"> & { readonly label: string; readonly limit: number },
+  ): Promise<string[]>;
+  /** Merges and removes buckets by their age at `now`, epoch milliseconds, and beyond the bound of size. */
+  thin(now: number): Promise<void>;
+  /** Removes the series of an environment. */
+  forgetEnvironment(environmentId: string): Promise<void>;
+  figures(): Promise<MetricFigures>;
+  /** Sets the bounds of what is kept; undefined = the default. */
+  limit(limits: { readonly maxBytes: number | undefined; readonly maxAgeMs: number | undefined }): Promise<void>;
+  /** Writes and reads a bucket. Rejects when that fails. */
+  probe(): Promise<void>;
+  close(): Promise<void>;
+}
