@@ -95,7 +95,10 @@ export interface MetricStore {
   labelValues(
     series: Pick<MetricSeries, "environmentId" | "metric"> & { readonly label: string; readonly limit: number },
   ): Promise<string[]>;
-  /** Merges and removes buckets by their age at `now`, epoch milliseconds, and beyond the bound of size. */
+  /**
+   * Merges and removes buckets by their age at `now`, epoch milliseconds, and beyond the bound of
+   * size.
+   */
   thin(now: number): Promise<void>;
   /** Removes the series of an environment. */
   forgetEnvironment(environmentId: string): Promise<void>;
