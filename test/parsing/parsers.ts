@@ -32,6 +32,11 @@ import { changelogEntries } from "../../src/domain/release/changelog.ts";
 import { parseFeed, parseManifest, ReleaseFormatError } from "../../src/domain/release/manifest.ts";
 import { parsePublicKey, SignatureError, verify } from "../../src/domain/release/minisign.ts";
 import { parseTrustedComment } from "../../src/domain/release/trusted-comment.ts";
+import { toCondition } from "../../src/domain/search/condition.ts";
+import type { FieldSet } from "../../src/domain/search/fields.ts";
+import { matches } from "../../src/domain/search/matches.ts";
+import { SearchError } from "../../src/domain/search/search-error.ts";
+import { parseSearch } from "../../src/domain/search/tree.ts";
 import { secretNameProblem, secretValueProblem } from "../../src/domain/secret-name.ts";
 import { readHeader } from "../../src/domain/sql/header.ts";
 import { linkSqlFiles } from "../../src/domain/sql/link.ts";
@@ -431,6 +436,17 @@ mkdirSync(join(tree, "a", "b-c"), { recursive: true });
 for (const file of ["a.py", "a/b-c/d.py", "a/b-c/[x].py"]) writeFileSync(join(tree, file), "");
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 const PUBLIC_KEY = parsePublicKey(`untrusted comment: x\n${Buffer.concat([Buffer.from("Ed"), Buffer.alloc(40, 7)]).toString("base64")}\n`);
+const SEARCHED: FieldSet = {
+  fields: {
+    message: { kind: "text", meaning: "prose" },
+    resolver: { kind: "name", meaning: "a name" },
+    level: { kind: "enum", meaning: "an enum", values: ["info", "error"] },
+    duration: { kind: "duration", meaning: "a duration" },
+    bytes: { kind: "size", meaning: "a size" },
+  },
+  words: ["message"],
+  attributes: "attributes.",
+};
 const FLAGS = {
   in: list(keyValue("input")),
   out: list(text("output"), { split: true }),
@@ -662,6 +678,35 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
       integrationProblem("i", "gcp", { GOOGLE_CREDENTIALS: given }),
       integrationProblem(given, given, { [given]: given }),
     ],
+  },
+  "a search": {
+    pieces: [
+      "level",
+      ":",
+      ">=",
+      "<",
+      "error",
+      "resolver",
+      '"',
+      "*",
+      "\\",
+      "(",
+      ")",
+      "-",
+      " ",
+      " OR ",
+      " AND ",
+      "NOT ",
+      "10ms",
+      "1kB",
+      "=",
+      "\0",
+    ],
+    refuses: among(SearchError),
+    parse: (given) => {
+      const tree = parseSearch(given, SEARCHED);
+      return [toCondition(tree, (field) => field), matches(tree, () => given)];
+    },
   },
   "two texts to compare": {
     pieces: ADDED,

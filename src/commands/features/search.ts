@@ -2,7 +2,7 @@ import type { FeatureMetadata } from "../../../gen/svc/v1/graph_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { arg } from "../../cli/flag.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
-import { fitsText, searchNames } from "../../domain/search.ts";
+import { fitsText, searchNames } from "../../domain/name-search.ts";
 import { textView } from "../../output/view.ts";
 import { featureJson } from "./metadata-view.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { searchNames } from "../../src/domain/search.ts";
+import { searchNames } from "../../src/domain/name-search.ts";
 
 const NAMES = [
   "user.id",
