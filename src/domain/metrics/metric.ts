@@ -87,3 +87,11 @@ export type MetricsOf<Kind extends MetricKind> = {
 export function isMetricName(name: string): name is MetricName {
   return Object.hasOwn(METRICS, name);
 }
+
+/** Labels of a metric with their values; those without a value are empty. */
+export type LabelsOf<Name extends MetricName> = Readonly<Record<(typeof METRICS)[Name]["labels"][number], string>>;
+
+/** The definition of a metric, with the types that all have. */
+export function metricNamed(name: MetricName): MetricDefinition {
+  return METRICS[name];
+}
