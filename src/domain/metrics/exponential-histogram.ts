@@ -91,7 +91,10 @@ export class ExponentialHistogram {
     return undefined;
   }
 
-  /** The counts as bytes: varints of zeros, then of each bucket its distance from the last and its count. */
+  /**
+   * The counts as bytes: varints of zeros, then of each bucket its distance from the last and its
+   * count.
+   */
   encode(): Uint8Array<ArrayBuffer> {
     const bytes: number[] = [];
     putVarint(bytes, this.#zeros);

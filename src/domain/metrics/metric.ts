@@ -1,6 +1,6 @@
 /**
- * The metrics that a server records: names, kinds, units and labels. Names follow the platform's own
- * words; labels are bounded, and beyond `MAX_SERIES` of a metric further ones are counted as
+ * The metrics that a server records: names, kinds, units and labels. Names follow the platform's
+ * own words; labels are bounded, and beyond `MAX_SERIES` of a metric further ones are counted as
  * `OTHER_LABEL`.
  */
 
@@ -23,7 +23,9 @@ export interface MetricDefinition {
   readonly summary: string;
 }
 
-/** Most series of one metric in one environment; what comes beyond is counted under `OTHER_LABEL`. */
+/**
+ * Most series of one metric in one environment; what comes beyond is counted under `OTHER_LABEL`.
+ */
 export const MAX_SERIES = 2_000;
 /** Value of every label of the series that takes what is beyond the bound. */
 export const OTHER_LABEL = "other";

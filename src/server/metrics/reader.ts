@@ -14,8 +14,8 @@ export interface SeriesExemplar extends Exemplar {
 export interface MetricReader {
   /**
    * Buckets of a selection, as `MetricStore.read` gives them, with those that are not stored yet;
-   * the last one may go on. A step that is no multiple of a minute has to be one of ten seconds, and
-   * is read from memory alone: what this node recorded in the last hour, since its start.
+   * the last one may go on. A step that is no multiple of a minute has to be one of ten seconds,
+   * and is read from memory alone: what this node recorded in the last hour, since its start.
    */
   read(selection: MetricSelection): Promise<MetricAnswer>;
   /** The last traced value of each bucket of this node's series, in the order of time. */

@@ -42,7 +42,9 @@ export interface Histogram {
   observe(value: number, traceId?: string): void;
 }
 
-/** What callers record with. Series are looked up by labels, so who records often keeps the series. */
+/**
+ * What callers record with. Series are looked up by labels, so who records often keeps the series.
+ */
 export interface MetricRecorder {
   counter<Name extends MetricsOf<"counter">>(metric: Name, environmentId: string, labels: LabelsOf<Name>): Counter;
   gauge<Name extends MetricsOf<"gauge">>(metric: Name, environmentId: string, labels: LabelsOf<Name>): Gauge;
@@ -61,7 +63,9 @@ export interface MetricRecording extends MetricRecorder {
   series(of?: Pick<MetricSelection, "environmentId" | "metric">): RecordedSeries[];
   /** Forgets the series of an environment, which may record anew. */
   forgetEnvironment(environmentId: string): void;
-  /** Hands everything that was recorded to the store. Resolves when that has written or refused it. */
+  /**
+   * Hands everything that was recorded to the store. Resolves when that has written or refused it.
+   */
   flush(): Promise<void>;
   /** Ends the recording, after a flush. */
   close(): Promise<void>;

@@ -13,7 +13,9 @@ export interface Exemplar {
   readonly at: number;
 }
 
-/** The sums of a series: of this period of ten seconds, of the minute before it, and of all time. */
+/**
+ * The sums of a series: of this period of ten seconds, of the minute before it, and of all time.
+ */
 export class RecordedSeries implements MetricSeries {
   /** This period's records. */
   readonly current: BucketSum;

@@ -64,7 +64,9 @@ export class MetricGrouping {
     return group;
   }
 
-  /** Groups to which anything was added: those with the most records, in the order of their labels. */
+  /**
+   * Groups to which anything was added: those with the most records, in the order of their labels.
+   */
   answer(): MetricAnswer {
     const groups = [...this.#groups.values()].filter(({ count }) => count > 0);
     const kept = mostCounted(groups, ({ count }) => count, this.selection.maxGroups);
@@ -72,7 +74,9 @@ export class MetricGrouping {
   }
 }
 
-/** The groups with the highest counts, in the order of their labels; of equal counts the first ones. */
+/**
+ * The groups with the highest counts, in the order of their labels; of equal counts the first ones.
+ */
 export function mostCounted<G extends { readonly key: string }>(groups: readonly G[], countOf: (group: G) => number, most: number): G[] {
   const byKey = (one: G, other: G): number => (one.key < other.key ? -1 : 1);
   const counted = groups.toSorted((one, other) => countOf(other) - countOf(one) || byKey(one, other));
@@ -88,7 +92,9 @@ export function labelTest(filters: readonly MetricFilter[]): (labels: MetricSeri
   return (labels) => tests.every((test) => test(labels));
 }
 
-/** A test of a text by a pattern in which `*` is any text; its cost is at most pattern times text. */
+/**
+ * A test of a text by a pattern in which `*` is any text; its cost is at most pattern times text.
+ */
 function patternTest(pattern: string): (text: string) => boolean {
   const [first = "", ...rest] = pattern.split("*");
   if (rest.length === 0) return (text) => text === pattern;

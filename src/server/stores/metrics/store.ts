@@ -1,7 +1,8 @@
 /**
  * The store of metrics: buckets of time by series, for people to look at and for monitors. Buckets
  * are thinned by age: minutes for 48 hours, ten minutes for 30 days, hours for a year. Calls take
- * effect in their order: a read finds what was appended before it, whether or not that has resolved.
+ * effect in their order: a read finds what was appended before it, whether or not that has
+ * resolved.
  */
 
 /** A series: one metric with values for its labels. */
@@ -107,7 +108,10 @@ export interface MetricStore {
   labelValues(
     series: Pick<MetricSeries, "environmentId" | "metric"> & { readonly label: string; readonly limit: number },
   ): Promise<string[]>;
-  /** Merges and removes buckets by their age at `now`, epoch milliseconds, and beyond the bound of size. */
+  /**
+   * Merges and removes buckets by their age at `now`, epoch milliseconds, and beyond the bound of
+   * size.
+   */
   thin(now: number): Promise<void>;
   /** Removes the series of an environment. */
   forgetEnvironment(environmentId: string): Promise<void>;

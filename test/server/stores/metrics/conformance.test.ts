@@ -172,7 +172,7 @@ describe.each(METRIC_DRIVERS)("store of metrics: $name", (driver) => {
             expected.set(key, [...(expected.get(key) ?? []), ...values]);
           }
           const found = groups.flatMap(({ labels, buckets }) =>
-            buckets.map((bucket) => [`${labels.query_name} ${bucket.at - T0}`, bucket] as const),
+            buckets.map((bucket) => [`${labels.query_name} ${bucket.at - T0}` as string, bucket] as const),
           );
           expect(found.map(([key]) => key).sort()).toEqual([...expected.keys()].sort());
           for (const [key, { count, sum, min, max, histogram }] of found) {
