@@ -1,6 +1,6 @@
 /**
- * The metrics that a server records: names, kinds, units and labels. Names follow the platform's own
- * words; labels are bounded, and beyond `MAX_SERIES` of a metric further ones are counted as
+ * The metrics that a server records: names, kinds, units and labels. Names follow the platform's
+ * own words; labels are bounded, and beyond `MAX_SERIES` of a metric further ones are counted as
  * `OTHER_LABEL`.
  */
 
@@ -23,7 +23,9 @@ export interface MetricDefinition {
   readonly summary: string;
 }
 
-/** Most series of one metric in one environment; what comes beyond is counted under `OTHER_LABEL`. */
+/**
+ * Most series of one metric in one environment; what comes beyond is counted under `OTHER_LABEL`.
+ */
 export const MAX_SERIES = 2_000;
 /** Value of every label of the series that takes what is beyond the bound. */
 export const OTHER_LABEL = "other";
@@ -86,4 +88,12 @@ export type MetricsOf<Kind extends MetricKind> = {
 /** Whether a text is the name of a metric. */
 export function isMetricName(name: string): name is MetricName {
   return Object.hasOwn(METRICS, name);
+}
+
+/** Labels of a metric with their values; those without a value are empty. */
+export type LabelsOf<Name extends MetricName> = Readonly<Record<(typeof METRICS)[Name]["labels"][number], string>>;
+
+/** The definition of a metric, with the types that all have. */
+export function metricNamed(name: MetricName): MetricDefinition {
+  return METRICS[name];
 }
