@@ -110,6 +110,11 @@ export function functionsOf({ kind, unit }: MetricDefinition): readonly MetricFu
   return kind === "gauge" ? ["avg", "sum", "min", "max"] : METRIC_FUNCTIONS;
 }
 
+/** Whether periods can have a length, milliseconds. */
+export function isRollup(ms: number): boolean {
+  return ms >= ROLLUP_UNIT_MS && ms <= MAX_ROLLUP_MS && ms % ROLLUP_UNIT_MS === 0;
+}
+
 /** The share of values that a percentile is about, 0 to 1; undefined for other functions. */
 export function quantileOf(fn: MetricFunction): number | undefined {
   return fn.startsWith("p") ? Number(fn.slice(1)) / 100 : undefined;
@@ -357,7 +362,7 @@ class Parser {
     const ms = parseDuration(given);
     const to = from + given.length;
     if (ms === undefined) throw this.#error(`'${given}' is no duration`, from, to, "A period is written .rollup(5m), with s, m, h or d.");
-    if (ms < ROLLUP_UNIT_MS || ms > MAX_ROLLUP_MS || ms % ROLLUP_UNIT_MS !== 0)
+    if (!isRollup(ms))
       throw this.#error(`a period of ${given} is not possible`, from, to, "It has 10s to 366d, in multiples of 10s.");
     this.#need(")", "')'");
     return ms;

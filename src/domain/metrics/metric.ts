@@ -97,3 +97,8 @@ export type LabelsOf<Name extends MetricName> = Readonly<Record<(typeof METRICS)
 export function metricNamed(name: MetricName): MetricDefinition {
   return METRICS[name];
 }
+
+/** Whether a metric is about the server, for all environments: its series are of `SERVER_SCOPE`. */
+export function isOfServer(name: MetricName): boolean {
+  return /^(?:http|job|process|store|telemetry)\./.test(name);
+}
