@@ -150,6 +150,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   sql: ["thread", "expressions"],
   tables: ["thread"],
   stores: ["tables", "thread"],
+  metrics: ["stores"],
   jobs: ["stores"],
   nodes: ["stores", "jobs"],
   access: ["stores", "jobs", "nodes"],

@@ -25,6 +25,7 @@ import { compileLinear } from "../../src/domain/expressions/regexp.ts";
 import { integrationProblem } from "../../src/domain/integrations.ts";
 import { unifiedHunks } from "../../src/domain/line-diff.ts";
 import { LineMap } from "../../src/domain/line-map.ts";
+import { MetricExpressionError, parseMetricExpression, printMetricExpression } from "../../src/domain/metrics/expression.ts";
 import { escapeControls, namespaceOf, parseWindow, rawName, readableName } from "../../src/domain/name.ts";
 import { readPlannerOptions } from "../../src/domain/planner-options.ts";
 import { quantityValue } from "../../src/domain/quantity.ts";
@@ -706,6 +707,17 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
     parse: (given) => {
       const tree = parseSearch(given, SEARCHED);
       return [toCondition(tree, (field) => field), matches(tree, () => given)];
+    },
+  },
+  "a metric expression": {
+    pieces: [
+      ...["p99", "sum", ":", "query.latency", "query.count", "{", "}", ",", "query_name", "branch", "!", "a*", "|", '"', "\\"],
+      ...[" by ", ".rollup(", "5m", ")", "(", "+", "-", "*", "/", "2", "1e3", ".", " ", "é", "😀", "\u202e"],
+    ],
+    refuses: among(MetricExpressionError),
+    parse: (given) => {
+      const printed = printMetricExpression(parseMetricExpression(given));
+      if (printMetricExpression(parseMetricExpression(printed)) !== printed) throw new Error(`${printed} is printed otherwise`);
     },
   },
   "two texts to compare": {

@@ -11,11 +11,14 @@ const FACTOR = 2 ** SCALE;
 /** Indexes of the smallest and the largest bucket: 2^-30 (a nanosecond of a second) to 2^50. */
 const LOWEST = -30 * FACTOR;
 const HIGHEST = 50 * FACTOR - 1;
+/** Room that is made on each side of a bucket outside the window of counts. */
+const MARGIN = FACTOR;
 
 /** A histogram of numbers; those below 2^-30, negative ones too, are counted as zero. */
 export class ExponentialHistogram {
-  /** Counts by index of bucket; only those that hold values. */
-  readonly #counts = new Map<number, number>();
+  /** Counts of the buckets from `#first` on: a window around those that hold values. */
+  #counts = new Float64Array(0);
+  #first = 0;
   #zeros = 0;
 
   /** Index of the bucket of a value; undefined = zero's. */
@@ -33,7 +36,7 @@ export class ExponentialHistogram {
   /** Values that were counted. */
   get count(): number {
     let count = this.#zeros;
-    for (const one of this.#counts.values()) count += one;
+    for (const one of this.#counts) count += one;
     return count;
   }
 
@@ -50,12 +53,24 @@ export class ExponentialHistogram {
   /** Adds the counts of another. */
   merge(other: ExponentialHistogram): void {
     this.#zeros += other.#zeros;
-    for (const [index, count] of other.#counts) this.#add(index, count);
+    other.#counts.forEach((count, at) => {
+      if (count > 0) this.#add(other.#first + at, count);
+    });
+  }
+
+  /** Forgets all values. */
+  clear(): void {
+    this.#counts.fill(0);
+    this.#zeros = 0;
   }
 
   /** Buckets that hold values, from the smallest on. */
   buckets(): readonly (readonly [index: number, count: number])[] {
-    return [...this.#counts].sort(([one], [other]) => one - other);
+    const buckets: [number, number][] = [];
+    this.#counts.forEach((count, at) => {
+      if (count > 0) buckets.push([this.#first + at, count]);
+    });
+    return buckets;
   }
 
   /**
@@ -95,28 +110,52 @@ export class ExponentialHistogram {
   /** The histogram of bytes that `encode` made. Throws RangeError for others. */
   static decode(bytes: Uint8Array): ExponentialHistogram {
     const histogram = new ExponentialHistogram();
-    let at = 0;
-    const next = (): number => {
-      let value = 0;
-      for (let factor = 1; ; factor *= 128) {
-        const byte = bytes[at++];
-        if (byte === undefined || factor > 2 ** 49) throw new RangeError("the histogram is cut off");
-        value += (byte & 127) * factor;
-        if (byte < 128) return value;
-      }
-    };
-    histogram.#zeros = next();
-    for (let index = LOWEST; at < bytes.length; ) {
-      index += next();
-      if (index > HIGHEST) throw new RangeError("the histogram has a bucket that there is not");
-      histogram.#add(index, next());
-    }
+    histogram.mergeEncoded(bytes);
     return histogram;
   }
 
+  /** Adds the counts of bytes that `encode` made. Throws RangeError for others. */
+  mergeEncoded(bytes: Uint8Array): void {
+    const { length } = bytes;
+    let at = 0;
+    const next = (): number => {
+      let byte = bytes[at++];
+      if (byte !== undefined && byte < 128) return byte;
+      let value = 0;
+      for (let factor = 1; ; factor *= 128) {
+        if (byte === undefined || factor > 2 ** 49) throw new RangeError("the histogram is cut off");
+        value += (byte & 127) * factor;
+        if (byte < 128) return value;
+        byte = bytes[at++];
+      }
+    };
+    this.#zeros += next();
+    for (let index = LOWEST; at < length; ) {
+      index += next();
+      if (index > HIGHEST) throw new RangeError("the histogram has a bucket that there is not");
+      this.#add(index, next());
+    }
+  }
+
   #add(index: number | undefined, count: number): void {
-    if (index === undefined) this.#zeros += count;
-    else this.#counts.set(index, (this.#counts.get(index) ?? 0) + count);
+    if (index === undefined) {
+      this.#zeros += count;
+      return;
+    }
+    if (index < this.#first || index >= this.#first + this.#counts.length) this.#makeRoom(index);
+    const at = index - this.#first;
+    this.#counts[at] = (this.#counts[at] as number) + count;
+  }
+
+  /** Widens the window so that it has a bucket. */
+  #makeRoom(index: number): void {
+    const { length } = this.#counts;
+    const first = Math.max(length === 0 ? index - MARGIN : Math.min(this.#first, index - MARGIN), LOWEST);
+    const last = Math.min(length === 0 ? index + MARGIN : Math.max(this.#first + length - 1, index + MARGIN), HIGHEST);
+    const counts = new Float64Array(last - first + 1);
+    if (length > 0) counts.set(this.#counts, this.#first - first);
+    this.#counts = counts;
+    this.#first = first;
   }
 }
 

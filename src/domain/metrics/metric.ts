@@ -87,3 +87,16 @@ export type MetricsOf<Kind extends MetricKind> = {
 export function isMetricName(name: string): name is MetricName {
   return Object.hasOwn(METRICS, name);
 }
+
+/** Labels of a metric with their values; those without a value are empty. */
+export type LabelsOf<Name extends MetricName> = Readonly<Record<(typeof METRICS)[Name]["labels"][number], string>>;
+
+/** The definition of a metric, with the types that all have. */
+export function metricNamed(name: MetricName): MetricDefinition {
+  return METRICS[name];
+}
+
+/** Whether a metric is about the server, for all environments: its series are of `SERVER_SCOPE`. */
+export function isOfServer(name: MetricName): boolean {
+  return /^(?:http|job|process|store|telemetry)\./.test(name);
+}

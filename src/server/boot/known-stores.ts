@@ -1,8 +1,8 @@
 /**
  * The note of the stores that a data directory has had and where they are: `stores.json`. When a
  * noted store is gone, or empty as a power cut can leave it, the start is refused; without the note
- * a new store would be created, and the loss would go unnoticed. Online values and telemetry are
- * not noted: they may be begun anew.
+ * a new store would be created, and the loss would go unnoticed. Online values, telemetry and
+ * metrics are not noted: they may be begun anew.
  */
 
 import { existsSync, readdirSync } from "node:fs";
@@ -96,7 +96,7 @@ function readNote(path: string): ReadonlySet<string> | undefined {
  */
 function isImplied(store: KeptStore, directory: Pick<DataDirectory, "file">): boolean {
   if (store === "offline") return existsSync(directory.file(FILES.offline));
-  const files = ["server.key", "online.db", "offline.db", "telemetry.db"].some((name) => existsSync(directory.file(name)));
+  const files = ["server.key", "online.db", "offline.db", "telemetry.db", "metrics.db"].some((name) => existsSync(directory.file(name)));
   return files || names(directory.file("objects")).some((name) => name !== "incoming") || names(directory.file("deployments")).length > 0;
 }
 

@@ -6,6 +6,7 @@
 import { didYouMean } from "../../domain/closest.ts";
 import { StartError, type StartErrorCode } from "../failure.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { MetricStore } from "../stores/metrics/store.ts";
 import type { ObjectAddresses, ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
@@ -33,6 +34,7 @@ export interface Stores {
   readonly onlineAddress: string;
   readonly offline: () => Promise<OfflineStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  readonly metrics: () => Promise<MetricStore>;
   /** Throws StartError when the metadata are empty although they are noted to have had content. */
   refuseEmptyMetadata(): void;
   /** Notes that the metadata have content from now on. */
@@ -95,6 +97,7 @@ export async function openStores(
     const object = shared ? opened(shared.objects) : await find("object");
     const online = await find("online");
     const telemetry = await find("telemetry");
+    const metrics = await find("metrics");
     for (const { name, state } of [online, telemetry])
       if (state === "empty" && kept.metadata.state !== "empty") log.info(`${name} is missing or empty: it is begun anew`);
     const metadata = await kept.metadata.open();
@@ -109,6 +112,7 @@ export async function openStores(
       onlineAddress: shownAddress(settings.online?.address ?? defaultAddresses(directory.path).online),
       offline: async () => kept.offline.open(),
       telemetry: async () => telemetry.open(),
+      metrics: async () => metrics.open(),
       refuseEmptyMetadata: () => known.refuseEmpty("metadata"),
       noteMetadata: () => note("metadata"),
       explain: kept.metadata.explain,

@@ -28,6 +28,8 @@ import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
+import type { MetricReader } from "../metrics/reader.ts";
+import { createMetricRecorder, type MetricRecorder } from "../metrics/recorder.ts";
 import { createHistoryRetention, type HistoryRetention } from "../nodes/history-retention.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
@@ -38,6 +40,7 @@ import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
+import type { MetricStore } from "../stores/metrics/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
@@ -57,6 +60,8 @@ import { type Sweep, type SweepOptions, startSweep } from "./sweep.ts";
 /** Milliseconds between two sweeps for expired stages, and for expired online values. */
 const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
+/** Milliseconds between two removals of old metrics. */
+const METRICS_SWEEP_MS = 600_000;
 /** Milliseconds to the first measure of stored bytes: by then the deployments are restored. */
 const FIRST_STORAGE_MEASURE_MS = 60_000;
 /** Milliseconds between two removals of old observations, and to the first. */
@@ -89,6 +94,12 @@ export interface Parts {
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  /** The store of metrics. */
+  readonly metricStore: () => Promise<MetricStore>;
+  /** The recording of metrics on this node. */
+  readonly metrics: MetricRecorder;
+  /** What was recorded of metrics. */
+  readonly metricReader: () => Promise<MetricReader>;
   /** SQL statements over what is stored. */
   readonly statements: () => Promise<Statements>;
   /** The table engine; its process starts with its first call. */
@@ -241,6 +252,23 @@ export async function openParts({
       await sweepStages({ telemetry: store, objects });
     });
     return store;
+  });
+  const metricStore = once(async () => {
+    const store = await stores.metrics();
+    let limits = telemetryLimits({ spec: {}, suspended: false });
+    components.watch("metrics", (record) => {
+      const wanted = telemetryLimits(record);
+      if (wanted.maxBytes === limits.maxBytes && wanted.maxAgeMs === limits.maxAgeMs) return;
+      limits = wanted;
+      store.limit(wanted).catch((error: unknown) => log.error("the store of metrics could not be limited", { error: String(error) }));
+    });
+    sweep("metrics", { everyMs: METRICS_SWEEP_MS }, () => store.thin(clock.now()));
+    return store;
+  });
+  const metrics = createMetricRecorder({ store: metricStore, clock, log });
+  const metricReader = once(async () => {
+    const { createMetricReader } = await import("../metrics/reader.ts");
+    return createMetricReader({ store: metricStore, recording: metrics });
   });
   const tables = once(async () => {
     const { createTableEngine } = await import("../tables/create-table-engine.ts");
@@ -433,6 +461,10 @@ export async function openParts({
     await (await datasets()).revisions.forget(environmentId, signal);
     await (await offlineQueries()).inputs.forget(environmentId, signal);
   };
+  const forgetMetrics = async (environmentId: string): Promise<void> => {
+    metrics.forgetEnvironment(environmentId);
+    await (await metricStore()).forgetEnvironment(environmentId);
+  };
   /** The erasure of removed environments, loaded when there is one. */
   const eraser = once(async () => {
     const { createErasure } = await import("../deployments/erasure.ts");
@@ -443,6 +475,7 @@ export async function openParts({
       offline,
       sinks: await sinks(),
       telemetry: await telemetry(),
+      metrics: { forgetEnvironment: forgetMetrics },
       deployments: await deployments(),
       datasets: { forget: forgetFiles },
       deliveries: (await webhooks()).deliveries,
@@ -530,6 +563,9 @@ export async function openParts({
     offline,
     sinks,
     telemetry,
+    metricStore,
+    metrics,
+    metricReader,
     tables,
     statements,
     processes,
@@ -581,7 +617,8 @@ export async function openParts({
       await (await sinks.opened())?.close();
       await Promise.all(sweeps.map((one) => one.stop()));
       await storage.settle();
-      const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened()]);
+      await metrics.close();
+      const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened(), metricStore.opened()]);
       for (const store of opened) await store?.close();
       await stores.close();
     },

@@ -15,6 +15,8 @@ import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "../stores/metadata
 import { createSqliteMetadataStore } from "../stores/metadata/sqlite.ts";
 import { inspectOutbox, outboxPlace } from "../stores/metadata/sqlite-outbox.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
+import { METRICS_APPLICATION_ID, METRICS_MIGRATIONS } from "../stores/metrics/schema.ts";
+import type { MetricStore } from "../stores/metrics/store.ts";
 import { createDirectoryObjectStore } from "../stores/objects/directory.ts";
 import type { ObjectAddresses, ObjectStore } from "../stores/objects/store.ts";
 import { OFFLINE_APPLICATION_ID, OFFLINE_MIGRATIONS } from "../stores/offline/schema.ts";
@@ -34,6 +36,7 @@ export interface StoreTypes {
   readonly online: OnlineStore;
   readonly offline: OfflineStore;
   readonly telemetry: TelemetryStore;
+  readonly metrics: MetricStore;
 }
 
 /** The location of a store, from its address. */
@@ -219,6 +222,18 @@ export const STORE_DRIVERS: { readonly [Name in StoreName]: Readonly<Record<stri
       },
     }),
   },
+  metrics: {
+    sqlite: sqliteDriver<MetricStore>({
+      applicationId: METRICS_APPLICATION_ID,
+      migrations: METRICS_MIGRATIONS,
+      isRenewable: true,
+      async open({ path, programVersion }, { clock, log, onRenewal }) {
+        const { createSqliteMetricStore } = await import("../stores/metrics/sqlite.ts");
+        const onError = (error: unknown): void => log.warning("the store of metrics could not be limited", { error: String(error) });
+        return createSqliteMetricStore({ path, programVersion, clock, onRenewal, onError });
+      },
+    }),
+  },
 };
 
 /** The default address of each store. */
@@ -230,6 +245,7 @@ export function defaultAddresses(dataDir: string): { readonly [Name in StoreName
     online: sqlite("online.db"),
     offline: sqlite("offline.db"),
     telemetry: sqlite("telemetry.db"),
+    metrics: sqlite("metrics.db"),
   };
 }
 
@@ -249,6 +265,7 @@ export function storePlaces(
     online: place("online"),
     offline: place("offline"),
     telemetry: place("telemetry"),
+    metrics: place("metrics"),
   };
 }
 

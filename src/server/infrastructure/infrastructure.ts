@@ -13,6 +13,7 @@ import { bytesQuantity, quantityValue } from "../../domain/quantity.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
 import { Failure } from "../failure.ts";
 import type { RemovedHistory } from "../nodes/history-retention.ts";
+import type { MetricStore } from "../stores/metrics/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { SchemaMove, TelemetryStore } from "../stores/telemetry/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
@@ -87,21 +88,22 @@ export interface InfrastructureParts {
   readonly meters: Meters;
   readonly version: string;
   readonly dataDir: string;
-  readonly stores: Readonly<Record<"online" | "offline" | "telemetry", StorePlace>>;
+  readonly stores: Readonly<Record<"online" | "offline" | "telemetry" | "metrics", StorePlace>>;
   readonly listeners: readonly ListenerFacts[];
   /** Bytes of requests' bodies that are held. */
   readonly bodyBytes: () => number;
   readonly online: () => Promise<OnlineStore>;
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  readonly metrics: () => Promise<MetricStore>;
   /** What was removed of the history because of its age or size, on this node. */
   readonly removedHistory: () => readonly RemovedHistory[];
 }
 
 const SUSPENDABLE: readonly string[] = ["telemetry", "gateway", "persistence"] satisfies Suspendable[];
-/** Least bytes of the telemetry store: less could not hold a batch of records. */
+/** Least bytes of telemetry and of metrics: less could not hold a batch of records. */
 const LEAST_STORAGE = 8 * 1024 * 1024;
-/** Least age of what the telemetry store removes. */
+/** Least age of telemetry and of metrics that are removed. */
 const LEAST_RETENTION_MS = 3_600_000;
 /** Keys of the metrics' spec that this server acts on. */
 const APPLIED_METRICS: readonly string[] = ["retention", "storage"];
@@ -144,6 +146,7 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
           removed_queries: removedQueries,
           pending_records: pendingRecords,
           dropped_records: telemetry.dropped(),
+          series: await metricFigures(),
         },
       };
     },
@@ -190,6 +193,19 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
     }),
     "kafka-topics": async () => ({ spec: { topics: [] }, status: { state: "running", driver: "embedded", version } }),
     telemetry: async () => ({ spec: {}, status: { state: stateOf("telemetry"), ...stores.telemetry, version } }),
+  };
+
+  const metricFigures = async (): Promise<JsonObject> => {
+    const { bytes, maxAgeMs, maxBytes, schemaVersion, ...held } = await (await parts.metrics()).figures();
+    return {
+      ...stores.metrics,
+      schema_version: schemaVersion,
+      size_bytes: bytes,
+      max_size_bytes: maxBytes,
+      max_age: formatDuration(maxAgeMs),
+      series: held.series,
+      buckets: held.buckets,
+    };
   };
 
   const writerFigures = async () => {
@@ -276,6 +292,7 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
     async stats(name) {
       if (name === "metrics") {
         const telemetry = await parts.telemetry();
+        const recorded = await (await parts.metrics()).figures();
         const [figures, writers] = await Promise.all([telemetry.figures(), writerFigures()]);
         const { ok, failed } = meters.queries;
         return [
@@ -287,6 +304,9 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
           gauge("svc_telemetry_size_bytes", "Bytes in use in the telemetry store.", figures.bytes),
           gauge("svc_telemetry_limit_bytes", "Bytes above which the oldest telemetry is removed.", figures.maxBytes),
           gauge("svc_telemetry_pending_records", "Telemetry that waits to be written.", figures.pendingRecords),
+          gauge("svc_metrics_size_bytes", "Bytes in use in the store of metrics.", recorded.bytes),
+          gauge("svc_metrics_limit_bytes", "Bytes above which the oldest metrics are removed.", recorded.maxBytes),
+          gauge("svc_metrics_series", "Series of the store of metrics.", recorded.series),
           counter("svc_telemetry_dropped_records", "Telemetry that was dropped.", telemetry.dropped()),
           gauge(
             "svc_persistence_pending_values",

@@ -29,6 +29,8 @@ import type { Meters } from "../infrastructure/meters.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
+import type { MetricReader } from "../metrics/reader.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
@@ -36,6 +38,7 @@ import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-r
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { MetricStore } from "../stores/metrics/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
@@ -114,6 +117,12 @@ export interface Platform {
   readonly objects: ObjectStore;
   readonly online: () => Promise<OnlineStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  /** The store of metrics. */
+  readonly metricStore: () => Promise<MetricStore>;
+  /** The recording of metrics on this node. */
+  readonly metrics: MetricRecorder;
+  /** What was recorded of metrics. */
+  readonly metricReader: () => Promise<MetricReader>;
   readonly deployments: () => Promise<Deployments>;
   readonly deletions: () => Promise<Deletions>;
   /** Datasets and their revisions. */

@@ -1,6 +1,8 @@
 /**
  * The store of metrics: buckets of time by series, for people to look at and for monitors. Buckets
- * are thinned by age: minutes for 48 hours, ten minutes for 30 days, hours for a year.
+ * are thinned by age: minutes for 48 hours, ten minutes for 30 days, hours for a year. Calls take
+ * effect in their order: a read finds what was appended before it, whether or not that has
+ * resolved.
  */
 
 /** A series: one metric with values for its labels. */
@@ -85,12 +87,23 @@ export interface MetricFigures {
   readonly buckets: number;
 }
 
+/** Bounds of what is kept; undefined = the default. */
+export interface MetricLimits {
+  readonly maxBytes: number | undefined;
+  readonly maxAgeMs: number | undefined;
+}
+
 /** The store. */
 export interface MetricStore {
   /** Adds buckets of a minute; one that is there already is merged. */
   append(rows: readonly MetricRow[]): Promise<void>;
-  /** Buckets of a selection. */
-  read(selection: MetricSelection): Promise<MetricAnswer>;
+  /**
+   * Buckets of a selection. Each is made of buckets of the longest period that divides the step and
+   * that is still kept for its time: where only longer ones are, a bucket has what began in it. A
+   * period counts when it begins in the range, so a range should begin at a multiple of the step.
+   * @param more rows of the environment and the metric that count as if they had been appended
+   */
+  read(selection: MetricSelection, more?: readonly MetricRow[]): Promise<MetricAnswer>;
   /** Values of a label of a metric, in their order, at most `limit`. */
   labelValues(
     series: Pick<MetricSeries, "environmentId" | "metric"> & { readonly label: string; readonly limit: number },
@@ -103,8 +116,8 @@ export interface MetricStore {
   /** Removes the series of an environment. */
   forgetEnvironment(environmentId: string): Promise<void>;
   figures(): Promise<MetricFigures>;
-  /** Sets the bounds of what is kept; undefined = the default. */
-  limit(limits: { readonly maxBytes: number | undefined; readonly maxAgeMs: number | undefined }): Promise<void>;
+  /** Sets the bounds of what is kept, and removes what is beyond; undefined = the default. */
+  limit(limits: MetricLimits): Promise<void>;
   /** Writes and reads a bucket. Rejects when that fails. */
   probe(): Promise<void>;
   close(): Promise<void>;

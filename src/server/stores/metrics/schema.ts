@@ -1,0 +1,27 @@
+/** The schema of `metrics.db`, step by step. */
+
+import type { Migration } from "../sqlite/open.ts";
+
+/** "svcm" as four bytes: marks a file as this program's metrics. */
+export const METRICS_APPLICATION_ID = 0x7376636d;
+
+const bucketTable = (name: string): string => `
+create table ${name} (
+  series integer not null, at integer not null, count integer not null, sum real not null, min real not null, max real not null, histogram blob,
+  primary key (series, at)
+) strict, without rowid;`;
+
+/** Steps from an empty file to the newest schema. */
+export const METRICS_MIGRATIONS: readonly Migration[] = [
+  (db) => {
+    db.run(`
+create table series (
+  id integer primary key, environment_id text not null, metric text not null, labels text not null, unique (environment_id, metric, labels)
+) strict;
+${bucketTable("minute")}
+${bucketTable("ten_minutes")}
+${bucketTable("hour")}
+create table thinned (period text primary key, before integer not null) strict, without rowid;
+`);
+  },
+];
