@@ -255,6 +255,7 @@ create index job_by_scope on job (kind, scope, state, seq, run_at, held_by);
 create index job_ready on job (kind, resource_group, slots, gated_by, gate, priority desc, seq) where state = 'queued' and held_by = '';
 create index job_asleep on job (kind, run_at) where state = 'queued' and held_by = 'time';
 create index job_running_of_operation on job (operation_id, seq) where state = 'running' and operation_id <> '';
+create index job_by_end on job (updated_at) where state in ('succeeded', 'failed', 'cancelled');
 create index job_by_workflow on job (workflow_id, operation_id, state, seq, kind) where workflow_id <> '';
 create index job_by_state_of_workflow on job (workflow_id, state) where workflow_id <> '';
 create table job_after (

@@ -10,6 +10,7 @@ import {
   type JobLease,
   type JobPlace,
   type JobRecord,
+  type JobSelection,
   type JobState,
   type JobStore,
   type NewJob,
@@ -51,6 +52,13 @@ interface Lane {
   readonly slots: number;
   readonly gated_by: string;
   readonly gate: number;
+}
+
+/** A job that is due, the first of its lane but for those that are claimed before it. */
+interface DueJob extends Lane {
+  readonly kind: string;
+  readonly priority: number;
+  readonly seq: number;
 }
 
 /** The columns of a job that is shown. */
@@ -127,14 +135,23 @@ export const NEWEST_OF_PLACE = `select seq from job indexed by job_by_scope
 export const NEXT_OF_GROUP = `select seq as number, scope from job
   where state = 'queued' and held_by <> 'jobs' and resource_group = ? and resource_group <> '' and run_at <= ?
   order by priority desc, seq limit ?`;
-/** The first lane of a kind after another one. */
-export const NEXT_LANE = `select resource_group, slots, gated_by, gate from job indexed by job_ready
-  where state = 'queued' and held_by = '' and kind = ? and (resource_group, slots, gated_by, gate) > (?, ?, ?, ?)
-  order by resource_group, slots, gated_by, gate limit 1`;
-/** The next jobs of a lane. */
-export const NEXT_OF_LANE = `select seq, priority from job indexed by job_ready
-  where state = 'queued' and held_by = '' and kind = ? and resource_group = ? and slots = ? and gated_by = ? and gate = ?
-  order by priority desc, seq limit ?`;
+/**
+ * The first job of a kind's first lane after another one. A search for each column: one for all of
+ * them, `(a, b) > (?, ?)`, would read the jobs of the lane that it is to pass.
+ */
+export const NEXT_LANE = ["gate > ?5", "gated_by > ?4", "slots > ?3", "resource_group > ?2"]
+  .map((after, at) => ["kind = ?1", ...["resource_group = ?2", "slots = ?3", "gated_by = ?4"].slice(0, 3 - at), after].join(" and "))
+  .map(
+    (where) => `select * from (select kind, resource_group, slots, gated_by, gate, priority, seq from job indexed by job_ready
+      where state = 'queued' and held_by = '' and ${where} order by resource_group, slots, gated_by, gate, priority desc, seq limit 1)`,
+  )
+  .join(" union all ")
+  .concat(" limit 1");
+/** The job of a lane after another one. */
+export const NEXT_OF_LANE = `select kind, resource_group, slots, gated_by, gate, priority, seq from job indexed by job_ready
+  where state = 'queued' and held_by = '' and kind = $kind and resource_group = $resource_group and slots = $slots
+    and gated_by = $gated_by and gate = $gate and priority <= $priority and (priority < $priority or seq > $seq)
+  order by priority desc, seq limit 1`;
 /** Makes the jobs of a kind claimable whose time has come. */
 export const WAKE = `update job set held_by = '' where seq in (
   select seq from job indexed by job_asleep where state = 'queued' and held_by = 'time' and kind = ? and run_at <= ? order by run_at limit ?)`;
@@ -150,9 +167,25 @@ export const RUNNING_BY_GROUP = `select resource_group as name, count(*) as jobs
 export const AWAITED = `select job.seq as number, job.scope from job_after join job on job.id = job_after.after_id
   where job_after.job_id = ? limit ?`;
 
-/** Jobs of a scope and of those below it. */
-const IN_SCOPE = "(scope = ? or scope between ? and ?)";
-const inScope = (scope: string) => [scope, `${scope}/`, `${scope}/\u{10ffff}`] as const;
+/**
+ * What becomes of those that wait for a job that failed, was cancelled and succeeded. They are found
+ * by what they wait for: `+` keeps the index of states, which has the whole queue, out of it.
+ */
+export const DOOM_THOSE_AFTER = `update job set held_by = '', doom = $doom, updated_at = $now
+  where +state = 'queued' and held_by = 'jobs' and id in (select job_id from job_after where after_id = $id)`;
+export const CANCEL_THOSE_AFTER = `with recursive later (id) as (
+    select job_id from job_after where after_id = $id union select job_id from job_after join later on after_id = later.id)
+  update job set state = 'cancelled', updated_at = $now where +state = 'queued' and held_by = 'jobs' and id in (select id from later)
+  returning workflow_id`;
+export const FREE_THOSE_AFTER = `update job set held_by = iif(run_at > $now, 'time', ''), updated_at = $now
+  where +state = 'queued' and held_by = 'jobs' and id in (select job_id from job_after where after_id = $id)
+    and not exists (select 1 from job_after where job_id = job.id and after_id <> $id)`;
+/** Jobs that ended before a time, those that ended first before others. */
+export const LONG_ENDED = `select seq from job indexed by job_by_end where state in ('succeeded', 'failed', 'cancelled') and updated_at < ?
+  order by updated_at limit ?`;
+/** Jobs of a kind in a scope and in those below it. */
+export const IN_SCOPE = `select seq from job indexed by job_by_scope where kind = ?1 and scope = ?2
+  union all select seq from job indexed by job_by_scope where kind = ?1 and scope between ?2 || '/' and ?2 || '/\u{10ffff}' limit ?3`;
 
 /** What a row says of a job that is shown. */
 type ShownRow = Pick<JobRow, keyof typeof SHOWN>;
@@ -231,28 +264,15 @@ export function jobQueries(
   };
   /** Cancels what waits for a job, and what waits for that. */
   const cancelThoseAfter = (id: string): void => {
-    const cancelled = db.query<{ workflow_id: string }, { id: string; now: number }>(
-      `with recursive later (id) as (
-         select job_id from job_after where after_id = $id union select job_id from job_after join later on after_id = later.id)
-       update job set state = 'cancelled', updated_at = $now where state = 'queued' and held_by = 'jobs' and id in (select id from later)
-       returning workflow_id`,
-    );
+    const cancelled = db.query<{ workflow_id: string }, { id: string; now: number }>(CANCEL_THOSE_AFTER);
     settleWorkflows(cancelled.all({ id, now: now() }));
   };
   /** Lets those go on that waited for a job alone, when it has ended. */
   const settleThoseAfter = ({ id, name, kind }: JobRecord, state: JobState, error: string): void => {
     if (state === "cancelled") cancelThoseAfter(id);
-    else if (state === "failed")
-      db.query(
-        `update job set held_by = '', doom = $doom, updated_at = $now
-         where state = 'queued' and held_by = 'jobs' and id in (select job_id from job_after where after_id = $id)`,
-      ).run({ id, doom: afterFailed(seqOf(id) ?? 0, name || kind, error), now: now() });
+    else if (state === "failed") db.query(DOOM_THOSE_AFTER).run({ id, doom: afterFailed(seqOf(id) ?? 0, name || kind, error), now: now() });
     else {
-      db.query(
-        `update job set held_by = iif(run_at > $now, 'time', ''), updated_at = $now
-         where state = 'queued' and held_by = 'jobs' and id in (select job_id from job_after where after_id = $id)
-           and not exists (select 1 from job_after where job_id = job.id and after_id <> $id)`,
-      ).run({ id, now: now() });
+      db.query(FREE_THOSE_AFTER).run({ id, now: now() });
       db.query("delete from job_after where after_id = ?").run(id);
     }
   };
@@ -297,33 +317,35 @@ export function jobQueries(
       },
     };
   };
-  /** The lanes of a kind that have due jobs; a search of an index finds each. */
-  function* lanes(kind: string): Generator<Lane> {
-    const next = db.query<Lane, [string, string, number, string, number]>(NEXT_LANE);
-    for (let lane = next.get(kind, "", -1, "", -1); lane; ) {
-      yield lane;
-      lane = next.get(kind, lane.resource_group, lane.slots, lane.gated_by, lane.gate);
+  /** The first jobs of a kind's lanes that have due ones; a search of an index finds each. */
+  function* lanes(kind: string): Generator<DueJob> {
+    const next = db.query<DueJob, [string, string, number, string, number]>(NEXT_LANE);
+    for (let first = next.get(kind, "", -1, "", -1); first; ) {
+      yield first;
+      first = next.get(kind, first.resource_group, first.slots, first.gated_by, first.gate);
     }
   }
   /** The next jobs to be claimed, in order. */
   const nextDue = (kinds: readonly string[], limit: number): number[] => {
     const { free, take } = capacity();
-    const first = db.query<{ seq: number; priority: number }, (string | number)[]>(NEXT_OF_LANE);
     const wake = db.query<unknown, [string, number, number]>(WAKE);
-    const candidates = kinds.flatMap((kind) => {
-      wake.run(kind, now(), WOKEN);
-      return [...lanes(kind)].flatMap((lane) =>
-        first
-          .all(kind, lane.resource_group, lane.slots, lane.gated_by, lane.gate, Math.min(limit, free(lane)))
-          .map((job) => ({ ...job, lane })),
-      );
-    });
+    const following = db.query<DueJob, [Readonly<Record<keyof DueJob, string | number>>]>(NEXT_OF_LANE);
+    const byTurn = (a: DueJob, b: DueJob): number => b.priority - a.priority || a.seq - b.seq;
+    const firsts = kinds
+      .flatMap((kind) => {
+        wake.run(kind, now(), WOKEN);
+        return [...lanes(kind)];
+      })
+      .sort(byTurn);
     const due: number[] = [];
-    for (const { seq, lane } of candidates.sort((a, b) => b.priority - a.priority || a.seq - b.seq)) {
-      if (due.length >= limit) break;
-      if (free(lane) === 0) continue;
-      take(lane);
-      due.push(seq);
+    for (let job = firsts.shift(); job && due.length < limit; job = firsts.shift()) {
+      if (free(job) === 0) continue;
+      take(job);
+      due.push(job.seq);
+      const next = following.get({ ...job });
+      if (!next) continue;
+      const at = firsts.findIndex((other) => byTurn(next, other) < 0);
+      firsts.splice(at < 0 ? firsts.length : at, 0, next);
     }
     return due;
   };
@@ -420,16 +442,43 @@ export function jobQueries(
       )
       .get(kind, scope)?.jobs ?? 0;
 
+  const nextScope = (kind: string, scope: string): string | undefined =>
+    db.query<Next, [string, string]>(NEXT_SCOPE).get(kind, scope)?.next ?? undefined;
   /** The places that have jobs, and those of no scope; a search of an index finds each. */
   function* places(isKind: (kind: string) => boolean): Generator<JobPlace> {
     const nextKind = db.query<Next, [string]>(NEXT_KIND);
-    const nextScope = db.query<Next, [string, string]>(NEXT_SCOPE);
     for (let kind = nextKind.get("")?.next; kind; kind = nextKind.get(kind)?.next) {
       if (!isKind(kind)) continue;
       yield { kind, scope: "" };
-      for (let scope = nextScope.get(kind, "")?.next; scope; scope = nextScope.get(kind, scope)?.next) yield { kind, scope };
+      for (let scope = nextScope(kind, ""); scope; scope = nextScope(kind, scope)) yield { kind, scope };
     }
   }
+  /** A place, and those below it that have jobs. */
+  function* placesBelow({ kind, scope: top }: JobPlace): Generator<JobPlace> {
+    yield { kind, scope: top };
+    for (let scope = nextScope(kind, `${top}/`); scope?.startsWith(`${top}/`); scope = nextScope(kind, scope)) yield { kind, scope };
+  }
+  /** The numbers of the newest jobs of some places, newest first. */
+  const newestOf = (
+    wanted: Iterable<JobPlace>,
+    {
+      states,
+      queued,
+      before,
+      limit,
+    }: Pick<JobSelection, "queued" | "limit"> & { readonly states: readonly JobState[]; readonly before: number },
+  ): number[] => {
+    const search = db.query<{ seq: number }, (string | number)[]>(NEWEST_OF_PLACE);
+    const due = !queued ? "any" : queued.areDue ? "due" : "later";
+    let newest: number[] = [];
+    for (const { kind, scope } of wanted)
+      for (const state of states) {
+        const above = newest.length < limit ? 0 : (newest.at(-1) ?? 0);
+        const found = search.all(kind, scope, state, before, above, state === "queued" ? due : "any", queued?.at ?? 0, limit);
+        if (found.length > 0) newest = [...newest, ...found.map(({ seq }) => seq)].sort((a, b) => b - a).slice(0, limit);
+      }
+    return newest;
+  };
 
   const jobs: JobStore = {
     enqueue: (job) => writer.write(() => insertJob(job)),
@@ -547,18 +596,10 @@ export function jobQueries(
 
     async page({ kinds, environmentIds, states = STATES, queued, before = Number.MAX_SAFE_INTEGER, offset = 0, limit }) {
       const environments = environmentIds && new Set(environmentIds);
-      const most = offset + limit;
-      const wanted = !queued ? "any" : queued.areDue ? "due" : "later";
-      const newestOf = db.query<{ seq: number }, (string | number)[]>(NEWEST_OF_PLACE);
-      let newest: number[] = [];
-      for (const { kind, scope } of places((kind) => kinds?.includes(kind) !== false)) {
-        if (environments?.has(environmentOf(scope)) === false) continue;
-        for (const state of states) {
-          const above = newest.length < most ? 0 : (newest.at(-1) ?? 0);
-          const found = newestOf.all(kind, scope, state, before, above, state === "queued" ? wanted : "any", queued?.at ?? 0, most);
-          if (found.length > 0) newest = [...newest, ...found.map(({ seq }) => seq)].sort((a, b) => b - a).slice(0, most);
-        }
-      }
+      const wanted = places((kind) => kinds?.includes(kind) !== false).filter(
+        ({ scope }) => environments?.has(environmentOf(scope)) !== false,
+      );
+      const newest = newestOf(wanted, { states, ...(queued && { queued }), before, limit: offset + limit });
       return db
         .query<Numbered, [string]>(`select ${ENTRY} from job where seq in (select value from json_each(?)) order by seq desc`)
         .all(JSON.stringify(newest.slice(offset)))
@@ -589,14 +630,10 @@ export function jobQueries(
 
     async list({ kind, scope, states = STATES, before, limit }) {
       const beforeSeq = before === undefined ? Number.MAX_SAFE_INTEGER : (seqOf(before) ?? 0);
+      const newest = newestOf(placesBelow({ kind, scope }), { states, before: beforeSeq, limit });
       return db
-        .query<object, (string | number)[]>(
-          `select * from job where seq in (
-             select seq from job where kind = ? and ${IN_SCOPE} and state in (select value from json_each(?)) and seq < ?
-             order by seq desc limit ?)
-           order by seq desc`,
-        )
-        .all(kind, ...inScope(scope), JSON.stringify(states), beforeSeq, limit)
+        .query<object, [string]>("select * from job where seq in (select value from json_each(?)) order by seq desc")
+        .all(JSON.stringify(newest))
         .map(recordOf);
     },
 
@@ -637,15 +674,7 @@ export function jobQueries(
     },
 
     purge: (olderThanMs, limit) =>
-      writer.write(
-        () =>
-          db
-            .query(
-              `delete from job where seq in (
-                 select seq from job where state in ('succeeded', 'failed', 'cancelled') and updated_at < ? order by seq limit ?)`,
-            )
-            .run(now() - olderThanMs, limit).changes,
-      ),
+      writer.write(() => db.query(`delete from job where seq in (${LONG_ENDED})`).run(now() - olderThanMs, limit).changes),
 
     trim: ({ kind, scope, state }, keep, limit) =>
       writer.write(() => {
@@ -663,10 +692,10 @@ export function jobQueries(
     forget: ({ kind, scope }, limit) =>
       writer.write(() => {
         const gone = db
-          .query<{ id: string; workflow_id: string }, (string | number)[]>(
-            `delete from job where seq in (select seq from job where kind = ? and ${IN_SCOPE} limit ?) returning id, workflow_id`,
+          .query<{ id: string; workflow_id: string }, [string, string, number]>(
+            `delete from job where seq in (${IN_SCOPE}) returning id, workflow_id`,
           )
-          .all(kind, ...inScope(scope), limit);
+          .all(kind, scope, limit);
         for (const { id } of gone) cancelThoseAfter(id);
         settleWorkflows(gone);
         return gone.length;

@@ -5,7 +5,12 @@ import type { ClaimedJob, NewJob } from "../../../../src/server/stores/metadata/
 import { createSqliteMetadataStore } from "../../../../src/server/stores/metadata/sqlite.ts";
 import {
   AWAITED,
+  CANCEL_THOSE_AFTER,
+  DOOM_THOSE_AFTER,
+  FREE_THOSE_AFTER,
+  IN_SCOPE,
   jobQueries,
+  LONG_ENDED,
   NEWEST_OF_PLACE,
   NEXT_KIND,
   NEXT_LANE,
@@ -38,13 +43,25 @@ test("a page of the queue, and what is claimed next, are found by searches of in
   ]);
   expect(plan(NEXT_OF_GROUP)).toEqual(["SEARCH job USING INDEX job_waiting_in_group (resource_group=?)"]);
   const lane = "SEARCH job USING COVERING INDEX job_ready (kind=? AND ";
-  expect(plan(NEXT_LANE)).toEqual([`${lane}(resource_group,slots,gated_by,gate)>(?,?,?,?))`]);
-  expect(plan(NEXT_OF_LANE)).toEqual([`${lane}resource_group=? AND slots=? AND gated_by=? AND gate=?)`]);
+  expect(plan(NEXT_LANE).filter((step) => !/^(COMPOUND|CO-ROUTINE|SCAN \(subquery|LEFT-MOST|UNION ALL)/.test(step))).toEqual([
+    `${lane}resource_group=? AND slots=? AND gated_by=? AND gate>?)`,
+    `${lane}resource_group=? AND slots=? AND gated_by>?)`,
+    `${lane}resource_group=? AND slots>?)`,
+    `${lane}resource_group>?)`,
+  ]);
+  expect(plan(NEXT_OF_LANE)).toEqual([`${lane}resource_group=? AND slots=? AND gated_by=? AND gate=? AND priority<?)`]);
   expect(plan(NEXT_TO_WAKE)).toEqual(["SEARCH job USING COVERING INDEX job_asleep (kind=?)"]);
   expect(plan(WAKE).slice(-1)).toEqual(["SEARCH job USING COVERING INDEX job_asleep (kind=? AND run_at<?)"]);
   expect(plan(RUNNING_BY_GROUP)).toEqual(["SCAN job USING COVERING INDEX job_by_group"]);
   expect(plan(RUNNING_BY_OPERATION)).toEqual(["SCAN job USING COVERING INDEX job_running_of_operation"]);
   expect(plan(AWAITED)[0]).toBe("SEARCH job_after USING PRIMARY KEY (job_id=?)");
+  for (const change of [DOOM_THOSE_AFTER, CANCEL_THOSE_AFTER, FREE_THOSE_AFTER])
+    expect(plan(change)[0]).toBe("SEARCH job USING INDEX sqlite_autoindex_job_1 (id=?)");
+  expect(plan(LONG_ENDED)).toEqual(["SEARCH job USING INDEX job_by_end (updated_at<?)"]);
+  expect(plan(IN_SCOPE).filter((step) => step.startsWith("SEARCH"))).toEqual([
+    "SEARCH job USING COVERING INDEX job_by_scope (kind=? AND scope=?)",
+    "SEARCH job USING COVERING INDEX job_by_scope (kind=? AND scope>? AND scope<?)",
+  ]);
 });
 
 test("a job costs as much in a long queue as in a short one: after others, of a full group, gated and delayed", async () => {
