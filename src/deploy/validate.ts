@@ -132,10 +132,10 @@ export async function validateProject(context: Context, options: ValidateOptions
   );
   const diagnostics = options.skipLocalWarnings ? local.diagnostics.filter(isError) : local.diagnostics;
   const localFindings = mergeFindings(project.diagnostics, diagnostics);
-  const { graph } = local;
+  const { graph, graphBytes } = local;
   const base = { project, environment, graph, source: (file: string) => texts.get(file) };
   const localResult = { ...base, diagnostics: localFindings, remote: undefined, diff: undefined, liveProject: "", place: undefined };
-  if (!server || !graph || localFindings.some(isError) || server.failure !== undefined) {
+  if (!server || !graph || !graphBytes || localFindings.some(isError) || server.failure !== undefined) {
     cache?.();
     return { ...localResult, serverFailure: server?.failure };
   }
@@ -145,7 +145,7 @@ export async function validateProject(context: Context, options: ValidateOptions
       async () => {
         const deployments = await context.api.deployments();
         const request = {
-          ...{ graph, branch: options.branch ?? "", withoutFeatures: true },
+          ...{ graph: graphBytes(), branch: options.branch ?? "", withoutFeatures: true },
           ...{ projectName: project.name, environmentNames: environmentNames(project) },
         };
         const [answered] = await Promise.all([
@@ -275,16 +275,16 @@ async function withAnalysis(
   found: readonly Diagnostic[],
   analysis: ReturnType<ReturnType<Context["python"]>["analyze"]>,
   project: Project,
-): Promise<{ graph: Graph | undefined; diagnostics: Diagnostic[] }> {
+): Promise<{ graph: Graph | undefined; graphBytes?: () => Uint8Array; diagnostics: Diagnostic[] }> {
   try {
-    const { graph, python } = await analysis;
+    const { graph, bytes, python } = await analysis;
     const { policyFindings } = await import("../project/lint/policy.ts");
     const newer = new Set(found.filter(({ code }) => code === NEWER_PYTHON.code).map(({ span }) => span?.file));
     const analyzed = graph.diagnostics.filter(({ code, span }) => code !== INVALID_SYNTAX.code || !newer.has(span?.file));
     const isSound = !graph.diagnostics.some(isError);
     const policy = policyFindings(graph, project.validation);
     const kept = found.filter((diagnostic) => !isOverruled(diagnostic, isSound, python !== undefined));
-    return { graph: python === undefined ? undefined : graph, diagnostics: mergeFindings(kept, analyzed, policy) };
+    return { graph: python === undefined ? undefined : graph, graphBytes: bytes, diagnostics: mergeFindings(kept, analyzed, policy) };
   } catch (error) {
     const { ToolchainError } = await import("../python/toolchain.ts");
     if (!(error instanceof ToolchainError)) throw error;

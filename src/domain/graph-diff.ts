@@ -14,7 +14,15 @@ import {
   ResolverChangeSchema,
 } from "../../gen/svc/v1/deployment_pb.ts";
 import { SpanSchema } from "../../gen/svc/v1/error_pb.ts";
-import { type Feature, FeatureSchema, type Graph, type JoinKey, type Resolver, ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
+import {
+  type Feature,
+  FeatureSchema,
+  type FeatureSet,
+  type Graph,
+  type JoinKey,
+  type Resolver,
+  ResolverSchema,
+} from "../../gen/svc/v1/graph_pb.ts";
 import type { Value } from "../../gen/svc/v1/value_pb.ts";
 import { formatDuration } from "./duration.ts";
 import { compareNames } from "./name.ts";
@@ -26,7 +34,7 @@ import { toPlainJson, typeName } from "./value.ts";
 const sameResolvers = sameBut(ResolverSchema, SpanSchema);
 const sameFeatures = sameBut(FeatureSchema, SpanSchema);
 
-/** Version numbers of resolvers by FQN. */
+/** Version numbers of resolvers by FQN; those that both graphs share need none. */
 export interface ResolverVersions {
   readonly before: ReadonlyMap<string, number>;
   readonly after: ReadonlyMap<string, number>;
@@ -36,10 +44,20 @@ export interface ResolverVersions {
  * The difference of two graphs; without a first one everything is added. Lists are sorted by FQN.
  */
 export function diffGraphs(before: Graph | undefined, after: Graph, versions: ResolverVersions): DeploymentDiff {
+  const resolvers = [before?.resolvers ?? [], after.resolvers] as const;
+  const sets = [before?.featureSets ?? [], after.featureSets] as const;
   return create(DeploymentDiffSchema, {
-    resolvers: diffResolvers(before?.resolvers ?? [], after.resolvers, versions),
-    features: diffFeatures(featuresOf(before), featuresOf(after)),
+    resolvers: diffResolvers(without(...resolvers), without(resolvers[1], resolvers[0]), versions),
+    features: diffFeatures(featuresIn(without(...sets)), featuresIn(without(sets[1], sets[0]))),
   });
+}
+
+/**
+ * The definitions that are not the very same messages in another graph: what graphs share is equal.
+ */
+export function without<T>(definitions: readonly T[], others: readonly T[]): readonly T[] {
+  const shared = new Set(others);
+  return definitions.filter((one) => !shared.has(one));
 }
 
 /**
@@ -56,7 +74,11 @@ export function addFeatures({ features }: DeploymentDiff, after: Graph): void {
 
 /** All features of a graph, flat. */
 export function featuresOf(graph: Graph | undefined): Feature[] {
-  return graph?.featureSets.flatMap(({ features }) => features) ?? [];
+  return featuresIn(graph?.featureSets ?? []);
+}
+
+function featuresIn(sets: readonly FeatureSet[]): Feature[] {
+  return sets.flatMap(({ features }) => features);
 }
 
 /**

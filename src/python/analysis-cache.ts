@@ -11,8 +11,7 @@
 
 import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
+import type { Graph } from "../../gen/svc/v1/graph_pb.ts";
 import type { ResultCache } from "../disk/result-cache.ts";
 import { isError } from "../domain/finding.ts";
 import { sourceFingerprint } from "./baked-source-fingerprint.ts";
@@ -67,13 +66,13 @@ export class AnalysisCacheEntry {
     this.#key = this.#keyNow();
   }
 
-  /** The cached graph; undefined when there is none for the project's state. */
-  get(cache: ResultCache): Graph | undefined {
+  /** The bytes of the cached graph; undefined when there is none for the project's state. */
+  get(cache: ResultCache): Uint8Array | undefined {
     if (this.#key === undefined) return undefined;
     for (const key of [this.#key, this.#keyHere(this.#key)]) {
       const content = cache.get(key);
-      const graph = content && this.#graphOf(content);
-      if (graph) return graph;
+      const bytes = content && this.#graphOf(content);
+      if (bytes) return bytes;
     }
     return undefined;
   }
@@ -81,22 +80,22 @@ export class AnalysisCacheEntry {
   /**
    * Caches a graph, unless the next analysis might differ, or the project changed during this one.
    */
-  put(cache: ResultCache, graph: Graph, { read, acted }: ImportEffects): void {
-    if (this.#key === undefined || acted !== "" || graph.diagnostics.some(isError)) return;
+  put(cache: ResultCache, { diagnostics }: Graph, bytesOf: () => Uint8Array, { read, acted }: ImportEffects): void {
+    if (this.#key === undefined || acted !== "" || diagnostics.some(isError)) return;
     const fileStates = this.#fileStates(read);
     if (fileStates === undefined || this.#keyNow() !== this.#key) return;
-    const bytes = toBinary(GraphSchema, graph);
+    const bytes = bytesOf();
     const isOfThisFolder = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(this.root);
     const content = packed({ storedAt: Date.now(), fileStates }, bytes);
     cache.put(isOfThisFolder ? this.#keyHere(this.#key) : this.#key, content);
   }
 
-  #graphOf(content: Uint8Array): Graph | undefined {
+  #graphOf(content: Uint8Array): Uint8Array | undefined {
     const { header, bytes } = unpacked(content);
     const age = Date.now() - header.storedAt;
     if (age < 0 || age >= MAX_AGE_MS) return undefined;
     if (header.fileStates.some(([path, state]) => stateOf(path, this.root) !== state)) return undefined;
-    return fromBinary(GraphSchema, bytes);
+    return bytes;
   }
 
   #keyNow(): string | undefined {

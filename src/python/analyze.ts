@@ -10,6 +10,7 @@ import { type Diagnostic, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { checkGraphExpressions } from "../domain/expressions/check.ts";
 import { finding, isError, mergeFindings } from "../domain/finding.ts";
+import { GraphEncoder } from "../domain/graph-bytes.ts";
 import { checkGraph } from "../domain/graph-rules.ts";
 import { IMPORT_UNFINISHED } from "../domain/rules/loading.ts";
 import { isPythonModule, isSqlFile } from "../domain/source-file.ts";
@@ -35,9 +36,10 @@ export interface AnalyzerOptions {
   readonly codeFile: string;
 }
 
-/** A graph, and the effects of its import. */
+/** A graph, what encodes it, and the effects of its import. */
 export interface AnalyzedProject {
   readonly graph: Graph;
+  readonly encoder: GraphEncoder;
   /** Undefined when the import did not succeed. */
   readonly effects: ImportEffects | undefined;
 }
@@ -57,7 +59,7 @@ const SHOWN_LINES = 8;
  */
 export async function analyzeProject(options: AnalyzeOptions, analyzer: AnalyzerOptions): Promise<AnalyzedProject> {
   const root = await realpath(options.root);
-  const { graph, effects } = await importProject(root, options, analyzer);
+  const { graph, encoder, effects } = await importProject(root, options, analyzer);
   const sqlPaths = options.files.filter(isSqlFile);
   const sqlFiles = await Promise.all(sqlPaths.map(async (path) => ({ path, text: await readFile(join(root, path), "utf8") })));
   const linked = linkSqlFiles(sqlFiles, graph);
@@ -65,7 +67,7 @@ export async function analyzeProject(options: AnalyzeOptions, analyzer: Analyzer
   graph.diagnostics = mergeFindings(graph.diagnostics, linked.diagnostics);
   if (!graph.diagnostics.some(isError))
     graph.diagnostics = mergeFindings(graph.diagnostics, checkGraphExpressions(graph), checkGraph(graph));
-  return { graph, effects };
+  return { graph, encoder, effects };
 }
 
 async function importProject(root: string, options: AnalyzeOptions, analyzer: AnalyzerOptions): Promise<AnalyzedProject> {
@@ -97,8 +99,8 @@ async function importProject(root: string, options: AnalyzeOptions, analyzer: An
     const reader = new GraphReader();
     const [result] = await Promise.all([running, followFile(out, running, (bytes) => reader.add(bytes))]);
     const graph = result.exitCode === 0 ? reader.graph() : undefined;
-    if (graph === undefined) return { graph: unfinished(result, root, timeoutMs), effects: undefined };
-    return { graph, effects: JSON.parse(await readFile(effects, "utf8")) as ImportEffects };
+    if (graph === undefined) return { graph: unfinished(result, root, timeoutMs), encoder: new GraphEncoder(), effects: undefined };
+    return { graph, encoder: reader.encoder, effects: JSON.parse(await readFile(effects, "utf8")) as ImportEffects };
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

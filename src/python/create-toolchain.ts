@@ -3,10 +3,11 @@
 import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { create } from "@bufbuild/protobuf";
-import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
+import { create, fromBinary } from "@bufbuild/protobuf";
+import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { prune, ResultCache } from "../disk/result-cache.ts";
 import { finding } from "../domain/finding.ts";
+import { type GraphDecoder, GraphEncoder } from "../domain/graph-bytes.ts";
 import { IMPORT_FAILED } from "../domain/rules/loading.ts";
 import { AnalysisCacheEntry } from "./analysis-cache.ts";
 import { analyzeProject } from "./analyze.ts";
@@ -36,6 +37,11 @@ export interface ToolchainOptions {
   readonly platform?: NodeJS.Platform;
   /** The user's home folder, where pyenv keeps its versions. Default: that of this user. */
   readonly homeDir?: string;
+  /**
+   * What the graphs that are returned are decoded by, so that they can share definitions. Default:
+   * each has its own.
+   */
+  readonly decodeGraph?: GraphDecoder;
 }
 
 /** A toolchain. Nothing is looked for or written before it is first needed; results are kept. */
@@ -47,6 +53,7 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
   };
   const searches = new Map<string, Promise<InterpreterSearch>>();
   let unpacked: Promise<string> | undefined;
+  const { decodeGraph } = options;
   const cache = join(options.home, "cache");
   const analyses = new ResultCache(join(cache, "analyses"), ANALYSIS_LIMITS);
 
@@ -101,22 +108,34 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
         python = await environmentPython(wanted);
       } catch (error) {
         if (!(error instanceof ToolchainError)) throw error;
-        return { graph: create(GraphSchema, { diagnostics: [...error.diagnostics] }), python: undefined };
+        const graph = create(GraphSchema, { diagnostics: [...error.diagnostics] });
+        return { graph, bytes: encoded(graph), python: undefined };
       }
       const cached = new AnalysisCacheEntry(await realpath(wanted.root), python, wanted, options.env);
       const known = cached.get(analyses);
-      if (known) return { graph: known, python };
+      if (known) return { graph: decodeGraph?.(known) ?? fromBinary(GraphSchema, known), bytes: () => known, python };
       const codeFile = await compiledCode(python, wanted.project);
       const scratchDir = join(options.home, "tmp");
-      const { graph, effects } = await analyzeProject(wanted, { python, sdkRoot: await sdkRoot(), scratchDir, env: options.env, codeFile });
-      const keep = (): void => void (effects && cached.put(analyses, graph, effects));
+      const analyzer = { python, sdkRoot: await sdkRoot(), scratchDir, env: options.env, codeFile };
+      const { graph, encoder, effects } = await analyzeProject(wanted, analyzer);
+      const bytes = encoded(graph, encoder);
+      const keep = (): void => void (effects && cached.put(analyses, graph, bytes, effects));
       if (wanted.onCacheable) wanted.onCacheable(keep);
       else keep();
       prune(dirname(codeFile), CODE_LIMITS);
-      return { graph, python };
+      return { graph: decodeGraph?.(bytes()) ?? graph, bytes, python };
     },
     compiledCode,
     cacheFolder: async () => cache,
+  };
+}
+
+/** The bytes of a graph, encoded at the first call. */
+function encoded(graph: Graph, encoder = new GraphEncoder()): () => Uint8Array {
+  let bytes: Uint8Array | undefined;
+  return () => {
+    bytes ??= encoder.encode(graph);
+    return bytes;
   };
 }
 

@@ -1,10 +1,12 @@
 /**
  * Reading the analyzer's output: the JSON of a graph, piece by piece while the analyzer still
- * writes it, so that a large project is never parsed as a whole.
+ * writes it, so that a large project is never parsed as a whole. Each piece is encoded at once, in
+ * the time that would be spent on waiting for the next one.
  */
 
 import { create, type DescMessage, fromJson, type JsonObject, type JsonValue, type MessageShape, mergeFromJson } from "@bufbuild/protobuf";
 import { FeatureSetSchema, type Graph, GraphSchema, ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
+import { GraphEncoder } from "../domain/graph-bytes.ts";
 
 const NEWLINE = 0x0a;
 
@@ -12,11 +14,13 @@ const NEWLINE = 0x0a;
  * A reader of a document that has one line per member, and one per item of members that are lists.
  */
 export class GraphReader {
+  /** What encodes the graph. */
+  readonly encoder = new GraphEncoder();
   readonly #graph = create(GraphSchema);
   readonly #rest: Record<string, JsonValue> = {};
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
-  readonly #featureSets = itemsInto(FeatureSetSchema, this.#graph.featureSets);
-  readonly #resolvers = itemsInto(ResolverSchema, this.#graph.resolvers);
+  readonly #featureSets = itemsInto(FeatureSetSchema, this.#graph.featureSets, (set) => this.encoder.addFeatureSet(set));
+  readonly #resolvers = itemsInto(ResolverSchema, this.#graph.resolvers, (resolver) => this.encoder.addResolver(resolver));
   #take: ((item: JsonValue) => void) | undefined;
   /** Bytes of a line whose end has not come yet. */
   #begun: Uint8Array[] = [];
@@ -67,6 +71,14 @@ export class GraphReader {
   }
 }
 
-function itemsInto<S extends DescMessage>(schema: S, items: MessageShape<S>[]): (item: JsonValue) => void {
-  return (item) => items.push(fromJson(schema, item));
+function itemsInto<S extends DescMessage>(
+  schema: S,
+  items: MessageShape<S>[],
+  encode: (item: MessageShape<S>) => void,
+): (item: JsonValue) => void {
+  return (json) => {
+    const item = fromJson(schema, json);
+    items.push(item);
+    encode(item);
+  };
 }

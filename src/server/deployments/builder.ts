@@ -7,13 +7,14 @@ import { chmodSync, existsSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, posix } from "node:path";
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { toBinary } from "@bufbuild/protobuf";
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
-import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
+import { type Graph, GraphSchema, type Resolver } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
 import { isError } from "../../domain/finding.ts";
+import type { GraphDecoder } from "../../domain/graph-bytes.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
@@ -67,6 +68,8 @@ export interface BuilderOptions {
   /** What resolvers and sources of an environment are given. */
   readonly secrets: Pick<Secrets, "variables">;
   readonly profiles: Pick<Profiles, "add">;
+  /** What decodes graphs; their definitions may be shared, and are never changed. */
+  readonly decode: GraphDecoder;
   readonly clock: Clock;
   readonly log: Log;
   readonly processes: Pick<Processes, "began">;
@@ -135,10 +138,12 @@ export function servingWorkers(): number {
 
 /** Makes the builder. */
 export function createBuilder(options: BuilderOptions): Builder {
-  const { metadata, objects, online, telemetry, sinks, secrets, profiles, clock, log, processes, folder, home, env } = options;
+  const { metadata, objects, online, telemetry, sinks, secrets, profiles, decode, clock, log, processes, folder, home, env } = options;
   let toolchain: Promise<PythonToolchain> | undefined;
   const python = (): Promise<PythonToolchain> => {
-    toolchain ??= import("../../python/create-toolchain.ts").then(({ createToolchain }) => createToolchain({ home, env }));
+    toolchain ??= import("../../python/create-toolchain.ts").then(({ createToolchain }) =>
+      createToolchain({ home, env, decodeGraph: decode }),
+    );
     return toolchain;
   };
   const folderOf = (id: string): string => join(folder, id);
@@ -190,7 +195,7 @@ export function createBuilder(options: BuilderOptions): Builder {
   const graph = async (id: string): Promise<Graph> => {
     const bytes = await metadata.graph(id);
     if (!bytes) throw new Failure("failed_precondition", `Deployment ${id} has no graph: it was not analyzed to the end.`);
-    return fromBinary(GraphSchema, bytes);
+    return decode(bytes);
   };
 
   const sourcesOf = async (of: Graph, source: string, { integrations }: EnvironmentVariables) => {
@@ -286,7 +291,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       note("analyzing");
       const chain = await python();
       const files = analyzedFiles(await listFiles(source));
-      const { graph: found } = await asBuildFailure(note, () =>
+      const { graph: found, bytes } = await asBuildFailure(note, () =>
         chain.analyze({
           root: source,
           files,
@@ -304,7 +309,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       const workers = variables && starting(signal, (over) => startPool(deployment, environment, found, source, variables, note, over));
       try {
         if (variables) await checkStatements(found, source, environment, variables, note);
-        await metadata.putGraph(deployment.id, toBinary(GraphSchema, found));
+        await metadata.putGraph(deployment.id, found.resolvers.some(isStar) ? toBinary(GraphSchema, found) : bytes());
         await identitiesOf(found, environment.id);
         await metadata.resolverVersions(environment.id, found.resolvers, { deploymentId: deployment.id, now: clock.now() });
         if (variables && workers) begun.set(deployment.id, { graph: found, variables, workers });
@@ -329,10 +334,16 @@ export function createBuilder(options: BuilderOptions): Builder {
         log.warning("what was renewed did not stop cleanly", { deployment: deployment.id, error: String(error) });
       const begin = (given: EnvironmentVariables, tell: Note, over: AbortSignal) =>
         startPool(deployment, environment, of, source, given, tell, over);
-      const pool = createRenewablePool(
-        await asBuildFailure(note, () => (isCurrent ? ahead.workers.pool : begin(variables, note, signal))),
-        onError,
-      );
+      const stored = (identities: ReadonlyMap<string, FeatureIdentity>) => ({
+        featureIds: new Map([...identities].map(([fqn, { id }]) => [fqn, id])),
+        longestStaleness: longestStaleness(of, identities),
+        sink: sinks.of({ id: deployment.id, environmentId: environment.id, branch: deployment.branch, graph: of, identities }),
+      });
+      const [workers, storedAtStart] = await Promise.all([
+        asBuildFailure(note, () => (isCurrent ? ahead.workers.pool : begin(variables, note, signal))),
+        identitiesOf(of, environment.id).then(stored),
+      ]);
+      const pool = createRenewablePool(workers, onError);
       begun.delete(deployment.id);
       const sources = createRenewableSources(await sourcesOf(of, source, variables), onError);
       const renewal = createRenewal(variables, {
@@ -343,25 +354,23 @@ export function createBuilder(options: BuilderOptions): Builder {
         replaceSources: async (given) => sources.replace(await sourcesOf(of, source, given)),
         failed: () => log.error("workers were not renewed with changed variables; those before answer on", { deployment: deployment.id }),
       });
-      const withVersions = (identities: ReadonlyMap<string, FeatureIdentity>): LiveDeployment => ({
+      const withVersions = (versions: ReturnType<typeof stored>): LiveDeployment => ({
         id: deployment.id,
         environmentId: environment.id,
         environmentName: environment.name,
         scope: onlineScope(environment.id, deployment.branch),
         graph: of,
-        featureIds: new Map([...identities].map(([fqn, { id }]) => [fqn, id])),
         pool,
         sources,
         online,
-        longestStaleness: longestStaleness(of, identities),
-        sink: sinks.of({ id: deployment.id, environmentId: environment.id, branch: deployment.branch, graph: of, identities }),
+        ...versions,
       });
-      let live = withVersions(await identitiesOf(of, environment.id));
+      let live = withVersions(storedAtStart);
       return {
         deployment: live,
         async withVersionsInUse() {
           const identities = await identitiesOf(of, environment.id);
-          if ([...identities].some(([fqn, { id }]) => live.featureIds.get(fqn) !== id)) live = withVersions(identities);
+          if ([...identities].some(([fqn, { id }]) => live.featureIds.get(fqn) !== id)) live = withVersions(stored(identities));
           return live;
         },
         renew: renewal.renew,
@@ -439,6 +448,11 @@ async function asBuildFailure<T>(note: Note, work: () => Promise<T>): Promise<T>
     for (const line of error.log.split("\n")) if (line.trim() !== "") note(line);
     throw new BuildFailed(error.message, error.diagnostics);
   }
+}
+
+/** Whether the database has completed a resolver, or would have. */
+function isStar({ body }: Resolver): boolean {
+  return body.case === "sql" && body.value.star;
 }
 
 function refuseErrors(heading: string, diagnostics: readonly Diagnostic[]): void {

@@ -3,8 +3,9 @@
  * 159.
  */
 
+import { clone } from "@bufbuild/protobuf";
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
-import { type Graph, type Resolver, SourceKind, type SqlQuery } from "../../../gen/svc/v1/graph_pb.ts";
+import { type Graph, type Resolver, ResolverSchema, SourceKind, type SqlQuery } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames } from "../../domain/closest.ts";
 import { errorText } from "../../domain/error-text.ts";
 import { finding } from "../../domain/finding.ts";
@@ -28,8 +29,9 @@ export interface CheckOptions {
 }
 
 /**
- * Checks every SQL resolver of the environment against its database, and completes resolvers that
- * select `*` with the database's columns, in place. Findings are in the order of the resolvers.
+ * Checks every SQL resolver of the environment against its database, and puts in the place of
+ * resolvers that select `*` such as have the database's columns. Findings are in the order of the
+ * resolvers.
  */
 export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Promise<Diagnostic[]> {
   const reachable = new Map<string, Promise<string | undefined>>();
@@ -45,7 +47,7 @@ export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Pr
   };
   const findings: Diagnostic[] = [];
   const reported = new Set<string>();
-  for (const resolver of graph.resolvers) {
+  for (const [place, resolver] of graph.resolvers.entries()) {
     if (resolver.body.case !== "sql") continue;
     if (resolver.environments.length > 0 && !resolver.environments.includes(options.environmentName)) continue;
     const query = resolver.body.value;
@@ -59,7 +61,7 @@ export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Pr
       continue;
     }
     const reason = await whyUnreachable(source);
-    if (reason === undefined) findings.push(...(await checkStatement(graph, resolver, query, source)));
+    if (reason === undefined) findings.push(...(await checkStatement(graph, place, resolver, query, source)));
     else if (!reported.has(source.name)) {
       reported.add(source.name);
       findings.push(unreachable(query.sourceSpan ?? resolver.span, source, reason));
@@ -116,7 +118,7 @@ function settingsHint({ name, kind }: Pick<SqlSource, "name" | "kind">): string 
   return `Its settings come from the code, or from the environment of the server (${variable}): set the variable where the server is started, and start it again.${byIntegration}`;
 }
 
-async function checkStatement(graph: Graph, resolver: Resolver, query: SqlQuery, source: SqlSource): Promise<Diagnostic[]> {
+async function checkStatement(graph: Graph, place: number, resolver: Resolver, query: SqlQuery, source: SqlSource): Promise<Diagnostic[]> {
   const statement = prepareStatement(query, source);
   let columns: readonly string[];
   try {
@@ -128,5 +130,8 @@ async function checkStatement(graph: Graph, resolver: Resolver, query: SqlQuery,
     return [finding(error.offset === undefined ? STATEMENT_REJECTED.somewhere(details) : STATEMENT_REJECTED.here(details), span)];
   }
   const set = query.star ? graph.featureSets.find(({ namespace }) => namespace === query.namespace) : undefined;
-  return set ? completeStar(resolver, columns, set) : [];
+  if (!set) return [];
+  const completed = clone(ResolverSchema, resolver);
+  graph.resolvers[place] = completed;
+  return completeStar(completed, columns, set);
 }

@@ -1,33 +1,36 @@
 /** Comparison of a graph with the one that it would replace. */
 
-import { fromBinary } from "@bufbuild/protobuf";
 import type { DeploymentDiff } from "../../../gen/svc/v1/deployment_pb.ts";
-import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
-import { diffGraphs } from "../../domain/graph-diff.ts";
+import type { Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
+import type { GraphDecoder } from "../../domain/graph-bytes.ts";
+import { diffGraphs, without } from "../../domain/graph-diff.ts";
 import type { GraphStore } from "../stores/metadata/graphs.ts";
 import type { VersionStore } from "../stores/metadata/versions.ts";
 
 /**
  * The changes from the deployment `base` to the graph `after`; when `base` is undefined, everything
- * is added. `known` is the graph of `base` where it is in memory.
+ * is added. `known` is the graph of `base` where it is in memory; `decode` decodes it where not.
  */
 export async function compareWithLive(
   metadata: GraphStore & VersionStore,
   environmentId: string,
   base: string | undefined,
   after: Graph,
+  decode: GraphDecoder,
   known?: Graph,
 ): Promise<DeploymentDiff> {
-  const before = known ?? (base === undefined ? undefined : await storedGraph(metadata, base));
+  const before = known ?? (base === undefined ? undefined : await storedGraph(metadata, base, decode));
+  const versionsOf = (resolvers: readonly Resolver[]) => metadata.resolverVersions(environmentId, resolvers);
+  const [olds, news] = [before?.resolvers ?? [], after.resolvers];
   const diff = diffGraphs(before, after, {
-    before: before ? await metadata.resolverVersions(environmentId, before.resolvers) : new Map(),
-    after: await metadata.resolverVersions(environmentId, after.resolvers),
+    before: await versionsOf(without(olds, news)),
+    after: await versionsOf(without(news, olds)),
   });
   diff.baseDeploymentId = base ?? "";
   return diff;
 }
 
-async function storedGraph(metadata: GraphStore, id: string): Promise<Graph | undefined> {
+async function storedGraph(metadata: GraphStore, id: string, decode: GraphDecoder): Promise<Graph | undefined> {
   const bytes = await metadata.graph(id);
-  return bytes && fromBinary(GraphSchema, bytes);
+  return bytes && decode(bytes);
 }

@@ -9,6 +9,7 @@ import { type DeploymentDiff, DeploymentStatus } from "../../../gen/svc/v1/deplo
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { errorText } from "../../domain/error-text.ts";
+import { SharedDefinitions } from "../../domain/graph-bytes.ts";
 import type { DeploymentTarget } from "../access/scope.ts";
 import { createCollection } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
@@ -37,7 +38,7 @@ import { createPlaces, deploymentAt, isShared } from "./traffic-rules.ts";
 import { refuseVastGraph, validateGraph } from "./validation.ts";
 
 /** The services that the capability needs. */
-export interface DeploymentsOptions extends Omit<BuilderOptions, "profiles"> {
+export interface DeploymentsOptions extends Omit<BuilderOptions, "profiles" | "decode"> {
   readonly metadata: BuilderOptions["metadata"] & DeploymentStore & Pick<MetadataStore, "approvals" | "documents" | "progress">;
   readonly protection: Protection;
   readonly bus: Bus;
@@ -109,14 +110,14 @@ export interface Deployments extends Promotions, Removals {
   /** Where a deployment stands. */
   standing(deployment: DeploymentRecord): Standing;
   /**
-   * The server's findings on a graph, the changes that deploying it would make, and the name of the
-   * project that is live in its scope (empty = none). Throws Failure invalid_argument for a graph
-   * of too many definitions.
+   * The server's findings on a graph, given as bytes that can be decoded, the changes that deploying
+   * it would make, and the name of the project that is live in its scope (empty = none). Throws
+   * Failure invalid_argument for a graph of too many definitions.
    */
   validate(
     environment: Pick<EnvironmentRecord, "id" | "name">,
     branch: string,
-    graph: Graph,
+    bytes: Uint8Array,
   ): Promise<{ readonly diagnostics: Diagnostic[]; readonly diff: DeploymentDiff; readonly liveProjectName: string }>;
   /**
    * Id of the deployment that a target names, or of the live one of its scope. Throws Failure
@@ -169,7 +170,8 @@ export interface Deployments extends Promotions, Removals {
 export async function createDeployments(options: DeploymentsOptions): Promise<Deployments> {
   const { metadata, online, bus, clock, log } = options;
   const profiles = createProfiles();
-  const builder: Builder = createBuilder({ ...options, profiles });
+  const { decode } = new SharedDefinitions();
+  const builder: Builder = createBuilder({ ...options, profiles, decode });
   const settings = createCollection<TrafficSetting>(
     { documents: metadata.documents, bus, clock, log },
     {
@@ -516,7 +518,8 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       yield* board.follow(() => find(id, environmentId), id, AbortSignal.any([signal, closing.signal]));
     },
 
-    async validate(environment, branch, graph) {
+    async validate(environment, branch, bytes) {
+      const graph = decode(bytes);
       refuseVastGraph(graph);
       const diagnostics = await validateGraph(graph, environment, {
         env: options.env,
@@ -525,7 +528,8 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       });
       const live = scopes.get(environment.id, branch);
       const base = live ?? scopes.get(environment.id, "");
-      const diff = await compareWithLive(metadata, environment.id, base, graph, base === undefined ? undefined : running.peek(base)?.graph);
+      const known = base === undefined ? undefined : running.peek(base)?.graph;
+      const diff = await compareWithLive(metadata, environment.id, base, graph, decode, known);
       return { diagnostics, diff, liveProjectName: (live && (await metadata.deployment(live))?.projectName) || "" };
     },
 

@@ -10,7 +10,7 @@ import { DataSourceSchema, GraphService, SourceKind } from "../../../gen/svc/v1/
 import { eventually } from "../../harness/eventually.ts";
 import { isAlive } from "../../harness/is-alive.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
-import { deploy, expectLive, type ProjectFiles } from "./deploying.ts";
+import { deploy, expectLive, graphBytes, type ProjectFiles } from "./deploying.ts";
 
 const folder = new TempFolder();
 let server: TestServer;
@@ -179,10 +179,12 @@ def get_name(id: User.id) -> User.name:
     const [resolver] = graph.resolvers;
     if (resolver?.body.case !== "sql") throw new Error("no SQL resolver");
     resolver.body.value.body = "select a from nowhere";
-    const { diagnostics } = await server.client(DeploymentService).validateGraph({ graph });
+    const { diagnostics } = await server.client(DeploymentService).validateGraph({ graph: graphBytes(graph) });
     expect(diagnostics.map(({ code, message }) => [code, message])).toEqual([[159, expect.stringContaining("nowhere")]]);
     resolver.body.value.source = "nope";
-    expect((await server.client(DeploymentService).validateGraph({ graph })).diagnostics.map(({ code }) => code)).toEqual([154]);
+    expect(
+      (await server.client(DeploymentService).validateGraph({ graph: graphBytes(graph) })).diagnostics.map(({ code }) => code),
+    ).toEqual([154]);
   });
 
   test("a file that comes with the bundle is looked at when the bundle is there", async () => {
@@ -197,6 +199,6 @@ def get_name(id: User.id) -> User.name:
     if (resolver?.body.case !== "sql") throw new Error("no SQL resolver");
     graph?.sources.splice(0, 9, create(DataSourceSchema, { name: "mine", kind: SourceKind.SQLITE, settings: { path: "data/mine.db" } }));
     resolver.body.value.source = "mine";
-    expect((await server.client(DeploymentService).validateGraph({ graph })).diagnostics).toEqual([]);
+    expect((await server.client(DeploymentService).validateGraph({ graph: graphBytes(graph) })).diagnostics).toEqual([]);
   });
 });

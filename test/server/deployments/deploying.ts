@@ -3,7 +3,7 @@
  * create, watch.
  */
 
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import {
   type CreateDeploymentRequestSchema,
   type Deployment,
@@ -11,6 +11,7 @@ import {
   DeploymentService,
   DeploymentStatus,
 } from "../../../gen/svc/v1/deployment_pb.ts";
+import { GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import type { TestServer } from "../../harness/running-server.ts";
 
 /** Files of a project by path. */
@@ -43,6 +44,11 @@ def greet(name: User.name) -> User.greeting:
 export async function bundleOf(files: ProjectFiles): Promise<Uint8Array<ArrayBuffer>> {
   const archive = new Bun.Archive({ ...files }, { compress: "gzip" });
   return new Uint8Array(await archive.bytes());
+}
+
+/** A graph as a validation is given it. */
+export function graphBytes(graph: MessageInitShape<typeof GraphSchema> = {}): Uint8Array<ArrayBuffer> {
+  return toBinary(GraphSchema, create(GraphSchema, graph)) as Uint8Array<ArrayBuffer>;
 }
 
 /** Uploads a project and gives the upload's id. */

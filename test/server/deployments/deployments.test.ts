@@ -10,7 +10,7 @@ import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import { addFeatures } from "../../../src/domain/graph-diff.ts";
 import { entry, pax } from "../../disk/tar.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
-import { deploy, expectLive, follow, GREETING, type ProjectFiles, uploadProject } from "./deploying.ts";
+import { deploy, expectLive, follow, GREETING, graphBytes, type ProjectFiles, uploadProject } from "./deploying.ts";
 
 let folder: TempFolder;
 let server: TestServer;
@@ -361,7 +361,7 @@ describe("reading back", () => {
   });
 
   test("validation of a graph that would keep others waiting is refused", async () => {
-    const graph = { resolvers: Array.from({ length: 60_000 }, () => ({})) };
+    const graph = graphBytes({ resolvers: Array.from({ length: 60_000 }, () => ({})) });
     const refused = await failure(server.client(DeploymentService).validateGraph({ graph }));
     expect([refused.code, refused.rawMessage]).toEqual([Code.InvalidArgument, expect.stringContaining("60000 definitions")]);
   });
@@ -370,7 +370,7 @@ describe("reading back", () => {
     const first = await deploy(server, saying("hello"));
     await deploy(server, { ...saying("bye"), "features.py": GREETING["features.py"]?.replace('"1h"', '"30m"') ?? "" }, { branch: "b" });
     const { graph } = await server.client(GraphService, { headers: { "svc-branch": "b" } }).getGraph({});
-    const { diff, diagnostics } = await server.client(DeploymentService).validateGraph({ ...(graph ? { graph } : {}) });
+    const { diff, diagnostics } = await server.client(DeploymentService).validateGraph({ graph: graphBytes(graph) });
     expect(diagnostics).toEqual([]);
     expect(diff?.baseDeploymentId).toBe(first.id);
     expect(diff?.resolvers.map(({ fqn, change, oldVersion, newVersion }) => [fqn, change, oldVersion, newVersion])).toEqual([
@@ -380,7 +380,7 @@ describe("reading back", () => {
       ["user.greeting", ["max_staleness 1h -> 30m"]],
       ["user.name", ["max_staleness 1h -> 30m"]],
     ]);
-    const bare = await server.client(DeploymentService).validateGraph({ ...(graph ? { graph } : {}), withoutFeatures: true });
+    const bare = await server.client(DeploymentService).validateGraph({ graph: graphBytes(graph), withoutFeatures: true });
     expect(bare.diff?.features.map(({ fqn, feature }) => [fqn, feature])).toEqual([
       ["user.greeting", undefined],
       ["user.name", undefined],

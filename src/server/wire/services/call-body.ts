@@ -32,6 +32,18 @@ export function checkCallBody(type: DescMessage, contentType: string, body: Uint
   }
 }
 
+/**
+ * Checks the bytes of a message that a field holds, which the check of the body took for any bytes.
+ * Throws ConnectError INVALID_ARGUMENT.
+ */
+export function checkEncoded(type: DescMessage, bytes: Uint8Array): void {
+  try {
+    checkMessage(type, bytes);
+  } catch (error) {
+    throw invalidArgument(error);
+  }
+}
+
 /** A refused body as a ConnectError INVALID_ARGUMENT; other errors are returned as they are. */
 export function invalidArgument(error: unknown): unknown {
   return error instanceof MessageRefused || error instanceof JsonRefused ? new ConnectError(error.message, Code.InvalidArgument) : error;

@@ -22,6 +22,7 @@ import {
   ValidateGraphResponseSchema,
   WatchDeploymentResponseSchema,
 } from "../../../../gen/svc/v1/deployment_pb.ts";
+import { GraphSchema } from "../../../../gen/svc/v1/graph_pb.ts";
 import { closestNames } from "../../../domain/closest.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { checkBranch, resolveScope, scopeNames } from "../../access/scope.ts";
@@ -34,6 +35,7 @@ import type { DeploymentRecord } from "../../stores/metadata/deployments.ts";
 import { MAX_OBJECT_BYTES } from "../../stores/objects/store.ts";
 import { callerOf, noteOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
+import { checkEncoded } from "./call-body.ts";
 import { readPage } from "./page-token.ts";
 import { uploadedBundle } from "./uploaded-bundle.ts";
 
@@ -88,7 +90,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
   router.service(DeploymentService, {
     async validateGraph({ graph, branch, projectName, environmentNames, withoutFeatures }, context) {
-      if (!graph) throw new Failure("invalid_argument", "The request has no graph.");
+      if (graph.length === 0) throw new Failure("invalid_argument", "The request has no graph.");
+      checkEncoded(GraphSchema, graph);
       const place = await (await platform.projects()).place(callerOf(context), scopeNames(context.requestHeader), {
         projectName,
         environmentNames,
