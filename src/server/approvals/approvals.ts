@@ -56,8 +56,8 @@ export interface Approvals {
   /**
    * Approves a request, and waits a while until the change is made. Rejects with Failure
    * permission_denied when the caller acts for who asked, failed_precondition when the request is
-   * not pending or the change could not be made, and `suspended` for a deployment or an upload to an
-   * environment that is.
+   * not pending or the change could not be made, and `suspended` for a deployment or an upload to
+   * an environment that is.
    */
   approve(caller: Caller, environment: EnvironmentRecord, id: string, reason: string): Promise<ApprovalRecord>;
   /** Rejects a request. Rejects with Failure like `approve`. */
@@ -159,7 +159,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     };
   };
 
-  /** Removes what was kept for a request; what stays because that fails is removed when it expires. */
+  /** Removes what was kept for a request. Where that fails, it is removed when it expires. */
   const discard = async ({ id, environmentId, payload }: ApprovalRecord): Promise<void> => {
     const opened = payload === "" ? undefined : await openSealed(sealer, payload, contextOf(environmentId, id));
     if (opened && "text" in opened) await changes.discard((JSON.parse(opened.text) as PinnedChange).change).catch(() => undefined);

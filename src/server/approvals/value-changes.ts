@@ -109,7 +109,7 @@ export function createValueChanges({ deletions, deployments, metadata, uploads }
   };
 }
 
-/** What would change, for people: the names of features, and numbers of rows, whose keys are not told. */
+/** What would change, for people: names of features and numbers of rows, never keys. */
 export function valueNames(change: ValueChange): readonly string[] {
   const features = changedFeatures(change);
   const shown = features.length > MAX_NAMES ? [...features.slice(0, MAX_NAMES), `${features.length - MAX_NAMES} more features`] : features;

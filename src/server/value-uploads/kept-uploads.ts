@@ -41,7 +41,7 @@ export interface KeptUpload {
   readonly askedAt: number;
   /** What was said of it. */
   readonly options: UploadOptions;
-  /** The id of the job that will write the file, and its format; undefined = it came with a call. */
+  /** The file's format, and the id of the job to come; undefined = it came with a call. */
   readonly file: { readonly jobId: string; readonly format: FileWish["format"] } | undefined;
   /** Fully qualified names of the features whose values it has. */
   readonly features: readonly string[];
@@ -74,7 +74,7 @@ export interface KeptUploadsOptions {
   readonly openFile: FileOpener;
   readonly objectOf: (uploadId: string) => string;
   readonly deploymentOf: (target: DeploymentTarget) => Promise<UploadDeployment>;
-  /** Checks rows of a call, and writes them; rows without another time have the one that is given. */
+  /** Checks rows of a call, and writes them unless it is a dry run. */
   readonly upload: (target: DeploymentTarget, given: CallColumns, options: UploadOptions, how: CallTiming) => Promise<{ rows: number }>;
   /** Refuses an upload to where, or with times at which, nothing may be stored. */
   readonly refuse: (target: DeploymentTarget, said: UploadOptions) => void;

@@ -26,7 +26,7 @@ export interface OpenFile extends TableDescription {
   readonly form: RawForm;
 }
 
-/** Fetches the file of an upload to a path, and looks at it. What it rejects with is for `finalFailure`. */
+/** Fetches the file of an upload to a path, and looks at it; `finalFailure` reads its errors. */
 export type FileOpener = (
   file: Pick<NewValueUpload, "object" | "sha256">,
   format: ValueUploadRequest["format"],

@@ -25,7 +25,7 @@ export interface ValueUploadRequest {
   /** When all rows were known; null = when they are stored. */
   readonly knownAt: number | null;
   readonly target: "both" | "online" | "offline";
-  /** When it was asked for, which is the time of rows without another; absent = when it was made. */
+  /** When it was asked for: the time of rows without another; absent = when it was made. */
   readonly askedAt?: number;
 }
 

@@ -54,8 +54,8 @@ export interface AskedUpload {
 }
 
 /**
- * The request for approval that an upload became, whose values `keep` keeps; undefined when it needs
- * none, and nothing is kept. Rejects with the Failure of keeping them or of asking.
+ * The request for approval that an upload became, whose values `keep` keeps; undefined when it
+ * needs none, and nothing is kept. Rejects with the Failure of keeping them or of asking.
  */
 export async function askUpload(
   platform: Pick<Platform, "approvals" | "valueUploads">,
