@@ -3,7 +3,9 @@ import { defineCommand } from "../cli/command.ts";
 import { list, text } from "../cli/flag.ts";
 import { escapeControls } from "../domain/name.ts";
 import { UsageError } from "../errors/cli-error.ts";
-import { resourceFields } from "../output/message-view.ts";
+import { messageFields } from "../output/message-view.ts";
+import { orRequestView } from "./approval/approval-view.ts";
+import { requested } from "./approval/flags.ts";
 import { confirm, confirmFlags } from "./confirm-flags.ts";
 import { counted, featureFlags, featureNames, finished } from "./deletion-flags.ts";
 
@@ -39,14 +41,17 @@ export default defineCommand({
     const preview = await service.previewDeletion({ selection });
     context.progress.warn(losses(preview));
     await confirm(context, { force }, "Delete them?");
-    return finished(context, (await service.deleteValues({ selection })).deletion);
+    const answer = await service.deleteValues({ selection });
+    return answer.approvalId === "" ? finished(context, answer.deletion) : requested(context, answer.approvalId);
   },
-  view: resourceFields((deletion: Deletion) => deletion, {
-    id: "Deletion",
-    onlineValues: "Online values",
-    offlineValues: "Offline values",
-    loggedQueries: "Logged queries",
-  }),
+  view: orRequestView(
+    messageFields<Deletion>({
+      id: "Deletion",
+      onlineValues: "Online values",
+      offlineValues: "Offline values",
+      loggedQueries: "Logged queries",
+    }),
+  ),
 });
 
 /** What is deleted, as a sentence. */

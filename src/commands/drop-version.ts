@@ -1,6 +1,8 @@
 import type { DropVersionsResponse } from "../../gen/svc/v1/feature_data_pb.ts";
 import { defineCommand } from "../cli/command.ts";
 import { messageTable } from "../output/message-view.ts";
+import { orRequestView } from "./approval/approval-view.ts";
+import { requested } from "./approval/flags.ts";
 import { confirm, confirmFlags } from "./confirm-flags.ts";
 import { checkSelected, everywhere, featureFlags, warnOfLoss } from "./deletion-flags.ts";
 
@@ -22,10 +24,13 @@ export default defineCommand({
   async run(context, { features, force, namespace = "" }) {
     await warnOfLoss(context, { features, namespace }, "all their values are removed, online and in the history");
     await confirm(context, { force }, "Drop them?");
-    return everywhere(context, await (await context.api.featureData()).dropVersions({ selection: { features, namespace } }));
+    const answer = await (await context.api.featureData()).dropVersions({ selection: { features, namespace } });
+    return answer.approvalId === "" ? everywhere(context, answer) : requested(context, answer.approvalId);
   },
-  view: messageTable<DropVersionsResponse>("versions", {
-    fqn: "Feature",
-    internalVersion: { header: "Next version", align: "right" },
-  }),
+  view: orRequestView(
+    messageTable<DropVersionsResponse>("versions", {
+      fqn: "Feature",
+      internalVersion: { header: "Next version", align: "right" },
+    }),
+  ),
 });

@@ -1,6 +1,8 @@
 import type { MigrateTypesResponse } from "../../gen/svc/v1/feature_data_pb.ts";
 import { defineCommand } from "../cli/command.ts";
 import { messageTable } from "../output/message-view.ts";
+import { orRequestView } from "./approval/approval-view.ts";
+import { requested } from "./approval/flags.ts";
 import { confirm, confirmFlags } from "./confirm-flags.ts";
 import { checkSelected, everywhere, featureFlags, warnOfLoss } from "./deletion-flags.ts";
 
@@ -20,10 +22,13 @@ export default defineCommand({
   async run(context, { features, force, namespace = "" }) {
     await warnOfLoss(context, { features, namespace }, "their online values are removed, and their history is out of the reach of queries");
     await confirm(context, { force }, "Migrate them?");
-    return everywhere(context, await (await context.api.featureData()).migrateTypes({ selection: { features, namespace } }));
+    const answer = await (await context.api.featureData()).migrateTypes({ selection: { features, namespace } });
+    return answer.approvalId === "" ? everywhere(context, answer) : requested(context, answer.approvalId);
   },
-  view: messageTable<MigrateTypesResponse>("versions", {
-    fqn: "Feature",
-    internalVersion: { header: "Internal version", align: "right" },
-  }),
+  view: orRequestView(
+    messageTable<MigrateTypesResponse>("versions", {
+      fqn: "Feature",
+      internalVersion: { header: "Internal version", align: "right" },
+    }),
+  ),
 });

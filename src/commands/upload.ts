@@ -7,6 +7,8 @@ import { parseTimestamp } from "../domain/timestamp.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import { messageFields } from "../output/message-view.ts";
 import { uploadValues } from "../value-files/upload-values.ts";
+import { orRequestView } from "./approval/approval-view.ts";
+import { requested } from "./approval/flags.ts";
 
 const FORMATS = ["parquet", "csv", "json"] as const;
 
@@ -42,9 +44,9 @@ export default defineCommand({
     if (format === undefined && formatOf(file) === undefined)
       throw new UsageError("--format is missing: the name of the file does not tell it", { hint: `It is ${FORMATS.join(", ")}.` });
   },
-  run(context, { dryRun, file, format, knownAt, offlineOnly, onlineOnly, time, timeColumn = "" }) {
+  async run(context, { dryRun, file, format, knownAt, offlineOnly, onlineOnly, time, timeColumn = "" }) {
     const known = knownAt === undefined ? undefined : parseTimestamp(knownAt, { now: context.clock.now(), requireZone: true });
-    return uploadValues(context, {
+    const uploaded = await uploadValues(context, {
       path: resolve(context.flags.dir, file),
       format: formatValue(format ?? formatOf(file)),
       options: {
@@ -53,15 +55,18 @@ export default defineCommand({
         ...(known === undefined ? { knownAtColumn: knownAt ?? "" } : { knownAt: msToTimestamp(known) }),
       },
     });
+    return "approvalId" in uploaded ? requested(context, uploaded.approvalId) : uploaded;
   },
-  view: messageFields<ValueUpload>({
-    id: "Upload",
-    rows: "Rows",
-    rowsWritten: "Stored",
-    onlineValues: "Online values",
-    offlineValues: "Offline values",
-    deletedValues: "Left out as deleted",
-  }),
+  view: orRequestView(
+    messageFields<ValueUpload>({
+      id: "Upload",
+      rows: "Rows",
+      rowsWritten: "Stored",
+      onlineValues: "Online values",
+      offlineValues: "Offline values",
+      deletedValues: "Left out as deleted",
+    }),
+  ),
 });
 
 /** The format that the name of a file tells; undefined = none. */

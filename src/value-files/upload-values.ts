@@ -21,22 +21,30 @@ export interface ValueFile {
   readonly options: MessageInitShape<typeof UploadOptionsSchema>;
 }
 
+/** A file that waits for approval. */
+export interface WaitingFile {
+  readonly approvalId: string;
+}
+
 /**
- * Uploads a file and waits until it is stored. Rejects with CliError when it is refused or fails.
+ * Uploads a file and waits until it is stored, or waits for approval. Rejects with CliError when it
+ * is refused or fails.
  */
-export async function uploadValues(context: Context, { path, format, options }: ValueFile): Promise<ValueUpload> {
+export async function uploadValues(context: Context, { path, format, options }: ValueFile): Promise<ValueUpload | WaitingFile> {
   const { api, http, progress } = context;
   const service = await api.featureData();
   const bytes = readRegularFile(path, { maxBytes: MAX_FILE_BYTES });
   if (!bytes) throw new CliError(`there is no file ${path}`, { code: "not_found" });
   const { length } = bytes;
   if (length === 0) throw new CliError(`${path} is empty`, { code: "invalid_argument" });
-  const begun = await progress.step("Sending the file", async (say) => {
+  const answer = await progress.step("Sending the file", async (say) => {
     const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
     const { uploadId, url } = await service.announceValueFile({ sha256, sizeBytes: BigInt(length) });
     await http.upload(url, bytes, (sent) => say(`${Math.floor((100 * sent) / length)}% of ${sizeText(length)}`));
-    return (await service.uploadValueFile({ uploadId, format, options })).upload;
+    return service.uploadValueFile({ uploadId, format, options });
   });
+  if (answer.approvalId !== "") return { approvalId: answer.approvalId };
+  const begun = answer.upload;
   if (!begun) throw new CliError("the server did not say what it began", { code: "internal" });
   const ended = await progress.step(
     options.dryRun ? "Checking the values" : "Storing the values",

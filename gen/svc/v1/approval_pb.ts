@@ -44,14 +44,16 @@ export type Approval = Message<"svc.v1.Approval"> & {
 
   /**
    * Kind of change: `deployment`, `configuration`, `secret.set`, `secret.delete`,
-   * `integration.apply` or `integration.delete`.
+   * `integration.apply`, `integration.delete`, `values.delete`, `values.migrate`, `values.drop` or
+   * `values.upload`.
    *
    * @generated from field: string kind = 4;
    */
   kind: string;
 
   /**
-   * Names of what would change, never values; of a configuration a line for each change.
+   * Names of what would change, never values; of a configuration a line for each change, of stored
+   * values also the number of rows.
    *
    * @generated from field: repeated string names = 5;
    */

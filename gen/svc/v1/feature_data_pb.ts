@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/feature_data.proto.
  */
 export const file_svc_v1_feature_data: GenFile = /*@__PURE__*/
-  fileDesc("ChlzdmMvdjEvZmVhdHVyZV9kYXRhLnByb3RvEgZzdmMudjEiVgoOVmFsdWVTZWxlY3Rpb24SEQoJbmFtZXNwYWNlGAEgASgJEhAKCGZlYXR1cmVzGAIgAygJEgwKBHRhZ3MYAyADKAkSEQoEa2V5cxgEIAMoCUIDgAEBIjcKEEZlYXR1cmVTZWxlY3Rpb24SEQoJbmFtZXNwYWNlGAEgASgJEhAKCGZlYXR1cmVzGAIgAygJIjgKD0ludGVybmFsVmVyc2lvbhILCgNmcW4YASABKAkSGAoQaW50ZXJuYWxfdmVyc2lvbhgCIAEoBSLMAQoNVXBsb2FkT3B0aW9ucxITCgt0aW1lX2NvbHVtbhgBIAEoCRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9rbm93bl9hdF9jb2x1bW4YAyABKAkSLAoIa25vd25fYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBnRhcmdldBgFIAEoDjIULnN2Yy52MS5VcGxvYWRUYXJnZXQSDwoHZHJ5X3J1bhgGIAEoCCI/CgtWYWx1ZUNvbHVtbhIMCgRuYW1lGAEgASgJEiIKBnZhbHVlcxgCIAMoCzINLnN2Yy52MS5WYWx1ZUIDgAEBImMKE1VwbG9hZFZhbHVlc1JlcXVlc3QSJAoHY29sdW1ucxgBIAMoCzITLnN2Yy52MS5WYWx1ZUNvbHVtbhImCgdvcHRpb25zGAIgASgLMhUuc3ZjLnYxLlVwbG9hZE9wdGlvbnMiawoUVXBsb2FkVmFsdWVzUmVzcG9uc2USDAoEcm93cxgBIAEoAxIVCg1vbmxpbmVfdmFsdWVzGAIgASgDEhYKDm9mZmxpbmVfdmFsdWVzGAMgASgDEhYKDmRlbGV0ZWRfdmFsdWVzGAQgASgDIj4KGEFubm91bmNlVmFsdWVGaWxlUmVxdWVzdBIOCgZzaGEyNTYYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoAyJwChlBbm5vdW5jZVZhbHVlRmlsZVJlc3BvbnNlEhEKCXVwbG9hZF9pZBgBIAEoCRIQCgN1cmwYAiABKAlCA4ABARIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ8ChZVcGxvYWRWYWx1ZUZpbGVSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRInCgZmb3JtYXQYAiABKA4yFy5zdmMudjEuVmFsdWVGaWxlRm9ybWF0EiYKB29wdGlvbnMYAyABKAsyFS5zdmMudjEuVXBsb2FkT3B0aW9ucyI+ChdVcGxvYWRWYWx1ZUZpbGVSZXNwb25zZRIjCgZ1cGxvYWQYASABKAsyEy5zdmMudjEuVmFsdWVVcGxvYWQiIwoVR2V0VmFsdWVVcGxvYWRSZXF1ZXN0EgoKAmlkGAEgASgJIj0KFkdldFZhbHVlVXBsb2FkUmVzcG9uc2USIwoGdXBsb2FkGAEgASgLMhMuc3ZjLnYxLlZhbHVlVXBsb2FkIvgCCgtWYWx1ZVVwbG9hZBIKCgJpZBgBIAEoCRInCgVzdGF0ZRgCIAEoDjIYLnN2Yy52MS5WYWx1ZVVwbG9hZFN0YXRlEhEKBHJvd3MYAyABKANIAIgBARIUCgxyb3dzX2NoZWNrZWQYBCABKAMSFAoMcm93c193cml0dGVuGAUgASgDEhUKDW9ubGluZV92YWx1ZXMYBiABKAMSFgoOb2ZmbGluZV92YWx1ZXMYByABKAMSFgoOZGVsZXRlZF92YWx1ZXMYCCABKAMSJwoIcHJvYmxlbXMYCSADKAsyFS5zdmMudjEuVXBsb2FkUHJvYmxlbRINCgVlcnJvchgKIAEoCRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHZHJ5X3J1bhgNIAEoCEIHCgVfcm93cyI9Cg1VcGxvYWRQcm9ibGVtEgsKA3JvdxgBIAEoAxIOCgZjb2x1bW4YAiABKAkSDwoHbWVzc2FnZRgDIAEoCSJFChZQcmV2aWV3VmVyc2lvbnNSZXF1ZXN0EisKCXNlbGVjdGlvbhgBIAEoCzIYLnN2Yy52MS5GZWF0dXJlU2VsZWN0aW9uIlkKF1ByZXZpZXdWZXJzaW9uc1Jlc3BvbnNlEikKCHZlcnNpb25zGAEgAygLMhcuc3ZjLnYxLkludGVybmFsVmVyc2lvbhITCgtlbnZpcm9ubWVudBgCIAEoCSJCChNNaWdyYXRlVHlwZXNSZXF1ZXN0EisKCXNlbGVjdGlvbhgBIAEoCzIYLnN2Yy52MS5GZWF0dXJlU2VsZWN0aW9uImUKFE1pZ3JhdGVUeXBlc1Jlc3BvbnNlEikKCHZlcnNpb25zGAEgAygLMhcuc3ZjLnYxLkludGVybmFsVmVyc2lvbhIiCghkZWxldGlvbhgCIAEoCzIQLnN2Yy52MS5EZWxldGlvbiJCChNEcm9wVmVyc2lvbnNSZXF1ZXN0EisKCXNlbGVjdGlvbhgBIAEoCzIYLnN2Yy52MS5GZWF0dXJlU2VsZWN0aW9uImUKFERyb3BWZXJzaW9uc1Jlc3BvbnNlEikKCHZlcnNpb25zGAEgAygLMhcuc3ZjLnYxLkludGVybmFsVmVyc2lvbhIiCghkZWxldGlvbhgCIAEoCzIQLnN2Yy52MS5EZWxldGlvbiJDChZQcmV2aWV3RGVsZXRpb25SZXF1ZXN0EikKCXNlbGVjdGlvbhgBIAEoCzIWLnN2Yy52MS5WYWx1ZVNlbGVjdGlvbiJeChdQcmV2aWV3RGVsZXRpb25SZXNwb25zZRIQCghmZWF0dXJlcxgBIAMoCRIMCgRrZXlzGAIgASgFEhMKC2Vudmlyb25tZW50GAMgASgJEg4KBmJyYW5jaBgEIAEoCSJAChNEZWxldGVWYWx1ZXNSZXF1ZXN0EikKCXNlbGVjdGlvbhgBIAEoCzIWLnN2Yy52MS5WYWx1ZVNlbGVjdGlvbiI6ChREZWxldGVWYWx1ZXNSZXNwb25zZRIiCghkZWxldGlvbhgBIAEoCzIQLnN2Yy52MS5EZWxldGlvbiIgChJHZXREZWxldGlvblJlcXVlc3QSCgoCaWQYASABKAkiOQoTR2V0RGVsZXRpb25SZXNwb25zZRIiCghkZWxldGlvbhgBIAEoCzIQLnN2Yy52MS5EZWxldGlvbiKCAQoIRGVsZXRpb24SCgoCaWQYASABKAkSDAoEZG9uZRgCIAEoCBIVCg1vbmxpbmVfdmFsdWVzGAMgASgDEhYKDm9mZmxpbmVfdmFsdWVzGAQgASgDEhYKDmxvZ2dlZF9xdWVyaWVzGAUgASgDEhUKDXdhaXRpbmdfbm9kZXMYBiABKAUiHAoaRGVzY3JpYmVPbmxpbmVTdG9yZVJlcXVlc3QifgobRGVzY3JpYmVPbmxpbmVTdG9yZVJlc3BvbnNlEg4KBmRyaXZlchgBIAEoCRIPCgdhZGRyZXNzGAIgASgJEhIKCml0ZW1fY291bnQYAyABKAMSEgoKc2l6ZV9ieXRlcxgEIAEoAxIWCg5kcm9wcGVkX3dyaXRlcxgFIAEoAyJDChhMaXN0T2ZmbGluZVRhYmxlc1JlcXVlc3QSCwoDZnFuGAEgASgJEhoKEmluY2x1ZGVfaGlzdG9yaWNhbBgCIAEoCCIrChlMaXN0T2ZmbGluZVRhYmxlc1Jlc3BvbnNlEg4KBnRhYmxlcxgBIAMoCSpiCgxVcGxvYWRUYXJnZXQSHQoZVVBMT0FEX1RBUkdFVF9VTlNQRUNJRklFRBAAEhgKFFVQTE9BRF9UQVJHRVRfT05MSU5FEAESGQoVVVBMT0FEX1RBUkdFVF9PRkZMSU5FEAIqigEKD1ZhbHVlRmlsZUZvcm1hdBIhCh1WQUxVRV9GSUxFX0ZPUk1BVF9VTlNQRUNJRklFRBAAEh0KGVZBTFVFX0ZJTEVfRk9STUFUX1BBUlFVRVQQARIZChVWQUxVRV9GSUxFX0ZPUk1BVF9DU1YQAhIaChZWQUxVRV9GSUxFX0ZPUk1BVF9KU09OEAMquAEKEFZhbHVlVXBsb2FkU3RhdGUSIgoeVkFMVUVfVVBMT0FEX1NUQVRFX1VOU1BFQ0lGSUVEEAASHwobVkFMVUVfVVBMT0FEX1NUQVRFX1JFQ0VJVkVEEAESHgoaVkFMVUVfVVBMT0FEX1NUQVRFX1JVTk5JTkcQAhIgChxWQUxVRV9VUExPQURfU1RBVEVfU1VDQ0VFREVEEAMSHQoZVkFMVUVfVVBMT0FEX1NUQVRFX0ZBSUxFRBAEMugIChJGZWF0dXJlRGF0YVNlcnZpY2USZwoTRGVzY3JpYmVPbmxpbmVTdG9yZRIiLnN2Yy52MS5EZXNjcmliZU9ubGluZVN0b3JlUmVxdWVzdBojLnN2Yy52MS5EZXNjcmliZU9ubGluZVN0b3JlUmVzcG9uc2UiB5ACAYi1GAMSYQoRTGlzdE9mZmxpbmVUYWJsZXMSIC5zdmMudjEuTGlzdE9mZmxpbmVUYWJsZXNSZXF1ZXN0GiEuc3ZjLnYxLkxpc3RPZmZsaW5lVGFibGVzUmVzcG9uc2UiB5ACAYi1GAMSYQoPUHJldmlld0RlbGV0aW9uEh4uc3ZjLnYxLlByZXZpZXdEZWxldGlvblJlcXVlc3QaHy5zdmMudjEuUHJldmlld0RlbGV0aW9uUmVzcG9uc2UiDZACAYi1GAWQtRiAgEASVQoMRGVsZXRlVmFsdWVzEhsuc3ZjLnYxLkRlbGV0ZVZhbHVlc1JlcXVlc3QaHC5zdmMudjEuRGVsZXRlVmFsdWVzUmVzcG9uc2UiCoi1GAWQtRiAgEASYQoPUHJldmlld1ZlcnNpb25zEh4uc3ZjLnYxLlByZXZpZXdWZXJzaW9uc1JlcXVlc3QaHy5zdmMudjEuUHJldmlld1ZlcnNpb25zUmVzcG9uc2UiDZACAYi1GAWQtRiAgBASVQoMTWlncmF0ZVR5cGVzEhsuc3ZjLnYxLk1pZ3JhdGVUeXBlc1JlcXVlc3QaHC5zdmMudjEuTWlncmF0ZVR5cGVzUmVzcG9uc2UiCoi1GAWQtRiAgBASVQoMRHJvcFZlcnNpb25zEhsuc3ZjLnYxLkRyb3BWZXJzaW9uc1JlcXVlc3QaHC5zdmMudjEuRHJvcFZlcnNpb25zUmVzcG9uc2UiCoi1GAWQtRiAgBASVgoMVXBsb2FkVmFsdWVzEhsuc3ZjLnYxLlVwbG9hZFZhbHVlc1JlcXVlc3QaHC5zdmMudjEuVXBsb2FkVmFsdWVzUmVzcG9uc2UiC4i1GBCQtRiAgIAIEl4KEUFubm91bmNlVmFsdWVGaWxlEiAuc3ZjLnYxLkFubm91bmNlVmFsdWVGaWxlUmVxdWVzdBohLnN2Yy52MS5Bbm5vdW5jZVZhbHVlRmlsZVJlc3BvbnNlIgSItRgQElgKD1VwbG9hZFZhbHVlRmlsZRIeLnN2Yy52MS5VcGxvYWRWYWx1ZUZpbGVSZXF1ZXN0Gh8uc3ZjLnYxLlVwbG9hZFZhbHVlRmlsZVJlc3BvbnNlIgSItRgQElgKDkdldFZhbHVlVXBsb2FkEh0uc3ZjLnYxLkdldFZhbHVlVXBsb2FkUmVxdWVzdBoeLnN2Yy52MS5HZXRWYWx1ZVVwbG9hZFJlc3BvbnNlIgeQAgGItRgDEk8KC0dldERlbGV0aW9uEhouc3ZjLnYxLkdldERlbGV0aW9uUmVxdWVzdBobLnN2Yy52MS5HZXREZWxldGlvblJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChlzdmMvdjEvZmVhdHVyZV9kYXRhLnByb3RvEgZzdmMudjEiVgoOVmFsdWVTZWxlY3Rpb24SEQoJbmFtZXNwYWNlGAEgASgJEhAKCGZlYXR1cmVzGAIgAygJEgwKBHRhZ3MYAyADKAkSEQoEa2V5cxgEIAMoCUIDgAEBIjcKEEZlYXR1cmVTZWxlY3Rpb24SEQoJbmFtZXNwYWNlGAEgASgJEhAKCGZlYXR1cmVzGAIgAygJIjgKD0ludGVybmFsVmVyc2lvbhILCgNmcW4YASABKAkSGAoQaW50ZXJuYWxfdmVyc2lvbhgCIAEoBSLMAQoNVXBsb2FkT3B0aW9ucxITCgt0aW1lX2NvbHVtbhgBIAEoCRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9rbm93bl9hdF9jb2x1bW4YAyABKAkSLAoIa25vd25fYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBnRhcmdldBgFIAEoDjIULnN2Yy52MS5VcGxvYWRUYXJnZXQSDwoHZHJ5X3J1bhgGIAEoCCI/CgtWYWx1ZUNvbHVtbhIMCgRuYW1lGAEgASgJEiIKBnZhbHVlcxgCIAMoCzINLnN2Yy52MS5WYWx1ZUIDgAEBImMKE1VwbG9hZFZhbHVlc1JlcXVlc3QSJAoHY29sdW1ucxgBIAMoCzITLnN2Yy52MS5WYWx1ZUNvbHVtbhImCgdvcHRpb25zGAIgASgLMhUuc3ZjLnYxLlVwbG9hZE9wdGlvbnMigAEKFFVwbG9hZFZhbHVlc1Jlc3BvbnNlEgwKBHJvd3MYASABKAMSFQoNb25saW5lX3ZhbHVlcxgCIAEoAxIWCg5vZmZsaW5lX3ZhbHVlcxgDIAEoAxIWCg5kZWxldGVkX3ZhbHVlcxgEIAEoAxITCgthcHByb3ZhbF9pZBgFIAEoCSI+ChhBbm5vdW5jZVZhbHVlRmlsZVJlcXVlc3QSDgoGc2hhMjU2GAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAMicAoZQW5ub3VuY2VWYWx1ZUZpbGVSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSEAoDdXJsGAIgASgJQgOAAQESLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAifAoWVXBsb2FkVmFsdWVGaWxlUmVxdWVzdBIRCgl1cGxvYWRfaWQYASABKAkSJwoGZm9ybWF0GAIgASgOMhcuc3ZjLnYxLlZhbHVlRmlsZUZvcm1hdBImCgdvcHRpb25zGAMgASgLMhUuc3ZjLnYxLlVwbG9hZE9wdGlvbnMiZgoXVXBsb2FkVmFsdWVGaWxlUmVzcG9uc2USIwoGdXBsb2FkGAEgASgLMhMuc3ZjLnYxLlZhbHVlVXBsb2FkEhMKC2FwcHJvdmFsX2lkGAIgASgJEhEKCXVwbG9hZF9pZBgDIAEoCSIjChVHZXRWYWx1ZVVwbG9hZFJlcXVlc3QSCgoCaWQYASABKAkiPQoWR2V0VmFsdWVVcGxvYWRSZXNwb25zZRIjCgZ1cGxvYWQYASABKAsyEy5zdmMudjEuVmFsdWVVcGxvYWQi+AIKC1ZhbHVlVXBsb2FkEgoKAmlkGAEgASgJEicKBXN0YXRlGAIgASgOMhguc3ZjLnYxLlZhbHVlVXBsb2FkU3RhdGUSEQoEcm93cxgDIAEoA0gAiAEBEhQKDHJvd3NfY2hlY2tlZBgEIAEoAxIUCgxyb3dzX3dyaXR0ZW4YBSABKAMSFQoNb25saW5lX3ZhbHVlcxgGIAEoAxIWCg5vZmZsaW5lX3ZhbHVlcxgHIAEoAxIWCg5kZWxldGVkX3ZhbHVlcxgIIAEoAxInCghwcm9ibGVtcxgJIAMoCzIVLnN2Yy52MS5VcGxvYWRQcm9ibGVtEg0KBWVycm9yGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdkcnlfcnVuGA0gASgIQgcKBV9yb3dzIj0KDVVwbG9hZFByb2JsZW0SCwoDcm93GAEgASgDEg4KBmNvbHVtbhgCIAEoCRIPCgdtZXNzYWdlGAMgASgJIkUKFlByZXZpZXdWZXJzaW9uc1JlcXVlc3QSKwoJc2VsZWN0aW9uGAEgASgLMhguc3ZjLnYxLkZlYXR1cmVTZWxlY3Rpb24iWQoXUHJldmlld1ZlcnNpb25zUmVzcG9uc2USKQoIdmVyc2lvbnMYASADKAsyFy5zdmMudjEuSW50ZXJuYWxWZXJzaW9uEhMKC2Vudmlyb25tZW50GAIgASgJIkIKE01pZ3JhdGVUeXBlc1JlcXVlc3QSKwoJc2VsZWN0aW9uGAEgASgLMhguc3ZjLnYxLkZlYXR1cmVTZWxlY3Rpb24iegoUTWlncmF0ZVR5cGVzUmVzcG9uc2USKQoIdmVyc2lvbnMYASADKAsyFy5zdmMudjEuSW50ZXJuYWxWZXJzaW9uEiIKCGRlbGV0aW9uGAIgASgLMhAuc3ZjLnYxLkRlbGV0aW9uEhMKC2FwcHJvdmFsX2lkGAMgASgJIkIKE0Ryb3BWZXJzaW9uc1JlcXVlc3QSKwoJc2VsZWN0aW9uGAEgASgLMhguc3ZjLnYxLkZlYXR1cmVTZWxlY3Rpb24iegoURHJvcFZlcnNpb25zUmVzcG9uc2USKQoIdmVyc2lvbnMYASADKAsyFy5zdmMudjEuSW50ZXJuYWxWZXJzaW9uEiIKCGRlbGV0aW9uGAIgASgLMhAuc3ZjLnYxLkRlbGV0aW9uEhMKC2FwcHJvdmFsX2lkGAMgASgJIkMKFlByZXZpZXdEZWxldGlvblJlcXVlc3QSKQoJc2VsZWN0aW9uGAEgASgLMhYuc3ZjLnYxLlZhbHVlU2VsZWN0aW9uIl4KF1ByZXZpZXdEZWxldGlvblJlc3BvbnNlEhAKCGZlYXR1cmVzGAEgAygJEgwKBGtleXMYAiABKAUSEwoLZW52aXJvbm1lbnQYAyABKAkSDgoGYnJhbmNoGAQgASgJIkAKE0RlbGV0ZVZhbHVlc1JlcXVlc3QSKQoJc2VsZWN0aW9uGAEgASgLMhYuc3ZjLnYxLlZhbHVlU2VsZWN0aW9uIk8KFERlbGV0ZVZhbHVlc1Jlc3BvbnNlEiIKCGRlbGV0aW9uGAEgASgLMhAuc3ZjLnYxLkRlbGV0aW9uEhMKC2FwcHJvdmFsX2lkGAIgASgJIiAKEkdldERlbGV0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCSI5ChNHZXREZWxldGlvblJlc3BvbnNlEiIKCGRlbGV0aW9uGAEgASgLMhAuc3ZjLnYxLkRlbGV0aW9uIoIBCghEZWxldGlvbhIKCgJpZBgBIAEoCRIMCgRkb25lGAIgASgIEhUKDW9ubGluZV92YWx1ZXMYAyABKAMSFgoOb2ZmbGluZV92YWx1ZXMYBCABKAMSFgoObG9nZ2VkX3F1ZXJpZXMYBSABKAMSFQoNd2FpdGluZ19ub2RlcxgGIAEoBSIcChpEZXNjcmliZU9ubGluZVN0b3JlUmVxdWVzdCJ+ChtEZXNjcmliZU9ubGluZVN0b3JlUmVzcG9uc2USDgoGZHJpdmVyGAEgASgJEg8KB2FkZHJlc3MYAiABKAkSEgoKaXRlbV9jb3VudBgDIAEoAxISCgpzaXplX2J5dGVzGAQgASgDEhYKDmRyb3BwZWRfd3JpdGVzGAUgASgDIkMKGExpc3RPZmZsaW5lVGFibGVzUmVxdWVzdBILCgNmcW4YASABKAkSGgoSaW5jbHVkZV9oaXN0b3JpY2FsGAIgASgIIisKGUxpc3RPZmZsaW5lVGFibGVzUmVzcG9uc2USDgoGdGFibGVzGAEgAygJKmIKDFVwbG9hZFRhcmdldBIdChlVUExPQURfVEFSR0VUX1VOU1BFQ0lGSUVEEAASGAoUVVBMT0FEX1RBUkdFVF9PTkxJTkUQARIZChVVUExPQURfVEFSR0VUX09GRkxJTkUQAiqKAQoPVmFsdWVGaWxlRm9ybWF0EiEKHVZBTFVFX0ZJTEVfRk9STUFUX1VOU1BFQ0lGSUVEEAASHQoZVkFMVUVfRklMRV9GT1JNQVRfUEFSUVVFVBABEhkKFVZBTFVFX0ZJTEVfRk9STUFUX0NTVhACEhoKFlZBTFVFX0ZJTEVfRk9STUFUX0pTT04QAyq4AQoQVmFsdWVVcGxvYWRTdGF0ZRIiCh5WQUxVRV9VUExPQURfU1RBVEVfVU5TUEVDSUZJRUQQABIfChtWQUxVRV9VUExPQURfU1RBVEVfUkVDRUlWRUQQARIeChpWQUxVRV9VUExPQURfU1RBVEVfUlVOTklORxACEiAKHFZBTFVFX1VQTE9BRF9TVEFURV9TVUNDRUVERUQQAxIdChlWQUxVRV9VUExPQURfU1RBVEVfRkFJTEVEEAQy6AgKEkZlYXR1cmVEYXRhU2VydmljZRJnChNEZXNjcmliZU9ubGluZVN0b3JlEiIuc3ZjLnYxLkRlc2NyaWJlT25saW5lU3RvcmVSZXF1ZXN0GiMuc3ZjLnYxLkRlc2NyaWJlT25saW5lU3RvcmVSZXNwb25zZSIHkAIBiLUYAxJhChFMaXN0T2ZmbGluZVRhYmxlcxIgLnN2Yy52MS5MaXN0T2ZmbGluZVRhYmxlc1JlcXVlc3QaIS5zdmMudjEuTGlzdE9mZmxpbmVUYWJsZXNSZXNwb25zZSIHkAIBiLUYAxJhCg9QcmV2aWV3RGVsZXRpb24SHi5zdmMudjEuUHJldmlld0RlbGV0aW9uUmVxdWVzdBofLnN2Yy52MS5QcmV2aWV3RGVsZXRpb25SZXNwb25zZSINkAIBiLUYBZC1GICAQBJVCgxEZWxldGVWYWx1ZXMSGy5zdmMudjEuRGVsZXRlVmFsdWVzUmVxdWVzdBocLnN2Yy52MS5EZWxldGVWYWx1ZXNSZXNwb25zZSIKiLUYBZC1GICAQBJhCg9QcmV2aWV3VmVyc2lvbnMSHi5zdmMudjEuUHJldmlld1ZlcnNpb25zUmVxdWVzdBofLnN2Yy52MS5QcmV2aWV3VmVyc2lvbnNSZXNwb25zZSINkAIBiLUYBZC1GICAEBJVCgxNaWdyYXRlVHlwZXMSGy5zdmMudjEuTWlncmF0ZVR5cGVzUmVxdWVzdBocLnN2Yy52MS5NaWdyYXRlVHlwZXNSZXNwb25zZSIKiLUYBZC1GICAEBJVCgxEcm9wVmVyc2lvbnMSGy5zdmMudjEuRHJvcFZlcnNpb25zUmVxdWVzdBocLnN2Yy52MS5Ecm9wVmVyc2lvbnNSZXNwb25zZSIKiLUYBZC1GICAEBJWCgxVcGxvYWRWYWx1ZXMSGy5zdmMudjEuVXBsb2FkVmFsdWVzUmVxdWVzdBocLnN2Yy52MS5VcGxvYWRWYWx1ZXNSZXNwb25zZSILiLUYEJC1GICAgAgSXgoRQW5ub3VuY2VWYWx1ZUZpbGUSIC5zdmMudjEuQW5ub3VuY2VWYWx1ZUZpbGVSZXF1ZXN0GiEuc3ZjLnYxLkFubm91bmNlVmFsdWVGaWxlUmVzcG9uc2UiBIi1GBASWAoPVXBsb2FkVmFsdWVGaWxlEh4uc3ZjLnYxLlVwbG9hZFZhbHVlRmlsZVJlcXVlc3QaHy5zdmMudjEuVXBsb2FkVmFsdWVGaWxlUmVzcG9uc2UiBIi1GBASWAoOR2V0VmFsdWVVcGxvYWQSHS5zdmMudjEuR2V0VmFsdWVVcGxvYWRSZXF1ZXN0Gh4uc3ZjLnYxLkdldFZhbHVlVXBsb2FkUmVzcG9uc2UiB5ACAYi1GAMSTwoLR2V0RGVsZXRpb24SGi5zdmMudjEuR2V0RGVsZXRpb25SZXF1ZXN0Ghsuc3ZjLnYxLkdldERlbGV0aW9uUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Features, and rows of them by their primary keys.
@@ -266,6 +266,13 @@ export type UploadValuesResponse = Message<"svc.v1.UploadValuesResponse"> & {
    * @generated from field: int64 deleted_values = 4;
    */
   deletedValues: bigint;
+
+  /**
+   * The request for approval that the call became; empty = it was done. Then only `rows` is set.
+   *
+   * @generated from field: string approval_id = 5;
+   */
+  approvalId: string;
 };
 
 /**
@@ -381,11 +388,25 @@ export const UploadValueFileRequestSchema: GenMessage<UploadValueFileRequest> = 
  */
 export type UploadValueFileResponse = Message<"svc.v1.UploadValueFileResponse"> & {
   /**
-   * The upload.
+   * The upload; absent while it waits for approval.
    *
    * @generated from field: svc.v1.ValueUpload upload = 1;
    */
   upload?: ValueUpload | undefined;
+
+  /**
+   * The request for approval that the call became; empty = it was begun.
+   *
+   * @generated from field: string approval_id = 2;
+   */
+  approvalId: string;
+
+  /**
+   * Id that the upload will have once it is approved; empty = it was begun.
+   *
+   * @generated from field: string upload_id = 3;
+   */
+  uploadId: string;
 };
 
 /**
@@ -661,11 +682,18 @@ export type MigrateTypesResponse = Message<"svc.v1.MigrateTypesResponse"> & {
   versions: InternalVersion[];
 
   /**
-   * The removal of the values of the versions before.
+   * The removal of the values of the versions before; absent while it waits for approval.
    *
    * @generated from field: svc.v1.Deletion deletion = 2;
    */
   deletion?: Deletion | undefined;
+
+  /**
+   * The request for approval that the call became; empty = it was done.
+   *
+   * @generated from field: string approval_id = 3;
+   */
+  approvalId: string;
 };
 
 /**
@@ -710,11 +738,18 @@ export type DropVersionsResponse = Message<"svc.v1.DropVersionsResponse"> & {
   versions: InternalVersion[];
 
   /**
-   * The removal of the values.
+   * The removal of the values; absent while it waits for approval.
    *
    * @generated from field: svc.v1.Deletion deletion = 2;
    */
   deletion?: Deletion | undefined;
+
+  /**
+   * The request for approval that the call became; empty = it was done.
+   *
+   * @generated from field: string approval_id = 3;
+   */
+  approvalId: string;
 };
 
 /**
@@ -815,11 +850,18 @@ export const DeleteValuesRequestSchema: GenMessage<DeleteValuesRequest> = /*@__P
  */
 export type DeleteValuesResponse = Message<"svc.v1.DeleteValuesResponse"> & {
   /**
-   * The deletion.
+   * The deletion; absent while it waits for approval.
    *
    * @generated from field: svc.v1.Deletion deletion = 1;
    */
   deletion?: Deletion | undefined;
+
+  /**
+   * The request for approval that the call became; empty = it was done.
+   *
+   * @generated from field: string approval_id = 2;
+   */
+  approvalId: string;
 };
 
 /**
@@ -1208,8 +1250,8 @@ export const FeatureDataService: GenService<{
    * query log of the environment or branch, on every node. What was observed before the call is
    * removed and not stored again; what is observed later is stored as ever. Answers when it is done
    * or after 10 s; it goes on meanwhile, also after a restart. Who may deploy may do this, since a
-   * deployment replaces what is served anyway; FAILED_PRECONDITION for a protected environment's own
-   * values. Otherwise it fails as PreviewDeletion does, and RESOURCE_EXHAUSTED when too many keys
+   * deployment replaces what is served anyway; of a protected environment's own values it is asked
+   * for, and what was observed until the approval is removed. Otherwise it fails as PreviewDeletion does, and RESOURCE_EXHAUSTED when too many keys
    * were deleted within 30 days.
    *
    * @generated from rpc svc.v1.FeatureDataService.DeleteValues
@@ -1236,7 +1278,7 @@ export const FeatureDataService: GenService<{
    * Their history stays, in tables of its own that no query reads; their values in the online store
    * are removed. Nothing takes that back, and a value that was computed before is not stored. Answers
    * when all nodes are done or after 10 s; it goes on meanwhile, also after a restart. Who may deploy
-   * may do this; FAILED_PRECONDITION for a protected environment. Otherwise it fails as
+   * may do this; of a protected environment it is asked for. Otherwise it fails as
    * PreviewVersions does, and RESOURCE_EXHAUSTED as DeleteValues does.
    *
    * @generated from rpc svc.v1.FeatureDataService.MigrateTypes
@@ -1263,8 +1305,9 @@ export const FeatureDataService: GenService<{
    * before a feature was there: in the history, and in the online store where it has none that is
    * newer. Features that a resolver computes may be among them. Everything is checked first, and
    * nothing is stored when anything is wrong: INVALID_ARGUMENT then tells up to 20 problems with
-   * their rows and columns, a line each. It is stored when this answers. FAILED_PRECONDITION for a
-   * protected environment's own values; UNAVAILABLE while writing to the stores is suspended.
+   * their rows and columns, a line each. It is stored when this answers. Of a protected environment's own
+   * values it is asked for, unless it is a dry run: the values are kept until another person has
+   * decided, and are those of the time when it was asked for. UNAVAILABLE while writing to the stores is suspended.
    *
    * @generated from rpc svc.v1.FeatureDataService.UploadValues
    */
@@ -1287,8 +1330,9 @@ export const FeatureDataService: GenService<{
    * Begins to check and to store the values of a file that was announced and put. It goes on after a
    * restart, and stores each row once in effect. NOT_FOUND when there is no such upload any more;
    * FAILED_PRECONDITION when the file is not there; RESOURCE_EXHAUSTED when 100 files wait in the
-   * environment. Otherwise it fails as UploadValues does; what is wrong with the file is told by
-   * GetValueUpload.
+   * environment. Of a protected environment's own values it is asked for, unless it is a dry run: its
+   * columns are checked then, its rows once it is approved. Otherwise it fails as UploadValues does;
+   * what is wrong with the file is told by GetValueUpload.
    *
    * @generated from rpc svc.v1.FeatureDataService.UploadValueFile
    */

@@ -1,6 +1,6 @@
 /** Requests for approval: naming one, and reading the one that a call became. */
 
-import { ApprovalState } from "../../../gen/svc/v1/approval_pb.ts";
+import { ApprovalState, type GetApprovalResponse } from "../../../gen/svc/v1/approval_pb.ts";
 import { optionalArg, text } from "../../cli/flag.ts";
 import type { Context } from "../../context/context.ts";
 import { escapeControls } from "../../domain/name.ts";
@@ -50,5 +50,10 @@ export async function orRequest<A extends { readonly approvalId: string }>(
   { api }: Pick<Context, "api">,
   answer: A,
 ): Promise<OrRequest<A>> {
-  return answer.approvalId === "" ? answer : (await api.approvals()).getApproval({ id: answer.approvalId });
+  return answer.approvalId === "" ? answer : requested({ api }, answer.approvalId);
+}
+
+/** Reads the request for approval that a call became. */
+export async function requested({ api }: Pick<Context, "api">, id: string): Promise<GetApprovalResponse> {
+  return (await api.approvals()).getApproval({ id });
 }

@@ -45,6 +45,8 @@ export interface Approvals {
    * Failure failed_precondition when nobody but the caller's person could approve anything.
    */
   protect(caller: Caller, environment: EnvironmentRecord): Promise<void>;
+  /** Whether changes of an environment need approval. */
+  isNeeded(environment: EnvironmentRecord): Promise<boolean>;
   /** Rejects with Failure failed_precondition when an environment is protected. */
   refuseProtected(environment: EnvironmentRecord, what: string): Promise<void>;
   /** A request. Rejects with Failure not_found. */
@@ -54,8 +56,8 @@ export interface Approvals {
   /**
    * Approves a request, and waits a while until the change is made. Rejects with Failure
    * permission_denied when the caller acts for who asked, failed_precondition when the request is
-   * not pending or the change could not be made, and `suspended` for a deployment to an environment
-   * that is.
+   * not pending or the change could not be made, and `suspended` for a deployment or an upload to
+   * an environment that is.
    */
   approve(caller: Caller, environment: EnvironmentRecord, id: string, reason: string): Promise<ApprovalRecord>;
   /** Rejects a request. Rejects with Failure like `approve`. */
@@ -157,6 +159,12 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     };
   };
 
+  /** Removes what was kept for a request. Where that fails, it is removed when it expires. */
+  const discard = async ({ id, environmentId, payload }: ApprovalRecord): Promise<void> => {
+    const opened = payload === "" ? undefined : await openSealed(sealer, payload, contextOf(environmentId, id));
+    if (opened && "text" in opened) await changes.discard((JSON.parse(opened.text) as PinnedChange).change).catch(() => undefined);
+  };
+
   const decide = async (
     approval: ApprovalRecord,
     how: Pick<Decision, "state" | "decidedById" | "decidedBy" | "reason">,
@@ -165,6 +173,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     const job = how.state === "approved" ? await jobOf(approval) : undefined;
     const decided = await approvals.decide(approval.id, decision, job);
     if (!decided) throw notPending(await get(approval.id), decision.at);
+    if (how.state !== "approved") await discard(approval);
     if (job) bus.publish("jobs");
     if (decided.deploymentId !== "") await deployments.decided(decided.deploymentId);
     return decided;
@@ -245,6 +254,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       await deployments.approveServing(environment.id);
     },
 
+    isNeeded: ({ id }) => protection.isProtected(id),
+
     async refuseProtected(environment, what) {
       if (!(await protection.isProtected(environment.id))) return;
       throw new Failure("failed_precondition", `Environment '${environment.name}' is protected, so ${what}.`, {
@@ -254,7 +265,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
     async approve(caller, environment, id, reason) {
       const approval = await decidable(caller, environment, id);
-      if (environment.suspendedAt !== undefined && approval.deploymentId !== "") throw suspended(environment);
+      const mustRun = approval.deploymentId !== "" || approval.kind === ("values.upload" satisfies Change["kind"]);
+      if (environment.suspendedAt !== undefined && mustRun) throw suspended(environment);
       await decideAs(caller, approval, "approved", reason);
       const now = await made(id);
       if (now.state === "failed") throw new Failure("failed_precondition", `${id} was approved, and could not be made: ${now.error}`);
@@ -294,14 +306,17 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
         try {
           await make(approval);
         } catch (failure) {
-          if (!(failure instanceof Failure)) throw failure;
+          if (!(failure instanceof Failure) || failure.kind === "unavailable") throw failure;
           error = [failure.message, failure.detail.hint ?? ""].join(" ").trim();
         }
         await approvals.settle(approvalId, { at: clock.now(), error });
+        await discard(approval);
       },
       async giveUp({ payload }, reason) {
         const { approvalId } = payload as { readonly approvalId: string };
+        const approval = await approvals.get(approvalId);
         await approvals.settle(approvalId, { at: clock.now(), error: `The server could not make the change: ${reason}.` });
+        if (approval) await discard(approval);
       },
     },
 

@@ -12,6 +12,7 @@ import { Failure } from "../failure.ts";
 import type { Integration, Integrations, NewIntegration } from "../secrets/integrations.ts";
 import type { NewSecret, Secret, Secrets } from "../secrets/secrets.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
+import { changedFeatures, isValueChange, type ValueChange, type ValueChanges, valueNames, versionsChanged } from "./value-changes.ts";
 
 /** A change of an environment. */
 export type Change =
@@ -19,7 +20,11 @@ export type Change =
   | { readonly kind: "secret.delete"; readonly names: readonly string[] }
   | { readonly kind: "integration.apply"; readonly integration: NewIntegration }
   | { readonly kind: "integration.delete"; readonly names: readonly string[] }
-  | ConfigurationChange;
+  | ConfigurationChange
+  | ValueChange;
+
+/** A change of what is set. */
+type SettingChange = Exclude<Change, ValueChange>;
 
 /** A new configuration of an environment. */
 export interface ConfigurationChange {
@@ -34,7 +39,10 @@ export interface ConfigurationChange {
 /** A change with the state that it was asked for in. */
 export interface PinnedChange {
   readonly change: Change;
-  /** When each thing that it changes was last set, by name; 0 = it was not there. */
+  /**
+   * When each thing that it changes was last set, by name; 0 = it was not there. Of features the
+   * numbers of their versions.
+   */
   readonly setAt: Readonly<Record<string, number>>;
 }
 
@@ -44,6 +52,7 @@ export interface ChangeParts {
   readonly integrations: Integrations;
   readonly configurations: Configurations;
   readonly lifecycle: EnvironmentLifecycle;
+  readonly values: ValueChanges;
 }
 
 /** The changes of environments. */
@@ -59,6 +68,8 @@ export interface Changes {
    * others changed the same since it was pinned.
    */
   make(environment: EnvironmentRecord, pinned: PinnedChange): Promise<void>;
+  /** Removes what was kept for a change that is made, or will not be. */
+  discard(change: Change): Promise<void>;
 }
 
 /** A thing that can be set and deleted. */
@@ -69,7 +80,7 @@ const MAX_LINES = 50;
 const MAX_LINE = 200;
 
 /** Makes the changes of environments. */
-export function createChanges({ secrets, integrations, configurations, lifecycle }: ChangeParts): Changes {
+export function createChanges({ secrets, integrations, configurations, lifecycle, values }: ChangeParts): Changes {
   const ownSecrets = async ({ id }: EnvironmentRecord): Promise<readonly Secret[]> =>
     (await secrets.list(id)).filter(({ integration }) => integration === "");
   /** The integrations of ids or names; those that are gone are left out. */
@@ -78,12 +89,13 @@ export function createChanges({ secrets, integrations, configurations, lifecycle
   const isStale = async (environment: EnvironmentRecord, etag: string): Promise<boolean> =>
     (await configurations.get(environment.id)).etag !== etag;
 
-  const things = async (environment: EnvironmentRecord, { kind }: Change): Promise<readonly Settable[]> => {
+  const things = async (environment: EnvironmentRecord, { kind }: SettingChange): Promise<readonly Settable[]> => {
     if (kind === "configuration") return [];
     return kind.startsWith("secret") ? ownSecrets(environment) : integrations.list(environment.id);
   };
 
   const names: Changes["names"] = async (environment, change) => {
+    if (isValueChange(change)) return valueNames(change);
     switch (change.kind) {
       case "secret.set":
         return change.secrets.map(({ name }) => name);
@@ -103,6 +115,7 @@ export function createChanges({ secrets, integrations, configurations, lifecycle
 
     async check(environment, change) {
       const { id } = environment;
+      if (isValueChange(change)) return values.check(environment, change);
       switch (change.kind) {
         case "secret.set":
           return secrets.checkSet(id, change.secrets);
@@ -121,6 +134,7 @@ export function createChanges({ secrets, integrations, configurations, lifecycle
     },
 
     async pin(environment, change) {
+      if (isValueChange(change)) return { change, setAt: await values.versions(environment, change) };
       const there = await things(environment, change);
       const at = (name: string): number => there.find((one) => one.name === name)?.updatedAt ?? 0;
       return { change, setAt: Object.fromEntries((await names(environment, change)).map((name) => [name, at(name)])) };
@@ -128,6 +142,13 @@ export function createChanges({ secrets, integrations, configurations, lifecycle
 
     async make(environment, { change, setAt }) {
       const { id } = environment;
+      if (isValueChange(change)) {
+        if (await values.isMade(change)) return;
+        const now = await values.versions(environment, change);
+        const changed = changedFeatures(change).filter((fqn) => now[fqn] !== setAt[fqn]);
+        if (changed.length > 0) throw versionsChanged(changed);
+        return values.make(environment, change);
+      }
       const there = await things(environment, change);
       const refuseChanged = (name: string, what: string): void => {
         if ((there.find((one) => one.name === name)?.updatedAt ?? 0) !== setAt[name]) throw changedSince(what);
@@ -172,6 +193,10 @@ export function createChanges({ secrets, integrations, configurations, lifecycle
           lifecycle.changed(environment);
         }
       }
+    },
+
+    async discard(change) {
+      if (isValueChange(change)) await values.discard(change);
     },
   };
 }

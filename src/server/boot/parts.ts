@@ -354,19 +354,24 @@ export async function openParts({
     });
   });
   const approvals = once(async () => {
-    const [{ createApprovals }, { createChanges }, { createEnvironmentLifecycle }] = await Promise.all([
+    const [{ createApprovals }, { createChanges }, { createValueChanges }, { createEnvironmentLifecycle }] = await Promise.all([
       import("../approvals/approvals.ts"),
       import("../approvals/changes.ts"),
+      import("../approvals/value-changes.ts"),
       import("../environments/lifecycle.ts"),
     ]);
     const { secrets: kept, integrations } = await secrets();
     // What this node remembers of environments is told by the bus, as on others.
     const lifecycle = createEnvironmentLifecycle({ metadata, bus, clock, invalidate: () => undefined });
+    const values = createValueChanges({
+      ...{ metadata, deletions, deployments: await deployments() },
+      uploads: async () => (await valueUploads()).kept,
+    });
     return createApprovals({
       metadata,
       protection: (await configurations()).protection,
       deployments: await deployments(),
-      changes: createChanges({ secrets: kept, integrations, configurations: await configurations(), lifecycle }),
+      changes: createChanges({ secrets: kept, integrations, configurations: await configurations(), lifecycle, values }),
       ...{ sealer, bus, clock },
     });
   });
@@ -423,7 +428,6 @@ export async function openParts({
     return createValueUploads({
       metadata,
       deployments: await deployments(),
-      protection: (await configurations()).protection,
       objects,
       online: await online(),
       offline,

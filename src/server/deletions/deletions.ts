@@ -67,13 +67,17 @@ export interface Deletions {
   readonly deleted: DeletedValues;
   /** Reads what was deleted. Rejects when the metadata cannot be read. */
   load(): Promise<void>;
+  /** A new id, by which a deletion can be begun once. */
+  newId(): string;
+  /** Whether there is a deletion of an id. */
+  has(id: string): Promise<boolean>;
   /** Begins a deletion. Rejects with Failure resource_exhausted when there are too many. */
-  begin(environmentId: string, branch: string, rows: readonly DeletedRows[]): Promise<DeletionRecord>;
+  begin(environmentId: string, branch: string, rows: readonly DeletedRows[], id?: string): Promise<DeletionRecord>;
   /**
    * Ends the versions of features that are in use, and begins a deletion of them. Rejects with
    * Failure resource_exhausted like `begin`.
    */
-  endVersions(what: VersionsToEnd): Promise<DeletionRecord>;
+  endVersions(what: VersionsToEnd, id?: string): Promise<DeletionRecord>;
   /**
    * The state of an environment's deletion, when all nodes are done or after `MOST_WAIT_MS`.
    * Rejects with Failure not_found.
@@ -196,9 +200,9 @@ export function createDeletions(options: DeletionOptions): Deletions {
 
   const following = followStore({ bus, topic: "deletions", clock, log, read });
 
-  const newDeletion = (environmentId: string, branch: string, rows: readonly DeletedRows[]): DeletionRecord => {
+  const freshId = (): string => newId("del", clock.now());
+  const newDeletion = (environmentId: string, branch: string, rows: readonly DeletedRows[], id = freshId()): DeletionRecord => {
     const createdAt = clock.now();
-    const id = newId("del", createdAt);
     return { id, environmentId, branch, rows, versions: null, createdAt, expiresAt: createdAt + KEPT_MS, removed: {} };
   };
   /** Has all nodes act on a deletion that was stored. */
@@ -222,8 +226,11 @@ export function createDeletions(options: DeletionOptions): Deletions {
     deleted,
     load: following.reread,
 
-    async begin(environmentId, branch, rows) {
-      const deletion = newDeletion(environmentId, branch, rows);
+    newId: freshId,
+    has: async (id) => (await metadata.deletions.get(id)) !== undefined,
+
+    async begin(environmentId, branch, rows, id) {
+      const deletion = newDeletion(environmentId, branch, rows, id);
       if ((await metadata.deletions.create(deletion, MOST_KEYS)) === "full")
         throw new Failure("resource_exhausted", `More than ${MOST_KEYS} keys were deleted in 30 days, so nothing was deleted.`, {
           hint: "Delete whole features or the environment instead, or wait until earlier deletions are 30 days old.",
@@ -231,8 +238,8 @@ export function createDeletions(options: DeletionOptions): Deletions {
       return begun(deletion);
     },
 
-    async endVersions(what) {
-      const deletion = await metadata.endVersions(what, newDeletion(what.environmentId, "", []), MOST_KEYS);
+    async endVersions(what, id) {
+      const deletion = await metadata.endVersions(what, newDeletion(what.environmentId, "", [], id), MOST_KEYS);
       if (deletion === "full")
         throw new Failure(
           "resource_exhausted",

@@ -9,7 +9,7 @@ import type { Clock } from "../../context/clock.ts";
 import { DAY_MS } from "../../domain/day.ts";
 import type { DeploymentTarget } from "../access/scope.ts";
 import type { DeletedValues } from "../deletions/deleted-values.ts";
-import { type Protection, suspended } from "../deployments/environment-states.ts";
+import { suspended } from "../deployments/environment-states.ts";
 import { onlineScope } from "../deployments/live-scopes.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
@@ -24,8 +24,10 @@ import { MAX_OBJECT_BYTES, type ObjectStore, type SignedAddress } from "../store
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
+import { type CallTiming, createKeptUploads, type FileWish, type KeptUploads } from "./kept-uploads.ts";
 import { Problems, typedRows } from "./typed-rows.ts";
 import { createUploadDeployments, type DeploymentPlace } from "./upload-deployment.ts";
+import { createFileOpener } from "./upload-file.ts";
 import { createUploadHandler } from "./upload-handler.ts";
 import { planUpload, type UploadOptions, UploadRefused } from "./upload-plan.ts";
 import { NOTHING_WRITTEN, type WriterOptions, type WrittenValues, writeRows } from "./value-writer.ts";
@@ -68,12 +70,11 @@ export interface AnnouncedFile extends SignedAddress {
 
 /** The services that uploads need. */
 export interface ValueUploadsOptions {
-  readonly metadata: Pick<MetadataStore, "createUpload" | "environment" | "featureIdentities" | "upload" | "valueUploads">;
+  readonly metadata: Pick<MetadataStore, "createUpload" | "environment" | "featureIdentities" | "keepUpload" | "upload" | "valueUploads">;
   readonly deployments: {
     resolve(target: DeploymentTarget): Promise<string>;
     graph(id: string): Promise<Graph>;
   };
-  readonly protection: Protection;
   readonly objects: ObjectStore;
   readonly online: Pick<OnlineStore, "dropped" | "flush" | "put">;
   readonly offline: () => Promise<Pick<OfflineStore, "append">>;
@@ -99,9 +100,11 @@ export interface ValueUploads {
   /** An address to which a file can be put, once. Rejects with Failure invalid_argument. */
   announce(sha256: string, sizeBytes: number): Promise<AnnouncedFile>;
   /** Begins to check and store a file that was put. Rejects with Failure. */
-  begin(target: DeploymentTarget, uploadId: string, wish: Omit<ValueUploadRequest, "branch" | "deploymentId">): Promise<ValueUploadRecord>;
+  begin(target: DeploymentTarget, uploadId: string, wish: FileWish): Promise<ValueUploadRecord>;
   /** An upload of a file. Rejects with Failure not_found. */
   find(id: string, environmentId: string): Promise<ValueUploadRecord>;
+  /** Uploads that wait for approval. */
+  readonly kept: KeptUploads;
   /** The handler of VALUE_UPLOAD_JOB jobs. */
   readonly handler: JobHandler;
   /** The removal of old uploads, and of files that nobody needs any more. */
@@ -115,13 +118,11 @@ export async function createValueUploads(options: ValueUploadsOptions): Promise<
   const deploymentOf = createUploadDeployments({ metadata, graphOf: (id) => deployments.graph(id), now: () => clock.now() });
   const writer: WriterOptions = { online, offline, deleted, now: () => clock.now() };
 
+  const openFile = createFileOpener(options);
+
   /** Refuses an upload to where nothing may be stored now. */
-  const refuse = async ({ environment, branch }: DeploymentTarget): Promise<void> => {
+  const refuse = ({ environment }: DeploymentTarget): void => {
     if (environment.suspendedAt !== undefined) throw suspended(environment);
-    if (branch === "" && (await options.protection.isProtected(environment.id)))
-      throw new Failure("failed_precondition", `Environment '${environment.name}' is protected, so nothing was uploaded.`, {
-        hint: "Upload to a branch, or to another environment.",
-      });
     if (options.isSuspended())
       throw new Failure("unavailable", "Writing to the stores is suspended, so nothing was uploaded.", {
         hint: "Upload again after `svc infra resume persistence`.",
@@ -135,27 +136,84 @@ export async function createValueUploads(options: ValueUploadsOptions): Promise<
     branch: target.branch,
   });
 
-  return {
-    async upload(target, { names, columns }, given, isDryRun) {
-      await refuse(target);
-      const rows = lengthOf(names, columns);
-      const now = clock.now();
-      refuseTimes(given, now);
-      const place = await placeOf(target);
-      for (;;) {
-        const deployment = await deploymentOf(place);
-        const plan = planUpload(names, given, deployment);
-        const problems = new Problems();
-        const times = { time: given.time ?? now, knownAt: given.knownAt, now };
-        const typed = typedRows(plan, { rows, columns, offset: 0 }, "typed", times, problems);
-        if (problems.found.length > 0) throw new UploadRefused(problems.found);
-        if (isDryRun) return { ...NOTHING_WRITTEN, rows };
-        const origin = { scope: onlineScope(place.environmentId, place.branch), deploymentId: place.deploymentId };
-        const written = await writeRows(writer, origin, typed);
-        // Values of versions that were ended meanwhile were not stored.
-        if ((await deploymentOf(place)).versions === deployment.versions) return { ...written, rows };
-      }
+  const upload = async (
+    target: DeploymentTarget,
+    { names, columns }: CallColumns,
+    given: UploadOptions,
+    { isDryRun, time }: CallTiming,
+  ): Promise<CallResult> => {
+    refuse(target);
+    const rows = lengthOf(names, columns);
+    const now = clock.now();
+    refuseTimes(given, now);
+    const place = await placeOf(target);
+    for (;;) {
+      const deployment = await deploymentOf(place);
+      const plan = planUpload(names, given, deployment);
+      const problems = new Problems();
+      const times = { time: given.time ?? time, knownAt: given.knownAt, now };
+      const typed = typedRows(plan, { rows, columns, offset: 0 }, "typed", times, problems);
+      if (problems.found.length > 0) throw new UploadRefused(problems.found);
+      if (isDryRun) return { ...NOTHING_WRITTEN, rows };
+      const origin = { scope: onlineScope(place.environmentId, place.branch), deploymentId: place.deploymentId };
+      const written = await writeRows(writer, origin, typed);
+      // Values of versions that were ended meanwhile were not stored.
+      if ((await deploymentOf(place)).versions === deployment.versions) return { ...written, rows };
+    }
+  };
+
+  /** An announced file that was put whole. */
+  const putFile = async (uploadId: string) => {
+    const announced = await metadata.upload(uploadId);
+    if (!announced || announced.expiresAt <= clock.now())
+      throw new Failure("not_found", "There is no such upload, or it has expired.", { hint: "Upload the file again." });
+    if ((await objects.size(objectOf(uploadId))) !== announced.sizeBytes)
+      throw new Failure("failed_precondition", "The file was not uploaded whole, or was written already.", {
+        hint: "Upload it again; nothing was changed.",
+      });
+    return announced;
+  };
+
+  const begin = async (
+    target: DeploymentTarget,
+    uploadId: string,
+    wish: FileWish & Pick<ValueUploadRequest, "askedAt">,
+    id = newId("job", clock.now()),
+  ): Promise<ValueUploadRecord> => {
+    refuse(target);
+    refuseTimes(wish, clock.now());
+    const { sha256 } = await putFile(uploadId);
+    const { deploymentId, environmentId } = await placeOf(target);
+    const request: ValueUploadRequest = { ...wish, branch: target.branch, deploymentId };
+    const made = await metadata.valueUploads.create(
+      { id, environmentId, object: objectOf(uploadId), sha256, request },
+      uploadJob(id, environmentId),
+      MAX_OPEN,
+    );
+    if (made === "full")
+      throw new Failure("resource_exhausted", `${MAX_OPEN} uploads wait in environment '${target.environment.name}' already.`, {
+        hint: "`svc jobs list` shows them; upload again when some have ended.",
+      });
+    bus.publish("jobs", id);
+    return made;
+  };
+
+  const kept = createKeptUploads({
+    ...{ metadata, objects, clock, openFile, objectOf, upload, begin, folder: options.folder },
+    deploymentOf: async (target) => deploymentOf(await placeOf(target)),
+    putFile,
+    refuse(target, said) {
+      refuse(target);
+      refuseTimes(said, clock.now());
     },
+  });
+
+  return {
+    upload: (target, given, said, isDryRun) => upload(target, given, said, { isDryRun, time: clock.now() }),
+
+    begin: (target, uploadId, wish) => begin(target, uploadId, wish),
+
+    kept,
 
     async announce(sha256, sizeBytes) {
       if (!/^[0-9a-f]{64}$/.test(sha256)) throw new Failure("invalid_argument", "sha256 must be 64 lower-case hex digits.");
@@ -169,33 +227,6 @@ export async function createValueUploads(options: ValueUploadsOptions): Promise<
       return { uploadId, ...(await objects.sign("put", objectOf(uploadId), sizeBytes)) };
     },
 
-    async begin(target, uploadId, wish) {
-      await refuse(target);
-      refuseTimes(wish, clock.now());
-      const upload = await metadata.upload(uploadId);
-      const object = objectOf(uploadId);
-      if (!upload || upload.expiresAt <= clock.now())
-        throw new Failure("not_found", "There is no such upload, or it has expired.", { hint: "Upload the file again." });
-      if ((await objects.size(object)) !== upload.sizeBytes)
-        throw new Failure("failed_precondition", "The file was not uploaded whole, or was written already.", {
-          hint: "Upload it again; nothing was changed.",
-        });
-      const { deploymentId, environmentId } = await placeOf(target);
-      const id = newId("job", clock.now());
-      const request: ValueUploadRequest = { ...wish, branch: target.branch, deploymentId };
-      const made = await metadata.valueUploads.create(
-        { id, environmentId, object, sha256: upload.sha256, request },
-        uploadJob(id, environmentId),
-        MAX_OPEN,
-      );
-      if (made === "full")
-        throw new Failure("resource_exhausted", `${MAX_OPEN} uploads wait in environment '${target.environment.name}' already.`, {
-          hint: "`svc jobs list` shows them; upload again when some have ended.",
-        });
-      bus.publish("jobs", id);
-      return made;
-    },
-
     async find(id, environmentId) {
       const found = await metadata.valueUploads.get(id);
       if (found?.environmentId === environmentId) return found;
@@ -204,7 +235,7 @@ export async function createValueUploads(options: ValueUploadsOptions): Promise<
       });
     },
 
-    handler: createUploadHandler({ ...options, deploymentOf, writer }),
+    handler: createUploadHandler({ ...options, deploymentOf, openFile, writer }),
 
     async upkeep(signal) {
       while ((await metadata.valueUploads.purge(KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();

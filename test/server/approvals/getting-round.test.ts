@@ -11,6 +11,7 @@ import type { DescFile, DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { CloudAccountService } from "../../../gen/svc/v1/cloud_account_pb.ts";
 import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
+import { FeatureDataService } from "../../../gen/svc/v1/feature_data_pb.ts";
 import { IntegrationService } from "../../../gen/svc/v1/integration_pb.ts";
 import { OfflineStoreService } from "../../../gen/svc/v1/offline_store_pb.ts";
 import { SecretService } from "../../../gen/svc/v1/secret_pb.ts";
@@ -31,6 +32,8 @@ interface There {
   readonly etag: string;
   readonly config: object;
   readonly upload: string;
+  /** A file of values that was put. */
+  readonly valueFile: string;
   /** A deployment that nobody approved, with a tag of its own. */
   readonly unapproved: string;
   readonly spare: { readonly client: string; readonly token: string; readonly other: string };
@@ -106,17 +109,17 @@ const RULES: Readonly<Record<string, Rule>> = {
   })),
   "EnvironmentService/SuspendEnvironment": free("stops what was approved, in an emergency", () => ({})),
   "EnvironmentService/ResumeEnvironment": free("starts what was approved", () => ({})),
-  "FeatureDataService/DeleteValues": refused(PROTECTED, () => ({ selection: { features: ["user.name"], keys: ["1"] } })),
-  "FeatureDataService/MigrateTypes": refused(PROTECTED, () => ({ selection: { features: ["user.name"] } })),
-  "FeatureDataService/DropVersions": refused(PROTECTED, () => ({ selection: { features: ["user.name"] } })),
-  "FeatureDataService/UploadValues": refused(PROTECTED, () => ({
+  "FeatureDataService/DeleteValues": held(() => ({ selection: { features: ["user.name"], keys: ["1"] } })),
+  "FeatureDataService/MigrateTypes": held(() => ({ selection: { features: ["user.name"] } })),
+  "FeatureDataService/DropVersions": held(() => ({ selection: { features: ["user.name"] } })),
+  "FeatureDataService/UploadValues": held(() => ({
     columns: [
       { name: "user.id", values: [{ int64Value: "1" }] },
       { name: "user.name", values: [{ stringValue: "x" }] },
     ],
   })),
   "FeatureDataService/AnnounceValueFile": free("is run by nobody", () => ({ sha256: "0".repeat(64), sizeBytes: 1 })),
-  "FeatureDataService/UploadValueFile": refused(PROTECTED, () => ({ uploadId: "upl_1", format: "VALUE_FILE_FORMAT_CSV" })),
+  "FeatureDataService/UploadValueFile": held(({ valueFile }) => ({ uploadId: valueFile, format: "VALUE_FILE_FORMAT_CSV" })),
   "IncrementalService/SetIncrementalProgress": free(
     "says from when approved code reads",
     () => ({ subject: { resolverName: "none" }, maxIngestedAt: "2026-01-01T00:00:00Z" }),
@@ -223,12 +226,19 @@ beforeAll(async () => {
   const spare = await Promise.all(["one", "two", "three"].map((name) => tokenOf(server, undefined, name, ["read"])));
   await configure(server, { protected: true });
   const asked = await mallory.client(SecretService).setSecrets({ secrets: [{ name: "KEY", value: "mine" }] });
+  const csv = "user.id,user.name\n1,x\n";
+  const sha256 = new Bun.CryptoHasher("sha256").update(csv).digest("hex");
+  const { uploadId: valueFile, url } = await mallory
+    .client(FeatureDataService)
+    .announceValueFile({ sha256, sizeBytes: BigInt(csv.length) });
+  expect((await fetch(new URL(url, server.url), { method: "PUT", body: csv })).status).toBe(201);
   const { config, environment, etag } = await server.client(EnvironmentService).getEnvironmentConfig({});
   there = {
     environment: environment?.id ?? "",
     environmentName: environment?.name ?? "",
     etag,
     config: { additionalEnvVars: config?.additionalEnvVars ?? {} },
+    valueFile,
     upload: await uploadProject(server, { ...GREETING, "yet-more.py": "" }),
     unapproved: unapproved.id,
     spare: { client: spare[0]?.clientId ?? "", token: spare[1]?.clientId ?? "", other: spare[2]?.clientId ?? "" },
@@ -259,6 +269,8 @@ function effective(): unknown {
     documents: all("select * from document where scope = ?1 and kind in (select value from json_each(?2))", there.environment, kinds),
     approved: all("select id from deployment where environment_id = ? and approved = 1", there.environment),
     warm,
+    deletions: all("select id from deletion"),
+    uploads: all("select id from value_upload"),
   };
 }
 

@@ -24,6 +24,8 @@ class UploadResult:
     offline_values: int
     #: Values that were left out, because those of that time were deleted within the last 30 days.
     deleted_values: int
+    #: Requests for approval that wait before anything is stored; empty = it is stored.
+    approval_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -22,5 +22,10 @@ export function sqliteUploads(db: Database, writer: Writer): UploadStore {
     async upload(id) {
       return uploads.one("where id = ?", id);
     },
+
+    keepUpload: (id, expiresAt, until) =>
+      writer.write(
+        () => db.query("update upload set expires_at = ?3 where id = ?1 and expires_at = ?2").run(id, expiresAt, until).changes === 1,
+      ),
   };
 }

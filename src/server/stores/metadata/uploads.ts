@@ -14,4 +14,9 @@ export interface UploadStore {
   /** Stores an upload, and removes those that expired a day before its creation. */
   createUpload(upload: UploadRecord): Promise<void>;
   upload(id: string): Promise<UploadRecord | undefined>;
+  /**
+   * Has an upload expire later than at `expiresAt`; false, and nothing changes, when it does not
+   * expire then.
+   */
+  keepUpload(id: string, expiresAt: number, until: number): Promise<boolean>;
 }

@@ -25,6 +25,8 @@ export interface ValueUploadRequest {
   /** When all rows were known; null = when they are stored. */
   readonly knownAt: number | null;
   readonly target: "both" | "online" | "offline";
+  /** When it was asked for: the time of rows without another; absent = when it was made. */
+  readonly askedAt?: number;
 }
 
 /** A reason why an upload was refused. */

@@ -8,13 +8,15 @@ import { parseInstant } from "../../../domain/timestamp.ts";
 import { parseTraceparent } from "../../../domain/traceparent.ts";
 import { authorize } from "../../access/authorize.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
+import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
 import { clipped } from "../../query/refusal.ts";
 import { type UploadOptions, UploadRefused, type UploadTarget } from "../../value-uploads/upload-plan.ts";
 import type { CallNote } from "../call-audit.ts";
 import type { Connection } from "../connection.ts";
 import type { Platform } from "../platform.ts";
-import { featureValues, removedBy } from "../services/feature-values.ts";
+import { askUpload } from "../services/approval-request.ts";
+import { type AskedFor, featureValues, removedBy } from "../services/feature-values.ts";
 import { uploadRefusal } from "../services/value-upload-message.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
@@ -35,6 +37,7 @@ const KEY_LIST = "a list of numbers or texts";
 
 /** What a request says, and what it is about. */
 interface Received {
+  readonly caller: Caller;
   readonly scope: DeploymentTarget;
   readonly fields: Fields;
 }
@@ -79,7 +82,7 @@ export function uploadFeatures(
   return answering(more, async () => {
     const received = await receive(platform, request, connection, share, UPLOAD);
     if (received instanceof Response) return received;
-    const { fields, scope } = received;
+    const { caller, fields, scope } = received;
     const columns = objectOf(fields.columns, "columns");
     const names = Object.keys(columns);
     note.about = { columns: names.slice(0, 20) };
@@ -89,7 +92,10 @@ export function uploadFeatures(
       return values as readonly unknown[];
     });
     const isDryRun = flag(fields.dry_run, "dry_run");
-    const written = await (await platform.valueUploads()).upload(scope, { names, columns: lists }, optionsIn(fields), isDryRun);
+    const [given, options] = [{ names, columns: lists }, optionsIn(fields)];
+    const asked = isDryRun ? undefined : await askUpload(platform, { caller, note }, scope, (kept) => kept.keepCall(scope, given, options));
+    if (asked) return json({ errors: [], ...more, approval_id: asked.approvalId, rows: asked.upload.rows, ...NOTHING_STORED });
+    const written = await (await platform.valueUploads()).upload(scope, given, options, isDryRun);
     platform.log.info("values were uploaded", { environment: scope.environment.id, rows: written.rows, trace: traceId });
     return json({
       errors: [],
@@ -103,21 +109,24 @@ export function uploadFeatures(
 }
 
 /** Deletes stored values of rows: `namespace`, `features` or `tags`, and `primary_keys`. */
-export const deleteRows = deletion(["namespace", "features", "tags", "primary_keys"], async (platform, { fields, scope }, note) => {
+export const deleteRows = deletion(["namespace", "features", "tags", "primary_keys"], async (platform, { caller, fields, scope }, note) => {
   const selection = { ...namesIn(fields), tags: texts(fields.tags, "tags", MAX_TEXT) };
   note.about = selection;
   const keys = list(fields.primary_keys, "primary_keys", KEY_LIST).map((key) => {
     if (typeof key === "string" || typeof key === "number" || typeof key === "bigint") return String(key);
     throw wrong("primary_keys", KEY_LIST, key);
   });
-  return deletionJson(await featureValues(platform).deleteRows(scope, { ...selection, keys }));
+  const state = await featureValues(platform).deleteRows({ caller, note }, scope, { ...selection, keys });
+  return "approvalId" in state ? askedJson(state) : deletionJson(state);
 });
 
 /** Drops all that is stored of features, of all their versions: `namespace`, `features`. */
-export const deleteColumns = deletion(["namespace", "features"], async (platform, { fields, scope }, note) => {
+export const deleteColumns = deletion(["namespace", "features"], async (platform, { caller, fields, scope }, note) => {
   const selection = namesIn(fields);
   note.about = selection;
-  const { state, versions } = await featureValues(platform).endVersions(scope, selection, { isDropped: true });
+  const ended = await featureValues(platform).endVersions({ caller, note }, scope, selection, { isDropped: true });
+  if ("approvalId" in ended) return askedJson(ended);
+  const { state, versions } = ended;
   const features = versions.map(({ fqn, internalVersion }) => ({ feature: fqn, internal_version: internalVersion }));
   return { ...deletionJson(state), features };
 });
@@ -150,6 +159,13 @@ function optionsIn(fields: Fields): UploadOptions {
 /** The features that a deletion names. */
 function namesIn({ namespace, features }: Fields) {
   return { namespace: text(namespace, "namespace", MAX_TEXT), features: texts(features, "features", MAX_TEXT) };
+}
+
+/** What an upload stored that waits for approval. */
+const NOTHING_STORED = { online_values: 0, offline_values: 0, deleted_values: 0 };
+
+function askedJson({ approvalId }: AskedFor): Fields {
+  return { approval_id: approvalId, done: false };
 }
 
 function deletionJson(state: Parameters<typeof removedBy>[0]): Fields {
@@ -186,7 +202,7 @@ async function receive(
   const isRepeated = inner !== null && typeof inner === "object" && checked.membersBelow > Object.keys(inner as object).length;
   const repeated = isRepeated ? repeatedName(bytes, quoted(below as string)) : undefined;
   if (repeated !== undefined) throw new JsonRefused(`${below} has '${clipped(repeated, 200)}' twice`);
-  return { scope, fields };
+  return { caller, scope, fields };
 }
 
 /** The answer of `work`, whose refusals have the form of all errors, each problem by itself. */

@@ -14,7 +14,8 @@ import { Failure } from "../../failure.ts";
 import type { SqlReadable } from "../../stores/offline/store.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { type EndedFeatures, featureValues, removedBy } from "./feature-values.ts";
+import { askingOf, askUpload } from "./approval-request.ts";
+import { type AskedFor, type EndedFeatures, featureValues, removedBy } from "./feature-values.ts";
 import { fileFormat, refusingUploads, uploadMessage, uploadOptions, writtenMessage } from "./value-upload-message.ts";
 
 /** Adds the service to a router. */
@@ -70,7 +71,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async deleteValues({ selection }, context) {
-      return { deletion: deletionMessage(await values.deleteRows(await scopeOf(context), selection)) };
+      const state = await values.deleteRows(askingOf(context), await scopeOf(context), selection);
+      return "approvalId" in state ? state : { deletion: deletionMessage(state) };
     },
 
     async previewVersions({ selection }, context) {
@@ -80,11 +82,11 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async migrateTypes({ selection }, context) {
-      return endedMessage(await values.endVersions(await scopeOf(context), selection, { isDropped: false }));
+      return endedMessage(await values.endVersions(askingOf(context), await scopeOf(context), selection, { isDropped: false }));
     },
 
     async dropVersions({ selection }, context) {
-      return endedMessage(await values.endVersions(await scopeOf(context), selection, { isDropped: true }));
+      return endedMessage(await values.endVersions(askingOf(context), await scopeOf(context), selection, { isDropped: true }));
     },
 
     async uploadValues({ columns, options }, context) {
@@ -94,8 +96,11 @@ export function register(router: ConnectRouter, platform: Platform): void {
         columns: columns.map(({ values }) => values.map((value) => fromProtoValue(value))),
       };
       const { dryRun, ...said } = uploadOptions(options);
-      const result = await refusingUploads(async () => (await platform.valueUploads()).upload(scope, given, said, dryRun));
-      return writtenMessage(result);
+      return refusingUploads(async () => {
+        const asked = dryRun ? undefined : await askUpload(platform, askingOf(context), scope, (kept) => kept.keepCall(scope, given, said));
+        if (asked) return { rows: BigInt(asked.upload.rows), approvalId: asked.approvalId };
+        return writtenMessage(await (await platform.valueUploads()).upload(scope, given, said, dryRun));
+      });
     },
 
     async announceValueFile({ sha256, sizeBytes }) {
@@ -106,7 +111,12 @@ export function register(router: ConnectRouter, platform: Platform): void {
     async uploadValueFile({ uploadId, format, options }, context) {
       const { dryRun: isDryRun, ...said } = uploadOptions(options);
       const wish = { format: fileFormat(format), isDryRun, ...said };
-      return { upload: uploadMessage(await (await platform.valueUploads()).begin(await scopeOf(context), uploadId, wish)) };
+      const scope = await scopeOf(context);
+      const asked = isDryRun
+        ? undefined
+        : await askUpload(platform, askingOf(context), scope, (kept) => kept.keepFile(scope, uploadId, wish));
+      if (asked) return { approvalId: asked.approvalId, uploadId: asked.upload.file?.jobId ?? "" };
+      return { upload: uploadMessage(await (await platform.valueUploads()).begin(scope, uploadId, wish)) };
     },
 
     async getValueUpload({ id }, context) {
@@ -121,7 +131,9 @@ export function register(router: ConnectRouter, platform: Platform): void {
   });
 }
 
-function endedMessage({ state, versions }: EndedFeatures) {
+function endedMessage(ended: EndedFeatures | AskedFor) {
+  if ("approvalId" in ended) return ended;
+  const { state, versions } = ended;
   return { versions: [...versions], deletion: deletionMessage(state) };
 }
 

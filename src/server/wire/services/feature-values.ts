@@ -7,6 +7,7 @@ import { featureKeys } from "../../deployments/feature-keys.ts";
 import { Failure } from "../../failure.ts";
 import type { BegunVersion, RemovedCounts } from "../../stores/metadata/deletions.ts";
 import type { Platform } from "../platform.ts";
+import { type Asking, askApproval } from "./approval-request.ts";
 
 /** Features whose versions were ended. */
 export interface EndedFeatures {
@@ -15,23 +16,34 @@ export interface EndedFeatures {
   readonly state: DeletionState;
 }
 
+/** A change that waits for approval. */
+export interface AskedFor {
+  readonly approvalId: string;
+}
+
 /** What can be done with stored values. Everything rejects with Failure. */
 export interface FeatureValues {
   /** What a selection of rows means in the live deployment of a scope. */
   selected(scope: DeploymentTarget, selection: Partial<Selection> | undefined): Promise<Selected>;
-  /** Deletes values of rows, and waits a while until all nodes have done so. */
-  deleteRows(scope: DeploymentTarget, selection: Partial<Selection> | undefined): Promise<DeletionState>;
+  /** Deletes values of rows, and waits a while until all nodes have done so; or asks for it. */
+  deleteRows(asking: Asking, scope: DeploymentTarget, selection: Partial<Selection> | undefined): Promise<DeletionState | AskedFor>;
   /** What a selection of features means in an environment, for the end of their versions. */
   selectedVersions(scope: DeploymentTarget, selection: SelectedNames | undefined): Promise<SelectedVersions>;
-  /** Ends versions of features, and waits a while until all nodes have done so. */
-  endVersions(scope: DeploymentTarget, selection: SelectedNames | undefined, how: { readonly isDropped: boolean }): Promise<EndedFeatures>;
+  /** Ends versions of features, and waits a while until all nodes have done so; or asks for it. */
+  endVersions(
+    asking: Asking,
+    scope: DeploymentTarget,
+    selection: SelectedNames | undefined,
+    how: { readonly isDropped: boolean },
+  ): Promise<EndedFeatures | AskedFor>;
 }
 
 /** Features by their names. */
 export type SelectedNames = Partial<Pick<Selection, "namespace" | "features">>;
 
 /** What can be done with the stored values of a platform. */
-export function featureValues({ approvals, deletions, deployments, metadata }: Platform): FeatureValues {
+export function featureValues(platform: Platform): FeatureValues {
+  const { deletions, deployments, metadata } = platform;
   const graphOf = async (scope: DeploymentTarget) => {
     const all = await deployments();
     return all.graph(await all.resolve(scope));
@@ -51,20 +63,29 @@ export function featureValues({ approvals, deletions, deployments, metadata }: P
     selected,
     selectedVersions,
 
-    async deleteRows(scope, selection) {
-      const { branch, environment } = scope;
-      const { rows } = await selected(scope, selection);
-      if (branch === "") await (await approvals()).refuseProtected(environment, "nothing was deleted");
+    async deleteRows(asking, scope, selection) {
+      const { branch, deploymentId, environment } = scope;
+      const { features, rows } = await selected(scope, selection);
       const deleting = await deletions();
+      if (branch === "") {
+        const what = { deletionId: deleting.newId(), deploymentId, features, keys: selection?.keys ?? [] };
+        const approvalId = await askApproval(platform, asking, environment, { kind: "values.delete", ...what });
+        if (approvalId !== undefined) return { approvalId };
+      }
       const { id } = await deleting.begin(environment.id, branch, rows);
       return deleting.settled(environment.id, id);
     },
 
-    async endVersions(scope, selection, { isDropped }) {
+    async endVersions(asking, scope, selection, { isDropped }) {
       const { environment } = scope;
       const { features, relations } = await selectedVersions(scope, selection);
-      await (await approvals()).refuseProtected(environment, isDropped ? "nothing was dropped" : "nothing was migrated");
       const deleting = await deletions();
+      const approvalId = await askApproval(platform, asking, environment, {
+        kind: isDropped ? "values.drop" : "values.migrate",
+        deletionId: deleting.newId(),
+        features: features.map(({ fqn }) => fqn),
+      });
+      if (approvalId !== undefined) return { approvalId };
       const what = { environmentId: environment.id, features: [...features, ...relations], isDropped };
       const { id, versions } = await deleting.endVersions(what);
       const named = new Set(features.map(({ fqn }) => fqn));

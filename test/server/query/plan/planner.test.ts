@@ -212,7 +212,7 @@ describe("choosing providers", () => {
   test("a named output without a provider refuses the query, one that its class brought does not", () => {
     const setting = { classes: [user], resolvers: [python("m.name", ["user.id"], ["user.name"])] };
     expect(refused(() => plan(setting, ["user.id"], ["user.score"])).message).toBe(
-      "no resolver produces user.score: give user.score as an input, or write a resolver for it",
+      'no resolver produces user.score: give user.score as an input, or write a resolver for it (if its values are uploaded: give it max_staleness="infinity", apply, and upload them again)',
     );
     const made = plan(setting, ["user.id"], ["user"]);
     expect(made.outputs.filter((output) => output.slot === undefined).map((output) => output.path)).toEqual([
@@ -337,7 +337,7 @@ describe("relations", () => {
       plan({ classes: [airport, flight], resolvers: [airports] }, ["flight.id"], ["flight.origin.latitude"]),
     );
     expect(message).toBe(
-      "flight.origin.latitude cannot be read from flight.id: its row needs flight.origin_code, which was not given and which no resolver produces",
+      'flight.origin.latitude cannot be read from flight.id: its row needs flight.origin_code, which was not given and which no resolver produces (if its values are uploaded: give it max_staleness="infinity", apply, and upload them again)',
     );
   });
 

@@ -16,5 +16,14 @@ export function uploadsConformance(driver: Driver<MetadataStore>): void {
       expect(await on.store.upload("upl_1")).toEqual(upload);
       expect(await on.store.upload("upl_2")).toBeUndefined();
     });
+
+    test("uploads are kept longer by one who knows until when they are", async () => {
+      await on.store.createUpload({ id: "upl_1", sha256: "a".repeat(64), sizeBytes: 1, createdAt: NOW, expiresAt: NOW + 5 });
+      expect(await on.store.keepUpload("upl_1", NOW + 4, NOW + 9)).toBe(false);
+      expect(await on.store.keepUpload("upl_2", NOW + 5, NOW + 9)).toBe(false);
+      expect(await on.store.keepUpload("upl_1", NOW + 5, NOW + 9)).toBe(true);
+      expect(await on.store.keepUpload("upl_1", NOW + 5, NOW + 12)).toBe(false);
+      expect(await on.store.upload("upl_1")).toMatchObject({ expiresAt: NOW + 9 });
+    });
   });
 }
