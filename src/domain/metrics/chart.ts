@@ -40,39 +40,41 @@ const LATENCIES = ["p50", "p95", "p99"] as const;
 const percentilesOf = (metric: string) => Object.fromEntries(LATENCIES.map((fn) => [fn, `${fn}:${metric}`]));
 
 /** The charts that every server has, by board. */
-export const BUILT_IN_CHARTS: readonly BuiltInChart[] = Object.entries<Readonly<Record<string, readonly [string, BuiltInChart["series"]]>>>({
-  queries: {
-    count: ["Queries by name", { queries: "sum:query.count by {query_name}" }],
-    latency: ["Latency of queries", percentilesOf("query.latency")],
-    errors: ["Share of queries with errors", { errors: "sum:query.errors / sum:query.count" }],
+export const BUILT_IN_CHARTS: readonly BuiltInChart[] = Object.entries<Readonly<Record<string, readonly [string, BuiltInChart["series"]]>>>(
+  {
+    queries: {
+      count: ["Queries by name", { queries: "sum:query.count by {query_name}" }],
+      latency: ["Latency of queries", percentilesOf("query.latency")],
+      errors: ["Share of queries with errors", { errors: "sum:query.errors / sum:query.count" }],
+    },
+    resolvers: {
+      count: ["Calls of resolvers", { calls: "sum:resolver.count by {resolver}" }],
+      latency: ["Latency of resolvers", { p95: "p95:resolver.latency by {resolver}" }],
+      errors: ["Failed calls of resolvers", { errors: "sum:resolver.errors by {resolver}" }],
+    },
+    features: {
+      requests: ["Values that queries asked for", { values: "sum:feature.request_count by {feature}" }],
+      hits: ["Share of values that the online store served", { hits: "sum:feature.hit / sum:feature.request_count" }],
+      nulls: ["Share of values that were null", { nulls: "sum:feature.null by {feature} / sum:feature.request_count by {feature}" }],
+      age: ["Age of values that the online store served", percentilesOf("feature.age")],
+    },
+    stores: {
+      latency: ["Latency of stores", { p95: "p95:store.latency by {store}" }],
+      bytes: ["Bytes that stores hold", { bytes: "sum:store.bytes by {store}" }],
+    },
+    workers: {
+      count: ["Python workers by state", { workers: "sum:worker.count by {state}" }],
+      cpu: ["CPU time of Python workers", { cpu: "sum:worker.cpu by {deployment}" }],
+      memory: ["Memory of Python workers", { memory: "sum:worker.memory by {deployment}" }],
+    },
+    server: {
+      requests: ["Requests", { requests: "sum:http.count by {status}" }],
+      latency: ["Latency of requests", percentilesOf("http.latency")],
+      cpu: ["CPU time of the server", { cpu: "sum:process.cpu by {node}" }],
+      memory: ["Memory of the server", { memory: "sum:process.memory by {node}" }],
+    },
   },
-  resolvers: {
-    count: ["Calls of resolvers", { calls: "sum:resolver.count by {resolver}" }],
-    latency: ["Latency of resolvers", { p95: "p95:resolver.latency by {resolver}" }],
-    errors: ["Failed calls of resolvers", { errors: "sum:resolver.errors by {resolver}" }],
-  },
-  features: {
-    requests: ["Values that queries asked for", { values: "sum:feature.request_count by {feature}" }],
-    hits: ["Share of values that the online store served", { hits: "sum:feature.hit / sum:feature.request_count" }],
-    nulls: ["Share of values that were null", { nulls: "sum:feature.null by {feature} / sum:feature.request_count by {feature}" }],
-    age: ["Age of values that the online store served", percentilesOf("feature.age")],
-  },
-  stores: {
-    latency: ["Latency of stores", { p95: "p95:store.latency by {store}" }],
-    bytes: ["Bytes that stores hold", { bytes: "sum:store.bytes by {store}" }],
-  },
-  workers: {
-    count: ["Python workers by state", { workers: "sum:worker.count by {state}" }],
-    cpu: ["CPU time of Python workers", { cpu: "sum:worker.cpu by {deployment}" }],
-    memory: ["Memory of Python workers", { memory: "sum:worker.memory by {deployment}" }],
-  },
-  server: {
-    requests: ["Requests", { requests: "sum:http.count by {status}" }],
-    latency: ["Latency of requests", percentilesOf("http.latency")],
-    cpu: ["CPU time of the server", { cpu: "sum:process.cpu by {node}" }],
-    memory: ["Memory of the server", { memory: "sum:process.memory by {node}" }],
-  },
-}).flatMap(([board, charts]) => Object.entries(charts).map(([id, [name, series]]) => ({ id: `${board}.${id}`, board, name, series })));
+).flatMap(([board, charts]) => Object.entries(charts).map(([id, [name, series]]) => ({ id: `${board}.${id}`, board, name, series })));
 
 /** The expressions of a chart that every server has. */
 export function builtInExpressions({ series }: BuiltInChart): NamedExpression[] {
@@ -163,7 +165,11 @@ export function chartExpressions({ formulas, series, windowPeriod }: ChartConfig
   if (formulas.length > MAX_SERIES) throw new ChartError("formulas", `has more than ${MAX_SERIES} entries`);
   const rollupMs = windowPeriod === "" ? undefined : parseDuration(windowPeriod);
   if (windowPeriod !== "" && !(rollupMs !== undefined && isRollup(rollupMs)))
-    throw new ChartError("windowPeriod", `is no possible period: '${windowPeriod}'`, "Write `300s` or `5m`: 10s to 366d, in multiples of 10s.");
+    throw new ChartError(
+      "windowPeriod",
+      `is no possible period: '${windowPeriod}'`,
+      "Write `300s` or `5m`: 10s to 366d, in multiples of 10s.",
+    );
   const named = series.map((one, at): NamedExpression => {
     const expression = termOf(one, `series[${at}]`, rollupMs);
     return { name: one.name || printMetricExpression({ ...expression, rollupMs: undefined }), expression };
@@ -182,7 +188,11 @@ function termOf(given: ChartConfig["series"][number], place: string, rollupMs: n
   const able = functionsOf(definition);
   if (!able.includes(fn)) {
     const hint = `It takes ${able.map(chartFunction).join(", ")}.`;
-    throw new ChartError(`${place}.windowFunction`, `does not go with ${given.metric}, a ${definition.kind}: ${given.windowFunction}`, hint);
+    throw new ChartError(
+      `${place}.windowFunction`,
+      `does not go with ${given.metric}, a ${definition.kind}: ${given.windowFunction}`,
+      hint,
+    );
   }
   const labelsBy = (kind: "filter" | "group") => new Map(definition.labels.map((label) => [chartLabel(label)[kind], label]));
   if (given.filters.length > MAX_NAMES) throw new ChartError(`${place}.filters`, `has more than ${MAX_NAMES} entries`);
@@ -201,7 +211,11 @@ function termOf(given: ChartConfig["series"][number], place: string, rollupMs: n
   return { kind: "term", fn, metric, filters, by, rollupMs };
 }
 
-function formulaOf({ kind, operands }: ChartConfig["formulas"][number], place: string, series: readonly NamedExpression[]): MetricExpression {
+function formulaOf(
+  { kind, operands }: ChartConfig["formulas"][number],
+  place: string,
+  series: readonly NamedExpression[],
+): MetricExpression {
   const operator = find(OPERATORS, kind, `${place}.kind`, "formula");
   const isOfTwo = operator === "-" || operator === "/";
   if (operands.length < 2 || operands.length > (isOfTwo ? 2 : MAX_NAMES))

@@ -362,8 +362,7 @@ class Parser {
     const ms = parseDuration(given);
     const to = from + given.length;
     if (ms === undefined) throw this.#error(`'${given}' is no duration`, from, to, "A period is written .rollup(5m), with s, m, h or d.");
-    if (!isRollup(ms))
-      throw this.#error(`a period of ${given} is not possible`, from, to, "It has 10s to 366d, in multiples of 10s.");
+    if (!isRollup(ms)) throw this.#error(`a period of ${given} is not possible`, from, to, "It has 10s to 366d, in multiples of 10s.");
     this.#need(")", "')'");
     return ms;
   }
