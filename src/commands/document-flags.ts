@@ -5,6 +5,7 @@ import type { Context } from "../context/context.ts";
 import { didYouMean } from "../domain/closest.ts";
 import { plainValue, readYaml } from "../domain/yaml-tree.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
+import { caretText } from "../output/caret.ts";
 
 /** Longest document, in bytes. */
 const MAX_BYTES = 1024 * 1024;
@@ -66,7 +67,10 @@ async function readText(place: string, text: string, language: "YAML" | "JSON"):
   if (problem) {
     const { LineMap } = await import("../domain/line-map.ts");
     const { line, column } = new LineMap(place, text).position(problem.start);
-    throw new CliError(`${place}:${line}:${column} is no ${language}: ${problem.message}`, { code: "bad_document" });
+    const begin = text.lastIndexOf("\n", problem.start - 1) + 1;
+    const given = text.slice(begin).split("\n", 1)[0] ?? "";
+    const why = language === "YAML" ? ` ${problem.message}` : `\n${caretText(given, problem.start - begin, problem.start - begin)}`;
+    throw new CliError(`${place}:${line}:${column} is no ${language}:${why}`, { code: "bad_document" });
   }
   return root && plainValue(root);
 }

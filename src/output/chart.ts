@@ -26,8 +26,6 @@ export interface Chart {
   readonly shape: "lines" | "bars";
   /** A value with its unit, short. */
   readonly format: (value: number) => string;
-  /** What distances of the value axis are multiples of: 1,024 for bytes, else 10. */
-  readonly base?: 10 | 1024;
 }
 
 /** Most series that a chart draws. */
@@ -38,12 +36,11 @@ const LETTERS = "abcdefgh";
 const DAY_MS = 86_400_000;
 
 /** The chart as lines of text. */
-export function chartText({ base = 10, format, series, shape, times }: Chart, style: Style): string {
+export function chartText({ format, series, shape, times }: Chart, style: Style): string {
   const drawn = series.slice(0, shape === "bars" ? 1 : MAX_LINES);
   const axis = valueAxis(
     drawn.flatMap(({ values }) => values.filter((value) => value !== undefined)),
     shape,
-    base,
   );
   const labels = new Map(axis.ticks.map((tick) => [rowOf(tick, axis), format(tick)]));
   const labelWidth = Math.max(...[...labels.values()].map(displayWidth));
@@ -81,23 +78,22 @@ interface ValueAxis {
   readonly ticks: readonly number[];
 }
 
-function valueAxis(values: readonly number[], shape: Chart["shape"], base: number): ValueAxis {
+function valueAxis(values: readonly number[], shape: Chart["shape"]): ValueAxis {
   const [least, most] = values.reduce<[number, number]>(
     ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
     [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
   );
-  if (values.length === 0) return { from: 0, to: 1, ticks: [0, 1] };
+  if (values.length === 0 || (least === 0 && most === 0)) return { from: 0, to: 1, ticks: [0, 1] };
   const standsOnZero = shape === "bars" || (least >= 0 && least < most * 0.75) || most === least;
   const [bottom, top] = standsOnZero ? [Math.min(0, least), Math.max(0, most)] : [least, most];
-  const distance = roundDistance((top - bottom || 1) / 4, base);
+  const distance = roundDistance((top - bottom || 1) / 4);
   const [first, last] = [Math.floor(bottom / distance), Math.max(Math.ceil(top / distance), Math.floor(bottom / distance) + 1)];
   const ticks = Array.from({ length: last - first + 1 }, (_, at) => (first + at) * distance);
   return { from: first * distance, to: last * distance, ticks };
 }
 
-/** The smallest 1, 2 or 5 times a power of ten that is no less; of 1,024, powers of two. */
-function roundDistance(least: number, base: number): number {
-  if (base === 1024) return 2 ** Math.ceil(Math.log2(least));
+/** The smallest 1, 2 or 5 times a power of ten that is no less. */
+function roundDistance(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   return power * ([1, 2, 5].find((factor) => factor * power >= least * (1 - 1e-9)) ?? 10);
 }

@@ -78,7 +78,6 @@ const CHART = textView(({ answer, expression }: Shown & { readonly form: "chart"
       times: series[0]?.points.map(timeOf) ?? [],
       shape: isCount ? "bars" : "lines",
       format: (value) => valueText(value, unit),
-      base: unit === MetricUnit.BYTES ? 1024 : 10,
     },
     style,
   );
