@@ -21,6 +21,7 @@ import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { PythonPool } from "../python/pool.ts";
 import { createRenewablePool } from "../python/renewable-pool.ts";
@@ -42,6 +43,7 @@ import type { ValueSinks } from "../writes/value-sinks.ts";
 import { checkSqlResolvers } from "./checks.ts";
 import { featureKeys } from "./feature-keys.ts";
 import { onlineScope } from "./live-scopes.ts";
+import { meteredSources } from "./metered-sources.ts";
 import type { Profiles } from "./profiles.ts";
 import { createRenewal, workersText } from "./renewal.ts";
 import type { StartedDeployment } from "./running.ts";
@@ -70,6 +72,7 @@ export interface BuilderOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly processes: Pick<Processes, "began">;
+  readonly metrics: MetricRecorder;
   /** Absolute folder for unpacked sources. */
   readonly folder: string;
   /** Absolute folder of virtual environments and of the SDK. */
@@ -135,7 +138,7 @@ export function servingWorkers(): number {
 
 /** Makes the builder. */
 export function createBuilder(options: BuilderOptions): Builder {
-  const { metadata, objects, online, telemetry, sinks, secrets, profiles, clock, log, processes, folder, home, env } = options;
+  const { metadata, objects, online, telemetry, sinks, secrets, profiles, clock, log, processes, metrics, folder, home, env } = options;
   let toolchain: Promise<PythonToolchain> | undefined;
   const python = (): Promise<PythonToolchain> => {
     toolchain ??= import("../../python/create-toolchain.ts").then(({ createToolchain }) => createToolchain({ home, env }));
@@ -335,6 +338,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       );
       begun.delete(deployment.id);
       const sources = createRenewableSources(await sourcesOf(of, source, variables), onError);
+      const metered = meteredSources(sources, environment.id, metrics);
       const renewal = createRenewal(variables, {
         read: () => secrets.variables(environment.id),
         async replaceWorkers(given, over) {
@@ -345,13 +349,14 @@ export function createBuilder(options: BuilderOptions): Builder {
       });
       const withVersions = (identities: ReadonlyMap<string, FeatureIdentity>): LiveDeployment => ({
         id: deployment.id,
+        tag: deployment.tags[0] ?? "",
         environmentId: environment.id,
         environmentName: environment.name,
         scope: onlineScope(environment.id, deployment.branch),
         graph: of,
         featureIds: new Map([...identities].map(([fqn, { id }]) => [fqn, id])),
         pool,
-        sources,
+        sources: metered,
         online,
         longestStaleness: longestStaleness(of, identities),
         sink: sinks.of({ id: deployment.id, environmentId: environment.id, branch: deployment.branch, graph: of, identities }),
