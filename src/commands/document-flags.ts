@@ -5,6 +5,7 @@ import type { Context } from "../context/context.ts";
 import { didYouMean } from "../domain/closest.ts";
 import { plainValue, readYaml } from "../domain/yaml-tree.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
+import { caretText } from "../output/caret.ts";
 
 /** Longest document, in bytes. */
 const MAX_BYTES = 1024 * 1024;
@@ -41,20 +42,37 @@ export async function readDocument(context: Pick<Context, "io" | "machine">, fil
 export async function readValue(
   { io, machine }: Pick<Context, "io" | "machine">,
   file: string,
+  language: "YAML" | "JSON" = "YAML",
 ): Promise<{ readonly place: string; readonly value: unknown }> {
   const place = file === "-" ? "stdin" : file;
   const bytes = file === "-" ? await io.readAll() : await machine.readBytes(file);
   if (bytes === undefined) throw new UsageError(`there is no file ${file}`);
   if (bytes.length > MAX_BYTES) throw new UsageError(`${place} is longer than ${MAX_BYTES / 1024} KiB`);
-  const text = new TextDecoder().decode(bytes);
+  return { place, value: await readText(place, new TextDecoder().decode(bytes), language) };
+}
+
+/**
+ * The value of an argument that is a text of JSON, `@` and a file of it, or `-` for stdin. Throws
+ * like `readDocument`.
+ */
+export async function readArgumentValue(context: Pick<Context, "io" | "machine">, given: string): Promise<unknown> {
+  if (given === "-" || given.startsWith("@")) return (await readValue(context, given.replace(/^@/, ""), "JSON")).value;
+  return readText("the argument", given, "JSON");
+}
+
+/** The value of a text. Throws a CliError with line and column where it is none. */
+async function readText(place: string, text: string, language: "YAML" | "JSON"): Promise<unknown> {
   const { root, problems } = readYaml(text);
   const [problem] = problems;
   if (problem) {
     const { LineMap } = await import("../domain/line-map.ts");
     const { line, column } = new LineMap(place, text).position(problem.start);
-    throw new CliError(`${place}:${line}:${column} is no YAML: ${problem.message}`, { code: "bad_document" });
+    const begin = text.lastIndexOf("\n", problem.start - 1) + 1;
+    const given = text.slice(begin).split("\n", 1)[0] ?? "";
+    const why = language === "YAML" ? ` ${problem.message}` : `\n${caretText(given, problem.start - begin, problem.start - begin)}`;
+    throw new CliError(`${place}:${line}:${column} is no ${language}:${why}`, { code: "bad_document" });
   }
-  return { place, value: root && plainValue(root) };
+  return root && plainValue(root);
 }
 
 /** An error that says what is wrong with a document, with the place of it. */

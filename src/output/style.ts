@@ -46,7 +46,7 @@ function hyperlink(url: string, text: string): string {
 /** A style without colours and marks. */
 export function plainStyle(options: Partial<Pick<Style, "width" | "isTTY" | "now">> = {}): Style {
   const { width = Number.POSITIVE_INFINITY, isTTY = false, now = Date.now() } = options;
-  return { dim: same, bold: same, red: same, yellow: same, green: same, cyan: same, link: same, width, isTTY, now };
+  return { dim: same, bold: same, red: same, yellow: same, green: same, cyan: same, link: same, width, isTTY, hasColor: false, now };
 }
 
 /** The style of a stream. The colour package is loaded only when colours are used. */
@@ -64,5 +64,5 @@ export async function createStyle(stream: {
   if (!hasColor(stream.color, stream.isTTY)) return { ...plain, link };
   const { default: picocolors } = await import("picocolors");
   const { dim, bold, red, yellow, green, cyan } = picocolors.createColors(true);
-  return { ...plain, dim, bold, red, yellow, green, cyan, link };
+  return { ...plain, hasColor: true, dim, bold, red, yellow, green, cyan, link };
 }

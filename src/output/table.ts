@@ -75,10 +75,14 @@ export class TableLayout<Row> {
   private widths: number[] = [];
   private layout: "columns" | "blocks" | undefined;
 
+  private readonly columns: readonly Column<Row>[];
+
   constructor(
-    private readonly columns: readonly Column<Row>[],
+    columns: readonly Column<Row>[],
     private readonly style: Style,
-  ) {}
+  ) {
+    this.columns = columns.map((column) => ({ ...column, header: escapeControls(column.header) }));
+  }
 
   /** The header (the first time) and the rows, each with a newline at the end. */
   rows(rows: readonly Row[]): string {

@@ -20,6 +20,8 @@ export interface Style {
   readonly width: number;
   /** Whether output is a terminal. */
   readonly isTTY: boolean;
+  /** Whether marks are shown as colours. */
+  readonly hasColor: boolean;
   /** The time at which ages end, in epoch milliseconds. */
   readonly now: number;
 }

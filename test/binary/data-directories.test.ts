@@ -10,6 +10,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { METADATA_MIGRATIONS } from "../../src/server/stores/metadata/schema.ts";
+import { METRICS_MIGRATIONS } from "../../src/server/stores/metrics/schema.ts";
 import { OFFLINE_MIGRATIONS } from "../../src/server/stores/offline/schema.ts";
 import { createSqliteOfflineStore } from "../../src/server/stores/offline/sqlite.ts";
 import { ONLINE_MIGRATIONS } from "../../src/server/stores/online/schema.ts";
@@ -24,6 +25,7 @@ const NEWEST = {
   "online.db": ONLINE_MIGRATIONS,
   "offline.db": OFFLINE_MIGRATIONS,
   "telemetry.db": TELEMETRY_MIGRATIONS,
+  "metrics.db": METRICS_MIGRATIONS,
 };
 
 function schemaOf(path: string): number {

@@ -123,6 +123,7 @@ function timeOf(value: unknown, place: string): bigint | undefined {
 }
 
 function wrong(place: string, wanted: string, given: unknown): ChartRequestError {
+  if (given === undefined) return new ChartRequestError(`${place || "the request"} is empty`);
   const text = JSON.stringify(given) ?? String(given);
   return new ChartRequestError(`${place || "the request"} is not ${wanted}: ${text.length > 60 ? `${text.slice(0, 57)}...` : text}`);
 }

@@ -28,8 +28,10 @@ import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
+import { sampleProcess } from "../metrics/process-sampler.ts";
 import type { MetricReader } from "../metrics/reader.ts";
-import { createMetricRecorder, type MetricRecorder } from "../metrics/recorder.ts";
+import { createMetricRecorder, type MetricRecording } from "../metrics/recorder.ts";
+import { timedStore, timedStores } from "../metrics/timed-store.ts";
 import { createHistoryRetention, type HistoryRetention } from "../nodes/history-retention.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
@@ -67,6 +69,8 @@ const FIRST_STORAGE_MEASURE_MS = 60_000;
 /** Milliseconds between two removals of old observations, and to the first. */
 const HISTORY_SWEEP_MS = 3_600_000;
 const FIRST_HISTORY_SWEEP_MS = 120_000;
+/** Calls of the offline store that are timed. */
+const TIMED_OFFLINE = ["append", "sample", "scanKeys", "scan", "latest", "deleteKeys", "trim", "dropVersion"] as const;
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
 
@@ -97,7 +101,7 @@ export interface Parts {
   /** The store of metrics. */
   readonly metricStore: () => Promise<MetricStore>;
   /** The recording of metrics on this node. */
-  readonly metrics: MetricRecorder;
+  readonly metrics: MetricRecording;
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
   /** SQL statements over what is stored. */
@@ -191,11 +195,14 @@ export async function openParts({
     addresses: () => createObjectAddresses({ keys: serverKeys().objects, clock }),
     ...(shared && { shared }),
   });
-  const { metadata, objects } = stores;
+  const metrics = createMetricRecorder({ store: () => metricStore(), clock, log });
+  const metadata = timedStores(stores.metadata, "metadata", metrics);
+  const objects = timedStore(stores.objects, "objects", ["put", "get", "size", "list", "delete"], metrics);
   const bus = shared?.bus ?? createMemoryBus();
   const sealer = createSealer(serverKeys().sealing);
   const components = await createComponents({ documents: metadata.documents, bus, clock, log }).catch(async (error: unknown) => {
     const explained = stores.explain(error);
+    metrics.end();
     await stores.close();
     throw explained;
   });
@@ -207,18 +214,19 @@ export async function openParts({
     nodeId ??= readNodeId(directory.file("node.id"), { clock, log });
     return nodeId;
   };
+  sampleProcess(metrics, node);
   const sweeps: Sweep[] = [];
   const sweep = (of: string, times: Pick<SweepOptions, "everyMs" | "firstMs">, run: (signal: AbortSignal) => Promise<unknown>): void => {
     const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: String(error) });
     sweeps.push(startSweep(run, { ...times, clock, onError }));
   };
   const online = once(async () => {
-    const store = await stores.online();
+    const store = timedStore(await stores.online(), "online", ["read", "put", "flush", "dropFeatures", "deleteKeys", "sweep"], metrics);
     followPersistence(store);
     sweep("online values", { everyMs: ONLINE_SWEEP_MS }, (signal) => store.sweep(signal));
     return store;
   });
-  const offline = once(stores.offline);
+  const offline = once(async () => timedStore(await stores.offline(), "offline", TIMED_OFFLINE, metrics));
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");
     const made = createDeletions({
@@ -239,7 +247,7 @@ export async function openParts({
     return made;
   });
   const telemetry = once(async () => {
-    const store = await stores.telemetry();
+    const store = timedStore(await stores.telemetry(), "telemetry", ["query", "queries", "logs", "spans"], metrics);
     let limits = telemetryLimits({ spec: {}, suspended: false });
     components.watch("metrics", (record) => {
       const wanted = telemetryLimits(record);
@@ -254,7 +262,7 @@ export async function openParts({
     return store;
   });
   const metricStore = once(async () => {
-    const store = await stores.metrics();
+    const store = timedStore(await stores.metrics(), "metrics", ["append", "read", "thin"], metrics);
     let limits = telemetryLimits({ spec: {}, suspended: false });
     components.watch("metrics", (record) => {
       const wanted = telemetryLimits(record);
@@ -265,7 +273,6 @@ export async function openParts({
     sweep("metrics", { everyMs: METRICS_SWEEP_MS }, () => store.thin(clock.now()));
     return store;
   });
-  const metrics = createMetricRecorder({ store: metricStore, clock, log });
   const metricReader = once(async () => {
     const { createMetricReader } = await import("../metrics/reader.ts");
     return createMetricReader({ store: metricStore, recording: metrics });
@@ -277,7 +284,7 @@ export async function openParts({
   });
   const processes = once(async () => {
     const { createProcesses } = await import("../processes/processes.ts");
-    const made = createProcesses({ store: metadata.processes, node: node(), clock, log });
+    const made = createProcesses({ store: metadata.processes, node: node(), clock, log, metrics });
     const server = { environmentId: "", deploymentId: "", resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes: undefined };
     made.began({ kind: "server", pid: process.pid, ...server }).ready();
     return made;
@@ -336,6 +343,7 @@ export async function openParts({
       clock,
       log,
       processes: await processes(),
+      metrics,
       env,
       home,
       folder: directory.file("deployments"),
@@ -384,7 +392,7 @@ export async function openParts({
       online: await online(),
       offline,
       sinks: await sinks(),
-      ...{ bus, clock, log },
+      ...{ metrics, bus, clock, log },
     });
   });
   const statements = once(async () => {
@@ -420,7 +428,7 @@ export async function openParts({
       sinks: await sinks(),
       revisions: (await datasets()).revisions,
       tables,
-      ...{ folder, bus, clock, log },
+      ...{ folder, metrics, bus, clock, log },
     });
   });
   const valueUploads = once(async () => {
@@ -536,7 +544,7 @@ export async function openParts({
   const jobRunner = once(async () => {
     const { startJobRunner } = await import("../jobs/runner.ts");
     return startJobRunner({
-      ...{ jobs: metadata.jobs, bus, clock, log, node: node() },
+      ...{ jobs: metadata.jobs, bus, clock, log, node: node(), metrics },
       ...{ slots: JOB_SLOTS, handlers: await jobHandlers() },
     });
   });

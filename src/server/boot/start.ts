@@ -16,8 +16,8 @@ import { createOwner, OWNER_FILE } from "../access/owner.ts";
 import { createTokens } from "../access/tokens.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { StartError } from "../failure.ts";
-import { createMeters } from "../infrastructure/meters.ts";
 import { createLog, type Log } from "../log.ts";
+import { createHttpMeter } from "../metrics/http-meter.ts";
 import { followStore } from "../nodes/follow.ts";
 import { type Presence, startPresence } from "../nodes/presence.ts";
 import { createReadiness } from "../nodes/readiness.ts";
@@ -196,7 +196,7 @@ async function startIn(
         "online store": async () => (await parts.online()).probe(),
       },
     });
-    const meters = createMeters();
+    const http = createHttpMeter(parts.metrics);
     const bodies = createBodyBudget();
     const browserSessions = createBrowserSessions({ metadata, clients, clock, log, port });
     const oidc =
@@ -245,12 +245,13 @@ async function startIn(
       queryCounts: parts.queryCounts,
       support: once(async () => (await import("../support/support.ts")).createSupport({ ...parts.collections, objects })),
       components: parts.components,
-      meters,
+      http,
       infrastructure: once(async () => {
         const { createInfrastructure } = await import("../infrastructure/infrastructure.ts");
         return createInfrastructure({
           components: parts.components,
-          meters,
+          inFlight: http.inFlight,
+          recorded: parts.metrics,
           version,
           dataDir: directory.path,
           stores: storePlaces(settings, directory.path),

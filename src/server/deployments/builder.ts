@@ -22,6 +22,7 @@ import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { PythonPool } from "../python/pool.ts";
 import { createRenewablePool } from "../python/renewable-pool.ts";
@@ -43,6 +44,7 @@ import type { ValueSinks } from "../writes/value-sinks.ts";
 import { checkSqlResolvers } from "./checks.ts";
 import { featureKeys } from "./feature-keys.ts";
 import { onlineScope } from "./live-scopes.ts";
+import { meteredSources } from "./metered-sources.ts";
 import type { Profiles } from "./profiles.ts";
 import { createRenewal, workersText } from "./renewal.ts";
 import type { StartedDeployment } from "./running.ts";
@@ -73,6 +75,7 @@ export interface BuilderOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly processes: Pick<Processes, "began">;
+  readonly metrics: MetricRecorder;
   /** Absolute folder for unpacked sources. */
   readonly folder: string;
   /** Absolute folder of virtual environments and of the SDK. */
@@ -138,7 +141,7 @@ export function servingWorkers(): number {
 
 /** Makes the builder. */
 export function createBuilder(options: BuilderOptions): Builder {
-  const { metadata, objects, online, telemetry, sinks, secrets, profiles, decode, clock, log, processes, folder, home, env } = options;
+  const { metadata, objects, online, telemetry, sinks, secrets, profiles, decode, clock, log, processes, metrics, folder, home, env } = options;
   let toolchain: Promise<PythonToolchain> | undefined;
   const python = (): Promise<PythonToolchain> => {
     toolchain ??= import("../../python/create-toolchain.ts").then(({ createToolchain }) =>
@@ -346,6 +349,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       const pool = createRenewablePool(workers, onError);
       begun.delete(deployment.id);
       const sources = createRenewableSources(await sourcesOf(of, source, variables), onError);
+      const metered = meteredSources(sources, environment.id, metrics);
       const renewal = createRenewal(variables, {
         read: () => secrets.variables(environment.id),
         async replaceWorkers(given, over) {
@@ -356,12 +360,13 @@ export function createBuilder(options: BuilderOptions): Builder {
       });
       const withVersions = (versions: ReturnType<typeof stored>): LiveDeployment => ({
         id: deployment.id,
+        tag: deployment.tags[0] ?? "",
         environmentId: environment.id,
         environmentName: environment.name,
         scope: onlineScope(environment.id, deployment.branch),
         graph: of,
         pool,
-        sources,
+        sources: metered,
         online,
         ...versions,
       });

@@ -4,6 +4,8 @@
  * with it.
  */
 
+export { branchOf, onlineScope } from "../stores/online/scope.ts";
+
 import type { LivePointer } from "../stores/metadata/deployments.ts";
 import { isShared, isWarm, leadingDeployment, routeOf, type TrafficRoute, type TrafficTags } from "./traffic-rules.ts";
 
@@ -101,17 +103,4 @@ export function createLiveScopes(pointers: readonly LivePointer[], traffic: read
       };
     },
   };
-}
-
-/**
- * The scope in the online store: values of branches are kept apart from the environment's and from
- * each other's. Feature ids differ between environments, so that environments never share a value.
- */
-export function onlineScope(environmentId: string, branch: string): string {
-  return branch === "" ? "main" : `branch:${environmentId}:${branch}`;
-}
-
-/** The branch that a scope belongs to; empty for the environment's own. */
-export function branchOf(scope: string): string {
-  return scope === "main" ? "" : scope.split(":").slice(2).join(":");
 }

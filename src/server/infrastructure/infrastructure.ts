@@ -8,17 +8,19 @@ import { didYouMean } from "../../domain/closest.ts";
 import { formatDuration, parseDuration } from "../../domain/duration.ts";
 import { jsonChanges } from "../../domain/json-diff.ts";
 import { equalsJson, isJsonObject, type Json, type JsonObject } from "../../domain/json-value.ts";
+import { SERVER_SCOPE } from "../../domain/metrics/metric.ts";
 import type { MetricFamily } from "../../domain/openmetrics.ts";
 import { bytesQuantity, quantityValue } from "../../domain/quantity.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
 import { Failure } from "../failure.ts";
+import type { HttpMeter } from "../metrics/http-meter.ts";
+import type { MetricRecording } from "../metrics/recorder.ts";
 import type { RemovedHistory } from "../nodes/history-retention.ts";
 import type { MetricStore } from "../stores/metrics/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { SchemaMove, TelemetryStore } from "../stores/telemetry/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import type { ComponentRecord, Components, Suspendable } from "./components.ts";
-import type { Meters } from "./meters.ts";
 import { beyond, mergeSpec } from "./spec-merge.ts";
 import { readSpec, type SpecKind } from "./spec-shape.ts";
 import { counter, gauge, histogram } from "./stats.ts";
@@ -85,7 +87,10 @@ export interface Infrastructure {
 /** What the capability needs. */
 export interface InfrastructureParts {
   readonly components: Components;
-  readonly meters: Meters;
+  /** Requests that are being answered. */
+  readonly inFlight: HttpMeter["inFlight"];
+  /** What was recorded on this node. */
+  readonly recorded: Pick<MetricRecording, "series" | "sinceStart">;
   readonly version: string;
   readonly dataDir: string;
   readonly stores: Readonly<Record<"online" | "offline" | "telemetry" | "metrics", StorePlace>>;
@@ -118,7 +123,7 @@ interface Running {
 
 /** Makes the capability. */
 export function createInfrastructure(parts: InfrastructureParts): Infrastructure {
-  const { components, meters, version, dataDir, stores, listeners } = parts;
+  const { components, inFlight, recorded, version, dataDir, stores, listeners } = parts;
   const stateOf = (name: Suspendable): string => (components.isSuspended(name) ? "suspended" : "running");
 
   const running: Readonly<Record<SpecKind, () => Promise<Running>>> = {
@@ -188,7 +193,7 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
         driver: "embedded",
         version,
         addresses: listeners.map(({ address }) => address),
-        requests_in_flight: meters.inFlight(),
+        requests_in_flight: inFlight(),
       },
     }),
     "kafka-topics": async () => ({ spec: { topics: [] }, status: { state: "running", driver: "embedded", version } }),
@@ -292,21 +297,22 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
     async stats(name) {
       if (name === "metrics") {
         const telemetry = await parts.telemetry();
-        const recorded = await (await parts.metrics()).figures();
+        const kept = await (await parts.metrics()).figures();
         const [figures, writers] = await Promise.all([telemetry.figures(), writerFigures()]);
-        const { ok, failed } = meters.queries;
+        const queries = recorded.sinceStart("query.count").sum;
+        const failed = recorded.sinceStart("query.errors").sum;
         return [
           counter("svc_queries", "Queries that this server answered, without and with errors.", [
-            [{ result: "ok" }, ok],
+            [{ result: "ok" }, queries - failed],
             [{ result: "failed" }, failed],
           ]),
-          histogram("svc_query_duration_seconds", "Time that queries took.", meters.queryLatencies),
+          histogram("svc_query_duration_seconds", "Time that queries took.", recorded.sinceStart("query.latency")),
           gauge("svc_telemetry_size_bytes", "Bytes in use in the telemetry store.", figures.bytes),
           gauge("svc_telemetry_limit_bytes", "Bytes above which the oldest telemetry is removed.", figures.maxBytes),
           gauge("svc_telemetry_pending_records", "Telemetry that waits to be written.", figures.pendingRecords),
-          gauge("svc_metrics_size_bytes", "Bytes in use in the store of metrics.", recorded.bytes),
-          gauge("svc_metrics_limit_bytes", "Bytes above which the oldest metrics are removed.", recorded.maxBytes),
-          gauge("svc_metrics_series", "Series of the store of metrics.", recorded.series),
+          gauge("svc_metrics_size_bytes", "Bytes in use in the store of metrics.", kept.bytes),
+          gauge("svc_metrics_limit_bytes", "Bytes above which the oldest metrics are removed.", kept.maxBytes),
+          gauge("svc_metrics_series", "Series of the store of metrics.", kept.series),
           counter("svc_telemetry_dropped_records", "Telemetry that was dropped.", telemetry.dropped()),
           gauge(
             "svc_persistence_pending_values",
@@ -322,15 +328,19 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
         ];
       }
       if (name === "gateway") {
-        const byCode = [...meters.requests].sort(([one], [other]) => one - other);
+        const byCode = new Map<string, number>();
+        for (const series of recorded.series({ environmentId: SERVER_SCOPE, metric: "http.count" })) {
+          const { status = "" } = series.labels;
+          byCode.set(status, (byCode.get(status) ?? 0) + series.sinceStart().sum);
+        }
         return [
           counter(
             "svc_http_requests",
             "Requests that were answered, by status.",
-            byCode.map(([code, count]) => [{ code: String(code) }, count]),
+            [...byCode].sort(([one], [other]) => (one < other ? -1 : 1)).map(([code, count]) => [{ code }, count]),
           ),
-          histogram("svc_http_request_duration_seconds", "Time until requests were answered.", meters.requestLatencies),
-          gauge("svc_http_requests_in_flight", "Requests that are being answered.", meters.inFlight()),
+          histogram("svc_http_request_duration_seconds", "Time until requests were answered.", recorded.sinceStart("http.latency")),
+          gauge("svc_http_requests_in_flight", "Requests that are being answered.", inFlight()),
           gauge("svc_http_body_bytes", "Bytes of requests' bodies that are held.", parts.bodyBytes()),
           suspendedGauge(["gateway"]),
         ];

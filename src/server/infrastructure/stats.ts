@@ -1,7 +1,8 @@
 /** The counters of a node as families of metrics. */
 
 import { bucketBound, type MetricFamily, type MetricSample } from "../../domain/openmetrics.ts";
-import { LATENCY_BOUNDS, type Latencies } from "./meters.ts";
+import { classicBuckets, LATENCY_BOUNDS } from "../metrics/classic-buckets.ts";
+import type { BucketSum } from "../stores/metrics/bucket-sum.ts";
 
 type Labels = MetricSample["labels"];
 type Values = number | readonly (readonly [labels: Labels, value: number])[];
@@ -17,18 +18,17 @@ export function counter(name: string, help: string, values: Values): MetricFamil
 }
 
 /** A histogram of latencies in seconds. */
-export function histogram(name: string, help: string, { counts, sum }: Latencies): MetricFamily {
-  let seen = 0;
-  const buckets = counts.map((count, index) => {
-    seen += count;
-    const bound = LATENCY_BOUNDS[index];
-    return { suffix: "_bucket", labels: { le: bound === undefined ? "+Inf" : bucketBound(bound) }, value: seen };
-  });
+export function histogram(name: string, help: string, { count, sum, histogram }: BucketSum): MetricFamily {
+  const buckets = classicBuckets(histogram, LATENCY_BOUNDS).map(({ bound, count: seen }) => ({
+    suffix: "_bucket",
+    labels: { le: bucketBound(bound) },
+    value: seen,
+  }));
   return {
     name,
     type: "histogram",
     help,
-    samples: [...buckets, { suffix: "_count", labels: {}, value: seen }, { suffix: "_sum", labels: {}, value: sum }],
+    samples: [...buckets, { suffix: "_count", labels: {}, value: count }, { suffix: "_sum", labels: {}, value: sum }],
   };
 }
 

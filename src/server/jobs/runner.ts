@@ -8,7 +8,8 @@
 import type { Clock } from "../../context/clock.ts";
 import { errorText } from "../../domain/error-text.ts";
 import type { Log } from "../log.ts";
-import type { ClaimedJob, JobRecord, JobStore } from "../stores/metadata/jobs.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
+import { type ClaimedJob, environmentOf, type JobRecord, type JobStore } from "../stores/metadata/jobs.ts";
 import { backoffMs } from "./backoff.ts";
 import type { Bus } from "./bus.ts";
 import { createWakeablePause } from "./wakeable-pause.ts";
@@ -58,6 +59,8 @@ export interface JobRunnerOptions {
   readonly handlers: Readonly<Record<string, JobHandler>>;
   /** Most jobs that run at once on this node. */
   readonly slots: number;
+  /** Where attempts are recorded; absent = they are not. */
+  readonly metrics?: MetricRecorder;
   /**
    * Length of a lease in milliseconds, after which another node may claim the job; default 30 s.
    */
@@ -100,10 +103,12 @@ const GRACE_MS = 10_000;
  * runs jobs. While the store cannot be used it retries.
  */
 export function startJobRunner(options: JobRunnerOptions): JobRunner {
-  const { jobs, bus, clock, log, node, handlers, slots, leaseMs = LEASE_MS } = options;
+  const { jobs, bus, clock, log, node, handlers, slots, metrics, leaseMs = LEASE_MS } = options;
   const kinds = Object.keys(handlers);
   const running = new Map<Promise<void>, AbortController>();
   const stopping = new AbortController();
+  const counted = ({ kind, scope }: JobRecord, state: "succeeded" | "failed" | "cancelled"): void =>
+    metrics?.counter("job.count", environmentOf(scope), { kind, state }).add();
   let isDraining = false;
   const pause = createWakeablePause(clock, stopping.signal);
   const idleWaiters: (() => void)[] = [];
@@ -184,12 +189,17 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
   const carryOut = async (claimed: ClaimedJob, ended: AbortController, progress: (text: string) => void): Promise<void> => {
     const { job, lease, exhausted } = claimed;
     const handler = handlers[job.kind] as JobHandler;
-    if (exhausted !== undefined) return giveUp(job, handler, exhausted, () => jobs.fail(lease, exhausted));
+    if (exhausted !== undefined) {
+      await giveUp(job, handler, exhausted, () => jobs.fail(lease, exhausted));
+      return counted(job, "failed");
+    }
+    const began = performance.now();
     const outcome = await perform(job, handler, ended, progress);
+    metrics?.histogram("job.latency", environmentOf(job.scope), { kind: job.kind }).observe((performance.now() - began) / 1000);
     switch (outcome.is) {
       case "succeeded":
         await writeWithRetry(job, () => jobs.succeed(lease));
-        return;
+        return counted(job, "succeeded");
       case "stopping":
       case "lost": {
         const wasHeld = await writeWithRetry(job, () => jobs.release(lease));
@@ -197,7 +207,8 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
         return;
       }
       case "cancelled":
-        return giveUp(job, handler, "it was cancelled", () => jobs.confirmCancel(lease));
+        await giveUp(job, handler, "it was cancelled", () => jobs.confirmCancel(lease));
+        return counted(job, "cancelled");
       case "failed":
         log[handler.isQuiet ? "debug" : "warning"]("an attempt of a job failed", {
           job: job.id,
@@ -205,7 +216,10 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
           attempt: job.attempts,
           error: outcome.reason,
         });
-        if (outcome.isFinal) return giveUp(job, handler, outcome.reason, () => jobs.fail(lease, outcome.reason));
+        if (outcome.isFinal) {
+          await giveUp(job, handler, outcome.reason, () => jobs.fail(lease, outcome.reason));
+          return counted(job, "failed");
+        }
         await writeWithRetry(job, () => jobs.fail(lease, outcome.reason, (handler.backoffMs ?? backoffMs)(job.attempts)));
     }
   };

@@ -164,7 +164,11 @@ function periodsOf(question: MetricQuestion): Periods {
   const begun = Math.max(0, Math.ceil((Math.min(before, now) - first) / stepMs));
   const count = excludesIncomplete && first + begun * stepMs > now ? Math.max(0, begun - 1) : begun;
   if (count > MAX_POINTS)
-    throw notPossible(stepMs, `it makes ${count} points of the range, and ${MAX_POINTS} are the most`, "Take a longer period or a shorter range.");
+    throw notPossible(
+      stepMs,
+      `it makes ${count} points of the range, and ${MAX_POINTS} are the most`,
+      "Take a longer period or a shorter range.",
+    );
   return { from: first, stepMs, count, readMs };
 }
 
@@ -174,9 +178,13 @@ function statedStep({ expressions, stepMs }: MetricQuestion): number | undefined
   if (stepMs !== undefined) stated.add(stepMs);
   const [one, another] = stated;
   if (another !== undefined)
-    throw new Failure("invalid_argument", `Periods of ${formatDuration(one as number)} and of ${formatDuration(another)} do not go together.`, {
-      hint: "State one of them, or the same everywhere.",
-    });
+    throw new Failure(
+      "invalid_argument",
+      `Periods of ${formatDuration(one as number)} and of ${formatDuration(another)} do not go together.`,
+      {
+        hint: "State one of them, or the same everywhere.",
+      },
+    );
   if (one !== undefined && !isRollup(one)) throw notPossible(one, "they have 10s to 366d", "Take a multiple of 10s.");
   return one;
 }
@@ -184,7 +192,9 @@ function statedStep({ expressions, stepMs }: MetricQuestion): number | undefined
 /** The longest periods that are kept and of which those can be made that begin at an origin. */
 function originStep(from: number, stepMs: number, keptMs: number): number {
   const offset = floorTo(from % stepMs, keptMs);
-  return [stepMs, ...STEPS_MS.toReversed(), keptMs].find((step) => step % keptMs === 0 && stepMs % step === 0 && offset % step === 0) ?? keptMs;
+  return (
+    [stepMs, ...STEPS_MS.toReversed(), keptMs].find((step) => step % keptMs === 0 && stepMs % step === 0 && offset % step === 0) ?? keptMs
+  );
 }
 
 function notPossible(stepMs: number, why: string, hint: string): Failure {
@@ -243,7 +253,7 @@ async function termOperand({ environmentId, maxGroups, periods, reader, zeros }:
   const absent = isFromZero ? zeros : new Array<undefined>(count).fill(undefined);
   const valuesOf = (group: MetricGroup): (number | undefined)[] => {
     const values: (number | undefined)[] = [...absent];
-    for (const bucket of inPeriods(group.buckets, periods)) values[(bucket.at - from) / stepMs] = valueOf(fn, kind, bucket);
+    for (const bucket of inPeriods(group.buckets, periods)) values[(bucket.at - from) / stepMs] = bucketValue(fn, kind, bucket);
     return values;
   };
   const series = new Map<string, EvaluatedSeries>();
@@ -273,7 +283,11 @@ function inPeriods(buckets: readonly MetricBucket[], { from, readMs, stepMs }: P
 }
 
 /** What a function makes of a period's records. */
-function valueOf(fn: MetricFunction, kind: MetricDefinition["kind"], { count, histogram, max, min, sum }: MetricBucket): number | undefined {
+function bucketValue(
+  fn: MetricFunction,
+  kind: MetricDefinition["kind"],
+  { count, histogram, max, min, sum }: MetricBucket,
+): number | undefined {
   const quantile = quantileOf(fn);
   if (quantile !== undefined) {
     const value = histogram && ExponentialHistogram.decode(histogram).quantile(quantile);

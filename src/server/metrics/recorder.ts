@@ -16,6 +16,7 @@ import {
   SERVER_SCOPE,
 } from "../../domain/metrics/metric.ts";
 import type { Log } from "../log.ts";
+import { BucketSum } from "../stores/metrics/bucket-sum.ts";
 import type { MetricGrouping } from "../stores/metrics/grouping.ts";
 import type { MetricRow, MetricSelection, MetricStore } from "../stores/metrics/store.ts";
 import { PERIOD_MS, RecentPeriods } from "./recent-periods.ts";
@@ -61,6 +62,8 @@ export interface MetricRecording extends MetricRecorder {
   addRecent(grouping: MetricGrouping, selection: MetricSelection): void;
   /** The series of this node; of one environment and metric, or all. */
   series(of?: Pick<MetricSelection, "environmentId" | "metric">): RecordedSeries[];
+  /** All that was recorded of a metric on this node since its start, whatever its labels. */
+  sinceStart(metric: MetricName): BucketSum;
   /** Forgets the series of an environment, which may record anew. */
   forgetEnvironment(environmentId: string): void;
   /**
@@ -69,6 +72,8 @@ export interface MetricRecording extends MetricRecorder {
   flush(): Promise<void>;
   /** Ends the recording, after a flush. */
   close(): Promise<void>;
+  /** Ends the recording; what the store does not have is lost. */
+  end(): void;
 }
 
 /** What the recording needs. */
@@ -79,7 +84,10 @@ export interface RecordingParts {
 }
 
 const MINUTE_MS = 60_000;
-/** Time without records after which a series is forgotten, and gives its place to others. */
+/**
+ * Time without records after which a series of an environment is forgotten, and gives its place to
+ * others.
+ */
 const IDLE_MS = 3_600_000;
 /** Most series of all metrics and environments. */
 const MAX_ALL_SERIES = 20_000;
@@ -131,6 +139,8 @@ class NodeRecording implements MetricRecording {
   /** Number of series by environment and metric. */
   readonly #counts = new Map<string, number>();
   readonly #recent = new RecentPeriods();
+  /** The sums of series that are forgotten, by metric. */
+  readonly #forgotten = new Map<string, BucketSum>();
   readonly #samplers: (() => void | Promise<void>)[] = [];
   readonly #overflow: Counter;
   readonly #lost: Counter;
@@ -206,6 +216,14 @@ class NodeRecording implements MetricRecording {
     return of ? all.filter(({ environmentId, metric }) => environmentId === of.environmentId && metric === of.metric) : all;
   }
 
+  sinceStart(metric: MetricName): BucketSum {
+    const sum = new BucketSum();
+    const forgotten = this.#forgotten.get(metric);
+    if (forgotten) sum.merge(forgotten);
+    for (const series of this.#series.values()) if (series.metric === metric) sum.merge(series.sinceStart());
+    return sum;
+  }
+
   forgetEnvironment(environmentId: string): void {
     const isKept = (one: { readonly environmentId: string }): boolean => one.environmentId !== environmentId;
     for (const [key, series] of this.#series) if (!isKept(series)) this.#remove(key, series);
@@ -219,13 +237,18 @@ class NodeRecording implements MetricRecording {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#timer);
+    this.end();
     await this.#hand();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
   }
 
   #hand(): Promise<void> {
     this.#endPeriod();
     this.#endMinute();
+    this.#period = floorTo(this.now(), PERIOD_MS);
     return this.#writing;
   }
 
@@ -274,7 +297,10 @@ class NodeRecording implements MetricRecording {
       series.minute.clear();
     }
     this.#inMinute = new Set();
-    for (const [key, series] of this.#series) if (series.activeAt < this.#period - IDLE_MS) this.#remove(key, series);
+    for (const [key, series] of this.#series) {
+      const isIdle = series.activeAt < this.#period - IDLE_MS;
+      if (isIdle && series.environmentId !== SERVER_SCOPE) this.#remove(key, series);
+    }
     if (this.#waiting.length > 0) this.#writing = this.#write();
   }
 
@@ -324,6 +350,9 @@ class NodeRecording implements MetricRecording {
 
   #remove(key: string, series: RecordedSeries): void {
     this.#series.delete(key);
+    const forgotten = this.#forgotten.get(series.metric) ?? new BucketSum();
+    forgotten.merge(series.sinceStart());
+    this.#forgotten.set(series.metric, forgotten);
     const place = `${series.environmentId}\0${series.metric}`;
     const left = (this.#counts.get(place) ?? 1) - 1;
     if (left > 0) this.#counts.set(place, left);

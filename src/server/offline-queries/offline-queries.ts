@@ -17,6 +17,7 @@ import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
 import { createEngine } from "../query/create-engine.ts";
 import type { SpineRun } from "../query/spine/spine-run.ts";
 import type {
@@ -67,6 +68,7 @@ export interface OfflineQueriesOptions {
   readonly folder: string;
   readonly bus: Bus;
   readonly clock: Clock;
+  readonly metrics: MetricRecorder;
   readonly log: Log;
 }
 
@@ -109,9 +111,9 @@ export interface OfflineQueries {
 
 /** Makes the capability. */
 export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQueries {
-  const { metadata, objects, deployments, protection, revisions, bus, clock, log, folder } = options;
+  const { metadata, objects, deployments, protection, revisions, metrics, bus, clock, log, folder } = options;
   const { offlineQueries: store } = metadata;
-  const engine = createEngine({ clock, log });
+  const engine = createEngine({ clock, log, metering: { metrics, operation: "offline" } });
   const inputs = createInputs(options);
 
   /** Runs with a folder of its own, which is removed afterwards. */

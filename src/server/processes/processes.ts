@@ -8,6 +8,7 @@ import type { Clock } from "../../context/clock.ts";
 import { daysBetween } from "../../domain/day.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { ProcessEvent, ProcessMeasure, ProcessRecord, ProcessStore } from "../stores/metadata/processes.ts";
 import { NO_USE, type UsageRecord } from "../stores/metadata/usage.ts";
 import { type GroupUse, type Measured, readGroupUse } from "./group-use.ts";
@@ -60,10 +61,12 @@ export function createProcesses(options: {
   readonly node: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Where the workers are recorded; absent = they are not. */
+  readonly metrics?: MetricRecorder;
   /** Use of processes by their ids; default: that of `/proc`. */
   readonly readUse?: (measured: readonly Measured[]) => ReadonlyMap<number, GroupUse>;
 }): Processes {
-  const { store, node, clock, log, readUse = readGroupUse } = options;
+  const { store, node, clock, log, metrics, readUse = readGroupUse } = options;
   const host = hostname();
   const running = new Map<string, Entry>();
   /** Crashes by place, until the deployment has no process any more. */
@@ -106,10 +109,34 @@ export function createProcesses(options: {
     };
   };
 
+  const isWorker = ({ record }: Entry): boolean => record.kind === "worker";
+  /** Records what workers used since their last measure; those that were not measured have none. */
+  const recordWorkers = (entries: readonly Entry[], measures: readonly ProcessMeasure[]): void => {
+    const memory = new Map<string, { environmentId: string; bytes: number }>();
+    for (const [at, entry] of entries.entries()) {
+      const { environmentId, deploymentId: deployment, cpuMs: before } = entry.record;
+      const { cpuMs = before, memoryBytes = 0 } = measures[at]?.change ?? {};
+      if (!isWorker(entry) || memoryBytes === 0) continue;
+      metrics?.counter("worker.cpu", environmentId, { deployment }).add((cpuMs - before) / 1000);
+      memory.set(deployment, { environmentId, bytes: memoryBytes + (memory.get(deployment)?.bytes ?? 0) });
+    }
+    for (const [deployment, { environmentId, bytes }] of memory) metrics?.gauge("worker.memory", environmentId, { deployment }).set(bytes);
+  };
+  metrics?.sample(() => {
+    const states = Map.groupBy([...running.values()].filter(isWorker), ({ record }) =>
+      [record.environmentId, record.deploymentId, record.readyAt === undefined ? "starting" : "ready"].join("\0"),
+    );
+    for (const [key, entries] of states) {
+      const [environmentId = "", deployment = "", state = ""] = key.split("\0");
+      metrics.gauge("worker.count", environmentId, { deployment, state }).set(entries.length);
+    }
+  });
+
   const measure = async (): Promise<void> => {
     const entries = [...running.values()];
     const uses = readUse(entries.map(({ record: { kind, pid } }) => ({ pid, withChildren: kind !== "server" })));
     const measures = entries.map((entry) => measured(entry, uses.get(entry.record.pid)));
+    recordWorkers(entries, measures);
     for (const [at, entry] of entries.entries()) entry.record = { ...entry.record, ...measures[at]?.change };
     await write(() => store.measure(measures));
   };
@@ -122,6 +149,9 @@ export function createProcesses(options: {
 
   const end = (entry: Entry, { cpuMs, how, isExpected }: ProcessEnd): void => {
     if (!running.delete(entry.record.id)) return;
+    const { environmentId, deploymentId: deployment } = entry.record;
+    if (isWorker(entry) && cpuMs !== undefined && cpuMs > entry.record.cpuMs)
+      metrics?.counter("worker.cpu", environmentId, { deployment }).add((cpuMs - entry.record.cpuMs) / 1000);
     const { change, used } = measured(entry, undefined, cpuMs);
     const place = `${ownerOf(entry.record)}/${entry.slot}`;
     if (isExpected) crashes.delete(place);

@@ -154,6 +154,7 @@ export class BulkRun {
           durationMs: performance.now() - started,
           planned: prepared.planned,
         });
+      context.meter?.answered(execution);
       this.#collect(execution, group.rows);
     }
   }

@@ -4,10 +4,12 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
 import { type Answer, answerFailures, answerFields } from "./answer/answer.ts";
 import { explainRun } from "./answer/explain.ts";
 import { type DescribedPlan, describePlan } from "./answer/plan-description.ts";
 import { type BulkAnswer, BulkRun } from "./bulk.ts";
+import { DeploymentMeter, type MeteredOperation } from "./deployment-meter.ts";
 import { buildGraphIndex } from "./graph/graph-index.ts";
 import type { NamespaceInfo } from "./graph/index-types.ts";
 import type { LiveDeployment } from "./live-deployment.ts";
@@ -32,6 +34,8 @@ export type { Tracing } from "./query-context.ts";
 export interface EngineOptions {
   readonly clock: Clock;
   readonly log: Log;
+  /** Where calls and answers are recorded, and what for; absent = they are not. */
+  readonly metering?: { readonly metrics: MetricRecorder; readonly operation: MeteredOperation };
 }
 
 /** The engine. Failures while a query runs are in its answer. */
@@ -70,6 +74,7 @@ export function createEngine(options: EngineOptions): OnlineEngine {
 
 class Engine implements OnlineEngine {
   readonly #preparers = new WeakMap<LiveDeployment, Preparer>();
+  readonly #meters = new WeakMap<LiveDeployment, DeploymentMeter>();
 
   constructor(readonly options: EngineOptions) {}
 
@@ -82,11 +87,24 @@ class Engine implements OnlineEngine {
   }
 
   runResolver(deployment: LiveDeployment, options: ResolverRunOptions): ResolverRun {
-    return createResolverRun({ ...options, deployment, preparer: this.#preparer(deployment), log: this.options.log, keep });
+    return createResolverRun({
+      ...options,
+      deployment,
+      preparer: this.#preparer(deployment),
+      log: this.options.log,
+      meter: this.#meter(deployment),
+      keep,
+    });
   }
 
   runSpine(deployment: LiveDeployment, request: SpineRequest): SpineRun {
-    return createSpineRun(request, { deployment, index: this.#preparer(deployment).index, log: this.options.log, keep });
+    return createSpineRun(request, {
+      deployment,
+      index: this.#preparer(deployment).index,
+      log: this.options.log,
+      meter: this.#meter(deployment),
+      keep,
+    });
   }
 
   classesOf(deployment: LiveDeployment): ReadonlyMap<string, NamespaceInfo> {
@@ -109,10 +127,11 @@ class Engine implements OnlineEngine {
     const preparer = this.#preparer(deployment);
     const { log } = this.options;
     const { compile } = preparer.index;
+    const meter = this.#meter(deployment);
     const run = new BulkRun(
       bulk,
       preparer,
-      (tags) => new QueryContext({ deployment, request: bulk.request, tags, receivedAt: now, log, signal, compile, tracing }),
+      (tags) => new QueryContext({ deployment, request: bulk.request, tags, receivedAt: now, log, signal, compile, tracing, meter }),
       (execution, context) => keep(execution, context, now),
       tracing?.spans,
     );
@@ -134,9 +153,21 @@ class Engine implements OnlineEngine {
     tracing?.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.plan.hash });
     const { log } = this.options;
     const { compile } = preparer.index;
-    const context = new QueryContext({ deployment, request, tags: prepared.tags, receivedAt: now, log, signal, compile, tracing });
+    const meter = this.#meter(deployment);
+    const context = new QueryContext({ deployment, request, tags: prepared.tags, receivedAt: now, log, signal, compile, tracing, meter });
     const execution = new Execution(prepared.plan, 1, context);
     return andThen(execution.execute(columnsOf(prepared.values)), () => conclude(execution, prepared, context, now, started));
+  }
+
+  #meter(deployment: LiveDeployment): DeploymentMeter | undefined {
+    const { metering } = this.options;
+    if (!metering) return undefined;
+    let meter = this.#meters.get(deployment);
+    if (!meter) {
+      meter = new DeploymentMeter(metering.metrics, deployment, metering.operation);
+      this.#meters.set(deployment, meter);
+    }
+    return meter;
   }
 
   #preparer(deployment: LiveDeployment): Preparer {
@@ -176,6 +207,7 @@ function keep(execution: Execution, context: QueryContext, receivedAt: number, i
 
 function assemble(execution: Execution, prepared: Prepared, context: QueryContext, started: number): Answer {
   const fields = answerFields(execution, FIRST_ROW);
+  context.meter?.answered(execution);
   const durationMs = performance.now() - started;
   return {
     queryId: context.queryId,

@@ -11,6 +11,8 @@ import type { ValueSink } from "../writes/sink.ts";
 /** A deployment that answers queries. */
 export interface LiveDeployment {
   readonly id: string;
+  /** The tag by which metrics name it; empty or absent = its id. */
+  readonly tag?: string;
   readonly environmentId: string;
   readonly environmentName: string;
   /** Scope in the online store: `main` or the branch's name. */
@@ -26,6 +28,8 @@ export interface LiveDeployment {
    * id; a feature that is absent has that of its definition.
    */
   readonly longestStaleness?: ReadonlyMap<number, number>;
+  /** Whether it answers copies of queries, for nobody. */
+  readonly isMirror?: boolean;
   /** Takes computed values for the offline store; undefined = nothing is stored there. */
   readonly sink?: ValueSink | undefined;
 }

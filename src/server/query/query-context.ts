@@ -6,6 +6,7 @@ import type { ComputedRecorder } from "./answer/computed.ts";
 import { QueryObserver } from "./answer/observer.ts";
 import type { SpanRecorder } from "./answer/spans.ts";
 import { StageRecorder } from "./answer/stages.ts";
+import type { DeploymentMeter } from "./deployment-meter.ts";
 import type { LiveDeployment } from "./live-deployment.ts";
 import type { QueryRequest } from "./request/request.ts";
 import { RunCaches } from "./run/caches.ts";
@@ -24,7 +25,7 @@ export interface Tracing {
 }
 
 /** Constructor arguments of a query's context. */
-export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "log" | "signal" | "compile"> {
+export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "log" | "signal" | "compile" | "meter"> {
   readonly request: QueryRequest;
   /** Time at which the request was received, epoch milliseconds. */
   readonly receivedAt: number;
@@ -45,15 +46,17 @@ export class QueryContext implements RunContext {
   readonly queryContext: QueryRequest["queryContext"];
   readonly trace: Trace | undefined;
   readonly observer: QueryObserver | undefined;
+  readonly meter: DeploymentMeter | undefined;
   readonly caches = new RunCaches();
   readonly #tracing: Tracing | undefined;
 
-  constructor({ deployment, request, tags, receivedAt, log, signal, compile, tracing, since }: ContextParts) {
+  constructor({ deployment, request, tags, receivedAt, log, signal, compile, tracing, since, meter }: ContextParts) {
     this.deployment = deployment;
     this.tags = tags;
     this.log = log;
     this.signal = signal;
     this.compile = compile;
+    this.meter = meter;
     this.queryId = Bun.randomUUIDv7("hex", receivedAt);
     this.now = request.now === undefined ? new QueryTime(BigInt(Math.round(receivedAt * 1000)), receivedAt) : new QueryTime(request.now);
     this.since = since;

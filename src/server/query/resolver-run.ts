@@ -11,6 +11,7 @@ import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
 import { storeKey } from "../stores/online/store.ts";
 import { BulkRun } from "./bulk.ts";
+import type { DeploymentMeter } from "./deployment-meter.ts";
 import type { GraphIndex } from "./graph/graph-index.ts";
 import type { NamespaceInfo, ResolverInfo, ScalarInfo } from "./graph/index-types.ts";
 import type { LiveDeployment } from "./live-deployment.ts";
@@ -113,10 +114,11 @@ export function createResolverRun(
     readonly deployment: LiveDeployment;
     readonly preparer: Preparer;
     readonly log: Log;
+    readonly meter: DeploymentMeter | undefined;
     readonly keep: (execution: Execution, context: QueryContext, present: number, into: StoredInto) => Awaitable<void>;
   },
 ): ResolverRun {
-  const { deployment, preparer, log, keep, now, into, signal } = options;
+  const { deployment, preparer, log, meter, keep, now, into, signal } = options;
   const { index } = preparer;
   const resolver = index.resolvers.get(options.resolver);
   if (!resolver) throw refused(options.resolver, "the deployment has no such resolver");
@@ -138,7 +140,7 @@ export function createResolverRun(
   const { compile } = index;
   const bound = options.incremental?.since;
   const since = bound === undefined ? undefined : formatMicros(bound);
-  const parts = { deployment, tags: resolver.tags, receivedAt: now, log, signal, compile, tracing: undefined };
+  const parts = { deployment, tags: resolver.tags, receivedAt: now, log, signal, compile, tracing: undefined, meter };
   const context = new QueryContext({ ...parts, request, since });
   const direct = resolver.inputs.filter(({ relations, feature, rows }) => relations.length === 0 && feature && !rows);
   const inputs = [

@@ -16,6 +16,7 @@ import type { Bus } from "../jobs/bus.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import { planWorkflow } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
 import { createEngine } from "../query/create-engine.ts";
 import { QueryRefused } from "../query/refusal.ts";
 import type { NewJob } from "../stores/metadata/jobs.ts";
@@ -45,6 +46,7 @@ export interface ResolverRunsOptions {
   readonly sinks: Pick<ValueSinks, "dropped" | "flush">;
   readonly bus: Bus;
   readonly clock: Clock;
+  readonly metrics: MetricRecorder;
   readonly log: Log;
 }
 
@@ -79,8 +81,8 @@ export interface ResolverRuns {
 
 /** Makes the capability. */
 export function createResolverRuns(options: ResolverRunsOptions): ResolverRuns {
-  const { metadata, deployments, protection, bus, clock, log } = options;
-  const engine = createEngine({ clock, log });
+  const { metadata, deployments, protection, metrics, bus, clock, log } = options;
+  const engine = createEngine({ clock, log, metering: { metrics, operation: "run" } });
 
   /**
    * Id of the deployment that is named, or is a branch's live one; empty = the environment's live

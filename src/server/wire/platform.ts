@@ -25,10 +25,10 @@ import type { Configurations } from "../environments/configuration.ts";
 import type { EnvironmentLifecycle } from "../environments/lifecycle.ts";
 import type { Components } from "../infrastructure/components.ts";
 import type { Infrastructure } from "../infrastructure/infrastructure.ts";
-import type { Meters } from "../infrastructure/meters.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
+import type { HttpMeter } from "../metrics/http-meter.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Readiness } from "../nodes/readiness.ts";
@@ -110,8 +110,8 @@ export interface Platform {
   readonly queryCounts: QueryCounts;
   /** What is recorded of the server's components, and which are suspended. */
   readonly components: Components;
-  /** The counters of this node. */
-  readonly meters: Meters;
+  /** The counters of this node's requests. */
+  readonly http: HttpMeter;
   /** The components as they are. */
   readonly infrastructure: () => Promise<Infrastructure>;
   readonly objects: ObjectStore;

@@ -28,6 +28,8 @@ interface IncomingRequest {
   readonly connection: Connection;
   /** The part of the server's room for bodies that the request holds. */
   readonly share: BodyShare;
+  /** What the request is counted as. */
+  readonly served: { endpoint: string };
   /** What the audit log will say of the call; absent when it has no row there. */
   readonly note?: CallNote;
 }
@@ -146,6 +148,8 @@ function endpointOf(path: string): string {
 /** Statuses that say that the caller was refused. */
 const REFUSALS: Readonly<Record<number, string>> = { 401: "unauthenticated", 403: "permission_denied" };
 
+/** What requests that were refused, or that nothing serves, are counted as. */
+const OTHER_ENDPOINT = "other";
 const READINESS_PATH = "/health/ready";
 /**
  * Paths requested so often that their successes are logged only at level debug; queries have a log
@@ -155,7 +159,7 @@ const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", READINESS_PATH, "/v
 
 /** Makes the handler of a server. */
 export function createRouter(platform: Platform, guard: Guard): FetchHandler {
-  const { clock, components, log, meters } = platform;
+  const { clock, components, log, http } = platform;
   let services: Promise<ServiceMethods> | undefined;
   const endpoints = new Map<string, Endpoint>();
   const loadServices = (): Promise<ServiceMethods> => {
@@ -163,9 +167,10 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     return services;
   };
 
-  const call = async ({ request, connection, share }: IncomingRequest, path: string): Promise<Response> => {
+  const call = async ({ request, connection, share, served }: IncomingRequest, path: string): Promise<Response> => {
     const method = await (await loadServices()).find(path);
     if (!method) return noSuchMethod(request, path);
+    served.endpoint = path;
     if (request.method !== "POST") return methodNotAllowed("POST");
     let caller: Caller | undefined;
     try {
@@ -183,6 +188,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     const path = incoming.url.pathname;
     if (RPC_PATH.test(path)) return await call(incoming, path);
     const key = endpointOf(path);
+    incoming.served.endpoint = key;
     let endpoint = endpoints.get(key);
     if (!endpoint) {
       endpoint = await (ENDPOINTS[key] as (platform: Platform) => Promise<Endpoint>)(platform);
@@ -242,7 +248,8 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
 
   return async (request, connection = {}) => {
     const began = performance.now();
-    meters.began();
+    http.began();
+    const served = { endpoint: OTHER_ENDPOINT };
     dropForeignClaims(request.headers, connection);
     const mirrored = mirrorUrl(request);
     const unguarded = mirrored ? undefined : guard(request.headers, connection.peer);
@@ -262,7 +269,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
       const share = platform.bodies.share();
       try {
         const fromMirror = mirrored && platform.releases?.serve(request, url);
-        response = await (fromMirror ?? route({ request, url, connection, share }));
+        response = await (fromMirror ?? route({ request, url, connection, share, served }));
       } catch (error) {
         response = errorResponse(error, request, url);
       } finally {
@@ -271,7 +278,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     }
     if (hasUnreadBody(request)) response.headers.set("connection", "close");
     const ms = performance.now() - began;
-    meters.answered(response.status, ms);
+    http.answered(served.endpoint, response.status, ms);
     const path = url?.pathname ?? "";
     const quiet = QUIET_PATHS.has(path) && (response.ok || path === READINESS_PATH);
     const level = quiet ? "debug" : response.status >= 500 ? "warning" : "info";

@@ -63,6 +63,7 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, Outcome | readon
   "offline.db": { missing: "data_missing", empty: "data_missing", garbage: "data_damaged", cut: "data_damaged" },
   "online.db": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
   "telemetry.db": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
+  "metrics.db": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
   "server.key": { missing: "serves", empty: "data_unusable", garbage: "data_unusable", cut: "data_unusable" },
   "server.lock": { missing: "serves", empty: "serves", garbage: "data_unusable" },
   "server.json": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
@@ -108,10 +109,11 @@ describe("of a server that was stopped", () => {
       await using _server = server;
       expect("serves").toBe(expected as string);
       await expectServes(server);
-      const isCache = file === "online.db" || file === "telemetry.db";
+      const isRenewed = file === "online.db" || file === "telemetry.db" || file === "metrics.db";
+      const isDamaged = damage === "garbage" || damage === "cut";
       const isSaid = server.log.some(({ message }) => String(message).startsWith(file));
-      if (isCache || file === "server.key") expect([file, isSaid]).toEqual([file, true]);
-      expect(existsSync(`${path}.damaged`)).toBe(isCache && (damage === "garbage" || damage === "cut"));
+      if ((isRenewed && (isDamaged || file !== "metrics.db")) || file === "server.key") expect([file, isSaid]).toEqual([file, true]);
+      expect(existsSync(`${path}.damaged`)).toBe(isRenewed && isDamaged);
       return;
     }
     expect([server.message, server.code]).toEqual([expect.stringContaining(path), expected]);
@@ -119,7 +121,7 @@ describe("of a server that was stopped", () => {
   });
 
   test("a directory of a version that noted nothing: the metadata is missed for what is beside it", async () => {
-    for (const beside of ["server.key", "online.db", "offline.db", "telemetry.db", "objects", "deployments/dpl_1"]) {
+    for (const beside of ["server.key", "online.db", "offline.db", "telemetry.db", "metrics.db", "objects", "deployments/dpl_1"]) {
       using folder = new TempFolder();
       await Bun.write(join(folder.path, "data", beside === "objects" ? "objects/aa/x" : beside), "");
       const error: unknown = await TestServer.start(folder.path).catch((error: unknown) => error);
@@ -193,7 +195,7 @@ describe("of a server that was stopped", () => {
  * Write-ahead logs, as a kill leaves them: content that is only in them is lost with them, but
  * never silently, and never replaced by another value.
  */
-const LOGS = ["meta.db-wal", "offline.db-wal", "online.db-wal", "telemetry.db-wal", "meta.db-shm"];
+const LOGS = ["meta.db-wal", "offline.db-wal", "online.db-wal", "telemetry.db-wal", "metrics.db-wal", "meta.db-shm"];
 const LOG_CASES = LOGS.flatMap((file) => Object.keys(DAMAGES).map((damage) => [file, damage] as const));
 
 describe("of a server that was killed", () => {

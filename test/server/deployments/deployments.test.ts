@@ -397,7 +397,7 @@ describe("reading back", () => {
       ["Metadata DB", "OK"],
       ["gRPC Client Query", "OK"],
       ["Logging Client", "OK"],
-      ["Metrics DB", "NOT_CONFIGURED"],
+      ["Metrics DB", "OK"],
       ["Push Registry", "NOT_CONFIGURED"],
       ["Source Bucket", "OK"],
     ]);

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import fc from "fast-check";
 import type { JsonObject } from "../../../src/domain/json-value.ts";
 import { bytesQuantity, quantityValue } from "../../../src/domain/quantity.ts";
-import { createMeters } from "../../../src/server/infrastructure/meters.ts";
 import { beyond, mergeSpec } from "../../../src/server/infrastructure/spec-merge.ts";
 import { readSpec } from "../../../src/server/infrastructure/spec-shape.ts";
 import { histogram } from "../../../src/server/infrastructure/stats.ts";
 import { measureVolumes } from "../../../src/server/infrastructure/volumes.ts";
+import { BucketSum } from "../../../src/server/stores/metrics/bucket-sum.ts";
 import { TempFolder } from "../../harness/running-server.ts";
 import { seeded } from "../../harness/seed.ts";
 
@@ -92,12 +92,12 @@ describe("specs", () => {
 
 describe("measures", () => {
   test("a histogram counts every latency once, in buckets that grow", () => {
-    const { queried, queryLatencies } = createMeters();
-    for (const ms of [0.1, 0.5, 3, 100, 1e6]) queried(true, ms);
-    const { samples } = histogram("x_seconds", "x", queryLatencies);
+    const latencies = new BucketSum(true);
+    for (const seconds of [0.0001, 0.0005, 0.003, 0.125, 1000]) latencies.record(seconds);
+    const { samples } = histogram("x_seconds", "x", latencies);
     const at = (le: string) => samples.find(({ labels }) => labels.le === le)?.value;
-    expect([at("0.0005"), at("0.005"), at("0.1"), at("30.0"), at("+Inf")]).toEqual([2, 3, 4, 4, 5]);
-    expect(samples.slice(-2).map(({ value }) => value)).toEqual([5, expect.closeTo(1000.1036)]);
+    expect([at("0.000244140625"), at("0.0009765625"), at("0.0625"), at("0.125"), at("32.0"), at("+Inf")]).toEqual([1, 2, 3, 4, 4, 5]);
+    expect(samples.slice(-2).map(({ value }) => value)).toEqual([5, expect.closeTo(1000.1286)]);
   });
 
   test("volumes that hold too much are counted in part, and say so", async () => {

@@ -283,9 +283,10 @@ export class Execution implements Run {
     const ready = this.#readyRows(kind, op, rows);
     if (ready.length === 0) return;
     this.context.observer?.opBegan(this, op, ready);
+    const began = this.context.meter?.isMetered(op) ? performance.now() : undefined;
     const results = kind.run(this, op, ready);
-    if (isPending(results)) this.#follow(results, (given) => this.#settle(kind, op, ready, given));
-    else this.#settle(kind, op, ready, results);
+    if (isPending(results)) this.#follow(results, (given) => this.#settle(kind, op, ready, given, began));
+    else this.#settle(kind, op, ready, results, began);
   }
 
   /** The rows that an op can run for. Its cells of the others are settled. */
@@ -299,10 +300,12 @@ export class Execution implements Run {
     return ready;
   }
 
-  #settle(kind: Op, op: PlanOp, rows: readonly Row[], results: unknown): void {
+  /** @param began when the op began; undefined = its calls are not recorded */
+  #settle(kind: Op, op: PlanOp, rows: readonly Row[], results: unknown, began: number | undefined): void {
     const found = kind.settle(this.#settlement, op, rows, results);
     if (found) this.#recordRows(op, rows, found);
     this.context.observer?.opEnded(this, op, rows);
+    if (began !== undefined) this.context.meter?.called(this, op, rows, performance.now() - began);
   }
 
   /** Notifies everything that waits for a cell that it is settled. */

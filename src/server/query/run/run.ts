@@ -5,6 +5,7 @@ import type { Log } from "../../log.ts";
 import type { PythonPool, ResolverCall, ResolverResult } from "../../python/pool.ts";
 import type { SqlSource } from "../../sql/source.ts";
 import type { RowsWrite } from "../../stores/online/store.ts";
+import type { DeploymentMeter } from "../deployment-meter.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
 import type { LiveDeployment } from "../live-deployment.ts";
 import type { CellId, Row, SlotId } from "../plan/ids.ts";
@@ -85,6 +86,8 @@ export interface RunContext {
   readonly trace: Trace | undefined;
   /** Set when the query is traced or its stages are kept. */
   readonly observer: RunObserver | undefined;
+  /** Set where metrics are recorded. */
+  readonly meter: DeploymentMeter | undefined;
   /** Results that steps of the query share. */
   readonly caches: RunCaches;
   /** The deployment's compiled expressions. */

@@ -11,6 +11,7 @@ import type { Log } from "../../log.ts";
 import type { SampledColumn, SampledFeature, Spine } from "../../stores/offline/store.ts";
 import { storeKey } from "../../stores/online/store.ts";
 import { answerFields } from "../answer/answer.ts";
+import type { DeploymentMeter } from "../deployment-meter.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
 import type { NamespaceInfo, ScalarInfo } from "../graph/index-types.ts";
 import { pathOf } from "../graph/parameter-index.ts";
@@ -158,6 +159,7 @@ export interface SpineRunParts {
   readonly deployment: LiveDeployment;
   readonly index: GraphIndex;
   readonly log: Log;
+  readonly meter: DeploymentMeter | undefined;
   readonly keep: (execution: Execution, context: QueryContext, present: number, into: StoredInto) => Awaitable<void>;
 }
 
@@ -552,7 +554,7 @@ function rootOf(failure: CellFailure): CellFailure {
  * The context of some rows; resolvers that return rows whatever the time run once for all chunks.
  */
 function contextOf(
-  { deployment, index, log }: SpineRunParts,
+  { deployment, index, log, meter }: SpineRunParts,
   { tags }: PlanShape,
   { present, signal }: SpineAccess,
   shared: { scans: RunCaches["scans"] | undefined },
@@ -566,6 +568,7 @@ function contextOf(
     signal,
     compile: index.compile,
     tracing: undefined,
+    meter,
   });
   for (const [resolver, scan] of shared.scans ?? []) context.caches.scans.set(resolver, scan);
   shared.scans = context.caches.scans;

@@ -3,6 +3,7 @@
  * it as it was sent and answered, release the deployment.
  */
 
+import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { Clock } from "../../../context/clock.ts";
 import { errorText } from "../../../domain/error-text.ts";
 import { parseTraceparent, type TraceParent } from "../../../domain/traceparent.ts";
@@ -52,6 +53,12 @@ export interface CountedQuery {
   readonly rows: number;
   /** Whether it was answered without errors. */
   readonly isOk: boolean;
+  /** Empty = it has none. */
+  readonly queryName: string;
+  /** Name of the first error's code; empty = there is none. */
+  readonly code: string;
+  /** Id of its trace; empty = its spans are not kept. */
+  readonly traceId: string;
 }
 
 /** The services that running queries needs. `Auth` is what an endpoint knows about the caller. */
@@ -133,6 +140,8 @@ export function parentOf(headers: Headers): TraceParent | undefined {
 interface Logged {
   readonly rows: number;
   readonly errorCount: number;
+  /** Code of the first error. */
+  readonly code: ErrorCode | undefined;
   readonly response: Body;
   readonly origins: string;
 }
@@ -156,7 +165,16 @@ export function runQuery<Auth, B extends Body>(
     (deployment, startedAt, signal, tracing) => runner.engine.answer(deployment, incoming.read(), startedAt, signal, tracing),
     (answer) => {
       const sent = write(answer);
-      return { sent, logged: { rows: 1, errorCount: answer.failures.length, response: sent, origins: answerOrigins(answer) } };
+      return {
+        sent,
+        logged: {
+          rows: 1,
+          errorCount: answer.failures.length,
+          code: answer.failures[0]?.code,
+          response: sent,
+          origins: answerOrigins(answer),
+        },
+      };
     },
   );
 }
@@ -176,7 +194,10 @@ export function runBulkQuery<Auth, Sent>(
     (deployment, startedAt, signal, tracing) => runner.engine.answerBulk(deployment, incoming.read(), startedAt, signal, tracing),
     (answer) => {
       const { sent, summary } = write(answer);
-      return { sent, logged: { rows: answer.rows, errorCount: answer.failures.length, response: summary, origins: "" } };
+      return {
+        sent,
+        logged: { rows: answer.rows, errorCount: answer.failures.length, code: answer.failures[0]?.code, response: summary, origins: "" },
+      };
     },
   );
 }
@@ -203,6 +224,7 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   const base = { startedAt, queryName, correlationId, encoding, request };
   const watch = runner.watch?.(deployment);
   let ended: Pick<CountedQuery, "rows" | "isOk" | "durationMs"> | undefined;
+  let code: ErrorCode | undefined;
   try {
     const isObserved = spans || parent || watch?.computed;
     const running = answerOf(
@@ -217,6 +239,7 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     }
     const { sent, logged } = write(answer);
     const { rows, errorCount, response, origins } = logged;
+    code = logged.code;
     ended = { rows, isOk: errorCount === 0, durationMs: answer.durationMs };
     runner.recordQuery(deployment, { ...base, errorCount, response, origins, queryId: answer.queryId, durationMs: answer.durationMs });
     watch?.ended({
@@ -241,6 +264,7 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     const durationMs = performance.now() - began;
     const queryId = Bun.randomUUIDv7("hex", Math.floor(startedAt));
     const message = errorText(error);
+    code = error instanceof QueryRefused ? (error.errors[0]?.code ?? ErrorCode.INVALID_QUERY) : ErrorCode.INTERNAL_SERVER_ERROR;
     runner.recordQuery(deployment, { ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
     watch?.ended({ queryId, queryName, correlationId, startedAt, durationMs, errorCount: 1, isRefused: error instanceof QueryRefused });
     if (spans) runner.recordSpans(deployment, spans.finish({ queryId, deploymentId: deployment.id }, factsOf(incoming), message));
@@ -248,7 +272,9 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     throw error instanceof QueryRefused && next !== undefined ? hinted(error, `Not live yet: ${next}.`) : error;
   } finally {
     lease.release();
-    runner.count?.(deployment, { kind, startedAt, ...(ended ?? { rows: 0, isOk: false, durationMs: performance.now() - began }) });
+    const counted = ended ?? { rows: 0, isOk: false, durationMs: performance.now() - began };
+    const codeName = code === undefined ? "" : ErrorCode[code];
+    runner.count?.(deployment, { kind, startedAt, queryName, code: codeName, traceId: spans?.traceId ?? "", ...counted });
     if (lease.mirrors) runner.mirror?.(lease.mirrors, (copy, signal) => answerOf(copy, startedAt, signal));
   }
 }

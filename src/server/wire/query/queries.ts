@@ -7,7 +7,9 @@ import { resolveNames } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { whenThere } from "../../at-once.ts";
 import { branchOf } from "../../deployments/live-scopes.ts";
+import { QueryMeter } from "../../metrics/query-meter.ts";
 import { createEngine } from "../../query/create-engine.ts";
+import type { LiveDeployment } from "../../query/live-deployment.ts";
 import { createQueryRecorder } from "../../query-log/recorder.ts";
 import type { Platform } from "../platform.ts";
 import type { Queries } from "./endpoint.ts";
@@ -15,19 +17,30 @@ import { createMirror } from "./mirror.ts";
 
 /** Makes the queries of a server. */
 export async function createQueries(platform: Omit<Platform, "queries">): Promise<Queries<Caller>> {
-  const { addressFor, clock, components, environments, log, meters, objects, queryCounts, headless } = platform;
+  const { addressFor, clock, components, environments, log, metrics, objects, queryCounts, headless } = platform;
   const [deployments, telemetry, { events }] = await Promise.all([platform.deployments(), platform.telemetry(), platform.webhooks()]);
   const recorder = createQueryRecorder({ telemetry, objects, log });
+  const meters = new WeakMap<LiveDeployment, QueryMeter>();
+  const meterOf = (deployment: LiveDeployment): QueryMeter => {
+    let meter = meters.get(deployment);
+    if (!meter) {
+      const { environmentId, id, scope, tag } = deployment;
+      meter = new QueryMeter(metrics, { environmentId, deployment: tag || id, branch: branchOf(scope) });
+      meters.set(deployment, meter);
+    }
+    return meter;
+  };
   return {
     ...recorder,
-    count({ environmentId }, { kind, startedAt, durationMs, rows, isOk }) {
-      meters.queried(isOk, durationMs);
+    count(deployment, { kind, startedAt, durationMs, rows, isOk, ...more }) {
+      const { environmentId } = deployment;
+      meterOf(deployment).ended({ durationMs, ...more });
       queryCounts.count({ kind, environmentId, endedAt: startedAt + durationMs, rows, isOk });
     },
     isTracing: () => !components.isSuspended("telemetry"),
     clock,
     watch: events.watch,
-    engine: createEngine({ clock, log }),
+    engine: createEngine({ clock, log, metering: { metrics, operation: "online" } }),
     mirror: createMirror(log),
     resolveDeployment: (names, caller, correlationId) =>
       whenThere(resolveNames(environments, caller, names), (target) =>

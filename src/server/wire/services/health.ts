@@ -57,7 +57,13 @@ function partsOf(platform: Platform): readonly Part[] {
         return dropped > 0 ? `${dropped} records were dropped since the start` : "";
       },
     },
-    { name: "Metrics DB", absent: "this installation stores no metrics" },
+    {
+      name: "Metrics DB",
+      async probe() {
+        await (await platform.metricStore()).probe();
+        return "";
+      },
+    },
     { name: "Push Registry", absent: "this installation has no container registry: code runs from its source bundle" },
     {
       name: "Source Bucket",

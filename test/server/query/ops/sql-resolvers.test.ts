@@ -202,6 +202,7 @@ describe("many rows", () => {
       traceId: "",
       traceparent: "",
       observer: undefined,
+      meter: undefined,
       tags: [],
       queryContext: {},
       log: { debug() {}, info() {}, warning() {}, error() {}, enabled: () => false },

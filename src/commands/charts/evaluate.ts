@@ -1,0 +1,62 @@
+import { defineCommand } from "../../cli/command.ts";
+import { arg } from "../../cli/flag.ts";
+import { ChartError, chartExpressions } from "../../domain/metrics/chart.ts";
+import { type ChartRequest, ChartRequestError, readChartRequest } from "../../domain/metrics/chart-request.ts";
+import { microsToTimestamp } from "../../domain/proto-time.ts";
+import { UsageError } from "../../errors/cli-error.ts";
+import { answerDocument, jsonView } from "../../output/json-view.ts";
+import { readArgumentValue } from "../document-flags.ts";
+
+export default defineCommand({
+  summary: "Evaluate a chart snapshot request",
+  alsoAt: ["metrics snapshot", "metric snapshot"],
+  description:
+    "The request is JSON: metricConfig describes a chart, or chart names one of `svc charts list`; startTime and endTime are times such as 2024-05-01T12:00:00Z, by default the last hour. " +
+    "metricConfig has name, windowPeriod (300s or 5m), series[] {metric, filters[] {kind, comparator, value[]}, name, windowFunction, groupBy[]} and formulas[] {name, kind, operands[]}; " +
+    "`svc charts options` lists the names. useStartAsOrigin counts periods from the start time, excludeIncompleteLastBucket leaves out a period that is not over. The answer is JSON, always.",
+  examples: [
+    { run: `svc charts evaluate '{"chart": "queries.latency"}'`, does: "A chart of the list, of the last hour" },
+    {
+      run: `svc charts evaluate '{"metricConfig": {"windowPeriod": "5m", "series": [{"metric": "METRIC_KIND_RESOLVER_REQUEST_COUNT", "windowFunction": "WINDOW_FUNCTION_KIND_COUNT"}]}}'`,
+      does: "Calls of resolvers by five minutes",
+    },
+    { run: "svc charts evaluate @request.json", does: "A request in a file; - reads stdin" },
+  ],
+  needs: ["session"],
+  args: { json: arg("the request, @ and a file of it, or - for stdin") },
+  async run(context, { json }) {
+    const { endTime, startTime, metricConfig, ...request } = readRequest(await readArgumentValue(context, json));
+    const answer = await (await context.api.metrics()).evaluateChart({
+      ...request,
+      ...(metricConfig && { metricConfig: messageOf(metricConfig) }),
+      ...(startTime !== undefined && { startTime: microsToTimestamp(startTime) }),
+      ...(endTime !== undefined && { endTime: microsToTimestamp(endTime) }),
+    });
+    return answerDocument(answer);
+  },
+  view: jsonView,
+});
+
+/** The request of a value. Throws a UsageError with the place of what is wrong. */
+function readRequest(value: unknown): ChartRequest {
+  try {
+    const request = readChartRequest(value);
+    if (request.metricConfig) chartExpressions(request.metricConfig);
+    return request;
+  } catch (error) {
+    if (!(error instanceof ChartRequestError || error instanceof ChartError)) throw error;
+    throw new UsageError(error.message, error.hint === "" ? {} : { hint: error.hint });
+  }
+}
+
+function messageOf({ formulas, series, ...config }: NonNullable<ChartRequest["metricConfig"]>) {
+  return {
+    ...config,
+    series: series.map(({ filters, groupBy, ...one }) => ({
+      ...one,
+      groupBy: [...groupBy],
+      filters: filters.map(({ value, ...filter }) => ({ ...filter, value: [...value] })),
+    })),
+    formulas: formulas.map(({ operands, ...one }) => ({ ...one, operands: [...operands] })),
+  };
+}

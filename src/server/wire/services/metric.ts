@@ -1,0 +1,180 @@
+/** MetricService: metrics over time, as expressions and as charts. */
+
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { ConnectRouter } from "@connectrpc/connect";
+import { MetricService, MetricType, MetricUnit } from "../../../../gen/svc/v1/metric_pb.ts";
+import { didYouMean } from "../../../domain/closest.ts";
+import { BUILT_IN_CHARTS, builtInExpressions, ChartError, chartExpressions, type NamedExpression } from "../../../domain/metrics/chart.ts";
+import {
+  functionsOf,
+  MetricExpressionError,
+  parseMetricExpression,
+  printMetricExpression,
+  termsOf,
+  unitOf,
+} from "../../../domain/metrics/expression.ts";
+import {
+  isMetricName,
+  isOfServer,
+  METRICS,
+  type MetricKind,
+  type MetricName,
+  metricNamed,
+  SERVER_SCOPE,
+} from "../../../domain/metrics/metric.ts";
+import { durationToMs, msToDuration, msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
+import { requireWholeTeam, resolveScope } from "../../access/scope.ts";
+import type { Caller } from "../../access/tokens.ts";
+import { Failure } from "../../failure.ts";
+import { evaluateMetrics, type MetricQuestion } from "../../metrics/evaluate.ts";
+import { callerOf } from "../interceptors.ts";
+import type { Platform } from "../platform.ts";
+
+/** Milliseconds before the end at which a range begins that has no beginning. */
+const USUAL_RANGE_MS = 3_600_000;
+/** Most values of a label that are listed. */
+const MAX_VALUES = 100;
+
+const TYPES: Readonly<Record<MetricKind, MetricType>> = {
+  counter: MetricType.COUNTER,
+  gauge: MetricType.GAUGE,
+  histogram: MetricType.HISTOGRAM,
+};
+const UNITS = { one: MetricUnit.ONE, seconds: MetricUnit.SECONDS, bytes: MetricUnit.BYTES, ratio: MetricUnit.RATIO } as const;
+
+/** Adds the service to a router. */
+export function register(router: ConnectRouter, { clock, environments, metricReader }: Platform): void {
+  /** The values of expressions in the caller's environment, as the fields of an answer. */
+  async function valuesOf(caller: Caller, expressions: readonly NamedExpression[], question: Omit<MetricQuestion, "expressions">) {
+    const ofServer = expressions.flatMap(({ expression }) => termsOf(expression)).find(({ metric }) => isOfServer(metric));
+    if (ofServer) requireWholeTeam(caller, `metrics of the server such as ${ofServer.metric}`);
+    const asked = expressions.map(({ expression }) => expression);
+    const { answers, isIncomplete, stepMs, times } = await evaluateMetrics(await metricReader(), { ...question, expressions: asked });
+    const stamps = times.map(msToTimestamp);
+    const [last] = times.slice(-1);
+    return {
+      step: msToDuration(stepMs),
+      ...(isIncomplete && last !== undefined && { incompleteFrom: msToTimestamp(last) }),
+      series: expressions.flatMap(({ expression, name }, at) =>
+        (answers[at]?.series ?? []).map(({ labels, values }) => ({
+          name,
+          labels: { ...labels },
+          unit: UNITS[unitOf(expression) ?? "one"],
+          points: stamps.map((time, point) => ({ time, ...(values[point] !== undefined && { value: values[point] }) })),
+        })),
+      ),
+      omittedSeries: answers.reduce((sum, { omitted }) => sum + omitted, 0),
+    };
+  }
+
+  const rangeOf = ({ endTime, startTime }: { readonly startTime?: Timestamp; readonly endTime?: Timestamp }) => {
+    const now = clock.now();
+    const before = endTime ? timestampToMs(endTime) : now;
+    return { now, before, from: startTime ? timestampToMs(startTime) : before - USUAL_RANGE_MS };
+  };
+
+  router.service(MetricService, {
+    async queryMetric(request, context) {
+      const caller = callerOf(context);
+      const { environment } = await resolveScope(environments, caller, context.requestHeader);
+      const expression = readExpression(request.expression);
+      const name = printMetricExpression(expression);
+      const stepMs = request.step && durationToMs(request.step);
+      return {
+        expression: name,
+        ...(await valuesOf(caller, [{ name, expression }], { environmentId: environment.id, ...rangeOf(request), stepMs })),
+      };
+    },
+
+    async listMetrics({ metric }, context) {
+      const caller = callerOf(context);
+      const { environment } = await resolveScope(environments, caller, context.requestHeader);
+      if (metric !== "" && !isMetricName(metric)) throw noMetric(metric);
+      const names = metric === "" ? (Object.keys(METRICS) as MetricName[]).sort() : [metric];
+      const [one] = metric === "" ? [] : names;
+      if (one !== undefined && isOfServer(one)) requireWholeTeam(caller, `metrics of the server such as ${one}`);
+      const labelValues = async (label: string): Promise<string[]> => {
+        if (one === undefined) return [];
+        const environmentId = isOfServer(one) ? SERVER_SCOPE : environment.id;
+        return (await metricReader()).labelValues({ environmentId, metric: one, label, limit: MAX_VALUES });
+      };
+      const metrics = names.map(async (name) => {
+        const { kind, labels, summary, unit } = metricNamed(name);
+        return {
+          ...{
+            name,
+            summary,
+            type: TYPES[kind],
+            unit: UNITS[unit],
+            functions: [...functionsOf(METRICS[name])],
+            ofServer: isOfServer(name),
+          },
+          labels: await Promise.all(labels.map(async (label) => ({ name: label, values: await labelValues(label) }))),
+        };
+      });
+      return { metrics: await Promise.all(metrics) };
+    },
+
+    async listCharts(_request, context) {
+      await resolveScope(environments, callerOf(context), context.requestHeader);
+      return {
+        charts: BUILT_IN_CHARTS.map(({ series, ...chart }) => ({
+          ...chart,
+          series: Object.entries(series).map(([name, expression]) => ({ name, expression })),
+        })),
+      };
+    },
+
+    async evaluateChart(request, context) {
+      const caller = callerOf(context);
+      const { environment } = await resolveScope(environments, caller, context.requestHeader);
+      const { excludeIncompleteLastBucket, metricConfig, useStartAsOrigin } = request;
+      if ((request.chart === "") === (metricConfig === undefined))
+        throw new Failure("invalid_argument", "The request states no chart, or two: metricConfig describes one, chart is the id of one.");
+      const chart = BUILT_IN_CHARTS.find(({ id }) => id === request.chart);
+      if (!metricConfig && !chart) throw noChart(request.chart);
+      const expressions = metricConfig ? describedExpressions(metricConfig) : chart ? builtInExpressions(chart) : [];
+      return {
+        name: metricConfig?.name ?? chart?.name ?? "",
+        ...(await valuesOf(caller, expressions, {
+          ...{ environmentId: environment.id, ...rangeOf(request) },
+          startsAtOrigin: useStartAsOrigin,
+          excludesIncomplete: excludeIncompleteLastBucket,
+        })),
+      };
+    },
+  });
+}
+
+/** The expression of a text. Throws Failure invalid_argument. */
+function readExpression(text: string) {
+  try {
+    return parseMetricExpression(text);
+  } catch (error) {
+    if (!(error instanceof MetricExpressionError)) throw error;
+    throw new Failure(
+      "invalid_argument",
+      `The metric expression cannot be read: ${error.message}.`,
+      error.hint ? { hint: error.hint } : {},
+    );
+  }
+}
+
+/** The expressions of a chart that a request describes. Throws Failure invalid_argument. */
+function describedExpressions(config: Parameters<typeof chartExpressions>[0]): NamedExpression[] {
+  try {
+    return chartExpressions(config);
+  } catch (error) {
+    if (!(error instanceof ChartError)) throw error;
+    throw new Failure("invalid_argument", `${error.message}.`, error.hint ? { hint: error.hint } : {});
+  }
+}
+
+function noMetric(name: string): Failure {
+  return new Failure("not_found", `There is no metric '${name}'.`, { hint: didYouMean(name, Object.keys(METRICS)) });
+}
+
+function noChart(id: string): Failure {
+  const ids = BUILT_IN_CHARTS.map((chart) => chart.id);
+  return new Failure("not_found", `There is no chart '${id}'.`, { hint: didYouMean(id, ids) || `There is: ${ids.join(", ")}.` });
+}
