@@ -52,7 +52,7 @@ const packageName = (specifier: string) =>
   specifier.startsWith("@") ? specifier.split("/").slice(0, 2).join("/") : (specifier.split("/")[0] ?? "");
 
 const sources = new Map<string, string>();
-for (const file of new Bun.Glob("**/*.ts").scanSync(SRC)) sources.set(file, withoutComments(await Bun.file(join(SRC, file)).text()));
+for (const file of new Bun.Glob("**/*.{ts,tsx}").scanSync(SRC)) sources.set(file, withoutComments(await Bun.file(join(SRC, file)).text()));
 const imports = [...sources].flatMap(([file, text]) => importsOf(file, text));
 const folderOf = (file: string) => file.split("/")[0] ?? "";
 
@@ -95,6 +95,8 @@ const DIRECTIONS: Readonly<
   },
   server: { all: ["contract", "modules.ts", "gen", "disk", "domain", "python"], types: ["context"] },
   domain: { all: ["gen"] },
+  // It is bundled for browsers, so nothing of it may need more than they have.
+  ui: { all: ["domain"], types: ["gen"] },
   packaging: { all: ["contract", "disk", "domain", "cli", "errors"], lazily: ["commands"] },
   sdk: { all: [] },
 };
@@ -104,6 +106,8 @@ const EXCEPTIONS: Readonly<Record<string, { readonly files?: readonly string[]; 
   "commands/server/start.ts": { lazily: ["server"] },
   // Processes of the server are this program again.
   "context/internal-commands.ts": { lazily: ["server"] },
+  // The document that the bundler makes the dashboard of.
+  "server/pages/files.ts": { files: ["ui/index.html"] },
   // No clock can be handed to a thread.
   "server/webhooks/outbox-worker.ts": { files: ["context/system-clock.ts"] },
 };
@@ -193,6 +197,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "metrics",
     "nodes",
     "offline-queries",
+    "pages",
     "probes",
     "processes",
     "query",
@@ -208,6 +213,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "webhooks",
   ],
   ui: ["access", "query-log", "stores", "wire"],
+  pages: ["access", "ui", "wire"],
   boot: [
     "access",
     "approvals",
@@ -262,7 +268,7 @@ describe("rooms of the server", () => {
     const up = order.flatMap((room, at) =>
       (ROOMS[room] ?? []).filter((other) => order.indexOf(other) > at).map((other) => `${room} -> ${other}`),
     );
-    expect(up).toEqual(["wire -> ui"]);
+    expect(up).toEqual(["wire -> pages", "wire -> ui"]);
   });
 });
 
@@ -287,6 +293,9 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   "@connectrpc/connect-web": ["client"],
   "@platformatic/kafka": ["server"],
   "@duckdb/node-bindings": ["server"],
+  preact: ["ui"],
+  "@preact/signals": ["ui"],
+  "@tanstack/virtual-core": ["ui"],
 };
 
 describe("packages", () => {
@@ -335,7 +344,7 @@ describe("the machine", () => {
 
   test("names say the concept", () => {
     const files = [...sources.keys()];
-    expect(files.filter((file) => !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*(\.d)?\.ts$/.test(file))).toEqual([]);
+    expect(files.filter((file) => !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*(\.d)?\.tsx?$/.test(file))).toEqual([]);
     expect(files.filter((file) => /(^|\/)(utils?|helpers?|common|shared|lib)(\/|\.ts$)/.test(file))).toEqual([]);
   });
 });
@@ -351,7 +360,7 @@ test("whether a program is there is asked in test/harness/needs.ts, which names 
 
 test("lines of prose have at most 100 columns", async () => {
   const wide: string[] = [];
-  for (const file of new Bun.Glob("**/*.{ts,py}").scanSync(SRC)) {
+  for (const file of new Bun.Glob("**/*.{ts,tsx,py}").scanSync(SRC)) {
     const lines = (await Bun.file(join(SRC, file)).text()).split("\n");
     for (const [at, line] of lines.entries())
       if (line.length > 100 && /^\s*(\*|\/\/|\/\*\*|#:?|""") /.test(line)) wide.push(`${file}:${at + 1}`);
@@ -363,6 +372,7 @@ describe("test/ mirrors src/", () => {
   /** Folders of tests of something that is no folder of src, with what it is. */
   const OWN_FOLDERS: Readonly<Record<string, string>> = {
     binary: "the compiled binary",
+    browser: "the dashboard in a browser",
     harness: "what tests are made with",
     install: "install.sh and install.ps1",
     parsing: "every parser of text at once",
@@ -370,8 +380,8 @@ describe("test/ mirrors src/", () => {
     sdk: "the Python package, as a whole",
   };
   const folderOfPath = (path: string) => path.split("/").slice(0, -1).join("/");
-  const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1).replace(/(\.test)?\.(ts|py)$/, "");
-  const sourceFiles = [...new Bun.Glob("**/*.{ts,py}").scanSync(SRC)];
+  const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1).replace(/(\.test)?\.(tsx?|py)$/, "");
+  const sourceFiles = [...new Bun.Glob("**/*.{ts,tsx,py}").scanSync(SRC)];
   const sourceFolders = new Set(sourceFiles.map(folderOfPath));
   const testFiles = [...new Bun.Glob("**/*.test.ts").scanSync(import.meta.dir)].filter(
     (path) => path.includes("/") && !((path.split("/")[0] ?? "") in OWN_FOLDERS),

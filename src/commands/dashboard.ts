@@ -1,6 +1,7 @@
 import { defineCommand } from "../cli/command.ts";
 import { bool, optionalArg } from "../cli/flag.ts";
 import { browserFilesDir } from "../config/home.ts";
+import { addressOf } from "../domain/addresses.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 
@@ -32,7 +33,7 @@ export default defineCommand({
   async run({ api, flags, io, machine, surroundings }, { noBrowser, page, readOnly }): Promise<Page> {
     const auth = await api.auth();
     const me = await auth.whoAmI({});
-    const address = URL.parse(page ?? (me.environmentId ? `/environments/${me.environmentId}` : "/"), me.dashboardUrl);
+    const address = URL.parse(page ?? addressOf("overview", {}, { environment: me.environmentId }), me.dashboardUrl);
     if (address?.origin !== new URL(me.dashboardUrl).origin)
       throw new UsageError(`'${page}' is no page of ${me.dashboardUrl}`, {
         hint: "Give a path that begins with a slash, or the page's address.",

@@ -106,6 +106,7 @@ export function bundled(root: string, facts: BakedFacts, ...more: readonly Bun.B
     format: "esm",
     minify: true,
     splitting: true,
+    jsx: { runtime: "automatic", importSource: "preact", development: false },
     define: {
       SVC_VERSION: JSON.stringify(facts.version),
       SVC_COMMIT: JSON.stringify(facts.commit),

@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../../context/clock.ts";
+import { ownPath } from "../../domain/addresses.ts";
 import { onlyReading } from "../../domain/permissions.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
@@ -101,7 +102,7 @@ export function createBrowserSessions(options: {
     async enter(caller, given, readOnly) {
       if (caller.sessionId !== undefined)
         throw new Failure("permission_denied", "A browser session cannot log in further browsers.", { hint: "Run `svc dashboard`." });
-      const path = ownPath(given);
+      const path = pagePath(given);
       if (path === undefined)
         throw new Failure(
           "invalid_argument",
@@ -178,15 +179,11 @@ function endOf({ createdAt, endsAt }: Pick<BrowserSessionRecord, "createdAt" | "
 }
 
 /**
- * A path of this server, normalized; undefined when it would lead to another host, as `/.//host`
- * does once it is normalized to `//host`.
+ * A page's path as a browser is sent there, `/` when it is empty; undefined when it leads to
+ * another host or is too long.
  */
-export function ownPath(given: string): string | undefined {
-  if (given === "") return "/";
-  if (!given.startsWith("/") || given.length > MOST_PATH_CHARACTERS) return undefined;
-  const own = "http://server.invalid";
-  const url = URL.parse(given, own);
-  return url?.origin === own && !url.pathname.startsWith("//") ? url.pathname + url.search + url.hash : undefined;
+export function pagePath(given: string): string | undefined {
+  return given.length > MOST_PATH_CHARACTERS ? undefined : ownPath(given || "/");
 }
 
 /** The value of a cookie that a request carries. */

@@ -141,7 +141,8 @@ export function servingWorkers(): number {
 
 /** Makes the builder. */
 export function createBuilder(options: BuilderOptions): Builder {
-  const { metadata, objects, online, telemetry, sinks, secrets, profiles, decode, clock, log, processes, metrics, folder, home, env } = options;
+  const { metadata, objects, online, telemetry, sinks, secrets, profiles, decode, clock, log, processes, metrics, folder, home, env } =
+    options;
   let toolchain: Promise<PythonToolchain> | undefined;
   const python = (): Promise<PythonToolchain> => {
     toolchain ??= import("../../python/create-toolchain.ts").then(({ createToolchain }) =>

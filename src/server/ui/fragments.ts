@@ -1,11 +1,9 @@
 /** Pieces of HTML that several pages share. */
 
-import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
-import { type Diagnostic, Severity } from "../../../gen/svc/v1/error_pb.ts";
+import { addressOf } from "../../domain/addresses.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
-import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
-import type { LogEntry, QueryLogSummary } from "../stores/telemetry/store.ts";
+import type { LogEntry } from "../stores/telemetry/store.ts";
 import { type Html, html, type Part } from "./html.ts";
 
 /**
@@ -32,67 +30,9 @@ export function instant(ms: number): Html {
   return html`<time datetime="${formatTimestamp(ms)}">${formatTimestamp(Math.floor(ms / 1000) * 1000)}</time>`;
 }
 
-/** A deployment's state with its colour. */
-export function status(deployment: Pick<DeploymentRecord, "status" | "promoted">): Html {
-  const isWaiting = deployment.status === DeploymentStatus.WAITING;
-  const name = isWaiting ? "waiting for approval" : DeploymentStatus[deployment.status].toLowerCase();
-  const mark = isWaiting
-    ? "warn"
-    : deployment.status === DeploymentStatus.LIVE
-      ? "good"
-      : deployment.status === DeploymentStatus.FAILED
-        ? "bad"
-        : "dim";
-  return html`<span class="${mark}">${name}</span>${deployment.status === DeploymentStatus.LIVE && !deployment.promoted ? html` <span class="dim">(not promoted)</span>` : ""}`;
-}
-
 /** A link to a deployment's page. */
 export function deploymentLink(environment: Pick<EnvironmentRecord, "id">, id: string): Html {
-  return html`<a href="/environments/${encodeURIComponent(environment.id)}/deployments/${encodeURIComponent(id)}"><code>${id}</code></a>`;
-}
-
-/** Deployments as a table. */
-export function deploymentTable(environment: EnvironmentRecord, deployments: readonly DeploymentRecord[]): Html {
-  return table(
-    ["Deployment", "Status", "Branch", "Created", "Description"],
-    deployments.map((deployment) => [
-      deploymentLink(environment, deployment.id),
-      status(deployment),
-      deployment.branch === "" ? html`<span class="dim">environment</span>` : deployment.branch,
-      instant(deployment.createdAt),
-      deployment.description.split("\n", 1)[0],
-    ]),
-    "Nothing was deployed yet. Run `svc apply` in a project.",
-  );
-}
-
-/** Query runs as a table. */
-export function queryTable(environment: EnvironmentRecord, queries: readonly QueryLogSummary[]): Html {
-  return table(
-    ["Query run", "Name", "Branch", "Started", "#ms", "#Errors"],
-    queries.map((query) => [
-      html`<a href="/environments/${encodeURIComponent(environment.id)}/query-runs/${encodeURIComponent(query.queryId)}"><code>${query.queryId}</code></a>`,
-      query.queryName,
-      query.branch,
-      instant(query.startedAt),
-      query.durationMs.toFixed(2),
-      query.errorCount > 0 ? html`<span class="bad">${query.errorCount}</span>` : "0",
-    ]),
-    "No query ran yet. Run `svc query`.",
-  );
-}
-
-/** Findings as a list. */
-export function diagnosticTable(diagnostics: readonly Diagnostic[]): Html {
-  return table(
-    ["Rule", "Finding", "Place"],
-    diagnostics.map(({ code, severity, message, span, hint }) => [
-      severity === Severity.WARNING ? html`<span class="warn">Warning[${code}]</span>` : html`<span class="bad">Error[${code}]</span>`,
-      html`${message}${hint ? html`<br><span class="dim">${hint}</span>` : ""}`,
-      span ? html`<code>${span.file}:${span.line}:${span.column}</code>` : "",
-    ]),
-    "None.",
-  );
+  return html`<a href="${addressOf("deployment", { id }, { environment: environment.id })}"><code>${id}</code></a>`;
 }
 
 /** Log lines. */

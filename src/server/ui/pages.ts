@@ -1,9 +1,11 @@
 /**
- * The pages. A request without a page key gets a shell without data; with both halves of a browser
- * session it gets the page. The address of a connection proves nothing: other users of this
- * machine, and all users of a proxy, connect from here too.
+ * The pages that the server makes: logging in, and those of query runs. A request without a page
+ * key gets a shell without data; with both halves of a browser session it gets the page. The
+ * address of a connection proves nothing: other users of this machine, and all users of a proxy,
+ * connect from here too.
  */
 
+import { placeOf } from "../../domain/addresses.ts";
 import { allows } from "../../domain/permissions.ts";
 import { PAGE_KEY_HEADER } from "../access/browser-sessions.ts";
 import { visibleEnvironments } from "../access/scope.ts";
@@ -62,26 +64,18 @@ async function loginPage(platform: Platform, request: Request, id: string, note:
   return (caller) => serveLoginPage(platform, request, id, caller, note);
 }
 
-/** The page at an address; undefined when there can be none. */
+/** The page at an address; undefined when this server makes none there. */
 function pageAt(platform: Platform, url: URL): Show | undefined {
-  const path = url.pathname;
-  if (path === "/")
-    return async (caller) =>
-      (await import("./overview-page.ts")).overviewPage(platform, "Overview", await visibleEnvironments(platform.environments, caller));
-  const stage = /^\/environments\/([^/]+)\/query-runs\/([^/]+)\/stages\/(\d{1,4})$/.exec(path);
-  const match = stage ?? /^\/environments\/([^/]+)(?:\/(deployments|query-runs)\/([^/]+))?\/?$/.exec(path);
-  if (!match) return undefined;
-  const [, environmentId = "", kind, id = ""] = match;
+  const place = placeOf(url.pathname + url.search);
+  if (place?.page !== "queryRun" && place?.page !== "queryRunStage") return undefined;
   return async (caller) => {
+    const { environment: wanted } = place.scope;
     const environments = await visibleEnvironments(platform.environments, caller);
-    const environment = environments.find((one) => one.id === environmentId || one.name === environmentId);
+    const environment = environments.find(({ id, name }) => id === wanted || name === wanted);
     if (!environment) return messagePage(404, "No such environment", "The link is of another server, or the environment is gone.");
-    if (stage) {
-      const from = Number(/^\d{1,9}$/.exec(url.searchParams.get("from") ?? "")?.[0] ?? 0);
-      return (await import("./stage-page.ts")).stagePage(platform, environment, stage[2] ?? "", Number(stage[3]), from);
-    }
-    if (kind === "deployments") return (await import("./deployment-page.ts")).deploymentPage(platform, environment, id);
-    if (kind === "query-runs") return (await import("./query-run-page.ts")).queryRunPage(platform, environment, id);
-    return (await import("./overview-page.ts")).overviewPage(platform, `Environment ${environment.name}`, [environment]);
+    if (place.page === "queryRun") return (await import("./query-run-page.ts")).queryRunPage(platform, environment, place.params.id);
+    const from = Number(/^\d{1,9}$/.exec(place.query.get("from") ?? "")?.[0] ?? 0);
+    const { id, stage } = place.params;
+    return (await import("./stage-page.ts")).stagePage(platform, environment, id, Number(/^\d{1,4}$/.exec(stage)?.[0] ?? -1), from);
   };
 }

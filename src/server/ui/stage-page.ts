@@ -1,5 +1,6 @@
 /** The stages of a query run: a table on the run's page, and a page with the rows of each. */
 
+import { addressOf } from "../../domain/addresses.ts";
 import { readableName } from "../../domain/name.ts";
 import { toPlainJson } from "../../domain/value.ts";
 import { readStage } from "../query-log/stages.ts";
@@ -19,7 +20,7 @@ export function stageTable(environment: EnvironmentRecord, stages: readonly Stag
   return table(
     ["Stage", "Step", "Provider", "Rows of", "#Rows", "Columns"],
     stages.map((one) => [
-      one.omitted ? `${one.stage}` : html`<a href="${address(environment, one.queryId, `/stages/${one.stage}`)}">${one.stage}</a>`,
+      one.omitted ? `${one.stage}` : html`<a href="${stageAddress(environment, one)}">${one.stage}</a>`,
       one.kind,
       readableName(one.provider),
       one.path,
@@ -47,7 +48,7 @@ export async function stagePage(
     title: `Stage ${number} of query run ${queryId}`,
     body: html`<h1>Stage ${number}</h1>
 ${facts([
-  ["Query run", html`<a href="${address(environment, queryId, "")}"><code>${queryId}</code></a>`],
+  ["Query run", html`<a href="${addressOf("queryRun", { id: queryId }, { environment: environment.id })}"><code>${queryId}</code></a>`],
   ["Step", stage.kind],
   ["Provider", readableName(stage.provider)],
   ["Rows of", stage.path],
@@ -68,10 +69,11 @@ ${table(
   ]),
   "None.",
 )}
-${stage.omitted === "" && next < stage.rows && html`<p><a href="${address(environment, queryId, `/stages/${number}`)}?from=${next}">Rows from ${next}</a></p>`}`,
+${stage.omitted === "" && next < stage.rows && html`<p><a href="${stageAddress(environment, stage, next)}">Rows from ${next}</a></p>`}`,
   });
 }
 
-function address(environment: EnvironmentRecord, queryId: string, rest: string): string {
-  return `/environments/${encodeURIComponent(environment.id)}/query-runs/${encodeURIComponent(queryId)}${rest}`;
+function stageAddress(environment: EnvironmentRecord, { queryId, stage }: StageRecord, from?: number): string {
+  const query = from === undefined ? undefined : new URLSearchParams({ from: `${from}` });
+  return addressOf("queryRunStage", { id: queryId, stage: `${stage}` }, { environment: environment.id, query });
 }

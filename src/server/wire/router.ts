@@ -122,7 +122,7 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     ({ url }) =>
       jsonError(404, "not_found", `There is nothing at ${url.pathname}.`),
   "/": async (platform) => {
-    const { servePage } = await import("../ui/pages.ts");
+    const { servePage } = await import("../pages/pages.ts");
     return ({ request, url, note }) => servePage(platform, request, url, note);
   },
 };

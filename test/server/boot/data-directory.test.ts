@@ -91,7 +91,7 @@ describe("the folder", () => {
     async (name) => {
       using folder = new TempFolder();
       const first = await TestServer.start(folder.path);
-      expect((await first.page("/")).status).toBe(200);
+      expect((await first.page("/environments/default/query-runs/none")).status).toBe(404);
       await first.server.stop();
       const path = join(folder.path, "data", name);
       openOutbox({ path: join(folder.path, "data", "meta.outbox.db"), programVersion: "1" }, Date.now).close();

@@ -12,7 +12,7 @@ import type { Log } from "../../log.ts";
 import type { IdentityStore } from "../../stores/metadata/identity.ts";
 import type { SessionStore } from "../../stores/metadata/sessions.ts";
 import { plain } from "../../web-answer.ts";
-import { type BrowserSessions, ownPath } from "../browser-sessions.ts";
+import { type BrowserSessions, pagePath } from "../browser-sessions.ts";
 import { type Clients, callerOf } from "../clients.ts";
 import type { Sealer } from "../sealing.ts";
 import { hashSecret, newCode, newSecret } from "../secrets.ts";
@@ -119,7 +119,7 @@ export function createOidcLogins(parts: OidcParts): OidcLogins {
     host,
 
     async begin({ path: given, address, redirectUri }) {
-      const path = ownPath(given);
+      const path = pagePath(given);
       if (path === undefined) throw new Failure("invalid_argument", "The page to go to must be one of this server.");
       const now = clock.now();
       const waiting = await metadata.waitingProviderLogins(address, now);

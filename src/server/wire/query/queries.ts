@@ -3,6 +3,7 @@
  * running deployment, and the query log.
  */
 
+import { addressOf } from "../../../domain/addresses.ts";
 import { resolveNames } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { whenThere } from "../../at-once.ts";
@@ -53,6 +54,6 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
         }),
       ),
     pageOf: (queryId, environmentId, headers) =>
-      headless || !telemetry.hasRoom() ? "" : `${addressFor(headers)}/environments/${environmentId}/query-runs/${queryId}`,
+      headless || !telemetry.hasRoom() ? "" : addressFor(headers) + addressOf("queryRun", { id: queryId }, { environment: environmentId }),
   };
 }

@@ -18,6 +18,7 @@ import {
   RedeemEntryResponseSchema,
   WhoAmIResponseSchema,
 } from "../../../../gen/svc/v1/auth_pb.ts";
+import { addressOf, entryAddress } from "../../../domain/addresses.ts";
 import { mayOnlyRead } from "../../../domain/permissions.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import type { Clients } from "../../access/clients.ts";
@@ -58,7 +59,7 @@ export function register(
       const { id, secret, userCode, expiresAt } = await loginSessions.open(deviceName, context.values.get(addressKey));
       return create(CreateLoginSessionResponseSchema, {
         loginSessionId: id,
-        url: `${addressFor(context.requestHeader)}/cli/${id}`,
+        url: `${addressFor(context.requestHeader)}${addressOf("login", { id })}`,
         sessionSecret: secret,
         userCode,
         expiresAt: msToTimestamp(expiresAt),
@@ -89,16 +90,16 @@ export function register(
         projectId: environment?.projectId ?? "",
         dashboardUrl: addressFor(context.requestHeader),
         name: await nameOf(clients, caller),
+        permissions: [...caller.permissions],
         ...(caller.expiresAt !== undefined && { expiresAt: msToTimestamp(caller.expiresAt) }),
       });
     },
 
     async createEntry({ path, readOnly }, context) {
       const entry = await browserSessions.enter(callerOf(context), path, readOnly);
-      const fragment = `code=${entry.code}&to=${encodeURIComponent(entry.path)}`;
       return create(CreateEntryResponseSchema, {
         code: entry.code,
-        url: `${addressFor(context.requestHeader)}/enter#${fragment}`,
+        url: `${addressFor(context.requestHeader)}${entryAddress(entry.code, entry.path)}`,
         expiresAt: msToTimestamp(entry.expiresAt),
       });
     },

@@ -23,6 +23,7 @@ import {
   WatchDeploymentResponseSchema,
 } from "../../../../gen/svc/v1/deployment_pb.ts";
 import { GraphSchema } from "../../../../gen/svc/v1/graph_pb.ts";
+import { addressOf } from "../../../domain/addresses.ts";
 import { closestNames } from "../../../domain/closest.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { checkBranch, resolveScope, scopeNames } from "../../access/scope.ts";
@@ -65,7 +66,7 @@ export function deploymentMessage(
     updatedAt: msToTimestamp(record.updatedAt),
     error: record.error,
     diagnostics: [...record.diagnostics],
-    url: `${dashboardUrl}/environments/${record.environmentId}/deployments/${record.id}`,
+    url: dashboardUrl + addressOf("deployment", { id: record.id }, { environment: record.environmentId }),
     sourceSha256: record.sourceSha256,
     live: answers,
     profiling: record.profiling,

@@ -3,6 +3,7 @@
  * general handler.
  */
 
+import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -18,6 +19,7 @@ import { type Caller, createTokens } from "../../../../src/server/access/tokens.
 import { Failure } from "../../../../src/server/failure.ts";
 import type { Platform } from "../../../../src/server/wire/platform.ts";
 import { QUERY_PATH, serveQueryDirectly } from "../../../../src/server/wire/services/query-direct.ts";
+import { eventually } from "../../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../../harness/running-server.ts";
 import { deploy, expectLive, GREETING } from "../../deployments/deploying.ts";
 
@@ -130,7 +132,10 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, transport: TransportKind) =>
         },
       ],
     });
-    expect(await (await server.page("/")).text()).toContain(`wrong ${JSON.stringify(transport)}`.replaceAll('"', "&quot;"));
+    const logged = new Database(join(folder.path, "data", "telemetry.db"), { readonly: true });
+    const names = () => logged.query<{ query_name: string }, []>("select query_name from query_log").all();
+    await eventually(() => names().some((row) => row.query_name === `wrong ${JSON.stringify(transport)}`), "the query is logged");
+    logged.close();
   });
 
   test("asks for a token that may query", async () => {

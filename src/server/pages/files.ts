@@ -1,0 +1,97 @@
+/**
+ * The dashboard's files: one document, its scripts and its style. They hold no data and are given
+ * to everybody whom the guard lets in. They are read with the first request for one; a program that
+ * runs from its sources bundles them then.
+ */
+
+import { basename } from "node:path";
+import index from "../../ui/index.html";
+import { compress } from "../wire/http/content-encoding.ts";
+
+/** A file as it is sent. */
+export interface PageFile {
+  readonly type: string;
+  readonly etag: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly gzipped: Uint8Array<ArrayBuffer>;
+}
+
+/** All files. */
+export interface PageFiles {
+  /** The document that stands at every address of a page. */
+  readonly document: PageFile;
+  /** The others by their paths, whose names are made of their content. */
+  readonly assets: ReadonlyMap<string, PageFile>;
+}
+
+type Loader = "html" | "js" | "css";
+
+/** A file as the bundler made it. */
+interface Bundled {
+  readonly name: string;
+  readonly loader: Loader;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+const TYPES: Readonly<Record<Loader, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+};
+
+let loaded: Promise<PageFiles> | undefined;
+
+/** The files, read once. */
+export function pageFiles(): Promise<PageFiles> {
+  loaded ??= load();
+  return loaded;
+}
+
+/** A file of these bytes, which is named by them. */
+export async function pageFile(loader: Loader, bytes: Uint8Array<ArrayBuffer>): Promise<PageFile> {
+  const etag = `"${new Bun.CryptoHasher("sha256").update(bytes).digest("base64url")}"`;
+  return { type: TYPES[loader], etag, bytes, gzipped: await compress(bytes, "gzip") };
+}
+
+/**
+ * A file as the answer to a request with the headers `given`: compressed when they accept that, 304
+ * when the caller has it.
+ */
+export function fileResponse(file: PageFile, given: Headers, own: Readonly<Record<string, string>>, status = 200): Response {
+  const headers = { ...own, "content-type": file.type, etag: file.etag, vary: "accept-encoding" };
+  const known = given.get("if-none-match")?.split(",") ?? [];
+  if (status === 200 && known.some((etag) => etag.trim().replace(/^W\//, "") === file.etag))
+    return new Response(null, { status: 304, headers });
+  const isGzip = /\bgzip\b(?! *; *q=0(?:\.0*)?(?:[, ]|$))/i.test(given.get("accept-encoding") ?? "");
+  if (!isGzip) return new Response(file.bytes, { status, headers });
+  return new Response(file.gzipped, { status, headers: { ...headers, "content-encoding": "gzip" } });
+}
+
+async function load(): Promise<PageFiles> {
+  const bundled = await (index.files ? embedded(index.files) : bundledNow(index.index));
+  const document = bundled.find(({ loader }) => loader === "html");
+  if (!document) throw new Error("the dashboard has no document");
+  const assets = bundled.filter((file) => file !== document);
+  const files = assets.map(async ({ bytes, loader, name }) => [`/${name}`, await pageFile(loader, bytes)] as const);
+  return { document: await pageFile("html", document.bytes), assets: new Map(await Promise.all(files)) };
+}
+
+/** The files that the bundler put into the binary. */
+function embedded(files: NonNullable<Bun.HTMLBundle["files"]>): Promise<Bundled[]> {
+  return Promise.all(
+    files.map(async ({ loader, path }) => ({ name: basename(path), loader: loader as Loader, bytes: await Bun.file(path).bytes() })),
+  );
+}
+
+/** The files of a run from the sources: the same ones, not made smaller. */
+async function bundledNow(document: string): Promise<Bundled[]> {
+  const jsx = { runtime: "automatic", importSource: "preact", development: false } as const;
+  const { outputs } = await Bun.build({ entrypoints: [document], target: "browser", splitting: true, publicPath: "/", jsx });
+  return Promise.all(
+    outputs.map(async (output) => ({
+      name: basename(output.path),
+      loader: output.path.slice(output.path.lastIndexOf(".") + 1) as Loader,
+      bytes: new Uint8Array(await output.arrayBuffer()),
+    })),
+  );
+}

@@ -1,0 +1,64 @@
+/**
+ * The methods that pages call, with the JSON forms of their requests and responses. The types come
+ * from the contract and cost the bundle nothing; a page that calls another method adds its row.
+ */
+
+import type {
+  EndSessionRequestJson,
+  EndSessionResponseJson,
+  ListSessionsRequestJson,
+  ListSessionsResponseJson,
+  WhoAmIRequestJson,
+  WhoAmIResponseJson,
+} from "../../../gen/svc/v1/auth_pb.ts";
+import type {
+  GetDeploymentRequestJson,
+  GetDeploymentResponseJson,
+  ListBranchesRequestJson,
+  ListBranchesResponseJson,
+  ListDeploymentsRequestJson,
+  ListDeploymentsResponseJson,
+  PromoteDeploymentRequestJson,
+  PromoteDeploymentResponseJson,
+  RollBackDeploymentRequestJson,
+  RollBackDeploymentResponseJson,
+  WatchDeploymentRequestJson,
+  WatchDeploymentResponseJson,
+} from "../../../gen/svc/v1/deployment_pb.ts";
+import type { ListEnvironmentsRequestJson, ListEnvironmentsResponseJson } from "../../../gen/svc/v1/environment_pb.ts";
+import type {
+  GetGraphRequestJson,
+  GetGraphResponseJson,
+  ListFeaturesRequestJson,
+  ListFeaturesResponseJson,
+  ListResolversRequestJson,
+  ListResolversResponseJson,
+} from "../../../gen/svc/v1/graph_pb.ts";
+import type { CheckHealthRequestJson, CheckHealthResponseJson } from "../../../gen/svc/v1/health_pb.ts";
+
+/** Methods with one response: `Service/Method` to request and response. */
+export interface Methods {
+  "AuthService/EndSession": [EndSessionRequestJson, EndSessionResponseJson];
+  "AuthService/ListSessions": [ListSessionsRequestJson, ListSessionsResponseJson];
+  "AuthService/WhoAmI": [WhoAmIRequestJson, WhoAmIResponseJson];
+  "DeploymentService/GetDeployment": [GetDeploymentRequestJson, GetDeploymentResponseJson];
+  "DeploymentService/ListBranches": [ListBranchesRequestJson, ListBranchesResponseJson];
+  "DeploymentService/ListDeployments": [ListDeploymentsRequestJson, ListDeploymentsResponseJson];
+  "DeploymentService/PromoteDeployment": [PromoteDeploymentRequestJson, PromoteDeploymentResponseJson];
+  "DeploymentService/RollBackDeployment": [RollBackDeploymentRequestJson, RollBackDeploymentResponseJson];
+  "EnvironmentService/ListEnvironments": [ListEnvironmentsRequestJson, ListEnvironmentsResponseJson];
+  "GraphService/GetGraph": [GetGraphRequestJson, GetGraphResponseJson];
+  "GraphService/ListFeatures": [ListFeaturesRequestJson, ListFeaturesResponseJson];
+  "GraphService/ListResolvers": [ListResolversRequestJson, ListResolversResponseJson];
+  "HealthService/CheckHealth": [CheckHealthRequestJson, CheckHealthResponseJson];
+}
+
+/** Methods with a stream of responses. */
+export interface StreamMethods {
+  "DeploymentService/WatchDeployment": [WatchDeploymentRequestJson, WatchDeploymentResponseJson];
+}
+
+/** Name of a method with one response. */
+export type Method = keyof Methods;
+/** Name of a method with a stream of responses. */
+export type StreamMethod = keyof StreamMethods;

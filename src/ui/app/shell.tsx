@@ -1,0 +1,67 @@
+import { useEffect } from "preact/hooks";
+import { addressOf, isOfEnvironment } from "../../domain/addresses.ts";
+import { isLoggedIn } from "../api/session.ts";
+import { AccountMenu } from "./account-menu.tsx";
+import { KeyHelp, openPalette, PaletteHost } from "./keys.tsx";
+import { LoginNotice } from "./login-notice.tsx";
+import { Navigation } from "./navigation.tsx";
+import { OpenPage } from "./open-page.tsx";
+import { address, go, href, place } from "./place.ts";
+import { ScopeSwitch } from "./scope-switch.tsx";
+import { Toasts } from "./toasts.tsx";
+import { useCaller } from "./who.ts";
+
+/** The frame of all pages. */
+export function Shell() {
+  const isOpen = isLoggedIn.value;
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <header class="bar">
+        <a class="brand" href={href("overview", {})}>
+          svc
+        </a>
+        {isOpen && <ScopeSwitch />}
+        <span class="space" />
+        {isOpen && (
+          <button type="button" class="go-to" aria-keyshortcuts="Control+K" onClick={openPalette}>
+            Go to <kbd>Ctrl K</kbd>
+          </button>
+        )}
+        {isOpen && <AccountMenu />}
+      </header>
+      {isOpen ? <Navigation /> : <nav class="nav" />}
+      <main id="main" tabIndex={-1}>
+        {isOpen ? <Inside /> : <LoginNotice />}
+      </main>
+      <Toasts />
+      {isOpen && <PaletteHost />}
+      <KeyHelp />
+    </>
+  );
+}
+
+/** The page, once its address names the environment that it is of. */
+function Inside() {
+  const caller = useCaller();
+  const here = place.value;
+  const lacksEnvironment = here !== undefined && isOfEnvironment(here.page) && here.scope.environment === "";
+  const own = caller.data?.environmentId ?? "";
+  useEffect(() => {
+    if (lacksEnvironment && own !== "")
+      go(
+        addressOf(here.page, here.params as never, {
+          ...here.scope,
+          environment: own,
+          query: here.query,
+          fragment: location.hash.slice(1),
+        }),
+        {
+          replace: true,
+        },
+      );
+  }, [lacksEnvironment, own, address.value]);
+  return lacksEnvironment && own !== "" ? null : <OpenPage caller={caller} />;
+}

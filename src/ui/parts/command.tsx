@@ -1,0 +1,12 @@
+import { visibleLines } from "../../domain/visible.ts";
+import { Copy } from "./copy.tsx";
+
+/** A command line of `svc` that gives what is shown here, with a button that copies it. */
+export function Command({ line }: { readonly line: string }) {
+  return (
+    <span class="command">
+      <code>{visibleLines(line)}</code>
+      <Copy text={line} />
+    </span>
+  );
+}

@@ -1,0 +1,23 @@
+import type { DiagnosticJson } from "../../../gen/svc/v1/error_pb.ts";
+import { visibleLines } from "../../domain/visible.ts";
+import { Status } from "./status.tsx";
+
+/** Findings about a project: the rule, the place, what is wrong, and what to do. */
+export function Findings({ findings }: { readonly findings: readonly DiagnosticJson[] }) {
+  return (
+    <ul class="findings">
+      {findings.map(({ code = 0, severity, span, message = "", hint = "" }, at) => (
+        <li key={`${code} ${at}`}>
+          <Status tone={severity === "SEVERITY_ERROR" ? "bad" : "warn"}>{`SVC${String(code).padStart(3, "0")}`}</Status>{" "}
+          {span?.file && (
+            <code>
+              {visibleLines(span.file)}:{span.line}:{span.column}
+            </code>
+          )}
+          <p>{visibleLines(message)}</p>
+          {hint !== "" && <p class="dim">{visibleLines(hint)}</p>}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,50 @@
+/** The pages: one row each, with the file that is loaded when somebody goes there. */
+
+import type { ComponentType } from "preact";
+import type { PageName, Place } from "../domain/addresses.ts";
+
+/** Groups of the navigation, in their order. */
+export const GROUPS = ["Define", "Run", "Deploy", "Compute", "Observe", "Settings"] as const;
+
+/** What a page's component is given. */
+export interface PageProps<P extends PageName = PageName> {
+  readonly place: Place<P>;
+}
+
+/** A page. */
+export interface Route {
+  /** Its name in the navigation and the palette. */
+  readonly title: string;
+  /** Its group in the navigation; absent = it is not there. */
+  readonly group?: (typeof GROUPS)[number];
+  /** The key that goes there after `g`. */
+  readonly key?: string;
+  readonly load: () => Promise<{ readonly default: ComponentType<PageProps> }>;
+}
+
+/** A page's row; the page takes places of its own name only. */
+function route<P extends PageName>(
+  _: P,
+  row: Omit<Route, "load"> & { readonly load: () => Promise<{ readonly default: ComponentType<PageProps<P>> }> },
+): Route {
+  return row as Route;
+}
+
+/** The rows by the names of pages, in the order of the navigation. */
+export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
+  overview: route("overview", { title: "Overview", group: "Define", key: "o", load: () => import("./pages/define/overview.tsx") }),
+  features: route("features", { title: "Features", group: "Define", key: "f", load: () => import("./pages/define/features.tsx") }),
+  deployments: route("deployments", {
+    title: "Deployments",
+    group: "Deploy",
+    key: "d",
+    load: () => import("./pages/deploy/deployments.tsx"),
+  }),
+  deployment: route("deployment", { title: "Deployment", load: () => import("./pages/deploy/deployment.tsx") }),
+  gallery: route("gallery", { title: "Gallery", load: () => import("./pages/gallery.tsx") }),
+};
+
+/** The row of a page; undefined when there is none yet. */
+export function routeOf(page: PageName): Route | undefined {
+  return ROUTES[page];
+}
