@@ -4,39 +4,66 @@
  * the project.
  */
 
-import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { type FeatureSet, FeatureSetSchema, type Graph, GraphSchema, type Resolver, ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
 
 const { number: FEATURE_SETS } = GraphSchema.field.featureSets;
 const { number: RESOLVERS } = GraphSchema.field.resolvers;
 
+/** Definitions of a graph, or all of them. */
+export type Definitions = Pick<Graph, "featureSets" | "resolvers">;
+
 /**
- * An encoder of one graph, whose definitions can be encoded while others are still to come. What
- * was encoded must not change any more.
+ * An encoder of one graph, which encodes definitions while others are still to come. What it was
+ * given must not change any more.
  */
 export class GraphEncoder {
-  readonly #encoded = new Map<FeatureSet | Resolver, Uint8Array>();
+  readonly #definitions: (FeatureSet | Resolver)[] = [];
+  /** The definitions, encoded: one text of bytes for each call of `add`. */
+  readonly #batches: Uint8Array[] = [];
 
-  /** Encodes a feature class ahead. */
-  addFeatureSet(set: FeatureSet): void {
-    this.#encoded.set(set, toBinary(FeatureSetSchema, set));
-  }
-
-  /** Encodes a resolver ahead. */
-  addResolver(resolver: Resolver): void {
-    this.#encoded.set(resolver, toBinary(ResolverSchema, resolver));
+  /** Encodes definitions ahead. */
+  add(definitions: Definitions): void {
+    this.#batches.push(bytesOf(definitions));
+    this.#definitions.push(...definitions.featureSets, ...definitions.resolvers);
   }
 
   /** The bytes of the graph, those of `toBinary`. Forgets what was encoded ahead. */
   encode(graph: Graph): Uint8Array {
-    const writer = new BinaryWriter();
-    for (const set of graph.featureSets)
-      writer.tag(FEATURE_SETS, WireType.LengthDelimited).bytes(this.#encoded.get(set) ?? toBinary(FeatureSetSchema, set));
-    for (const resolver of graph.resolvers)
-      writer.tag(RESOLVERS, WireType.LengthDelimited).bytes(this.#encoded.get(resolver) ?? toBinary(ResolverSchema, resolver));
-    this.#encoded.clear();
-    return writer.raw(toBinary(GraphSchema, { ...graph, featureSets: [], resolvers: [] })).finish();
+    const pieces = this.#batches.flatMap((batch) => [...fieldsOf(batch)].map(({ from, to }) => batch.subarray(from, to)));
+    const ahead = new Map(this.#definitions.map((definition, index) => [definition, pieces[index]]));
+    this.#definitions.length = this.#batches.length = 0;
+    const { featureSets, resolvers, ...rest } = graph;
+    return Buffer.concat([
+      ...featureSets.map((set) => ahead.get(set) ?? bytesOf({ featureSets: [set], resolvers: [] })),
+      ...resolvers.map((resolver) => ahead.get(resolver) ?? bytesOf({ featureSets: [], resolvers: [resolver] })),
+      toBinary(GraphSchema, { ...rest, featureSets: [], resolvers: [] }),
+    ]);
+  }
+}
+
+function bytesOf(definitions: Definitions): Uint8Array {
+  return toBinary(GraphSchema, create(GraphSchema, definitions));
+}
+
+/** A field of an encoded message: where it begins with its tag, and where it ends. */
+interface EncodedField {
+  readonly number: number;
+  readonly from: number;
+  readonly to: number;
+  /** The bytes of a message or a text; undefined for a number. */
+  readonly content: Uint8Array | undefined;
+}
+
+function* fieldsOf(bytes: Uint8Array): Iterable<EncodedField> {
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const from = reader.pos;
+    const [number, wire] = reader.tag();
+    const content = wire === WireType.LengthDelimited ? reader.bytes() : undefined;
+    if (content === undefined) reader.skip(wire, number);
+    yield { number, from, to: reader.pos, content };
   }
 }
 
@@ -58,21 +85,15 @@ export class SharedDefinitions {
   readonly decode: GraphDecoder = (bytes) => {
     const featureSets: FeatureSet[] = [];
     const resolvers: Resolver[] = [];
-    const rest = new BinaryWriter();
-    const reader = new BinaryReader(bytes);
-    while (reader.pos < reader.len) {
-      const from = reader.pos;
-      const [field, wire] = reader.tag();
-      if (field === FEATURE_SETS && wire === WireType.LengthDelimited) featureSets.push(this.#featureSets.decode(reader.bytes()));
-      else if (field === RESOLVERS && wire === WireType.LengthDelimited) resolvers.push(this.#resolvers.decode(reader.bytes()));
-      else {
-        reader.skip(wire, field);
-        rest.raw(bytes.subarray(from, reader.pos));
-      }
+    const rest: Uint8Array[] = [];
+    for (const { number, from, to, content } of fieldsOf(bytes)) {
+      if (number === FEATURE_SETS && content) featureSets.push(this.#featureSets.decode(content));
+      else if (number === RESOLVERS && content) resolvers.push(this.#resolvers.decode(content));
+      else rest.push(bytes.subarray(from, to));
     }
     this.#featureSets.sweep();
     this.#resolvers.sweep();
-    return { ...fromBinary(GraphSchema, rest.finish(), WITHOUT_UNKNOWN), featureSets, resolvers };
+    return { ...fromBinary(GraphSchema, Buffer.concat(rest), WITHOUT_UNKNOWN), featureSets, resolvers };
   };
 }
 

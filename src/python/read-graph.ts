@@ -19,8 +19,8 @@ export class GraphReader {
   readonly #graph = create(GraphSchema);
   readonly #rest: Record<string, JsonValue> = {};
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
-  readonly #featureSets = itemsInto(FeatureSetSchema, this.#graph.featureSets, (set) => this.encoder.addFeatureSet(set));
-  readonly #resolvers = itemsInto(ResolverSchema, this.#graph.resolvers, (resolver) => this.encoder.addResolver(resolver));
+  readonly #featureSets = itemsInto(FeatureSetSchema, this.#graph.featureSets);
+  readonly #resolvers = itemsInto(ResolverSchema, this.#graph.resolvers);
   #take: ((item: JsonValue) => void) | undefined;
   /** Bytes of a line whose end has not come yet. */
   #begun: Uint8Array[] = [];
@@ -52,7 +52,10 @@ export class GraphReader {
   }
 
   #read(text: string): void {
+    const { featureSets, resolvers } = this.#graph;
+    const [sets, others] = [featureSets.length, resolvers.length];
     for (const line of text.split("\n")) if (line !== "") this.#readLine(line.endsWith(",") ? line.slice(0, -1) : line);
+    this.encoder.add({ featureSets: featureSets.slice(sets), resolvers: resolvers.slice(others) });
   }
 
   #readLine(line: string): void {
@@ -71,14 +74,6 @@ export class GraphReader {
   }
 }
 
-function itemsInto<S extends DescMessage>(
-  schema: S,
-  items: MessageShape<S>[],
-  encode: (item: MessageShape<S>) => void,
-): (item: JsonValue) => void {
-  return (json) => {
-    const item = fromJson(schema, json);
-    items.push(item);
-    encode(item);
-  };
+function itemsInto<S extends DescMessage>(schema: S, items: MessageShape<S>[]): (item: JsonValue) => void {
+  return (item) => items.push(fromJson(schema, item));
 }

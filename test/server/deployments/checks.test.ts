@@ -170,6 +170,22 @@ def get_name(id: User.id) -> User.name:
     ]);
   });
 
+  test("158: a deployment of the same files has the columns that the database has by then", async () => {
+    const db = new Database(join(folder.path, "app.db"));
+    const star = project("-- resolves: User\n-- source: app\nselect *, uid as id from star_user\n");
+    const outputs = async () => (await server.client(GraphService).listResolvers({})).resolvers.map((one) => one.outputs.toSorted());
+    db.run("create table star_user (uid integer primary key, name text)");
+    expectLive(await deploy(server, star));
+    const first = await outputs();
+    db.run("alter table star_user add column email text");
+    expectLive(await deploy(server, star));
+    const second = await outputs();
+    db.run("alter table star_user drop column name");
+    expectLive(await deploy(server, star));
+    expect([first, second, await outputs()]).toEqual([[["user.name"]], [["user.email", "user.name"]], [["user.email"]]]);
+    db.close();
+  });
+
   test("validation finds the same before anything is sent", async () => {
     expectLive(
       await deploy(server, project("-- resolves: User\n-- source: app\nselect uid as id, display as name, mail as email from app_user\n")),

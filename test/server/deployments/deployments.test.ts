@@ -366,6 +366,15 @@ describe("reading back", () => {
     expect([refused.code, refused.rawMessage]).toEqual([Code.InvalidArgument, expect.stringContaining("60000 definitions")]);
   });
 
+  test.each([
+    ["none", new Uint8Array(), "no graph"],
+    ["bytes that are none", new Uint8Array([0x0a, 0x7f, 1]), "cannot be read"],
+    ["text that is not UTF-8", new Uint8Array([0x0a, 3, 0x0a, 1, 0xff]), "not UTF-8"],
+  ])("validation of %s is refused before anything is decoded", async (_, graph, why) => {
+    const refused = await failure(server.client(DeploymentService).validateGraph({ graph }));
+    expect([refused.code, refused.rawMessage]).toEqual([Code.InvalidArgument, expect.stringContaining(why)]);
+  });
+
   test("validation compares with what is live and changes nothing", async () => {
     const first = await deploy(server, saying("hello"));
     await deploy(server, { ...saying("bye"), "features.py": GREETING["features.py"]?.replace('"1h"', '"30m"') ?? "" }, { branch: "b" });
