@@ -103,8 +103,9 @@ async function byHand(folder: string, memoryBytes: number): Promise<number> {
 const bySvc = (folder: string, memoryBytes: number, asKnown = false): Promise<number> => sampleBySvc(folder, { memoryBytes, asKnown });
 
 /**
- * Milliseconds of a sample by the store. `onStart` is told its process, and `onSampled` is called
- * while that is still there.
+ * Milliseconds of a sample by the store, with columns of the spine in `keep`. `onStart` is told its
+ * process, `onReady` is called before the sample and `onSampled` after it, while that process is
+ * still there.
  */
 export async function sampleBySvc(
   folder: string,
@@ -112,10 +113,12 @@ export async function sampleBySvc(
     readonly memoryBytes: number;
     readonly asKnown?: boolean;
     readonly onStart?: (pid: number) => void;
+    readonly keep?: readonly string[];
+    readonly onReady?: () => void;
     readonly onSampled?: () => void;
   },
 ): Promise<number> {
-  const { memoryBytes, asKnown = false, onStart, onSampled } = options;
+  const { memoryBytes, asKnown = false, keep = [], onStart, onReady, onSampled } = options;
   const store = openEmbedded(folder, { limits: { memoryBytes, threads: 2 }, ...(onStart && { onStart }) });
   const features: TableFeature[] = Array.from({ length: FEATURES }, (_, n) => ({
     featureId: n + 1,
@@ -125,11 +128,13 @@ export async function sampleBySvc(
   }));
   try {
     await store.scan(1, { limit: 1 });
+    onReady?.();
     const from = performance.now();
     await store.sampleTable({
       spine: { path: join(folder, "spine.parquet"), key: "id", time: "ts" },
       features,
       bounds: { asKnown },
+      keep,
       target: join(folder, "by-svc.parquet"),
     });
     const ms = performance.now() - from;
