@@ -16,7 +16,7 @@ import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { datasetMessage, describeDataset, fileMessage, revisionMessage } from "./dataset-message.ts";
+import { datasetMessage, describeDataset, fileMessage, previewMessage, revisionMessage } from "./dataset-message.ts";
 import { readPage } from "./page-token.ts";
 
 /** Adds the service to a router. */
@@ -37,6 +37,12 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async getDataset({ dataset, ...page }, context) {
       return describeDataset(platform, callerOf(context), await environmentOf(context), dataset, page);
+    },
+
+    async previewDataset({ dataset, rows }, context) {
+      const environmentId = await environmentOf(context);
+      const { previews } = await platform.datasets();
+      return previewMessage(await previews.preview(environmentId, dataset, rows, context.signal));
     },
 
     async renameDataset({ datasetName, newName }, context) {
