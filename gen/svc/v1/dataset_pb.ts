@@ -1257,7 +1257,7 @@ export const DatasetService: GenService<{
    * name. As long as it is not finalized, the same files announced by the same caller under the same
    * name are the same upload, so that one that was cut off goes on.
    * INVALID_ARGUMENT for names that cannot be any, sizes of zero, and more files than an upload may
-   * have; RESOURCE_EXHAUSTED.
+   * have; RESOURCE_EXHAUSTED; UNAVAILABLE while the environment is suspended.
    *
    * @generated from rpc svc.v1.DatasetService.CreateDatasetUpload
    */

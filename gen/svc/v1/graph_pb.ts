@@ -1707,7 +1707,8 @@ export type ScheduledQuery = Message<"svc.v1.ScheduledQuery"> & {
   storeOffline: boolean;
 
   /**
-   * Resolvers for whose rows it runs incrementally, by name; empty = it runs for all rows.
+   * Resolvers for whose rows it runs incrementally, by name; empty = it runs for all rows. A run
+   * reads again from the longest lookback of theirs before what was read.
    *
    * @generated from field: repeated string incremental_resolvers = 11;
    */

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { DatasetService } from "../../../gen/svc/v1/dataset_pb.ts";
+import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import { ServiceTokenService } from "../../../gen/svc/v1/service_token_pb.ts";
 import { fromProtoValue } from "../../../src/domain/proto-value.ts";
 import { exchange } from "../../harness/browser-session.ts";
@@ -95,6 +96,14 @@ test("it is bounded by rows and by length, and says when it ends early", async (
   expect(shown.rows).toBeWithin(100, 500);
   for (const rows of [0, -1, 1_001])
     expect((await refusal(service().previewDataset({ dataset: "long", rows }))).code).toBe(Code.InvalidArgument);
+}, 60_000);
+
+test("a suspended environment takes no uploads", async () => {
+  const environments = server.client(EnvironmentService);
+  await environments.suspendEnvironment({});
+  expect((await refusal(upload("late", { "a.txt": "hello" }))).rawMessage).toContain("is suspended");
+  await environments.resumeEnvironment({});
+  expect(await upload("late", { "a.txt": "hello" })).toStartWith("rev_");
 }, 60_000);
 
 test("what is no table, and who may not read values, is refused", async () => {
