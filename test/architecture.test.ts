@@ -180,7 +180,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   deletions: ["deployments", "jobs", "nodes", "query-log", "stores"],
   "value-uploads": ["access", "deletions", "deployments", "jobs", "query", "stores", "tables", "writes"],
   approvals: ["access", "deletions", "deployments", "environments", "jobs", "secrets", "stores", "value-uploads"],
-  webhooks: ["access", "documents", "jobs", "query", "stores", "thread"],
+  webhooks: ["access", "documents", "jobs", "query", "stores", "thread", "value-uploads"],
   wire: [
     "access",
     "approvals",

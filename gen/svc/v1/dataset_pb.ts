@@ -7,7 +7,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_v1_options } from "./options_pb";
-import type { DataType, DataTypeJson } from "./value_pb";
+import type { DataType, DataTypeJson, Value, ValueJson } from "./value_pb";
 import { file_svc_v1_value } from "./value_pb";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +15,210 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/dataset.proto.
  */
 export const file_svc_v1_dataset: GenFile = /*@__PURE__*/
-  fileDesc("ChRzdmMvdjEvZGF0YXNldC5wcm90bxIGc3ZjLnYxIpYBCgdEYXRhc2V0EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJcmV2aXNpb25zGAMgASgFEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIogDCg9EYXRhc2V0UmV2aXNpb24SCgoCaWQYASABKAkSDgoGbnVtYmVyGAIgASgFEisKBXN0YXRlGAMgASgOMhwuc3ZjLnYxLkRhdGFzZXRSZXZpc2lvblN0YXRlEiUKBm9yaWdpbhgEIAEoDjIVLnN2Yy52MS5EYXRhc2V0T3JpZ2luEhEKCW9yaWdpbl9pZBgFIAEoCRIMCgRyb3dzGAYgASgDEg0KBWJ5dGVzGAcgASgDEhIKCmNyZWF0ZWRfYnkYCCABKAkSLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMY29tcGxldGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgthcmNoaXZlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmVtb3ZlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibwoLRGF0YXNldEZpbGUSDAoEbmFtZRgBIAEoCRIlCgRraW5kGAIgASgOMhcuc3ZjLnYxLkRhdGFzZXRGaWxlS2luZBINCgVieXRlcxgDIAEoAxIMCgRyb3dzGAQgASgDEg4KBnNoYTI1NhgFIAEoCSKBAQoNRGF0YXNldENvbHVtbhIMCgRuYW1lGAEgASgJEgwKBHR5cGUYAiABKAkSHwoFZHR5cGUYAyABKAsyEC5zdmMudjEuRGF0YVR5cGUSMwoKc3RhdGlzdGljcxgEIAEoCzIfLnN2Yy52MS5EYXRhc2V0Q29sdW1uU3RhdGlzdGljcyKKAQoXRGF0YXNldENvbHVtblN0YXRpc3RpY3MSDQoFbnVsbHMYASABKAMSEAoIZGlzdGluY3QYAiABKAMSEAoDbWluGAMgASgJSACIAQESEAoDbWF4GAQgASgJSAGIAQESEQoEbWVhbhgFIAEoAUgCiAEBQgYKBF9taW5CBgoEX21heEIHCgVfbWVhbiJMChNMaXN0RGF0YXNldHNSZXF1ZXN0Eg4KBnNlYXJjaBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJSChRMaXN0RGF0YXNldHNSZXNwb25zZRIhCghkYXRhc2V0cxgBIAMoCzIPLnN2Yy52MS5EYXRhc2V0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJLChFHZXREYXRhc2V0UmVxdWVzdBIPCgdkYXRhc2V0GAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIvIBChJHZXREYXRhc2V0UmVzcG9uc2USIAoHZGF0YXNldBgBIAEoCzIPLnN2Yy52MS5EYXRhc2V0EioKCXJldmlzaW9ucxgCIAMoCzIXLnN2Yy52MS5EYXRhc2V0UmV2aXNpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJEikKCHJldmlzaW9uGAQgASgLMhcuc3ZjLnYxLkRhdGFzZXRSZXZpc2lvbhImCgdjb2x1bW5zGAUgAygLMhUuc3ZjLnYxLkRhdGFzZXRDb2x1bW4SIgoFZmlsZXMYBiADKAsyEy5zdmMudjEuRGF0YXNldEZpbGUiPgoUUmVuYW1lRGF0YXNldFJlcXVlc3QSFAoMZGF0YXNldF9uYW1lGAEgASgJEhAKCG5ld19uYW1lGAIgASgJIksKFVJlbmFtZURhdGFzZXRSZXNwb25zZRIgCgdkYXRhc2V0GAEgASgLMg8uc3ZjLnYxLkRhdGFzZXQSEAoIb2xkX25hbWUYAiABKAkiNAodQXJjaGl2ZURhdGFzZXRSZXZpc2lvblJlcXVlc3QSEwoLcmV2aXNpb25faWQYASABKAkiSwoeQXJjaGl2ZURhdGFzZXRSZXZpc2lvblJlc3BvbnNlEikKCHJldmlzaW9uGAEgASgLMhcuc3ZjLnYxLkRhdGFzZXRSZXZpc2lvbiJgChlTdHJlYW1EYXRhc2V0TGlua3NSZXF1ZXN0EhMKC3JldmlzaW9uX2lkGAEgASgJEhYKDmluY2x1ZGVfZ2l2ZW5zGAIgASgIEhYKDmluY2x1ZGVfdHJhY2VzGAMgASgIIj8KGlN0cmVhbURhdGFzZXRMaW5rc1Jlc3BvbnNlEiEKBGxpbmsYASABKAsyEy5zdmMudjEuRGF0YXNldExpbmsicgoLRGF0YXNldExpbmsSIQoEZmlsZRgBIAEoCzITLnN2Yy52MS5EYXRhc2V0RmlsZRIQCgN1cmwYAiABKAlCA4ABARIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJAChFEYXRhc2V0VXBsb2FkRmlsZRIMCgRuYW1lGAEgASgJEg0KBWJ5dGVzGAIgASgDEg4KBnNoYTI1NhgDIAEoCSJwChpDcmVhdGVEYXRhc2V0VXBsb2FkUmVxdWVzdBIUCgxkYXRhc2V0X25hbWUYASABKAkSKAoFZmlsZXMYAiADKAsyGS5zdmMudjEuRGF0YXNldFVwbG9hZEZpbGUSEgoKcGFydF9ieXRlcxgDIAEoAyJtChtDcmVhdGVEYXRhc2V0VXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhMKC3JldmlzaW9uX2lkGAIgASgJEhIKCmRhdGFzZXRfaWQYAyABKAkSEgoKcGFydF9ieXRlcxgEIAEoAyI/ChFEYXRhc2V0VXBsb2FkUGFydBIMCgRmaWxlGAEgASgFEgwKBHBhcnQYAiABKAUSDgoGc2hhMjU2GAMgASgJIloKG0dldERhdGFzZXRVcGxvYWRVcmlzUmVxdWVzdBIRCgl1cGxvYWRfaWQYASABKAkSKAoFcGFydHMYAiADKAsyGS5zdmMudjEuRGF0YXNldFVwbG9hZFBhcnQiRgocR2V0RGF0YXNldFVwbG9hZFVyaXNSZXNwb25zZRImCgR1cmlzGAEgAygLMhguc3ZjLnYxLkRhdGFzZXRVcGxvYWRVcmkiNgoQRGF0YXNldFVwbG9hZFVyaRIQCghjb21wbGV0ZRgBIAEoCBIQCgN1cmwYAiABKAlCA4ABASIxChxGaW5hbGl6ZURhdGFzZXRVcGxvYWRSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCSJsCh1GaW5hbGl6ZURhdGFzZXRVcGxvYWRSZXNwb25zZRIgCgdkYXRhc2V0GAEgASgLMg8uc3ZjLnYxLkRhdGFzZXQSKQoIcmV2aXNpb24YAiABKAsyFy5zdmMudjEuRGF0YXNldFJldmlzaW9uKs8BChREYXRhc2V0UmV2aXNpb25TdGF0ZRImCiJEQVRBU0VUX1JFVklTSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASIgoeREFUQVNFVF9SRVZJU0lPTl9TVEFURV9XUklUSU5HEAESIwofREFUQVNFVF9SRVZJU0lPTl9TVEFURV9DT01QTEVURRACEiEKHURBVEFTRVRfUkVWSVNJT05fU1RBVEVfRkFJTEVEEAMSIwofREFUQVNFVF9SRVZJU0lPTl9TVEFURV9BUkNISVZFRBAEKqgBCg1EYXRhc2V0T3JpZ2luEh4KGkRBVEFTRVRfT1JJR0lOX1VOU1BFQ0lGSUVEEAASIAocREFUQVNFVF9PUklHSU5fT0ZGTElORV9RVUVSWRABEiIKHkRBVEFTRVRfT1JJR0lOX1NDSEVEVUxFRF9RVUVSWRACEhYKEkRBVEFTRVRfT1JJR0lOX1NRTBADEhkKFURBVEFTRVRfT1JJR0lOX1VQTE9BRBAEKqsBCg9EYXRhc2V0RmlsZUtpbmQSIQodREFUQVNFVF9GSUxFX0tJTkRfVU5TUEVDSUZJRUQQABIcChhEQVRBU0VUX0ZJTEVfS0lORF9PVVRQVVQQARIcChhEQVRBU0VUX0ZJTEVfS0lORF9HSVZFTlMQAhIcChhEQVRBU0VUX0ZJTEVfS0lORF9FUlJPUlMQAxIbChdEQVRBU0VUX0ZJTEVfS0lORF9UUkFDRRAEMqcGCg5EYXRhc2V0U2VydmljZRJSCgxMaXN0RGF0YXNldHMSGy5zdmMudjEuTGlzdERhdGFzZXRzUmVxdWVzdBocLnN2Yy52MS5MaXN0RGF0YXNldHNSZXNwb25zZSIHkAIBiLUYAxJMCgpHZXREYXRhc2V0Ehkuc3ZjLnYxLkdldERhdGFzZXRSZXF1ZXN0Ghouc3ZjLnYxLkdldERhdGFzZXRSZXNwb25zZSIHkAIBiLUYAxJSCg1SZW5hbWVEYXRhc2V0Ehwuc3ZjLnYxLlJlbmFtZURhdGFzZXRSZXF1ZXN0Gh0uc3ZjLnYxLlJlbmFtZURhdGFzZXRSZXNwb25zZSIEiLUYEBJtChZBcmNoaXZlRGF0YXNldFJldmlzaW9uEiUuc3ZjLnYxLkFyY2hpdmVEYXRhc2V0UmV2aXNpb25SZXF1ZXN0GiYuc3ZjLnYxLkFyY2hpdmVEYXRhc2V0UmV2aXNpb25SZXNwb25zZSIEiLUYEBJmChJTdHJlYW1EYXRhc2V0TGlua3MSIS5zdmMudjEuU3RyZWFtRGF0YXNldExpbmtzUmVxdWVzdBoiLnN2Yy52MS5TdHJlYW1EYXRhc2V0TGlua3NSZXNwb25zZSIHkAIBiLUYDzABEmoKE0NyZWF0ZURhdGFzZXRVcGxvYWQSIi5zdmMudjEuQ3JlYXRlRGF0YXNldFVwbG9hZFJlcXVlc3QaIy5zdmMudjEuQ3JlYXRlRGF0YXNldFVwbG9hZFJlc3BvbnNlIgqItRgQkLUYgIBAEnAKFEdldERhdGFzZXRVcGxvYWRVcmlzEiMuc3ZjLnYxLkdldERhdGFzZXRVcGxvYWRVcmlzUmVxdWVzdBokLnN2Yy52MS5HZXREYXRhc2V0VXBsb2FkVXJpc1Jlc3BvbnNlIg2QAgGItRgQkLUYgIAQEmoKFUZpbmFsaXplRGF0YXNldFVwbG9hZBIkLnN2Yy52MS5GaW5hbGl6ZURhdGFzZXRVcGxvYWRSZXF1ZXN0GiUuc3ZjLnYxLkZpbmFsaXplRGF0YXNldFVwbG9hZFJlc3BvbnNlIgSItRgQYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChRzdmMvdjEvZGF0YXNldC5wcm90bxIGc3ZjLnYxIjYKFVByZXZpZXdEYXRhc2V0UmVxdWVzdBIPCgdkYXRhc2V0GAEgASgJEgwKBHJvd3MYAiABKAUijgEKFlByZXZpZXdEYXRhc2V0UmVzcG9uc2USEwoLcmV2aXNpb25faWQYASABKAkSJgoHY29sdW1ucxgCIAMoCzIVLnN2Yy52MS5QcmV2aWV3Q29sdW1uEhYKDmhpZGRlbl9jb2x1bW5zGAMgAygJEgwKBHJvd3MYBCABKAUSEQoJdHJ1bmNhdGVkGAUgASgIIl0KDVByZXZpZXdDb2x1bW4SDAoEbmFtZRgBIAEoCRIfCgVkdHlwZRgCIAEoCzIQLnN2Yy52MS5EYXRhVHlwZRIdCgZ2YWx1ZXMYAyADKAsyDS5zdmMudjEuVmFsdWUilgEKB0RhdGFzZXQSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIRCglyZXZpc2lvbnMYAyABKAUSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiiAMKD0RhdGFzZXRSZXZpc2lvbhIKCgJpZBgBIAEoCRIOCgZudW1iZXIYAiABKAUSKwoFc3RhdGUYAyABKA4yHC5zdmMudjEuRGF0YXNldFJldmlzaW9uU3RhdGUSJQoGb3JpZ2luGAQgASgOMhUuc3ZjLnYxLkRhdGFzZXRPcmlnaW4SEQoJb3JpZ2luX2lkGAUgASgJEgwKBHJvd3MYBiABKAMSDQoFYnl0ZXMYByABKAMSEgoKY3JlYXRlZF9ieRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjb21wbGV0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2FyY2hpdmVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZW1vdmVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJvCgtEYXRhc2V0RmlsZRIMCgRuYW1lGAEgASgJEiUKBGtpbmQYAiABKA4yFy5zdmMudjEuRGF0YXNldEZpbGVLaW5kEg0KBWJ5dGVzGAMgASgDEgwKBHJvd3MYBCABKAMSDgoGc2hhMjU2GAUgASgJIoEBCg1EYXRhc2V0Q29sdW1uEgwKBG5hbWUYASABKAkSDAoEdHlwZRgCIAEoCRIfCgVkdHlwZRgDIAEoCzIQLnN2Yy52MS5EYXRhVHlwZRIzCgpzdGF0aXN0aWNzGAQgASgLMh8uc3ZjLnYxLkRhdGFzZXRDb2x1bW5TdGF0aXN0aWNzIooBChdEYXRhc2V0Q29sdW1uU3RhdGlzdGljcxINCgVudWxscxgBIAEoAxIQCghkaXN0aW5jdBgCIAEoAxIQCgNtaW4YAyABKAlIAIgBARIQCgNtYXgYBCABKAlIAYgBARIRCgRtZWFuGAUgASgBSAKIAQFCBgoEX21pbkIGCgRfbWF4QgcKBV9tZWFuIkwKE0xpc3REYXRhc2V0c1JlcXVlc3QSDgoGc2VhcmNoGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlIKFExpc3REYXRhc2V0c1Jlc3BvbnNlEiEKCGRhdGFzZXRzGAEgAygLMg8uc3ZjLnYxLkRhdGFzZXQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIksKEUdldERhdGFzZXRSZXF1ZXN0Eg8KB2RhdGFzZXQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAki8gEKEkdldERhdGFzZXRSZXNwb25zZRIgCgdkYXRhc2V0GAEgASgLMg8uc3ZjLnYxLkRhdGFzZXQSKgoJcmV2aXNpb25zGAIgAygLMhcuc3ZjLnYxLkRhdGFzZXRSZXZpc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAkSKQoIcmV2aXNpb24YBCABKAsyFy5zdmMudjEuRGF0YXNldFJldmlzaW9uEiYKB2NvbHVtbnMYBSADKAsyFS5zdmMudjEuRGF0YXNldENvbHVtbhIiCgVmaWxlcxgGIAMoCzITLnN2Yy52MS5EYXRhc2V0RmlsZSI+ChRSZW5hbWVEYXRhc2V0UmVxdWVzdBIUCgxkYXRhc2V0X25hbWUYASABKAkSEAoIbmV3X25hbWUYAiABKAkiSwoVUmVuYW1lRGF0YXNldFJlc3BvbnNlEiAKB2RhdGFzZXQYASABKAsyDy5zdmMudjEuRGF0YXNldBIQCghvbGRfbmFtZRgCIAEoCSI0Ch1BcmNoaXZlRGF0YXNldFJldmlzaW9uUmVxdWVzdBITCgtyZXZpc2lvbl9pZBgBIAEoCSJLCh5BcmNoaXZlRGF0YXNldFJldmlzaW9uUmVzcG9uc2USKQoIcmV2aXNpb24YASABKAsyFy5zdmMudjEuRGF0YXNldFJldmlzaW9uImAKGVN0cmVhbURhdGFzZXRMaW5rc1JlcXVlc3QSEwoLcmV2aXNpb25faWQYASABKAkSFgoOaW5jbHVkZV9naXZlbnMYAiABKAgSFgoOaW5jbHVkZV90cmFjZXMYAyABKAgiPwoaU3RyZWFtRGF0YXNldExpbmtzUmVzcG9uc2USIQoEbGluaxgBIAEoCzITLnN2Yy52MS5EYXRhc2V0TGluayJyCgtEYXRhc2V0TGluaxIhCgRmaWxlGAEgASgLMhMuc3ZjLnYxLkRhdGFzZXRGaWxlEhAKA3VybBgCIAEoCUIDgAEBEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkAKEURhdGFzZXRVcGxvYWRGaWxlEgwKBG5hbWUYASABKAkSDQoFYnl0ZXMYAiABKAMSDgoGc2hhMjU2GAMgASgJInAKGkNyZWF0ZURhdGFzZXRVcGxvYWRSZXF1ZXN0EhQKDGRhdGFzZXRfbmFtZRgBIAEoCRIoCgVmaWxlcxgCIAMoCzIZLnN2Yy52MS5EYXRhc2V0VXBsb2FkRmlsZRISCgpwYXJ0X2J5dGVzGAMgASgDIm0KG0NyZWF0ZURhdGFzZXRVcGxvYWRSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSEwoLcmV2aXNpb25faWQYAiABKAkSEgoKZGF0YXNldF9pZBgDIAEoCRISCgpwYXJ0X2J5dGVzGAQgASgDIj8KEURhdGFzZXRVcGxvYWRQYXJ0EgwKBGZpbGUYASABKAUSDAoEcGFydBgCIAEoBRIOCgZzaGEyNTYYAyABKAkiWgobR2V0RGF0YXNldFVwbG9hZFVyaXNSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRIoCgVwYXJ0cxgCIAMoCzIZLnN2Yy52MS5EYXRhc2V0VXBsb2FkUGFydCJGChxHZXREYXRhc2V0VXBsb2FkVXJpc1Jlc3BvbnNlEiYKBHVyaXMYASADKAsyGC5zdmMudjEuRGF0YXNldFVwbG9hZFVyaSI2ChBEYXRhc2V0VXBsb2FkVXJpEhAKCGNvbXBsZXRlGAEgASgIEhAKA3VybBgCIAEoCUIDgAEBIjEKHEZpbmFsaXplRGF0YXNldFVwbG9hZFJlcXVlc3QSEQoJdXBsb2FkX2lkGAEgASgJImwKHUZpbmFsaXplRGF0YXNldFVwbG9hZFJlc3BvbnNlEiAKB2RhdGFzZXQYASABKAsyDy5zdmMudjEuRGF0YXNldBIpCghyZXZpc2lvbhgCIAEoCzIXLnN2Yy52MS5EYXRhc2V0UmV2aXNpb24qzwEKFERhdGFzZXRSZXZpc2lvblN0YXRlEiYKIkRBVEFTRVRfUkVWSVNJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIiCh5EQVRBU0VUX1JFVklTSU9OX1NUQVRFX1dSSVRJTkcQARIjCh9EQVRBU0VUX1JFVklTSU9OX1NUQVRFX0NPTVBMRVRFEAISIQodREFUQVNFVF9SRVZJU0lPTl9TVEFURV9GQUlMRUQQAxIjCh9EQVRBU0VUX1JFVklTSU9OX1NUQVRFX0FSQ0hJVkVEEAQqqAEKDURhdGFzZXRPcmlnaW4SHgoaREFUQVNFVF9PUklHSU5fVU5TUEVDSUZJRUQQABIgChxEQVRBU0VUX09SSUdJTl9PRkZMSU5FX1FVRVJZEAESIgoeREFUQVNFVF9PUklHSU5fU0NIRURVTEVEX1FVRVJZEAISFgoSREFUQVNFVF9PUklHSU5fU1FMEAMSGQoVREFUQVNFVF9PUklHSU5fVVBMT0FEEAQqqwEKD0RhdGFzZXRGaWxlS2luZBIhCh1EQVRBU0VUX0ZJTEVfS0lORF9VTlNQRUNJRklFRBAAEhwKGERBVEFTRVRfRklMRV9LSU5EX09VVFBVVBABEhwKGERBVEFTRVRfRklMRV9LSU5EX0dJVkVOUxACEhwKGERBVEFTRVRfRklMRV9LSU5EX0VSUk9SUxADEhsKF0RBVEFTRVRfRklMRV9LSU5EX1RSQUNFEAQygQcKDkRhdGFzZXRTZXJ2aWNlElIKDExpc3REYXRhc2V0cxIbLnN2Yy52MS5MaXN0RGF0YXNldHNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3REYXRhc2V0c1Jlc3BvbnNlIgeQAgGItRgDEkwKCkdldERhdGFzZXQSGS5zdmMudjEuR2V0RGF0YXNldFJlcXVlc3QaGi5zdmMudjEuR2V0RGF0YXNldFJlc3BvbnNlIgeQAgGItRgDElgKDlByZXZpZXdEYXRhc2V0Eh0uc3ZjLnYxLlByZXZpZXdEYXRhc2V0UmVxdWVzdBoeLnN2Yy52MS5QcmV2aWV3RGF0YXNldFJlc3BvbnNlIgeQAgGItRgPElIKDVJlbmFtZURhdGFzZXQSHC5zdmMudjEuUmVuYW1lRGF0YXNldFJlcXVlc3QaHS5zdmMudjEuUmVuYW1lRGF0YXNldFJlc3BvbnNlIgSItRgQEm0KFkFyY2hpdmVEYXRhc2V0UmV2aXNpb24SJS5zdmMudjEuQXJjaGl2ZURhdGFzZXRSZXZpc2lvblJlcXVlc3QaJi5zdmMudjEuQXJjaGl2ZURhdGFzZXRSZXZpc2lvblJlc3BvbnNlIgSItRgQEmYKElN0cmVhbURhdGFzZXRMaW5rcxIhLnN2Yy52MS5TdHJlYW1EYXRhc2V0TGlua3NSZXF1ZXN0GiIuc3ZjLnYxLlN0cmVhbURhdGFzZXRMaW5rc1Jlc3BvbnNlIgeQAgGItRgPMAESagoTQ3JlYXRlRGF0YXNldFVwbG9hZBIiLnN2Yy52MS5DcmVhdGVEYXRhc2V0VXBsb2FkUmVxdWVzdBojLnN2Yy52MS5DcmVhdGVEYXRhc2V0VXBsb2FkUmVzcG9uc2UiCoi1GBCQtRiAgEAScAoUR2V0RGF0YXNldFVwbG9hZFVyaXMSIy5zdmMudjEuR2V0RGF0YXNldFVwbG9hZFVyaXNSZXF1ZXN0GiQuc3ZjLnYxLkdldERhdGFzZXRVcGxvYWRVcmlzUmVzcG9uc2UiDZACAYi1GBCQtRiAgBASagoVRmluYWxpemVEYXRhc2V0VXBsb2FkEiQuc3ZjLnYxLkZpbmFsaXplRGF0YXNldFVwbG9hZFJlcXVlc3QaJS5zdmMudjEuRmluYWxpemVEYXRhc2V0VXBsb2FkUmVzcG9uc2UiBIi1GBBiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options, file_svc_v1_value]);
+
+/**
+ * Request of PreviewDataset.
+ *
+ * @generated from message svc.v1.PreviewDatasetRequest
+ */
+export type PreviewDatasetRequest = Message<"svc.v1.PreviewDatasetRequest"> & {
+  /**
+   * Id or name of a dataset, or id of a revision.
+   *
+   * @generated from field: string dataset = 1;
+   */
+  dataset: string;
+
+  /**
+   * Rows at most, 1 to 1,000.
+   *
+   * @generated from field: int32 rows = 2;
+   */
+  rows: number;
+};
+
+/**
+ * Request of PreviewDataset.
+ *
+ * @generated from message svc.v1.PreviewDatasetRequest
+ */
+export type PreviewDatasetRequestJson = {
+  /**
+   * Id or name of a dataset, or id of a revision.
+   *
+   * @generated from field: string dataset = 1;
+   */
+  dataset?: string;
+
+  /**
+   * Rows at most, 1 to 1,000.
+   *
+   * @generated from field: int32 rows = 2;
+   */
+  rows?: number;
+};
+
+/**
+ * Describes the message svc.v1.PreviewDatasetRequest.
+ * Use `create(PreviewDatasetRequestSchema)` to create a new message.
+ */
+export const PreviewDatasetRequestSchema: GenMessage<PreviewDatasetRequest, {jsonType: PreviewDatasetRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_dataset, 0);
+
+/**
+ * Response of PreviewDataset.
+ *
+ * @generated from message svc.v1.PreviewDatasetResponse
+ */
+export type PreviewDatasetResponse = Message<"svc.v1.PreviewDatasetResponse"> & {
+  /**
+   * Id of the revision.
+   *
+   * @generated from field: string revision_id = 1;
+   */
+  revisionId: string;
+
+  /**
+   * The columns that are shown, each with a value for each row.
+   *
+   * @generated from field: repeated svc.v1.PreviewColumn columns = 2;
+   */
+  columns: PreviewColumn[];
+
+  /**
+   * Names of the columns that are left out, because they hold features that are tagged `pii`.
+   *
+   * @generated from field: repeated string hidden_columns = 3;
+   */
+  hiddenColumns: string[];
+
+  /**
+   * Number of rows.
+   *
+   * @generated from field: int32 rows = 4;
+   */
+  rows: number;
+
+  /**
+   * Whether these are fewer rows than were asked for and there are.
+   *
+   * @generated from field: bool truncated = 5;
+   */
+  truncated: boolean;
+};
+
+/**
+ * Response of PreviewDataset.
+ *
+ * @generated from message svc.v1.PreviewDatasetResponse
+ */
+export type PreviewDatasetResponseJson = {
+  /**
+   * Id of the revision.
+   *
+   * @generated from field: string revision_id = 1;
+   */
+  revisionId?: string;
+
+  /**
+   * The columns that are shown, each with a value for each row.
+   *
+   * @generated from field: repeated svc.v1.PreviewColumn columns = 2;
+   */
+  columns?: PreviewColumnJson[];
+
+  /**
+   * Names of the columns that are left out, because they hold features that are tagged `pii`.
+   *
+   * @generated from field: repeated string hidden_columns = 3;
+   */
+  hiddenColumns?: string[];
+
+  /**
+   * Number of rows.
+   *
+   * @generated from field: int32 rows = 4;
+   */
+  rows?: number;
+
+  /**
+   * Whether these are fewer rows than were asked for and there are.
+   *
+   * @generated from field: bool truncated = 5;
+   */
+  truncated?: boolean;
+};
+
+/**
+ * Describes the message svc.v1.PreviewDatasetResponse.
+ * Use `create(PreviewDatasetResponseSchema)` to create a new message.
+ */
+export const PreviewDatasetResponseSchema: GenMessage<PreviewDatasetResponse, {jsonType: PreviewDatasetResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_dataset, 1);
+
+/**
+ * A column of a preview.
+ *
+ * @generated from message svc.v1.PreviewColumn
+ */
+export type PreviewColumn = Message<"svc.v1.PreviewColumn"> & {
+  /**
+   * Its name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The type of its values.
+   *
+   * @generated from field: svc.v1.DataType dtype = 2;
+   */
+  dtype?: DataType | undefined;
+
+  /**
+   * A value for each row.
+   *
+   * @generated from field: repeated svc.v1.Value values = 3;
+   */
+  values: Value[];
+};
+
+/**
+ * A column of a preview.
+ *
+ * @generated from message svc.v1.PreviewColumn
+ */
+export type PreviewColumnJson = {
+  /**
+   * Its name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * The type of its values.
+   *
+   * @generated from field: svc.v1.DataType dtype = 2;
+   */
+  dtype?: DataTypeJson;
+
+  /**
+   * A value for each row.
+   *
+   * @generated from field: repeated svc.v1.Value values = 3;
+   */
+  values?: ValueJson[];
+};
+
+/**
+ * Describes the message svc.v1.PreviewColumn.
+ * Use `create(PreviewColumnSchema)` to create a new message.
+ */
+export const PreviewColumnSchema: GenMessage<PreviewColumn, {jsonType: PreviewColumnJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_dataset, 2);
 
 /**
  * A dataset.
@@ -106,7 +309,7 @@ export type DatasetJson = {
  * Use `create(DatasetSchema)` to create a new message.
  */
 export const DatasetSchema: GenMessage<Dataset, {jsonType: DatasetJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 0);
+  messageDesc(file_svc_v1_dataset, 3);
 
 /**
  * A revision of a dataset.
@@ -295,7 +498,7 @@ export type DatasetRevisionJson = {
  * Use `create(DatasetRevisionSchema)` to create a new message.
  */
 export const DatasetRevisionSchema: GenMessage<DatasetRevision, {jsonType: DatasetRevisionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 1);
+  messageDesc(file_svc_v1_dataset, 4);
 
 /**
  * A file of a revision.
@@ -386,7 +589,7 @@ export type DatasetFileJson = {
  * Use `create(DatasetFileSchema)` to create a new message.
  */
 export const DatasetFileSchema: GenMessage<DatasetFile, {jsonType: DatasetFileJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 2);
+  messageDesc(file_svc_v1_dataset, 5);
 
 /**
  * A column of a revision.
@@ -463,7 +666,7 @@ export type DatasetColumnJson = {
  * Use `create(DatasetColumnSchema)` to create a new message.
  */
 export const DatasetColumnSchema: GenMessage<DatasetColumn, {jsonType: DatasetColumnJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 3);
+  messageDesc(file_svc_v1_dataset, 6);
 
 /**
  * What the values of a column are like. Values themselves are told to callers with the permission
@@ -556,7 +759,7 @@ export type DatasetColumnStatisticsJson = {
  * Use `create(DatasetColumnStatisticsSchema)` to create a new message.
  */
 export const DatasetColumnStatisticsSchema: GenMessage<DatasetColumnStatistics, {jsonType: DatasetColumnStatisticsJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 4);
+  messageDesc(file_svc_v1_dataset, 7);
 
 /**
  * Request of ListDatasets. Empty fields limit nothing.
@@ -619,7 +822,7 @@ export type ListDatasetsRequestJson = {
  * Use `create(ListDatasetsRequestSchema)` to create a new message.
  */
 export const ListDatasetsRequestSchema: GenMessage<ListDatasetsRequest, {jsonType: ListDatasetsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 5);
+  messageDesc(file_svc_v1_dataset, 8);
 
 /**
  * Response of ListDatasets.
@@ -668,7 +871,7 @@ export type ListDatasetsResponseJson = {
  * Use `create(ListDatasetsResponseSchema)` to create a new message.
  */
 export const ListDatasetsResponseSchema: GenMessage<ListDatasetsResponse, {jsonType: ListDatasetsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 6);
+  messageDesc(file_svc_v1_dataset, 9);
 
 /**
  * Request of GetDataset.
@@ -731,7 +934,7 @@ export type GetDatasetRequestJson = {
  * Use `create(GetDatasetRequestSchema)` to create a new message.
  */
 export const GetDatasetRequestSchema: GenMessage<GetDatasetRequest, {jsonType: GetDatasetRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 7);
+  messageDesc(file_svc_v1_dataset, 10);
 
 /**
  * Response of GetDataset.
@@ -836,7 +1039,7 @@ export type GetDatasetResponseJson = {
  * Use `create(GetDatasetResponseSchema)` to create a new message.
  */
 export const GetDatasetResponseSchema: GenMessage<GetDatasetResponse, {jsonType: GetDatasetResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 8);
+  messageDesc(file_svc_v1_dataset, 11);
 
 /**
  * Request of RenameDataset.
@@ -885,7 +1088,7 @@ export type RenameDatasetRequestJson = {
  * Use `create(RenameDatasetRequestSchema)` to create a new message.
  */
 export const RenameDatasetRequestSchema: GenMessage<RenameDatasetRequest, {jsonType: RenameDatasetRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 9);
+  messageDesc(file_svc_v1_dataset, 12);
 
 /**
  * Response of RenameDataset.
@@ -934,7 +1137,7 @@ export type RenameDatasetResponseJson = {
  * Use `create(RenameDatasetResponseSchema)` to create a new message.
  */
 export const RenameDatasetResponseSchema: GenMessage<RenameDatasetResponse, {jsonType: RenameDatasetResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 10);
+  messageDesc(file_svc_v1_dataset, 13);
 
 /**
  * Request of ArchiveDatasetRevision.
@@ -969,7 +1172,7 @@ export type ArchiveDatasetRevisionRequestJson = {
  * Use `create(ArchiveDatasetRevisionRequestSchema)` to create a new message.
  */
 export const ArchiveDatasetRevisionRequestSchema: GenMessage<ArchiveDatasetRevisionRequest, {jsonType: ArchiveDatasetRevisionRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 11);
+  messageDesc(file_svc_v1_dataset, 14);
 
 /**
  * Response of ArchiveDatasetRevision.
@@ -1004,7 +1207,7 @@ export type ArchiveDatasetRevisionResponseJson = {
  * Use `create(ArchiveDatasetRevisionResponseSchema)` to create a new message.
  */
 export const ArchiveDatasetRevisionResponseSchema: GenMessage<ArchiveDatasetRevisionResponse, {jsonType: ArchiveDatasetRevisionResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 12);
+  messageDesc(file_svc_v1_dataset, 15);
 
 /**
  * Request of StreamDatasetLinks.
@@ -1067,7 +1270,7 @@ export type StreamDatasetLinksRequestJson = {
  * Use `create(StreamDatasetLinksRequestSchema)` to create a new message.
  */
 export const StreamDatasetLinksRequestSchema: GenMessage<StreamDatasetLinksRequest, {jsonType: StreamDatasetLinksRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 13);
+  messageDesc(file_svc_v1_dataset, 16);
 
 /**
  * Response of StreamDatasetLinks.
@@ -1102,7 +1305,7 @@ export type StreamDatasetLinksResponseJson = {
  * Use `create(StreamDatasetLinksResponseSchema)` to create a new message.
  */
 export const StreamDatasetLinksResponseSchema: GenMessage<StreamDatasetLinksResponse, {jsonType: StreamDatasetLinksResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 14);
+  messageDesc(file_svc_v1_dataset, 17);
 
 /**
  * A file with its address.
@@ -1165,7 +1368,7 @@ export type DatasetLinkJson = {
  * Use `create(DatasetLinkSchema)` to create a new message.
  */
 export const DatasetLinkSchema: GenMessage<DatasetLink, {jsonType: DatasetLinkJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 15);
+  messageDesc(file_svc_v1_dataset, 18);
 
 /**
  * A file that is announced.
@@ -1228,7 +1431,7 @@ export type DatasetUploadFileJson = {
  * Use `create(DatasetUploadFileSchema)` to create a new message.
  */
 export const DatasetUploadFileSchema: GenMessage<DatasetUploadFile, {jsonType: DatasetUploadFileJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 16);
+  messageDesc(file_svc_v1_dataset, 19);
 
 /**
  * Request of CreateDatasetUpload.
@@ -1291,7 +1494,7 @@ export type CreateDatasetUploadRequestJson = {
  * Use `create(CreateDatasetUploadRequestSchema)` to create a new message.
  */
 export const CreateDatasetUploadRequestSchema: GenMessage<CreateDatasetUploadRequest, {jsonType: CreateDatasetUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 17);
+  messageDesc(file_svc_v1_dataset, 20);
 
 /**
  * Response of CreateDatasetUpload.
@@ -1368,7 +1571,7 @@ export type CreateDatasetUploadResponseJson = {
  * Use `create(CreateDatasetUploadResponseSchema)` to create a new message.
  */
 export const CreateDatasetUploadResponseSchema: GenMessage<CreateDatasetUploadResponse, {jsonType: CreateDatasetUploadResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 18);
+  messageDesc(file_svc_v1_dataset, 21);
 
 /**
  * A part of a file of an upload.
@@ -1431,7 +1634,7 @@ export type DatasetUploadPartJson = {
  * Use `create(DatasetUploadPartSchema)` to create a new message.
  */
 export const DatasetUploadPartSchema: GenMessage<DatasetUploadPart, {jsonType: DatasetUploadPartJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 19);
+  messageDesc(file_svc_v1_dataset, 22);
 
 /**
  * Request of GetDatasetUploadUris.
@@ -1480,7 +1683,7 @@ export type GetDatasetUploadUrisRequestJson = {
  * Use `create(GetDatasetUploadUrisRequestSchema)` to create a new message.
  */
 export const GetDatasetUploadUrisRequestSchema: GenMessage<GetDatasetUploadUrisRequest, {jsonType: GetDatasetUploadUrisRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 20);
+  messageDesc(file_svc_v1_dataset, 23);
 
 /**
  * Response of GetDatasetUploadUris.
@@ -1515,7 +1718,7 @@ export type GetDatasetUploadUrisResponseJson = {
  * Use `create(GetDatasetUploadUrisResponseSchema)` to create a new message.
  */
 export const GetDatasetUploadUrisResponseSchema: GenMessage<GetDatasetUploadUrisResponse, {jsonType: GetDatasetUploadUrisResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 21);
+  messageDesc(file_svc_v1_dataset, 24);
 
 /**
  * Where a part is put.
@@ -1564,7 +1767,7 @@ export type DatasetUploadUriJson = {
  * Use `create(DatasetUploadUriSchema)` to create a new message.
  */
 export const DatasetUploadUriSchema: GenMessage<DatasetUploadUri, {jsonType: DatasetUploadUriJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 22);
+  messageDesc(file_svc_v1_dataset, 25);
 
 /**
  * Request of FinalizeDatasetUpload.
@@ -1599,7 +1802,7 @@ export type FinalizeDatasetUploadRequestJson = {
  * Use `create(FinalizeDatasetUploadRequestSchema)` to create a new message.
  */
 export const FinalizeDatasetUploadRequestSchema: GenMessage<FinalizeDatasetUploadRequest, {jsonType: FinalizeDatasetUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 23);
+  messageDesc(file_svc_v1_dataset, 26);
 
 /**
  * Response of FinalizeDatasetUpload.
@@ -1648,7 +1851,7 @@ export type FinalizeDatasetUploadResponseJson = {
  * Use `create(FinalizeDatasetUploadResponseSchema)` to create a new message.
  */
 export const FinalizeDatasetUploadResponseSchema: GenMessage<FinalizeDatasetUploadResponse, {jsonType: FinalizeDatasetUploadResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_dataset, 24);
+  messageDesc(file_svc_v1_dataset, 27);
 
 /**
  * State of a revision.
@@ -1844,6 +2047,19 @@ export const DatasetService: GenService<{
     output: typeof GetDatasetResponseSchema;
   },
   /**
+   * The first rows of a table: of a revision, or of a dataset's newest one. Values of features that
+   * are tagged `pii` are left out, as they are of statistics. It ends early at 200,000 values or
+   * 4 MiB. NOT_FOUND; INVALID_ARGUMENT for more than 1,000 rows; FAILED_PRECONDITION when the
+   * revision is not complete, or no table; RESOURCE_EXHAUSTED when its first file has more than 1 GiB.
+   *
+   * @generated from rpc svc.v1.DatasetService.PreviewDataset
+   */
+  previewDataset: {
+    methodKind: "unary";
+    input: typeof PreviewDatasetRequestSchema;
+    output: typeof PreviewDatasetResponseSchema;
+  },
+  /**
    * Gives a dataset another name. NOT_FOUND; ALREADY_EXISTS when another dataset has the name;
    * INVALID_ARGUMENT when it cannot be one.
    *
@@ -1882,7 +2098,7 @@ export const DatasetService: GenService<{
    * name. As long as it is not finalized, the same files announced by the same caller under the same
    * name are the same upload, so that one that was cut off goes on.
    * INVALID_ARGUMENT for names that cannot be any, sizes of zero, and more files than an upload may
-   * have; RESOURCE_EXHAUSTED.
+   * have; RESOURCE_EXHAUSTED; UNAVAILABLE while the environment is suspended.
    *
    * @generated from rpc svc.v1.DatasetService.CreateDatasetUpload
    */

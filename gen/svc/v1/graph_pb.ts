@@ -3036,7 +3036,8 @@ export type ScheduledQuery = Message<"svc.v1.ScheduledQuery"> & {
   storeOffline: boolean;
 
   /**
-   * Resolvers for whose rows it runs incrementally, by name; empty = it runs for all rows.
+   * Resolvers for whose rows it runs incrementally, by name; empty = it runs for all rows. A run
+   * reads again from the longest lookback of theirs before what was read.
    *
    * @generated from field: repeated string incremental_resolvers = 11;
    */
@@ -3149,7 +3150,8 @@ export type ScheduledQueryJson = {
   storeOffline?: boolean;
 
   /**
-   * Resolvers for whose rows it runs incrementally, by name; empty = it runs for all rows.
+   * Resolvers for whose rows it runs incrementally, by name; empty = it runs for all rows. A run
+   * reads again from the longest lookback of theirs before what was read.
    *
    * @generated from field: repeated string incremental_resolvers = 11;
    */

@@ -441,6 +441,7 @@ export async function openParts({
       offline,
       deleted: (await deletions()).deleted,
       tables,
+      uploaded: async (part) => (await webhooks()).events.uploaded(part),
       isSuspended: () => components.isSuspended("persistence"),
       folder: directory.file("uploads"),
       ...{ bus, clock, log },

@@ -6,6 +6,7 @@ import { once } from "../../domain/once.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import { createDatasets, type Datasets } from "./datasets.ts";
+import { createDatasetPreviews, type DatasetPreviews } from "./preview.ts";
 import { createRevisionMaker, type RevisionMakerParts, type Revisions } from "./revision-maker.ts";
 import { createDatasetStatistics, type DatasetStatistics } from "./statistics.ts";
 import { datasetUpkeep } from "./upkeep.ts";
@@ -18,6 +19,7 @@ export interface DatasetCapabilities {
   readonly datasets: Datasets;
   readonly uploads: DatasetUploads;
   readonly statistics: DatasetStatistics;
+  readonly previews: DatasetPreviews;
   /** What is done now and then, once for all nodes. */
   readonly upkeep: Pick<RecurringJob, "run">;
   /** Waits for what was begun. */
@@ -52,9 +54,11 @@ export function createDatasetCapabilities({ folder, ...parts }: DatasetParts): D
       statistics.soon(revisionId);
     },
   };
+  const datasets = createDatasets(parts);
   return {
     revisions,
-    datasets: createDatasets(parts),
+    datasets,
+    previews: createDatasetPreviews({ ...parts, datasets, revisions: maker, workFolder }),
     uploads: createDatasetUploads({ ...parts, workFolder, revisions }),
     statistics,
     upkeep: datasetUpkeep({ ...parts, revisions, profile: statistics.catchUp }),

@@ -6,7 +6,7 @@
 
 import type { Graph, ScheduledQuery } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
-import { timestampToMs } from "../../domain/proto-time.ts";
+import { durationToMs, timestampToMs } from "../../domain/proto-time.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import { scheduledQueryNamed } from "../deployments/graph-names.ts";
 import { createLiveSchedules, type LiveSchedules } from "../deployments/live-schedules.ts";
@@ -83,12 +83,12 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
   };
 
   /** Begins a run, and enqueues the job that counts what it reads. */
-  const begin = async (environment: EnvironmentRecord, query: ScheduledQuery, agentId: string): Promise<OfflineQueryStanding> => {
+  const begin = async (environment: EnvironmentRecord, graph: Graph, query: ScheduledQuery, agentId: string) => {
     const key: IncrementalKey = { environmentId: environment.id, kind: "query", name: query.name };
     const progress = query.incrementalResolvers.length > 0 ? await metadata.incremental.progress(key) : undefined;
     const run = await (await options.queries()).start(
       { environment, branch: "", deploymentId: "" },
-      wishOf(query, progress?.maxIngested, agentId),
+      wishOf(query, progress?.maxIngested, lookbackOf(graph, query), agentId),
     );
     if (progress) await count(run, key, progress.revision);
     return run;
@@ -125,13 +125,14 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
     list: async (environment) => (await liveGraph(environment)).scheduledQueries,
 
     async trigger(environment, name, agentId) {
-      const query = scheduledQueryNamed(await liveGraph(environment), name);
+      const graph = await liveGraph(environment);
+      const query = scheduledQueryNamed(graph, name);
       const open = await openRun(environment, query.name);
       if (open)
         throw new Failure("failed_precondition", `A run of '${query.name}' goes on: ${open.id}.`, {
           hint: `It runs once at a time. \`svc offline-queries get ${open.id}\` shows how far it is, and \`svc offline-queries cancel\` ends it.`,
         });
-      return begin(environment, query, agentId);
+      return begin(environment, graph, query, agentId);
     },
 
     handler: {
@@ -140,7 +141,8 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
         const { environmentId, name } = (payload as ScheduledRun).payload as ScheduledName;
         const environment = await metadata.environment(environmentId);
         if (!environment || environment.suspendedAt !== undefined) return;
-        const query = (await liveGraph(environment)).scheduledQueries.find((one) => one.name === name);
+        const graph = await liveGraph(environment);
+        const query = graph.scheduledQueries.find((one) => one.name === name);
         if (!query) {
           log.debug("a schedule's run is dropped: the scheduled query is gone", { job: id });
           return;
@@ -159,7 +161,7 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
           log.info("a run of a scheduled query is left out: the one before goes on", { query: name, run: open.id });
           return;
         }
-        await begin(environment, query, "").catch((error: unknown) => {
+        await begin(environment, graph, query, "").catch((error: unknown) => {
           throw error instanceof Failure && error.kind !== "unavailable" && error.kind !== "resource_exhausted"
             ? new JobFailed(error.message)
             : error;
@@ -170,10 +172,20 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
   };
 }
 
+/**
+ * The time, in milliseconds, from which an incremental run reads again what may have come late: the
+ * longest lookback of the resolvers that it names.
+ */
+function lookbackOf({ resolvers }: Graph, { incrementalResolvers }: ScheduledQuery): number {
+  const named = resolvers.filter(({ fqn }) => incrementalResolvers.some((name) => fqn === name || fqn.endsWith(`.${name}`)));
+  const lookbacks = named.map(({ body }) => (body.case === "sql" ? body.value.incremental?.lookback : undefined));
+  return Math.max(0, ...lookbacks.map((lookback) => (lookback ? durationToMs(lookback) : 0)));
+}
+
 /** The offline query of a run. */
-function wishOf(query: ScheduledQuery, maxIngested: number | undefined, agentId: string): OfflineQueryWish {
+function wishOf(query: ScheduledQuery, maxIngested: number | undefined, lookbackMs: number, agentId: string): OfflineQueryWish {
   const lower = query.lowerBound && timestampToMs(query.lowerBound);
-  const read = maxIngested === undefined ? undefined : Math.floor(maxIngested / 1_000);
+  const read = maxIngested === undefined ? undefined : Math.floor(maxIngested / 1_000) - lookbackMs;
   const bounds = [lower, read].filter((time) => time !== undefined);
   return {
     rows: {

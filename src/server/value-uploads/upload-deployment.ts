@@ -20,6 +20,7 @@ export interface DeploymentPlace {
 export interface VersionedDeployment extends UploadDeployment {
   /** The versions, to be compared with those of another time. */
   readonly versions: string;
+  readonly graph: Graph;
 }
 
 /**
@@ -37,7 +38,7 @@ export function createUploadDeployments(options: {
     const { branch, deploymentId: id, environmentId, environmentName } = place;
     const featureIds = new Map([...identities].map(([fqn, identity]) => [fqn, identity.id]));
     return {
-      versions,
+      ...{ versions, graph },
       index: buildGraphIndex(graph, { environmentName, featureIds, sources: [] }),
       offline: offlineVersions({ id, environmentId, branch, graph, identities }),
       staleness: longestStaleness(graph, identities),

@@ -15,7 +15,7 @@ import { Problems, type TypedRows, typedRows } from "./typed-rows.ts";
 import type { DeploymentPlace, VersionedDeployment } from "./upload-deployment.ts";
 import { type FileOpener, finalFailure, MAX_ERROR, type OpenFile } from "./upload-file.ts";
 import { planUpload, UploadRefused } from "./upload-plan.ts";
-import type { ValueUploadsOptions } from "./value-uploads.ts";
+import type { PartTeller, ValueUploadsOptions } from "./value-uploads.ts";
 import { plus, type WriterOptions, type WrittenValues, writeRows } from "./value-writer.ts";
 
 /** Values that are converted and written together, and bounds of the rows that have them. */
@@ -28,10 +28,11 @@ export function createUploadHandler(
   options: ValueUploadsOptions & {
     readonly deploymentOf: (place: DeploymentPlace) => Promise<VersionedDeployment>;
     readonly openFile: FileOpener;
+    readonly tell: PartTeller;
     readonly writer: WriterOptions;
   },
 ): JobHandler {
-  const { metadata, objects, folder, clock, deploymentOf, openFile, writer } = options;
+  const { metadata, objects, folder, clock, deploymentOf, openFile, tell, writer } = options;
 
   /** Where the values go. Throws when they may not go there now. */
   const placeOf = async ({ environmentId, request }: ValueUploadRecord): Promise<DeploymentPlace> => {
@@ -113,6 +114,7 @@ export function createUploadHandler(
         deployment = await deploymentOf(place);
         // Values of versions that were ended meanwhile were not stored.
         if (deployment.versions !== versions) continue;
+        await tell(place, deployment, { uploadId: record.id, offset: part.offset, typed });
         sum = plus(sum, written);
         break;
       }

@@ -17,6 +17,7 @@ import type { Bus } from "../jobs/bus.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
+import type { ComputedCell } from "../query/answer/computed.ts";
 import type { NewJob } from "../stores/metadata/jobs.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ValueUploadRecord, ValueUploadRequest } from "../stores/metadata/value-uploads.ts";
@@ -25,11 +26,12 @@ import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import { type CallTiming, createKeptUploads, type FileWish, type KeptUploads } from "./kept-uploads.ts";
-import { Problems, typedRows } from "./typed-rows.ts";
-import { createUploadDeployments, type DeploymentPlace } from "./upload-deployment.ts";
+import { Problems, type TypedRows, typedRows } from "./typed-rows.ts";
+import { createUploadDeployments, type DeploymentPlace, type VersionedDeployment } from "./upload-deployment.ts";
 import { createFileOpener } from "./upload-file.ts";
 import { createUploadHandler } from "./upload-handler.ts";
 import { planUpload, type UploadOptions, UploadRefused } from "./upload-plan.ts";
+import { uploadedValues } from "./uploaded-values.ts";
 import { NOTHING_WRITTEN, type WriterOptions, type WrittenValues, writeRows } from "./value-writer.ts";
 
 /** The kind of the jobs that write files of values. */
@@ -68,6 +70,27 @@ export interface AnnouncedFile extends SignedAddress {
   readonly uploadId: string;
 }
 
+/** Values that were stored together, of which those are told who want to know of computed ones. */
+export interface UploadedPart {
+  readonly uploadId: string;
+  readonly environmentId: string;
+  /** Empty = the environment's own. */
+  readonly branch: string;
+  readonly deployment: { readonly id: string; readonly graph: Graph };
+  /** Number of rows of the upload that came before. */
+  readonly offset: number;
+  /** When they were stored, epoch milliseconds. */
+  readonly at: number;
+  readonly values: (wants: (fqn: string) => boolean) => Iterable<ComputedCell>;
+}
+
+/** Tells of rows that were stored; never rejects. */
+export type PartTeller = (
+  place: DeploymentPlace,
+  deployment: Pick<VersionedDeployment, "graph">,
+  part: { readonly uploadId: string; readonly offset: number; readonly typed: readonly TypedRows[] },
+) => Promise<void>;
+
 /** The services that uploads need. */
 export interface ValueUploadsOptions {
   readonly metadata: Pick<MetadataStore, "createUpload" | "environment" | "featureIdentities" | "keepUpload" | "upload" | "valueUploads">;
@@ -80,6 +103,8 @@ export interface ValueUploadsOptions {
   readonly offline: () => Promise<Pick<OfflineStore, "append">>;
   readonly deleted: DeletedValues;
   readonly tables: () => Promise<TableEngine>;
+  /** Told of values that were stored; never rejects. */
+  readonly uploaded: (part: UploadedPart) => Promise<void>;
   /** Whether writing to the stores is suspended. */
   readonly isSuspended: () => boolean;
   /** Absolute folder for files while they are read; what is in it from before is removed. */
@@ -119,6 +144,13 @@ export async function createValueUploads(options: ValueUploadsOptions): Promise<
   const writer: WriterOptions = { online, offline, deleted, now: () => clock.now() };
 
   const openFile = createFileOpener(options);
+  const tell: PartTeller = ({ branch, deploymentId, environmentId }, { graph }, { uploadId, offset, typed }) => {
+    const scope = onlineScope(environmentId, branch);
+    return options.uploaded({
+      ...{ uploadId, environmentId, branch, offset, at: clock.now(), deployment: { id: deploymentId, graph } },
+      values: (wants) => uploadedValues(typed, scope, deleted, wants),
+    });
+  };
 
   /** Refuses an upload to where nothing may be stored now. */
   const refuse = ({ environment }: DeploymentTarget): void => {
@@ -158,7 +190,9 @@ export async function createValueUploads(options: ValueUploadsOptions): Promise<
       const origin = { scope: onlineScope(place.environmentId, place.branch), deploymentId: place.deploymentId };
       const written = await writeRows(writer, origin, typed);
       // Values of versions that were ended meanwhile were not stored.
-      if ((await deploymentOf(place)).versions === deployment.versions) return { ...written, rows };
+      if ((await deploymentOf(place)).versions !== deployment.versions) continue;
+      await tell(place, deployment, { uploadId: newId("upl", now), offset: 0, typed });
+      return { ...written, rows };
     }
   };
 
@@ -235,7 +269,7 @@ export async function createValueUploads(options: ValueUploadsOptions): Promise<
       });
     },
 
-    handler: createUploadHandler({ ...options, deploymentOf, openFile, writer }),
+    handler: createUploadHandler({ ...options, deploymentOf, openFile, tell, writer }),
 
     async upkeep(signal) {
       while ((await metadata.valueUploads.purge(KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();

@@ -6,6 +6,7 @@
  */
 
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
+import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { errorText } from "../../domain/error-text.ts";
 import type { Collection } from "../documents/collection.ts";
@@ -13,6 +14,7 @@ import type { Log } from "../log.ts";
 import { type ComputedCell, ComputedRecorder } from "../query/answer/computed.ts";
 import type { LiveDeployment } from "../query/live-deployment.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
+import type { UploadedPart } from "../value-uploads/value-uploads.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { WebhookEvent } from "./delivery.ts";
 import { type EventType, type FeatureChoice, featuresOf, subscribesTo } from "./subscription.ts";
@@ -43,6 +45,8 @@ export interface QueryWatch {
 export interface Events {
   /** Who wants to be told of a query on a deployment; undefined = nobody. */
   watch(deployment: LiveDeployment): QueryWatch | undefined;
+  /** Tells of values that were uploaded, as of computed ones; never rejects. */
+  uploaded(part: UploadedPart): Promise<void>;
   /** Queues the event of a deployment, durably when this resolves. May be called again. */
   deploymentSettled(deployment: DeploymentRecord): Promise<void>;
   /** Resolves when the events until now were queued or dropped. */
@@ -85,7 +89,7 @@ export function createEvents({
   readonly log: Log;
 }): Events {
   const audiences = new WeakMap<readonly Webhook[], Audience>();
-  const chosen = new WeakMap<FeatureChoice, WeakMap<LiveDeployment, ReadonlySet<string>>>();
+  const chosen = new WeakMap<FeatureChoice, WeakMap<Graph, ReadonlySet<string>>>();
   const unqueued = new Map<Webhook, WebhookEvent[]>();
   let unqueuedCount = 0;
   let flushing: Promise<void> | undefined;
@@ -149,12 +153,12 @@ export function createEvents({
   };
 
   /** Whether a feature of a deployment is chosen, by its FQN. */
-  const wanted = (choice: FeatureChoice, deployment: LiveDeployment): ((fqn: string) => boolean) => {
+  const wanted = (choice: FeatureChoice, { graph }: Pick<LiveDeployment, "graph">): ((fqn: string) => boolean) => {
     if (choice.isAll) return () => true;
-    const byDeployment = chosen.get(choice) ?? new WeakMap<LiveDeployment, ReadonlySet<string>>();
-    chosen.set(choice, byDeployment);
-    const fqns = byDeployment.get(deployment) ?? new Set([...choice.fqns, ...taggedOf(deployment, choice.tags)]);
-    byDeployment.set(deployment, fqns);
+    const byGraph = chosen.get(choice) ?? new WeakMap<Graph, ReadonlySet<string>>();
+    chosen.set(choice, byGraph);
+    const fqns = byGraph.get(graph) ?? new Set([...choice.fqns, ...taggedOf(graph, choice.tags)]);
+    byGraph.set(graph, fqns);
     return (fqn) => fqns.has(fqn);
   };
 
@@ -218,6 +222,21 @@ export function createEvents({
     }
   };
 
+  const emitUploaded = (all: readonly Webhook[], { at, branch, deployment, offset, uploadId, values }: UploadedPart): void => {
+    for (const { webhook, choice } of audienceOf(all).features) {
+      const cells: ComputedCell[] = [];
+      let count = 0;
+      for (const cell of values(wanted(choice, deployment))) if (++count <= MAX_VALUES) cells.push(cell);
+      if (count === 0) continue;
+      append(webhook, () => {
+        const told = fitting(cells);
+        const place = { query_id: "", upload_id: uploadId, deployment_id: deployment.id, branch, query_name: "", correlation_id: "" };
+        const payload = JSON.stringify({ ...place, values: told, omitted: count - told.length });
+        return { subscription: "feature.computed", payload, at, key: `feature.computed/${uploadId}/${offset}` };
+      });
+    }
+  };
+
   const watchFor = (deployment: LiveDeployment, audience: Audience): QueryWatch | undefined => {
     const { queries, resolvers, features } = audience;
     if (queries.length + resolvers.length + features.length === 0) return undefined;
@@ -249,6 +268,13 @@ export function createEvents({
       if (all instanceof Promise) return watchLater(deployment, all);
       return all.length === 0 ? undefined : watchFor(deployment, audienceOf(all));
     },
+    async uploaded(part) {
+      try {
+        emitUploaded(await webhooks.remembered(part.environmentId), part);
+      } catch (error) {
+        log.warning("webhooks were not told of an upload", { upload: part.uploadId, error: errorText(error) });
+      }
+    },
     async deploymentSettled({ id, environmentId, branch, projectName, promoted, status, error }) {
       const type = deploymentEvent(status);
       const all = await webhooks.list(environmentId);
@@ -274,7 +300,7 @@ function deploymentEvent(status: DeploymentStatus): EventType {
 }
 
 /** FQNs of the features with one of the tags. */
-function taggedOf({ graph }: LiveDeployment, wanted: ReadonlySet<string>): string[] {
+function taggedOf(graph: Graph, wanted: ReadonlySet<string>): string[] {
   return graph.featureSets.flatMap(({ features }) =>
     features.filter(({ tags }) => tags.some((tag) => wanted.has(tag))).map(({ fqn }) => fqn),
   );

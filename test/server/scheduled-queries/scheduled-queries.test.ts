@@ -114,6 +114,23 @@ test("an incremental one runs for what was observed since the run before, and it
   expect(await read()).toBeUndefined();
 });
 
+test("an incremental one reads again what the lookback of its resolvers says", async () => {
+  const users =
+    "-- resolves: User\n-- source: ages\n-- incremental: {mode: row, incremental_column: seen, lookback_period: 1d}\n" +
+    "select id, age, '2026-01-01T00:00:00Z' as seen from age\n";
+  expectLive(await deploy(server, { ...project(), "users.svc.sql": users }));
+  const progress = server.client(IncrementalService);
+  const subject = { scheduledQueryName: "fresh" };
+  expect(Number((await trigger("fresh")).rows)).toBe(USERS);
+  await eventually(
+    async () => (await progress.getIncrementalProgress({ subject })).progress?.maxIngestedAt !== undefined,
+    "what it read is counted",
+  );
+  expect(Number((await trigger("fresh")).rows)).toBe(USERS);
+  await progress.dropIncrementalProgress({ subject });
+  expectLive(await deploy(server, project()));
+}, 60_000);
+
 test("what a run read does not count when rows of it failed", async () => {
   const failed = await trigger("failing");
   expect(failed.failedRows).toBeGreaterThan(0n);

@@ -28,7 +28,8 @@ class ScheduledQuery:
     lower_bound, upper_bound: only rows that were observed at or after, and before these times.
     store_online, store_offline: whether computed values are stored; default: they are.
     incremental_resolvers: names of resolvers; a query that has them runs only for rows that were
-        observed since its run before. `svc incremental` shows and sets how far it is.
+        observed since its run before, and in the longest `lookback_period` of theirs before that.
+        `svc incremental` shows and sets how far it is.
     tags: tags that the query carries, for the choice of resolvers.
     owner, description: metadata.
     """

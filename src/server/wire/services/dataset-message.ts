@@ -11,13 +11,17 @@ import {
   type DatasetSchema,
   type GetDatasetResponse,
   GetDatasetResponseSchema,
+  type PreviewDatasetResponse,
+  PreviewDatasetResponseSchema,
 } from "../../../../gen/svc/v1/dataset_pb.ts";
 import { allows } from "../../../domain/permissions.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
+import { toProtoValue } from "../../../domain/proto-value.ts";
 import { typeName } from "../../../domain/value.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { tableColumns } from "../../datasets/columns.ts";
 import { ARCHIVED_KEPT_MS } from "../../datasets/datasets.ts";
+import type { DatasetPreview } from "../../datasets/preview.ts";
 import type { DatasetFileRecord, RevisionRecord, ShownDataset, StoredProfile } from "../../stores/metadata/datasets.ts";
 import type { Platform } from "../platform.ts";
 import { type PageRequest, readPage } from "./page-token.ts";
@@ -70,6 +74,14 @@ export function revisionMessage(revision: RevisionRecord): MessageInitShape<type
 /** A file of a revision. */
 export function fileMessage({ name, kind, bytes, rows, sha256 }: DatasetFileRecord): MessageInitShape<typeof DatasetFileSchema> {
   return { name, kind: KINDS[kind], bytes: BigInt(bytes), rows: BigInt(rows), sha256 };
+}
+
+/** The first rows of a table. */
+export function previewMessage({ columns, hidden, revisionId, rows, shown, truncated }: DatasetPreview): PreviewDatasetResponse {
+  return create(PreviewDatasetResponseSchema, {
+    ...{ revisionId, rows, truncated, hiddenColumns: [...hidden] },
+    columns: shown.map(({ name, dtype }, at) => ({ name, dtype, values: columns[at]?.map((value) => toProtoValue(value, dtype)) ?? [] })),
+  });
 }
 
 function columnMessages(

@@ -14,15 +14,23 @@ import {
 } from "../../../../gen/svc/v1/dataset_pb.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
+import { suspended } from "../../deployments/environment-states.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { datasetMessage, describeDataset, fileMessage, revisionMessage } from "./dataset-message.ts";
+import { datasetMessage, describeDataset, fileMessage, previewMessage, revisionMessage } from "./dataset-message.ts";
 import { readPage } from "./page-token.ts";
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<string> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment.id;
+
+  /** The environment, which may be written to. */
+  const writable = async (context: HandlerContext): Promise<string> => {
+    const { environment } = await resolveScope(platform.environments, callerOf(context), context.requestHeader);
+    if (environment.suspendedAt !== undefined) throw suspended(environment);
+    return environment.id;
+  };
 
   router.service(DatasetService, {
     async listDatasets({ search, ...page }, context) {
@@ -37,6 +45,12 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async getDataset({ dataset, ...page }, context) {
       return describeDataset(platform, callerOf(context), await environmentOf(context), dataset, page);
+    },
+
+    async previewDataset({ dataset, rows }, context) {
+      const environmentId = await environmentOf(context);
+      const { previews } = await platform.datasets();
+      return previewMessage(await previews.preview(environmentId, dataset, rows, context.signal));
     },
 
     async renameDataset({ datasetName, newName }, context) {
@@ -66,7 +80,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async createDatasetUpload({ datasetName, files, partBytes }, context) {
-      const environmentId = await environmentOf(context);
+      const environmentId = await writable(context);
       const { uploads } = await platform.datasets();
       const { upload, datasetId } = await uploads.announce({
         ...{ environmentId, dataset: datasetName, clientId: callerOf(context).clientId },
@@ -87,7 +101,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async finalizeDatasetUpload({ uploadId }, context) {
-      const environmentId = await environmentOf(context);
+      const environmentId = await writable(context);
       const { datasets, uploads } = await platform.datasets();
       const revision = await uploads.finalize(environmentId, uploadId);
       const { dataset } = await datasets.find(environmentId, revision.id);
