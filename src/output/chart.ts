@@ -34,6 +34,8 @@ const ROWS = 10;
 const LEAST_COLUMNS = 10;
 const LETTERS = "abcdefgh";
 const DAY_MS = 86_400_000;
+/** What is drawn as zero. */
+const TINY = 1e-200;
 
 /** The chart as lines of text. */
 export function chartText({ format, series, shape, times }: Chart, style: Style): string {
@@ -83,10 +85,12 @@ function valueAxis(values: readonly number[], shape: Chart["shape"]): ValueAxis 
     ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
     [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
   );
-  if (values.length === 0 || (least === 0 && most === 0)) return { from: 0, to: 1, ticks: [0, 1] };
-  const standsOnZero = shape === "bars" || (least >= 0 && least < most * 0.75) || most === least;
+  const largest = Math.max(Math.abs(least), Math.abs(most));
+  if (values.length === 0 || largest < TINY) return { from: 0, to: 1, ticks: [0, 1] };
+  const isLevel = most - least <= largest * 1e-9;
+  const standsOnZero = shape === "bars" || isLevel || (least >= 0 && least < most * 0.75);
   const [bottom, top] = standsOnZero ? [Math.min(0, least), Math.max(0, most)] : [least, most];
-  const distance = roundDistance((top - bottom || 1) / 4);
+  const distance = roundDistance((top - bottom) / 4);
   const [first, last] = [Math.floor(bottom / distance), Math.max(Math.ceil(top / distance), Math.floor(bottom / distance) + 1)];
   const ticks = Array.from({ length: last - first + 1 }, (_, at) => (first + at) * distance);
   return { from: first * distance, to: last * distance, ticks };
@@ -151,26 +155,31 @@ function timeAxis(times: readonly number[], columns: number): string {
   return start + " ".repeat(left) + middle + " ".repeat(room - left - middle.length) + end;
 }
 
-/** A line for each series: its letter and name, and its last, smallest and largest value. */
+const FIGURES = [
+  { title: "last", of: (known: readonly number[]) => known.at(-1) },
+  { title: "min", of: (known: readonly number[]) => known.reduce((one, other) => Math.min(one, other)) },
+  { title: "max", of: (known: readonly number[]) => known.reduce((one, other) => Math.max(one, other)) },
+] as const;
+
+/** A line for each series: its letter and name, and as many figures as there is room for. */
 function legend(series: readonly ChartSeries[], format: (value: number) => string, style: Style): string[] {
+  const width = Number.isFinite(style.width) ? style.width : 80;
   const rows = series.map(({ name, values }) => {
     const known = values.filter((value) => value !== undefined);
-    const figures =
-      known.length === 0
-        ? []
-        : [known.at(-1) ?? 0, known.reduce((one, other) => Math.min(one, other)), known.reduce((one, other) => Math.max(one, other))];
-    return { name: escapeControls(name), figures: figures.map(format) };
+    const figures = FIGURES.map(({ of }) => (known.length === 0 ? "" : format(of(known) ?? 0)));
+    return { name: escapeControls(name), figures };
   });
-  const widths = [0, 1, 2].map((at) => Math.max(...rows.map(({ figures }) => displayWidth(figures[at] ?? ""))));
-  const titles = ["last", "min", "max"];
-  const figuresWidth = widths.reduce((sum, width, at) => sum + width + (titles[at] ?? "").length + 3, 0);
-  const nameWidth = Math.min(
-    Math.max(...rows.map(({ name }) => displayWidth(name))),
-    Math.max(LEAST_COLUMNS, (Number.isFinite(style.width) ? style.width : 80) - figuresWidth - 2),
-  );
+  const widest = Math.max(...rows.map(({ name }) => displayWidth(name)));
+  const widths = FIGURES.map((_, at) => Math.max(...rows.map(({ figures }) => displayWidth(figures[at] ?? ""))));
+  const roomFor = (count: number) =>
+    width - 2 - FIGURES.slice(0, count).reduce((sum, { title }, at) => sum + title.length + (widths[at] ?? 0) + 3, 0);
+  const count = [3, 1, 0].find((some) => roomFor(some) >= Math.min(widest, LEAST_COLUMNS)) ?? 0;
+  const nameWidth = Math.min(widest, roomFor(count));
   return rows.map(({ figures, name }, at) => {
     const shown = truncate(name, nameWidth);
-    const parts = figures.map((figure, n) => `  ${style.dim(titles[n] ?? "")} ${figure.padStart(widths[n] ?? 0)}`);
+    const parts = FIGURES.slice(0, figures[0] === "" ? 0 : count).map(
+      ({ title }, n) => `  ${style.dim(title)} ${(figures[n] ?? "").padStart(widths[n] ?? 0)}`,
+    );
     return `${coloured(style, at)(LETTERS[at] ?? "")} ${shown}${" ".repeat(nameWidth - displayWidth(shown))}${parts.join("")}`.trimEnd();
   });
 }

@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -187,6 +188,18 @@ describe("usage", () => {
       expect(usage[0]?.credits).toBeCloseTo(500 * (usage[0]?.cpu_seconds ?? 0), 5);
       const { bundles } = (await priced("usage/bundles", ["--json"])).json() as { bundles: { remaining: number }[] };
       expect((bundles[0]?.remaining ?? 1e9) < 1e9).toBe(true);
+      const onTerminal = () => runCommand("usage/export", [], { home, env, terminal: true, columns: 80 });
+      expect((await onTerminal()).stdout).toStartWith("Date");
+      const db = new Database(join(home, "data/meta.db"));
+      const [columns, day] = ["resource_group, kind, cpu_ms, wall_ms, memory_byte_ms, queries, rows, errors", "date(day, '-3 days')"];
+      db.run(`insert into usage_day select ${day}, environment_id, ${columns}, storage_byte_ms from usage_day`);
+      db.close();
+      const chart = (await onTerminal()).stdout.split("\n");
+      expect(chart[0]).toBe("Credits by day");
+      expect(chart.slice(1, 11).at(-1)).toMatch(/^ *0 \+#{17,19} {34,38}#{17,19}$/);
+      expect(chart.findIndex((line) => line.startsWith("Date"))).toBe(14);
+      expect(Math.max(...chart.map((line) => Bun.stringWidth(line)))).toBeLessThanOrEqual(80);
+      expect((await priced("usage/export")).stdout).toStartWith("Date");
     } finally {
       await server.stop();
     }

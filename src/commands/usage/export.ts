@@ -2,10 +2,13 @@ import { type ListUsageResponse, type Usage, UsageGrouping, UsagePeriod } from "
 import { defineCommand } from "../../cli/command.ts";
 import { bool, choice, path, text } from "../../cli/flag.ts";
 import { UsageError } from "../../errors/cli-error.ts";
+import { chartText } from "../../output/chart.ts";
 import { csvText } from "../../output/csv.ts";
 import { messageTable } from "../../output/message-view.ts";
-import { choiceView, textView } from "../../output/view.ts";
+import { choiceView, type Style, textView } from "../../output/view.ts";
 import { checkPeriod, periodFields, periodFlags } from "./period-flags.ts";
+
+const DAY_MS = 86_400_000;
 
 /** The columns of CSV, each with its cell. */
 const COLUMNS: Readonly<Record<string, (row: Usage) => string | number>> = {
@@ -42,7 +45,7 @@ const TABLE = messageTable<ListUsageResponse>(
     queries: number("Queries", ({ queries }) => queries),
     storageGibHours: number("Disk GiB h", ({ storageGibHours }) => storageGibHours, 4),
   },
-  { things: "usage" },
+  { things: "usage", before: creditsChart },
 );
 
 const CSV = textView((csv: string) => csv.trimEnd());
@@ -91,4 +94,21 @@ export default defineCommand({
 
 function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits));
+}
+
+/** Credits by day or month as bars, on a terminal, where there are some of more than one. */
+function creditsChart({ usage }: ListUsageResponse, style: Style): string {
+  const credits = new Map<number, number>();
+  for (const row of usage) {
+    const time = Date.parse(row.date);
+    credits.set(time, (credits.get(time) ?? 0) + row.credits);
+  }
+  const known = [...credits.keys()].sort((one, other) => one - other);
+  if (!style.isTTY || known.length < 2 || ![...credits.values()].some((value) => value > 0)) return "";
+  const isDaily = usage.every(({ date }) => date.length > "YYYY-MM".length);
+  const [first = 0, last = 0] = [known[0], known.at(-1)];
+  const times = isDaily ? Array.from({ length: (last - first) / DAY_MS + 1 }, (_, at) => first + at * DAY_MS) : known;
+  const series = [{ name: "Credits", values: times.map((time) => credits.get(time) ?? 0) }];
+  const title = `Credits by ${isDaily ? "day" : "month"}`;
+  return `${style.dim(title)}\n${chartText({ series, times, shape: "bars", format: (value) => String(rounded(value, 4)) }, style)}\n\n`;
 }

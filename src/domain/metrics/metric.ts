@@ -98,5 +98,5 @@ export function metricNamed(name: MetricName): MetricDefinition {
 
 /** Whether a metric is about the server, for all environments: its series are of `SERVER_SCOPE`. */
 export function isOfServer(name: MetricName): boolean {
-  return /^(?:http|job|process|store|telemetry)\./.test(name);
+  return /^(?:http|process|store|telemetry)\./.test(name);
 }
