@@ -20,7 +20,7 @@ import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
-import { type Components, createComponents, telemetryLimits } from "../infrastructure/components.ts";
+import { type Components, createComponents, logLimits, telemetryLimits } from "../infrastructure/components.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
@@ -28,6 +28,7 @@ import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
+import { createLogRecorder, type LogRecorder } from "../logs/recorder.ts";
 import { createHistoryRetention, type HistoryRetention } from "../nodes/history-retention.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
@@ -36,6 +37,7 @@ import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
+import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
@@ -89,6 +91,9 @@ export interface Parts {
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  readonly logs: () => Promise<LogStore>;
+  /** Hands records to the log store, which it opens by itself. */
+  readonly logRecorder: LogRecorder;
   /** SQL statements over what is stored. */
   readonly statements: () => Promise<Statements>;
   /** The table engine; its process starts with its first call. */
@@ -211,7 +216,7 @@ export async function openParts({
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");
     const made = createDeletions({
-      ...{ metadata, online: await online(), offline, telemetry, objects, bus, node: node(), clock, log },
+      ...{ metadata, online: await online(), offline, telemetry, logs, objects, bus, node: node(), clock, log },
       renewVersions: async (environmentId, signal) => (await deployments.opened())?.running.renewVersions(environmentId, signal),
     });
     await made.load().catch(async (error: unknown) => {
@@ -242,6 +247,18 @@ export async function openParts({
     });
     return store;
   });
+  const logs = once(async () => {
+    const store = await stores.logs();
+    let limits = logLimits({ spec: {}, suspended: false });
+    components.watch("metrics", (record) => {
+      const wanted = logLimits(record);
+      if (wanted.maxBytes === limits.maxBytes && wanted.maxAgeMs === limits.maxAgeMs) return;
+      limits = wanted;
+      store.limit(wanted).catch((error: unknown) => log.error("the log store could not be limited", { error: String(error) }));
+    });
+    return store;
+  });
+  const logRecorder = createLogRecorder(logs);
   const tables = once(async () => {
     const { createTableEngine } = await import("../tables/create-table-engine.ts");
     const folder = directory.file("tables");
@@ -255,7 +272,7 @@ export async function openParts({
     return made;
   });
   const queryCounts = createQueryCounts({ store: metadata.usage, clock, log });
-  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry });
+  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry, logs });
   sweeps.push(
     startSweep(storage.measure, {
       ...{ everyMs: STORAGE_MEASURE_MS, firstMs: FIRST_STORAGE_MEASURE_MS, clock },
@@ -300,7 +317,7 @@ export async function openParts({
       metadata,
       objects,
       online: (await deletions()).deleted.guardOnline(await online()),
-      telemetry: await telemetry(),
+      logs: logRecorder,
       sinks: await sinks(),
       secrets: (await secrets()).secrets,
       bus,
@@ -443,6 +460,7 @@ export async function openParts({
       offline,
       sinks: await sinks(),
       telemetry: await telemetry(),
+      logs: await logs(),
       deployments: await deployments(),
       datasets: { forget: forgetFiles },
       deliveries: (await webhooks()).deliveries,
@@ -530,6 +548,8 @@ export async function openParts({
     offline,
     sinks,
     telemetry,
+    logs,
+    logRecorder,
     tables,
     statements,
     processes,
@@ -581,7 +601,8 @@ export async function openParts({
       await (await sinks.opened())?.close();
       await Promise.all(sweeps.map((one) => one.stop()));
       await storage.settle();
-      const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened()]);
+      await logRecorder.close();
+      const opened = await Promise.all([offline.opened(), telemetry.opened(), logs.opened(), online.opened()]);
       for (const store of opened) await store?.close();
       await stores.close();
     },

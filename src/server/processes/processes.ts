@@ -32,6 +32,8 @@ export interface ProcessEnd {
 
 /** A running process, as the part that started it reports on it. */
 export interface ProcessReports {
+  /** Its name, as `svc pods` shows it. */
+  readonly name: string;
   /** Says that it can do its work. */
   ready(): void;
   /** Says that it has ended. */
@@ -154,6 +156,7 @@ export function createProcesses(options: {
         await store.addEvent(started);
       });
       return {
+        name: record.name,
         ready: () => note(entry, { readyAt: clock.now() }, event(record, "Normal", "Ready", "It can do its work.")),
         ended: (how) => end(entry, how),
       };

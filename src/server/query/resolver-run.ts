@@ -34,6 +34,8 @@ export interface ResolverRunOptions {
   readonly resolver: string;
   /** Epoch milliseconds at which the values count as observed. */
   readonly now: number;
+  /** Id of the run, for what the resolver logs; default: none. */
+  readonly operation?: string | undefined;
   readonly into: StoredInto;
   readonly signal: AbortSignal;
   /**
@@ -138,7 +140,16 @@ export function createResolverRun(
   const { compile } = index;
   const bound = options.incremental?.since;
   const since = bound === undefined ? undefined : formatMicros(bound);
-  const parts = { deployment, tags: resolver.tags, receivedAt: now, log, signal, compile, tracing: undefined };
+  const parts = {
+    deployment,
+    tags: resolver.tags,
+    receivedAt: now,
+    log,
+    signal,
+    compile,
+    tracing: undefined,
+    operation: options.operation,
+  };
   const context = new QueryContext({ ...parts, request, since });
   const direct = resolver.inputs.filter(({ relations, feature, rows }) => relations.length === 0 && feature && !rows);
   const inputs = [

@@ -8,6 +8,7 @@ import { diffGraphs, featuresOf } from "../../domain/graph-diff.ts";
 import { readableName } from "../../domain/name.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { typeName } from "../../domain/value.ts";
+import { linesOfDeployment } from "../logs/reading.ts";
 import type { DeploymentRecord, DeploymentStore } from "../stores/metadata/deployments.ts";
 import type { GraphStore } from "../stores/metadata/graphs.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
@@ -26,11 +27,11 @@ export async function deploymentPage(platform: Platform, environment: Environmen
   const deployment = await metadata.deployment(id);
   if (deployment?.environmentId !== environment.id)
     return messagePage(404, "No such deployment", "The link is of another server or environment.");
-  const telemetry = await platform.telemetry();
+  const [telemetry, store] = await Promise.all([platform.telemetry(), platform.logs()]);
   const [graph, previous, logs, queries] = await Promise.all([
     graphOf(metadata, id),
     previousOf(metadata, deployment),
-    telemetry.logs({ deploymentId: id, limit: LOG_LINES }),
+    linesOfDeployment(store, environment.id, id, LOG_LINES),
     telemetry.queries({ environmentId: environment.id, deploymentId: id, limit: QUERIES }),
   ]);
   return pageResponse({

@@ -3,9 +3,10 @@
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { type Diagnostic, Severity } from "../../../gen/svc/v1/error_pb.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
+import type { StoredRecord } from "../stores/logs/store.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
-import type { LogEntry, QueryLogSummary } from "../stores/telemetry/store.ts";
+import type { QueryLogSummary } from "../stores/telemetry/store.ts";
 import { type Html, html, type Part } from "./html.ts";
 
 /**
@@ -96,15 +97,15 @@ export function diagnosticTable(diagnostics: readonly Diagnostic[]): Html {
 }
 
 /** Log lines. */
-export function logTable(lines: readonly LogEntry[]): Html {
-  const mark = (level: LogEntry["level"]) => (level === "error" ? "bad" : level === "warning" ? "warn" : "dim");
+export function logTable(lines: readonly StoredRecord[]): Html {
+  const mark = (level: StoredRecord["level"]) => (level === "error" || level === "fatal" ? "bad" : level === "warning" ? "warn" : "dim");
   return table(
     ["Time", "Level", "From", "Text"],
-    lines.map(({ timestampMs, level, logger, resolver, text }) => [
-      instant(timestampMs),
+    lines.map(({ at, level, logger, resolver, message }) => [
+      instant(at / 1_000),
       html`<span class="${mark(level)}">${level}</span>`,
       resolver || logger,
-      html`<code>${text}</code>`,
+      html`<code>${message}</code>`,
     ]),
     "No lines.",
   );

@@ -29,12 +29,14 @@ import type { Meters } from "../infrastructure/meters.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
+import type { LogRecorder } from "../logs/recorder.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
+import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
@@ -114,6 +116,10 @@ export interface Platform {
   readonly objects: ObjectStore;
   readonly online: () => Promise<OnlineStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  /** Lines and requests. */
+  readonly logs: () => Promise<LogStore>;
+  /** Hands records to the log store. */
+  readonly logRecorder: LogRecorder;
   readonly deployments: () => Promise<Deployments>;
   readonly deletions: () => Promise<Deletions>;
   /** Datasets and their revisions. */

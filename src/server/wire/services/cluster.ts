@@ -67,6 +67,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
         "object store": () => objects.probe(),
         "online store": async () => (await platform.online()).probe(),
         "telemetry store": async () => (await platform.telemetry()).probe(),
+        "log store": async () => (await platform.logs()).probe(),
         "starting a process": startProcess,
       };
       return { checks: await Promise.all(Object.entries(probes).map(([name, probe]) => check(name, probe))) };
