@@ -87,7 +87,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       });
     },
 
-    async *tailLogs({ search, cursor, recent }, context) {
+    async *tailLogs({ search, cursor, recent, startTime }, context) {
       const { filter, listed } = await filterOf(search, context);
       const store = await platform.logs();
       const newest = await store.newest("line");
@@ -100,7 +100,10 @@ export function register(router: ConnectRouter, platform: Platform): void {
           cursor: pageToken(keys.objects, listed, String(last)),
           skipped: BigInt(skipped),
         });
-      if (given === undefined && recent > 0) yield message(await recentLines(platform, filter, after, recent), after, 0);
+      if (given === undefined && recent > 0) {
+        const before = { ...filter, ...timesOf({ startTime }) };
+        yield message(await recentLines(platform, before, after, recent), after, 0);
+      }
       for await (const { records, last, skipped } of tailOf(store, filter, after, context.signal)) yield message(records, last, skipped);
     },
 
