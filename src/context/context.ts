@@ -14,6 +14,7 @@ import type { GlobalFlags } from "./flags.ts";
 import type { Io } from "./io.ts";
 import type { Machine, Surroundings } from "./machine.ts";
 import type { Progress, Prompt } from "./prompt.ts";
+import type { Screen } from "./screen.ts";
 
 /** The context of one command. */
 export interface Context {
@@ -41,6 +42,11 @@ export interface Context {
    * without a terminal.
    */
   page(text: string): Promise<boolean>;
+  /**
+   * Gives the whole screen to `run`, and restores it however that ends. Rejects with UsageError
+   * without a terminal.
+   */
+  screen(run: (screen: Screen, signal: AbortSignal) => Promise<void>): Promise<void>;
   /** The server's services, with scope headers and credentials. */
   readonly api: Api;
   /** Plain HTTP to the server. */

@@ -42,6 +42,7 @@ export function createContext(parts: ContextParts): Context {
   const http = deferred<HttpClient>(async () => (await client()).createHttp(context));
   const releases = deferred<Releases>(async () => (await import("../release/create-releases.ts")).createReleases(parts));
   const page = async (text: string) => (await import("./pager.ts")).page(parts, text);
-  const context: Context = { ...parts, settings, project, projectName, python: () => python, releases, page, api, http };
+  const screen: Context["screen"] = async (run) => (await import("./screen.ts")).holdScreen(parts, run);
+  const context: Context = { ...parts, settings, project, projectName, python: () => python, releases, page, screen, api, http };
   return context;
 }

@@ -40,6 +40,7 @@ export const SERVICES = {
   secrets: service<typeof import("../../gen/svc/v1/secret_pb.ts").SecretService>("svc.v1.SecretService"),
   integrations: service<typeof import("../../gen/svc/v1/integration_pb.ts").IntegrationService>("svc.v1.IntegrationService"),
   traffic: service<typeof import("../../gen/svc/v1/traffic_pb.ts").TrafficService>("svc.v1.TrafficService"),
+  logs: service<typeof import("../../gen/svc/v1/log_pb.ts").LogService>("svc.v1.LogService"),
   audit: service<typeof import("../../gen/svc/v1/audit_pb.ts").AuditService>("svc.v1.AuditService"),
   serviceTokens: service<typeof import("../../gen/svc/v1/service_token_pb.ts").ServiceTokenService>("svc.v1.ServiceTokenService"),
   infra: service<typeof import("../../gen/svc/v1/infra_pb.ts").InfraService>("svc.v1.InfraService"),

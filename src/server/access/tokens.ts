@@ -58,6 +58,8 @@ export interface Tokens {
    * TokenRefused.
    */
   verify(token: string): Caller | Promise<Caller>;
+  /** The caller of a token that was verified before; undefined = it is not remembered. */
+  remembered(token: string): Caller | undefined;
 }
 
 const ISSUER = "svc";
@@ -115,6 +117,7 @@ export function createTokens(options: { readonly keys: KeyRing; readonly clock: 
         .setExpirationTime(issuedAt + lifetimeS)
         .sign(secret);
     },
+    remembered: (token) => verified.get(token)?.caller,
     verify(token) {
       const known = verified.get(token);
       return known && known.expiresAt > clock.now() ? known.caller : verifyNow(token);

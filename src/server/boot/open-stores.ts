@@ -5,6 +5,7 @@
 
 import { didYouMean } from "../../domain/closest.ts";
 import { StartError, type StartErrorCode } from "../failure.ts";
+import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { MetricStore } from "../stores/metrics/store.ts";
 import type { ObjectAddresses, ObjectStore } from "../stores/objects/store.ts";
@@ -35,6 +36,7 @@ export interface Stores {
   readonly offline: () => Promise<OfflineStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly metrics: () => Promise<MetricStore>;
+  readonly logs: () => Promise<LogStore>;
   /** Throws StartError when the metadata are empty although they are noted to have had content. */
   refuseEmptyMetadata(): void;
   /** Notes that the metadata have content from now on. */
@@ -59,7 +61,7 @@ export interface Stores {
  * nothing stays open then
  */
 export async function openStores(
-  options: Omit<DriverContext, "dataDir" | "onHistory"> & {
+  options: Omit<DriverContext, "dataDir" | "onHistory" | "oldLines"> & {
     readonly directory: Pick<DataDirectory, "path" | "file">;
     readonly settings: StoreSettings;
     /** Stores that are open already, which `close` leaves open. */
@@ -75,6 +77,7 @@ export async function openStores(
     ...options,
     addresses: () => addresses,
     dataDir: directory.path,
+    oldLines: /^sqlite:(.*)$/s.exec(settings.telemetry?.address ?? defaultAddresses(directory.path).telemetry)?.[1],
     onHistory: () => note("offline"),
   };
   const find = async <Name extends StoreName>(name: Name): Promise<FoundStore<StoreTypes[Name]>> => {
@@ -98,6 +101,7 @@ export async function openStores(
     const online = await find("online");
     const telemetry = await find("telemetry");
     const metrics = await find("metrics");
+    const logs = await find("logs");
     for (const { name, state } of [online, telemetry])
       if (state === "empty" && kept.metadata.state !== "empty") log.info(`${name} is missing or empty: it is begun anew`);
     const metadata = await kept.metadata.open();
@@ -113,6 +117,7 @@ export async function openStores(
       offline: async () => kept.offline.open(),
       telemetry: async () => telemetry.open(),
       metrics: async () => metrics.open(),
+      logs: async () => logs.open(),
       refuseEmptyMetadata: () => known.refuseEmpty("metadata"),
       noteMetadata: () => note("metadata"),
       explain: kept.metadata.explain,

@@ -20,7 +20,7 @@ import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
-import { type Components, createComponents, telemetryLimits } from "../infrastructure/components.ts";
+import { type Components, createComponents, logLimits, telemetryLimits } from "../infrastructure/components.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
@@ -28,6 +28,7 @@ import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
+import { createLogRecorder, type LogRecorder } from "../logs/recorder.ts";
 import { sampleProcess } from "../metrics/process-sampler.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import { createMetricRecorder, type MetricRecording } from "../metrics/recorder.ts";
@@ -40,6 +41,7 @@ import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
+import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
 import type { MetricStore } from "../stores/metrics/store.ts";
@@ -104,6 +106,9 @@ export interface Parts {
   readonly metrics: MetricRecording;
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
+  readonly logs: () => Promise<LogStore>;
+  /** Hands records to the log store, which it opens by itself. */
+  readonly logRecorder: LogRecorder;
   /** SQL statements over what is stored. */
   readonly statements: () => Promise<Statements>;
   /** The table engine; its process starts with its first call. */
@@ -230,7 +235,7 @@ export async function openParts({
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");
     const made = createDeletions({
-      ...{ metadata, online: await online(), offline, telemetry, objects, bus, node: node(), clock, log },
+      ...{ metadata, online: await online(), offline, telemetry, logs, objects, bus, node: node(), clock, log },
       renewVersions: async (environmentId, signal) => (await deployments.opened())?.running.renewVersions(environmentId, signal),
     });
     await made.load().catch(async (error: unknown) => {
@@ -247,7 +252,7 @@ export async function openParts({
     return made;
   });
   const telemetry = once(async () => {
-    const store = timedStore(await stores.telemetry(), "telemetry", ["query", "queries", "logs", "spans"], metrics);
+    const store = timedStore(await stores.telemetry(), "telemetry", ["query", "queries", "spans"], metrics);
     let limits = telemetryLimits({ spec: {}, suspended: false });
     components.watch("metrics", (record) => {
       const wanted = telemetryLimits(record);
@@ -277,6 +282,18 @@ export async function openParts({
     const { createMetricReader } = await import("../metrics/reader.ts");
     return createMetricReader({ store: metricStore, recording: metrics });
   });
+  const logs = once(async () => {
+    const store = timedStore(await stores.logs(), "logs", ["search", "after", "aggregate"], metrics);
+    let limits = logLimits({ spec: {}, suspended: false });
+    components.watch("metrics", (record) => {
+      const wanted = logLimits(record);
+      if (wanted.maxBytes === limits.maxBytes && wanted.maxAgeMs === limits.maxAgeMs) return;
+      limits = wanted;
+      store.limit(wanted).catch((error: unknown) => log.error("the log store could not be limited", { error: String(error) }));
+    });
+    return store;
+  });
+  const logRecorder = createLogRecorder(logs);
   const tables = once(async () => {
     const { createTableEngine } = await import("../tables/create-table-engine.ts");
     const folder = directory.file("tables");
@@ -290,7 +307,7 @@ export async function openParts({
     return made;
   });
   const queryCounts = createQueryCounts({ store: metadata.usage, clock, log });
-  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry });
+  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry, logs });
   sweeps.push(
     startSweep(storage.measure, {
       ...{ everyMs: STORAGE_MEASURE_MS, firstMs: FIRST_STORAGE_MEASURE_MS, clock },
@@ -335,7 +352,7 @@ export async function openParts({
       metadata,
       objects,
       online: (await deletions()).deleted.guardOnline(await online()),
-      telemetry: await telemetry(),
+      logs: logRecorder,
       sinks: await sinks(),
       secrets: (await secrets()).secrets,
       bus,
@@ -489,6 +506,7 @@ export async function openParts({
       sinks: await sinks(),
       telemetry: await telemetry(),
       metrics: { forgetEnvironment: forgetMetrics },
+      logs: await logs(),
       deployments: await deployments(),
       datasets: { forget: forgetFiles },
       deliveries: (await webhooks()).deliveries,
@@ -579,6 +597,8 @@ export async function openParts({
     metricStore,
     metrics,
     metricReader,
+    logs,
+    logRecorder,
     tables,
     statements,
     processes,
@@ -631,7 +651,8 @@ export async function openParts({
       await Promise.all(sweeps.map((one) => one.stop()));
       await storage.settle();
       await metrics.close();
-      const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened(), metricStore.opened()]);
+      await logRecorder.close();
+      const opened = await Promise.all([offline.opened(), telemetry.opened(), logs.opened(), online.opened(), metricStore.opened()]);
       for (const store of opened) await store?.close();
       await stores.close();
     },

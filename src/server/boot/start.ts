@@ -17,11 +17,14 @@ import { createTokens } from "../access/tokens.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { StartError } from "../failure.ts";
 import { createLog, type Log } from "../log.ts";
+import type { LogRecorder } from "../logs/recorder.ts";
+import { recordedLog } from "../logs/server-lines.ts";
 import { createHttpMeter } from "../metrics/http-meter.ts";
 import { followStore } from "../nodes/follow.ts";
 import { type Presence, startPresence } from "../nodes/presence.ts";
 import { createReadiness } from "../nodes/readiness.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
+import type { NewRecord } from "../stores/logs/store.ts";
 import { MAX_OBJECT_BYTES } from "../stores/objects/store.ts";
 import type { UsageSettings } from "../usage/credits.ts";
 import { createBodyBudget } from "../wire/http/body-budget.ts";
@@ -156,9 +159,15 @@ async function startIn(
   options: StartOptions,
 ): Promise<Server> {
   const { clock, version } = options;
-  const log: Log = createLog({ write: options.log, clock, ...(options.logLevel ? { level: options.logLevel } : {}) });
+  const written: Log = createLog({ write: options.log, clock, ...(options.logLevel ? { level: options.logLevel } : {}) });
+  /** Records lines once the parts are there; those of before wait for that. */
+  const early: NewRecord[] = [];
+  let recorder: LogRecorder = { record: (record) => void early.push(record) };
+  const log = recordedLog(written, { record: (record) => recorder.record(record) }, () => clock.now());
   if (options.anew) log.info("the state of the data directory was set aside", { kept: directory.setAside(clock.now()) ?? null });
   const parts = await openParts({ directory, options, settings, log });
+  recorder = parts.logRecorder;
+  for (const record of early) recorder.record(record);
   const { keys, metadata, objects, bus } = parts;
   /** Functions that undo the steps of the start, called in reverse order. */
   const ends: (() => unknown)[] = [parts.close];
@@ -262,6 +271,7 @@ async function startIn(
           sinks: parts.sinks,
           telemetry: parts.telemetry,
           metrics: parts.metricStore,
+          logs: parts.logs,
           removedHistory: parts.historyRetention.removed,
         });
       }),
@@ -271,6 +281,8 @@ async function startIn(
       metricStore: parts.metricStore,
       metrics: parts.metrics,
       metricReader: parts.metricReader,
+      logs: parts.logs,
+      logRecorder: parts.logRecorder,
       deployments: parts.deployments,
       deletions: parts.deletions,
       datasets: parts.datasets,

@@ -11,6 +11,8 @@ import { makePrivateFolder } from "../../disk/private-file.ts";
 import { errorText } from "../../domain/error-text.ts";
 import { StartError } from "../failure.ts";
 import type { Log } from "../log.ts";
+import { LOGS_APPLICATION_ID, LOGS_MIGRATIONS } from "../stores/logs/schema.ts";
+import type { LogStore } from "../stores/logs/store.ts";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "../stores/metadata/schema.ts";
 import { createSqliteMetadataStore } from "../stores/metadata/sqlite.ts";
 import { inspectOutbox, outboxPlace } from "../stores/metadata/sqlite-outbox.ts";
@@ -37,6 +39,7 @@ export interface StoreTypes {
   readonly offline: OfflineStore;
   readonly telemetry: TelemetryStore;
   readonly metrics: MetricStore;
+  readonly logs: LogStore;
 }
 
 /** The location of a store, from its address. */
@@ -63,6 +66,11 @@ export interface DriverContext {
   readonly addresses: () => ObjectAddresses;
   /** Called when the offline store begins to keep values. */
   readonly onHistory: () => void;
+  /**
+   * Path of the telemetry store's file, which held the lines of the log before there was a log
+   * store; undefined when it is no file.
+   */
+  readonly oldLines: string | undefined;
 }
 
 /** A store as a driver found it, not open yet. */
@@ -234,6 +242,25 @@ export const STORE_DRIVERS: { readonly [Name in StoreName]: Readonly<Record<stri
       },
     }),
   },
+  logs: {
+    sqlite: sqliteDriver<LogStore>({
+      applicationId: LOGS_APPLICATION_ID,
+      migrations: LOGS_MIGRATIONS,
+      isRenewable: true,
+      async open({ path, programVersion }, { clock, log, oldLines, onRenewal }) {
+        const { createSqliteLogStore } = await import("../stores/logs/sqlite.ts");
+        return createSqliteLogStore({
+          path,
+          programVersion,
+          clock,
+          onRenewal,
+          carryFrom: oldLines,
+          onError: (error) => log.warning("lines of the log could not be written", { error: String(error) }),
+          onDrop: (dropped) => log.warning("lines of the log were dropped", { dropped_since_start: dropped }),
+        });
+      },
+    }),
+  },
 };
 
 /** The default address of each store. */
@@ -246,6 +273,7 @@ export function defaultAddresses(dataDir: string): { readonly [Name in StoreName
     offline: sqlite("offline.db"),
     telemetry: sqlite("telemetry.db"),
     metrics: sqlite("metrics.db"),
+    logs: sqlite("logs.db"),
   };
 }
 
@@ -266,6 +294,7 @@ export function storePlaces(
     offline: place("offline"),
     telemetry: place("telemetry"),
     metrics: place("metrics"),
+    logs: place("logs"),
   };
 }
 

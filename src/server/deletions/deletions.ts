@@ -25,6 +25,7 @@ import { createWakeablePause } from "../jobs/wakeable-pause.ts";
 import type { Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
 import { sweepStages } from "../query-log/stages.ts";
+import type { LogStore } from "../stores/logs/store.ts";
 import type { BegunVersion, DeletedRows, DeletionRecord, EndedVersions, RemovedCounts } from "../stores/metadata/deletions.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { VersionsToEnd } from "../stores/metadata/versions.ts";
@@ -48,6 +49,7 @@ export interface DeletionOptions {
   readonly online: Pick<OnlineStore, "deleteKeys" | "dropFeatures">;
   readonly offline: () => Promise<Pick<OfflineStore, "append" | "deleteKeys" | "dropVersion" | "scan">>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  readonly logs: () => Promise<LogStore>;
   readonly objects: ObjectStore;
   /**
    * Has this node's deployments of an environment go on with the versions in use; resolves when no
@@ -138,9 +140,10 @@ export function createDeletions(options: DeletionOptions): Deletions {
   };
 
   const forgetQueries = async ({ branch, createdAt, environmentId, rows }: DeletionRecord): Promise<number> => {
-    const telemetry = await options.telemetry();
+    const [telemetry, logs] = await Promise.all([options.telemetry(), options.logs()]);
     const keys = rows.flatMap((one) => one.keys.map((key) => key.slice(2)));
-    const queries = await telemetry.forgetKeys({ environmentId, branch, keys, until: createdAt }, signal);
+    const queries = await telemetry.forgetKeys({ environmentId, branch, keys, until: createdAt }, signal, logs.forgetOperations);
+    await logs.forgetKeys({ environmentId, branch, keys, until: createdAt * 1_000 }, signal);
     if (queries > 0) await sweepStages({ telemetry, objects: options.objects });
     return queries;
   };

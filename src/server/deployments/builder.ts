@@ -22,6 +22,8 @@ import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
+import type { LogRecorder } from "../logs/recorder.ts";
+import { userLine } from "../logs/user-line.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { PythonPool } from "../python/pool.ts";
@@ -38,7 +40,6 @@ import type { FeatureIdentity, VersionStore } from "../stores/metadata/versions.
 import { ObjectMismatch, type ObjectStore } from "../stores/objects/store.ts";
 import { verified } from "../stores/objects/verified.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
-import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import { longestStaleness } from "../writes/policy.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import { checkSqlResolvers } from "./checks.ts";
@@ -65,7 +66,7 @@ export interface BuilderOptions {
   readonly metadata: IdentityStore & GraphStore & VersionStore;
   readonly objects: ObjectStore;
   readonly online: Pick<OnlineStore, "read" | "put" | "dropScope">;
-  readonly telemetry: TelemetryStore;
+  readonly logs: LogRecorder;
   readonly sinks: ValueSinks;
   /** What resolvers and sources of an environment are given. */
   readonly secrets: Pick<Secrets, "variables">;
@@ -141,8 +142,7 @@ export function servingWorkers(): number {
 
 /** Makes the builder. */
 export function createBuilder(options: BuilderOptions): Builder {
-  const { metadata, objects, online, telemetry, sinks, secrets, profiles, decode, clock, log, processes, metrics, folder, home, env } =
-    options;
+  const { metadata, objects, online, logs, sinks, secrets, profiles, decode, clock, log, processes, metrics, folder, home, env } = options;
   let toolchain: Promise<PythonToolchain> | undefined;
   const python = (): Promise<PythonToolchain> => {
     toolchain ??= import("../../python/create-toolchain.ts").then(({ createToolchain }) =>
@@ -272,12 +272,12 @@ export function createBuilder(options: BuilderOptions): Builder {
       },
       signal,
       onLog: (line) =>
-        telemetry.recordLog({
-          ...line,
-          text: withoutValues(line.text, hidden),
-          environmentId: environment.id,
-          deploymentId: deployment.id,
-        }),
+        logs.record(
+          userLine(
+            { ...line, text: withoutValues(line.text, hidden) },
+            { environmentId: environment.id, deploymentId: deployment.id, branch: deployment.branch },
+          ),
+        ),
     }).catch((error: unknown) => {
       throw hidingValues(error, hidden);
     });

@@ -7,6 +7,7 @@
 import type { Clock } from "../../context/clock.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
+import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { MetricStore } from "../stores/metrics/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
@@ -26,6 +27,7 @@ export interface ErasureOptions {
   readonly sinks: ValueSinks;
   readonly telemetry: TelemetryStore;
   readonly metrics: Pick<MetricStore, "forgetEnvironment">;
+  readonly logs: LogStore;
   readonly deployments: Deployments;
   /** The files of datasets. */
   readonly datasets: { forget(environmentId: string, signal: AbortSignal): Promise<void> };
@@ -43,7 +45,7 @@ const GONE_MS = 60_000;
 
 /** The handler of ERASURE_JOB jobs. */
 export function createErasure(options: ErasureOptions): JobHandler {
-  const { metadata, objects, online, telemetry, metrics, sinks, deployments, datasets, deliveries, node, clock, log } = options;
+  const { metadata, objects, online, telemetry, metrics, logs, sinks, deployments, datasets, deliveries, node, clock, log } = options;
   return {
     async run({ payload }, { signal, progress }) {
       const { environmentId } = payload as { readonly environmentId: string };
@@ -66,6 +68,7 @@ export function createErasure(options: ErasureOptions): JobHandler {
       await datasets.forget(environmentId, signal);
       await telemetry.forgetEnvironment(environmentId);
       await metrics.forgetEnvironment(environmentId);
+      await logs.forgetEnvironment(environmentId);
       await deliveries.forget(environmentId);
       for (const bundle of bundles) await objects.delete(bundle);
       await metadata.eraseEnvironment(environmentId);

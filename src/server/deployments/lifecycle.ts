@@ -7,8 +7,8 @@ import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { isDeviceFailure, systemWords } from "../../disk/disk-error.ts";
 import type { Log } from "../log.ts";
+import type { LogRecorder } from "../logs/recorder.ts";
 import type { DeploymentPatch, DeploymentRecord, DeploymentStore } from "../stores/metadata/deployments.ts";
-import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { ProgressEvent } from "./progress.ts";
 
 /**
@@ -35,7 +35,7 @@ const DISK_RETRY_MS = 1_000;
 /** Makes the lifecycle of deployments. */
 export function createLifecycle(options: {
   readonly metadata: DeploymentStore;
-  readonly telemetry: TelemetryStore;
+  readonly logs: LogRecorder;
   /** Sends an event to the followers of a deployment on all nodes. */
   readonly publish: (event: ProgressEvent) => void;
   /** Makes the nodes switch to the live deployment; called before its state LIVE is published. */
@@ -43,7 +43,7 @@ export function createLifecycle(options: {
   readonly clock: Clock;
   readonly log: Log;
 }): Lifecycle {
-  const { metadata, telemetry, publish, promoted, clock, log } = options;
+  const { metadata, logs, publish, promoted, clock, log } = options;
 
   const keep = async <T>(id: string, signal: AbortSignal, write: () => Promise<T>): Promise<T> => {
     for (let isWaiting = false; ; isWaiting = true) {
@@ -64,15 +64,16 @@ export function createLifecycle(options: {
   return {
     note(deployment, text, level = "info") {
       publish({ deployment, progress: text });
-      telemetry.recordLog({
+      logs.record({
+        at: clock.now() * 1_000,
+        level,
+        component: "build",
         environmentId: deployment.environmentId,
         deploymentId: deployment.id,
-        timestampMs: clock.now(),
-        level,
+        branch: deployment.branch,
+        operationId: deployment.id,
         logger: "deployment",
-        resolver: "",
-        queryId: "",
-        text,
+        message: text,
       });
     },
 

@@ -10,6 +10,7 @@ import { quantityValue } from "../../domain/quantity.ts";
 import { type CollectionParts, createCollection, etagOf } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
 import { followStore } from "../nodes/follow.ts";
+import type { LogLimits } from "../stores/logs/store.ts";
 import type { TelemetryLimits } from "../stores/telemetry/store.ts";
 
 /** What is recorded of a component. */
@@ -56,6 +57,14 @@ export function telemetryLimits({ spec }: ComponentRecord): TelemetryLimits {
   return {
     maxBytes: typeof spec.storage === "string" ? quantityValue(spec.storage) : undefined,
     maxAgeMs: typeof spec.retention === "string" ? parseDuration(spec.retention) : undefined,
+  };
+}
+
+/** The bounds that the record of the metrics sets for the log store; undefined = its default. */
+export function logLimits({ spec }: ComponentRecord): LogLimits {
+  return {
+    maxBytes: typeof spec.log_storage === "string" ? quantityValue(spec.log_storage) : undefined,
+    maxAgeMs: typeof spec.log_retention === "string" ? parseDuration(spec.log_retention) : undefined,
   };
 }
 

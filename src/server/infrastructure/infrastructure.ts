@@ -16,6 +16,7 @@ import { Failure } from "../failure.ts";
 import type { HttpMeter } from "../metrics/http-meter.ts";
 import type { MetricRecording } from "../metrics/recorder.ts";
 import type { RemovedHistory } from "../nodes/history-retention.ts";
+import type { LogStore } from "../stores/logs/store.ts";
 import type { MetricStore } from "../stores/metrics/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { SchemaMove, TelemetryStore } from "../stores/telemetry/store.ts";
@@ -93,7 +94,7 @@ export interface InfrastructureParts {
   readonly recorded: Pick<MetricRecording, "series" | "sinceStart">;
   readonly version: string;
   readonly dataDir: string;
-  readonly stores: Readonly<Record<"online" | "offline" | "telemetry" | "metrics", StorePlace>>;
+  readonly stores: Readonly<Record<"online" | "offline" | "telemetry" | "metrics" | "logs", StorePlace>>;
   readonly listeners: readonly ListenerFacts[];
   /** Bytes of requests' bodies that are held. */
   readonly bodyBytes: () => number;
@@ -101,6 +102,7 @@ export interface InfrastructureParts {
   readonly sinks: () => Promise<ValueSinks>;
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly metrics: () => Promise<MetricStore>;
+  readonly logs: () => Promise<LogStore>;
   /** What was removed of the history because of its age or size, on this node. */
   readonly removedHistory: () => readonly RemovedHistory[];
 }
@@ -111,7 +113,7 @@ const LEAST_STORAGE = 8 * 1024 * 1024;
 /** Least age of telemetry and of metrics that are removed. */
 const LEAST_RETENTION_MS = 3_600_000;
 /** Keys of the metrics' spec that this server acts on. */
-const APPLIED_METRICS: readonly string[] = ["retention", "storage"];
+const APPLIED_METRICS: readonly string[] = ["retention", "storage", "log_retention", "log_storage"];
 /** Namespace of the whole server, as events of the cluster name it. */
 const SERVER_NAMESPACE = "server";
 
@@ -128,7 +130,8 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
 
   const running: Readonly<Record<SpecKind, () => Promise<Running>>> = {
     async metrics() {
-      const telemetry = await parts.telemetry();
+      const [telemetry, logs] = await Promise.all([parts.telemetry(), parts.logs()]);
+      const lines = await logs.figures();
       const { bytes, defaultMaxAgeMs, defaultMaxBytes, maxAgeMs, maxBytes, pendingRecords, removedQueries, schemaVersion } =
         await telemetry.figures();
       const { driver, address } = stores.telemetry;
@@ -138,6 +141,8 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
           database_replicas: 1,
           retention: formatDuration(defaultMaxAgeMs),
           storage: bytesQuantity(defaultMaxBytes),
+          log_retention: formatDuration(lines.defaultMaxAgeMs),
+          log_storage: bytesQuantity(lines.defaultMaxBytes),
         },
         status: {
           state: "running",
@@ -152,6 +157,16 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
           pending_records: pendingRecords,
           dropped_records: telemetry.dropped(),
           series: await metricFigures(),
+          logs: {
+            ...stores.logs,
+            schema_version: lines.schemaVersion,
+            size_bytes: lines.bytes,
+            max_size_bytes: lines.maxBytes,
+            max_age: formatDuration(lines.maxAgeMs),
+            removed_records: lines.removedRecords,
+            pending_records: lines.pendingRecords,
+            dropped_records: logs.dropped(),
+          },
         },
       };
     },
@@ -296,9 +311,9 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
     migrate: async () => (await parts.telemetry()).migrate(),
     async stats(name) {
       if (name === "metrics") {
-        const telemetry = await parts.telemetry();
+        const [telemetry, logs] = await Promise.all([parts.telemetry(), parts.logs()]);
         const kept = await (await parts.metrics()).figures();
-        const [figures, writers] = await Promise.all([telemetry.figures(), writerFigures()]);
+        const [figures, lines, writers] = await Promise.all([telemetry.figures(), logs.figures(), writerFigures()]);
         const queries = recorded.sinceStart("query.count").sum;
         const failed = recorded.sinceStart("query.errors").sum;
         return [
@@ -314,6 +329,10 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
           gauge("svc_metrics_limit_bytes", "Bytes above which the oldest metrics are removed.", kept.maxBytes),
           gauge("svc_metrics_series", "Series of the store of metrics.", kept.series),
           counter("svc_telemetry_dropped_records", "Telemetry that was dropped.", telemetry.dropped()),
+          gauge("svc_logs_size_bytes", "Bytes in use in the log store.", lines.bytes),
+          gauge("svc_logs_limit_bytes", "Bytes above which the oldest lines are removed.", lines.maxBytes),
+          gauge("svc_logs_pending_records", "Lines that wait to be written.", lines.pendingRecords),
+          counter("svc_logs_dropped_records", "Lines that were dropped.", logs.dropped()),
           gauge(
             "svc_persistence_pending_values",
             "Values that wait to be written.",
@@ -385,18 +404,23 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
 }
 
 /** Refuses values that have a meaning here and cannot be applied. */
-function checkLocal(kind: SpecKind, { retention, storage }: JsonObject): void {
+function checkLocal(kind: SpecKind, spec: JsonObject): void {
   if (kind !== "metrics") return;
+  for (const store of ["", "log_"]) checkBounds(`${store}retention`, `${store}storage`, spec);
+}
+
+/** Checks how long and how much a store keeps. Throws Failure. */
+function checkBounds(age: string, size: string, { [age]: retention, [size]: storage }: JsonObject): void {
   const ms = typeof retention === "string" ? parseDuration(retention) : LEAST_RETENTION_MS;
   if (ms === undefined || !Number.isFinite(ms) || ms < LEAST_RETENTION_MS)
     throw new Failure(
       "invalid_argument",
-      `retention is ${JSON.stringify(retention)}, and has to be a duration of at least an hour, such as 7d.`,
+      `${age} is ${JSON.stringify(retention)}, and has to be a duration of at least an hour, such as 7d.`,
     );
   if (typeof storage !== "string") return;
   const bytes = quantityValue(storage) ?? 0;
   if (bytes < LEAST_STORAGE || !Number.isSafeInteger(bytes))
-    throw new Failure("invalid_argument", `storage is ${storage}, and has to be at least ${bytesQuantity(LEAST_STORAGE)}, in whole bytes.`);
+    throw new Failure("invalid_argument", `${size} is ${storage}, and has to be at least ${bytesQuantity(LEAST_STORAGE)}, in whole bytes.`);
 }
 
 /** The changes of a spec: of topics one for each, of everything else value by value. */

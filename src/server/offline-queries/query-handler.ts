@@ -310,7 +310,7 @@ export function originOf({ environmentId, kind, id }: OfflineQueryRecord): Begun
 
 function planned(query: OfflineQueryRecord): Parameters<typeof planSpine>[2] {
   const { queryName, queryNameVersion, request } = query;
-  return { ...request, queryName, queryNameVersion };
+  return { ...request, queryName, queryNameVersion, operation: query.id };
 }
 
 /** Whether another attempt would fail alike. */

@@ -14,7 +14,7 @@ type PlannedRequest = Pick<
   OfflineQueryRequest,
   "outputs" | "requiredOutputs" | "recompute" | "tags" | "plannerOptions" | "splitBy" | "testFraction"
 > &
-  Pick<SpineRequest, "queryName" | "queryNameVersion"> & { readonly rows: { readonly from: string } };
+  Pick<SpineRequest, "operation" | "queryName" | "queryNameVersion"> & { readonly rows: { readonly from: string } };
 
 /** Names of columns of an answer beside features. */
 export const TIME_COLUMN = "__ts__";
@@ -25,9 +25,19 @@ export const OBSERVED_AT_COLUMN = "__observed_at__";
  * class. Throws Failure.
  */
 export function planSpine(engine: OnlineEngine, deployment: LiveDeployment, request: PlannedRequest, names: readonly string[]): SpineRun {
-  const { outputs, requiredOutputs, recompute, tags, queryName, queryNameVersion, plannerOptions } = request;
+  const { outputs, requiredOutputs, recompute, tags, queryName, queryNameVersion, plannerOptions, operation } = request;
   const plan = (inputs: readonly string[]): SpineRun =>
-    engine.runSpine(deployment, { inputs, outputs, requiredOutputs, recompute, tags, queryName, queryNameVersion, plannerOptions });
+    engine.runSpine(deployment, {
+      inputs,
+      outputs,
+      requiredOutputs,
+      recompute,
+      tags,
+      queryName,
+      queryNameVersion,
+      plannerOptions,
+      operation,
+    });
   try {
     const run = plan(request.rows.from === "keys" ? [keyOfOutputs(engine, deployment, request)] : names);
     if (request.testFraction > 0 && request.splitBy === "key" && !run.inputs.some(({ isKey }) => isKey))

@@ -33,6 +33,8 @@ export interface ProcessEnd {
 
 /** A running process, as the part that started it reports on it. */
 export interface ProcessReports {
+  /** Its name, as `svc pods` shows it. */
+  readonly name: string;
   /** Says that it can do its work. */
   ready(): void;
   /** Says that it has ended. */
@@ -184,6 +186,7 @@ export function createProcesses(options: {
         await store.addEvent(started);
       });
       return {
+        name: record.name,
         ready: () => note(entry, { readyAt: clock.now() }, event(record, "Normal", "Ready", "It can do its work.")),
         ended: (how) => end(entry, how),
       };

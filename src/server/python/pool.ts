@@ -13,6 +13,14 @@ export interface CallContext {
   readonly queryContext: Readonly<Record<string, FeatureValue>>;
 }
 
+/** Where a call comes from, for the lines that the resolver writes. It is not told to workers. */
+export interface CallOrigin {
+  /** Id of the offline query or run; empty = an online query. */
+  readonly operation: string;
+  readonly queryName: string;
+  readonly correlationId: string;
+}
+
 /**
  * Child rows of a batch: those of row i are from `offsets[i]` to `offsets[i + 1]`. Columns by path
  * or FQN of the child's feature.
@@ -42,6 +50,8 @@ export interface ResolverCall {
   readonly now: readonly string[];
   readonly deadlineMs: number;
   readonly context: CallContext;
+  /** Absent = nothing is known. */
+  readonly origin?: CallOrigin;
 }
 
 /** The error of a row that has no result. */
@@ -95,12 +105,21 @@ export interface WorkerLog {
   readonly resolver: string;
   readonly queryId: string;
   readonly timestampMs: number;
+  /** Where the query comes from; absent = the line is of none, or of one that ended long ago. */
+  readonly origin?: CallOrigin & { readonly traceId: string };
+  /** Name of the process that wrote it; empty = it has none. */
+  readonly podName: string;
 }
+
+/** A line as a worker sends it. */
+export type PlainLog = Omit<WorkerLog, "origin" | "podName">;
 
 /** An observer of a pool's processes. */
 export interface WorkerObserver {
   /** Called when a process has been started; what it returns is told what becomes of it. */
   began(pid: number): {
+    /** Name of the process, as people are told it. */
+    readonly name: string;
     /** The worker has imported the project. */
     ready(): void;
     /** The process has ended; `cpuMs` is its processor time, with that of its children. */

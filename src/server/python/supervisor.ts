@@ -50,6 +50,8 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
  * grace time, if that is more.
  */
 const EXIT_MS = 1_000;
+/** Queries whose origin is kept for lines that arrive late. */
+const REMEMBERED_ORIGINS = 2_000;
 
 /** Runs calls on the workers of one deployment. */
 export class Supervisor implements PythonPool {
@@ -60,6 +62,8 @@ export class Supervisor implements PythonPool {
   /** Milliseconds per row by resolver, a moving average over the last calls. */
   private readonly usualRowMs = new Map<string, number>();
   private readonly crashes: CrashHistory;
+  /** Where the last queries come from, by their ids. */
+  private readonly origins = new Map<string, NonNullable<WorkerLog["origin"]>>();
   private nextId = 1;
   private closing = false;
   private replacing = 0;
@@ -159,7 +163,7 @@ export class Supervisor implements PythonPool {
       (owner) =>
         new Worker(this.options.spec, {
           onResult: (message) => this.received(owner, message),
-          onLog: (line) => this.options.onLog(line),
+          onLog: (line) => this.options.onLog({ ...line, ...this.originOf(line.queryId), podName: owner.seen?.name ?? "" }),
           onProfile: (samples) => this.profiled(samples),
           onClosing: () => {
             owner.state = "ending";
@@ -211,7 +215,20 @@ export class Supervisor implements PythonPool {
       slot.queue.push(pending);
       slot.expectedMs += this.expected(call);
     }
+    this.remember(call);
     slot.worker.call(frame, pending.isAsync);
+  }
+
+  /** Keeps where a query comes from for its lines, which may arrive after it has ended. */
+  private remember({ context: { queryId, traceId }, origin }: ResolverCall): void {
+    if (!origin || this.origins.has(queryId)) return;
+    this.origins.set(queryId, { ...origin, traceId });
+    if (this.origins.size > REMEMBERED_ORIGINS) this.origins.delete(this.origins.keys().next().value as string);
+  }
+
+  private originOf(queryId: string): Pick<WorkerLog, "origin"> {
+    const origin = this.origins.get(queryId);
+    return origin ? { origin } : {};
   }
 
   /**

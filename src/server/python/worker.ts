@@ -11,7 +11,7 @@ import { crashedAt, lastOutput } from "../../python/crash.ts";
 import { killGroup, within, withPrivateUmask } from "../../python/subprocess.ts";
 import { encodeFrame, FrameReader, FrameWriter, type Message } from "./frames.ts";
 import { OutputCapture } from "./output-capture.ts";
-import type { WorkerLog } from "./pool.ts";
+import type { PlainLog, WorkerLog } from "./pool.ts";
 import { type ProfileSamples, readProfile } from "./profile.ts";
 
 /** Settings with which a worker is started. */
@@ -65,7 +65,7 @@ export interface WorkerEnding {
 export interface WorkerEvents {
   /** A RESULT frame. */
   onResult(message: Message): void;
-  onLog(line: WorkerLog): void;
+  onLog(line: PlainLog): void;
   /** Samples of what resolvers were doing. */
   onProfile(samples: ProfileSamples): void;
   /**

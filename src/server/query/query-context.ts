@@ -2,6 +2,7 @@
 
 import { formatTraceparent, type TraceParent } from "../../domain/traceparent.ts";
 import type { Log } from "../log.ts";
+import type { CallOrigin } from "../python/pool.ts";
 import type { ComputedRecorder } from "./answer/computed.ts";
 import { QueryObserver } from "./answer/observer.ts";
 import type { SpanRecorder } from "./answer/spans.ts";
@@ -31,6 +32,8 @@ export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "
   readonly receivedAt: number;
   readonly tracing: Tracing | undefined;
   readonly since?: string | undefined;
+  /** Id of the offline query or run that it is a part of; default: none. */
+  readonly operation?: string | undefined;
 }
 
 /** The context of one query. Facts that few queries read are made on first use. */
@@ -48,9 +51,11 @@ export class QueryContext implements RunContext {
   readonly observer: QueryObserver | undefined;
   readonly meter: DeploymentMeter | undefined;
   readonly caches = new RunCaches();
+  readonly #request: QueryRequest;
+  readonly #operation: string;
   readonly #tracing: Tracing | undefined;
 
-  constructor({ deployment, request, tags, receivedAt, log, signal, compile, tracing, since, meter }: ContextParts) {
+  constructor({ deployment, request, tags, receivedAt, log, signal, compile, tracing, since, meter, operation = "" }: ContextParts) {
     this.deployment = deployment;
     this.tags = tags;
     this.log = log;
@@ -62,11 +67,18 @@ export class QueryContext implements RunContext {
     this.since = since;
     this.queryContext = request.queryContext;
     this.trace = request.explain ? new Trace() : undefined;
+    this.#request = request;
+    this.#operation = operation;
     this.#tracing = tracing;
     this.observer =
       tracing?.spans || tracing?.computed || request.storePlanStages
         ? new QueryObserver(tracing?.spans, request.storePlanStages ? new StageRecorder() : undefined, tracing?.computed)
         : undefined;
+  }
+
+  get origin(): CallOrigin {
+    const { correlationId, queryName } = this.#request;
+    return { operation: this.#operation, queryName, correlationId };
   }
 
   get traceId(): string {

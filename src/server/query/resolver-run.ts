@@ -35,6 +35,8 @@ export interface ResolverRunOptions {
   readonly resolver: string;
   /** Epoch milliseconds at which the values count as observed. */
   readonly now: number;
+  /** Id of the run, for what the resolver logs; default: none. */
+  readonly operation?: string | undefined;
   readonly into: StoredInto;
   readonly signal: AbortSignal;
   /**
@@ -140,7 +142,17 @@ export function createResolverRun(
   const { compile } = index;
   const bound = options.incremental?.since;
   const since = bound === undefined ? undefined : formatMicros(bound);
-  const parts = { deployment, tags: resolver.tags, receivedAt: now, log, signal, compile, tracing: undefined, meter };
+  const parts = {
+    deployment,
+    tags: resolver.tags,
+    receivedAt: now,
+    log,
+    signal,
+    compile,
+    tracing: undefined,
+    operation: options.operation,
+    meter,
+  };
   const context = new QueryContext({ ...parts, request, since });
   const direct = resolver.inputs.filter(({ relations, feature, rows }) => relations.length === 0 && feature && !rows);
   const inputs = [

@@ -96,7 +96,7 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
     const since = continued?.since === null ? undefined : continued && BigInt(continued.since);
     const incremental = continued && { since };
     const begin = (deployment: LiveDeployment): ResolverRun =>
-      engine.runResolver(deployment, { resolver: request.resolver, now, into, signal, incremental });
+      engine.runResolver(deployment, { resolver: request.resolver, now, operation: run.id, into, signal, incremental });
     const offline = await options.offline();
     let lease = await deployments.acquire(target);
     try {

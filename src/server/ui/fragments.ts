@@ -2,8 +2,8 @@
 
 import { addressOf } from "../../domain/addresses.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
+import type { StoredRecord } from "../stores/logs/store.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
-import type { LogEntry } from "../stores/telemetry/store.ts";
 import { type Html, html, type Part } from "./html.ts";
 
 /**
@@ -36,15 +36,15 @@ export function deploymentLink(environment: Pick<EnvironmentRecord, "id">, id: s
 }
 
 /** Log lines. */
-export function logTable(lines: readonly LogEntry[]): Html {
-  const mark = (level: LogEntry["level"]) => (level === "error" ? "bad" : level === "warning" ? "warn" : "dim");
+export function logTable(lines: readonly StoredRecord[]): Html {
+  const mark = (level: StoredRecord["level"]) => (level === "error" || level === "fatal" ? "bad" : level === "warning" ? "warn" : "dim");
   return table(
     ["Time", "Level", "From", "Text"],
-    lines.map(({ timestampMs, level, logger, resolver, text }) => [
-      instant(timestampMs),
+    lines.map(({ at, level, logger, resolver, message }) => [
+      instant(at / 1_000),
       html`<span class="${mark(level)}">${level}</span>`,
       resolver || logger,
-      html`<code>${text}</code>`,
+      html`<code>${message}</code>`,
     ]),
     "No lines.",
   );

@@ -11,6 +11,7 @@ import { timestampToMicros } from "../../domain/proto-time.ts";
 import { fromProtoValue } from "../../domain/proto-value.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
 import { toPlainJson } from "../../domain/value.ts";
+import { linesOfOperation } from "../logs/reading.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { Platform } from "../wire/platform.ts";
 import { isBulkRun, readQueryRun } from "../wire/query/logged-run.ts";
@@ -33,7 +34,7 @@ export async function queryRunPage(platform: Platform, environment: EnvironmentR
   const { request, response } = read;
   const none = isBulkRun(read) ? "Not kept: this was a bulk query, and the log holds no values of those." : "None.";
   const [logs, spans, stages] = await Promise.all([
-    telemetry.logs({ queryId: id, limit: LOG_LINES }),
+    linesOfOperation(await platform.logs(), environment.id, id, LOG_LINES),
     telemetry.spans({ queryId: id }),
     telemetry.stages(id),
   ]);

@@ -7,6 +7,7 @@
 import type { Clock } from "../../context/clock.ts";
 import { environmentOfKey } from "../datasets/dataset-objects.ts";
 import type { Log } from "../log.ts";
+import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP, type HeldBytes, type StorageKind } from "../stores/metadata/usage.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
@@ -60,6 +61,7 @@ export interface StorageMeterParts {
   readonly online: () => Promise<Pick<OnlineStore, "measureFeatures">>;
   readonly offline: () => Promise<Pick<OfflineStore, "measure">>;
   readonly telemetry: () => Promise<Pick<TelemetryStore, "figures">>;
+  readonly logs: () => Promise<Pick<LogStore, "figures">>;
   readonly objects: Pick<ObjectStore, "list">;
 }
 
@@ -92,7 +94,7 @@ export function createStorageMeter(parts: StorageMeterParts): StorageMeter {
       const own = {
         online_store: () => onlineBytes(parts, signal),
         offline_store: async () => (await parts.offline()).measure(),
-        query_log: async () => ({ bytes: (await (await parts.telemetry()).figures()).bytes, environments: new Map() }),
+        query_log: () => recordedBytes(parts),
       };
       for (const [kind, stored] of Object.entries(own)) {
         if (signal.aborted) return;
@@ -128,6 +130,12 @@ async function onlineBytes({ metadata, online }: StorageMeterParts, signal: Abor
   const environments = new Map<string, number>();
   for (const [feature, of] of features) add(environments, owners.get(feature), of);
   return { bytes, environments };
+}
+
+/** Bytes of logged queries and lines, which are of no one environment. */
+async function recordedBytes({ telemetry, logs }: StorageMeterParts): Promise<StoredBytes> {
+  const figures = await Promise.all([(await telemetry()).figures(), (await logs()).figures()]);
+  return { bytes: figures.reduce((sum, { bytes }) => sum + bytes, 0), environments: new Map() };
 }
 
 /**

@@ -28,6 +28,7 @@ import type { Infrastructure } from "../infrastructure/infrastructure.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
+import type { LogRecorder } from "../logs/recorder.ts";
 import type { HttpMeter } from "../metrics/http-meter.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import type { MetricRecording } from "../metrics/recorder.ts";
@@ -37,6 +38,7 @@ import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
+import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { MetricStore } from "../stores/metrics/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
@@ -125,6 +127,10 @@ export interface Platform {
   readonly metrics: MetricRecording;
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
+  /** Lines and requests. */
+  readonly logs: () => Promise<LogStore>;
+  /** Hands records to the log store. */
+  readonly logRecorder: LogRecorder;
   readonly deployments: () => Promise<Deployments>;
   readonly deletions: () => Promise<Deletions>;
   /** Datasets and their revisions. */

@@ -6,6 +6,7 @@
 import type { Caller } from "../access/tokens.ts";
 import { Failure, outOfSpace } from "../failure.ts";
 import { newId } from "../identifier.ts";
+import { accessRecord } from "./access-record.ts";
 import type { CallNote } from "./call-audit.ts";
 import type { Connection, FetchHandler } from "./connection.ts";
 import { AUDITED_ENDPOINTS } from "./http/audited-endpoints.ts";
@@ -30,8 +31,15 @@ interface IncomingRequest {
   readonly share: BodyShare;
   /** What the request is counted as. */
   readonly served: { endpoint: string };
+  /** Who sent it, once that is known. */
+  readonly seen: SeenCaller;
   /** What the audit log will say of the call; absent when it has no row there. */
   readonly note?: CallNote;
+}
+
+/** Who sent a request, for the log of requests. */
+interface SeenCaller {
+  clientId?: string;
 }
 
 type Endpoint = (incoming: IncomingRequest) => Response | Promise<Response>;
@@ -163,7 +171,7 @@ const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", READINESS_PATH, "/v
 
 /** Makes the handler of a server. */
 export function createRouter(platform: Platform, guard: Guard): FetchHandler {
-  const { clock, components, log, http } = platform;
+  const { clock, components, log, logRecorder, http, tokens } = platform;
   let services: Promise<ServiceMethods> | undefined;
   const endpoints = new Map<string, Endpoint>();
   const loadServices = (): Promise<ServiceMethods> => {
@@ -171,7 +179,13 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     return services;
   };
 
-  const call = async ({ request, connection, share, served }: IncomingRequest, path: string): Promise<Response> => {
+  /** Who sent a request, by a token that was found good. */
+  const clientOf = ({ headers }: Request): string | undefined => {
+    const header = headers.get("authorization");
+    return header?.startsWith("Bearer ") ? tokens.remembered(header.slice("Bearer ".length).trim())?.clientId : undefined;
+  };
+
+  const call = async ({ request, connection, share, served, seen }: IncomingRequest, path: string): Promise<Response> => {
     const method = await (await loadServices()).find(path);
     if (!method) return noSuchMethod(request, path);
     served.endpoint = path;
@@ -179,6 +193,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     let caller: Caller | undefined;
     try {
       caller = await method.authorize(request.headers);
+      if (caller) seen.clientId = caller.clientId;
     } catch (error) {
       if (error instanceof Failure) await refused(request, connection, path.slice(1), error.kind);
       return method.refuse(request, error);
@@ -258,6 +273,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     const mirrored = mirrorUrl(request);
     const unguarded = mirrored ? undefined : guard(request.headers, connection.peer);
     const url = mirrored ?? (unguarded === undefined ? urlOf(request) : undefined);
+    const seen: SeenCaller = {};
     let response: Response;
     if (!url) {
       response = jsonError(
@@ -273,7 +289,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
       const share = platform.bodies.share();
       try {
         const fromMirror = mirrored && platform.releases?.serve(request, url);
-        response = await (fromMirror ?? route({ request, url, connection, share, served }));
+        response = await (fromMirror ?? route({ request, url, connection, share, served, seen }));
       } catch (error) {
         response = errorResponse(error, request, url);
       } finally {
@@ -284,6 +300,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     const ms = performance.now() - began;
     http.answered(served.endpoint, response.status, ms);
     const path = url?.pathname ?? "";
+    logRecorder.record(accessRecord({ request, response, path, ms, now: clock.now(), clientId: seen.clientId ?? clientOf(request) }));
     const quiet = QUIET_PATHS.has(path) && (response.ok || path === READINESS_PATH);
     const level = quiet ? "debug" : response.status >= 500 ? "warning" : "info";
     if (log.enabled(level)) {

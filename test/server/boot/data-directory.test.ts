@@ -86,7 +86,7 @@ describe("the folder", () => {
     await expect(start(options(folder.path))).rejects.toThrow();
   });
 
-  test.each(["meta.db", "meta.outbox.db", "online.db", "telemetry.db", "metrics.db"])(
+  test.each(["meta.db", "meta.outbox.db", "online.db", "telemetry.db", "metrics.db", "logs.db"])(
     "a newer %s is refused and no database is touched",
     async (name) => {
       using folder = new TempFolder();
@@ -99,7 +99,9 @@ describe("the folder", () => {
       db.run(`pragma user_version = ${METADATA_MIGRATIONS.length + 100}`);
       db.run("pragma wal_checkpoint(truncate)");
       db.close();
-      const files = ["meta.db", "meta.outbox.db", "online.db", "telemetry.db", "metrics.db"].map((file) => join(folder.path, "data", file));
+      const files = ["meta.db", "meta.outbox.db", "online.db", "telemetry.db", "metrics.db", "logs.db"].map((file) =>
+        join(folder.path, "data", file),
+      );
       const before = files.map((file) => readFileSync(file));
       await expect(start(options(folder.path))).rejects.toMatchObject({ code: "newer_schema" });
       expect(files.map((file) => readFileSync(file))).toEqual(before);

@@ -64,6 +64,7 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, Outcome | readon
   "online.db": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
   "telemetry.db": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
   "metrics.db": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
+  "logs.db": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
   "server.key": { missing: "serves", empty: "data_unusable", garbage: "data_unusable", cut: "data_unusable" },
   "server.lock": { missing: "serves", empty: "serves", garbage: "data_unusable" },
   "server.json": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
@@ -109,7 +110,7 @@ describe("of a server that was stopped", () => {
       await using _server = server;
       expect("serves").toBe(expected as string);
       await expectServes(server);
-      const isRenewed = file === "online.db" || file === "telemetry.db" || file === "metrics.db";
+      const isRenewed = ["online.db", "telemetry.db", "metrics.db", "logs.db"].includes(file);
       const isDamaged = damage === "garbage" || damage === "cut";
       const isSaid = server.log.some(({ message }) => String(message).startsWith(file));
       if ((isRenewed && (isDamaged || file !== "metrics.db")) || file === "server.key") expect([file, isSaid]).toEqual([file, true]);
@@ -121,7 +122,16 @@ describe("of a server that was stopped", () => {
   });
 
   test("a directory of a version that noted nothing: the metadata is missed for what is beside it", async () => {
-    for (const beside of ["server.key", "online.db", "offline.db", "telemetry.db", "metrics.db", "objects", "deployments/dpl_1"]) {
+    for (const beside of [
+      "server.key",
+      "online.db",
+      "offline.db",
+      "telemetry.db",
+      "metrics.db",
+      "logs.db",
+      "objects",
+      "deployments/dpl_1",
+    ]) {
       using folder = new TempFolder();
       await Bun.write(join(folder.path, "data", beside === "objects" ? "objects/aa/x" : beside), "");
       const error: unknown = await TestServer.start(folder.path).catch((error: unknown) => error);
@@ -185,7 +195,16 @@ describe("of a server that was stopped", () => {
     expect(existsSync(path)).toBe(true);
     const [aside = ""] = readdirSync(join(folder.path, "data")).filter((name) => name.startsWith("set-aside-"));
     expect(readdirSync(join(folder.path, "data", aside)).sort()).toEqual(
-      expect.arrayContaining(["meta.outbox.db", "objects", "offline.db", "online.db", "server.key", "stores.json", "telemetry.db"]),
+      expect.arrayContaining([
+        "logs.db",
+        "meta.outbox.db",
+        "objects",
+        "offline.db",
+        "online.db",
+        "server.key",
+        "stores.json",
+        "telemetry.db",
+      ]),
     );
     expect(readFileSync(join(folder.path, "data", aside, "offline.db"))).toEqual(before);
   });
@@ -195,7 +214,7 @@ describe("of a server that was stopped", () => {
  * Write-ahead logs, as a kill leaves them: content that is only in them is lost with them, but
  * never silently, and never replaced by another value.
  */
-const LOGS = ["meta.db-wal", "offline.db-wal", "online.db-wal", "telemetry.db-wal", "metrics.db-wal", "meta.db-shm"];
+const LOGS = ["meta.db-wal", "offline.db-wal", "online.db-wal", "telemetry.db-wal", "metrics.db-wal", "logs.db-wal", "meta.db-shm"];
 const LOG_CASES = LOGS.flatMap((file) => Object.keys(DAMAGES).map((damage) => [file, damage] as const));
 
 describe("of a server that was killed", () => {

@@ -3,13 +3,16 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { start } from "../../../src/server/boot/start.ts";
+import { createSqliteLogStore } from "../../../src/server/stores/logs/sqlite.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
 import { createSqliteOfflineStore } from "../../../src/server/stores/offline/sqlite.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
 import { createSqliteTelemetryStore } from "../../../src/server/stores/telemetry/sqlite.ts";
 import { TempFolder, TestClock } from "../../harness/running-server.ts";
 import { runs, seed } from "../../harness/seed.ts";
+import { filter, line } from "./logs/records.ts";
 import { dtypeOf, featureVersion } from "./offline/versions.ts";
+import { query } from "./telemetry/records.ts";
 
 /** Damaged files of each database. */
 const CASES_PER_FILE = runs(50, 100_000);
@@ -120,24 +123,30 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
     renewed: true,
     async fill(path) {
       const store = await createSqliteTelemetryStore({ path, programVersion: "1", clock });
-      for (const text of KEYS)
-        store.recordLog({
-          environmentId: "env_1",
-          deploymentId: "dpl_1",
-          timestampMs: clock.now(),
-          level: "info",
-          logger: "l",
-          resolver: "",
-          queryId: "",
-          text,
-        });
+      for (const id of KEYS) store.recordQuery(query(id, clock.now()));
       await store.flush();
       await store.close();
     },
     async read(path) {
       const store = await createSqliteTelemetryStore({ path, programVersion: "1", clock });
       try {
-        return [await store.logs({ deploymentId: "dpl_1", limit: 99 }), await store.queries({ environmentId: "env_1", limit: 9 })];
+        return [await store.queries({ environmentId: "env_1", limit: 99 }), await store.query(KEYS[0] ?? "")];
+      } finally {
+        await store.close();
+      }
+    },
+  },
+  "logs.db": {
+    renewed: true,
+    async fill(path) {
+      const store = createSqliteLogStore({ path, programVersion: "1", clock });
+      for (const text of KEYS) store.record(line(text, clock.now()));
+      await store.close();
+    },
+    async read(path) {
+      const store = createSqliteLogStore({ path, programVersion: "1", clock });
+      try {
+        return [await store.search(filter(), 99), await store.search(filter("i"), 99)];
       } finally {
         await store.close();
       }

@@ -115,6 +115,7 @@ describe("stores elsewhere", () => {
     online: `sqlite:${join(folder, "else", "online.db")}`,
     offline: `sqlite:${join(folder, "else", "offline.db")}`,
     telemetry: `sqlite:${join(folder, "else", "telemetry.db")}`,
+    logs: `sqlite:${join(folder, "else", "logs.db")}`,
   });
 
   test("they are there, private, and nothing of them is in the data directory", async () => {

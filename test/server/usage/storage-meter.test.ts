@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { loadServerKeys } from "../../../src/server/access/keys.ts";
 import { createObjectAddresses } from "../../../src/server/access/object-addresses.ts";
 import { createLog } from "../../../src/server/log.ts";
+import { createSqliteLogStore } from "../../../src/server/stores/logs/sqlite.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
 import { createDirectoryObjectStore } from "../../../src/server/stores/objects/directory.ts";
 import { createSqliteOfflineStore } from "../../../src/server/stores/offline/sqlite.ts";
@@ -15,8 +16,10 @@ import { createSqliteTelemetryStore } from "../../../src/server/stores/telemetry
 import { createStorageMeter } from "../../../src/server/usage/storage-meter.ts";
 import { TempFolder } from "../../harness/running-server.ts";
 import { ManualClock } from "../jobs/manual-clock.ts";
+import { line } from "../stores/logs/records.ts";
 import { deploymentRecord, NOW } from "../stores/metadata/records.ts";
 import { featureVersion } from "../stores/offline/versions.ts";
+import { query } from "../stores/telemetry/records.ts";
 
 const KEYS = loadServerKeys("", { SVC_SERVER_KEY: new Uint8Array(32).fill(1).toBase64() });
 const NEVER = new AbortController().signal;
@@ -33,8 +36,9 @@ async function openStores(folder: string) {
   const online = openSqliteOnlineStore(path("online.db"));
   const offline = createSqliteOfflineStore({ path: path("offline.db"), programVersion, now: () => NOW });
   const telemetry = createSqliteTelemetryStore({ path: path("telemetry.db"), programVersion, clock });
+  const logs = createSqliteLogStore({ path: path("logs.db"), programVersion, clock });
   const objects = createDirectoryObjectStore(path("objects"), createObjectAddresses({ keys: KEYS.objects, clock }));
-  for (const store of [metadata, online, offline, telemetry]) stack.defer(() => store.close());
+  for (const store of [metadata, online, offline, telemetry, logs]) stack.defer(() => store.close());
   await metadata.bootstrap({
     team: { id: "team_1", name: "team" },
     project: { id: "prj_1", name: "project" },
@@ -47,7 +51,7 @@ async function openStores(folder: string) {
   const meter = () =>
     createStorageMeter({
       ...{ metadata, objects, node: () => "node_1", clock, log: createLog({ clock, write: () => undefined }) },
-      ...{ online: () => later(online), offline: () => later(offline), telemetry: () => later(telemetry) },
+      ...{ online: () => later(online), offline: () => later(offline), telemetry: () => later(telemetry), logs: () => later(logs) },
     });
   /** Bytes by kind and environment for the minutes that passed. */
   const used = async (minutes: number) => {
@@ -59,7 +63,7 @@ async function openStores(folder: string) {
     return Object.fromEntries(bytes);
   };
   return {
-    ...{ metadata, online, offline, telemetry, objects, meter, used },
+    ...{ metadata, online, offline, telemetry, logs, objects, meter, used },
     pass: (minutes: number) => clock.set(clock.now() + minutes * MINUTE_MS),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -83,7 +87,7 @@ function bytesOfDatabase(path: string): number {
 test("each environment has its values, history and bundles, and the server what cannot be told: together all there is", async () => {
   using folder = new TempFolder();
   await using stores = await openStores(folder.path);
-  const { metadata, objects, offline, online, telemetry } = stores;
+  const { logs, metadata, objects, offline, online, telemetry } = stores;
   const stored = { env_1: 0, env_2: 0 };
   const bundles = { env_1: 0, env_2: 0 };
   for (const [n, environmentId] of ENVIRONMENTS.entries()) {
@@ -115,17 +119,9 @@ test("each environment has its values, history and bundles, and the server what 
   });
   await online.flush();
   await objects.put("uploaded/and-not-deployed", new Blob(["12345"]).stream());
-  const entry = {
-    environmentId: "env_1",
-    deploymentId: "dpl_1",
-    timestampMs: NOW,
-    level: "info",
-    logger: "",
-    resolver: "",
-    queryId: "",
-  } as const;
-  telemetry.recordLog({ ...entry, text: "said" });
-  await telemetry.flush();
+  telemetry.recordQuery(query("qry_1", NOW));
+  logs.record(line("said", NOW));
+  await Promise.all([telemetry.flush(), logs.flush()]);
 
   const meter = stores.meter();
   await meter.measure(NEVER);
@@ -146,7 +142,7 @@ test("each environment has its values, history and bundles, and the server what 
   expect(sumOf("object_store")).toBe(bytesOf(join(folder.path, "objects")));
   expect(used["object_store "]).toBe(5);
   expect(used["query_log "]).toBe(sumOf("query_log"));
-  expect(used["query_log "]).toBe((await telemetry.figures()).bytes);
+  expect(used["query_log "]).toBe((await telemetry.figures()).bytes + (await logs.figures()).bytes);
 });
 
 test("a restart and another node go on where the last measure was; a pause without a server counts for twenty minutes", async () => {

@@ -2,7 +2,7 @@
 
 import type { FeatureValue } from "../../../domain/value.ts";
 import type { Log } from "../../log.ts";
-import type { PythonPool, ResolverCall, ResolverResult } from "../../python/pool.ts";
+import type { CallOrigin, PythonPool, ResolverCall, ResolverResult } from "../../python/pool.ts";
 import type { SqlSource } from "../../sql/source.ts";
 import type { RowsWrite } from "../../stores/online/store.ts";
 import type { DeploymentMeter } from "../deployment-meter.ts";
@@ -78,6 +78,8 @@ export interface RunContext {
    * The caller's `traceparent` header, for the calls of a query that is not traced; empty = none.
    */
   readonly traceparent: string;
+  /** Where the query comes from, for what its resolvers log. */
+  readonly origin: CallOrigin;
   readonly tags: readonly string[];
   readonly queryContext: Readonly<Record<string, FeatureValue>>;
   readonly log: Log;

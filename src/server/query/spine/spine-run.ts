@@ -57,6 +57,8 @@ export interface SpineRequest extends SpineOutputs {
   readonly recompute: "all" | readonly string[];
   readonly tags: readonly string[];
   readonly plannerOptions: Readonly<Record<string, string>>;
+  /** Id of the offline query, for what its resolvers log; default: none. */
+  readonly operation?: string | undefined;
 }
 
 /** A column that is given with the rows. */
@@ -398,7 +400,7 @@ function planRoot(options: {
         const size = plan.ops.some((op) => op.rows) ? CHUNK_PARENTS : CHUNK_ROWS;
         for (let from = 0; from < rows; from += size) {
           const to = Math.min(rows, from + size);
-          const context = contextOf(parts, shape, access, caches);
+          const context = contextOf(parts, shape, access, caches, request);
           const execution = new Execution(plan, to - from, context, clock.slice(from, to));
           const { values, missing } = givenTo(plan, allGivens, root, known, from, to);
           await execution.execute(values, missing);
@@ -558,10 +560,12 @@ function contextOf(
   { tags }: PlanShape,
   { present, signal }: SpineAccess,
   shared: { scans: RunCaches["scans"] | undefined },
+  { operation, queryName }: Pick<SpineRequest, "operation" | "queryName">,
 ): QueryContext {
   const context = new QueryContext({
     deployment,
-    request: EMPTY_REQUEST,
+    request: { ...EMPTY_REQUEST, queryName },
+    operation,
     tags,
     receivedAt: present,
     log,

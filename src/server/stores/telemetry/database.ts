@@ -15,8 +15,6 @@ import type {
   Body,
   BodyEncoding,
   ExpiredStages,
-  LogEntry,
-  LogFilter,
   LoggedKeys,
   QueryLogEntry,
   QueryLogFilter,
@@ -45,10 +43,10 @@ export interface TelemetryFile {
   readonly maxStageBytes: number;
 }
 
-/** What a step of `forgetKeys` did. */
+/** What a step of `forgetKeys` found and did. */
 export interface ForgottenStep {
-  /** Number of queries that were removed. */
-  readonly queries: number;
+  /** Ids of the queries that are meant. */
+  readonly queries: readonly string[];
   /** Where the next step begins; undefined = there is none. */
   readonly next?: number;
 }
@@ -56,7 +54,6 @@ export interface ForgottenStep {
 /** Records to be written in one transaction. */
 export interface TelemetryBatch {
   readonly queries: QueryBatch | undefined;
-  readonly logs: readonly LogEntry[];
   readonly spans: readonly SpanRecord[];
   /** The time, epoch milliseconds. */
   readonly now: number;
@@ -150,10 +147,9 @@ export class TelemetryDatabase {
   }
 
   /** Writes a batch, all or nothing, and removes old rows about once a minute. */
-  write({ queries, logs, spans, now }: TelemetryBatch): void {
+  write({ queries, spans, now }: TelemetryBatch): void {
     this.#db.transaction(() => {
       if (queries) this.#writeQueries(queries);
-      for (const line of logs) this.#writeLog(line);
       if (spans.length > 0) this.#spans.write(spans);
     })();
     if (Math.abs(now - this.#prunedAt) >= PRUNE_EVERY_MS) this.#prune(now);
@@ -183,18 +179,6 @@ export class TelemetryDatabase {
          order by seq desc limit ?5`,
       )
       .all(environmentId, deploymentId ?? LISTED_ROWS, from, before, limit);
-  }
-
-  /** Log lines, oldest first. */
-  logs({ deploymentId, queryId, from = EARLIEST, before = LATEST, limit }: LogFilter): LogEntry[] {
-    return this.#db
-      .query<LogEntry, [string | null, string | null, number, number, number]>(
-        `select environment_id as environmentId, deployment_id as deploymentId, at as timestampMs, level, logger, resolver, query_id as queryId, text
-         from log where (?1 is null or deployment_id = ?1) and (?2 is null or query_id = ?2) and at >= ?3 and at < ?4
-         order by seq desc limit ?5`,
-      )
-      .all(deploymentId ?? null, queryId ?? null, from, before, limit)
-      .reverse();
   }
 
   /** Spans, ordered by start. */
@@ -255,21 +239,11 @@ export class TelemetryDatabase {
     return { from, to: this.#reportedVersion };
   }
 
-  /** Writes a log line and removes it again. Throws when that fails. */
-  probe(now: number): void {
-    const text = crypto.randomUUID();
-    this.#writeLog({
-      environmentId: "",
-      deploymentId: "",
-      timestampMs: now,
-      level: "info",
-      logger: "probe",
-      resolver: "",
-      queryId: "",
-      text,
-    });
-    const removed = this.#db.query("delete from log where logger = 'probe' and text = ?").run(text);
-    if (removed.changes !== 1) throw new Error("a line that was written could not be read back");
+  /** Writes a record and removes it again. Throws when that fails. */
+  probe(): void {
+    const { lastInsertRowid } = this.#db.query("insert into body (packed) values (?)").run(new Uint8Array());
+    const removed = this.#db.query("delete from body where id = ?").run(lastInsertRowid);
+    if (removed.changes !== 1) throw new Error("a record that was written could not be read back");
   }
 
   close(): void {
@@ -307,25 +281,10 @@ export class TelemetryDatabase {
     }
   }
 
-  #writeLog(entry: LogEntry): void {
-    this.#db
-      .query("insert into log (environment_id, deployment_id, at, level, logger, resolver, query_id, text) values (?, ?, ?, ?, ?, ?, ?, ?)")
-      .run(
-        entry.environmentId,
-        entry.deploymentId,
-        entry.timestampMs,
-        entry.level,
-        entry.logger,
-        entry.resolver,
-        entry.queryId,
-        entry.text,
-      );
-  }
-
   /** Removes what is known of an environment; its stages expire. */
   forgetEnvironment(environmentId: string): void {
     this.#db.transaction(() => {
-      for (const table of ["query_log", "log", "span"]) this.#db.query(`delete from ${table} where environment_id = ?`).run(environmentId);
+      for (const table of ["query_log", "span"]) this.#db.query(`delete from ${table} where environment_id = ?`).run(environmentId);
       this.#db.run("delete from body where id not in (select body from query_log)");
       this.#stages.expire(environmentId);
     })();
@@ -333,12 +292,12 @@ export class TelemetryDatabase {
 
   /**
    * Removes the queries with a key of those that are packed together behind the query number
-   * `after`; the others are packed anew.
+   * `after`; the others are packed anew. When it only looks, it removes none.
    */
-  forgetKeys({ environmentId, branch, keys, until }: LoggedKeys, after: number): ForgottenStep {
+  forgetKeys({ environmentId, branch, keys, until }: LoggedKeys, after: number, onlyLooks: boolean): ForgottenStep {
     const packs = this.#db.query<PackedQuery, [number]>(`select ${PACKED} from query_log where seq > ? order by seq limit 1`);
     const first = packs.get(after);
-    if (!first) return { queries: 0 };
+    if (!first) return { queries: [] };
     const pack = this.#db
       .query<PackedQuery, [number, number]>(
         `select ${PACKED} from query_log where seq >= ?1
@@ -347,23 +306,24 @@ export class TelemetryDatabase {
       .all(first.seq, first.body);
     const next = pack.at(-1)?.seq ?? first.seq;
     const meant = pack.filter((one) => one.environmentId === environmentId && one.branch === branch && one.startedAt <= until);
-    if (meant.length === 0) return { queries: 0, next };
+    if (meant.length === 0) return { queries: [], next };
     const wanted = new Set(keys);
     const bodies = this.#bodies(first.body);
     const gone = meant.filter((one) => {
       const { request, response } = cut(bodies, one);
       return [request, response, one.error ?? undefined].some((body) => mentions(body, wanted));
     });
-    if (gone.length === 0) return { queries: 0, next };
+    const queries = gone.map(({ queryId }) => queryId);
+    if (gone.length === 0 || onlyLooks) return { queries, next };
     this.#db.transaction(() => {
       for (const { queryId } of gone) {
-        for (const table of ["query_log", "log", "span"]) this.#db.query(`delete from ${table} where query_id = ?`).run(queryId);
+        for (const table of ["query_log", "span"]) this.#db.query(`delete from ${table} where query_id = ?`).run(queryId);
         this.#stages.expireQuery(queryId);
       }
       const left = pack.filter((one) => !gone.includes(one));
       this.#repack(first.body, bodies, left);
     })();
-    return { queries: gone.length, next };
+    return { queries, next };
   }
 
   /** The bodies that are packed together. */
@@ -394,7 +354,6 @@ export class TelemetryDatabase {
     const limit = now - this.#maxAgeMs;
     this.#db.transaction(() => {
       this.#removed += this.#db.query(`delete from query_log where seq < ${firstSince("query_log", "started_at")}`).run(limit).changes;
-      this.#db.query(`delete from log where seq < ${firstSince("log", "at")}`).run(limit);
       this.#db.query(`delete from span where seq < ${firstSince("span", "started_at")}`).run(limit);
       this.#pruneBodies();
     })();
@@ -406,7 +365,7 @@ export class TelemetryDatabase {
   }
 
   #pruneTenth(): void {
-    for (const table of ["query_log", "log", "span"]) {
+    for (const table of ["query_log", "span"]) {
       const { changes } = this.#db.run(`delete from ${table} where seq <= ${FIRST_TENTH} from ${table})`);
       if (table === "query_log") this.#removed += changes;
     }

@@ -5,7 +5,10 @@ import type { Migration } from "../sqlite/open.ts";
 /** "svct" as four bytes: marks a file as this program's telemetry. */
 export const TELEMETRY_APPLICATION_ID = 0x73766374;
 
-/** Steps from an empty file to the newest schema. */
+/**
+ * Steps from an empty file to the newest schema. The table `log` is that of versions which had no
+ * log store; what it holds is carried over by that (`stores/logs/carry-over.ts`).
+ */
 export const TELEMETRY_MIGRATIONS: readonly Migration[] = [
   (db) => {
     db.run(`

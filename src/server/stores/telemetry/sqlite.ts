@@ -7,7 +7,7 @@ import type { Clock } from "../../../context/clock.ts";
 import { Thread } from "../../thread/rpc.ts";
 import type { ForgottenStep, TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
 import { QueryGatherer } from "./query-batch.ts";
-import type { Body, LogEntry, SpanRecord, TelemetryLimits, TelemetryStore } from "./store.ts";
+import type { Body, SpanRecord, TelemetryLimits, TelemetryStore } from "./store.ts";
 import type { TelemetryEvents } from "./telemetry-worker.ts";
 
 /** Options with which the store is opened. */
@@ -67,7 +67,6 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   /** Records that are not written yet, on either thread. */
   const pending = { records: 0, bytes: 0 };
   const queries = new QueryGatherer();
-  let logs: LogEntry[] = [];
   let spans: SpanRecord[] = [];
   let gathered = 0;
   let gathering: ReturnType<typeof setTimeout> | undefined;
@@ -101,7 +100,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     pending.bytes -= bytes;
   };
 
-  const waiting = (): number => queries.size + logs.length + spans.length;
+  const waiting = (): number => queries.size + spans.length;
 
   /**
    * Sends the collected records. Resolves when everything sent so far is written or dropped: the
@@ -114,8 +113,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     sending = undefined;
     const records = waiting();
     if (records === 0) return written;
-    written = write({ queries: queries.size > 0 ? queries.take() : undefined, logs, spans, now: clock.now() }, records, gathered);
-    logs = [];
+    written = write({ queries: queries.size > 0 ? queries.take() : undefined, spans, now: clock.now() }, records, gathered);
     spans = [];
     gathered = 0;
     return written;
@@ -151,11 +149,6 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       queries.add(entry);
       gather();
     },
-    recordLog(entry) {
-      if (!admit(entry.text.length, entry.level === "error")) return;
-      logs.push(entry);
-      gather();
-    },
     recordSpans(given) {
       const bytes = given.reduce((sum, { name, attributes }) => sum + SPAN_BYTES + name.length + sizeOfAttributes(attributes), 0);
       if (!admit(bytes, false, given.length)) return;
@@ -171,10 +164,6 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       void send();
       return thread.call("queries", [filter]);
     },
-    logs(filter) {
-      void send();
-      return thread.call("logs", [filter]);
-    },
     spans(filter) {
       void send();
       return thread.call("spans", [filter]);
@@ -187,12 +176,16 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       await send();
       await thread.call("forgetEnvironment", [environmentId]);
     },
-    async forgetKeys(keys, signal) {
+    async forgetKeys(keys, signal, before) {
       await send();
       let queries = 0;
       for (let after: number | undefined = -1; after !== undefined && !signal?.aborted; ) {
-        const step: ForgottenStep = await thread.call("forgetKeys", [keys, after]);
-        queries += step.queries;
+        let step: ForgottenStep = await thread.call("forgetKeys", [keys, after, true]);
+        if (step.queries.length > 0) {
+          await before?.(step.queries);
+          step = await thread.call("forgetKeys", [keys, after, false]);
+        }
+        queries += step.queries.length;
         after = step.next;
       }
       return queries;
@@ -207,7 +200,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       return thread.call("limit", [limits, clock.now()]);
     },
     migrate: () => thread.call("migrate", []),
-    probe: () => thread.call("probe", [clock.now()]),
+    probe: () => thread.call("probe", []),
     flush: send,
     async close() {
       await send();

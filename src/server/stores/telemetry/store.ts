@@ -1,5 +1,5 @@
 /**
- * The telemetry store: logged queries, log lines, spans and stages, for people to read. Records are
+ * The telemetry store: logged queries, spans and stages, for people to read. Records are
  * handed over without waiting and written by a separate thread; when they come faster than they can
  * be written, the excess is dropped and counted. No answer to a query depends on it.
  */
@@ -37,18 +37,6 @@ export interface QueryLogEntry {
 
 /** An entry of a list of queries. */
 export type QueryLogSummary = Omit<QueryLogEntry, "error" | "encoding" | "request" | "response" | "origins">;
-
-/** A line logged by a deployment: its build, or user code. */
-export interface LogEntry {
-  readonly environmentId: string;
-  readonly deploymentId: string;
-  readonly timestampMs: number;
-  readonly level: "debug" | "info" | "warning" | "error";
-  readonly logger: string;
-  readonly resolver: string;
-  readonly queryId: string;
-  readonly text: string;
-}
 
 /** Kind of work that a span measures. */
 export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store";
@@ -102,7 +90,7 @@ export interface StageRecord {
   readonly size: number;
 }
 
-/** Bounds of a record's time, a query's start or a line's time, in epoch milliseconds. */
+/** Bounds of a query's start, in epoch milliseconds. */
 export interface RecordedBounds {
   /** Inclusive; default: unbounded. */
   readonly from?: number;
@@ -117,16 +105,6 @@ export interface RecordedBounds {
 export interface QueryLogFilter extends RecordedBounds {
   readonly environmentId: string;
   readonly deploymentId?: string;
-  readonly limit: number;
-}
-
-/**
- * Selection of log lines: those of a deployment or a query within the bounds, at most the newest
- * `limit`.
- */
-export interface LogFilter extends RecordedBounds {
-  readonly deploymentId?: string;
-  readonly queryId?: string;
   readonly limit: number;
 }
 
@@ -183,8 +161,6 @@ export interface SchemaMove {
 export interface TelemetryStore {
   /** Records a query; never waits, never throws. Failed queries have a higher bound than others. */
   recordQuery(entry: QueryLogEntry): void;
-  /** Records a log line; never waits, never throws. Errors have the bound of failed queries. */
-  recordLog(entry: LogEntry): void;
   /** Records the spans of a query, all or none; never waits, never throws. */
   recordSpans(spans: readonly SpanRecord[]): void;
   /** Whether a query recorded now will be stored; only then is a link to its page returned. */
@@ -193,8 +169,6 @@ export interface TelemetryStore {
   query(queryId: string): Promise<QueryLogEntry | undefined>;
   /** Queries, newest first. */
   queries(filter: QueryLogFilter): Promise<QueryLogSummary[]>;
-  /** Log lines, oldest first. */
-  logs(filter: LogFilter): Promise<LogEntry[]>;
   /** Spans ordered by start, including those that were just recorded. */
   spans(filter: SpanFilter): Promise<SpanRecord[]>;
   /**
@@ -213,17 +187,19 @@ export interface TelemetryStore {
   /** Removes the records of queries' stages. */
   forgetStages(queryIds: readonly string[]): Promise<void>;
   /**
-   * Removes the queries, log lines and spans of an environment, and lets its stages expire. Bodies
+   * Removes the queries and spans of an environment, and lets its stages expire. Bodies
    * that are packed together with those of another environment can no longer be read, and go when
    * those do.
    */
   forgetEnvironment(environmentId: string): Promise<void>;
   /**
-   * Removes queries in whose request or answer a key is found, with their log lines and spans, and
-   * lets their stages expire; resolves with their number. Other calls are answered in between. Ends
-   * early when the signal is aborted.
+   * Removes queries in whose request or answer a key is found, with their spans, and lets their
+   * stages expire; resolves with their number. Other calls are answered in between. Ends early when
+   * the signal is aborted.
+   * @param before called with the ids of queries before those are removed: what fails there is done
+   * again with the next call
    */
-  forgetKeys(keys: LoggedKeys, signal?: AbortSignal): Promise<number>;
+  forgetKeys(keys: LoggedKeys, signal?: AbortSignal, before?: (queryIds: readonly string[]) => Promise<void>): Promise<number>;
   /**
    * Number of records dropped since the start: too many came at once, or they could not be written.
    */
@@ -237,7 +213,7 @@ export interface TelemetryStore {
    * opening the store made.
    */
   migrate(): Promise<SchemaMove>;
-  /** Writes and reads a log line. Rejects when that fails. */
+  /** Writes and reads a record. Rejects when that fails. */
   probe(): Promise<void>;
   /** Resolves when everything recorded so far is written or dropped. */
   flush(): Promise<void>;

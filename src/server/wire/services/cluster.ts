@@ -68,6 +68,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
         "online store": async () => (await platform.online()).probe(),
         "telemetry store": async () => (await platform.telemetry()).probe(),
         "metrics store": async () => (await platform.metricStore()).probe(),
+        "log store": async () => (await platform.logs()).probe(),
         "starting a process": startProcess,
       };
       return { checks: await Promise.all(Object.entries(probes).map(([name, probe]) => check(name, probe))) };

@@ -51,9 +51,9 @@ function partsOf(platform: Platform): readonly Part[] {
     {
       name: "Logging Client",
       async probe() {
-        const telemetry = await platform.telemetry();
-        await telemetry.probe();
-        const dropped = telemetry.dropped();
+        const [telemetry, logs] = await Promise.all([platform.telemetry(), platform.logs()]);
+        await Promise.all([telemetry.probe(), logs.probe()]);
+        const dropped = telemetry.dropped() + logs.dropped();
         return dropped > 0 ? `${dropped} records were dropped since the start` : "";
       },
     },

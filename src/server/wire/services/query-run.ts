@@ -17,6 +17,7 @@ import { msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { toProtoValue } from "../../../domain/proto-value.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
+import { linesOfOperation } from "../../logs/reading.ts";
 import { readStage } from "../../query-log/stages.ts";
 import type { SpanKind, SpanRecord, StageRecord } from "../../stores/telemetry/store.ts";
 import { callerOf } from "../interceptors.ts";
@@ -99,16 +100,14 @@ export function queryRunMethods(
       const environmentId = await environmentOf(context);
       if (queryId === "") throw new Failure("invalid_argument", "Give the id of a query.");
       const most = Math.min(limit > 0 ? limit : DEFAULT_PAGE, MAX_PAGE);
-      const lines = (await (await platform.telemetry()).logs({ queryId, limit: most })).filter(
-        (line) => line.environmentId === environmentId,
-      );
+      const lines = await linesOfOperation(await platform.logs(), environmentId, queryId, most);
       return create(GetQueryRunLogResponseSchema, {
-        lines: lines.map(({ timestampMs, level, logger, resolver, text }) => ({
-          time: msToTimestamp(timestampMs),
+        lines: lines.map(({ at, level, logger, resolver, message }) => ({
+          time: msToTimestamp(at / 1_000),
           level,
           logger,
           resolver,
-          text,
+          text: message,
         })),
       });
     },

@@ -197,6 +197,7 @@ describe("many rows", () => {
     const execution = new Execution(plan, count, {
       deployment,
       now: new QueryTime(0n, one.now),
+      origin: { operation: "", queryName: "", correlationId: "" },
       compile: index.compile,
       queryId: "q",
       traceId: "",

@@ -5,7 +5,6 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { QueryRequestSchema } from "../../../../gen/svc/v1/query_pb.ts";
 import type {
-  LogEntry,
   QueryLogEntry,
   RecordedBounds,
   SpanRecord,
@@ -15,7 +14,7 @@ import type {
 import { TempFolder, TestClock } from "../../../harness/running-server.ts";
 import { seeded } from "../../../harness/seed.ts";
 import { KEPT, TELEMETRY_DRIVERS } from "./drivers.ts";
-import { line as lineAt, query as queryAt, span as spanAt, stage as stageAt } from "./records.ts";
+import { query as queryAt, span as spanAt, stage as stageAt } from "./records.ts";
 
 describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
   let folder: TempFolder;
@@ -40,7 +39,6 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
   });
 
   const query = (id: string, more: Partial<QueryLogEntry> = {}) => queryAt(id, clock.now(), more);
-  const line = (text: string, more: Partial<LogEntry> = {}) => lineAt(text, clock.now(), more);
   const span = (id: string, more: Partial<SpanRecord> = {}) => spanAt(id, clock.now(), more);
   const stage = (queryId: string, number: number, more: Partial<StageRecord> = {}) => stageAt(queryId, number, clock.now(), more);
 
@@ -61,7 +59,7 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
     expect((await store.figures()).maxBytes).toBe(before.defaultMaxBytes * 2);
     await store.limit({ maxBytes: undefined, maxAgeMs: undefined });
     expect((await store.figures()).maxBytes).toBe(before.defaultMaxBytes);
-    store.recordLog(line("waits"));
+    store.recordQuery(query("waits"));
     const waiting = store.figures();
     expect((await waiting).pendingRecords).toBeLessThanOrEqual(1);
     await store.flush();
@@ -109,26 +107,16 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
     expect((await store.queries({ environmentId: "env_1", limit: 5 }))[0]?.errorCount).toBe(1);
   });
 
-  test("queries and lines are found by their time", async () => {
+  test("queries are found by their time", async () => {
     const start = clock.now();
     const ids = async (bounds: RecordedBounds) =>
       (await store.queries({ environmentId: "env_1", limit: 9, ...bounds })).map(({ queryId }) => queryId);
-    const texts = async (bounds: RecordedBounds) =>
-      (await store.logs({ deploymentId: "dpl_1", limit: 2, ...bounds })).map(({ text }) => text);
-    for (const n of [0, 1, 2, 3]) {
-      store.recordQuery(query(`q${n}`, { startedAt: start + n * 10 }));
-      store.recordLog(line(`l${n}`, { timestampMs: start + n * 10 }));
-    }
+    for (const n of [0, 1, 2, 3]) store.recordQuery(query(`q${n}`, { startedAt: start + n * 10 }));
     expect(await ids({ from: start + 10 })).toEqual(["q3", "q2", "q1"]);
     expect(await ids({ before: start + 10 })).toEqual(["q0"]);
     expect(await ids({ from: start + 10, before: start + 30 })).toEqual(["q2", "q1"]);
     expect(await ids({ from: start + 31 })).toEqual([]);
     expect(await ids({ before: start })).toEqual([]);
-    expect([await texts({}), await texts({ before: start + 30 }), await texts({ from: start + 30 })]).toEqual([
-      ["l2", "l3"],
-      ["l1", "l2"],
-      ["l3"],
-    ]);
   });
 
   test("queries are listed newest first, by environment and deployment", async () => {
@@ -150,14 +138,6 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
     });
     expect((await store.queries({ environmentId: "env_1", deploymentId: "dpl_2", limit: 1 }))[0]?.queryId).toBe("qry_599");
     expect((await store.query("qry_1"))?.queryId).toBe("qry_1");
-  });
-
-  test("log lines come oldest first, the newest of them, by deployment or query; times may have fractions", async () => {
-    for (let n = 1; n <= 50; n++) store.recordLog(line(String(n), { queryId: n === 7 ? "qry_1" : "", timestampMs: clock.now() + 0.25 }));
-    store.recordLog(line("other", { deploymentId: "dpl_2" }));
-    expect((await store.logs({ deploymentId: "dpl_1", limit: 2 })).map(({ text }) => text)).toEqual(["49", "50"]);
-    expect((await store.logs({ queryId: "qry_1", limit: 9 })).map(({ text }) => text)).toEqual(["7"]);
-    expect(store.dropped()).toBe(0);
   });
 
   describe("spans", () => {
@@ -184,16 +164,13 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
   test("records go when they are too old", async () => {
     store.recordSpans([span("old")]);
     store.recordQuery(query("qry_old"));
-    store.recordLog(line("old"));
     await store.flush();
     clock.advance(KEPT.ttlMs + 1_000);
     store.recordSpans([span("new")]);
     store.recordQuery(query("qry_new"));
-    store.recordLog(line("new"));
     await store.flush();
     expect((await store.spans({ traceId: "t1" })).map(({ spanId }) => spanId)).toEqual(["new"]);
     expect((await store.queries({ environmentId: "env_1", limit: 9 })).map(({ queryId }) => queryId)).toEqual(["qry_new"]);
-    expect((await store.logs({ deploymentId: "dpl_1", limit: 9 })).map(({ text }) => text)).toEqual(["new"]);
   });
 
   test("what is known of an environment is forgotten, also what was just recorded", async () => {
@@ -201,25 +178,23 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
     for (const of of [{}, other]) {
       const id = "environmentId" in of ? "other" : "own";
       store.recordQuery(query(id, of));
-      store.recordLog(line(id, { ...of, deploymentId: id }));
       store.recordSpans([span(id, { ...of, queryId: id })]);
       await store.keepStages([stage(id, 0, of)]);
     }
     await store.forgetEnvironment("env_1");
     const known = async (id: string) => [
       (await store.query(id)) !== undefined,
-      (await store.logs({ deploymentId: id, limit: 9 })).length,
       (await store.spans({ queryId: id })).length,
       (await store.stages(id)).length,
     ];
     expect([await known("own"), await known("other")]).toEqual([
-      [false, 0, 0, 0],
-      [true, 1, 1, 1],
+      [false, 0, 0],
+      [true, 1, 1],
     ]);
     expect(await store.expiredStages()).toEqual({ queryIds: ["own"], objects: ["own-0"] });
   });
 
-  test("queries with a key are forgotten with what they logged and their stages; those packed with them are read as before", async () => {
+  test("queries with a key are forgotten with their spans and stages, told before; those packed with them are read as before", async () => {
     const at = clock.now();
     const proto = (id: bigint | string): Uint8Array =>
       toBinary(
@@ -260,18 +235,19 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
     ];
     for (const [id, more] of own.flatMap((one, n) => [one, others[n] ?? one].slice(0, n < others.length ? 2 : 1))) {
       store.recordQuery(query(id, { startedAt: at, ...more }));
-      store.recordLog(line("a", { queryId: id, deploymentId: id }));
       store.recordSpans([span("s", { queryId: id })]);
       await store.keepStages([stage(id, 0, { sha256: "", size: 0 })]);
     }
     const before = await Promise.all(others.map(([id]) => store.query(id)));
     const keys = { environmentId: "env_1", branch: "", keys: ["17", "ä b@c", "-3", "9007199254740993"], until: at };
     expect(await store.forgetKeys(keys, AbortSignal.abort())).toBe(0);
-    expect(await store.forgetKeys(keys)).toBe(own.length);
-    for (const [id] of own)
-      expect([id, await store.query(id), await store.logs({ deploymentId: id, limit: 9 }), await store.spans({ queryId: id })]).toEqual([
-        ...[id, undefined, [], []],
-      ]);
+    const failed = store.forgetKeys(keys, undefined, () => Promise.reject(new Error("not yet")));
+    expect(await failed.catch(String)).toContain("not yet");
+    const told: string[] = [];
+    const tell = async (ids: readonly string[]) => void told.push(...ids);
+    expect(await store.forgetKeys(keys, undefined, tell)).toBe(own.length);
+    expect(told.toSorted()).toEqual(own.map(([id]) => id).sort());
+    for (const [id] of own) expect([id, await store.query(id), await store.spans({ queryId: id })]).toEqual([id, undefined, []]);
     expect(await Promise.all(others.map(([id]) => store.query(id)))).toEqual(before);
     expect((await store.expiredStages()).queryIds.toSorted()).toEqual(own.map(([id]) => id).sort());
     expect(await store.forgetKeys(keys)).toBe(0);
@@ -310,6 +286,6 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
 
   test("the probe passes and leaves nothing behind; a store with room says so", async () => {
     await store.probe();
-    expect([await store.logs({ limit: 9 }), store.hasRoom(), store.dropped()]).toEqual([[], true, 0]);
+    expect([store.hasRoom(), store.dropped()]).toEqual([true, 0]);
   });
 });

@@ -1,6 +1,6 @@
 /** Records for tests of the telemetry store; what a test does not name is the same in all. */
 
-import type { LogEntry, QueryLogEntry, SpanRecord, StageRecord } from "../../../../src/server/stores/telemetry/store.ts";
+import type { QueryLogEntry, SpanRecord, StageRecord } from "../../../../src/server/stores/telemetry/store.ts";
 
 /** A query that was answered. */
 export const query = (queryId: string, startedAt: number, more: Partial<QueryLogEntry> = {}): QueryLogEntry => ({
@@ -17,19 +17,6 @@ export const query = (queryId: string, startedAt: number, more: Partial<QueryLog
   request: '{"inputs":{"user.id":1}}',
   response: '{"data":[{"field":"user.name","value":"é\\u0000"}]}',
   origins: "m.name\n",
-  ...more,
-});
-
-/** A line of a deployment's log. */
-export const line = (text: string, timestampMs: number, more: Partial<LogEntry> = {}): LogEntry => ({
-  environmentId: "env_1",
-  deploymentId: "dpl_1",
-  timestampMs,
-  level: "info",
-  logger: "l",
-  resolver: "",
-  queryId: "",
-  text,
   ...more,
 });
 

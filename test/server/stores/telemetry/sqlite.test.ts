@@ -10,9 +10,9 @@ import { join } from "node:path";
 import { openDatabase } from "../../../../src/server/stores/sqlite/open.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "../../../../src/server/stores/telemetry/schema.ts";
 import { createSqliteTelemetryStore, type TelemetryOptions } from "../../../../src/server/stores/telemetry/sqlite.ts";
-import type { LogEntry, QueryLogEntry, TelemetryStore } from "../../../../src/server/stores/telemetry/store.ts";
+import type { QueryLogEntry, TelemetryStore } from "../../../../src/server/stores/telemetry/store.ts";
 import { TempFolder, TestClock } from "../../../harness/running-server.ts";
-import { line as lineAt, query as queryAt, span } from "./records.ts";
+import { query as queryAt, span } from "./records.ts";
 
 let folder: TempFolder;
 let clock: TestClock;
@@ -37,17 +37,17 @@ afterEach(async () => {
 });
 
 const query = (id: string, more: Partial<QueryLogEntry> = {}) => queryAt(id, clock.now(), more);
-const line = (text: string, more: Partial<LogEntry> = {}) => lineAt(text, clock.now(), more);
-const texts = async (limit = 5000) => (await store.logs({ deploymentId: "dpl_1", limit })).map(({ text }) => text);
+/** The ids of all queries, oldest first. */
+const ids = async (limit = 5000) => (await store.queries({ environmentId: "env_1", limit })).map(({ queryId }) => queryId).toReversed();
 
 describe("telemetry store on SQLite", () => {
   test("what finds no room is dropped, counted and told, and room comes back", async () => {
     const told: number[] = [];
     await reopen({ maxPending: 10, onDrop: (dropped) => told.push(dropped) });
     expect(store.hasRoom()).toBe(true);
-    for (let n = 1; n <= 25; n++) store.recordLog(line(String(n)));
+    for (let n = 1; n <= 25; n++) store.recordQuery(query(String(n)));
     expect([store.hasRoom(), store.dropped()]).toEqual([false, 15]);
-    expect(await texts()).toEqual(["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]);
+    expect(await ids()).toEqual(["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]);
     expect(store.hasRoom()).toBe(true);
     store.recordQuery(query("qry_later"));
     expect((await store.query("qry_later"))?.queryId).toBe("qry_later");
@@ -61,7 +61,7 @@ describe("telemetry store on SQLite", () => {
     const old = TELEMETRY_MIGRATIONS.slice(0, 1);
     openDatabase({ path, applicationId: TELEMETRY_APPLICATION_ID, migrations: old, synchronous: "normal", programVersion: "1" }).close();
     store = open();
-    store.recordLog(line("after"));
+    store.recordQuery(query("after"));
     await store.flush();
     const newest = TELEMETRY_MIGRATIONS.length;
     expect(await store.migrate()).toEqual({ from: 1, to: newest });
@@ -70,12 +70,12 @@ describe("telemetry store on SQLite", () => {
 
   test("a lower limit removes the oldest records at once", async () => {
     const text = "x".repeat(2_000);
-    for (let n = 0; n < 2_000; n++) store.recordLog(line(`${n} ${text}`));
+    for (let n = 0; n < 2_000; n++) store.recordQuery(query(`${n} ${text}`));
     await store.flush();
     const { bytes } = await store.figures();
     await store.limit({ maxBytes: bytes / 2, maxAgeMs: undefined });
     expect((await store.figures()).bytes).toBeLessThanOrEqual(bytes / 2);
-    const left = await texts();
+    const left = await ids();
     expect([left.length > 0, left.at(-1)?.split(" ")[0], left[0]?.split(" ")[0] !== "0"]).toEqual([true, "1999", true]);
   });
 
@@ -133,11 +133,11 @@ describe("telemetry store on SQLite", () => {
     store.recordQuery(query("qry_new"));
     expect(await store.query("qry_old")).toBeUndefined();
     expect((await store.query("qry_new"))?.queryId).toBe("qry_new");
-    for (let n = 0; n < 1500; n++) store.recordLog(line(`${n} ${"x".repeat(1000)}`));
+    for (let n = 0; n < 1500; n++) store.recordQuery(query(`${n} ${"x".repeat(1000)}`));
     await store.flush();
     clock.advance(60_001);
-    store.recordLog(line("last", { timestampMs: clock.now() }));
-    const left = await texts();
+    store.recordQuery(query("last"));
+    const left = await ids();
     expect(left.length).toBeLessThan(600);
     expect(left.at(-1)).toBe("last");
     const db = new Database(join(folder.path, "telemetry.db"), { readonly: true });
@@ -149,38 +149,40 @@ describe("telemetry store on SQLite", () => {
     const errors: unknown[] = [];
     await reopen({ onError: (error) => errors.push(error) });
     await store.flush();
-    store.recordLog(line("kept"));
-    expect(await texts()).toEqual(["kept"]);
+    store.recordQuery(query("kept"));
+    expect(await ids()).toEqual(["kept"]);
     const blocker = new Database(join(folder.path, "telemetry.db"));
-    blocker.run("create trigger full before insert on log begin select raise(abort, 'database or disk is full'); end");
-    store.recordLog(line("lost"));
+    blocker.run("create trigger full before insert on query_log begin select raise(abort, 'database or disk is full'); end");
+    store.recordQuery(query("lost"));
     store.recordQuery(query("qry_lost"));
     await store.flush();
     expect([errors.length, store.dropped()]).toEqual([1, 2]);
-    store.recordLog(line("lost too"));
+    store.recordQuery(query("lost too"));
     await store.flush();
     expect([errors.length, store.dropped()]).toEqual([1, 3]);
+    blocker.run("create trigger packed before insert on body begin select raise(abort, 'database or disk is full'); end");
     expect(await store.probe().catch(String)).toContain("disk is full");
+    blocker.run("drop trigger packed");
     blocker.run("drop trigger full");
     blocker.close();
-    store.recordLog(line("again"));
-    expect(await texts()).toEqual(["kept", "again"]);
+    store.recordQuery(query("again"));
+    expect(await ids()).toEqual(["kept", "again"]);
     await store.probe();
   });
 
   test("a file that is damaged while it is used is set aside, and begun anew", async () => {
     const renewed: string[] = [];
     await reopen({ onRenewal: (reason, kept) => renewed.push(`${reason}: ${kept}`) });
-    store.recordLog(line("before"));
-    expect(await texts()).toEqual(["before"]);
+    store.recordQuery(query("before"));
+    expect(await ids()).toEqual(["before"]);
     const other = new Database(join(folder.path, "telemetry.db"));
-    other.run("drop table log");
+    other.run("drop table query_log");
     other.close();
-    store.recordLog(line("after"));
-    expect(await texts()).toEqual(["after"]);
+    store.recordQuery(query("after"));
+    expect(await ids()).toEqual(["after"]);
     expect(renewed).toEqual([expect.stringMatching(/no such table: .*telemetry\.db\.damaged$/)]);
     const kept = new Database(join(folder.path, "telemetry.db.damaged"), { readonly: true });
-    expect(kept.query("select count(*) as n from query_log").get()).toEqual({ n: 0 });
+    expect(kept.query("select count(*) as n from span").get()).toEqual({ n: 0 });
     kept.close();
   });
 
@@ -189,11 +191,11 @@ describe("telemetry store on SQLite", () => {
     const errors: unknown[] = [];
     const path = join(folder.path, "later", "telemetry.db");
     store = open({ path, onError: (error) => errors.push(error) });
-    store.recordLog(line("lost"));
+    store.recordQuery(query("lost"));
     await store.flush();
     expect([errors.length, store.dropped()]).toEqual([1, 1]);
     await Bun.write(join(folder.path, "later", "made"), "");
-    store.recordLog(line("kept"));
-    expect(await texts()).toEqual(["kept"]);
+    store.recordQuery(query("kept"));
+    expect(await ids()).toEqual(["kept"]);
   });
 });

@@ -10,6 +10,7 @@ import type { Platform } from "../../../../src/server/wire/platform.ts";
 import { createQueries } from "../../../../src/server/wire/query/queries.ts";
 import { TempFolder, TestClock, TestServer } from "../../../harness/running-server.ts";
 import { deploy, expectLive, GREETING } from "../../deployments/deploying.ts";
+import { query } from "../../stores/telemetry/records.ts";
 
 let folder: TempFolder;
 beforeEach(() => {
@@ -33,17 +34,7 @@ test("a link to a run is given only when the log has room for it", async () => {
   const { pageOf } = await createQueries(parts as Platform);
   const link = "http://localhost/environments/env_1/query-runs/q";
   expect(pageOf("q", "env_1", new Headers())).toBe(link);
-  const line = {
-    environmentId: "",
-    deploymentId: "",
-    timestampMs: 0,
-    level: "info" as const,
-    logger: "",
-    resolver: "",
-    queryId: "",
-    text: "",
-  };
-  for (let n = 0; n < 2; n++) telemetry.recordLog(line);
+  for (let n = 0; n < 2; n++) telemetry.recordQuery(query(`qry_${n}`, 0));
   expect(pageOf("q", "env_1", new Headers())).toBe("");
   await telemetry.flush();
   expect(pageOf("q", "env_1", new Headers())).toBe(link);

@@ -1,0 +1,37 @@
+/** The record of a request in the log: never what it carried, nor its credentials. */
+
+import { parseTraceparent } from "../../domain/traceparent.ts";
+import type { NewRecord } from "../stores/logs/store.ts";
+
+/** A request that was answered. */
+export interface AnsweredRequest {
+  readonly request: Request;
+  readonly response: Response;
+  /** Without the query string; empty = it could not be read. */
+  readonly path: string;
+  readonly ms: number;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** Undefined = nobody known called. */
+  readonly clientId: string | undefined;
+}
+
+/** The record of a request. */
+export function accessRecord({ request, response: { headers, status }, path, ms, now, clientId }: AnsweredRequest): NewRecord {
+  const length = headers.get("content-length");
+  const trace = request.headers.get("traceparent");
+  return {
+    at: (now - ms) * 1_000,
+    level: status >= 500 ? "error" : status >= 400 ? "warning" : "info",
+    component: "gateway",
+    message: path,
+    traceId: trace === null ? "" : (parseTraceparent(trace)?.traceId ?? ""),
+    attributes: {
+      method: request.method,
+      response_code: status,
+      duration_ms: Math.round(ms * 1_000) / 1_000,
+      ...(length === null ? {} : { bytes: Number(length) }),
+      ...(clientId === undefined ? {} : { client_id: clientId }),
+    },
+  };
+}
