@@ -58,7 +58,8 @@ export interface RevisionMaker {
   /** Id of the revision that was begun for an origin; undefined when none was. */
   begun(origin: BegunFor): Promise<string | undefined>;
   /**
-   * Ends a revision that will not be completed, and removes its files, also one that is being added.
+   * Ends a revision that will not be completed, and removes its files, also one that is being
+   * added.
    */
   abandon(revisionId: string): Promise<void>;
   /**

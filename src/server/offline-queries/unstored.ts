@@ -1,7 +1,7 @@
 /**
  * What an attempt at a shard still has to store: an attempt before it may have stored any part of
- * what it computed. An observation of the same row and time is that attempt's when it came after the
- * query began, or has the same value.
+ * what it computed. An observation of the same row and time is that attempt's when it came after
+ * the query began, or has the same value.
  */
 
 import type { OfflineStore } from "../stores/offline/store.ts";

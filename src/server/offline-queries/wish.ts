@@ -36,8 +36,8 @@ export type WishedRows =
 export interface OfflineQueryWish extends Omit<OfflineQueryRequest, "rows" | "time" | "deployment"> {
   readonly rows: WishedRows;
   /**
-   * The time of all rows, microseconds since 1970; undefined = each has its own, or now. Inline rows
-   * say theirs beside their columns.
+   * The time of all rows, microseconds since 1970; undefined = each has its own, or now. Inline
+   * rows say theirs beside their columns.
    */
   readonly time: bigint | undefined;
   /** Id or tag; empty = the live deployment. */
