@@ -145,7 +145,7 @@ function byName(one: readonly string[], other: readonly string[]): number {
   return at < 0 ? 0 : (one[at] as string) < (other[at] as string) ? -1 : 1;
 }
 
-/** Whether a name matches a pattern, whatever the case: `*`, `%` are any text, `?` one character. */
+/** Whether a name matches a pattern, in any case: `*`, `%` are any text, `?` one character. */
 export function matchesPattern(name: string, pattern: string): boolean {
   const like = pattern.replace(/[\\_]/g, "\\$&").replaceAll("*", "%").replaceAll("?", "_");
   return pattern === "" || isLike(name.toLowerCase(), like.toLowerCase());
