@@ -25,6 +25,7 @@ from features import User
 def get_name(id: User.id) -> User.name:
     return f"user {id}"
 `,
+  "names.csv": "user.id,user.name\n17,Ann\n",
   "protected.yaml": "protected: true\n",
   "free.yaml": "protected: false\n",
 };
@@ -105,6 +106,27 @@ describe("a protected environment", () => {
     expect([approved.exitCode, approved.stdout]).toEqual([0, expect.stringMatching(/State: +approved[\s\S]*Reason: +looks good/)]);
     expect(await waited).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("is live") });
     expect((await sandbox.svc(["query", "--in", "user.id=1", "--out", "user.name"], { cwd })).stdout).toContain("user 1");
+  }, 120_000);
+
+  test("takes uploads, deletions and migrations of values in the same way", async () => {
+    const approve = async (id: string) => expect((await sandbox.svc(["approval", "approve", id], { env: bob })).exitCode).toBe(0);
+    const uploaded = await sandbox.svc(["upload", "names.csv"], { cwd });
+    expect([uploaded.exitCode, uploaded.stdout]).toEqual([0, expect.stringContaining("Nothing was changed yet")]);
+    await approve(/approve (apr_\w+)/.exec(uploaded.stdout)?.[1] ?? "");
+    const count = async () =>
+      (await sandbox.svc(["sql", "select key from historical.user.name where operation = 'upload'"], { cwd })).stdout;
+    await eventually(async () => (await count()).includes("17"), "the file is stored");
+    for (const [command, kind] of [
+      [["delete", "--features", "user.name", "--keys", "17", "--yes"], "values.delete"],
+      [["migrate-type", "--features", "user.name", "--yes"], "values.migrate"],
+      [["drop-version", "--features", "user.name", "--yes"], "values.drop"],
+    ] as const) {
+      const { approval } = await sandbox.json<Requested & { readonly approval: { readonly kind: string } }>([...command], { cwd });
+      expect([approval.kind, approval.state]).toEqual([kind, "pending"]);
+      if (kind === "values.drop") expect((await sandbox.svc(["approval", "withdraw", approval.id])).exitCode).toBe(0);
+      else await approve(approval.id);
+    }
+    expect((await sandbox.svc(["upload", "names.csv", "--dry-run"], { cwd })).stdout).toContain("Rows");
   }, 120_000);
 
   test("takes secrets and the end of its protection in the same way, and commands say what to do", async () => {

@@ -3425,7 +3425,9 @@ export enum IncrementalMode {
   ROW = 1,
 
   /**
-   * All rows of the keys are read that have a row at or after the bound.
+   * All rows of the keys are read that have a row at or after the bound. A query gives at most one
+   * row a key, so these are the rows of mode ROW, unless the query itself makes rows of groups: then
+   * its whole groups are read again.
    *
    * @generated from enum value: INCREMENTAL_MODE_GROUP = 2;
    */

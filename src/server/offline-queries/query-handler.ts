@@ -1,9 +1,8 @@
 /**
  * The work of an offline query's jobs. Each may begin again at any point: the rows are written
  * once, and a shard is one file of the revision, which takes the place of what an attempt before
- * left. Values that a shard stores offline are stored again with it, at the same times of
- * observation: the history lists them twice, and a sample has the one that was stored last, or
- * as known the last one that was known.
+ * left. Of the values that a shard stores offline, an attempt after the first stores those that are
+ * not there yet.
  */
 
 import { join } from "node:path";
@@ -23,6 +22,7 @@ import type { OfflineQueryRecord, OfflineShard, ShardCounts } from "../stores/me
 import { OfflineStoreError, type SampledFeature, type Spine, type TableSampleable, tableSampling } from "../stores/offline/store.ts";
 import { type TableEngine, TableError, type TableWriter } from "../tables/engine.ts";
 import { primitive } from "../tables/inferred-type.ts";
+import type { FreshColumn } from "../writes/sink.ts";
 import { isKept, splitTime } from "./division.ts";
 import type { Inputs } from "./inputs.ts";
 import { knownKeys } from "./known-keys.ts";
@@ -33,6 +33,7 @@ import { isSampledByFiles, type SampledPartOptions, writeSampledPart } from "./s
 import { planSpine, readValues, TIME_COLUMN } from "./spine-plan.ts";
 import { fileSource, inlineSource, keysSource, type SpineSource } from "./spine-source.ts";
 import { selectSpine } from "./spine-sql.ts";
+import { unstored } from "./unstored.ts";
 import { MAX_SPINE_ROWS } from "./wish.ts";
 
 /** Rows that are sampled together where nothing is computed from them, and files cannot be. */
@@ -176,7 +177,7 @@ export function createQueryHandler(
     await withGivens(query, async (given) => {
       const target = join(given.folder, "part.parquet");
       const sampling = isSampledByFiles(given.run) ? tableSampling(await options.offline()) : undefined;
-      const part = { ...given, query, shard, target };
+      const part = { ...given, query, shard, target, isAgain: job.attempts > 1 };
       const { counts, failed } = sampling
         ? await sampledPart(part, sampling, attempt)
         : await computedPart(part, attempt, (so) => report(so, false));
@@ -199,7 +200,7 @@ export function createQueryHandler(
 
   /** Computes the rows of a shard in chunks. */
   const computedPart = async (
-    { query, shard, run, tables, givens, target, folder }: Part,
+    { query, shard, run, tables, givens, target, folder, isAgain }: Part & { readonly isAgain: boolean },
     { signal, progress }: Attempt,
     report: (counts: ShardCounts) => Promise<void>,
   ): Promise<DonePart> => {
@@ -208,7 +209,8 @@ export function createQueryHandler(
     const writer = await tables.write(target, layout);
     const errors = errorWriter(tables, join(folder, "errors.parquet"), run);
     const offline = await options.offline();
-    const into = { online: request.storeOnline, offline: request.storeOffline };
+    const left = (columns: readonly FreshColumn[]) => unstored(columns, offline, query.createdAt);
+    const into = { online: request.storeOnline, offline: request.storeOffline, unstored: isAgain ? left : undefined };
     const sample = (spine: Spine, features: readonly SampledFeature[]) => offline.sample(spine, features, { asKnown: request.asKnown });
     let counts: ShardCounts = { doneRows: 0, rows: 0, failedRows: 0, lateValues: 0, rowError: "" };
     await closing(writer, async () => {

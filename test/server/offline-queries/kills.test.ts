@@ -7,7 +7,9 @@ import { type Client, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { DatasetService } from "../../../gen/svc/v1/dataset_pb.ts";
 import { OfflineQueryService, OfflineQueryStatus } from "../../../gen/svc/v1/offline_query_pb.ts";
+import { SqlFormat, SqlService } from "../../../gen/svc/v1/sql_pb.ts";
 import { msToTimestamp } from "../../../src/domain/proto-time.ts";
+import { CHUNK_ROWS } from "../../../src/server/query/spine/spine-run.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { runs, seed } from "../../harness/seed.ts";
@@ -16,6 +18,8 @@ import { deploy, expectLive } from "../deployments/deploying.ts";
 import { answerOf, column, endOf, historyProject, START } from "./worlds.ts";
 
 const ROWS = 300;
+/** Rows of more than one part that is stored. */
+const MANY = CHUNK_ROWS * 2 + 5;
 /** Moments of kills and cancels, in milliseconds after the query was begun. */
 const MOMENTS = Array.from({ length: runs(4, 60) }, (_, round) => (seed + round * 337) % 1_200);
 
@@ -33,14 +37,14 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => folder[Symbol.dispose]());
 
-const serviceOf = <S extends Parameters<typeof createClient>[0]>(service: S, { url }: SpawnedServer): Client<S> =>
+const serviceOf = <S extends Parameters<typeof createClient>[0]>(service: S, { url }: SpawnedServer, bearer = token): Client<S> =>
   createClient(
     service,
     createConnectTransport({
       baseUrl: url,
       interceptors: [
         (next) => (request) => {
-          request.header.set("authorization", `Bearer ${token}`);
+          request.header.set("authorization", `Bearer ${bearer}`);
           return next(request);
         },
       ],
@@ -75,6 +79,59 @@ test("a query is completed whenever the server is killed: every row once, in one
     await server.kill();
   }
 }, 180_000);
+
+test("what a shard stores offline is stored once, although its server is killed in the middle", async () => {
+  using own = new TempFolder();
+  const go = join(own.path, "go");
+  const files = {
+    "features.py": `import os, time
+from svc import online
+from svc.features import features
+
+@features
+class User:
+    id: int
+    level: int
+
+@online(translate=False)
+def get_level(id: User.id) -> User.level:
+    while id == ${MANY - 1} and not os.path.exists(${JSON.stringify(go)}):
+        time.sleep(0.01)
+    return id * 2
+`,
+  };
+  const first = await TestServer.start(own.path);
+  expectLive(await deploy(first, files));
+  const [ownToken, ownCredentials] = [await first.token(), first.credentials];
+  await first[Symbol.asyncDispose]();
+  const of = <S extends Parameters<typeof createClient>[0]>(service: S, server: SpawnedServer) => serviceOf(service, server, ownToken);
+  const storedIn = async (server: SpawnedServer): Promise<number> => {
+    const pieces: Uint8Array[] = [];
+    const statement = "select count(*) as n from historical.user.level";
+    for await (const { part } of of(SqlService, server).runSql({ statement, format: SqlFormat.JSON }))
+      if (part.case === "piece") pieces.push(part.value);
+    return (JSON.parse(Buffer.concat(pieces).toString()) as { n: number }).n;
+  };
+  const ids = Array.from({ length: MANY }, (_, at) => at);
+  let id = "";
+  {
+    using server = await spawnServer(own.path, ownCredentials);
+    const started = await of(OfflineQueryService, server).startOfflineQuery({
+      ...{ inputs: [column("user.id", ids)], times: [msToTimestamp(START)], outputs: ["user.level"] },
+      ...{ recompute: true, storeOffline: true, numShards: 1 },
+    });
+    id = started.query?.id ?? "";
+    await eventually(async () => (await storedIn(server).catch(() => 0)) > 0, "a part of the values is stored");
+    expect(await storedIn(server)).toBeLessThan(MANY);
+    await server.kill();
+  }
+  await Bun.write(go, "");
+  using server = await spawnServer(own.path, ownCredentials);
+  const ended = await endOf(of(OfflineQueryService, server), id);
+  expect([ended.status, ended.rows]).toEqual([OfflineQueryStatus.COMPLETED, BigInt(MANY)]);
+  expect(await storedIn(server)).toBe(MANY);
+  await server.kill();
+}, 120_000);
 
 test("of a query that is cancelled at any moment neither a revision nor a file stays", async () => {
   using server = await spawnServer(folder.path, credentials);

@@ -9,16 +9,24 @@ import { type Awaitable, andThen } from "./awaitable.ts";
 import { CellOrigin } from "./cells.ts";
 import type { Run } from "./run.ts";
 
+/** Gives columns without the values that the history has already. */
+export type Unstored = (columns: readonly FreshColumn[]) => Promise<readonly FreshColumn[]>;
+
 /**
  * Hands the values that were computed, of rows whose key is known, to the deployment's sink. A
  * promise when the answer has to wait for the sink.
  * @param present epoch milliseconds; what was computed for a later time is not handed over
+ * @param unstored what is left to be stored; default: all
  */
-export function handOver(run: Run, present: number): Awaitable<void> {
+export function handOver(run: Run, present: number, unstored?: Unstored): Awaitable<void> {
   const { sink } = run.context.deployment;
   if (!sink) return;
   const columns = withChildren(run).flatMap((run) => freshColumns(run, present));
   if (columns.length === 0) return;
+  if (unstored)
+    return unstored(columns).then(async (left) => {
+      if (left.length > 0) await sink.take(left);
+    });
   return andThen(sink.take(columns), () => {});
 }
 

@@ -17,7 +17,7 @@ import type { Plan, PlanFrame, PlanSlot } from "../plan/plan.ts";
 import { type Awaitable, andThen, recovered } from "./awaitable.ts";
 import { CellOrigin, type Cells } from "./cells.ts";
 import { expiryOfSlot } from "./expiry.ts";
-import { handOver } from "./fresh-values.ts";
+import { handOver, type Unstored } from "./fresh-values.ts";
 import type { Run } from "./run.ts";
 import type { StoreFound, StoreRead } from "./store-reads.ts";
 import { rowsReadOf, serveRows } from "./stored-rows.ts";
@@ -32,6 +32,8 @@ type Take = (found: OnlineFound | undefined) => Awaitable<StoreFound>;
 export interface StoredInto {
   readonly online: boolean;
   readonly offline: boolean;
+  /** Leaves out what the history has already; default: nothing is. */
+  readonly unstored?: Unstored | undefined;
 }
 
 const EVERYWHERE: StoredInto = { online: true, offline: true };
@@ -185,7 +187,7 @@ export function fresh<T extends { readonly observedAt: number }>(
  */
 export function storeFresh(run: Run, present: number, into: StoredInto = EVERYWHERE): Awaitable<void> {
   if (into.online) storeOnline(run, present);
-  if (into.offline) return handOver(run, present);
+  if (into.offline) return handOver(run, present, into.unstored);
 }
 
 function storeOnline(run: Run, present: number): void {
