@@ -248,7 +248,7 @@ export class OfflineWriter {
       const value = stored[i] as SqlValue;
       const sequence = ++this.#sequence;
       const known = knownAt ? (knownAt[i] as number) + 0 : null;
-      const sum = checksum(key, op, [at, sequence, now, resolverWord, deploymentWord, ...(known === null ? [] : [known])], value);
+      const sum = checksum(key, op, [at, sequence, now, resolverWord, deploymentWord, known], value);
       insert.run(key, at, sequence, now, value, op, resolverWord, deploymentWord, sum, known);
     }
   }
