@@ -115,10 +115,18 @@ function wholeMillis(micros: bigint): bigint {
  * Canonical text of an instant: `YYYY-MM-DDTHH:MM:SS.ffffffZ`, always 27 characters for years 0 to
  * 9999.
  */
-export function formatMicros(micros: bigint): string {
-  const ms = wholeMillis(micros);
-  const below = micros - ms * 1000n;
-  return `${new Date(Number(ms)).toISOString().slice(0, 23)}${below.toString().padStart(3, "0")}Z`;
+export function formatMicros(micros: number | bigint): string {
+  const number = Number(micros);
+  if (Number.isSafeInteger(number)) {
+    const ms = Math.floor(number / 1000);
+    return instantText(ms, number - ms * 1000);
+  }
+  const ms = wholeMillis(BigInt(micros));
+  return instantText(Number(ms), Number(BigInt(micros) - ms * 1000n));
+}
+
+function instantText(ms: number, microsBelow: number): string {
+  return `${new Date(ms).toISOString().slice(0, 23)}${String(microsBelow).padStart(3, "0")}Z`;
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Sandbox } from "../harness/sandbox.ts";
 import { interleave, type Line, median, milliseconds } from "./figures.ts";
 import { FEATURES, fill, MIB, sampleBySvc, TTL_MS, withDatabase } from "./offline.ts";
 import { FEAST, installFeast, VENV } from "./peer.ts";
+import { processorMs } from "./processor-time.ts";
 
 /** Observations of all features; the spine has a tenth as many rows. */
 const OBSERVATIONS = Number(process.env.SVC_BENCH_OBSERVATIONS ?? 1_000_000);
@@ -32,7 +33,7 @@ export async function measureHistorical(sandbox: Sandbox, rounds: number): Promi
     let [memory, cpuMs] = [0, 0];
     const used = (): number => {
       const { user, system } = process.cpuUsage();
-      return cpuMsOf(pid) + (user + system) / 1000;
+      return processorMs(pid) + (user + system) / 1000;
     };
     const ms = await sampleBySvc(folder, {
       memoryBytes: MEMORY,
@@ -113,16 +114,6 @@ async function compare(folder: string): Promise<void> {
     await run(failIf("count(*) > 0", `${feast} except all ${kept}`, "Feast has other rows than svc"));
     await run(failIf("count(*) > 0", `${kept} except all ${feast}`, "svc has other rows than Feast"));
   });
-}
-
-/** Milliseconds of all processors that a process has used; 0 where the system does not tell. */
-function cpuMsOf(pid: number): number {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * 10;
-  } catch {
-    return 0;
-  }
 }
 
 /** The most memory that a process has had, in bytes; 0 where the system does not tell. */

@@ -324,8 +324,8 @@ export function readValues(from: FrameReader, dtype: DataType, rows: number, nam
     case PrimitiveType.DATETIME: {
       const view = from.view(rows * 8);
       return each(rows, mask, (row) => {
-        const micros = view.getBigInt64(row * 8, true);
-        if (micros < FIRST_MICROS || micros > LAST_MICROS) throw outsideOfCalendar(name);
+        const micros = int64At(view, row * 8);
+        if (typeof micros === "bigint" && (micros < FIRST_MICROS || micros > LAST_MICROS)) throw outsideOfCalendar(name);
         return formatMicros(micros);
       });
     }
@@ -340,7 +340,7 @@ export function readValues(from: FrameReader, dtype: DataType, rows: number, nam
   }
 }
 
-/** Days and microseconds of the years 1 to 9999. */
+/** Days and microseconds of the years 1 to 9999, which are no safe numbers. */
 const FIRST_DAY = -719_162;
 const LAST_DAY = 2_932_896;
 const FIRST_MICROS = BigInt(FIRST_DAY) * DAY_MICROS;

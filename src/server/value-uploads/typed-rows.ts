@@ -155,5 +155,11 @@ function instantsOf(given: readonly unknown[], column: string, offset: number, n
  */
 function canonicalMs(text: string): number | undefined {
   if (text.length !== 27 || canonicalInstant(text) !== text) return undefined;
-  return Date.parse(`${text.slice(0, 23)}Z`) + Number(text.slice(23, 26)) / 1_000;
+  const digit = (at: number): number => text.charCodeAt(at) - 48;
+  const two = (at: number): number => digit(at) * 10 + digit(at + 1);
+  const year = two(0) * 100 + two(2);
+  // `Date.UTC` takes these for years of the twentieth century.
+  if (year < 100) return undefined;
+  const ms = Date.UTC(year, two(5) - 1, two(8), two(11), two(14), two(17), two(20) * 10 + digit(22));
+  return ms + (two(23) * 10 + digit(25)) / 1_000;
 }

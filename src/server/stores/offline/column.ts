@@ -88,12 +88,26 @@ export function fromColumn(type: ColumnType, stored: SqlValue): FeatureValue {
   }
 }
 
+/** The numeric fields of an observation as stored. */
+export type ObservationNumbers = readonly [
+  observedAt: number | bigint,
+  sequence: number | bigint,
+  insertedAt: number | bigint,
+  resolver: number | bigint,
+  deployment: number | bigint,
+  knownAt: number | bigint | null,
+];
+
 /**
  * The checksum of an observation as stored: SQLite has none of its own, so a flipped bit in a value
  * would go unnoticed.
- * @param numbers the observation's numeric fields, in a fixed order, those that are null left out
  */
-export function checksum(key: string, op: string, numbers: readonly (number | bigint)[], value: SqlValue): number {
+export function checksum(
+  key: string,
+  op: string,
+  [observedAt, sequence, insertedAt, resolver, deployment, knownAt]: ObservationNumbers,
+  value: SqlValue,
+): number {
   const content =
     value === null
       ? "n"
@@ -102,7 +116,8 @@ export function checksum(key: string, op: string, numbers: readonly (number | bi
         : value instanceof Uint8Array
           ? `b${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("latin1")}`
           : `i${value}`;
-  return Bun.hash.crc32(`${key}\0${op}\0${numbers.join(",")}\0${content}`);
+  const numbers = `${observedAt},${sequence},${insertedAt},${resolver},${deployment}${knownAt === null ? "" : `,${knownAt}`}`;
+  return Bun.hash.crc32(`${key}\0${op}\0${numbers}\0${content}`);
 }
 
 function escaped(value: FeatureValue): Uint8Array {

@@ -7,25 +7,25 @@ import type { VersionRow } from "./schema.ts";
 /** The columns of a stored row. */
 export const STORED_COLUMNS = "pk, observed_at, seq, inserted_at, value, op, resolver, deployment, sum, known_at";
 
-/** A row as it is stored; integers are bigints. */
+/** A row as it is stored; integers are bigints, where the column `value` may have large ones. */
 export type StoredRow = [
   string,
   number | bigint,
-  bigint,
+  number | bigint,
   number | bigint,
   SqlValue,
   string,
-  bigint,
-  bigint,
-  bigint,
+  number | bigint,
+  number | bigint,
+  number | bigint,
   number | bigint | null,
 ];
 
 /** The same row. Throws OfflineStoreError when it is not what was written. */
 export function checkedRow(path: string, version: Pick<VersionRow, "table_name">, row: StoredRow): StoredRow {
   const [key, observedAt, sequence, insertedAt, value, op, resolver, deployment, sum, knownAt] = row;
-  const found = checksum(key, op, [observedAt, sequence, insertedAt, resolver, deployment, ...(knownAt === null ? [] : [knownAt])], value);
-  if (BigInt(found) !== sum) throw damaged(path, `an observation in ${version.table_name} is not what was written`);
+  const found = checksum(key, op, [observedAt, sequence, insertedAt, resolver, deployment, knownAt], value);
+  if (found !== Number(sum)) throw damaged(path, `an observation in ${version.table_name} is not what was written`);
   return row;
 }
 

@@ -203,13 +203,17 @@ export class OfflineWriter {
 
   #removeRange({ table, through }: MovedRange, until: number, limit: number): number {
     if (!this.#db.query("select 1 from version where table_name = ?").get(table)) return 0;
-    const isMoved = through ? "(pk, observed_at, seq) <= (?3, ?4, ?5) and seq <= ?1" : "seq <= ?1";
-    const statement = this.#db.prepare(
-      `delete from "${table}" where (pk, observed_at, seq) in
-         (select pk, observed_at, seq from "${table}" where ${isMoved} order by pk, observed_at, seq limit ?2)`,
+    const UP_TO = "(pk, observed_at, seq) <= (?2, ?3, ?4)";
+    const search = this.#db.prepare(
+      `select pk, observed_at, seq from "${table}" where seq <= ?1 ${through ? `and ${UP_TO}` : ""}
+       order by pk, observed_at, seq limit 1 offset ${limit - 1}`,
     ) as Statement<unknown, (string | number)[]>;
-    const { changes } = statement.run(until, limit, ...(through ?? []));
-    statement.finalize();
+    const [last = through] = search.values(until, ...(through ?? [])) as unknown as (typeof through)[];
+    search.finalize();
+    // Rows are deleted where they are found, which a list of them, by `in`, would take twice as long.
+    const remove = this.#db.prepare(`delete from "${table}" where seq <= ?1 ${last ? `and ${UP_TO}` : ""}`) as typeof search;
+    const { changes } = remove.run(until, ...(last ?? []));
+    remove.finalize();
     return changes;
   }
 
@@ -248,7 +252,7 @@ export class OfflineWriter {
       const value = stored[i] as SqlValue;
       const sequence = ++this.#sequence;
       const known = knownAt ? (knownAt[i] as number) + 0 : null;
-      const sum = checksum(key, op, [at, sequence, now, resolverWord, deploymentWord, ...(known === null ? [] : [known])], value);
+      const sum = checksum(key, op, [at, sequence, now, resolverWord, deploymentWord, known], value);
       insert.run(key, at, sequence, now, value, op, resolverWord, deploymentWord, sum, known);
     }
   }

@@ -336,16 +336,19 @@ export class History {
     const words = new Map<number, string>();
     let last = 0;
     for (const { version, rows } of page) {
-      const tables: Partial<Record<KeyKind, HistoryTable>> = {};
+      const targets: Partial<Record<KeyKind, Cell[][]>> = {};
       for (const [pk, observedAt, sequence, insertedAt, stored, op, resolver, deployment, , knownAt] of rows) {
         const key = untagged(pk);
         if (!key) throw damaged(landing.path, `${version.table_name} has the key ${JSON.stringify(pk)}`);
         for (const id of [Number(resolver), Number(deployment)])
           if (!this.catalog.words.has(id) && !words.has(id)) words.set(id, landing.word(id));
-        const table = tables[key.kind] ?? (await this.catalog.tableFor(version, key.kind));
-        tables[key.kind] = table;
-        const columns = columnsOf.get(table) ?? observationCells(table).map(() => []);
-        columnsOf.set(table, columns);
+        let columns = targets[key.kind];
+        if (!columns) {
+          const table = await this.catalog.tableFor(version, key.kind);
+          columns = columnsOf.get(table) ?? observationCells(table).map(() => []);
+          columnsOf.set(table, columns);
+          targets[key.kind] = columns;
+        }
         const [value, exact] = toHistory(version.type, stored);
         const known = knownAt === null ? null : Number(knownAt);
         const row = [version.fid, key.key, value, exact, Number(observedAt), Number(insertedAt), known, sequence, resolver, deployment, op];

@@ -143,7 +143,7 @@ export class HistoryReads {
   /** Makes a table of the spine's rows with keys of a kind; false when there are none. */
   async #makeSpine(kind: KeyKind, { keys, times }: Spine): Promise<boolean> {
     const numbers: number[] = [];
-    const cells: (bigint | string)[] = [];
+    const cells: (number | bigint | string)[] = [];
     for (const [row, text] of keys.entries()) {
       const key = untagged(text);
       if (key?.kind !== kind || Number.isNaN(times[row])) continue;

@@ -99,17 +99,21 @@ export function literal(text: string): string {
 }
 
 /** A key of a row as SQL reads it. */
-export function keyLiteral(key: bigint | string): string {
-  return typeof key === "bigint" ? `${key}::bigint` : `(${literal(key)})`;
+export function keyLiteral(key: number | bigint | string): string {
+  return typeof key === "string" ? `(${literal(key)})` : `${key}::bigint`;
 }
+
+/** Characters of an integer that is a number exactly, whatever they are. */
+const SAFE_DIGITS = 15;
 
 /**
  * The key without its tag, as a table has it. Undefined when the text is not the key of a row.
  */
-export function untagged(key: string): { readonly kind: KeyKind; readonly key: bigint | string } | undefined {
+export function untagged(key: string): { readonly kind: KeyKind; readonly key: number | bigint | string } | undefined {
   const text = key.slice(2);
   if (key.startsWith("s:")) return { kind: "s", key: text };
   if (!key.startsWith("i:") || !/^(?:0|-?[1-9]\d{0,18})$/.test(text)) return undefined;
+  if (text.length <= SAFE_DIGITS) return { kind: "i", key: Number(text) };
   const number = BigInt(text);
   return BigInt.asIntN(64, number) === number ? { kind: "i", key: number } : undefined;
 }
