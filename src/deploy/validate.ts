@@ -151,8 +151,8 @@ export async function validateProject(context: Context, options: ValidateOptions
         const [answered] = await Promise.all([
           deployments.validateGraph(request, { signal: context.signal }),
           whileServerReads(() => {
-            cache?.();
             collectGarbage(files.length);
+            cache?.();
           }),
         ]);
         if (answered.diff) addFeatures(answered.diff, graph);

@@ -5,7 +5,15 @@
  */
 
 import type { Span } from "../../gen/svc/v1/error_pb.ts";
-import { type Feature, type FeatureSet, type Graph, type JoinKey, type Resolver, ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
+import {
+  type Feature,
+  type FeatureSet,
+  type Graph,
+  type JoinKey,
+  type Resolver,
+  type ResolverInput,
+  ResolverKind,
+} from "../../gen/svc/v1/graph_pb.ts";
 import { readPaths } from "./expressions/read-paths.ts";
 import { GraphIndex } from "./graph-index.ts";
 import type { Recursion } from "./recursion.ts";
@@ -59,6 +67,8 @@ export class Derivation {
   readonly steps: readonly Step[];
   /** Steps that give a feature, by FQN; an expression comes before resolvers. */
   readonly providers = new Map<string, Step[]>();
+  readonly #needs = new Map<string, readonly Need[]>();
+  readonly #paths = new Map<Resolver, readonly string[]>();
   /** Classes with a `select *` resolver, which may give any of their values. */
   readonly #starSets = new Set<string>();
 
@@ -94,7 +104,15 @@ export class Derivation {
    * The features that following a path needs; empty for a path that does not exist (a finding of
    * another rule).
    */
-  needsOf(path: string): Need[] {
+  needsOf(path: string): readonly Need[] {
+    const known = this.#needs.get(path);
+    if (known) return known;
+    const needs = this.#findNeeds(path);
+    this.#needs.set(path, needs);
+    return needs;
+  }
+
+  #findNeeds(path: string): Need[] {
     const resolved = this.index.resolvePath(path);
     if (!resolved.found) return [];
     const needs: Need[] = [];
@@ -117,8 +135,9 @@ export class Derivation {
     const derived = new Set(given);
     const { endless } = options;
     for (const feature of this.index.features.values()) {
-      const { fqn, namespace } = feature;
-      if (this.isPrimary(fqn) || (hasDefault(feature) && !endless?.features.has(fqn)) || this.#starSets.has(namespace)) derived.add(fqn);
+      const { fqn, namespace, kind } = feature;
+      const isPrimary = kind.case === "scalar" && kind.value.primary;
+      if (isPrimary || (hasDefault(feature) && !endless?.features.has(fqn)) || this.#starSets.has(namespace)) derived.add(fqn);
     }
     if (options.without) derived.delete(options.without);
     let waiting = this.steps.filter((step) => !options.onlineOnly || step.isOnline);
@@ -139,16 +158,22 @@ export class Derivation {
    * The paths that a resolver's parameters read: features, relations, and what is read of their
    * rows.
    */
-  pathsOf(resolver: Resolver, options: { readonly onlyRequired?: boolean } = {}): string[] {
-    return resolver.inputs.flatMap(({ kind }) => {
-      if (kind.case === "table") return kind.value.columns;
-      if (kind.case === "feature") return options.onlyRequired && (kind.value.optional || kind.value.defaultValue) ? [] : [kind.value.path];
-      if (kind.case !== "rows" || (options.onlyRequired && kind.value.optional)) return [];
-      const { path, columns, filters } = kind.value;
-      const child = this.#childOf(path);
-      const read = child ? filters.flatMap((filter) => readPaths(filter, child, this.index)) : [];
-      return [path, ...[...columns, ...read].map((column) => `${path}.${column.split(".").slice(1).join(".")}`)];
-    });
+  pathsOf(resolver: Resolver): readonly string[] {
+    const known = this.#paths.get(resolver);
+    if (known) return known;
+    const paths = resolver.inputs.flatMap((input) => this.#pathsOfInput(input));
+    this.#paths.set(resolver, paths);
+    return paths;
+  }
+
+  #pathsOfInput({ kind }: ResolverInput): readonly string[] {
+    if (kind.case === "table") return kind.value.columns;
+    if (kind.case === "feature") return [kind.value.path];
+    if (kind.case !== "rows") return [];
+    const { path, columns, filters } = kind.value;
+    const child = this.#childOf(path);
+    const read = child ? filters.flatMap((filter) => readPaths(filter, child, this.index)) : [];
+    return [path, ...[...columns, ...read].map((column) => `${path}.${column.split(".").slice(1).join(".")}`)];
   }
 
   /** The class of the rows of a has-many relation. */
@@ -159,9 +184,11 @@ export class Derivation {
   }
 
   #step(resolver: Resolver): Step {
-    const required = new Set(this.pathsOf(resolver, { onlyRequired: true }));
+    const required = new Set(resolver.inputs.flatMap((input) => (isOptional(input) ? [] : this.#pathsOfInput(input))));
     const needs = [...required].flatMap((path) => this.needsOf(path));
-    const optionalNeeds = this.pathsOf(resolver).flatMap((path) => (required.has(path) ? [] : this.needsOf(path)));
+    const optionalNeeds = resolver.inputs.some(isOptional)
+      ? this.pathsOf(resolver).flatMap((path) => (required.has(path) ? [] : this.needsOf(path)))
+      : [];
     if (resolver.body.case === "sql" && resolver.body.value.star) {
       const namespace = resolver.inputs.flatMap((input) =>
         input.kind.case === "feature" ? (input.kind.value.path.split(".")[0] as string) : [],
@@ -181,6 +208,13 @@ export class Derivation {
     const needs = readPaths(expression, set, this.index).flatMap((path) => this.needsOf(path));
     return { name: windowedBase || fqn, span, isOnline: true, resolver: undefined, needs, optionalNeeds: [], outputs: [fqn] };
   }
+}
+
+/** Whether a resolver runs without the value of a parameter. */
+function isOptional({ kind }: ResolverInput): boolean {
+  return kind.case === "feature"
+    ? kind.value.optional || kind.value.defaultValue !== undefined
+    : kind.case === "rows" && kind.value.optional;
 }
 
 function joinOf(relation: Feature): readonly JoinKey[] {

@@ -63,7 +63,7 @@ export class GraphIndex {
     let within = root;
     for (let index = 1; index < segments.length; index++) {
       const segment = segments[index] as string;
-      const feature = within.features.find((candidate) => candidate.name === segment);
+      const feature = this.features.get(`${within.namespace}.${segment}`);
       if (!feature) return { found: false, segment, index, within };
       if (index === segments.length - 1)
         return { found: true, root, relations, feature, path: [root.namespace, ...segments.slice(1)].join(".") };

@@ -15,12 +15,16 @@ export interface Recursion {
   readonly relations: ReadonlySet<string>;
 }
 
+const NONE: Recursion = { steps: new Set(), features: new Set(), relations: new Set() };
+
 /**
  * Every step in a cycle of steps that goes through a relation, whatever else provides the same
  * features.
  */
 export function findRecursion({ steps, providers, index }: Derivation): Recursion {
   const needsOf = (step: Step): readonly Need[] => [...step.needs, ...step.optionalNeeds];
+  const isForeign = ({ foreign }: Need): boolean => foreign;
+  if (!steps.some(({ needs, optionalNeeds }) => needs.some(isForeign) || optionalNeeds.some(isForeign))) return NONE;
   const next = (step: Step): Step[] => needsOf(step).flatMap((need) => providers.get(need.feature) ?? []);
   const components = findComponents(steps, (step) => [...new Set(next(step))]);
   const relations = new Set<string>();

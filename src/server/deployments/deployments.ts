@@ -110,9 +110,10 @@ export interface Deployments extends Promotions, Removals {
   /** Where a deployment stands. */
   standing(deployment: DeploymentRecord): Standing;
   /**
-   * The server's findings on a graph, given as bytes that can be decoded, the changes that deploying
-   * it would make, and the name of the project that is live in its scope (empty = none). Throws
-   * Failure invalid_argument for a graph of too many definitions.
+   * The server's findings on a graph, the changes that deploying it would make, and the name of the
+   * project that is live in its scope (empty = none). Throws Failure invalid_argument for a graph
+   * of too many definitions.
+   * @param bytes the graph, which was looked through: it can be decoded
    */
   validate(
     environment: Pick<EnvironmentRecord, "id" | "name">,

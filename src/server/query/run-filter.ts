@@ -56,7 +56,7 @@ export function leavesOf(graph: Graph, index: GraphIndex, namespace: NamespaceIn
   const derivation = new Derivation(graph);
   const seen = new Set<string>();
   const leaves: ScalarInfo[] = [];
-  const waiting = derivation.needsOf(path);
+  const waiting = [...derivation.needsOf(path)];
   for (let need = waiting.pop(); need; need = waiting.pop()) {
     const feature = index.scalars.get(need.feature);
     if (need.foreign || feature?.namespace !== namespace.name || seen.has(need.feature)) continue;
