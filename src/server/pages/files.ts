@@ -24,19 +24,18 @@ export interface PageFiles {
   readonly assets: ReadonlyMap<string, PageFile>;
 }
 
-type Loader = "html" | "js" | "css";
-
 /** A file as the bundler made it. */
 interface Bundled {
   readonly name: string;
-  readonly loader: Loader;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-const TYPES: Readonly<Record<Loader, string>> = {
+/** Types by the end of a file's name. */
+const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
 };
 
 let loaded: Promise<PageFiles> | undefined;
@@ -47,10 +46,12 @@ export function pageFiles(): Promise<PageFiles> {
   return loaded;
 }
 
-/** A file of these bytes, which is named by them. */
-export async function pageFile(loader: Loader, bytes: Uint8Array<ArrayBuffer>): Promise<PageFile> {
+/** A file of these bytes. Throws Error for a name whose end tells no type. */
+export async function pageFile({ bytes, name }: Bundled): Promise<PageFile> {
+  const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
+  if (type === undefined) throw new Error(`a file of the dashboard without a type: ${name}`);
   const etag = `"${new Bun.CryptoHasher("sha256").update(bytes).digest("base64url")}"`;
-  return { type: TYPES[loader], etag, bytes, gzipped: await compress(bytes, "gzip") };
+  return { type, etag, bytes, gzipped: await compress(bytes, "gzip") };
 }
 
 /**
@@ -69,29 +70,21 @@ export function fileResponse(file: PageFile, given: Headers, own: Readonly<Recor
 
 async function load(): Promise<PageFiles> {
   const bundled = await (index.files ? embedded(index.files) : bundledNow(index.index));
-  const document = bundled.find(({ loader }) => loader === "html");
+  const document = bundled.find(({ name }) => name.endsWith(".html"));
   if (!document) throw new Error("the dashboard has no document");
   const assets = bundled.filter((file) => file !== document);
-  const files = assets.map(async ({ bytes, loader, name }) => [`/${name}`, await pageFile(loader, bytes)] as const);
-  return { document: await pageFile("html", document.bytes), assets: new Map(await Promise.all(files)) };
+  const files = assets.map(async (file) => [`/${file.name}`, await pageFile(file)] as const);
+  return { document: await pageFile(document), assets: new Map(await Promise.all(files)) };
 }
 
 /** The files that the bundler put into the binary. */
 function embedded(files: NonNullable<Bun.HTMLBundle["files"]>): Promise<Bundled[]> {
-  return Promise.all(
-    files.map(async ({ loader, path }) => ({ name: basename(path), loader: loader as Loader, bytes: await Bun.file(path).bytes() })),
-  );
+  return Promise.all(files.map(async ({ path }) => ({ name: basename(path), bytes: await Bun.file(path).bytes() })));
 }
 
 /** The files of a run from the sources: the same ones, not made smaller. */
 async function bundledNow(document: string): Promise<Bundled[]> {
   const jsx = { runtime: "automatic", importSource: "preact", development: false } as const;
   const { outputs } = await Bun.build({ entrypoints: [document], target: "browser", splitting: true, publicPath: "/", jsx });
-  return Promise.all(
-    outputs.map(async (output) => ({
-      name: basename(output.path),
-      loader: output.path.slice(output.path.lastIndexOf(".") + 1) as Loader,
-      bytes: new Uint8Array(await output.arrayBuffer()),
-    })),
-  );
+  return Promise.all(outputs.map(async (output) => ({ name: basename(output.path), bytes: new Uint8Array(await output.arrayBuffer()) })));
 }

@@ -81,5 +81,5 @@ async function makeDocument(providerHost: string | undefined): Promise<PageFile>
   const text = new TextDecoder()
     .decode(document.bytes)
     .replace('<html lang="en"', `<html lang="en" data-provider="${escapeHtml(providerHost)}"`);
-  return pageFile("html", new TextEncoder().encode(text));
+  return pageFile({ name: "index.html", bytes: new TextEncoder().encode(text) });
 }

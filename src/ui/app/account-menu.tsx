@@ -14,7 +14,8 @@ export function AccountMenu() {
   };
   return (
     <details class="menu">
-      <summary aria-label="Account and theme">
+      <summary>
+        <span class="unseen">Account and theme: </span>
         {escapeControls(data?.name || "Account")}
         {data && mayOnlyRead(data.permissions ?? []) && <span class="badge">read only</span>}
       </summary>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 interface DialogParts {
   readonly title: string;
@@ -14,12 +14,11 @@ interface DialogParts {
  */
 export function Dialog({ title, onClose, children, isBare = false }: DialogParts) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    element.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
+  useLayoutEffect(() => {
+    const own = element.current;
+    own?.showModal();
+    // Closing gives the focus back; removing the element does not.
+    return () => own?.close();
   }, []);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes every modal dialog

@@ -8,7 +8,9 @@ export function Findings({ findings }: { readonly findings: readonly DiagnosticJ
     <ul class="findings">
       {findings.map(({ code = 0, severity, span, message = "", hint = "" }, at) => (
         <li key={`${code} ${at}`}>
-          <Status tone={severity === "SEVERITY_ERROR" ? "bad" : "warn"}>{`SVC${String(code).padStart(3, "0")}`}</Status>{" "}
+          <Status
+            tone={severity === "SEVERITY_WARNING" ? "warn" : "bad"}
+          >{`${severity === "SEVERITY_WARNING" ? "Warning" : "Error"}[${code}]`}</Status>{" "}
           {span?.file && (
             <code>
               {visibleLines(span.file)}:{span.line}:{span.column}
