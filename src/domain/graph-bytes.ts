@@ -20,7 +20,7 @@ export type Definitions = Pick<Graph, "featureSets" | "resolvers">;
  */
 export class GraphEncoder {
   readonly #definitions: (FeatureSet | Resolver)[] = [];
-  /** The definitions, encoded: one text of bytes for each call of `add`. */
+  /** The same, encoded: the fields of a graph, for each call of `add`. */
   readonly #batches: Uint8Array[] = [];
 
   /** Encodes definitions ahead. */
