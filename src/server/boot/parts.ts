@@ -71,6 +71,8 @@ const HISTORY_SWEEP_MS = 3_600_000;
 const FIRST_HISTORY_SWEEP_MS = 120_000;
 /** Calls of the offline store that are timed. */
 const TIMED_OFFLINE = ["append", "sample", "scanKeys", "scan", "latest", "deleteKeys", "trim", "dropVersion"] as const;
+/** Variable with which `test/bench` turns the recording of metrics off. */
+const RECORDING_VARIABLE = "SVC_BENCH_RECORDING";
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
 
@@ -195,7 +197,7 @@ export async function openParts({
     addresses: () => createObjectAddresses({ keys: serverKeys().objects, clock }),
     ...(shared && { shared }),
   });
-  const metrics = createMetricRecorder({ store: () => metricStore(), clock, log });
+  const metrics = createMetricRecorder({ store: () => metricStore(), clock, log, isOff: env[RECORDING_VARIABLE] === "off" });
   const metadata = timedStores(stores.metadata, "metadata", metrics);
   const objects = timedStore(stores.objects, "objects", ["put", "get", "size", "list", "delete"], metrics);
   const bus = shared?.bus ?? createMemoryBus();

@@ -161,7 +161,7 @@ class Engine implements OnlineEngine {
 
   #meter(deployment: LiveDeployment): DeploymentMeter | undefined {
     const { metering } = this.options;
-    if (!metering) return undefined;
+    if (!metering?.metrics.isOn) return undefined;
     let meter = this.#meters.get(deployment);
     if (!meter) {
       meter = new DeploymentMeter(metering.metrics, deployment, metering.operation);
