@@ -5,6 +5,7 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { SERVER_SCOPE } from "../../domain/metrics/metric.ts";
 import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
@@ -257,6 +258,12 @@ export async function openParts({
       limits = wanted;
       store.limit(wanted).catch((error: unknown) => log.error("the telemetry store could not be limited", { error: String(error) }));
     });
+    let dropped = 0;
+    metrics.sample(() => {
+      const now = store.dropped();
+      if (now > dropped) metrics.counter("telemetry.dropped", SERVER_SCOPE, { signal: "telemetry" }).add(now - dropped);
+      dropped = now;
+    });
     sweep("stages of queries", { everyMs: STAGES_SWEEP_MS, firstMs: 0 }, async () => {
       const { sweepStages } = await import("../query-log/stages.ts");
       await sweepStages({ telemetry: store, objects });
@@ -292,7 +299,7 @@ export async function openParts({
     return made;
   });
   const queryCounts = createQueryCounts({ store: metadata.usage, clock, log });
-  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry });
+  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry, metrics });
   sweeps.push(
     startSweep(storage.measure, {
       ...{ everyMs: STORAGE_MEASURE_MS, firstMs: FIRST_STORAGE_MEASURE_MS, clock },
