@@ -29,6 +29,7 @@ import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
+import { createFeatureRecorder, type FeatureRecorder } from "../metrics/feature-recorder.ts";
 import { sampleProcess } from "../metrics/process-sampler.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import { createMetricRecorder, type MetricRecording } from "../metrics/recorder.ts";
@@ -65,6 +66,8 @@ const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
 /** Milliseconds between two removals of old metrics. */
 const METRICS_SWEEP_MS = 600_000;
+/** Milliseconds between two comparisons of features' values with those of the week before. */
+const DRIFT_MS = 3_600_000;
 /** Milliseconds to the first measure of stored bytes: by then the deployments are restored. */
 const FIRST_STORAGE_MEASURE_MS = 60_000;
 /** Milliseconds between two removals of old observations, and to the first. */
@@ -105,6 +108,8 @@ export interface Parts {
   readonly metricStore: () => Promise<MetricStore>;
   /** The recording of metrics on this node. */
   readonly metrics: MetricRecording;
+  /** The recording of features' statistics on this node. */
+  readonly featureRecorder: FeatureRecorder;
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
   /** SQL statements over what is stored. */
@@ -281,6 +286,11 @@ export async function openParts({
     });
     sweep("metrics", { everyMs: METRICS_SWEEP_MS }, () => store.thin(clock.now()));
     return store;
+  });
+  const featureRecorder = createFeatureRecorder({ store: () => metricStore(), clock, log });
+  sweep("the drift of features", { everyMs: DRIFT_MS }, async (signal) => {
+    const { recordDrift } = await import("../metrics/feature-drift.ts");
+    await recordDrift(await metricStore(), metrics, clock.now(), signal);
   });
   const metricReader = once(async () => {
     const { createMetricReader } = await import("../metrics/reader.ts");
@@ -480,6 +490,7 @@ export async function openParts({
   };
   const forgetMetrics = async (environmentId: string): Promise<void> => {
     metrics.forgetEnvironment(environmentId);
+    featureRecorder.forgetEnvironment(environmentId);
     await (await metricStore()).forgetEnvironment(environmentId);
   };
   /** The erasure of removed environments, loaded when there is one. */
@@ -582,6 +593,7 @@ export async function openParts({
     telemetry,
     metricStore,
     metrics,
+    featureRecorder,
     metricReader,
     tables,
     statements,
@@ -634,6 +646,7 @@ export async function openParts({
       await (await sinks.opened())?.close();
       await Promise.all(sweeps.map((one) => one.stop()));
       await storage.settle();
+      await featureRecorder.close();
       await metrics.close();
       const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened(), metricStore.opened()]);
       for (const store of opened) await store?.close();
