@@ -644,10 +644,11 @@ export async function openParts({
       await components.close();
       await queryCounts.close();
       await (await sinks.opened())?.close();
-      await Promise.all(sweeps.map((one) => one.stop()));
-      await storage.settle();
+      // What they hand over can open the store, and that begins a sweep.
       await featureRecorder.close();
       await metrics.close();
+      await Promise.all(sweeps.map((one) => one.stop()));
+      await storage.settle();
       const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened(), metricStore.opened()]);
       for (const store of opened) await store?.close();
       await stores.close();
