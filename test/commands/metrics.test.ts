@@ -105,7 +105,8 @@ describe("metrics query", () => {
     expect(outcome.stderr).toContain("column 5: there is no metric 'query.latancy'\np99:query.latancy{}\n    ^^^^^^^^^^^^^\n");
     expect(outcome.stderr).toContain("Did you mean 'query.latency'?");
     expect((await svc("metrics/query", ["sum:\u001b[31m"])).stderr).not.toContain("\u001b");
-    expect((await svc("metrics/query", ["sum:query.count", "--since", "0"])).exitCode).toBe(2);
+    expect((await svc("metrics/query", ["sum:query.count", "--since", "x"])).exitCode).toBe(2);
+    expect((await svc("metrics/query", ["sum:query.count", "--since", "2999-01-01"])).stderr).toContain("is not before its end");
     const refused = await svc("metrics/query", ["sum:query.count.rollup(10s)", "--since", "2h"]);
     expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining("kept for an hour only")]);
   });

@@ -9,7 +9,7 @@ import { ExponentialHistogram } from "../../../src/domain/metrics/exponential-hi
 import { parseMetricExpression } from "../../../src/domain/metrics/expression.ts";
 import { METRICS, type MetricName } from "../../../src/domain/metrics/metric.ts";
 import { Failure } from "../../../src/server/failure.ts";
-import { type Evaluation, evaluateMetrics, type MetricQuestion } from "../../../src/server/metrics/evaluate.ts";
+import { type Evaluation, evaluateMetrics, type MetricQuestion } from "../../../src/server/metrics/evaluation.ts";
 import type { MetricReader } from "../../../src/server/metrics/reader.ts";
 import type { MetricRow, MetricSelection, MetricStore } from "../../../src/server/stores/metrics/store.ts";
 import { TempFolder } from "../../harness/running-server.ts";
