@@ -1,4 +1,12 @@
-/** Counters as text: OpenMetrics 1.0, which Prometheus reads too. */
+/** Counters as text: OpenMetrics 1.0, which Prometheus reads too, and Prometheus' own format. */
+
+/** A traced value, of which its sample counted one. */
+export interface SampleExemplar {
+  readonly traceId: string;
+  readonly value: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
 
 /** A value of a family. */
 export interface MetricSample {
@@ -6,6 +14,8 @@ export interface MetricSample {
   readonly suffix: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
+  /** Of buckets, in OpenMetrics alone. */
+  readonly exemplar?: SampleExemplar | undefined;
 }
 
 /** The values of one name. */
@@ -17,14 +27,42 @@ export interface MetricFamily {
   readonly samples: readonly MetricSample[];
 }
 
-/** The text of families. */
+/** A text format of families. */
+export interface ExpositionFormat {
+  readonly contentType: string;
+  /** The text of a family, with its last line end. */
+  family(family: MetricFamily): string;
+  /** What ends the text. */
+  readonly end: string;
+}
+
+/** OpenMetrics 1.0. */
+export const OPEN_METRICS: ExpositionFormat = {
+  contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+  family: ({ name, type, help, samples }) =>
+    familyText(
+      [`# TYPE ${name} ${type}`, `# HELP ${name} ${escaped(help)}`],
+      samples.map((sample) => sampleText(name, sample) + exemplarText(sample.exemplar)),
+    ),
+  end: "# EOF",
+};
+
+/** The format of Prometheus before OpenMetrics, in which a counter's name has its suffix. */
+export const PROMETHEUS_TEXT: ExpositionFormat = {
+  contentType: "text/plain; version=0.0.4; charset=utf-8",
+  family({ name, type, help, samples }) {
+    const full = type === "counter" ? `${name}_total` : name;
+    return familyText(
+      [`# HELP ${full} ${helpText(help)}`, `# TYPE ${full} ${type}`],
+      samples.map((sample) => sampleText(name, sample)),
+    );
+  },
+  end: "",
+};
+
+/** The text of families in OpenMetrics. */
 export function openMetricsText(families: readonly MetricFamily[]): string {
-  const lines = families.flatMap(({ name, type, help, samples }) => [
-    `# TYPE ${name} ${type}`,
-    `# HELP ${name} ${escaped(help)}`,
-    ...samples.map(({ suffix, labels, value }) => `${name}${suffix}${labelsText(labels)} ${metricNumber(value)}`),
-  ]);
-  return [...lines, "# EOF"].join("\n");
+  return families.map(OPEN_METRICS.family).join("") + OPEN_METRICS.end;
 }
 
 /** A number as OpenMetrics writes it. */
@@ -39,11 +77,28 @@ export function bucketBound(bound: number): string {
   return Number.isInteger(bound) ? `${bound}.0` : metricNumber(bound);
 }
 
+function familyText(head: readonly string[], samples: readonly string[]): string {
+  return [...head, ...samples, ""].join("\n");
+}
+
+function sampleText(name: string, { suffix, labels, value }: MetricSample): string {
+  return `${name}${suffix}${labelsText(labels)} ${metricNumber(value)}`;
+}
+
+function exemplarText(exemplar: SampleExemplar | undefined): string {
+  if (!exemplar) return "";
+  return ` # {trace_id="${escaped(exemplar.traceId)}"} ${metricNumber(exemplar.value)} ${exemplar.at / 1000}`;
+}
+
 function labelsText(labels: Readonly<Record<string, string>>): string {
   const texts = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
   return texts.length === 0 ? "" : `{${texts.join(",")}}`;
 }
 
 function escaped(text: string): string {
-  return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+  return helpText(text).replaceAll('"', '\\"');
+}
+
+function helpText(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 }

@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/infra.proto.
  */
 export const file_svc_v1_infra: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvaW5mcmEucHJvdG8SBnN2Yy52MSJKCgpTcGVjQ2hhbmdlEgwKBHBhdGgYASABKAkSDgoGYmVmb3JlGAIgASgJEg0KBWFmdGVyGAMgASgJEg8KB2FwcGxpZWQYBCABKAgiUwoYRGVzY3JpYmVDb21wb25lbnRSZXF1ZXN0EiQKCWNvbXBvbmVudBgBIAEoDjIRLnN2Yy52MS5Db21wb25lbnQSEQoJbmFtZXNwYWNlGAIgASgJIjcKGURlc2NyaWJlQ29tcG9uZW50UmVzcG9uc2USDAoEc3BlYxgBIAEoCRIMCgRldGFnGAIgASgJIk0KF0NvbXBhcmVDb21wb25lbnRSZXF1ZXN0EiQKCWNvbXBvbmVudBgBIAEoDjIRLnN2Yy52MS5Db21wb25lbnQSDAoEc3BlYxgCIAEoCSJNChhDb21wYXJlQ29tcG9uZW50UmVzcG9uc2USIwoHY2hhbmdlcxgBIAMoCzISLnN2Yy52MS5TcGVjQ2hhbmdlEgwKBGV0YWcYAiABKAkiWQoVQXBwbHlDb21wb25lbnRSZXF1ZXN0EiQKCWNvbXBvbmVudBgBIAEoDjIRLnN2Yy52MS5Db21wb25lbnQSDAoEc3BlYxgCIAEoCRIMCgRldGFnGAMgASgJIj0KFkFwcGx5Q29tcG9uZW50UmVzcG9uc2USIwoHY2hhbmdlcxgBIAMoCzISLnN2Yy52MS5TcGVjQ2hhbmdlIhcKFU1pZ3JhdGVNZXRyaWNzUmVxdWVzdCJCChZNaWdyYXRlTWV0cmljc1Jlc3BvbnNlEhQKDGZyb21fdmVyc2lvbhgBIAEoDRISCgp0b192ZXJzaW9uGAIgASgNIoIBCgZTYW1wbGUSDgoGc3VmZml4GAEgASgJEioKBmxhYmVscxgCIAMoCzIaLnN2Yy52MS5TYW1wbGUuTGFiZWxzRW50cnkSDQoFdmFsdWUYAyABKAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJZCgxNZXRyaWNGYW1pbHkSDAoEbmFtZRgBIAEoCRIMCgR0eXBlGAIgASgJEgwKBGhlbHAYAyABKAkSHwoHc2FtcGxlcxgEIAMoCzIOLnN2Yy52MS5TYW1wbGUiNwoPR2V0U3RhdHNSZXF1ZXN0EiQKCWNvbXBvbmVudBgBIAEoDjIRLnN2Yy52MS5Db21wb25lbnQiOgoQR2V0U3RhdHNSZXNwb25zZRImCghmYW1pbGllcxgBIAMoCzIULnN2Yy52MS5NZXRyaWNGYW1pbHkiPwoXU3VzcGVuZENvbXBvbmVudFJlcXVlc3QSJAoJY29tcG9uZW50GAEgASgOMhEuc3ZjLnYxLkNvbXBvbmVudCI3ChhTdXNwZW5kQ29tcG9uZW50UmVzcG9uc2USCgoCaWQYASABKAkSDwoHY2hhbmdlZBgCIAEoCCI+ChZSZXN1bWVDb21wb25lbnRSZXF1ZXN0EiQKCWNvbXBvbmVudBgBIAEoDjIRLnN2Yy52MS5Db21wb25lbnQiNgoXUmVzdW1lQ29tcG9uZW50UmVzcG9uc2USCgoCaWQYASABKAkSDwoHY2hhbmdlZBgCIAEoCCq7AQoJQ29tcG9uZW50EhkKFUNPTVBPTkVOVF9VTlNQRUNJRklFRBAAEhUKEUNPTVBPTkVOVF9NRVRSSUNTEAESGQoVQ09NUE9ORU5UX1BFUlNJU1RFTkNFEAISFQoRQ09NUE9ORU5UX0dBVEVXQVkQAxIaChZDT01QT05FTlRfS0FGS0FfVE9QSUNTEAQSFQoRQ09NUE9ORU5UX1ZPTFVNRVMQBRIXChNDT01QT05FTlRfVEVMRU1FVFJZEAYy/gQKDEluZnJhU2VydmljZRJhChFEZXNjcmliZUNvbXBvbmVudBIgLnN2Yy52MS5EZXNjcmliZUNvbXBvbmVudFJlcXVlc3QaIS5zdmMudjEuRGVzY3JpYmVDb21wb25lbnRSZXNwb25zZSIHkAIBiLUYAxJeChBDb21wYXJlQ29tcG9uZW50Eh8uc3ZjLnYxLkNvbXBhcmVDb21wb25lbnRSZXF1ZXN0GiAuc3ZjLnYxLkNvbXBhcmVDb21wb25lbnRSZXNwb25zZSIHkAIBiLUYDBJVCg5BcHBseUNvbXBvbmVudBIdLnN2Yy52MS5BcHBseUNvbXBvbmVudFJlcXVlc3QaHi5zdmMudjEuQXBwbHlDb21wb25lbnRSZXNwb25zZSIEiLUYDBJVCg5NaWdyYXRlTWV0cmljcxIdLnN2Yy52MS5NaWdyYXRlTWV0cmljc1JlcXVlc3QaHi5zdmMudjEuTWlncmF0ZU1ldHJpY3NSZXNwb25zZSIEiLUYDBJGCghHZXRTdGF0cxIXLnN2Yy52MS5HZXRTdGF0c1JlcXVlc3QaGC5zdmMudjEuR2V0U3RhdHNSZXNwb25zZSIHkAIBiLUYAxJbChBTdXNwZW5kQ29tcG9uZW50Eh8uc3ZjLnYxLlN1c3BlbmRDb21wb25lbnRSZXF1ZXN0GiAuc3ZjLnYxLlN1c3BlbmRDb21wb25lbnRSZXNwb25zZSIEiLUYDBJYCg9SZXN1bWVDb21wb25lbnQSHi5zdmMudjEuUmVzdW1lQ29tcG9uZW50UmVxdWVzdBofLnN2Yy52MS5SZXN1bWVDb21wb25lbnRSZXNwb25zZSIEiLUYDGIGcHJvdG8z", [file_svc_v1_options]);
+  fileDesc("ChJzdmMvdjEvaW5mcmEucHJvdG8SBnN2Yy52MSJKCgpTcGVjQ2hhbmdlEgwKBHBhdGgYASABKAkSDgoGYmVmb3JlGAIgASgJEg0KBWFmdGVyGAMgASgJEg8KB2FwcGxpZWQYBCABKAgiUwoYRGVzY3JpYmVDb21wb25lbnRSZXF1ZXN0EiQKCWNvbXBvbmVudBgBIAEoDjIRLnN2Yy52MS5Db21wb25lbnQSEQoJbmFtZXNwYWNlGAIgASgJIjcKGURlc2NyaWJlQ29tcG9uZW50UmVzcG9uc2USDAoEc3BlYxgBIAEoCRIMCgRldGFnGAIgASgJIk0KF0NvbXBhcmVDb21wb25lbnRSZXF1ZXN0EiQKCWNvbXBvbmVudBgBIAEoDjIRLnN2Yy52MS5Db21wb25lbnQSDAoEc3BlYxgCIAEoCSJNChhDb21wYXJlQ29tcG9uZW50UmVzcG9uc2USIwoHY2hhbmdlcxgBIAMoCzISLnN2Yy52MS5TcGVjQ2hhbmdlEgwKBGV0YWcYAiABKAkiWQoVQXBwbHlDb21wb25lbnRSZXF1ZXN0EiQKCWNvbXBvbmVudBgBIAEoDjIRLnN2Yy52MS5Db21wb25lbnQSDAoEc3BlYxgCIAEoCRIMCgRldGFnGAMgASgJIj0KFkFwcGx5Q29tcG9uZW50UmVzcG9uc2USIwoHY2hhbmdlcxgBIAMoCzISLnN2Yy52MS5TcGVjQ2hhbmdlIhcKFU1pZ3JhdGVNZXRyaWNzUmVxdWVzdCJCChZNaWdyYXRlTWV0cmljc1Jlc3BvbnNlEhQKDGZyb21fdmVyc2lvbhgBIAEoDRISCgp0b192ZXJzaW9uGAIgASgNIoIBCgZTYW1wbGUSDgoGc3VmZml4GAEgASgJEioKBmxhYmVscxgCIAMoCzIaLnN2Yy52MS5TYW1wbGUuTGFiZWxzRW50cnkSDQoFdmFsdWUYAyABKAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJZCgxNZXRyaWNGYW1pbHkSDAoEbmFtZRgBIAEoCRIMCgR0eXBlGAIgASgJEgwKBGhlbHAYAyABKAkSHwoHc2FtcGxlcxgEIAMoCzIOLnN2Yy52MS5TYW1wbGUiNwoPR2V0U3RhdHNSZXF1ZXN0EiQKCWNvbXBvbmVudBgBIAEoDjIRLnN2Yy52MS5Db21wb25lbnQiOgoQR2V0U3RhdHNSZXNwb25zZRImCghmYW1pbGllcxgBIAMoCzIULnN2Yy52MS5NZXRyaWNGYW1pbHkiFgoURXhwb3J0TWV0cmljc1JlcXVlc3QiPwoVRXhwb3J0TWV0cmljc1Jlc3BvbnNlEiYKCGZhbWlsaWVzGAEgAygLMhQuc3ZjLnYxLk1ldHJpY0ZhbWlseSI/ChdTdXNwZW5kQ29tcG9uZW50UmVxdWVzdBIkCgljb21wb25lbnQYASABKA4yES5zdmMudjEuQ29tcG9uZW50IjcKGFN1c3BlbmRDb21wb25lbnRSZXNwb25zZRIKCgJpZBgBIAEoCRIPCgdjaGFuZ2VkGAIgASgIIj4KFlJlc3VtZUNvbXBvbmVudFJlcXVlc3QSJAoJY29tcG9uZW50GAEgASgOMhEuc3ZjLnYxLkNvbXBvbmVudCI2ChdSZXN1bWVDb21wb25lbnRSZXNwb25zZRIKCgJpZBgBIAEoCRIPCgdjaGFuZ2VkGAIgASgIKrsBCglDb21wb25lbnQSGQoVQ09NUE9ORU5UX1VOU1BFQ0lGSUVEEAASFQoRQ09NUE9ORU5UX01FVFJJQ1MQARIZChVDT01QT05FTlRfUEVSU0lTVEVOQ0UQAhIVChFDT01QT05FTlRfR0FURVdBWRADEhoKFkNPTVBPTkVOVF9LQUZLQV9UT1BJQ1MQBBIVChFDT01QT05FTlRfVk9MVU1FUxAFEhcKE0NPTVBPTkVOVF9URUxFTUVUUlkQBjLVBQoMSW5mcmFTZXJ2aWNlEmEKEURlc2NyaWJlQ29tcG9uZW50EiAuc3ZjLnYxLkRlc2NyaWJlQ29tcG9uZW50UmVxdWVzdBohLnN2Yy52MS5EZXNjcmliZUNvbXBvbmVudFJlc3BvbnNlIgeQAgGItRgDEl4KEENvbXBhcmVDb21wb25lbnQSHy5zdmMudjEuQ29tcGFyZUNvbXBvbmVudFJlcXVlc3QaIC5zdmMudjEuQ29tcGFyZUNvbXBvbmVudFJlc3BvbnNlIgeQAgGItRgMElUKDkFwcGx5Q29tcG9uZW50Eh0uc3ZjLnYxLkFwcGx5Q29tcG9uZW50UmVxdWVzdBoeLnN2Yy52MS5BcHBseUNvbXBvbmVudFJlc3BvbnNlIgSItRgMElUKDk1pZ3JhdGVNZXRyaWNzEh0uc3ZjLnYxLk1pZ3JhdGVNZXRyaWNzUmVxdWVzdBoeLnN2Yy52MS5NaWdyYXRlTWV0cmljc1Jlc3BvbnNlIgSItRgMEkYKCEdldFN0YXRzEhcuc3ZjLnYxLkdldFN0YXRzUmVxdWVzdBoYLnN2Yy52MS5HZXRTdGF0c1Jlc3BvbnNlIgeQAgGItRgDElUKDUV4cG9ydE1ldHJpY3MSHC5zdmMudjEuRXhwb3J0TWV0cmljc1JlcXVlc3QaHS5zdmMudjEuRXhwb3J0TWV0cmljc1Jlc3BvbnNlIgeQAgGItRgDElsKEFN1c3BlbmRDb21wb25lbnQSHy5zdmMudjEuU3VzcGVuZENvbXBvbmVudFJlcXVlc3QaIC5zdmMudjEuU3VzcGVuZENvbXBvbmVudFJlc3BvbnNlIgSItRgMElgKD1Jlc3VtZUNvbXBvbmVudBIeLnN2Yy52MS5SZXN1bWVDb21wb25lbnRSZXF1ZXN0Gh8uc3ZjLnYxLlJlc3VtZUNvbXBvbmVudFJlc3BvbnNlIgSItRgMYgZwcm90bzM", [file_svc_v1_options]);
 
 /**
  * A value of a spec that would change, or has.
@@ -387,6 +387,42 @@ export const GetStatsResponseSchema: GenMessage<GetStatsResponse> = /*@__PURE__*
   messageDesc(file_svc_v1_infra, 12);
 
 /**
+ * Request of ExportMetrics.
+ *
+ * @generated from message svc.v1.ExportMetricsRequest
+ */
+export type ExportMetricsRequest = Message<"svc.v1.ExportMetricsRequest"> & {
+};
+
+/**
+ * Describes the message svc.v1.ExportMetricsRequest.
+ * Use `create(ExportMetricsRequestSchema)` to create a new message.
+ */
+export const ExportMetricsRequestSchema: GenMessage<ExportMetricsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_v1_infra, 13);
+
+/**
+ * Response of ExportMetrics.
+ *
+ * @generated from message svc.v1.ExportMetricsResponse
+ */
+export type ExportMetricsResponse = Message<"svc.v1.ExportMetricsResponse"> & {
+  /**
+   * The families of metrics that were recorded, at most 100.
+   *
+   * @generated from field: repeated svc.v1.MetricFamily families = 1;
+   */
+  families: MetricFamily[];
+};
+
+/**
+ * Describes the message svc.v1.ExportMetricsResponse.
+ * Use `create(ExportMetricsResponseSchema)` to create a new message.
+ */
+export const ExportMetricsResponseSchema: GenMessage<ExportMetricsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_v1_infra, 14);
+
+/**
  * Request of SuspendComponent.
  *
  * @generated from message svc.v1.SuspendComponentRequest
@@ -405,7 +441,7 @@ export type SuspendComponentRequest = Message<"svc.v1.SuspendComponentRequest"> 
  * Use `create(SuspendComponentRequestSchema)` to create a new message.
  */
 export const SuspendComponentRequestSchema: GenMessage<SuspendComponentRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_infra, 13);
+  messageDesc(file_svc_v1_infra, 15);
 
 /**
  * Response of SuspendComponent.
@@ -433,7 +469,7 @@ export type SuspendComponentResponse = Message<"svc.v1.SuspendComponentResponse"
  * Use `create(SuspendComponentResponseSchema)` to create a new message.
  */
 export const SuspendComponentResponseSchema: GenMessage<SuspendComponentResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_infra, 14);
+  messageDesc(file_svc_v1_infra, 16);
 
 /**
  * Request of ResumeComponent.
@@ -454,7 +490,7 @@ export type ResumeComponentRequest = Message<"svc.v1.ResumeComponentRequest"> & 
  * Use `create(ResumeComponentRequestSchema)` to create a new message.
  */
 export const ResumeComponentRequestSchema: GenMessage<ResumeComponentRequest> = /*@__PURE__*/
-  messageDesc(file_svc_v1_infra, 15);
+  messageDesc(file_svc_v1_infra, 17);
 
 /**
  * Response of ResumeComponent.
@@ -482,7 +518,7 @@ export type ResumeComponentResponse = Message<"svc.v1.ResumeComponentResponse"> 
  * Use `create(ResumeComponentResponseSchema)` to create a new message.
  */
 export const ResumeComponentResponseSchema: GenMessage<ResumeComponentResponse> = /*@__PURE__*/
-  messageDesc(file_svc_v1_infra, 16);
+  messageDesc(file_svc_v1_infra, 18);
 
 /**
  * A component of the server.
@@ -604,6 +640,17 @@ export const InfraService: GenService<{
     methodKind: "unary";
     input: typeof GetStatsRequestSchema;
     output: typeof GetStatsResponseSchema;
+  },
+  /**
+   * What the node that answers recorded of queries, resolvers and itself, since its start.
+   * PERMISSION_DENIED for credentials that are limited to some environments.
+   *
+   * @generated from rpc svc.v1.InfraService.ExportMetrics
+   */
+  exportMetrics: {
+    methodKind: "unary";
+    input: typeof ExportMetricsRequestSchema;
+    output: typeof ExportMetricsResponseSchema;
   },
   /**
    * Stops a component on all nodes, until it is resumed, also over a restart. FAILED_PRECONDITION

@@ -6,7 +6,7 @@ import { textView } from "../../output/view.ts";
 
 /** The counters of a component. */
 export const statsView = textView(
-  ({ families }: GetStatsResponse) => openMetricsText(families),
+  ({ families }: Pick<GetStatsResponse, "families">) => openMetricsText(families),
   ({ families }) =>
     families.flatMap(({ name, samples }) => samples.map(({ suffix, labels, value }) => ({ name: `${name}${suffix}`, labels, value }))),
 );

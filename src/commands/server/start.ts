@@ -51,6 +51,7 @@ const startFlags = {
   detach: bool("run in the background"),
   new: bool("begin with an empty platform; the files of the one before are set aside in the data directory, none is deleted"),
   headless: bool("serve no dashboard pages but those of logging in"),
+  metricsOpen: bool("give programs on this machine /metrics without a token"),
   allowedHost: list(text("name by which other machines reach the server, as the Host header has it", { placeholder: "<host[:port]>" })),
   tlsCert: path("certificate in PEM form, with those between it and its authority", { placeholder: "<file>" }),
   tlsKey: path("private key of the certificate, without a password", { placeholder: "<file>" }),
@@ -85,6 +86,7 @@ export default defineCommand({
     "reads secrets, tokens and data, so it is for networks such as that of containers on one machine. Calls and pages need credentials, wherever they come from.\n\n" +
     "A load balancer asks /health/ready, which answers 200 or 503; /health says that the process lives. With --drain the server goes on serving for that long after " +
     "it was told to stop, while /health/ready already answers 503.\n\n" +
+    "/metrics has counters for Prometheus, with a token of the whole team that may read; with --metrics-open programs on this machine need none.\n\n" +
     "Tokens and addresses are signed with a key that is made in the data directory. SVC_SERVER_KEY_FILE names a file of keys to use instead, SVC_SERVER_KEY gives " +
     "them: 32 random bytes in base64 each, one in a line (`head -c 32 /dev/urandom | base64`). The first signs, all are taken. To change a key, put a new one behind " +
     "it and start again, then the new one in front and start again, and remove the old one an hour later.\n\n" +
@@ -141,6 +143,7 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
     dataDir,
     logLevel: input.logLevel,
     headless: input.headless,
+    metricsOpen: input.metricsOpen,
     allowedHosts: input.allowedHost,
     anew: input.new,
     remote: input.insecureHttp,
@@ -188,6 +191,7 @@ async function startDetached(context: Context, input: Input): Promise<Started> {
     "--json",
     ...["--host", input.host, "--port", String(input.port), "--data-dir", dataDir, "--log-level", input.logLevel],
     ...(input.headless ? ["--headless"] : []),
+    ...(input.metricsOpen ? ["--metrics-open"] : []),
     ...(input.drain > 0 ? ["--drain", `${input.drain}ms`] : []),
     ...input.allowedHost.flatMap((name) => ["--allowed-host", name]),
     ...(input.tlsCert === undefined || input.tlsKey === undefined ? [] : ["--tls-cert", input.tlsCert, "--tls-key", input.tlsKey]),

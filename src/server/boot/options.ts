@@ -24,6 +24,8 @@ export interface StartOptions {
   readonly logLevel?: LogLevel;
   /** Set all state of the data directory aside, into a folder in it, and begin with none. */
   readonly anew?: boolean;
+  /** Give clients on this machine `/metrics` without a token. */
+  readonly metricsOpen?: boolean;
   /** Serve only the pages for logging in. */
   readonly headless?: boolean;
   readonly clock: Clock;

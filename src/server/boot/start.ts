@@ -212,6 +212,7 @@ async function startIn(
       },
       dataDir: directory.path,
       headless: options.headless === true,
+      metricsOpen: options.metricsOpen === true,
       releases,
       keys,
       sealer: parts.sealer,

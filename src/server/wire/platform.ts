@@ -30,7 +30,7 @@ import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import type { HttpMeter } from "../metrics/http-meter.ts";
 import type { MetricReader } from "../metrics/reader.ts";
-import type { MetricRecorder } from "../metrics/recorder.ts";
+import type { MetricRecording } from "../metrics/recorder.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
@@ -71,6 +71,8 @@ export interface Platform {
   /** Absolute folder of all state. */
   readonly dataDir: string;
   readonly headless: boolean;
+  /** Whether clients on this machine get `/metrics` without a token. */
+  readonly metricsOpen: boolean;
   /** The releases that the server serves; undefined when it is not a mirror. */
   readonly releases: ReleaseMirror | undefined;
   readonly keys: ServerKeys;
@@ -120,7 +122,7 @@ export interface Platform {
   /** The store of metrics. */
   readonly metricStore: () => Promise<MetricStore>;
   /** The recording of metrics on this node. */
-  readonly metrics: MetricRecorder;
+  readonly metrics: MetricRecording;
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
   readonly deployments: () => Promise<Deployments>;

@@ -46,6 +46,10 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { serveReadiness } = await import("./http/ready.ts");
     return ({ request }) => serveReadiness(platform, request);
   },
+  "/metrics": async (platform) => {
+    const { serveMetrics } = await import("./http/metrics.ts");
+    return ({ request, connection }) => serveMetrics(platform, request, connection);
+  },
   "/v1/query/online": async (platform) => {
     const route = (await import("./query/route.ts")).queryRoute(platform);
     return ({ request, connection, share }) => route(request, connection, share);

@@ -49,6 +49,7 @@ const HTTP: Readonly<
 > = {
   "/health": { method: "GET", opensTo: "anyone" },
   "/health/ready": { method: "GET", opensTo: "read" },
+  "/metrics": { method: "GET", opensTo: "read" },
   "/v1/query/online": { method: "POST", opensTo: "query.online" },
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
   "/v1/query/plan": { method: "POST", opensTo: "query.online" },
@@ -81,7 +82,7 @@ const NO_ENVIRONMENT = [
 ];
 
 /** Methods that read what belongs to the whole team, in whatever environment. */
-const OF_THE_TEAM = ["ListCloudAccounts", "ListStorageConfigs", "GetStorageConfig"];
+const OF_THE_TEAM = ["ListCloudAccounts", "ListStorageConfigs", "GetStorageConfig", "ExportMetrics"];
 
 /** Credentials with one permission, or none. */
 interface Holder {

@@ -2,8 +2,11 @@
 
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { Component, InfraService } from "../../../../gen/svc/v1/infra_pb.ts";
+import type { MetricFamily } from "../../../domain/openmetrics.ts";
+import { requireWholeTeam } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
 import type { ComponentName, Namespace, SpecChange } from "../../infrastructure/infrastructure.ts";
+import { metricFamilies } from "../../metrics/exposition.ts";
 import { gatewaySuspended } from "../http/ingress.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -19,7 +22,7 @@ const NAMES: Readonly<Partial<Record<Component, ComponentName>>> = {
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
-  const { components, environments, infrastructure } = platform;
+  const { components, environments, infrastructure, metadata, metrics } = platform;
   const namespacesOf = (context: HandlerContext): Promise<readonly Namespace[]> | readonly Namespace[] =>
     environments.list(callerOf(context).teamId);
 
@@ -41,17 +44,23 @@ export function register(router: ConnectRouter, platform: Platform): void {
       return { fromVersion: from, toVersion: to };
     },
     getStats: async ({ component }) => ({
-      families: (await (await infrastructure()).stats(nameOf(component))).map(({ samples, ...family }) => ({
-        ...family,
-        samples: samples.map(({ suffix, labels, value }) => ({ suffix, labels: { ...labels }, value })),
-      })),
+      families: (await (await infrastructure()).stats(nameOf(component))).map(familyMessage),
     }),
+    async exportMetrics(_request, context) {
+      requireWholeTeam(callerOf(context), "the server's metrics");
+      const names = new Map((await metadata.environments()).map(({ id, name }) => [id, name]));
+      return { families: [...metricFamilies(metrics, (id) => names.get(id) ?? "")].map(familyMessage) };
+    },
     suspendComponent: async ({ component }) => (await infrastructure()).setSuspended(nameOf(component), true),
     async resumeComponent({ component }) {
       if (component !== Component.GATEWAY && components.isSuspended("gateway")) throw gatewaySuspended();
       return (await infrastructure()).setSuspended(nameOf(component), false);
     },
   });
+}
+
+function familyMessage({ samples, ...family }: MetricFamily) {
+  return { ...family, samples: samples.map(({ suffix, labels, value }) => ({ suffix, labels: { ...labels }, value })) };
 }
 
 function nameOf(component: Component): ComponentName {
