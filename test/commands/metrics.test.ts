@@ -112,6 +112,16 @@ describe("metrics query", () => {
   });
 });
 
+test("features list shows on a wide terminal what was asked for, and nowhere else", async () => {
+  const on = async (columns: number) =>
+    (await runCommand("features/list", [], { ...platform, terminal: true, columns })).stdout.split("\n");
+  const names = (await svc("features/list")).stdout.split("\n");
+  expect(names).toContain("user.fragile");
+  expect((await on(120)).filter((line) => /#$/.test(line))).toEqual([expect.stringMatching(/^user\.fragile {6}[ _]{23,24}#$/)]);
+  expect((await on(120)).map((line) => line.split(" ")[0])).toEqual(names);
+  expect(await on(30)).toEqual(names);
+});
+
 describe("charts", () => {
   test("are listed, and each can be evaluated", async () => {
     const { charts } = (await svc("charts/list")).json() as { charts: { id: string; series: { name: string; expression: string }[] }[] };
