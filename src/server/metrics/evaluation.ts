@@ -33,7 +33,7 @@ export const USUAL_POINTS = 300;
 export const MAX_GROUPS = 100;
 /** Most points of all series of an expression, and most buckets that are read for it. */
 const MAX_ALL_POINTS = 60_000;
-const MAX_BUCKETS = 600_000;
+const MAX_BUCKETS = 150_000;
 /** Buckets after which other calls have their turn. */
 const BUCKETS_OF_TURN = 1_000;
 const MAX_RANGE_MS = 5 * 366 * 86_400_000;
@@ -148,6 +148,7 @@ export async function evaluateMetrics(reader: Pick<MetricReader, "read">, questi
 function periodsOf(question: MetricQuestion): Periods {
   const { before, excludesIncomplete = false, from, now, startsAtOrigin = false } = question;
   if (!(from < before)) throw new Failure("invalid_argument", "The beginning of the range is not before its end.");
+  if (from < 0) throw new Failure("invalid_argument", "The range begins before 1970.");
   if (before - from > MAX_RANGE_MS) throw new Failure("invalid_argument", "The range is longer than five years.");
   const keptMs = KEPT_BY.find(({ age }) => now - from > age)?.periodMs ?? MINUTE_MS;
   const stepMs = statedStep(question) ?? STEPS_MS.find((step) => step % keptMs === 0 && (before - from) / step < USUAL_POINTS);
