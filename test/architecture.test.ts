@@ -165,7 +165,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   datasets: ["access", "jobs", "stores", "tables"],
   catalog: ["stores", "tables"],
   infrastructure: ["documents", "jobs", "metrics", "nodes", "stores", "writes"],
-  usage: ["datasets", "processes", "stores"],
+  usage: ["datasets", "metrics", "processes", "stores"],
   support: ["documents", "stores"],
   query: ["expressions", "metrics", "python", "sql", "stores", "writes"],
   deployments: ["access", "documents", "jobs", "metrics", "nodes", "processes", "python", "query", "secrets", "sql", "stores", "writes"],

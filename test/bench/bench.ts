@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [recording] [metrics] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -17,7 +17,8 @@
  * of 1,000,000 rows written as Parquet and read, against DuckDB by hand `offline` point-in-time
  * samples of files against the same SQL by hand on the same history, and moves to it;
  * SVC_BENCH_OBSERVATIONS=1000000 makes that smaller `upload` a million rows of Parquet
- * into the history, against writing the file
+ * into the history, against writing the file `recording` queries with and without the recording of
+ * metrics `metrics` reads of the store of metrics
  */
 
 import { Sandbox } from "../harness/sandbox.ts";
@@ -26,9 +27,11 @@ import { measureBulk } from "./bulk.ts";
 import { measureComputing } from "./compute.ts";
 import { type Line, table } from "./figures.ts";
 import { measureHistorical } from "./historical.ts";
+import { measureMetrics } from "./metrics.ts";
 import { measureOffline } from "./offline.ts";
 import { measurePeer } from "./peer.ts";
 import { measureQueries } from "./query.ts";
+import { measureRecording } from "./recording.ts";
 import { measureSize } from "./size.ts";
 import { measureStart } from "./start.ts";
 import { measureTables } from "./tables.ts";
@@ -49,6 +52,8 @@ const PARTS = {
   webhooks: { title: "Queries that webhooks are told of", measure: measureWebhooks },
   offline: { title: "Offline store", measure: measureOffline },
   upload: { title: "Upload of values", measure: measureUpload },
+  recording: { title: "Recording of metrics", measure: measureRecording },
+  metrics: { title: "Store of metrics", measure: measureMetrics },
   historical: { title: "Feast's historical retrieval", measure: measureHistorical },
 } as const;
 

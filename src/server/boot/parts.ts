@@ -5,6 +5,7 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { SERVER_SCOPE } from "../../domain/metrics/metric.ts";
 import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
@@ -28,6 +29,7 @@ import type { JobHandler, JobRunner } from "../jobs/runner.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
+import { createFeatureRecorder, type FeatureRecorder } from "../metrics/feature-recorder.ts";
 import { sampleProcess } from "../metrics/process-sampler.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import { createMetricRecorder, type MetricRecording } from "../metrics/recorder.ts";
@@ -64,6 +66,8 @@ const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
 /** Milliseconds between two removals of old metrics. */
 const METRICS_SWEEP_MS = 600_000;
+/** Milliseconds between two comparisons of features' values with those of the week before. */
+const DRIFT_MS = 3_600_000;
 /** Milliseconds to the first measure of stored bytes: by then the deployments are restored. */
 const FIRST_STORAGE_MEASURE_MS = 60_000;
 /** Milliseconds between two removals of old observations, and to the first. */
@@ -71,6 +75,8 @@ const HISTORY_SWEEP_MS = 3_600_000;
 const FIRST_HISTORY_SWEEP_MS = 120_000;
 /** Calls of the offline store that are timed. */
 const TIMED_OFFLINE = ["append", "sample", "scanKeys", "scan", "latest", "deleteKeys", "trim", "dropVersion"] as const;
+/** Variable with which `test/bench` turns the recording of metrics off. */
+const RECORDING_VARIABLE = "SVC_BENCH_RECORDING";
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
 
@@ -102,6 +108,8 @@ export interface Parts {
   readonly metricStore: () => Promise<MetricStore>;
   /** The recording of metrics on this node. */
   readonly metrics: MetricRecording;
+  /** The recording of features' statistics on this node. */
+  readonly featureRecorder: FeatureRecorder;
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
   /** SQL statements over what is stored. */
@@ -195,7 +203,7 @@ export async function openParts({
     addresses: () => createObjectAddresses({ keys: serverKeys().objects, clock }),
     ...(shared && { shared }),
   });
-  const metrics = createMetricRecorder({ store: () => metricStore(), clock, log });
+  const metrics = createMetricRecorder({ store: () => metricStore(), clock, log, isOff: env[RECORDING_VARIABLE] === "off" });
   const metadata = timedStores(stores.metadata, "metadata", metrics);
   const objects = timedStore(stores.objects, "objects", ["put", "get", "size", "list", "delete"], metrics);
   const bus = shared?.bus ?? createMemoryBus();
@@ -255,6 +263,12 @@ export async function openParts({
       limits = wanted;
       store.limit(wanted).catch((error: unknown) => log.error("the telemetry store could not be limited", { error: String(error) }));
     });
+    let dropped = 0;
+    metrics.sample(() => {
+      const now = store.dropped();
+      if (now > dropped) metrics.counter("telemetry.dropped", SERVER_SCOPE, { signal: "telemetry" }).add(now - dropped);
+      dropped = now;
+    });
     sweep("stages of queries", { everyMs: STAGES_SWEEP_MS, firstMs: 0 }, async () => {
       const { sweepStages } = await import("../query-log/stages.ts");
       await sweepStages({ telemetry: store, objects });
@@ -273,6 +287,11 @@ export async function openParts({
     sweep("metrics", { everyMs: METRICS_SWEEP_MS }, () => store.thin(clock.now()));
     return store;
   });
+  const featureRecorder = createFeatureRecorder({ store: () => metricStore(), clock, log });
+  sweep("the drift of features", { everyMs: DRIFT_MS }, async (signal) => {
+    const { recordDrift } = await import("../metrics/feature-drift.ts");
+    await recordDrift(await metricStore(), metrics, clock.now(), signal);
+  });
   const metricReader = once(async () => {
     const { createMetricReader } = await import("../metrics/reader.ts");
     return createMetricReader({ store: metricStore, recording: metrics });
@@ -290,7 +309,7 @@ export async function openParts({
     return made;
   });
   const queryCounts = createQueryCounts({ store: metadata.usage, clock, log });
-  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry });
+  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry, metrics });
   sweeps.push(
     startSweep(storage.measure, {
       ...{ everyMs: STORAGE_MEASURE_MS, firstMs: FIRST_STORAGE_MEASURE_MS, clock },
@@ -471,6 +490,7 @@ export async function openParts({
   };
   const forgetMetrics = async (environmentId: string): Promise<void> => {
     metrics.forgetEnvironment(environmentId);
+    featureRecorder.forgetEnvironment(environmentId);
     await (await metricStore()).forgetEnvironment(environmentId);
   };
   /** The erasure of removed environments, loaded when there is one. */
@@ -573,6 +593,7 @@ export async function openParts({
     telemetry,
     metricStore,
     metrics,
+    featureRecorder,
     metricReader,
     tables,
     statements,
@@ -625,6 +646,7 @@ export async function openParts({
       await (await sinks.opened())?.close();
       await Promise.all(sweeps.map((one) => one.stop()));
       await storage.settle();
+      await featureRecorder.close();
       await metrics.close();
       const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened(), metricStore.opened()]);
       for (const store of opened) await store?.close();

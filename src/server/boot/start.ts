@@ -270,6 +270,7 @@ async function startIn(
       telemetry: parts.telemetry,
       metricStore: parts.metricStore,
       metrics: parts.metrics,
+      featureRecorder: parts.featureRecorder,
       metricReader: parts.metricReader,
       deployments: parts.deployments,
       deletions: parts.deletions,
