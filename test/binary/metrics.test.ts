@@ -1,6 +1,8 @@
 /** Metrics of the server that the compiled binary started: over a restart, and on a terminal. */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { eventually } from "../harness/eventually.ts";
+import { isAlive } from "../harness/is-alive.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { Terminal } from "../harness/terminal.ts";
 
@@ -41,7 +43,9 @@ test("what was counted is there at once, and after a restart", async () => {
     ["score", 1],
   ];
   expect(await counted()).toEqual(expected);
-  expect((await sandbox.svc(["server", "stop"])).exitCode).toBe(0);
+  const stopped = await sandbox.svc(["server", "stop"]);
+  const pid = Number(/\(process (\d+)\)/.exec(stopped.stdout)?.[1]);
+  await eventually(() => !isAlive(pid), "the process has ended");
   await sandbox.startServer();
   expect(await counted()).toEqual(expected);
 }, 120_000);
@@ -59,3 +63,11 @@ test("an expression that cannot be read is marked below, and nothing is on stdou
   expect([exitCode, stdout]).toEqual([2, ""]);
   expect(stderr).toContain("\np99:query.latency{query:x}\n                  ^^^^^\n");
 });
+
+test("a server that is stopped before it wrote anything ends with all of its threads", async () => {
+  await using own = new Sandbox();
+  await own.startServer();
+  const pid = Number(/\(process (\d+)\)/.exec((await own.svc(["server", "stop"])).stdout)?.[1]);
+  expect(pid).toBeGreaterThan(1);
+  await eventually(() => !isAlive(pid), "the process has ended");
+}, 60_000);

@@ -644,10 +644,11 @@ export async function openParts({
       await components.close();
       await queryCounts.close();
       await (await sinks.opened())?.close();
-      await Promise.all(sweeps.map((one) => one.stop()));
-      await storage.settle();
+      // What was recorded may open the store of metrics, whose sweep is stopped with the others.
       await featureRecorder.close();
       await metrics.close();
+      await Promise.all(sweeps.map((one) => one.stop()));
+      await storage.settle();
       const opened = await Promise.all([offline.opened(), telemetry.opened(), online.opened(), metricStore.opened()]);
       for (const store of opened) await store?.close();
       await stores.close();
