@@ -644,7 +644,7 @@ export async function openParts({
       await components.close();
       await queryCounts.close();
       await (await sinks.opened())?.close();
-      // What was recorded may open the store of metrics, whose sweep is stopped with the others.
+      // What they hand over can open the store, and that begins a sweep.
       await featureRecorder.close();
       await metrics.close();
       await Promise.all(sweeps.map((one) => one.stop()));
