@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [logs] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -17,7 +17,7 @@
  * of 1,000,000 rows written as Parquet and read, against DuckDB by hand `offline` point-in-time
  * samples of files against the same SQL by hand on the same history, and moves to it;
  * SVC_BENCH_OBSERVATIONS=1000000 makes that smaller `upload` a million rows of Parquet
- * into the history, against writing the file
+ * into the history, against writing the file `logs` searches of 100,000, 1,000,000 and 3,000,000 lines
  */
 
 import { Sandbox } from "../harness/sandbox.ts";
@@ -26,6 +26,7 @@ import { measureBulk } from "./bulk.ts";
 import { measureComputing } from "./compute.ts";
 import { type Line, table } from "./figures.ts";
 import { measureHistorical } from "./historical.ts";
+import { measureLogs } from "./logs.ts";
 import { measureOffline } from "./offline.ts";
 import { measurePeer } from "./peer.ts";
 import { measureQueries } from "./query.ts";
@@ -49,6 +50,7 @@ const PARTS = {
   webhooks: { title: "Queries that webhooks are told of", measure: measureWebhooks },
   offline: { title: "Offline store", measure: measureOffline },
   upload: { title: "Upload of values", measure: measureUpload },
+  logs: { title: "Log", measure: measureLogs },
   historical: { title: "Feast's historical retrieval", measure: measureHistorical },
 } as const;
 

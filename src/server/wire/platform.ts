@@ -116,6 +116,8 @@ export interface Platform {
   readonly objects: ObjectStore;
   readonly online: () => Promise<OnlineStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
+  /** Aborted when the server is told to stop: streams without an end of their own end then. */
+  readonly stopping: AbortSignal;
   /** Lines and requests. */
   readonly logs: () => Promise<LogStore>;
   /** Hands records to the log store. */
