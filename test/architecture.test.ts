@@ -86,10 +86,11 @@ const DIRECTIONS: Readonly<
   "dataset-files": { all: ["disk", "domain", "errors"], types: ["context", "gen"] },
   "value-files": { all: ["disk", "domain", "errors", "gen"], types: ["context"] },
   "query-client": { all: ["disk", "domain", "errors", "gen", "output"], types: ["context"] },
+  "log-client": { all: ["domain", "errors", "gen", "output"], types: ["context"] },
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...["account", "dataset-files", "deploy", "doctor", "query-client", "value-files"],
+      ...["account", "dataset-files", "deploy", "doctor", "log-client", "query-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },

@@ -130,6 +130,8 @@ export interface Platform {
   readonly featureRecorder: FeatureRecorder;
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
+  /** Aborted when the server is told to stop: streams without an end of their own end then. */
+  readonly stopping: AbortSignal;
   /** Lines and requests. */
   readonly logs: () => Promise<LogStore>;
   /** Hands records to the log store. */
