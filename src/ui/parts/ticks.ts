@@ -8,5 +8,5 @@ export function ticks(low: number, high: number, most = 5): number[] {
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
   const first = Math.ceil(low / step);
   const count = Math.floor(high / step) - first + 1;
-  return Array.from({ length: Math.max(count, 0) }, (_, at) => Number(((first + at) * step).toPrecision(12)));
+  return Array.from({ length: Math.max(count, 0) }, (_, at) => Number(((first + at) * step).toPrecision(15)));
 }
