@@ -22,6 +22,7 @@ interface Row {
 const ROWS: Readonly<Record<string, Row>> = {
   overview: { path: () => "", heading: /^Environment default$/, shows: "Latest deployments" },
   features: { path: () => "/features", heading: /^Features$/, shows: "user.greeting" },
+  "features of a deployment": { path: ({ ready }) => `/features?deployment=${ready}`, heading: /^Features$/, shows: "user.greeting" },
   deployments: { path: () => "/deployments", heading: /^Deployments$/, shows: "failed" },
   deployment: { path: ({ live }) => `/deployments/${live}`, heading: /^Deployment dpl_/, shows: "second line" },
   gallery: { path: () => "", heading: /^Gallery$/, shows: "Waterfall" },

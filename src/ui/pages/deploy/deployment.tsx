@@ -60,6 +60,7 @@ function Content({
     ciJobUrl,
     createdAt,
     description = "",
+    id = "",
     diagnostics = [],
     metadata = {},
     repositoryUrl,
@@ -75,6 +76,14 @@ function Content({
           ["Error", deployment.error && <span class="bad">{visibleLines(deployment.error)}</span>],
           ["Approval", approvalId && escapeControls(approvalId)],
           ["Branch", branch !== "" && <a href={href("deployments", {}, { branch, deployment: "" })}>{escapeControls(branch)}</a>],
+          [
+            "Defines",
+            !isUnderWay(deployment) && (
+              <a key="" href={href("features", {}, { branch, deployment: id })}>
+                its features
+              </a>
+            ),
+          ],
           ["Tags", tags.length > 0 && tags.map((tag) => <Badge key={tag} text={tag} />)],
           ["Created", <Time key="" at={createdAt} />],
           ["Changed", <Time key="" at={updatedAt} />],
