@@ -20,6 +20,7 @@ import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { PageProps } from "../../routes.ts";
+import { DeploymentChanges } from "./deployment-changes.tsx";
 import { DeploymentState, isUnderWay, stateText } from "./deployment-state.tsx";
 
 /** Lines of progress that are kept. */
@@ -106,6 +107,7 @@ function Content({
         </>
       )}
       {error && <Failed error={error} />}
+      {!isUnderWay(deployment) && <DeploymentChanges id={id} />}
       {progress.length > 0 && (
         <>
           <h2 id="progress">Progress</h2>
