@@ -429,6 +429,7 @@ describe("time in tests", () => {
   /** Files outside of the bench that read a clock to compare what it says, with the reason. */
   const READS_A_CLOCK: Readonly<Record<string, string>> = {
     "run.ts": "prints how long files took",
+    "browser/size.test.ts": "prints how long a search took",
     "harness/eventually.ts": "ends a hang",
     "harness/editor.ts": "ends a hang",
     "harness/terminal.ts": "ends a hang",
@@ -446,6 +447,7 @@ describe("time in tests", () => {
   };
   /** Tests that pause, with the reason. A loop that pauses until something holds needs none. */
   const PAUSES: Readonly<Record<string, string>> = {
+    "browser/size.test.ts": "ends the wait for a change that does not come",
     "binary/answers.test.ts": "a server that resets a connection while it is read",
     "binary/hostile-bodies.test.ts": "senders that are slow, and silent for a while",
     "binary/hostile-requests.test.ts": "asks at intervals until connections are closed",
