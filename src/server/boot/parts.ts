@@ -385,6 +385,10 @@ export async function openParts({
       folder: directory.file("deployments"),
       protection: (await configurations()).protection,
       settled: async (deployment) => (await webhooks()).events.deploymentSettled(deployment),
+      advice: async (graph, environmentId) => {
+        const { untoldWebhooks } = await import("../monitors/untold-webhooks.ts");
+        return graph.monitors.length === 0 ? [] : untoldWebhooks(graph, await (await webhooks()).list(environmentId));
+      },
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
   });
