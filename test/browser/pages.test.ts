@@ -24,8 +24,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   features: { path: () => "/features", heading: /^Features$/, shows: "user.greeting" },
   deployments: { path: () => "/deployments", heading: /^Deployments$/, shows: "failed" },
   deployment: { path: ({ live }) => `/deployments/${live}`, heading: /^Deployment dpl_/, shows: "second line" },
+  gallery: { path: () => "", heading: /^Gallery$/, shows: "Waterfall" },
   "deployment that failed": { path: ({ failed }) => `/deployments/${failed}`, heading: /^Deployment dpl_/, shows: /ValueError/ },
 };
+/** Paths of pages that belong to no environment. */
+const OF_SERVER: Readonly<Record<string, string>> = { gallery: "/gallery" };
 const THEMES = ["light", "dark"] as const;
 const WIDTHS = [1280, 420] as const;
 
@@ -53,18 +56,20 @@ describe.skipIf(lacksBrowser())("every page", () => {
 
   test("has a row here", () => {
     const pages = new Set(Object.keys(ROWS).map((name) => name.split(" ")[0]));
-    expect(ROUTED.filter((page) => page !== "gallery" && !pages.has(page))).toEqual([]);
+    expect(ROUTED.filter((page) => !pages.has(page))).toEqual([]);
     expect(ROUTED.filter((page) => !PAGE_NAMES.includes(page))).toEqual([]);
   });
 
-  describe.each(Object.entries(ROWS))("%s", (_, { heading, path, shows }) => {
+  describe.each(Object.entries(ROWS))("%s", (name, { heading, path, shows }) => {
+    const addressOf = () => (OF_SERVER[name] === undefined ? base() + path(deployed) : server.url + OF_SERVER[name]);
+
     test.each(THEMES.flatMap((theme) => WIDTHS.map((width) => [theme, width] as const)))(
       "%s at %d px",
       async (theme, width) => {
         const { complaints, page } = tab;
         await page.emulateMedia({ colorScheme: theme });
         await page.setViewportSize({ width, height: 800 });
-        const response = await page.goto(base() + path(deployed));
+        const response = await page.goto(addressOf());
         expect(response?.status()).toBe(200);
         await settled(page);
         await page.getByText(shows).first().waitFor();
@@ -82,7 +87,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
 
     test("keeps its state when it is loaded again, and over back and forward", async () => {
       const { page } = tab;
-      const address = base() + path(deployed);
+      const address = addressOf();
       await page.goto(address);
       await settled(page);
       const before = await page.locator("h1").textContent();
