@@ -129,8 +129,9 @@ describe.skipIf(lacksBrowser())("every page", () => {
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     await page.keyboard.press("Escape");
-    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.locator("dialog").waitFor({ state: "detached" });
     await page.keyboard.press("/");
+    await page.locator("input[type=search]:focus").waitFor();
     await page.keyboard.type("greet");
     await page.waitForURL(/q=greet/);
     await page.getByText("1 of 3").waitFor();
