@@ -70,7 +70,7 @@ describe("queries list", () => {
       ["ok", "online", "2"],
       ["ok", "online", "1"],
     ]);
-    expect(all.map(({ error_codes: codes }) => codes).filter((codes) => codes.length > 0)).toEqual([["PARSE_FAILED"], ["RESOLVER_FAILED"]]);
+    expect(all.map(({ error_codes: codes }) => codes).filter((codes) => codes.length > 0)).toEqual([["parse_failed"], ["resolver_failed"]]);
     expect(new Set(all.map(({ agent_id: agent }) => agent))).toEqual(new Set([platform.env.SVC_CLIENT_ID ?? "?"]));
     expect(all.every(({ latency }) => latency === null)).toBe(true);
   });

@@ -43,7 +43,8 @@ export const RUN_FIELDS: FieldViews<QueryRun> = {
   hitShare: { header: "From the store", cell: ({ hitShare }) => (hitShare === undefined ? "" : `${(hitShare * 100).toFixed(1)} %`) },
   errorCount: {
     header: "Errors",
-    cell: ({ errorCount, errorCodes }) => (errorCount === 0 ? "" : `${errorCount}: ${errorCodes.join(", ")}`),
+    cell: ({ errorCount, errorCodes }) =>
+      errorCount === 0 ? "" : `${errorCount}: ${errorCodes.map((code) => formatEnum("svc.v1.ErrorCode", code)).join(", ")}`,
   },
   rootNamespace: "Namespace",
   primaryKey: "Primary key",

@@ -1,6 +1,6 @@
 /** The writer of the query log: runs, their plans and errors, spans and stages. */
 
-import { ErrorCode, type ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
+import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { type FeatureValue, toPlainJson } from "../../domain/value.ts";
 import { branchOf } from "../deployments/live-scopes.ts";
 import type { Log } from "../log.ts";
@@ -10,6 +10,7 @@ import type { LiveDeployment } from "../query/live-deployment.ts";
 import type { Plan } from "../query/plan/plan.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { QueryFacts, QueryLogEntry, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
+import { errorRecords, type RecordedFailure } from "./error-records.ts";
 import { storeStages } from "./stages.ts";
 
 /** What the recorder finds out itself of a query. */
@@ -19,17 +20,6 @@ type PlanFacts = "queryVersion" | "isNamed" | "planHash" | "rootNamespace";
 
 /** The log entry of a query, as its endpoint knows it. */
 export type QueryRecord = Omit<QueryLogEntry, Found>;
-
-/** An error of a query. */
-export interface RecordedFailure {
-  readonly code: ErrorCode;
-  readonly message: string;
-  /** FQN, or path from the root; empty = it is of none. */
-  readonly feature: string;
-  /** FQN; empty = it is of none. */
-  readonly resolver: string;
-  readonly exception?: ExceptionInfo | undefined;
-}
 
 /** How a query went. */
 export interface QueryOutcome {
@@ -103,6 +93,12 @@ export function createQueryRecorder(options: {
         errorCount: failures.length,
         errorCodes: failures.length === 0 ? "" : codesOf(failures),
       });
+      if (failures.length === 0) return;
+      const operation = {
+        ...{ environmentId, deploymentId: id, branch: branchOf(scope), at: record.startedAt, operationId: record.queryId },
+        ...{ operationKind: record.kind === "bulk" ? ("bulk_query" as const) : ("query" as const), queryName: record.queryName },
+      };
+      telemetry.recordErrors(errorRecords(operation, failures));
     },
     recordSpans({ environmentId }, spans) {
       telemetry.recordSpans(spans.map((span) => ({ ...span, environmentId })));

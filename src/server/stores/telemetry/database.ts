@@ -6,6 +6,7 @@
 
 import type { Database } from "bun:sqlite";
 import { inspectDatabase, openDatabase } from "../sqlite/open.ts";
+import { ErrorTable } from "./error-table.ts";
 import { mentions } from "./mentions.ts";
 import { MetaQueryTable, metaIdOf } from "./meta-query-table.ts";
 import type { BatchedQuery, QueryBatch } from "./query-batch.ts";
@@ -16,6 +17,9 @@ import { StageTable } from "./stage-table.ts";
 import type {
   Body,
   BodyEncoding,
+  ErrorGroup,
+  ErrorRecord,
+  ErrorSearch,
   ExpiredStages,
   LoggedKeys,
   MetaLatencies,
@@ -32,6 +36,7 @@ import type {
   SpanFilter,
   SpanRecord,
   StageRecord,
+  StoredError,
   StoredQuery,
   TelemetryFigures,
   TelemetryLimits,
@@ -66,6 +71,7 @@ export interface TelemetryBatch {
   readonly queries: QueryBatch | undefined;
   readonly spans: readonly SpanRecord[];
   readonly plans: readonly PlanRecord[];
+  readonly errors: readonly ErrorRecord[];
   /** The time, epoch milliseconds. */
   readonly now: number;
 }
@@ -171,6 +177,7 @@ export class TelemetryDatabase {
   readonly #spans: SpanTable;
   readonly #stages: StageTable;
   readonly #metas: MetaQueryTable;
+  readonly #errors: ErrorTable;
   readonly #salt: string;
   #prunedAt = 0;
   /**
@@ -197,13 +204,15 @@ export class TelemetryDatabase {
     this.#spans = new SpanTable(this.#db);
     this.#stages = new StageTable(this.#db);
     this.#metas = new MetaQueryTable(this.#db);
+    this.#errors = new ErrorTable(this.#db);
     this.#salt = this.#db.query<{ salt: string }, []>("select salt from salt").get()?.salt ?? "";
   }
 
   /** Writes a batch, all or nothing, and removes old rows about once a minute. */
-  write({ queries, spans, plans, now }: TelemetryBatch): void {
+  write({ queries, spans, plans, errors, now }: TelemetryBatch): void {
     this.#db.transaction(() => {
       if (plans.length > 0) this.#metas.keepPlans(plans);
+      if (errors.length > 0) this.#errors.write(errors);
       if (queries) this.#writeQueries(queries);
       if (spans.length > 0) this.#spans.write(spans);
     })();
@@ -255,6 +264,21 @@ export class TelemetryDatabase {
   /** A meta query with its latencies. */
   metaQuery(environmentId: string, id: string): { query: MetaQuery; latencies: MetaLatencies } | undefined {
     return this.#metas.find(environmentId, id);
+  }
+
+  /** A page of errors, newest first. */
+  searchErrors(filter: ErrorSearch, limit: number, beforeSeq?: number): NewestPage<StoredError> {
+    return this.#errors.search(filter, limit, beforeSeq);
+  }
+
+  /** Groups of errors, the largest first. */
+  groupErrors(filter: ErrorSearch, limit: number, offset: number): ErrorGroup[] {
+    return this.#errors.group(filter, limit, offset);
+  }
+
+  /** Removes errors that name a key, among those behind the error number `after`. */
+  forgetErrors(keys: LoggedKeys, after: number): number | undefined {
+    return this.#errors.forgetKeys(keys, after);
   }
 
   /** The hash of a primary key: of no use without the file. */
@@ -351,7 +375,8 @@ export class TelemetryDatabase {
   /** Removes what is known of an environment; its stages expire. */
   forgetEnvironment(environmentId: string): void {
     this.#db.transaction(() => {
-      for (const table of ["query_log", "span"]) this.#db.query(`delete from ${table} where environment_id = ?`).run(environmentId);
+      for (const table of ["query_log", "span", "query_error"])
+        this.#db.query(`delete from ${table} where environment_id = ?`).run(environmentId);
       this.#db.run("delete from body where id not in (select body from query_log)");
       this.#metas.forgetEnvironment(environmentId);
       this.#stages.expire(environmentId);
@@ -388,6 +413,7 @@ export class TelemetryDatabase {
     this.#db.transaction(() => {
       for (const { queryId } of gone) {
         for (const table of ["query_log", "span"]) this.#db.query(`delete from ${table} where query_id = ?`).run(queryId);
+        this.#errors.forgetOperation(queryId);
         this.#stages.expireQuery(queryId);
       }
       const left = pack.filter((one) => !gone.includes(one));
@@ -425,6 +451,7 @@ export class TelemetryDatabase {
     this.#db.transaction(() => {
       this.#removed += this.#db.query(`delete from query_log where seq < ${firstSince("query_log", "started_at")}`).run(limit).changes;
       this.#db.query(`delete from span where seq < ${firstSince("span", "started_at")}`).run(limit);
+      this.#db.query(`delete from query_error where seq < ${firstSince("query_error", "at")}`).run(limit);
       this.#metas.prune(limit);
       this.#pruneBodies();
     })();
@@ -436,7 +463,7 @@ export class TelemetryDatabase {
   }
 
   #pruneTenth(): void {
-    for (const table of ["query_log", "span"]) {
+    for (const table of ["query_log", "span", "query_error"]) {
       const { changes } = this.#db.run(`delete from ${table} where seq <= ${FIRST_TENTH} from ${table})`);
       if (table === "query_log") this.#removed += changes;
     }

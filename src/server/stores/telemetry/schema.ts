@@ -70,6 +70,12 @@ create table query_plan (
   environment_id text not null, hash text not null, deployment_id text not null, first_at real not null, root_namespace text not null, outputs text not null,
   plan text not null, primary key (environment_id, hash)
 ) strict;
+create table query_error (
+  seq integer primary key autoincrement, environment_id text not null, deployment_id text not null, branch text not null, at real not null,
+  operation_id text not null, operation_kind text not null, query_name text not null, code text not null, message text not null, pattern text not null,
+  feature text not null, resolver text not null, exception text not null, count integer not null, omitted integer not null
+) strict;
+create index query_error_by_operation on query_error (operation_id);
 create table salt (id integer primary key, salt text not null) strict;
 insert into salt values (1, lower(hex(randomblob(32))));
 `);

@@ -6,6 +6,71 @@
 
 import type { Search } from "../../../domain/search/tree.ts";
 
+/** The kind of an operation that an error is of. */
+export type ErrorOperation = "query" | "bulk_query" | "run" | "offline_query";
+
+/** An exception that user code raised. */
+export interface RecordedException {
+  readonly kind: string;
+  readonly message: string;
+  readonly stacktrace: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** An error of an operation; equal ones of one operation are one. Texts that do not apply are empty. */
+export interface ErrorRecord {
+  readonly environmentId: string;
+  readonly deploymentId: string;
+  readonly branch: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly operationId: string;
+  readonly operationKind: ErrorOperation;
+  readonly queryName: string;
+  /** Name of the code. */
+  readonly code: string;
+  /** At most 2,000 characters. */
+  readonly message: string;
+  readonly feature: string;
+  readonly resolver: string;
+  readonly exception?: RecordedException | undefined;
+  /** How often the operation had it. */
+  readonly count: number;
+  /** Further errors of the operation that are not kept, with the last of its errors that are. */
+  readonly omitted: number;
+}
+
+/** An error with its place in the order of arrival, from 1. */
+export interface StoredError extends ErrorRecord {
+  readonly seq: number;
+}
+
+/** Selection of errors of an environment. Times are epoch milliseconds. */
+export interface ErrorSearch extends RecordedBounds {
+  readonly environmentId: string;
+  /** By the fields of `domain/query-errors.ts`. */
+  readonly search: Search;
+}
+
+/** Errors that differ only in the values that they name. */
+export interface ErrorGroup {
+  /** As `domain/error-pattern.ts` has it. */
+  readonly pattern: string;
+  readonly code: string;
+  readonly count: number;
+  /** Number of operations that had one. */
+  readonly operations: number;
+  /** Epoch milliseconds. */
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** At most 20. */
+  readonly resolvers: readonly string[];
+  readonly features: readonly string[];
+  /** The last of them. */
+  readonly sample: ErrorRecord;
+}
+
 /** Encoding of a query's bodies: the JSON of the query API, or the contract's binary messages. */
 export type BodyEncoding = "json" | "proto";
 
@@ -297,6 +362,12 @@ export interface TelemetryStore {
   query(queryId: string): Promise<QueryLogEntry | undefined>;
   /** Queries, newest first. */
   queries(filter: QueryLogFilter): Promise<QueryLogSummary[]>;
+  /** Records errors; never waits, never throws. */
+  recordErrors(errors: readonly ErrorRecord[]): void;
+  /** A page of at most `limit` errors; `beforeSeq`: `next` of the page before. */
+  searchErrors(filter: ErrorSearch, limit: number, beforeSeq?: number): Promise<NewestPage<StoredError>>;
+  /** Groups of the newest 200,000 errors of all environments, the largest first. */
+  groupErrors(filter: ErrorSearch, limit: number, offset: number): Promise<ErrorGroup[]>;
   /** A page of at most `limit` queries; `beforeSeq`: `next` of the page before. */
   searchQueries(filter: QuerySearch, limit: number, beforeSeq?: number): Promise<NewestPage<StoredQuery>>;
   /** Records a plan, unless one of its hash is known; never waits, never throws. */
@@ -331,8 +402,9 @@ export interface TelemetryStore {
    */
   forgetEnvironment(environmentId: string): Promise<void>;
   /**
-   * Removes queries in whose request or answer a key is found, with their spans, and lets their
-   * stages expire; resolves with their number. Other calls are answered in between. Ends early when
+   * Removes queries in whose request or answer a key is found, with their spans and errors, and
+   * lets their stages expire; other errors that name a key go too. Resolves with the number of
+   * queries. Other calls are answered in between. Ends early when
    * the signal is aborted.
    * @param before called with the ids of queries before those are removed: what fails there is done
    * again with the next call

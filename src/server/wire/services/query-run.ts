@@ -3,6 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
+import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import {
   GetMetaQueryResponseSchema,
   GetQueryPlanResponseSchema,
@@ -189,7 +190,7 @@ function runMessage(run: QueryLogSummary) {
     createdAt: msToTimestamp(run.startedAt),
     latency: msToDuration(run.durationMs),
     errorCount: run.errorCount,
-    errorCodes: run.errorCodes === "" ? [] : run.errorCodes.split(" "),
+    errorCodes: run.errorCodes.split(" ").flatMap((name) => ErrorCode[name as keyof typeof ErrorCode] ?? []),
     rows: run.rows,
     ...(run.hitShare !== null && { hitShare: run.hitShare }),
     queryPlanId: run.planHash,
