@@ -57,6 +57,7 @@ export const SERVICES = {
   incremental: service<typeof import("../../gen/svc/v1/incremental_pb.ts").IncrementalService>("svc.v1.IncrementalService"),
   workflows: service<typeof import("../../gen/svc/v1/workflow_pb.ts").WorkflowService>("svc.v1.WorkflowService"),
   metrics: service<typeof import("../../gen/svc/v1/metric_pb.ts").MetricService>("svc.v1.MetricService"),
+  monitors: service<typeof import("../../gen/svc/v1/monitor_pb.ts").MonitorService>("svc.v1.MonitorService"),
 };
 
 /** The services' names and the types of their descriptors. */
