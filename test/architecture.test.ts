@@ -197,7 +197,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "value-uploads": ["access", "deletions", "deployments", "jobs", "query", "stores", "tables", "writes"],
   approvals: ["access", "deletions", "deployments", "environments", "jobs", "secrets", "stores", "value-uploads"],
   webhooks: ["access", "documents", "jobs", "query", "stores", "thread", "value-uploads"],
-  monitors: ["access", "deployments", "jobs", "metrics", "nodes", "stores", "webhooks"],
+  monitors: ["deployments", "metrics", "stores", "webhooks"],
   wire: [
     "access",
     "approvals",

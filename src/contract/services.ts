@@ -59,6 +59,7 @@ export const SERVICES = {
   queryRuns: service<typeof import("../../gen/svc/v1/query_run_pb.ts").QueryRunService>("svc.v1.QueryRunService"),
   queryErrors: service<typeof import("../../gen/svc/v1/query_error_pb.ts").QueryErrorService>("svc.v1.QueryErrorService"),
   metrics: service<typeof import("../../gen/svc/v1/metric_pb.ts").MetricService>("svc.v1.MetricService"),
+  monitors: service<typeof import("../../gen/svc/v1/monitor_pb.ts").MonitorService>("svc.v1.MonitorService"),
 };
 
 /** The services' names and the types of their descriptors. */
