@@ -34,6 +34,7 @@ function route<P extends PageName>(
 export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
   overview: route("overview", { title: "Overview", group: "Define", key: "o", load: () => import("./pages/define/overview.tsx") }),
   features: route("features", { title: "Features", group: "Define", key: "f", load: () => import("./pages/define/features.tsx") }),
+  query: route("query", { title: "Query", group: "Run", key: "q", load: () => import("./pages/run/query.tsx") }),
   deployments: route("deployments", {
     title: "Deployments",
     group: "Deploy",

@@ -22,6 +22,11 @@ interface Row {
 const ROWS: Readonly<Record<string, Row>> = {
   overview: { path: () => "", heading: /^Environment default$/, shows: "Latest deployments" },
   features: { path: () => "/features", heading: /^Features$/, shows: "user.greeting" },
+  query: {
+    path: () => "/query?in=user.id%3D1&out=user.greeting&out=%3Cb%3E&staleness=user.name%3D1h&with=trace",
+    heading: /^Query$/,
+    shows: "<b>",
+  },
   deployments: { path: () => "/deployments", heading: /^Deployments$/, shows: "failed" },
   deployment: { path: ({ live }) => `/deployments/${live}`, heading: /^Deployment dpl_/, shows: "second line" },
   gallery: { path: () => "", heading: /^Gallery$/, shows: "Waterfall" },
