@@ -14,6 +14,8 @@ import type {
 import type {
   GetDeploymentRequestJson,
   GetDeploymentResponseJson,
+  GetSourceRequestJson,
+  GetSourceResponseJson,
   ListBranchesRequestJson,
   ListBranchesResponseJson,
   ListDeploymentsRequestJson,
@@ -57,6 +59,7 @@ export interface Methods {
   "AuthService/ListSessions": [ListSessionsRequestJson, ListSessionsResponseJson];
   "AuthService/WhoAmI": [WhoAmIRequestJson, WhoAmIResponseJson];
   "DeploymentService/GetDeployment": [GetDeploymentRequestJson, GetDeploymentResponseJson];
+  "DeploymentService/GetSource": [GetSourceRequestJson, GetSourceResponseJson];
   "DeploymentService/ListBranches": [ListBranchesRequestJson, ListBranchesResponseJson];
   "DeploymentService/ListDeployments": [ListDeploymentsRequestJson, ListDeploymentsResponseJson];
   "DeploymentService/PromoteDeployment": [PromoteDeploymentRequestJson, PromoteDeploymentResponseJson];
