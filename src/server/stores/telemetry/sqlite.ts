@@ -7,7 +7,7 @@ import type { Clock } from "../../../context/clock.ts";
 import { Thread } from "../../thread/rpc.ts";
 import type { ForgottenStep, TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
 import { QueryGatherer } from "./query-batch.ts";
-import type { Body, SpanRecord, TelemetryLimits, TelemetryStore } from "./store.ts";
+import type { Body, ErrorRecord, PlanRecord, SpanRecord, TelemetryLimits, TelemetryStore } from "./store.ts";
 import type { TelemetryEvents } from "./telemetry-worker.ts";
 
 /** Options with which the store is opened. */
@@ -68,6 +68,8 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   const pending = { records: 0, bytes: 0 };
   const queries = new QueryGatherer();
   let spans: SpanRecord[] = [];
+  let plans: PlanRecord[] = [];
+  let errors: ErrorRecord[] = [];
   let gathered = 0;
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let sending: ReturnType<typeof setImmediate> | undefined;
@@ -100,7 +102,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     pending.bytes -= bytes;
   };
 
-  const waiting = (): number => queries.size + spans.length;
+  const waiting = (): number => queries.size + spans.length + plans.length + errors.length;
 
   /**
    * Sends the collected records. Resolves when everything sent so far is written or dropped: the
@@ -113,8 +115,10 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     sending = undefined;
     const records = waiting();
     if (records === 0) return written;
-    written = write({ queries: queries.size > 0 ? queries.take() : undefined, spans, now: clock.now() }, records, gathered);
+    written = write({ queries: queries.size > 0 ? queries.take() : undefined, spans, plans, errors, now: clock.now() }, records, gathered);
     spans = [];
+    plans = [];
+    errors = [];
     gathered = 0;
     return written;
   };
@@ -155,6 +159,20 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       for (const span of given) spans.push(span);
       gather();
     },
+    recordPlan(plan) {
+      if (!admit(plan.plan.length, false)) return;
+      plans.push(plan);
+      gather();
+    },
+    recordErrors(given) {
+      const bytes = given.reduce(
+        (sum, { message, exception }) => sum + SPAN_BYTES + message.length + (exception?.stacktrace.length ?? 0),
+        0,
+      );
+      if (!admit(bytes, true, given.length)) return;
+      errors.push(...given);
+      gather();
+    },
     hasRoom: () => hasRoom(1),
     query(queryId) {
       void send();
@@ -163,6 +181,30 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     queries(filter) {
       void send();
       return thread.call("queries", [filter]);
+    },
+    searchQueries(filter, limit, beforeSeq) {
+      void send();
+      return thread.call("searchQueries", [filter, limit, beforeSeq]);
+    },
+    searchErrors(filter, limit, beforeSeq) {
+      void send();
+      return thread.call("searchErrors", [filter, limit, beforeSeq]);
+    },
+    groupErrors(filter, limit, offset) {
+      void send();
+      return thread.call("groupErrors", [filter, limit, offset]);
+    },
+    plan(environmentId, hash) {
+      void send();
+      return thread.call("plan", [environmentId, hash]);
+    },
+    metaQueries(filter, limit, after) {
+      void send();
+      return thread.call("metaQueries", [filter, limit, after]);
+    },
+    metaQuery(environmentId, id) {
+      void send();
+      return thread.call("metaQuery", [environmentId, id]);
     },
     spans(filter) {
       void send();
@@ -188,6 +230,8 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
         queries += step.queries.length;
         after = step.next;
       }
+      for (let after: number | undefined = 0; after !== undefined && !signal?.aborted; )
+        after = await thread.call("forgetErrors", [keys, after]);
       return queries;
     },
     dropped: () => dropped,
@@ -210,7 +254,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   };
 }
 
-/** Estimated bytes of a span beside its name and attributes. */
+/** Estimated bytes of a span or an error beside its texts. */
 const SPAN_BYTES = 200;
 
 function sizeOfAttributes(attributes: SpanRecord["attributes"]): number {
