@@ -86,10 +86,11 @@ const DIRECTIONS: Readonly<
   "dataset-files": { all: ["disk", "domain", "errors"], types: ["context", "gen"] },
   "value-files": { all: ["disk", "domain", "errors", "gen"], types: ["context"] },
   "query-client": { all: ["disk", "domain", "errors", "gen", "output"], types: ["context"] },
+  "log-client": { all: ["domain", "errors", "gen", "output"], types: ["context"] },
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...["account", "dataset-files", "deploy", "doctor", "query-client", "value-files"],
+      ...["account", "dataset-files", "deploy", "doctor", "log-client", "query-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },
@@ -170,7 +171,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   datasets: ["access", "jobs", "stores", "tables"],
   catalog: ["stores", "tables"],
   infrastructure: ["documents", "jobs", "metrics", "nodes", "stores", "writes"],
-  usage: ["datasets", "processes", "stores"],
+  usage: ["datasets", "metrics", "processes", "stores"],
   support: ["documents", "stores"],
   query: ["expressions", "metrics", "python", "sql", "stores", "writes"],
   deployments: [
@@ -196,6 +197,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "value-uploads": ["access", "deletions", "deployments", "jobs", "query", "stores", "tables", "writes"],
   approvals: ["access", "deletions", "deployments", "environments", "jobs", "secrets", "stores", "value-uploads"],
   webhooks: ["access", "documents", "jobs", "query", "stores", "thread", "value-uploads"],
+  monitors: ["access", "deployments", "jobs", "metrics", "nodes", "stores", "webhooks"],
   wire: [
     "access",
     "approvals",
@@ -211,6 +213,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "jobs",
     "logs",
     "metrics",
+    "monitors",
     "nodes",
     "offline-queries",
     "pages",
@@ -245,6 +248,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "jobs",
     "logs",
     "metrics",
+    "monitors",
     "nodes",
     "offline-queries",
     "processes",
@@ -428,6 +432,7 @@ describe("time in tests", () => {
   /** Files outside of the bench that read a clock to compare what it says, with the reason. */
   const READS_A_CLOCK: Readonly<Record<string, string>> = {
     "run.ts": "prints how long files took",
+    "browser/size.test.ts": "prints how long a search took",
     "harness/eventually.ts": "ends a hang",
     "harness/editor.ts": "ends a hang",
     "harness/terminal.ts": "ends a hang",
@@ -445,6 +450,7 @@ describe("time in tests", () => {
   };
   /** Tests that pause, with the reason. A loop that pauses until something holds needs none. */
   const PAUSES: Readonly<Record<string, string>> = {
+    "browser/size.test.ts": "ends the wait for a change that does not come",
     "binary/answers.test.ts": "a server that resets a connection while it is read",
     "binary/hostile-bodies.test.ts": "senders that are slow, and silent for a while",
     "binary/hostile-requests.test.ts": "asks at intervals until connections are closed",

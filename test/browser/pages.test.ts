@@ -33,6 +33,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     heading: /^Query$/,
     shows: "<b>",
   },
+  "features of a deployment": { path: ({ ready }) => `/features?deployment=${ready}`, heading: /^Features$/, shows: "user.greeting" },
   deployments: { path: () => "/deployments", heading: /^Deployments$/, shows: "failed" },
   deployment: { path: ({ live }) => `/deployments/${live}`, heading: /^Deployment dpl_/, shows: "second line" },
   gallery: { path: () => "", heading: /^Gallery$/, shows: "Waterfall" },
@@ -139,8 +140,9 @@ describe.skipIf(lacksBrowser())("every page", () => {
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     await page.keyboard.press("Escape");
-    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.locator("dialog").waitFor({ state: "detached" });
     await page.keyboard.press("/");
+    await page.locator("input[type=search]:focus").waitFor();
     await page.keyboard.type("greet");
     await page.waitForURL(/q=greet/);
     await page.getByText("1 of 3").waitFor();

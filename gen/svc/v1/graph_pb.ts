@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/graph.proto.
  */
 export const file_svc_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUirwIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnki3wEKCkZlYXR1cmVTZXQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmNsYXNzX25hbWUYAiABKAkSDgoGbW9kdWxlGAMgASgJEiEKCGZlYXR1cmVzGAQgAygLMg8uc3ZjLnYxLkZlYXR1cmUSEwoLcHJpbWFyeV9rZXkYBSABKAkSFAoMZmVhdHVyZV90aW1lGAYgASgJEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuIsQCCgdGZWF0dXJlEgsKA2ZxbhgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRInCgZzY2FsYXIYBCABKAsyFS5zdmMudjEuU2NhbGFyRmVhdHVyZUgAEiEKB2hhc19vbmUYBSABKAsyDi5zdmMudjEuSGFzT25lSAASIwoIaGFzX21hbnkYBiABKAsyDy5zdmMudjEuSGFzTWFueUgAEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSMAoNbWF4X3N0YWxlbmVzcxgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SEgoKZGVwcmVjYXRlZBgMIAEoCEIGCgRraW5kIpEDCg1TY2FsYXJGZWF0dXJlEh8KBWR0eXBlGAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUSDwoHcHJpbWFyeRgEIAEoCBIUCgxmZWF0dXJlX3RpbWUYBSABKAgSEgoKcmVmZXJlbmNlcxgGIAEoCRImCgpleHByZXNzaW9uGAcgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SKQoGd2luZG93GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXdpbmRvd2VkX2Jhc2UYCSABKAkSGQoMc3RvcmVfb25saW5lGAogASgISACIAQESGgoNc3RvcmVfb2ZmbGluZRgLIAEoCEgBiAEBEhgKC2NhY2hlX251bGxzGAwgASgISAKIAQFCDwoNX3N0b3JlX29ubGluZUIQCg5fc3RvcmVfb2ZmbGluZUIOCgxfY2FjaGVfbnVsbHMipQIKCkV4cHJlc3Npb24SIAoHbGl0ZXJhbBgBIAEoCzINLnN2Yy52MS5WYWx1ZUgAEisKB2ZlYXR1cmUYAiABKAsyGC5zdmMudjEuRmVhdHVyZVJlZmVyZW5jZUgAEiQKBGNhbGwYAyABKAsyFC5zdmMudjEuRnVuY3Rpb25DYWxsSAASKgoLYWdncmVnYXRpb24YBCABKAsyEy5zdmMudjEuQWdncmVnYXRpb25IABIrCgx3aW5kb3dfc3RhcnQYBSABKAsyEy5zdmMudjEuV2luZG93U3RhcnRIABIlCglxdWVyeV9ub3cYBiABKAsyEC5zdmMudjEuUXVlcnlOb3dIABIaCgRzcGFuGAcgASgLMgwuc3ZjLnYxLlNwYW5CBgoEbm9kZSIvChBGZWF0dXJlUmVmZXJlbmNlEgwKBHBhdGgYASADKAkSDQoFc2NvcGUYAiABKAUiRwoMRnVuY3Rpb25DYWxsEhAKCGZ1bmN0aW9uGAEgASgJEiUKCWFyZ3VtZW50cxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uIpgBCgtBZ2dyZWdhdGlvbhIMCgRwYXRoGAEgAygJEiMKB2ZpbHRlcnMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIiCgZjb2x1bW4YAyABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIQCghmdW5jdGlvbhgEIAEoCRIgCglhcmd1bWVudHMYBSADKAsyDS5zdmMudjEuVmFsdWUiDQoLV2luZG93U3RhcnQiCgoIUXVlcnlOb3ciVAoGSGFzT25lEhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleRIQCghvcHRpb25hbBgDIAEoCCJDCgdIYXNNYW55EhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleSIpCgdKb2luS2V5Eg0KBWxvY2FsGAEgASgJEg8KB2ZvcmVpZ24YAiABKAkihgUKCFJlc29sdmVyEgsKA2ZxbhgBIAEoCRIiCgRraW5kGAIgASgOMhQuc3ZjLnYxLlJlc29sdmVyS2luZBIlCgZpbnB1dHMYAyADKAsyFS5zdmMudjEuUmVzb2x2ZXJJbnB1dBIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSFAoMZW52aXJvbm1lbnRzGAYgAygJEg0KBW93bmVyGAcgASgJEhMKC2Rlc2NyaXB0aW9uGAggASgJEioKB3RpbWVvdXQYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIc2NoZWR1bGUYCiABKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhUKDXNvdXJjZV9zaGEyNTYYDCABKAkSKAoGcHl0aG9uGA0gASgLMhYuc3ZjLnYxLlB5dGhvbkZ1bmN0aW9uSAASHwoDc3FsGA4gASgLMhAuc3ZjLnYxLlNxbFF1ZXJ5SAASKQoMb3V0cHV0X3NoYXBlGA8gASgOMhMuc3ZjLnYxLk91dHB1dFNoYXBlEg0KBXRvdGFsGBAgASgIEhAKCHJlbGF0aW9uGBEgASgJEjQKCnRyYW5zbGF0ZWQYEiADKAsyIC5zdmMudjEuUmVzb2x2ZXIuVHJhbnNsYXRlZEVudHJ5EhQKDHVudHJhbnNsYXRlZBgTIAEoCRISCgpydW5fZmlsdGVyGBQgASgJEhIKCnJ1bl9zYW1wbGUYFSABKAkaRQoPVHJhbnNsYXRlZEVudHJ5EgsKA2tleRgBIAEoCRIhCgV2YWx1ZRgCIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uOgI4AUIGCgRib2R5IrcBCg1SZXNvbHZlcklucHV0EgwKBG5hbWUYASABKAkSJwoHZmVhdHVyZRgCIAEoCzIULnN2Yy52MS5GZWF0dXJlSW5wdXRIABIfCgNub3cYAyABKAsyEC5zdmMudjEuTm93SW5wdXRIABIhCgRyb3dzGAQgASgLMhEuc3ZjLnYxLlJvd3NJbnB1dEgAEiMKBXRhYmxlGAUgASgLMhIuc3ZjLnYxLlRhYmxlSW5wdXRIAEIGCgRraW5kInAKCVJvd3NJbnB1dBIMCgRwYXRoGAEgASgJEg8KB2NvbHVtbnMYAiADKAkSIwoHZmlsdGVycxgDIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEg0KBWxpbWl0GAQgASgFEhAKCG9wdGlvbmFsGAUgASgIIh0KClRhYmxlSW5wdXQSDwoHY29sdW1ucxgBIAMoCSJUCgxGZWF0dXJlSW5wdXQSDAoEcGF0aBgBIAEoCRIQCghvcHRpb25hbBgCIAEoCBIkCg1kZWZhdWx0X3ZhbHVlGAMgASgLMg0uc3ZjLnYxLlZhbHVlIgoKCE5vd0lucHV0IkAKDlB5dGhvbkZ1bmN0aW9uEg4KBm1vZHVsZRgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCGlzX2FzeW5jGAMgASgIIqsCCghTcWxRdWVyeRIOCgZzb3VyY2UYASABKAkSDAoEYm9keRgCIAEoCRIoCgpwYXJhbWV0ZXJzGAMgAygLMhQuc3ZjLnYxLlNxbFBhcmFtZXRlchIiCgdjb2x1bW5zGAQgAygLMhEuc3ZjLnYxLlNxbENvbHVtbhIfCgVjb3VudBgFIAEoDjIQLnN2Yy52MS5Sb3dDb3VudBIRCglib2R5X2xpbmUYBiABKAUSDQoFdG90YWwYByABKAgSDAoEc3RhchgIIAEoCBIRCgluYW1lc3BhY2UYCSABKAkSIQoLc291cmNlX3NwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIsCgtpbmNyZW1lbnRhbBgLIAEoCzIXLnN2Yy52MS5JbmNyZW1lbnRhbFJlYWQingEKD0luY3JlbWVudGFsUmVhZBIlCgRtb2RlGAEgASgOMhcuc3ZjLnYxLkluY3JlbWVudGFsTW9kZRIOCgZjb2x1bW4YAiABKAkSKwoIbG9va2JhY2sYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJwoFYmFzaXMYBCABKA4yGC5zdmMudjEuSW5jcmVtZW50YWxCYXNpcyJRCgxTcWxQYXJhbWV0ZXISDAoEcGF0aBgBIAEoCRIOCgZvZmZzZXQYAiABKAUSDgoGbGVuZ3RoGAMgASgFEhMKC2luY3JlbWVudGFsGAQgASgIIkgKCVNxbENvbHVtbhIOCgZjb2x1bW4YASABKAkSDwoHZmVhdHVyZRgCIAEoCRIaCgRzcGFuGAMgASgLMgwuc3ZjLnYxLlNwYW4ilQMKCk5hbWVkUXVlcnkSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBmlucHV0cxgDIAMoCRIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSNAoJc3RhbGVuZXNzGAYgAygLMiEuc3ZjLnYxLk5hbWVkUXVlcnkuU3RhbGVuZXNzRW50cnkSPwoPcGxhbm5lcl9vcHRpb25zGAcgAygLMiYuc3ZjLnYxLk5hbWVkUXVlcnkuUGxhbm5lck9wdGlvbnNFbnRyeRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4aSwoOU3RhbGVuZXNzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEigQMKDlNjaGVkdWxlZFF1ZXJ5EgwKBG5hbWUYASABKAkSEAoIc2NoZWR1bGUYAiABKAkSDwoHb3V0cHV0cxgDIAMoCRIRCglyZWNvbXB1dGUYBCABKAgSGgoScmVjb21wdXRlX2ZlYXR1cmVzGAUgAygJEhMKC21heF9zYW1wbGVzGAYgASgEEi8KC2xvd2VyX2JvdW5kGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cHBlcl9ib3VuZBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMc3RvcmVfb25saW5lGAkgASgIEhUKDXN0b3JlX29mZmxpbmUYCiABKAgSHQoVaW5jcmVtZW50YWxfcmVzb2x2ZXJzGAsgAygJEgwKBHRhZ3MYDCADKAkSDQoFb3duZXIYDSABKAkSEwoLZGVzY3JpcHRpb24YDiABKAkSGgoEc3BhbhgPIAEoCzIMLnN2Yy52MS5TcGFuIr0BCgpEYXRhU291cmNlEgwKBG5hbWUYASABKAkSIAoEa2luZBgCIAEoDjISLnN2Yy52MS5Tb3VyY2VLaW5kEjIKCHNldHRpbmdzGAMgAygLMiAuc3ZjLnYxLkRhdGFTb3VyY2UuU2V0dGluZ3NFbnRyeRIaCgRzcGFuGAQgASgLMgwuc3ZjLnYxLlNwYW4aLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKmIKDFJlc29sdmVyS2luZBIdChlSRVNPTFZFUl9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUUkVTT0xWRVJfS0lORF9PTkxJTkUQARIZChVSRVNPTFZFUl9LSU5EX09GRkxJTkUQAipdCgtPdXRwdXRTaGFwZRIcChhPVVRQVVRfU0hBUEVfVU5TUEVDSUZJRUQQABIVChFPVVRQVVRfU0hBUEVfUk9XUxABEhkKFU9VVFBVVF9TSEFQRV9SRUxBVElPThACKmYKCFJvd0NvdW50EhkKFVJPV19DT1VOVF9VTlNQRUNJRklFRBAAEhEKDVJPV19DT1VOVF9PTkUQARIZChVST1dfQ09VTlRfT05FX09SX05PTkUQAhIRCg1ST1dfQ09VTlRfQUxMEAMqiQEKD0luY3JlbWVudGFsTW9kZRIgChxJTkNSRU1FTlRBTF9NT0RFX1VOU1BFQ0lGSUVEEAASGAoUSU5DUkVNRU5UQUxfTU9ERV9ST1cQARIaChZJTkNSRU1FTlRBTF9NT0RFX0dST1VQEAISHgoaSU5DUkVNRU5UQUxfTU9ERV9QQVJBTUVURVIQAyp/ChBJbmNyZW1lbnRhbEJhc2lzEiEKHUlOQ1JFTUVOVEFMX0JBU0lTX1VOU1BFQ0lGSUVEEAASIgoeSU5DUkVNRU5UQUxfQkFTSVNfTUFYX0lOR0VTVEVEEAESJAogSU5DUkVNRU5UQUxfQkFTSVNfTEFTVF9FWEVDVVRJT04QAip0CgpTb3VyY2VLaW5kEhsKF1NPVVJDRV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSU09VUkNFX0tJTkRfU1FMSVRFEAESGgoWU09VUkNFX0tJTkRfUE9TVEdSRVNRTBACEhUKEVNPVVJDRV9LSU5EX01ZU1FMEAMy4QIKDEdyYXBoU2VydmljZRJGCghHZXRHcmFwaBIXLnN2Yy52MS5HZXRHcmFwaFJlcXVlc3QaGC5zdmMudjEuR2V0R3JhcGhSZXNwb25zZSIHkAIBiLUYAxJSCgxMaXN0RmVhdHVyZXMSGy5zdmMudjEuTGlzdEZlYXR1cmVzUmVxdWVzdBocLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXNwb25zZSIHkAIBiLUYAxJVCg1MaXN0UmVzb2x2ZXJzEhwuc3ZjLnYxLkxpc3RSZXNvbHZlcnNSZXF1ZXN0Gh0uc3ZjLnYxLkxpc3RSZXNvbHZlcnNSZXNwb25zZSIHkAIBiLUYAxJeChBMaXN0TmFtZWRRdWVyaWVzEh8uc3ZjLnYxLkxpc3ROYW1lZFF1ZXJpZXNSZXF1ZXN0GiAuc3ZjLnYxLkxpc3ROYW1lZFF1ZXJpZXNSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUi0gIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnkSIQoIbW9uaXRvcnMYCSADKAsyDy5zdmMudjEuTW9uaXRvciLfAQoKRmVhdHVyZVNldBIRCgluYW1lc3BhY2UYASABKAkSEgoKY2xhc3NfbmFtZRgCIAEoCRIOCgZtb2R1bGUYAyABKAkSIQoIZmVhdHVyZXMYBCADKAsyDy5zdmMudjEuRmVhdHVyZRITCgtwcmltYXJ5X2tleRgFIAEoCRIUCgxmZWF0dXJlX3RpbWUYBiABKAkSDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4ixAIKB0ZlYXR1cmUSCwoDZnFuGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJbmFtZXNwYWNlGAMgASgJEicKBnNjYWxhchgEIAEoCzIVLnN2Yy52MS5TY2FsYXJGZWF0dXJlSAASIQoHaGFzX29uZRgFIAEoCzIOLnN2Yy52MS5IYXNPbmVIABIjCghoYXNfbWFueRgGIAEoCzIPLnN2Yy52MS5IYXNNYW55SAASDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIwCg1tYXhfc3RhbGVuZXNzGAogASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhISCgpkZXByZWNhdGVkGAwgASgIQgYKBGtpbmQikQMKDVNjYWxhckZlYXR1cmUSHwoFZHR5cGUYASABKAsyEC5zdmMudjEuRGF0YVR5cGUSEAoIbnVsbGFibGUYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZRIPCgdwcmltYXJ5GAQgASgIEhQKDGZlYXR1cmVfdGltZRgFIAEoCBISCgpyZWZlcmVuY2VzGAYgASgJEiYKCmV4cHJlc3Npb24YByABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIpCgZ3aW5kb3cYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNd2luZG93ZWRfYmFzZRgJIAEoCRIZCgxzdG9yZV9vbmxpbmUYCiABKAhIAIgBARIaCg1zdG9yZV9vZmZsaW5lGAsgASgISAGIAQESGAoLY2FjaGVfbnVsbHMYDCABKAhIAogBAUIPCg1fc3RvcmVfb25saW5lQhAKDl9zdG9yZV9vZmZsaW5lQg4KDF9jYWNoZV9udWxscyKlAgoKRXhwcmVzc2lvbhIgCgdsaXRlcmFsGAEgASgLMg0uc3ZjLnYxLlZhbHVlSAASKwoHZmVhdHVyZRgCIAEoCzIYLnN2Yy52MS5GZWF0dXJlUmVmZXJlbmNlSAASJAoEY2FsbBgDIAEoCzIULnN2Yy52MS5GdW5jdGlvbkNhbGxIABIqCgthZ2dyZWdhdGlvbhgEIAEoCzITLnN2Yy52MS5BZ2dyZWdhdGlvbkgAEisKDHdpbmRvd19zdGFydBgFIAEoCzITLnN2Yy52MS5XaW5kb3dTdGFydEgAEiUKCXF1ZXJ5X25vdxgGIAEoCzIQLnN2Yy52MS5RdWVyeU5vd0gAEhoKBHNwYW4YByABKAsyDC5zdmMudjEuU3BhbkIGCgRub2RlIi8KEEZlYXR1cmVSZWZlcmVuY2USDAoEcGF0aBgBIAMoCRINCgVzY29wZRgCIAEoBSJHCgxGdW5jdGlvbkNhbGwSEAoIZnVuY3Rpb24YASABKAkSJQoJYXJndW1lbnRzGAIgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24imAEKC0FnZ3JlZ2F0aW9uEgwKBHBhdGgYASADKAkSIwoHZmlsdGVycxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEiIKBmNvbHVtbhgDIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uEhAKCGZ1bmN0aW9uGAQgASgJEiAKCWFyZ3VtZW50cxgFIAMoCzINLnN2Yy52MS5WYWx1ZSINCgtXaW5kb3dTdGFydCIKCghRdWVyeU5vdyJUCgZIYXNPbmUSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5EhAKCG9wdGlvbmFsGAMgASgIIkMKB0hhc01hbnkSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5IikKB0pvaW5LZXkSDQoFbG9jYWwYASABKAkSDwoHZm9yZWlnbhgCIAEoCSKGBQoIUmVzb2x2ZXISCwoDZnFuGAEgASgJEiIKBGtpbmQYAiABKA4yFC5zdmMudjEuUmVzb2x2ZXJLaW5kEiUKBmlucHV0cxgDIAMoCzIVLnN2Yy52MS5SZXNvbHZlcklucHV0Eg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRIUCgxlbnZpcm9ubWVudHMYBiADKAkSDQoFb3duZXIYByABKAkSEwoLZGVzY3JpcHRpb24YCCABKAkSKgoHdGltZW91dBgJIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCghzY2hlZHVsZRgKIAEoCRIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SFQoNc291cmNlX3NoYTI1NhgMIAEoCRIoCgZweXRob24YDSABKAsyFi5zdmMudjEuUHl0aG9uRnVuY3Rpb25IABIfCgNzcWwYDiABKAsyEC5zdmMudjEuU3FsUXVlcnlIABIpCgxvdXRwdXRfc2hhcGUYDyABKA4yEy5zdmMudjEuT3V0cHV0U2hhcGUSDQoFdG90YWwYECABKAgSEAoIcmVsYXRpb24YESABKAkSNAoKdHJhbnNsYXRlZBgSIAMoCzIgLnN2Yy52MS5SZXNvbHZlci5UcmFuc2xhdGVkRW50cnkSFAoMdW50cmFuc2xhdGVkGBMgASgJEhIKCnJ1bl9maWx0ZXIYFCABKAkSEgoKcnVuX3NhbXBsZRgVIAEoCRpFCg9UcmFuc2xhdGVkRW50cnkSCwoDa2V5GAEgASgJEiEKBXZhbHVlGAIgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb246AjgBQgYKBGJvZHkitwEKDVJlc29sdmVySW5wdXQSDAoEbmFtZRgBIAEoCRInCgdmZWF0dXJlGAIgASgLMhQuc3ZjLnYxLkZlYXR1cmVJbnB1dEgAEh8KA25vdxgDIAEoCzIQLnN2Yy52MS5Ob3dJbnB1dEgAEiEKBHJvd3MYBCABKAsyES5zdmMudjEuUm93c0lucHV0SAASIwoFdGFibGUYBSABKAsyEi5zdmMudjEuVGFibGVJbnB1dEgAQgYKBGtpbmQicAoJUm93c0lucHV0EgwKBHBhdGgYASABKAkSDwoHY29sdW1ucxgCIAMoCRIjCgdmaWx0ZXJzGAMgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24SDQoFbGltaXQYBCABKAUSEAoIb3B0aW9uYWwYBSABKAgiHQoKVGFibGVJbnB1dBIPCgdjb2x1bW5zGAEgAygJIlQKDEZlYXR1cmVJbnB1dBIMCgRwYXRoGAEgASgJEhAKCG9wdGlvbmFsGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUiCgoITm93SW5wdXQiQAoOUHl0aG9uRnVuY3Rpb24SDgoGbW9kdWxlGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIaXNfYXN5bmMYAyABKAgiqwIKCFNxbFF1ZXJ5Eg4KBnNvdXJjZRgBIAEoCRIMCgRib2R5GAIgASgJEigKCnBhcmFtZXRlcnMYAyADKAsyFC5zdmMudjEuU3FsUGFyYW1ldGVyEiIKB2NvbHVtbnMYBCADKAsyES5zdmMudjEuU3FsQ29sdW1uEh8KBWNvdW50GAUgASgOMhAuc3ZjLnYxLlJvd0NvdW50EhEKCWJvZHlfbGluZRgGIAEoBRINCgV0b3RhbBgHIAEoCBIMCgRzdGFyGAggASgIEhEKCW5hbWVzcGFjZRgJIAEoCRIhCgtzb3VyY2Vfc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuEiwKC2luY3JlbWVudGFsGAsgASgLMhcuc3ZjLnYxLkluY3JlbWVudGFsUmVhZCKeAQoPSW5jcmVtZW50YWxSZWFkEiUKBG1vZGUYASABKA4yFy5zdmMudjEuSW5jcmVtZW50YWxNb2RlEg4KBmNvbHVtbhgCIAEoCRIrCghsb29rYmFjaxgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCgViYXNpcxgEIAEoDjIYLnN2Yy52MS5JbmNyZW1lbnRhbEJhc2lzIlEKDFNxbFBhcmFtZXRlchIMCgRwYXRoGAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSEwoLaW5jcmVtZW50YWwYBCABKAgiSAoJU3FsQ29sdW1uEg4KBmNvbHVtbhgBIAEoCRIPCgdmZWF0dXJlGAIgASgJEhoKBHNwYW4YAyABKAsyDC5zdmMudjEuU3BhbiKVAwoKTmFtZWRRdWVyeRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDgoGaW5wdXRzGAMgAygJEg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRI0CglzdGFsZW5lc3MYBiADKAsyIS5zdmMudjEuTmFtZWRRdWVyeS5TdGFsZW5lc3NFbnRyeRI/Cg9wbGFubmVyX29wdGlvbnMYByADKAsyJi5zdmMudjEuTmFtZWRRdWVyeS5QbGFubmVyT3B0aW9uc0VudHJ5Eg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhpLCg5TdGFsZW5lc3NFbnRyeRILCgNrZXkYASABKAkSKAoFdmFsdWUYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb246AjgBGjUKE1BsYW5uZXJPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKBAwoOU2NoZWR1bGVkUXVlcnkSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEhEKCXJlY29tcHV0ZRgEIAEoCBIaChJyZWNvbXB1dGVfZmVhdHVyZXMYBSADKAkSEwoLbWF4X3NhbXBsZXMYBiABKAQSLwoLbG93ZXJfYm91bmQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwcGVyX2JvdW5kGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxzdG9yZV9vbmxpbmUYCSABKAgSFQoNc3RvcmVfb2ZmbGluZRgKIAEoCBIdChVpbmNyZW1lbnRhbF9yZXNvbHZlcnMYCyADKAkSDAoEdGFncxgMIAMoCRINCgVvd25lchgNIAEoCRITCgtkZXNjcmlwdGlvbhgOIAEoCRIaCgRzcGFuGA8gASgLMgwuc3ZjLnYxLlNwYW4ipgIKB01vbml0b3ISDAoEbmFtZRgBIAEoCRISCgpleHByZXNzaW9uGAIgASgJEg0KBWFib3ZlGAMgASgJEg0KBWJlbG93GAQgASgJEi4KC3BlbmRpbmdfZm9yGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhAKCHdlYmhvb2tzGAYgAygJEhAKCHNldmVyaXR5GAcgASgJEg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIlCg9leHByZXNzaW9uX3NwYW4YCyABKAsyDC5zdmMudjEuU3BhbhIgCgpib3VuZF9zcGFuGAwgASgLMgwuc3ZjLnYxLlNwYW4ivQEKCkRhdGFTb3VyY2USDAoEbmFtZRgBIAEoCRIgCgRraW5kGAIgASgOMhIuc3ZjLnYxLlNvdXJjZUtpbmQSMgoIc2V0dGluZ3MYAyADKAsyIC5zdmMudjEuRGF0YVNvdXJjZS5TZXR0aW5nc0VudHJ5EhoKBHNwYW4YBCABKAsyDC5zdmMudjEuU3BhbhovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqYgoMUmVzb2x2ZXJLaW5kEh0KGVJFU09MVkVSX0tJTkRfVU5TUEVDSUZJRUQQABIYChRSRVNPTFZFUl9LSU5EX09OTElORRABEhkKFVJFU09MVkVSX0tJTkRfT0ZGTElORRACKl0KC091dHB1dFNoYXBlEhwKGE9VVFBVVF9TSEFQRV9VTlNQRUNJRklFRBAAEhUKEU9VVFBVVF9TSEFQRV9ST1dTEAESGQoVT1VUUFVUX1NIQVBFX1JFTEFUSU9OEAIqZgoIUm93Q291bnQSGQoVUk9XX0NPVU5UX1VOU1BFQ0lGSUVEEAASEQoNUk9XX0NPVU5UX09ORRABEhkKFVJPV19DT1VOVF9PTkVfT1JfTk9ORRACEhEKDVJPV19DT1VOVF9BTEwQAyqJAQoPSW5jcmVtZW50YWxNb2RlEiAKHElOQ1JFTUVOVEFMX01PREVfVU5TUEVDSUZJRUQQABIYChRJTkNSRU1FTlRBTF9NT0RFX1JPVxABEhoKFklOQ1JFTUVOVEFMX01PREVfR1JPVVAQAhIeChpJTkNSRU1FTlRBTF9NT0RFX1BBUkFNRVRFUhADKn8KEEluY3JlbWVudGFsQmFzaXMSIQodSU5DUkVNRU5UQUxfQkFTSVNfVU5TUEVDSUZJRUQQABIiCh5JTkNSRU1FTlRBTF9CQVNJU19NQVhfSU5HRVNURUQQARIkCiBJTkNSRU1FTlRBTF9CQVNJU19MQVNUX0VYRUNVVElPThACKnQKClNvdXJjZUtpbmQSGwoXU09VUkNFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJTT1VSQ0VfS0lORF9TUUxJVEUQARIaChZTT1VSQ0VfS0lORF9QT1NUR1JFU1FMEAISFQoRU09VUkNFX0tJTkRfTVlTUUwQAzLhAgoMR3JhcGhTZXJ2aWNlEkYKCEdldEdyYXBoEhcuc3ZjLnYxLkdldEdyYXBoUmVxdWVzdBoYLnN2Yy52MS5HZXRHcmFwaFJlc3BvbnNlIgeQAgGItRgDElIKDExpc3RGZWF0dXJlcxIbLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RGZWF0dXJlc1Jlc3BvbnNlIgeQAgGItRgDElUKDUxpc3RSZXNvbHZlcnMSHC5zdmMudjEuTGlzdFJlc29sdmVyc1JlcXVlc3QaHS5zdmMudjEuTGlzdFJlc29sdmVyc1Jlc3BvbnNlIgeQAgGItRgDEl4KEExpc3ROYW1lZFF1ZXJpZXMSHy5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QaIC5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1Jlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of GetGraph. The deployment is that of the scope headers unless named here.
@@ -494,6 +494,13 @@ export type Graph = Message<"svc.v1.Graph"> & {
    * @generated from field: repeated svc.v1.ScheduledQuery scheduled_queries = 8;
    */
   scheduledQueries: ScheduledQuery[];
+
+  /**
+   * Bounds that metrics should keep, sorted by name.
+   *
+   * @generated from field: repeated svc.v1.Monitor monitors = 9;
+   */
+  monitors: Monitor[];
 };
 
 /**
@@ -558,6 +565,13 @@ export type GraphJson = {
    * @generated from field: repeated svc.v1.ScheduledQuery scheduled_queries = 8;
    */
   scheduledQueries?: ScheduledQueryJson[];
+
+  /**
+   * Bounds that metrics should keep, sorted by name.
+   *
+   * @generated from field: repeated svc.v1.Monitor monitors = 9;
+   */
+  monitors?: MonitorJson[];
 };
 
 /**
@@ -3194,6 +3208,199 @@ export const ScheduledQuerySchema: GenMessage<ScheduledQuery, {jsonType: Schedul
   messageDesc(file_svc_v1_graph, 34);
 
 /**
+ * A bound that a metric should keep, looked at each minute while its deployment is live. Exactly one
+ * of `above` and `below` is stated.
+ *
+ * @generated from message svc.v1.Monitor
+ */
+export type Monitor = Message<"svc.v1.Monitor"> & {
+  /**
+   * Its name, unique in a graph; at most 100 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * A metric expression; its `.rollup(...)` is the time that a value is of, 5 minutes by default.
+   *
+   * @generated from field: string expression = 2;
+   */
+  expression: string;
+
+  /**
+   * It fires while the value is greater: a number, or one with a unit of the expression, such as
+   * "80ms"; empty = `below` is the bound.
+   *
+   * @generated from field: string above = 3;
+   */
+  above: string;
+
+  /**
+   * It fires while the value is less; empty = `above` is the bound.
+   *
+   * @generated from field: string below = 4;
+   */
+  below: string;
+
+  /**
+   * How long the bound has to be broken before it fires; absent = it fires at once.
+   *
+   * @generated from field: google.protobuf.Duration pending_for = 5;
+   */
+  pendingFor?: Duration | undefined;
+
+  /**
+   * Names of the webhooks that are told; empty = all that subscribe to its events.
+   *
+   * @generated from field: repeated string webhooks = 6;
+   */
+  webhooks: string[];
+
+  /**
+   * "critical", "warning" or "info".
+   *
+   * @generated from field: string severity = 7;
+   */
+  severity: string;
+
+  /**
+   * Owner; empty = none.
+   *
+   * @generated from field: string owner = 8;
+   */
+  owner: string;
+
+  /**
+   * Description.
+   *
+   * @generated from field: string description = 9;
+   */
+  description: string;
+
+  /**
+   * Place of the name.
+   *
+   * @generated from field: svc.v1.Span span = 10;
+   */
+  span?: Span | undefined;
+
+  /**
+   * Place of the expression.
+   *
+   * @generated from field: svc.v1.Span expression_span = 11;
+   */
+  expressionSpan?: Span | undefined;
+
+  /**
+   * Place of the bound.
+   *
+   * @generated from field: svc.v1.Span bound_span = 12;
+   */
+  boundSpan?: Span | undefined;
+};
+
+/**
+ * A bound that a metric should keep, looked at each minute while its deployment is live. Exactly one
+ * of `above` and `below` is stated.
+ *
+ * @generated from message svc.v1.Monitor
+ */
+export type MonitorJson = {
+  /**
+   * Its name, unique in a graph; at most 100 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * A metric expression; its `.rollup(...)` is the time that a value is of, 5 minutes by default.
+   *
+   * @generated from field: string expression = 2;
+   */
+  expression?: string;
+
+  /**
+   * It fires while the value is greater: a number, or one with a unit of the expression, such as
+   * "80ms"; empty = `below` is the bound.
+   *
+   * @generated from field: string above = 3;
+   */
+  above?: string;
+
+  /**
+   * It fires while the value is less; empty = `above` is the bound.
+   *
+   * @generated from field: string below = 4;
+   */
+  below?: string;
+
+  /**
+   * How long the bound has to be broken before it fires; absent = it fires at once.
+   *
+   * @generated from field: google.protobuf.Duration pending_for = 5;
+   */
+  pendingFor?: DurationJson;
+
+  /**
+   * Names of the webhooks that are told; empty = all that subscribe to its events.
+   *
+   * @generated from field: repeated string webhooks = 6;
+   */
+  webhooks?: string[];
+
+  /**
+   * "critical", "warning" or "info".
+   *
+   * @generated from field: string severity = 7;
+   */
+  severity?: string;
+
+  /**
+   * Owner; empty = none.
+   *
+   * @generated from field: string owner = 8;
+   */
+  owner?: string;
+
+  /**
+   * Description.
+   *
+   * @generated from field: string description = 9;
+   */
+  description?: string;
+
+  /**
+   * Place of the name.
+   *
+   * @generated from field: svc.v1.Span span = 10;
+   */
+  span?: SpanJson;
+
+  /**
+   * Place of the expression.
+   *
+   * @generated from field: svc.v1.Span expression_span = 11;
+   */
+  expressionSpan?: SpanJson;
+
+  /**
+   * Place of the bound.
+   *
+   * @generated from field: svc.v1.Span bound_span = 12;
+   */
+  boundSpan?: SpanJson;
+};
+
+/**
+ * Describes the message svc.v1.Monitor.
+ * Use `create(MonitorSchema)` to create a new message.
+ */
+export const MonitorSchema: GenMessage<Monitor, {jsonType: MonitorJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 35);
+
+/**
  * A data source declared in Python. Credentials are not part of it: they come from the integration
  * of that name.
  *
@@ -3272,7 +3479,7 @@ export type DataSourceJson = {
  * Use `create(DataSourceSchema)` to create a new message.
  */
 export const DataSourceSchema: GenMessage<DataSource, {jsonType: DataSourceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 35);
+  messageDesc(file_svc_v1_graph, 36);
 
 /**
  * Whether a resolver answers online queries.

@@ -5,6 +5,7 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { SERVER_SCOPE } from "../../domain/metrics/metric.ts";
 import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
@@ -29,6 +30,7 @@ import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import { createLogRecorder, type LogRecorder } from "../logs/recorder.ts";
+import { createFeatureRecorder, type FeatureRecorder } from "../metrics/feature-recorder.ts";
 import { sampleProcess } from "../metrics/process-sampler.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import { createMetricRecorder, type MetricRecording } from "../metrics/recorder.ts";
@@ -66,6 +68,8 @@ const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
 /** Milliseconds between two removals of old metrics. */
 const METRICS_SWEEP_MS = 600_000;
+/** Milliseconds between two comparisons of features' values with those of the week before. */
+const DRIFT_MS = 3_600_000;
 /** Milliseconds to the first measure of stored bytes: by then the deployments are restored. */
 const FIRST_STORAGE_MEASURE_MS = 60_000;
 /** Milliseconds between two removals of old observations, and to the first. */
@@ -73,6 +77,8 @@ const HISTORY_SWEEP_MS = 3_600_000;
 const FIRST_HISTORY_SWEEP_MS = 120_000;
 /** Calls of the offline store that are timed. */
 const TIMED_OFFLINE = ["append", "sample", "scanKeys", "scan", "latest", "deleteKeys", "trim", "dropVersion"] as const;
+/** Variable with which `test/bench` turns the recording of metrics off. */
+const RECORDING_VARIABLE = "SVC_BENCH_RECORDING";
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
 
@@ -104,6 +110,8 @@ export interface Parts {
   readonly metricStore: () => Promise<MetricStore>;
   /** The recording of metrics on this node. */
   readonly metrics: MetricRecording;
+  /** The recording of features' statistics on this node. */
+  readonly featureRecorder: FeatureRecorder;
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
   readonly logs: () => Promise<LogStore>;
@@ -200,7 +208,7 @@ export async function openParts({
     addresses: () => createObjectAddresses({ keys: serverKeys().objects, clock }),
     ...(shared && { shared }),
   });
-  const metrics = createMetricRecorder({ store: () => metricStore(), clock, log });
+  const metrics = createMetricRecorder({ store: () => metricStore(), clock, log, isOff: env[RECORDING_VARIABLE] === "off" });
   const metadata = timedStores(stores.metadata, "metadata", metrics);
   const objects = timedStore(stores.objects, "objects", ["put", "get", "size", "list", "delete"], metrics);
   const bus = shared?.bus ?? createMemoryBus();
@@ -260,6 +268,12 @@ export async function openParts({
       limits = wanted;
       store.limit(wanted).catch((error: unknown) => log.error("the telemetry store could not be limited", { error: String(error) }));
     });
+    let dropped = 0;
+    metrics.sample(() => {
+      const now = store.dropped();
+      if (now > dropped) metrics.counter("telemetry.dropped", SERVER_SCOPE, { signal: "telemetry" }).add(now - dropped);
+      dropped = now;
+    });
     sweep("stages of queries", { everyMs: STAGES_SWEEP_MS, firstMs: 0 }, async () => {
       const { sweepStages } = await import("../query-log/stages.ts");
       await sweepStages({ telemetry: store, objects });
@@ -277,6 +291,11 @@ export async function openParts({
     });
     sweep("metrics", { everyMs: METRICS_SWEEP_MS }, () => store.thin(clock.now()));
     return store;
+  });
+  const featureRecorder = createFeatureRecorder({ store: () => metricStore(), clock, log });
+  sweep("the drift of features", { everyMs: DRIFT_MS }, async (signal) => {
+    const { recordDrift } = await import("../metrics/feature-drift.ts");
+    await recordDrift(await metricStore(), metrics, clock.now(), signal);
   });
   const metricReader = once(async () => {
     const { createMetricReader } = await import("../metrics/reader.ts");
@@ -307,7 +326,7 @@ export async function openParts({
     return made;
   });
   const queryCounts = createQueryCounts({ store: metadata.usage, clock, log });
-  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry, logs });
+  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry, logs, metrics });
   sweeps.push(
     startSweep(storage.measure, {
       ...{ everyMs: STORAGE_MEASURE_MS, firstMs: FIRST_STORAGE_MEASURE_MS, clock },
@@ -366,6 +385,10 @@ export async function openParts({
       folder: directory.file("deployments"),
       protection: (await configurations()).protection,
       settled: async (deployment) => (await webhooks()).events.deploymentSettled(deployment),
+      advice: async (graph, environmentId) => {
+        const { untoldWebhooks } = await import("../monitors/untold-webhooks.ts");
+        return graph.monitors.length === 0 ? [] : untoldWebhooks(graph, await (await webhooks()).list(environmentId));
+      },
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
   });
@@ -493,6 +516,7 @@ export async function openParts({
   };
   const forgetMetrics = async (environmentId: string): Promise<void> => {
     metrics.forgetEnvironment(environmentId);
+    featureRecorder.forgetEnvironment(environmentId);
     await (await metricStore()).forgetEnvironment(environmentId);
   };
   /** The erasure of removed environments, loaded when there is one. */
@@ -596,6 +620,7 @@ export async function openParts({
     telemetry,
     metricStore,
     metrics,
+    featureRecorder,
     metricReader,
     logs,
     logRecorder,
@@ -648,9 +673,11 @@ export async function openParts({
       await components.close();
       await queryCounts.close();
       await (await sinks.opened())?.close();
+      // What they hand over can open the store, and that begins a sweep.
+      await featureRecorder.close();
+      await metrics.close();
       await Promise.all(sweeps.map((one) => one.stop()));
       await storage.settle();
-      await metrics.close();
       await logRecorder.close();
       const opened = await Promise.all([offline.opened(), telemetry.opened(), logs.opened(), online.opened(), metricStore.opened()]);
       for (const store of opened) await store?.close();

@@ -210,8 +210,10 @@ async function startIn(
     const browserSessions = createBrowserSessions({ metadata, clients, clock, log, port });
     const oidc =
       login && (await openLogins({ settings: login, metadata, clients, browserSessions, sealer: parts.sealer, clock, log, teamId }));
+    const stops = new AbortController();
     const platform: Platform = {
       clock,
+      stopping: stops.signal,
       log,
       version,
       url,
@@ -280,6 +282,7 @@ async function startIn(
       telemetry: parts.telemetry,
       metricStore: parts.metricStore,
       metrics: parts.metrics,
+      featureRecorder: parts.featureRecorder,
       metricReader: parts.metricReader,
       logs: parts.logs,
       logRecorder: parts.logRecorder,
@@ -316,7 +319,6 @@ async function startIn(
     log.info("server started", { url, data_directory: directory.path, version, pid: process.pid });
 
     let stopping: Promise<void> | undefined;
-    const stops = new AbortController();
     let presence: Presence | undefined;
     const warmUp = async (): Promise<void> => {
       if (!presence) {

@@ -1,5 +1,6 @@
 /** Reading of metrics: what the store has, joined with what this node has in memory. */
 
+import type { FeatureHour } from "../stores/metrics/feature-stats.ts";
 import { labelTest, MetricGrouping } from "../stores/metrics/grouping.ts";
 import type { MetricAnswer, MetricSelection, MetricStore } from "../stores/metrics/store.ts";
 import type { MetricRecording } from "./recorder.ts";
@@ -20,6 +21,8 @@ export interface MetricReader {
   read(selection: MetricSelection): Promise<MetricAnswer>;
   /** The last traced value of each bucket of this node's series, in the order of time. */
   exemplars(selection: Pick<MetricSelection, "environmentId" | "metric" | "filters" | "from" | "before">): SeriesExemplar[];
+  /** The hours of a feature's statistics, as far as they were handed to the store. */
+  featureStats(environmentId: string, feature: string, from: number, before: number): Promise<FeatureHour[]>;
   /** Values of a label of a metric, in their order, at most `limit`. */
   labelValues: MetricStore["labelValues"];
 }
@@ -51,6 +54,8 @@ export function createMetricReader(parts: {
         .filter(({ at }) => at >= from && at < before)
         .sort((one, other) => one.at - other.at);
     },
+    featureStats: async (environmentId, feature, from, before) =>
+      (await parts.store()).featureStats({ environmentId, feature, from, before }),
     async labelValues(wanted) {
       const { label, limit } = wanted;
       const stored = await (await parts.store()).labelValues(wanted);

@@ -4,6 +4,8 @@
  */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import type { FeatureRecorder, RecordedFeature, SketchKind } from "../metrics/feature-recorder.ts";
 import type { Counter, Histogram, MetricRecorder } from "../metrics/recorder.ts";
 import { branchOf } from "../stores/online/scope.ts";
 import type { ResolverInfo, ScalarInfo } from "./graph/index-types.ts";
@@ -16,8 +18,24 @@ import type { Run } from "./run/run.ts";
 /** What an engine's calls of resolvers are for, as their label has it. */
 export type MeteredOperation = "online" | "offline" | "run";
 
+/** Where an engine records. */
+export interface Metering {
+  readonly metrics: MetricRecorder;
+  readonly operation: MeteredOperation;
+  /** Absent = no statistics of features are recorded. */
+  readonly features?: FeatureRecorder;
+}
+
 /** Ages that are recorded of a column of an answer. */
 const AGES = 8;
+
+/** Types of which values are sketched. */
+const SKETCHED: ReadonlyMap<PrimitiveType, SketchKind> = new Map([
+  [PrimitiveType.INT64, "number"],
+  [PrimitiveType.FLOAT64, "number"],
+  [PrimitiveType.STRING, "values"],
+  [PrimitiveType.BOOL, "values"],
+]);
 
 interface ResolverSeries {
   readonly count: Counter;
@@ -31,20 +49,27 @@ interface FeatureSeries {
   readonly nulls: Counter;
   readonly errors: Counter;
   readonly age: Histogram;
+  /** Statistics of the environment's own values; those of branches are not kept. */
+  readonly stats: RecordedFeature | undefined;
 }
 
 /** The meter of one deployment. */
 export class DeploymentMeter {
   readonly #resolvers = new Map<ResolverInfo, ResolverSeries>();
   readonly #features = new Map<ScalarInfo, FeatureSeries>();
+  readonly metrics: MetricRecorder;
+  readonly operation: MeteredOperation;
+  /** FQNs of features whose values are never sampled. */
+  #personal: ReadonlySet<string> | undefined;
   readonly #deployment: string;
   readonly #branch: string;
 
   constructor(
-    readonly metrics: MetricRecorder,
+    readonly metering: Metering,
     readonly deployment: LiveDeployment,
-    readonly operation: MeteredOperation,
   ) {
+    this.metrics = metering.metrics;
+    this.operation = metering.operation;
     this.#deployment = deployment.tag || deployment.id;
     this.#branch = branchOf(deployment.scope);
   }
@@ -102,6 +127,7 @@ export class DeploymentMeter {
         series.errors.add(rows);
         continue;
       }
+      const { stats } = series;
       let hits = 0;
       let nulls = 0;
       let errors = 0;
@@ -110,9 +136,18 @@ export class DeploymentMeter {
         const state = cells.state(cell);
         if (state === CellState.FAILED) errors++;
         else if (state === CellState.ABSENT || (cells.value(cell) === null && !feature.rowsOf)) nulls++;
+        else if (row % step === 0 && stats?.wantsSample && cells.value(cell) !== null) stats.sample(cells.value(cell));
         if (cells.origin(cell) !== CellOrigin.STORED) continue;
         hits++;
-        if (row % step === 0) series.age.observe(Math.max(0, now - cells.observed(cell)) / 1000);
+        if (row % step !== 0) continue;
+        const age = Math.max(0, now - cells.observed(cell)) / 1000;
+        series.age.observe(age);
+        stats?.ages.record(age);
+      }
+      if (stats) {
+        stats.count += rows;
+        stats.nulls += nulls;
+        stats.errors += errors;
       }
       if (hits > 0) series.hits.add(hits);
       if (nulls > 0) series.nulls.add(nulls);
@@ -134,7 +169,19 @@ export class DeploymentMeter {
     };
   }
 
-  #featureSeries({ fqn }: ScalarInfo): FeatureSeries {
+  /** The kind of a feature's sketch; keys and personal values have none. */
+  #sketchOf({ dtype, fqn, primary }: ScalarInfo): SketchKind {
+    this.#personal ??= new Set(
+      this.deployment.graph.featureSets.flatMap(({ features }) =>
+        features.filter(({ tags }) => tags.includes("pii")).map((one) => one.fqn),
+      ),
+    );
+    if (primary || this.#personal.has(fqn) || dtype.kind.case !== "primitive") return undefined;
+    return SKETCHED.get(dtype.kind.value);
+  }
+
+  #featureSeries(feature: ScalarInfo): FeatureSeries {
+    const { fqn } = feature;
     const { environmentId } = this.deployment;
     const labels = { feature: fqn, branch: this.#branch };
     return {
@@ -143,6 +190,7 @@ export class DeploymentMeter {
       nulls: this.metrics.counter("feature.null", environmentId, labels),
       errors: this.metrics.counter("feature.errors", environmentId, labels),
       age: this.metrics.histogram("feature.age", environmentId, labels),
+      stats: this.#branch === "" ? this.metering.features?.feature(environmentId, fqn, this.#sketchOf(feature)) : undefined,
     };
   }
 }

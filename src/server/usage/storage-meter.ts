@@ -5,8 +5,10 @@
  */
 
 import type { Clock } from "../../context/clock.ts";
+import { SERVER_SCOPE } from "../../domain/metrics/metric.ts";
 import { environmentOfKey } from "../datasets/dataset-objects.ts";
 import type { Log } from "../log.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP, type HeldBytes, type StorageKind } from "../stores/metadata/usage.ts";
@@ -63,11 +65,21 @@ export interface StorageMeterParts {
   readonly telemetry: () => Promise<Pick<TelemetryStore, "figures">>;
   readonly logs: () => Promise<Pick<LogStore, "figures">>;
   readonly objects: Pick<ObjectStore, "list">;
+  /** Where what stores hold is recorded; absent = it is not. */
+  readonly metrics?: MetricRecorder;
 }
+
+/** Names of the stores as metrics have them. */
+const STORE_LABELS: Readonly<Record<StorageKind, string>> = {
+  online_store: "online",
+  offline_store: "offline",
+  object_store: "objects",
+  query_log: "telemetry",
+};
 
 /** Makes the meter. Nothing is measured yet. */
 export function createStorageMeter(parts: StorageMeterParts): StorageMeter {
-  const { clock, metadata, log, node, objects } = parts;
+  const { clock, metadata, log, node, objects, metrics } = parts;
   /** What was measured last, by its place. */
   const measured = new Map<string, Measured>();
 
@@ -79,7 +91,9 @@ export function createStorageMeter(parts: StorageMeterParts): StorageMeter {
     const began = clock.now();
     try {
       if (before && began < before.again) return await hold(place, before.held);
-      const held = heldOf(kind, await stored());
+      const now = await stored();
+      metrics?.gauge("store.bytes", SERVER_SCOPE, { store: STORE_LABELS[kind] }).set(now.bytes);
+      const held = heldOf(kind, now);
       if (signal.aborted) return;
       const at = clock.now();
       measured.set(place, { held, at, again: at + RESTS * (at - began) });

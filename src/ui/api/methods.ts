@@ -12,6 +12,8 @@ import type {
   WhoAmIResponseJson,
 } from "../../../gen/svc/v1/auth_pb.ts";
 import type {
+  DiffDeploymentRequestJson,
+  DiffDeploymentResponseJson,
   GetDeploymentRequestJson,
   GetDeploymentResponseJson,
   GetSourceRequestJson,
@@ -58,6 +60,7 @@ export interface Methods {
   "AuthService/EndSession": [EndSessionRequestJson, EndSessionResponseJson];
   "AuthService/ListSessions": [ListSessionsRequestJson, ListSessionsResponseJson];
   "AuthService/WhoAmI": [WhoAmIRequestJson, WhoAmIResponseJson];
+  "DeploymentService/DiffDeployment": [DiffDeploymentRequestJson, DiffDeploymentResponseJson];
   "DeploymentService/GetDeployment": [GetDeploymentRequestJson, GetDeploymentResponseJson];
   "DeploymentService/GetSource": [GetSourceRequestJson, GetSourceResponseJson];
   "DeploymentService/ListBranches": [ListBranchesRequestJson, ListBranchesResponseJson];

@@ -1,12 +1,9 @@
-import type { ComponentChildren } from "preact";
 import { Page } from "../parts/page.tsx";
 import { CHARTS } from "./gallery/charts.tsx";
 import { CONTROLS } from "./gallery/controls.tsx";
+import type { Example } from "./gallery/example.ts";
 import { STATES } from "./gallery/states.tsx";
 import { TEXTS } from "./gallery/texts.tsx";
-
-/** A part in one of its states. */
-export type Example = readonly [name: string, content: () => ComponentChildren];
 
 const GROUPS: readonly (readonly [title: string, examples: readonly Example[]])[] = [
   ["States", STATES],

@@ -4,7 +4,9 @@ import { queried, setQueried } from "../app/place.ts";
 import { RANGES, rangeText, readRange } from "./time-range.ts";
 import { localText } from "./time-text.ts";
 
-/** The range of time that a page shows, in the address as `?range=`: one of the last, or two times. */
+/**
+ * The range of time that a page shows, in the address as `?range=`: one of the last, or two times.
+ */
 export function Range({ label = "Range" }: { readonly label?: string }) {
   const text = queried("range");
   const range = readRange(text, now.value);

@@ -1,6 +1,8 @@
 /** Round marks of a scale. */
 
-/** At most `most` round numbers from `low` to `high`, by steps of 1, 2 or 5 times a power of ten. */
+/**
+ * At most `most` round numbers from `low` to `high`, by steps of 1, 2 or 5 times a power of ten.
+ */
 export function ticks(low: number, high: number, most = 5): number[] {
   if (!(high > low) || most < 1) return [low];
   const rough = (high - low) / most;

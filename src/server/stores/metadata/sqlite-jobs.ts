@@ -168,8 +168,8 @@ export const AWAITED = `select job.seq as number, job.scope from job_after join 
   where job_after.job_id = ? limit ?`;
 
 /**
- * What becomes of those that wait for a job that failed, was cancelled and succeeded. They are found
- * by what they wait for: `+` keeps the index of states, which has the whole queue, out of it.
+ * What becomes of those that wait for a job that failed, was cancelled and succeeded. They are
+ * found by what they wait for: `+` keeps the index of states, which has the whole queue, out of it.
  */
 export const DOOM_THOSE_AFTER = `update job set held_by = '', doom = $doom, updated_at = $now
   where +state = 'queued' and held_by = 'jobs' and id in (select job_id from job_after where after_id = $id)`;

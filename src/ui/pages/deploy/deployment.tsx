@@ -20,6 +20,7 @@ import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { PageProps } from "../../routes.ts";
+import { DeploymentChanges } from "./deployment-changes.tsx";
 import { DeploymentState, isUnderWay, stateText } from "./deployment-state.tsx";
 
 /** Lines of progress that are kept. */
@@ -60,6 +61,7 @@ function Content({
     ciJobUrl,
     createdAt,
     description = "",
+    id = "",
     diagnostics = [],
     metadata = {},
     repositoryUrl,
@@ -75,6 +77,14 @@ function Content({
           ["Error", deployment.error && <span class="bad">{visibleLines(deployment.error)}</span>],
           ["Approval", approvalId && escapeControls(approvalId)],
           ["Branch", branch !== "" && <a href={href("deployments", {}, { branch, deployment: "" })}>{escapeControls(branch)}</a>],
+          [
+            "Defines",
+            !isUnderWay(deployment) && (
+              <a key="" href={href("features", {}, { branch, deployment: id })}>
+                its features
+              </a>
+            ),
+          ],
           ["Tags", tags.length > 0 && tags.map((tag) => <Badge key={tag} text={tag} />)],
           ["Created", <Time key="" at={createdAt} />],
           ["Changed", <Time key="" at={updatedAt} />],
@@ -97,6 +107,7 @@ function Content({
         </>
       )}
       {error && <Failed error={error} />}
+      {!isUnderWay(deployment) && <DeploymentChanges id={id} />}
       {progress.length > 0 && (
         <>
           <h2 id="progress">Progress</h2>

@@ -7,7 +7,7 @@ import { LineChart } from "../../parts/line-chart.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { utcText } from "../../parts/time-text.ts";
 import { Waterfall } from "../../parts/waterfall.tsx";
-import type { Example } from "../gallery.tsx";
+import type { Example } from "./example.ts";
 
 const POINTS = 240;
 const START_MS = Date.UTC(2026, 0, 1);

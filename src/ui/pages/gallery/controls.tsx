@@ -9,7 +9,7 @@ import { Range } from "../../parts/range.tsx";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { type Column, sorted, WindowTable } from "../../parts/window-table.tsx";
-import type { Example } from "../gallery.tsx";
+import type { Example } from "./example.ts";
 
 function Buttons() {
   const isAsking = useSignal<"" | "plain" | "typed">("");

@@ -9,7 +9,7 @@ import { Findings } from "../../parts/findings.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { Status, type Tone } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
-import type { Example } from "../gallery.tsx";
+import type { Example } from "./example.ts";
 
 const TONES: readonly (readonly [tone: Tone, word: string])[] = [
   ["good", "live"],

@@ -2,7 +2,7 @@ import { Code } from "../../parts/code.tsx";
 import { Diff } from "../../parts/diff.tsx";
 import { Tree } from "../../parts/tree.tsx";
 import { Value } from "../../parts/values.tsx";
-import type { Example } from "../gallery.tsx";
+import type { Example } from "./example.ts";
 
 const SOURCE = `from svc import online
 from features import User
