@@ -34,6 +34,18 @@ function route<P extends PageName>(
 export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
   overview: route("overview", { title: "Overview", group: "Define", key: "o", load: () => import("./pages/define/overview.tsx") }),
   features: route("features", { title: "Features", group: "Define", key: "f", load: () => import("./pages/define/features.tsx") }),
+  feature: route("feature", { title: "Feature", load: () => import("./pages/define/feature.tsx") }),
+  graph: route("graph", { title: "Lineage", group: "Define", key: "l", load: () => import("./pages/define/graph.tsx") }),
+  resolvers: route("resolvers", { title: "Resolvers", group: "Define", key: "r", load: () => import("./pages/define/resolvers.tsx") }),
+  resolver: route("resolver", { title: "Resolver", load: () => import("./pages/define/resolver.tsx") }),
+  namedQueries: route("namedQueries", {
+    title: "Named queries",
+    group: "Define",
+    key: "n",
+    load: () => import("./pages/define/named-queries.tsx"),
+  }),
+  namedQuery: route("namedQuery", { title: "Named query", load: () => import("./pages/define/named-query.tsx") }),
+  query: route("query", { title: "Query", group: "Run", key: "q", load: () => import("./pages/run/query.tsx") }),
   deployments: route("deployments", {
     title: "Deployments",
     group: "Deploy",

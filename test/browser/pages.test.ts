@@ -22,6 +22,17 @@ interface Row {
 const ROWS: Readonly<Record<string, Row>> = {
   overview: { path: () => "", heading: /^Environment default$/, shows: "Latest deployments" },
   features: { path: () => "/features", heading: /^Features$/, shows: "user.greeting" },
+  feature: { path: () => "/features/user.greeting", heading: /^user.greeting$/, shows: "Needed by" },
+  graph: { path: () => "/graph?node=feature:user.name", heading: /^Lineage$/, shows: "resolvers.greet" },
+  resolvers: { path: () => "/resolvers", heading: /^Resolvers$/, shows: "resolvers.get_name" },
+  resolver: { path: () => "/resolvers/resolvers.greet", heading: /^resolvers.greet$/, shows: "hello " },
+  namedQueries: { path: () => "/named-queries", heading: /^Named queries$/, shows: "An example" },
+  namedQuery: { path: () => "/named-queries/none", heading: /^none$/, shows: "no query of this name" },
+  query: {
+    path: () => "/query?in=user.id%3D1&out=user.greeting&out=%3Cb%3E&staleness=user.name%3D1h&with=trace",
+    heading: /^Query$/,
+    shows: "<b>",
+  },
   "features of a deployment": { path: ({ ready }) => `/features?deployment=${ready}`, heading: /^Features$/, shows: "user.greeting" },
   deployments: { path: () => "/deployments", heading: /^Deployments$/, shows: "failed" },
   deployment: { path: ({ live }) => `/deployments/${live}`, heading: /^Deployment dpl_/, shows: "second line" },

@@ -16,6 +16,8 @@ import type {
   DiffDeploymentResponseJson,
   GetDeploymentRequestJson,
   GetDeploymentResponseJson,
+  GetSourceRequestJson,
+  GetSourceResponseJson,
   ListBranchesRequestJson,
   ListBranchesResponseJson,
   ListDeploymentsRequestJson,
@@ -33,10 +35,25 @@ import type {
   GetGraphResponseJson,
   ListFeaturesRequestJson,
   ListFeaturesResponseJson,
+  ListNamedQueriesRequestJson,
+  ListNamedQueriesResponseJson,
   ListResolversRequestJson,
   ListResolversResponseJson,
 } from "../../../gen/svc/v1/graph_pb.ts";
 import type { CheckHealthRequestJson, CheckHealthResponseJson } from "../../../gen/svc/v1/health_pb.ts";
+import type { QueryMetricRequestJson, QueryMetricResponseJson } from "../../../gen/svc/v1/metric_pb.ts";
+import type {
+  GetQueryRunLogRequestJson,
+  GetQueryRunLogResponseJson,
+  GetQueryRunStageRowsRequestJson,
+  GetQueryRunStageRowsResponseJson,
+  GetQueryRunStagesRequestJson,
+  GetQueryRunStagesResponseJson,
+  GetTraceRequestJson,
+  GetTraceResponseJson,
+  QueryRequestJson,
+  QueryResponseJson,
+} from "../../../gen/svc/v1/query_pb.ts";
 
 /** Methods with one response: `Service/Method` to request and response. */
 export interface Methods {
@@ -45,6 +62,7 @@ export interface Methods {
   "AuthService/WhoAmI": [WhoAmIRequestJson, WhoAmIResponseJson];
   "DeploymentService/DiffDeployment": [DiffDeploymentRequestJson, DiffDeploymentResponseJson];
   "DeploymentService/GetDeployment": [GetDeploymentRequestJson, GetDeploymentResponseJson];
+  "DeploymentService/GetSource": [GetSourceRequestJson, GetSourceResponseJson];
   "DeploymentService/ListBranches": [ListBranchesRequestJson, ListBranchesResponseJson];
   "DeploymentService/ListDeployments": [ListDeploymentsRequestJson, ListDeploymentsResponseJson];
   "DeploymentService/PromoteDeployment": [PromoteDeploymentRequestJson, PromoteDeploymentResponseJson];
@@ -52,8 +70,15 @@ export interface Methods {
   "EnvironmentService/ListEnvironments": [ListEnvironmentsRequestJson, ListEnvironmentsResponseJson];
   "GraphService/GetGraph": [GetGraphRequestJson, GetGraphResponseJson];
   "GraphService/ListFeatures": [ListFeaturesRequestJson, ListFeaturesResponseJson];
+  "GraphService/ListNamedQueries": [ListNamedQueriesRequestJson, ListNamedQueriesResponseJson];
   "GraphService/ListResolvers": [ListResolversRequestJson, ListResolversResponseJson];
   "HealthService/CheckHealth": [CheckHealthRequestJson, CheckHealthResponseJson];
+  "MetricService/QueryMetric": [QueryMetricRequestJson, QueryMetricResponseJson];
+  "QueryService/GetQueryRunLog": [GetQueryRunLogRequestJson, GetQueryRunLogResponseJson];
+  "QueryService/GetQueryRunStageRows": [GetQueryRunStageRowsRequestJson, GetQueryRunStageRowsResponseJson];
+  "QueryService/GetQueryRunStages": [GetQueryRunStagesRequestJson, GetQueryRunStagesResponseJson];
+  "QueryService/GetTrace": [GetTraceRequestJson, GetTraceResponseJson];
+  "QueryService/Query": [QueryRequestJson, QueryResponseJson];
 }
 
 /** Methods with a stream of responses. */
