@@ -1,0 +1,195 @@
+/**
+ * The lineage of a graph: which features, resolvers, sources and named queries need which, through
+ * relations, expressions and windows. An edge leads from what is needed to what needs it.
+ */
+
+import type { ExpressionJson, FeatureJson, GraphJson, ResolverInputJson, ResolverJson } from "../../gen/svc/v1/graph_pb.ts";
+
+/** Kinds of nodes. A class stands for all its features where they are folded. */
+export type LineageKind = "source" | "resolver" | "feature" | "class" | "query";
+
+/** A node. */
+export interface LineageNode {
+  /** Its kind and name, `feature:user.name`. */
+  readonly id: string;
+  readonly kind: LineageKind;
+  /** FQN of a feature or resolver, a namespace, or the name of a source or query with its version. */
+  readonly name: string;
+}
+
+/** An edge, by the ids of its nodes. */
+export interface LineageEdge {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Nodes by id, and edges, each once and none from a node to itself. */
+export interface Lineage {
+  readonly nodes: ReadonlyMap<string, LineageNode>;
+  readonly edges: readonly LineageEdge[];
+}
+
+/** The id of a node. */
+export function lineageId(kind: LineageKind, name: string): string {
+  return `${kind}:${name}`;
+}
+
+/** The lineage of a graph. Names that lead nowhere are left out. */
+export function lineageOf(graph: GraphJson): Lineage {
+  const lines = new Lines(graph);
+  for (const { features = [] } of graph.featureSets ?? []) for (const feature of features) lines.addFeature(feature);
+  for (const resolver of graph.resolvers ?? []) lines.addResolver(resolver);
+  for (const { name = "", outputs = [], version = "" } of graph.namedQueries ?? []) {
+    const id = lines.add("query", queryNodeName(name, version));
+    for (const output of outputs) lines.link(lines.path(output), id);
+  }
+  return lines.lineage();
+}
+
+/** The name of a named query's node. */
+export function queryNodeName(name: string, version: string): string {
+  return version === "" ? name : `${name} ${version}`;
+}
+
+/** The part of a lineage that a node needs, and that needs it, over at most `depth` edges each. */
+export function lineageAround(lineage: Lineage, id: string, depth: number): Lineage {
+  const kept = new Set([...reached(lineage, id, depth, "to", "from"), ...reached(lineage, id, depth, "from", "to")]);
+  return {
+    nodes: new Map([...lineage.nodes].filter(([own]) => kept.has(own))),
+    edges: lineage.edges.filter(({ from, to }) => kept.has(from) && kept.has(to)),
+  };
+}
+
+/** The nodes that an edge leads from into a node, and those that one leads to from it. */
+export function lineageNeighbours(
+  { edges }: Lineage,
+  id: string,
+): { readonly needs: readonly string[]; readonly neededBy: readonly string[] } {
+  return {
+    needs: edges.filter(({ to }) => to === id).map(({ from }) => from),
+    neededBy: edges.filter(({ from }) => from === id).map(({ to }) => to),
+  };
+}
+
+/** The lineage with each class in place of its features, but for the classes in `open`. */
+export function foldClasses({ nodes, edges }: Lineage, open: ReadonlySet<string> = new Set()): Lineage {
+  const place = ({ id, kind, name }: LineageNode): LineageNode => {
+    const namespace = name.split(".", 1)[0] ?? "";
+    return kind === "feature" && !open.has(namespace)
+      ? { id: lineageId("class", namespace), kind: "class", name: namespace }
+      : { id, kind, name };
+  };
+  const placed = new Map([...nodes.values()].map((node) => [node.id, place(node)]));
+  return {
+    nodes: new Map([...placed.values()].map((node) => [node.id, node])),
+    edges: distinct(edges.map(({ from, to }) => ({ from: placed.get(from)?.id ?? from, to: placed.get(to)?.id ?? to }))),
+  };
+}
+
+function distinct(edges: readonly LineageEdge[]): LineageEdge[] {
+  const known = new Map(edges.map((edge) => [JSON.stringify([edge.from, edge.to]), edge]));
+  return [...known.values()].filter(({ from, to }) => from !== to);
+}
+
+function reached({ edges }: Lineage, id: string, depth: number, at: "from" | "to", next: "from" | "to"): ReadonlySet<string> {
+  const steps = Map.groupBy(edges, (edge) => edge[at]);
+  const found = new Set([id]);
+  let edge: readonly string[] = [id];
+  for (let step = 0; step < depth && edge.length > 0; step++) {
+    edge = edge.flatMap((own) => steps.get(own) ?? []).flatMap((one) => (found.has(one[next]) ? [] : [one[next]]));
+    for (const own of edge) found.add(own);
+  }
+  return found;
+}
+
+/** The nodes and edges of a graph as they are found. */
+class Lines {
+  readonly #nodes = new Map<string, LineageNode>();
+  readonly #edges: LineageEdge[] = [];
+  readonly #classes: ReadonlyMap<string, ReadonlyMap<string, FeatureJson>>;
+
+  constructor({ featureSets = [] }: GraphJson) {
+    this.#classes = new Map(
+      featureSets.map(({ namespace = "", features = [] }) => [namespace, new Map(features.map((one) => [nameOf(one), one]))]),
+    );
+  }
+
+  lineage(): Lineage {
+    return { nodes: this.#nodes, edges: distinct(this.#edges) };
+  }
+
+  add(kind: LineageKind, name: string): string {
+    const id = lineageId(kind, name);
+    this.#nodes.set(id, { id, kind, name });
+    return id;
+  }
+
+  link(from: readonly string[], to: string): void {
+    for (const one of from) this.#edges.push({ from: one, to });
+  }
+
+  addFeature({ fqn = "", hasMany, hasOne, namespace = "", scalar }: FeatureJson): void {
+    const id = this.add("feature", fqn);
+    for (const { foreign = "", local = "" } of (hasOne ?? hasMany)?.join ?? []) this.link([...this.path(local), ...this.path(foreign)], id);
+    if (scalar?.expression) this.link(this.#expression(scalar.expression, [namespace]), id);
+  }
+
+  addResolver({ fqn = "", inputs = [], outputs = [], relation = "", sql, runFilter = "", runSample = "" }: ResolverJson): void {
+    const id = this.add("resolver", fqn);
+    for (const input of inputs) this.link(this.#input(input), id);
+    if (sql) {
+      if (sql.source) this.link([this.add("source", sql.source)], id);
+      for (const { path = "" } of sql.parameters ?? []) this.link(this.path(path), id);
+    }
+    this.link(this.path(runFilter), id);
+    if (runSample !== "") this.link([this.add("resolver", runSample)], id);
+    for (const output of [...outputs, relation]) for (const made of this.path(output).slice(-1)) this.link([id], made);
+  }
+
+  /** Ids of the features along a path from a namespace; empty when it leads nowhere. */
+  path(path: string): readonly string[] {
+    const [namespace = "", ...names] = path.split(".");
+    return this.#walk(namespace, names).ids;
+  }
+
+  #walk(namespace: string, names: readonly string[]): { readonly ids: readonly string[]; readonly namespace: string } {
+    const ids: string[] = [];
+    let at = namespace;
+    for (const name of names) {
+      const feature = this.#classes.get(at)?.get(name);
+      if (!feature) return { ids: [], namespace: "" };
+      ids.push(lineageId("feature", feature.fqn ?? ""));
+      at = feature.hasOne?.foreignNamespace ?? feature.hasMany?.foreignNamespace ?? "";
+    }
+    return { ids, namespace: at };
+  }
+
+  #input({ feature, rows, table }: ResolverInputJson): readonly string[] {
+    if (feature) return this.path(feature.path ?? "");
+    if (table) return (table.columns ?? []).flatMap((column) => this.path(column));
+    if (!rows) return [];
+    const [namespace = "", ...names] = (rows.path ?? "").split(".");
+    const relation = this.#walk(namespace, names);
+    return [
+      ...relation.ids,
+      ...(rows.columns ?? []).flatMap((column) => this.path(column)),
+      ...(rows.filters ?? []).flatMap((filter) => this.#expression(filter, [relation.namespace, namespace])),
+    ];
+  }
+
+  /** What an expression reads; `scopes` are namespaces, the innermost first. */
+  #expression({ aggregation, call, feature }: ExpressionJson, scopes: readonly string[]): readonly string[] {
+    if (feature) return this.#walk(scopes[feature.scope ?? 0] ?? "", feature.path ?? []).ids;
+    if (call) return (call.arguments ?? []).flatMap((one) => this.#expression(one, scopes));
+    if (!aggregation) return [];
+    const relation = this.#walk(scopes[0] ?? "", aggregation.path ?? []);
+    const own = [relation.namespace, ...scopes];
+    const inner = [...(aggregation.filters ?? []), ...(aggregation.column ? [aggregation.column] : [])];
+    return [...relation.ids, ...inner.flatMap((one) => this.#expression(one, own))];
+  }
+}
+
+/** The name within its class, with a raw window. */
+function nameOf({ fqn = "" }: FeatureJson): string {
+  return fqn.slice(fqn.indexOf(".") + 1);
+}
