@@ -41,6 +41,7 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
     load: () => import("./pages/deploy/deployments.tsx"),
   }),
   deployment: route("deployment", { title: "Deployment", load: () => import("./pages/deploy/deployment.tsx") }),
+  logs: route("logs", { title: "Logs", group: "Observe", key: "l", load: () => import("./pages/observe/logs.tsx") }),
   gallery: route("gallery", { title: "Gallery", load: () => import("./pages/gallery.tsx") }),
 };
 

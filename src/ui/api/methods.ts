@@ -27,7 +27,6 @@ import type {
   WatchDeploymentRequestJson,
   WatchDeploymentResponseJson,
 } from "../../../gen/svc/v1/deployment_pb.ts";
-import type { ListEnvironmentsRequestJson, ListEnvironmentsResponseJson } from "../../../gen/svc/v1/environment_pb.ts";
 import type {
   GetGraphRequestJson,
   GetGraphResponseJson,
@@ -37,9 +36,10 @@ import type {
   ListResolversResponseJson,
 } from "../../../gen/svc/v1/graph_pb.ts";
 import type { CheckHealthRequestJson, CheckHealthResponseJson } from "../../../gen/svc/v1/health_pb.ts";
+import type { OperationMethods, OperationStreams } from "./operation-methods.ts";
 
 /** Methods with one response: `Service/Method` to request and response. */
-export interface Methods {
+export interface Methods extends OperationMethods {
   "AuthService/EndSession": [EndSessionRequestJson, EndSessionResponseJson];
   "AuthService/ListSessions": [ListSessionsRequestJson, ListSessionsResponseJson];
   "AuthService/WhoAmI": [WhoAmIRequestJson, WhoAmIResponseJson];
@@ -49,7 +49,6 @@ export interface Methods {
   "DeploymentService/ListDeployments": [ListDeploymentsRequestJson, ListDeploymentsResponseJson];
   "DeploymentService/PromoteDeployment": [PromoteDeploymentRequestJson, PromoteDeploymentResponseJson];
   "DeploymentService/RollBackDeployment": [RollBackDeploymentRequestJson, RollBackDeploymentResponseJson];
-  "EnvironmentService/ListEnvironments": [ListEnvironmentsRequestJson, ListEnvironmentsResponseJson];
   "GraphService/GetGraph": [GetGraphRequestJson, GetGraphResponseJson];
   "GraphService/ListFeatures": [ListFeaturesRequestJson, ListFeaturesResponseJson];
   "GraphService/ListResolvers": [ListResolversRequestJson, ListResolversResponseJson];
@@ -57,7 +56,7 @@ export interface Methods {
 }
 
 /** Methods with a stream of responses. */
-export interface StreamMethods {
+export interface StreamMethods extends OperationStreams {
   "DeploymentService/WatchDeployment": [WatchDeploymentRequestJson, WatchDeploymentResponseJson];
 }
 
