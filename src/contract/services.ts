@@ -56,6 +56,7 @@ export const SERVICES = {
   scheduledQueries: service<typeof import("../../gen/svc/v1/scheduled_query_pb.ts").ScheduledQueryService>("svc.v1.ScheduledQueryService"),
   incremental: service<typeof import("../../gen/svc/v1/incremental_pb.ts").IncrementalService>("svc.v1.IncrementalService"),
   workflows: service<typeof import("../../gen/svc/v1/workflow_pb.ts").WorkflowService>("svc.v1.WorkflowService"),
+  queryRuns: service<typeof import("../../gen/svc/v1/query_run_pb.ts").QueryRunService>("svc.v1.QueryRunService"),
   metrics: service<typeof import("../../gen/svc/v1/metric_pb.ts").MetricService>("svc.v1.MetricService"),
 };
 

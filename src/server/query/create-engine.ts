@@ -4,7 +4,7 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
-import { type Answer, answerFailures, answerFields } from "./answer/answer.ts";
+import { type Answer, answerFailures, answerFields, rootKeyOf } from "./answer/answer.ts";
 import { explainRun } from "./answer/explain.ts";
 import { type DescribedPlan, describePlan } from "./answer/plan-description.ts";
 import { type BulkAnswer, BulkRun } from "./bulk.ts";
@@ -218,6 +218,9 @@ function assemble(execution: Execution, prepared: Prepared, context: QueryContex
     fields,
     failures: answerFailures(fields),
     inferred: prepared.inferred,
+    plan: prepared.plan,
+    named: prepared.named,
+    rootKey: rootKeyOf(execution),
     traceId: context.observer?.spans?.traceId ?? "",
     stages: context.observer?.stages?.stages ?? [],
     explanation: context.trace ? explainRun(execution, { queryId: context.queryId, durationMs, planned: prepared.planned }) : "",

@@ -44,4 +44,34 @@ create table plan_stage (
 ) strict, without rowid;
 `);
   },
+  (db) => {
+    db.run(`
+alter table query_log add column kind text not null default '';
+alter table query_log add column query_version text not null default '';
+alter table query_log add column is_named integer not null default 0;
+alter table query_log add column plan_hash text not null default '';
+alter table query_log add column root_namespace text not null default '';
+alter table query_log add column primary_key text not null default '';
+alter table query_log add column key_hash text not null default '';
+alter table query_log add column agent_id text not null default '';
+alter table query_log add column error_codes text not null default '';
+alter table query_log add column hit_share real;
+alter table query_log add column row_count integer not null default 0;
+alter table query_log add column trace_id text not null default '';
+alter table query_log add column meta_id text not null default '';
+create index query_log_by_meta on query_log (meta_id, seq) where meta_id <> '';
+create index query_log_by_key on query_log (key_hash, seq) where key_hash <> '';
+create table meta_query (
+  id text primary key, environment_id text not null, name text not null, version text not null, is_named integer not null, plan_hash text not null,
+  root_namespace text not null, first_at real not null, last_at real not null, runs integer not null, failed integer not null
+) strict;
+create index meta_query_by_time on meta_query (environment_id, last_at, id);
+create table query_plan (
+  environment_id text not null, hash text not null, deployment_id text not null, first_at real not null, root_namespace text not null, outputs text not null,
+  plan text not null, primary key (environment_id, hash)
+) strict;
+create table salt (id integer primary key, salt text not null) strict;
+insert into salt values (1, lower(hex(randomblob(32))));
+`);
+  },
 ];

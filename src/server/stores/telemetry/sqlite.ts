@@ -7,7 +7,7 @@ import type { Clock } from "../../../context/clock.ts";
 import { Thread } from "../../thread/rpc.ts";
 import type { ForgottenStep, TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
 import { QueryGatherer } from "./query-batch.ts";
-import type { Body, SpanRecord, TelemetryLimits, TelemetryStore } from "./store.ts";
+import type { Body, PlanRecord, SpanRecord, TelemetryLimits, TelemetryStore } from "./store.ts";
 import type { TelemetryEvents } from "./telemetry-worker.ts";
 
 /** Options with which the store is opened. */
@@ -68,6 +68,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   const pending = { records: 0, bytes: 0 };
   const queries = new QueryGatherer();
   let spans: SpanRecord[] = [];
+  let plans: PlanRecord[] = [];
   let gathered = 0;
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let sending: ReturnType<typeof setImmediate> | undefined;
@@ -100,7 +101,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     pending.bytes -= bytes;
   };
 
-  const waiting = (): number => queries.size + spans.length;
+  const waiting = (): number => queries.size + spans.length + plans.length;
 
   /**
    * Sends the collected records. Resolves when everything sent so far is written or dropped: the
@@ -113,8 +114,9 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     sending = undefined;
     const records = waiting();
     if (records === 0) return written;
-    written = write({ queries: queries.size > 0 ? queries.take() : undefined, spans, now: clock.now() }, records, gathered);
+    written = write({ queries: queries.size > 0 ? queries.take() : undefined, spans, plans, now: clock.now() }, records, gathered);
     spans = [];
+    plans = [];
     gathered = 0;
     return written;
   };
@@ -155,6 +157,11 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       for (const span of given) spans.push(span);
       gather();
     },
+    recordPlan(plan) {
+      if (!admit(plan.plan.length, false)) return;
+      plans.push(plan);
+      gather();
+    },
     hasRoom: () => hasRoom(1),
     query(queryId) {
       void send();
@@ -163,6 +170,22 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     queries(filter) {
       void send();
       return thread.call("queries", [filter]);
+    },
+    searchQueries(filter, limit, beforeSeq) {
+      void send();
+      return thread.call("searchQueries", [filter, limit, beforeSeq]);
+    },
+    plan(environmentId, hash) {
+      void send();
+      return thread.call("plan", [environmentId, hash]);
+    },
+    metaQueries(filter, limit, after) {
+      void send();
+      return thread.call("metaQueries", [filter, limit, after]);
+    },
+    metaQuery(environmentId, id) {
+      void send();
+      return thread.call("metaQuery", [environmentId, id]);
     },
     spans(filter) {
       void send();

@@ -4,14 +4,46 @@
  * be written, the excess is dropped and counted. No answer to a query depends on it.
  */
 
+import type { Search } from "../../../domain/search/tree.ts";
+
 /** Encoding of a query's bodies: the JSON of the query API, or the contract's binary messages. */
 export type BodyEncoding = "json" | "proto";
 
 /** A request or a response as it was sent: text for `json`, bytes for `proto`. */
 export type Body = string | Uint8Array;
 
+/** The kind of a query; empty for those of versions that did not say. */
+export type QueryRunKind = "online" | "bulk" | "";
+
+/** What is known of a query beside its bodies. Texts that do not apply are empty. */
+export interface QueryFacts {
+  readonly kind: QueryRunKind;
+  /** Version of the named query, as it was resolved. */
+  readonly queryVersion: string;
+  /** Whether its name is that of a named query of the deployment, and not only a label. */
+  readonly isNamed: boolean;
+  /** The same for queries of one shape; empty when it was refused. */
+  readonly planHash: string;
+  /** Namespace of its rows. */
+  readonly rootNamespace: string;
+  /** Primary key of its row, where it has one row. */
+  readonly primaryKey: string;
+  /** The same of a class whose keys are not to be read: a hash of it is kept, to be found by. */
+  readonly secretKey?: string | undefined;
+  /** Id of the client that asked. */
+  readonly agentId: string;
+  /** Names of its errors' codes, each once, separated by blanks. */
+  readonly errorCodes: string;
+  /** Share of its values that the online store served, 0 to 1; null = it has none. */
+  readonly hitShare: number | null;
+  /** Rows that were asked for; 0 when it was refused. */
+  readonly rows: number;
+  /** Its trace, where that is kept. */
+  readonly traceId: string;
+}
+
 /** An online query that ran. Times are epoch milliseconds. */
-export interface QueryLogEntry {
+export interface QueryLogEntry extends QueryFacts {
   readonly queryId: string;
   readonly environmentId: string;
   readonly deploymentId: string;
@@ -20,7 +52,7 @@ export interface QueryLogEntry {
   readonly durationMs: number;
   readonly queryName: string;
   readonly correlationId: string;
-  /** Errors in the response, or 1 when the query was refused. */
+  /** Errors in the response, or those with which the query was refused. */
   readonly errorCount: number;
   /** Reason why there is no response. */
   readonly error?: string;
@@ -36,7 +68,103 @@ export interface QueryLogEntry {
 }
 
 /** An entry of a list of queries. */
-export type QueryLogSummary = Omit<QueryLogEntry, "error" | "encoding" | "request" | "response" | "origins">;
+export interface QueryLogSummary extends Omit<QueryLogEntry, "error" | "encoding" | "request" | "response" | "origins" | "secretKey"> {
+  /** Id of what it has in common with others; empty when it was refused. */
+  readonly metaId: string;
+  /** Whether it was refused, or the server failed. */
+  readonly isRefused: boolean;
+}
+
+/** An entry with its place in the order of arrival, from 1. */
+export interface StoredQuery extends QueryLogSummary {
+  readonly seq: number;
+}
+
+/** Selection of queries of an environment. Times are epoch milliseconds. */
+export interface QuerySearch extends RecordedBounds {
+  readonly environmentId: string;
+  /** By the fields of `domain/query-runs.ts`. */
+  readonly search: Search;
+  /** Text of the primary key of the query's row, also of those that cannot be read. */
+  readonly primaryKey?: string | undefined;
+}
+
+/**
+ * A page, newest first by arrival. It may have fewer records than were asked for, or none, and
+ * still be followed by another: one call looks through a bounded number of records.
+ */
+export interface NewestPage<R> {
+  readonly records: readonly R[];
+  /** The next page has records with a lower `seq` than this; undefined = there are none. */
+  readonly next: number | undefined;
+}
+
+/**
+ * What queries have in common: those of a name and version, or those of one shape without a name.
+ */
+export interface MetaQuery {
+  readonly id: string;
+  /** Empty for a shape. */
+  readonly name: string;
+  readonly version: string;
+  /** Whether the name was that of a named query of a deployment. */
+  readonly isNamed: boolean;
+  /** Hash of the latest plan. */
+  readonly planHash: string;
+  readonly rootNamespace: string;
+  /** Outputs of that plan, by their paths; empty when it is no longer known. */
+  readonly outputs: readonly string[];
+  /** First and last time that one arrived, epoch milliseconds. */
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** Number of queries since `firstAt`, and of those with errors. */
+  readonly runs: number;
+  readonly failed: number;
+}
+
+/** Latencies of the latest queries of a meta query, milliseconds. */
+export interface MetaLatencies {
+  /** Number of queries that they are of; the log may hold fewer than there were. */
+  readonly runs: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** Selection of meta queries. */
+export interface MetaQueryFilter {
+  readonly environmentId: string;
+  /** Only those with a name, only those that are no named query, or all. */
+  readonly which: "all" | "named" | "ad_hoc";
+  /** A part of the name, in any case; empty = any. */
+  readonly namePart: string;
+  /** The exact name; empty = any. */
+  readonly name: string;
+  /** Those that were observed at or after this time, and before that one, epoch milliseconds. */
+  readonly from?: number | undefined;
+  readonly before?: number | undefined;
+}
+
+/** Place in a list of meta queries. */
+export interface MetaQueryPlace {
+  readonly lastAt: number;
+  readonly id: string;
+}
+
+/** A plan as it was when a query of its shape was first seen. */
+export interface PlanRecord {
+  readonly hash: string;
+  readonly environmentId: string;
+  readonly deploymentId: string;
+  /** Epoch milliseconds. */
+  readonly firstAt: number;
+  readonly rootNamespace: string;
+  /** Paths of its outputs. */
+  readonly outputs: readonly string[];
+  /** `DescribedPlan` as JSON, which contains no values; at most 256 KiB. */
+  readonly plan: string;
+}
 
 /** Kind of work that a span measures. */
 export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store";
@@ -169,6 +297,16 @@ export interface TelemetryStore {
   query(queryId: string): Promise<QueryLogEntry | undefined>;
   /** Queries, newest first. */
   queries(filter: QueryLogFilter): Promise<QueryLogSummary[]>;
+  /** A page of at most `limit` queries; `beforeSeq`: `next` of the page before. */
+  searchQueries(filter: QuerySearch, limit: number, beforeSeq?: number): Promise<NewestPage<StoredQuery>>;
+  /** Records a plan, unless one of its hash is known; never waits, never throws. */
+  recordPlan(plan: PlanRecord): void;
+  /** A plan by its hash. */
+  plan(environmentId: string, hash: string): Promise<PlanRecord | undefined>;
+  /** Meta queries, the last observed first, at most `limit` of those behind a place. */
+  metaQueries(filter: MetaQueryFilter, limit: number, after?: MetaQueryPlace): Promise<MetaQuery[]>;
+  /** A meta query with its latencies. */
+  metaQuery(environmentId: string, id: string): Promise<{ readonly query: MetaQuery; readonly latencies: MetaLatencies } | undefined>;
   /** Spans ordered by start, including those that were just recorded. */
   spans(filter: SpanFilter): Promise<SpanRecord[]>;
   /**

@@ -16,9 +16,9 @@ import type { OnlineEngine, Tracing } from "../../query/create-engine.ts";
 import type { LiveDeployment } from "../../query/live-deployment.ts";
 import { clipped, hinted, QueryRefused } from "../../query/refusal.ts";
 import type { BulkRequest, QueryRequest } from "../../query/request/request.ts";
-import type { QueryRecorder } from "../../query-log/recorder.ts";
+import type { QueryRecorder, RecordedFailure } from "../../query-log/recorder.ts";
 import type { QueryKind } from "../../stores/metadata/usage.ts";
-import type { Body, BodyEncoding } from "../../stores/telemetry/store.ts";
+import type { Body, BodyEncoding, QueryRunKind } from "../../stores/telemetry/store.ts";
 import type { QueryWatch } from "../../webhooks/events.ts";
 import type { Mirror } from "./mirror.ts";
 
@@ -65,6 +65,8 @@ export interface CountedQuery {
 export interface QueryRunner<Auth> extends QueryRecorder {
   readonly engine: OnlineEngine;
   readonly clock: Clock;
+  /** Id of the client that asks; absent = nobody is known. */
+  agentOf?(auth: Auth): string;
   /** Counts a query; absent = nobody counts. */
   count?(deployment: LiveDeployment, query: CountedQuery): void;
   /** Who wants to be told of a query on a deployment; undefined or absent = nobody. */
@@ -139,9 +141,8 @@ export function parentOf(headers: Headers): TraceParent | undefined {
 /** The part of an answer that the log keeps. */
 interface Logged {
   readonly rows: number;
-  readonly errorCount: number;
-  /** Code of the first error. */
-  readonly code: ErrorCode | undefined;
+  readonly failures: readonly RecordedFailure[];
+  readonly hitShare: number | null;
   readonly response: Body;
   readonly origins: string;
 }
@@ -169,8 +170,8 @@ export function runQuery<Auth, B extends Body>(
         sent,
         logged: {
           rows: 1,
-          errorCount: answer.failures.length,
-          code: answer.failures[0]?.code,
+          failures: answer.failures.map(({ path, ...failure }) => ({ ...failure, feature: path })),
+          hitShare: hitShareOf(answer),
           response: sent,
           origins: answerOrigins(answer),
         },
@@ -196,7 +197,7 @@ export function runBulkQuery<Auth, Sent>(
       const { sent, summary } = write(answer);
       return {
         sent,
-        logged: { rows: answer.rows, errorCount: answer.failures.length, code: answer.failures[0]?.code, response: summary, origins: "" },
+        logged: { rows: answer.rows, failures: answer.failures, hitShare: bulkHitShareOf(answer), response: summary, origins: "" },
       };
     },
   );
@@ -221,7 +222,8 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   const startedAt = runner.clock.now();
   const began = performance.now();
   const { deployment } = lease;
-  const base = { startedAt, queryName, correlationId, encoding, request };
+  const asked = { startedAt, queryName, correlationId, encoding, request, agentId: runner.agentOf?.(auth) ?? "" };
+  const base = { ...asked, kind: RUN_KINDS[kind], traceId: spans?.traceId ?? "" };
   const watch = runner.watch?.(deployment);
   let ended: Pick<CountedQuery, "rows" | "isOk" | "durationMs"> | undefined;
   let code: ErrorCode | undefined;
@@ -238,10 +240,15 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
       spans?.end(keeping);
     }
     const { sent, logged } = write(answer);
-    const { rows, errorCount, response, origins } = logged;
-    code = logged.code;
+    const { rows, failures, ...kept } = logged;
+    const errorCount = failures.length;
+    code = failures[0]?.code;
     ended = { rows, isOk: errorCount === 0, durationMs: answer.durationMs };
-    runner.recordQuery(deployment, { ...base, errorCount, response, origins, queryId: answer.queryId, durationMs: answer.durationMs });
+    runner.recordQuery(
+      deployment,
+      { ...base, ...kept, rows, queryId: answer.queryId, durationMs: answer.durationMs },
+      { answer, failures },
+    );
     watch?.ended({
       queryId: answer.queryId,
       queryName,
@@ -265,7 +272,8 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     const queryId = Bun.randomUUIDv7("hex", Math.floor(startedAt));
     const message = errorText(error);
     code = error instanceof QueryRefused ? (error.errors[0]?.code ?? ErrorCode.INVALID_QUERY) : ErrorCode.INTERNAL_SERVER_ERROR;
-    runner.recordQuery(deployment, { ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
+    const run = { ...base, queryId, durationMs, error: message, rows: 0, hitShare: null, origins: "" };
+    runner.recordQuery(deployment, run, { failures: refusalsOf(error, code, message) });
     watch?.ended({ queryId, queryName, correlationId, startedAt, durationMs, errorCount: 1, isRefused: error instanceof QueryRefused });
     if (spans) runner.recordSpans(deployment, spans.finish({ queryId, deploymentId: deployment.id }, factsOf(incoming), message));
     const next = error instanceof QueryRefused ? lease.next?.() : undefined;
@@ -277,6 +285,31 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     runner.count?.(deployment, { kind, startedAt, queryName, code: codeName, traceId: spans?.traceId ?? "", ...counted });
     if (lease.mirrors) runner.mirror?.(lease.mirrors, (copy, signal) => answerOf(copy, startedAt, signal));
   }
+}
+
+const RUN_KINDS: Readonly<Record<QueryKind, QueryRunKind>> = { query: "online", bulk_query: "bulk" };
+
+/** The errors of a query that was refused, or that the server failed to answer. */
+function refusalsOf(error: unknown, code: ErrorCode, message: string): RecordedFailure[] {
+  if (!(error instanceof QueryRefused) || error.errors.length === 0) return [{ code, message, feature: "", resolver: "" }];
+  return error.errors.map((one) => ({
+    code: one.code ?? code,
+    message: one.message ?? "",
+    feature: one.feature ?? "",
+    resolver: one.resolver ?? "",
+  }));
+}
+
+function hitShareOf({ fields }: Answer): number | null {
+  let hits = 0;
+  for (const { hit } of fields) if (hit) hits++;
+  return fields.length === 0 ? null : hits / fields.length;
+}
+
+function bulkHitShareOf({ columns, rows }: BulkAnswer): number | null {
+  let hits = 0;
+  for (const column of columns) for (const hit of column.hits) if (hit) hits++;
+  return columns.length === 0 || rows === 0 ? null : hits / (columns.length * rows);
 }
 
 function factsOf({ queryName, correlationId, encoding }: IncomingQuery<unknown>): SpanFacts {

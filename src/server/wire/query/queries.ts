@@ -38,6 +38,7 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
       meterOf(deployment).ended({ durationMs, ...more });
       queryCounts.count({ kind, environmentId, endedAt: startedAt + durationMs, rows, isOk });
     },
+    agentOf: ({ clientId }) => clientId,
     isTracing: () => !components.isSuspended("telemetry"),
     clock,
     watch: events.watch,

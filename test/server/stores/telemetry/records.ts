@@ -17,6 +17,17 @@ export const query = (queryId: string, startedAt: number, more: Partial<QueryLog
   request: '{"inputs":{"user.id":1}}',
   response: '{"data":[{"field":"user.name","value":"é\\u0000"}]}',
   origins: "m.name\n",
+  kind: "online",
+  queryVersion: "",
+  isNamed: false,
+  planHash: "p1",
+  rootNamespace: "user",
+  primaryKey: "1",
+  agentId: "clt_1",
+  errorCodes: "",
+  hitShare: 0.5,
+  rows: 1,
+  traceId: "",
   ...more,
 });
 
