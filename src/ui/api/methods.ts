@@ -36,6 +36,7 @@ import type {
   ListResolversResponseJson,
 } from "../../../gen/svc/v1/graph_pb.ts";
 import type { CheckHealthRequestJson, CheckHealthResponseJson } from "../../../gen/svc/v1/health_pb.ts";
+import type { ListQueryRunsRequestJson, ListQueryRunsResponseJson } from "../../../gen/svc/v1/query_run_pb.ts";
 import type { OperationMethods, OperationStreams } from "./operation-methods.ts";
 
 /** Methods with one response: `Service/Method` to request and response. */
@@ -53,6 +54,7 @@ export interface Methods extends OperationMethods {
   "GraphService/ListFeatures": [ListFeaturesRequestJson, ListFeaturesResponseJson];
   "GraphService/ListResolvers": [ListResolversRequestJson, ListResolversResponseJson];
   "HealthService/CheckHealth": [CheckHealthRequestJson, CheckHealthResponseJson];
+  "QueryRunService/ListQueryRuns": [ListQueryRunsRequestJson, ListQueryRunsResponseJson];
 }
 
 /** Methods with a stream of responses. */
