@@ -88,6 +88,23 @@ describe.skipIf(lacksBrowser())("the dashboard", () => {
     expect(tab.complaints).toEqual([]);
   }, 60_000);
 
+  test("of an environment counts what failed in the last hour", async () => {
+    const failing = { ...GREETING, "resolvers.py": GREETING["resolvers.py"]?.replace('"hello "', "1 // 0") ?? "" };
+    expectLive(await deploy(server, failing));
+    const input = { feature: "user.id", value: { case: "text", value: "7" } } as const;
+    await server.client(QueryService).query({ inputs: [input], outputs: ["user.greeting"] });
+    await using tab = await openTab(browser, server.url);
+    const { page } = tab;
+    await logIn(tab, server, await server.token());
+    await page.getByRole("link", { name: /greet$/ }).waitFor();
+    expect(await page.locator("dt", { hasText: "Jobs that failed" }).locator("xpath=..").textContent()).toContain("none");
+    expect(await page.getByText("Dropped", { exact: true }).count()).toBe(0);
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("link", { name: /greet$/ }).click();
+    await page.getByRole("heading", { name: "Logs" }).waitFor();
+    expect(tab.complaints).toEqual([]);
+  }, 60_000);
+
   test("makes a deployment live once it was asked, and not for one who may only read", async () => {
     const first = await deploy(server, GREETING);
     expectLive(first);
