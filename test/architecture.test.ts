@@ -109,6 +109,8 @@ const EXCEPTIONS: Readonly<Record<string, { readonly files?: readonly string[]; 
   "context/internal-commands.ts": { lazily: ["server"] },
   // The document that the bundler makes the dashboard of.
   "server/pages/files.ts": { files: ["ui/index.html"] },
+  // What the bundler is told of its pages.
+  "server/pages/baked-page-names.ts": { files: ["ui/routes.ts"] },
   // No clock can be handed to a thread.
   "server/webhooks/outbox-worker.ts": { files: ["context/system-clock.ts"] },
 };

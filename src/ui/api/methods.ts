@@ -53,6 +53,7 @@ import type {
   QueryRequestJson,
   QueryResponseJson,
 } from "../../../gen/svc/v1/query_pb.ts";
+import type { ListQueryRunsRequestJson, ListQueryRunsResponseJson } from "../../../gen/svc/v1/query_run_pb.ts";
 import type { OperationMethods, OperationStreams } from "./operation-methods.ts";
 
 /** Methods with one response: `Service/Method` to request and response. */
@@ -78,6 +79,7 @@ export interface Methods extends OperationMethods {
   "QueryService/GetQueryRunStages": [GetQueryRunStagesRequestJson, GetQueryRunStagesResponseJson];
   "QueryService/GetTrace": [GetTraceRequestJson, GetTraceResponseJson];
   "QueryService/Query": [QueryRequestJson, QueryResponseJson];
+  "QueryRunService/ListQueryRuns": [ListQueryRunsRequestJson, ListQueryRunsResponseJson];
 }
 
 /** Methods with a stream of responses. */
