@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/graph.proto.
  */
 export const file_svc_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUirwIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnki3wEKCkZlYXR1cmVTZXQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmNsYXNzX25hbWUYAiABKAkSDgoGbW9kdWxlGAMgASgJEiEKCGZlYXR1cmVzGAQgAygLMg8uc3ZjLnYxLkZlYXR1cmUSEwoLcHJpbWFyeV9rZXkYBSABKAkSFAoMZmVhdHVyZV90aW1lGAYgASgJEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuIsQCCgdGZWF0dXJlEgsKA2ZxbhgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRInCgZzY2FsYXIYBCABKAsyFS5zdmMudjEuU2NhbGFyRmVhdHVyZUgAEiEKB2hhc19vbmUYBSABKAsyDi5zdmMudjEuSGFzT25lSAASIwoIaGFzX21hbnkYBiABKAsyDy5zdmMudjEuSGFzTWFueUgAEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSMAoNbWF4X3N0YWxlbmVzcxgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SEgoKZGVwcmVjYXRlZBgMIAEoCEIGCgRraW5kIpEDCg1TY2FsYXJGZWF0dXJlEh8KBWR0eXBlGAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUSDwoHcHJpbWFyeRgEIAEoCBIUCgxmZWF0dXJlX3RpbWUYBSABKAgSEgoKcmVmZXJlbmNlcxgGIAEoCRImCgpleHByZXNzaW9uGAcgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SKQoGd2luZG93GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXdpbmRvd2VkX2Jhc2UYCSABKAkSGQoMc3RvcmVfb25saW5lGAogASgISACIAQESGgoNc3RvcmVfb2ZmbGluZRgLIAEoCEgBiAEBEhgKC2NhY2hlX251bGxzGAwgASgISAKIAQFCDwoNX3N0b3JlX29ubGluZUIQCg5fc3RvcmVfb2ZmbGluZUIOCgxfY2FjaGVfbnVsbHMipQIKCkV4cHJlc3Npb24SIAoHbGl0ZXJhbBgBIAEoCzINLnN2Yy52MS5WYWx1ZUgAEisKB2ZlYXR1cmUYAiABKAsyGC5zdmMudjEuRmVhdHVyZVJlZmVyZW5jZUgAEiQKBGNhbGwYAyABKAsyFC5zdmMudjEuRnVuY3Rpb25DYWxsSAASKgoLYWdncmVnYXRpb24YBCABKAsyEy5zdmMudjEuQWdncmVnYXRpb25IABIrCgx3aW5kb3dfc3RhcnQYBSABKAsyEy5zdmMudjEuV2luZG93U3RhcnRIABIlCglxdWVyeV9ub3cYBiABKAsyEC5zdmMudjEuUXVlcnlOb3dIABIaCgRzcGFuGAcgASgLMgwuc3ZjLnYxLlNwYW5CBgoEbm9kZSIvChBGZWF0dXJlUmVmZXJlbmNlEgwKBHBhdGgYASADKAkSDQoFc2NvcGUYAiABKAUiRwoMRnVuY3Rpb25DYWxsEhAKCGZ1bmN0aW9uGAEgASgJEiUKCWFyZ3VtZW50cxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uIpgBCgtBZ2dyZWdhdGlvbhIMCgRwYXRoGAEgAygJEiMKB2ZpbHRlcnMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIiCgZjb2x1bW4YAyABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIQCghmdW5jdGlvbhgEIAEoCRIgCglhcmd1bWVudHMYBSADKAsyDS5zdmMudjEuVmFsdWUiDQoLV2luZG93U3RhcnQiCgoIUXVlcnlOb3ciVAoGSGFzT25lEhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleRIQCghvcHRpb25hbBgDIAEoCCJDCgdIYXNNYW55EhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleSIpCgdKb2luS2V5Eg0KBWxvY2FsGAEgASgJEg8KB2ZvcmVpZ24YAiABKAkihgUKCFJlc29sdmVyEgsKA2ZxbhgBIAEoCRIiCgRraW5kGAIgASgOMhQuc3ZjLnYxLlJlc29sdmVyS2luZBIlCgZpbnB1dHMYAyADKAsyFS5zdmMudjEuUmVzb2x2ZXJJbnB1dBIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSFAoMZW52aXJvbm1lbnRzGAYgAygJEg0KBW93bmVyGAcgASgJEhMKC2Rlc2NyaXB0aW9uGAggASgJEioKB3RpbWVvdXQYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIc2NoZWR1bGUYCiABKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhUKDXNvdXJjZV9zaGEyNTYYDCABKAkSKAoGcHl0aG9uGA0gASgLMhYuc3ZjLnYxLlB5dGhvbkZ1bmN0aW9uSAASHwoDc3FsGA4gASgLMhAuc3ZjLnYxLlNxbFF1ZXJ5SAASKQoMb3V0cHV0X3NoYXBlGA8gASgOMhMuc3ZjLnYxLk91dHB1dFNoYXBlEg0KBXRvdGFsGBAgASgIEhAKCHJlbGF0aW9uGBEgASgJEjQKCnRyYW5zbGF0ZWQYEiADKAsyIC5zdmMudjEuUmVzb2x2ZXIuVHJhbnNsYXRlZEVudHJ5EhQKDHVudHJhbnNsYXRlZBgTIAEoCRISCgpydW5fZmlsdGVyGBQgASgJEhIKCnJ1bl9zYW1wbGUYFSABKAkaRQoPVHJhbnNsYXRlZEVudHJ5EgsKA2tleRgBIAEoCRIhCgV2YWx1ZRgCIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uOgI4AUIGCgRib2R5IrcBCg1SZXNvbHZlcklucHV0EgwKBG5hbWUYASABKAkSJwoHZmVhdHVyZRgCIAEoCzIULnN2Yy52MS5GZWF0dXJlSW5wdXRIABIfCgNub3cYAyABKAsyEC5zdmMudjEuTm93SW5wdXRIABIhCgRyb3dzGAQgASgLMhEuc3ZjLnYxLlJvd3NJbnB1dEgAEiMKBXRhYmxlGAUgASgLMhIuc3ZjLnYxLlRhYmxlSW5wdXRIAEIGCgRraW5kInAKCVJvd3NJbnB1dBIMCgRwYXRoGAEgASgJEg8KB2NvbHVtbnMYAiADKAkSIwoHZmlsdGVycxgDIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEg0KBWxpbWl0GAQgASgFEhAKCG9wdGlvbmFsGAUgASgIIh0KClRhYmxlSW5wdXQSDwoHY29sdW1ucxgBIAMoCSJUCgxGZWF0dXJlSW5wdXQSDAoEcGF0aBgBIAEoCRIQCghvcHRpb25hbBgCIAEoCBIkCg1kZWZhdWx0X3ZhbHVlGAMgASgLMg0uc3ZjLnYxLlZhbHVlIgoKCE5vd0lucHV0IkAKDlB5dGhvbkZ1bmN0aW9uEg4KBm1vZHVsZRgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCGlzX2FzeW5jGAMgASgIIqsCCghTcWxRdWVyeRIOCgZzb3VyY2UYASABKAkSDAoEYm9keRgCIAEoCRIoCgpwYXJhbWV0ZXJzGAMgAygLMhQuc3ZjLnYxLlNxbFBhcmFtZXRlchIiCgdjb2x1bW5zGAQgAygLMhEuc3ZjLnYxLlNxbENvbHVtbhIfCgVjb3VudBgFIAEoDjIQLnN2Yy52MS5Sb3dDb3VudBIRCglib2R5X2xpbmUYBiABKAUSDQoFdG90YWwYByABKAgSDAoEc3RhchgIIAEoCBIRCgluYW1lc3BhY2UYCSABKAkSIQoLc291cmNlX3NwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIsCgtpbmNyZW1lbnRhbBgLIAEoCzIXLnN2Yy52MS5JbmNyZW1lbnRhbFJlYWQingEKD0luY3JlbWVudGFsUmVhZBIlCgRtb2RlGAEgASgOMhcuc3ZjLnYxLkluY3JlbWVudGFsTW9kZRIOCgZjb2x1bW4YAiABKAkSKwoIbG9va2JhY2sYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJwoFYmFzaXMYBCABKA4yGC5zdmMudjEuSW5jcmVtZW50YWxCYXNpcyJRCgxTcWxQYXJhbWV0ZXISDAoEcGF0aBgBIAEoCRIOCgZvZmZzZXQYAiABKAUSDgoGbGVuZ3RoGAMgASgFEhMKC2luY3JlbWVudGFsGAQgASgIIkgKCVNxbENvbHVtbhIOCgZjb2x1bW4YASABKAkSDwoHZmVhdHVyZRgCIAEoCRIaCgRzcGFuGAMgASgLMgwuc3ZjLnYxLlNwYW4ilQMKCk5hbWVkUXVlcnkSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBmlucHV0cxgDIAMoCRIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSNAoJc3RhbGVuZXNzGAYgAygLMiEuc3ZjLnYxLk5hbWVkUXVlcnkuU3RhbGVuZXNzRW50cnkSPwoPcGxhbm5lcl9vcHRpb25zGAcgAygLMiYuc3ZjLnYxLk5hbWVkUXVlcnkuUGxhbm5lck9wdGlvbnNFbnRyeRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4aSwoOU3RhbGVuZXNzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEigQMKDlNjaGVkdWxlZFF1ZXJ5EgwKBG5hbWUYASABKAkSEAoIc2NoZWR1bGUYAiABKAkSDwoHb3V0cHV0cxgDIAMoCRIRCglyZWNvbXB1dGUYBCABKAgSGgoScmVjb21wdXRlX2ZlYXR1cmVzGAUgAygJEhMKC21heF9zYW1wbGVzGAYgASgEEi8KC2xvd2VyX2JvdW5kGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cHBlcl9ib3VuZBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMc3RvcmVfb25saW5lGAkgASgIEhUKDXN0b3JlX29mZmxpbmUYCiABKAgSHQoVaW5jcmVtZW50YWxfcmVzb2x2ZXJzGAsgAygJEgwKBHRhZ3MYDCADKAkSDQoFb3duZXIYDSABKAkSEwoLZGVzY3JpcHRpb24YDiABKAkSGgoEc3BhbhgPIAEoCzIMLnN2Yy52MS5TcGFuIr0BCgpEYXRhU291cmNlEgwKBG5hbWUYASABKAkSIAoEa2luZBgCIAEoDjISLnN2Yy52MS5Tb3VyY2VLaW5kEjIKCHNldHRpbmdzGAMgAygLMiAuc3ZjLnYxLkRhdGFTb3VyY2UuU2V0dGluZ3NFbnRyeRIaCgRzcGFuGAQgASgLMgwuc3ZjLnYxLlNwYW4aLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKmIKDFJlc29sdmVyS2luZBIdChlSRVNPTFZFUl9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUUkVTT0xWRVJfS0lORF9PTkxJTkUQARIZChVSRVNPTFZFUl9LSU5EX09GRkxJTkUQAipdCgtPdXRwdXRTaGFwZRIcChhPVVRQVVRfU0hBUEVfVU5TUEVDSUZJRUQQABIVChFPVVRQVVRfU0hBUEVfUk9XUxABEhkKFU9VVFBVVF9TSEFQRV9SRUxBVElPThACKmYKCFJvd0NvdW50EhkKFVJPV19DT1VOVF9VTlNQRUNJRklFRBAAEhEKDVJPV19DT1VOVF9PTkUQARIZChVST1dfQ09VTlRfT05FX09SX05PTkUQAhIRCg1ST1dfQ09VTlRfQUxMEAMqiQEKD0luY3JlbWVudGFsTW9kZRIgChxJTkNSRU1FTlRBTF9NT0RFX1VOU1BFQ0lGSUVEEAASGAoUSU5DUkVNRU5UQUxfTU9ERV9ST1cQARIaChZJTkNSRU1FTlRBTF9NT0RFX0dST1VQEAISHgoaSU5DUkVNRU5UQUxfTU9ERV9QQVJBTUVURVIQAyp/ChBJbmNyZW1lbnRhbEJhc2lzEiEKHUlOQ1JFTUVOVEFMX0JBU0lTX1VOU1BFQ0lGSUVEEAASIgoeSU5DUkVNRU5UQUxfQkFTSVNfTUFYX0lOR0VTVEVEEAESJAogSU5DUkVNRU5UQUxfQkFTSVNfTEFTVF9FWEVDVVRJT04QAip0CgpTb3VyY2VLaW5kEhsKF1NPVVJDRV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSU09VUkNFX0tJTkRfU1FMSVRFEAESGgoWU09VUkNFX0tJTkRfUE9TVEdSRVNRTBACEhUKEVNPVVJDRV9LSU5EX01ZU1FMEAMy4QIKDEdyYXBoU2VydmljZRJGCghHZXRHcmFwaBIXLnN2Yy52MS5HZXRHcmFwaFJlcXVlc3QaGC5zdmMudjEuR2V0R3JhcGhSZXNwb25zZSIHkAIBiLUYAxJSCgxMaXN0RmVhdHVyZXMSGy5zdmMudjEuTGlzdEZlYXR1cmVzUmVxdWVzdBocLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXNwb25zZSIHkAIBiLUYAxJVCg1MaXN0UmVzb2x2ZXJzEhwuc3ZjLnYxLkxpc3RSZXNvbHZlcnNSZXF1ZXN0Gh0uc3ZjLnYxLkxpc3RSZXNvbHZlcnNSZXNwb25zZSIHkAIBiLUYAxJeChBMaXN0TmFtZWRRdWVyaWVzEh8uc3ZjLnYxLkxpc3ROYW1lZFF1ZXJpZXNSZXF1ZXN0GiAuc3ZjLnYxLkxpc3ROYW1lZFF1ZXJpZXNSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUiNwoRR2V0RmVhdHVyZVJlcXVlc3QSCwoDZnFuGAEgASgJEhUKDWRlcGxveW1lbnRfaWQYAiABKAkivwIKEkdldEZlYXR1cmVSZXNwb25zZRIpCghtZXRhZGF0YRgBIAEoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIiCgZzb3VyY2UYAyABKAsyEi5zdmMudjEuU291cmNlVGV4dBIqCglwcm92aWRlcnMYBCADKAsyFy5zdmMudjEuRmVhdHVyZVByb3ZpZGVyEiQKB3VzZWRfYnkYBSADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSGAoQdXNlZF9ieV9sZWZ0X29mZhgGIAEoBRIoCgh2ZXJzaW9ucxgHIAMoCzIWLnN2Yy52MS5GZWF0dXJlVmVyc2lvbhItCgpzdGF0aXN0aWNzGAggASgLMhkuc3ZjLnYxLkZlYXR1cmVTdGF0aXN0aWNzIloKClNvdXJjZVRleHQSDAoEZmlsZRgBIAEoCRIMCgRsaW5lGAIgASgFEgwKBHRleHQYAyABKAkSEQoJdHJ1bmNhdGVkGAQgASgIEg8KB21pc3NpbmcYBSABKAkiZwoPRmVhdHVyZVByb3ZpZGVyEiIKBGtpbmQYASABKA4yFC5zdmMudjEuUHJvdmlkZXJLaW5kEhAKCHJlc29sdmVyGAIgASgJEg4KBnVzYWJsZRgDIAEoCBIOCgZyZWFzb24YBCABKAkiRwoORmVhdHVyZVZlcnNpb24SGAoQaW50ZXJuYWxfdmVyc2lvbhgBIAEoBRIMCgR0eXBlGAIgASgJEg0KBWVuZGVkGAMgASgIIqoCChFGZWF0dXJlU3RhdGlzdGljcxIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVjb3VudBgCIAEoAxINCgVudWxscxgDIAEoAxIOCgZlcnJvcnMYBCABKAMSHwoSbWVkaWFuX2FnZV9zZWNvbmRzGAUgASgBSACIAQESDwoHc2FtcGxlZBgGIAEoAxIjCglxdWFudGlsZXMYByADKAsyEC5zdmMudjEuUXVhbnRpbGUSIgoEYmlucxgIIAMoCzIULnN2Yy52MS5IaXN0b2dyYW1CaW4SJQoGdmFsdWVzGAkgAygLMhUuc3ZjLnYxLkZyZXF1ZW50VmFsdWVCFQoTX21lZGlhbl9hZ2Vfc2Vjb25kcyIoCghRdWFudGlsZRINCgVzaGFyZRgBIAEoARINCgV2YWx1ZRgCIAEoASI7CgxIaXN0b2dyYW1CaW4SDQoFbG93ZXIYASABKAESDQoFdXBwZXIYAiABKAESDQoFY291bnQYAyABKAMiLQoNRnJlcXVlbnRWYWx1ZRINCgV2YWx1ZRgBIAEoCRINCgVjb3VudBgCIAEoAyI9ChJHZXRSZXNvbHZlclJlcXVlc3QSEAoIcmVzb2x2ZXIYASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSLFAQoTR2V0UmVzb2x2ZXJSZXNwb25zZRIiCghyZXNvbHZlchgBIAEoCzIQLnN2Yy52MS5SZXNvbHZlchIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0Eg8KB3ZlcnNpb24YBCABKAUSJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFIpMBChFHZXRMaW5lYWdlUmVxdWVzdBIKCgJvbhgBIAEoCRINCgVkZXB0aBgCIAEoBRIrCglkaXJlY3Rpb24YAyABKA4yGC5zdmMudjEuTGluZWFnZURpcmVjdGlvbhIQCghieV9jbGFzcxgEIAEoCBINCgVsaW1pdBgFIAEoBRIVCg1kZXBsb3ltZW50X2lkGAYgASgJIrMBChJHZXRMaW5lYWdlUmVzcG9uc2USIgoFbm9kZXMYASADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSIgoFZWRnZXMYAiADKAsyEy5zdmMudjEuTGluZWFnZUVkZ2USFgoObm9kZXNfbGVmdF9vZmYYAyABKAUSFgoOZWRnZXNfbGVmdF9vZmYYBCABKAUSDgoGY2hvc2VuGAUgAygJEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiSgoLTGluZWFnZU5vZGUSCgoCaWQYASABKAkSIQoEa2luZBgCIAEoDjITLnN2Yy52MS5MaW5lYWdlS2luZBIMCgRuYW1lGAMgASgJIicKC0xpbmVhZ2VFZGdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkirwIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnki3wEKCkZlYXR1cmVTZXQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmNsYXNzX25hbWUYAiABKAkSDgoGbW9kdWxlGAMgASgJEiEKCGZlYXR1cmVzGAQgAygLMg8uc3ZjLnYxLkZlYXR1cmUSEwoLcHJpbWFyeV9rZXkYBSABKAkSFAoMZmVhdHVyZV90aW1lGAYgASgJEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuIsQCCgdGZWF0dXJlEgsKA2ZxbhgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRInCgZzY2FsYXIYBCABKAsyFS5zdmMudjEuU2NhbGFyRmVhdHVyZUgAEiEKB2hhc19vbmUYBSABKAsyDi5zdmMudjEuSGFzT25lSAASIwoIaGFzX21hbnkYBiABKAsyDy5zdmMudjEuSGFzTWFueUgAEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSMAoNbWF4X3N0YWxlbmVzcxgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SEgoKZGVwcmVjYXRlZBgMIAEoCEIGCgRraW5kIpEDCg1TY2FsYXJGZWF0dXJlEh8KBWR0eXBlGAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUSDwoHcHJpbWFyeRgEIAEoCBIUCgxmZWF0dXJlX3RpbWUYBSABKAgSEgoKcmVmZXJlbmNlcxgGIAEoCRImCgpleHByZXNzaW9uGAcgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SKQoGd2luZG93GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXdpbmRvd2VkX2Jhc2UYCSABKAkSGQoMc3RvcmVfb25saW5lGAogASgISACIAQESGgoNc3RvcmVfb2ZmbGluZRgLIAEoCEgBiAEBEhgKC2NhY2hlX251bGxzGAwgASgISAKIAQFCDwoNX3N0b3JlX29ubGluZUIQCg5fc3RvcmVfb2ZmbGluZUIOCgxfY2FjaGVfbnVsbHMipQIKCkV4cHJlc3Npb24SIAoHbGl0ZXJhbBgBIAEoCzINLnN2Yy52MS5WYWx1ZUgAEisKB2ZlYXR1cmUYAiABKAsyGC5zdmMudjEuRmVhdHVyZVJlZmVyZW5jZUgAEiQKBGNhbGwYAyABKAsyFC5zdmMudjEuRnVuY3Rpb25DYWxsSAASKgoLYWdncmVnYXRpb24YBCABKAsyEy5zdmMudjEuQWdncmVnYXRpb25IABIrCgx3aW5kb3dfc3RhcnQYBSABKAsyEy5zdmMudjEuV2luZG93U3RhcnRIABIlCglxdWVyeV9ub3cYBiABKAsyEC5zdmMudjEuUXVlcnlOb3dIABIaCgRzcGFuGAcgASgLMgwuc3ZjLnYxLlNwYW5CBgoEbm9kZSIvChBGZWF0dXJlUmVmZXJlbmNlEgwKBHBhdGgYASADKAkSDQoFc2NvcGUYAiABKAUiRwoMRnVuY3Rpb25DYWxsEhAKCGZ1bmN0aW9uGAEgASgJEiUKCWFyZ3VtZW50cxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uIpgBCgtBZ2dyZWdhdGlvbhIMCgRwYXRoGAEgAygJEiMKB2ZpbHRlcnMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIiCgZjb2x1bW4YAyABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIQCghmdW5jdGlvbhgEIAEoCRIgCglhcmd1bWVudHMYBSADKAsyDS5zdmMudjEuVmFsdWUiDQoLV2luZG93U3RhcnQiCgoIUXVlcnlOb3ciVAoGSGFzT25lEhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleRIQCghvcHRpb25hbBgDIAEoCCJDCgdIYXNNYW55EhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleSIpCgdKb2luS2V5Eg0KBWxvY2FsGAEgASgJEg8KB2ZvcmVpZ24YAiABKAkihgUKCFJlc29sdmVyEgsKA2ZxbhgBIAEoCRIiCgRraW5kGAIgASgOMhQuc3ZjLnYxLlJlc29sdmVyS2luZBIlCgZpbnB1dHMYAyADKAsyFS5zdmMudjEuUmVzb2x2ZXJJbnB1dBIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSFAoMZW52aXJvbm1lbnRzGAYgAygJEg0KBW93bmVyGAcgASgJEhMKC2Rlc2NyaXB0aW9uGAggASgJEioKB3RpbWVvdXQYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIc2NoZWR1bGUYCiABKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhUKDXNvdXJjZV9zaGEyNTYYDCABKAkSKAoGcHl0aG9uGA0gASgLMhYuc3ZjLnYxLlB5dGhvbkZ1bmN0aW9uSAASHwoDc3FsGA4gASgLMhAuc3ZjLnYxLlNxbFF1ZXJ5SAASKQoMb3V0cHV0X3NoYXBlGA8gASgOMhMuc3ZjLnYxLk91dHB1dFNoYXBlEg0KBXRvdGFsGBAgASgIEhAKCHJlbGF0aW9uGBEgASgJEjQKCnRyYW5zbGF0ZWQYEiADKAsyIC5zdmMudjEuUmVzb2x2ZXIuVHJhbnNsYXRlZEVudHJ5EhQKDHVudHJhbnNsYXRlZBgTIAEoCRISCgpydW5fZmlsdGVyGBQgASgJEhIKCnJ1bl9zYW1wbGUYFSABKAkaRQoPVHJhbnNsYXRlZEVudHJ5EgsKA2tleRgBIAEoCRIhCgV2YWx1ZRgCIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uOgI4AUIGCgRib2R5IrcBCg1SZXNvbHZlcklucHV0EgwKBG5hbWUYASABKAkSJwoHZmVhdHVyZRgCIAEoCzIULnN2Yy52MS5GZWF0dXJlSW5wdXRIABIfCgNub3cYAyABKAsyEC5zdmMudjEuTm93SW5wdXRIABIhCgRyb3dzGAQgASgLMhEuc3ZjLnYxLlJvd3NJbnB1dEgAEiMKBXRhYmxlGAUgASgLMhIuc3ZjLnYxLlRhYmxlSW5wdXRIAEIGCgRraW5kInAKCVJvd3NJbnB1dBIMCgRwYXRoGAEgASgJEg8KB2NvbHVtbnMYAiADKAkSIwoHZmlsdGVycxgDIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEg0KBWxpbWl0GAQgASgFEhAKCG9wdGlvbmFsGAUgASgIIh0KClRhYmxlSW5wdXQSDwoHY29sdW1ucxgBIAMoCSJUCgxGZWF0dXJlSW5wdXQSDAoEcGF0aBgBIAEoCRIQCghvcHRpb25hbBgCIAEoCBIkCg1kZWZhdWx0X3ZhbHVlGAMgASgLMg0uc3ZjLnYxLlZhbHVlIgoKCE5vd0lucHV0IkAKDlB5dGhvbkZ1bmN0aW9uEg4KBm1vZHVsZRgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCGlzX2FzeW5jGAMgASgIIqsCCghTcWxRdWVyeRIOCgZzb3VyY2UYASABKAkSDAoEYm9keRgCIAEoCRIoCgpwYXJhbWV0ZXJzGAMgAygLMhQuc3ZjLnYxLlNxbFBhcmFtZXRlchIiCgdjb2x1bW5zGAQgAygLMhEuc3ZjLnYxLlNxbENvbHVtbhIfCgVjb3VudBgFIAEoDjIQLnN2Yy52MS5Sb3dDb3VudBIRCglib2R5X2xpbmUYBiABKAUSDQoFdG90YWwYByABKAgSDAoEc3RhchgIIAEoCBIRCgluYW1lc3BhY2UYCSABKAkSIQoLc291cmNlX3NwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIsCgtpbmNyZW1lbnRhbBgLIAEoCzIXLnN2Yy52MS5JbmNyZW1lbnRhbFJlYWQingEKD0luY3JlbWVudGFsUmVhZBIlCgRtb2RlGAEgASgOMhcuc3ZjLnYxLkluY3JlbWVudGFsTW9kZRIOCgZjb2x1bW4YAiABKAkSKwoIbG9va2JhY2sYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJwoFYmFzaXMYBCABKA4yGC5zdmMudjEuSW5jcmVtZW50YWxCYXNpcyJRCgxTcWxQYXJhbWV0ZXISDAoEcGF0aBgBIAEoCRIOCgZvZmZzZXQYAiABKAUSDgoGbGVuZ3RoGAMgASgFEhMKC2luY3JlbWVudGFsGAQgASgIIkgKCVNxbENvbHVtbhIOCgZjb2x1bW4YASABKAkSDwoHZmVhdHVyZRgCIAEoCRIaCgRzcGFuGAMgASgLMgwuc3ZjLnYxLlNwYW4ilQMKCk5hbWVkUXVlcnkSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBmlucHV0cxgDIAMoCRIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSNAoJc3RhbGVuZXNzGAYgAygLMiEuc3ZjLnYxLk5hbWVkUXVlcnkuU3RhbGVuZXNzRW50cnkSPwoPcGxhbm5lcl9vcHRpb25zGAcgAygLMiYuc3ZjLnYxLk5hbWVkUXVlcnkuUGxhbm5lck9wdGlvbnNFbnRyeRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4aSwoOU3RhbGVuZXNzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEigQMKDlNjaGVkdWxlZFF1ZXJ5EgwKBG5hbWUYASABKAkSEAoIc2NoZWR1bGUYAiABKAkSDwoHb3V0cHV0cxgDIAMoCRIRCglyZWNvbXB1dGUYBCABKAgSGgoScmVjb21wdXRlX2ZlYXR1cmVzGAUgAygJEhMKC21heF9zYW1wbGVzGAYgASgEEi8KC2xvd2VyX2JvdW5kGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cHBlcl9ib3VuZBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMc3RvcmVfb25saW5lGAkgASgIEhUKDXN0b3JlX29mZmxpbmUYCiABKAgSHQoVaW5jcmVtZW50YWxfcmVzb2x2ZXJzGAsgAygJEgwKBHRhZ3MYDCADKAkSDQoFb3duZXIYDSABKAkSEwoLZGVzY3JpcHRpb24YDiABKAkSGgoEc3BhbhgPIAEoCzIMLnN2Yy52MS5TcGFuIr0BCgpEYXRhU291cmNlEgwKBG5hbWUYASABKAkSIAoEa2luZBgCIAEoDjISLnN2Yy52MS5Tb3VyY2VLaW5kEjIKCHNldHRpbmdzGAMgAygLMiAuc3ZjLnYxLkRhdGFTb3VyY2UuU2V0dGluZ3NFbnRyeRIaCgRzcGFuGAQgASgLMgwuc3ZjLnYxLlNwYW4aLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKroBCgxQcm92aWRlcktpbmQSHQoZUFJPVklERVJfS0lORF9VTlNQRUNJRklFRBAAEh4KGlBST1ZJREVSX0tJTkRfT05MSU5FX1NUT1JFEAESFgoSUFJPVklERVJfS0lORF9KT0lOEAISHAoYUFJPVklERVJfS0lORF9FWFBSRVNTSU9OEAMSGgoWUFJPVklERVJfS0lORF9SRVNPTFZFUhAEEhkKFVBST1ZJREVSX0tJTkRfREVGQVVMVBAFKssBCgtMaW5lYWdlS2luZBIcChhMSU5FQUdFX0tJTkRfVU5TUEVDSUZJRUQQABIXChNMSU5FQUdFX0tJTkRfU09VUkNFEAESGQoVTElORUFHRV9LSU5EX1JFU09MVkVSEAISGAoUTElORUFHRV9LSU5EX0ZFQVRVUkUQAxIWChJMSU5FQUdFX0tJTkRfQ0xBU1MQBBIWChJMSU5FQUdFX0tJTkRfUVVFUlkQBRIgChxMSU5FQUdFX0tJTkRfU0NIRURVTEVEX1FVRVJZEAYqkwEKEExpbmVhZ2VEaXJlY3Rpb24SIQodTElORUFHRV9ESVJFQ1RJT05fVU5TUEVDSUZJRUQQABIeChpMSU5FQUdFX0RJUkVDVElPTl9VUFNUUkVBTRABEiAKHExJTkVBR0VfRElSRUNUSU9OX0RPV05TVFJFQU0QAhIaChZMSU5FQUdFX0RJUkVDVElPTl9CT1RIEAMqYgoMUmVzb2x2ZXJLaW5kEh0KGVJFU09MVkVSX0tJTkRfVU5TUEVDSUZJRUQQABIYChRSRVNPTFZFUl9LSU5EX09OTElORRABEhkKFVJFU09MVkVSX0tJTkRfT0ZGTElORRACKl0KC091dHB1dFNoYXBlEhwKGE9VVFBVVF9TSEFQRV9VTlNQRUNJRklFRBAAEhUKEU9VVFBVVF9TSEFQRV9ST1dTEAESGQoVT1VUUFVUX1NIQVBFX1JFTEFUSU9OEAIqZgoIUm93Q291bnQSGQoVUk9XX0NPVU5UX1VOU1BFQ0lGSUVEEAASEQoNUk9XX0NPVU5UX09ORRABEhkKFVJPV19DT1VOVF9PTkVfT1JfTk9ORRACEhEKDVJPV19DT1VOVF9BTEwQAyqJAQoPSW5jcmVtZW50YWxNb2RlEiAKHElOQ1JFTUVOVEFMX01PREVfVU5TUEVDSUZJRUQQABIYChRJTkNSRU1FTlRBTF9NT0RFX1JPVxABEhoKFklOQ1JFTUVOVEFMX01PREVfR1JPVVAQAhIeChpJTkNSRU1FTlRBTF9NT0RFX1BBUkFNRVRFUhADKn8KEEluY3JlbWVudGFsQmFzaXMSIQodSU5DUkVNRU5UQUxfQkFTSVNfVU5TUEVDSUZJRUQQABIiCh5JTkNSRU1FTlRBTF9CQVNJU19NQVhfSU5HRVNURUQQARIkCiBJTkNSRU1FTlRBTF9CQVNJU19MQVNUX0VYRUNVVElPThACKnQKClNvdXJjZUtpbmQSGwoXU09VUkNFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJTT1VSQ0VfS0lORF9TUUxJVEUQARIaChZTT1VSQ0VfS0lORF9QT1NUR1JFU1FMEAISFQoRU09VUkNFX0tJTkRfTVlTUUwQAzLOBAoMR3JhcGhTZXJ2aWNlEkYKCEdldEdyYXBoEhcuc3ZjLnYxLkdldEdyYXBoUmVxdWVzdBoYLnN2Yy52MS5HZXRHcmFwaFJlc3BvbnNlIgeQAgGItRgDElIKDExpc3RGZWF0dXJlcxIbLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RGZWF0dXJlc1Jlc3BvbnNlIgeQAgGItRgDElUKDUxpc3RSZXNvbHZlcnMSHC5zdmMudjEuTGlzdFJlc29sdmVyc1JlcXVlc3QaHS5zdmMudjEuTGlzdFJlc29sdmVyc1Jlc3BvbnNlIgeQAgGItRgDEl4KEExpc3ROYW1lZFF1ZXJpZXMSHy5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QaIC5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1Jlc3BvbnNlIgeQAgGItRgDEkwKCkdldEZlYXR1cmUSGS5zdmMudjEuR2V0RmVhdHVyZVJlcXVlc3QaGi5zdmMudjEuR2V0RmVhdHVyZVJlc3BvbnNlIgeQAgGItRgDEk8KC0dldFJlc29sdmVyEhouc3ZjLnYxLkdldFJlc29sdmVyUmVxdWVzdBobLnN2Yy52MS5HZXRSZXNvbHZlclJlc3BvbnNlIgeQAgGItRgDEkwKCkdldExpbmVhZ2USGS5zdmMudjEuR2V0TGluZWFnZVJlcXVlc3QaGi5zdmMudjEuR2V0TGluZWFnZVJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of GetGraph. The deployment is that of the scope headers unless named here.
@@ -433,6 +433,1209 @@ export const FeatureMetadataSchema: GenMessage<FeatureMetadata, {jsonType: Featu
   messageDesc(file_svc_v1_graph, 8);
 
 /**
+ * Request of GetFeature.
+ *
+ * @generated from message svc.v1.GetFeatureRequest
+ */
+export type GetFeatureRequest = Message<"svc.v1.GetFeatureRequest"> & {
+  /**
+   * FQN; a windowed one with its window, for example "user.fails__600__".
+   *
+   * @generated from field: string fqn = 1;
+   */
+  fqn: string;
+
+  /**
+   * Deployment id; empty = the live one of the scope.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId: string;
+};
+
+/**
+ * Request of GetFeature.
+ *
+ * @generated from message svc.v1.GetFeatureRequest
+ */
+export type GetFeatureRequestJson = {
+  /**
+   * FQN; a windowed one with its window, for example "user.fails__600__".
+   *
+   * @generated from field: string fqn = 1;
+   */
+  fqn?: string;
+
+  /**
+   * Deployment id; empty = the live one of the scope.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId?: string;
+};
+
+/**
+ * Describes the message svc.v1.GetFeatureRequest.
+ * Use `create(GetFeatureRequestSchema)` to create a new message.
+ */
+export const GetFeatureRequestSchema: GenMessage<GetFeatureRequest, {jsonType: GetFeatureRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 9);
+
+/**
+ * Response of GetFeature.
+ *
+ * @generated from message svc.v1.GetFeatureResponse
+ */
+export type GetFeatureResponse = Message<"svc.v1.GetFeatureResponse"> & {
+  /**
+   * The feature.
+   *
+   * @generated from field: svc.v1.FeatureMetadata metadata = 1;
+   */
+  metadata?: FeatureMetadata | undefined;
+
+  /**
+   * The deployment that it belongs to.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId: string;
+
+  /**
+   * Its definition.
+   *
+   * @generated from field: svc.v1.SourceText source = 3;
+   */
+  source?: SourceText | undefined;
+
+  /**
+   * What gives its value, in the order in which a query takes them; those that no query here takes
+   * come last. A value that a query gives as an input comes before all.
+   *
+   * @generated from field: repeated svc.v1.FeatureProvider providers = 4;
+   */
+  providers: FeatureProvider[];
+
+  /**
+   * What reads it in one step: resolvers, other features, and queries, by id; at most 1,000.
+   *
+   * @generated from field: repeated svc.v1.LineageNode used_by = 5;
+   */
+  usedBy: LineageNode[];
+
+  /**
+   * Number of those that are left off.
+   *
+   * @generated from field: int32 used_by_left_off = 6;
+   */
+  usedByLeftOff: number;
+
+  /**
+   * Its versions in the environment, oldest first; none before the first deployment.
+   *
+   * @generated from field: repeated svc.v1.FeatureVersion versions = 7;
+   */
+  versions: FeatureVersion[];
+
+  /**
+   * Statistics of the last day; absent when nobody asked for it.
+   *
+   * @generated from field: svc.v1.FeatureStatistics statistics = 8;
+   */
+  statistics?: FeatureStatistics | undefined;
+};
+
+/**
+ * Response of GetFeature.
+ *
+ * @generated from message svc.v1.GetFeatureResponse
+ */
+export type GetFeatureResponseJson = {
+  /**
+   * The feature.
+   *
+   * @generated from field: svc.v1.FeatureMetadata metadata = 1;
+   */
+  metadata?: FeatureMetadataJson;
+
+  /**
+   * The deployment that it belongs to.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId?: string;
+
+  /**
+   * Its definition.
+   *
+   * @generated from field: svc.v1.SourceText source = 3;
+   */
+  source?: SourceTextJson;
+
+  /**
+   * What gives its value, in the order in which a query takes them; those that no query here takes
+   * come last. A value that a query gives as an input comes before all.
+   *
+   * @generated from field: repeated svc.v1.FeatureProvider providers = 4;
+   */
+  providers?: FeatureProviderJson[];
+
+  /**
+   * What reads it in one step: resolvers, other features, and queries, by id; at most 1,000.
+   *
+   * @generated from field: repeated svc.v1.LineageNode used_by = 5;
+   */
+  usedBy?: LineageNodeJson[];
+
+  /**
+   * Number of those that are left off.
+   *
+   * @generated from field: int32 used_by_left_off = 6;
+   */
+  usedByLeftOff?: number;
+
+  /**
+   * Its versions in the environment, oldest first; none before the first deployment.
+   *
+   * @generated from field: repeated svc.v1.FeatureVersion versions = 7;
+   */
+  versions?: FeatureVersionJson[];
+
+  /**
+   * Statistics of the last day; absent when nobody asked for it.
+   *
+   * @generated from field: svc.v1.FeatureStatistics statistics = 8;
+   */
+  statistics?: FeatureStatisticsJson;
+};
+
+/**
+ * Describes the message svc.v1.GetFeatureResponse.
+ * Use `create(GetFeatureResponseSchema)` to create a new message.
+ */
+export const GetFeatureResponseSchema: GenMessage<GetFeatureResponse, {jsonType: GetFeatureResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 10);
+
+/**
+ * A part of a source file.
+ *
+ * @generated from message svc.v1.SourceText
+ */
+export type SourceText = Message<"svc.v1.SourceText"> & {
+  /**
+   * Path in the project, with `/`.
+   *
+   * @generated from field: string file = 1;
+   */
+  file: string;
+
+  /**
+   * Number of its first line, 1-based.
+   *
+   * @generated from field: int32 line = 2;
+   */
+  line: number;
+
+  /**
+   * The lines, without a line break at the end; at most 200 of them and 16 KiB.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+
+  /**
+   * Whether the definition goes on.
+   *
+   * @generated from field: bool truncated = 4;
+   */
+  truncated: boolean;
+
+  /**
+   * The reason why there is no text, for example that the file is too large; empty = there is.
+   *
+   * @generated from field: string missing = 5;
+   */
+  missing: string;
+};
+
+/**
+ * A part of a source file.
+ *
+ * @generated from message svc.v1.SourceText
+ */
+export type SourceTextJson = {
+  /**
+   * Path in the project, with `/`.
+   *
+   * @generated from field: string file = 1;
+   */
+  file?: string;
+
+  /**
+   * Number of its first line, 1-based.
+   *
+   * @generated from field: int32 line = 2;
+   */
+  line?: number;
+
+  /**
+   * The lines, without a line break at the end; at most 200 of them and 16 KiB.
+   *
+   * @generated from field: string text = 3;
+   */
+  text?: string;
+
+  /**
+   * Whether the definition goes on.
+   *
+   * @generated from field: bool truncated = 4;
+   */
+  truncated?: boolean;
+
+  /**
+   * The reason why there is no text, for example that the file is too large; empty = there is.
+   *
+   * @generated from field: string missing = 5;
+   */
+  missing?: string;
+};
+
+/**
+ * Describes the message svc.v1.SourceText.
+ * Use `create(SourceTextSchema)` to create a new message.
+ */
+export const SourceTextSchema: GenMessage<SourceText, {jsonType: SourceTextJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 11);
+
+/**
+ * What can give the value of a feature.
+ *
+ * @generated from message svc.v1.FeatureProvider
+ */
+export type FeatureProvider = Message<"svc.v1.FeatureProvider"> & {
+  /**
+   * Its kind.
+   *
+   * @generated from field: svc.v1.ProviderKind kind = 1;
+   */
+  kind: ProviderKind;
+
+  /**
+   * FQN of the resolver; empty for others.
+   *
+   * @generated from field: string resolver = 2;
+   */
+  resolver: string;
+
+  /**
+   * Whether online queries of the environment may take it.
+   *
+   * @generated from field: bool usable = 3;
+   */
+  usable: boolean;
+
+  /**
+   * Why it has its place, or is not taken, for example "it is offline only".
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * What can give the value of a feature.
+ *
+ * @generated from message svc.v1.FeatureProvider
+ */
+export type FeatureProviderJson = {
+  /**
+   * Its kind.
+   *
+   * @generated from field: svc.v1.ProviderKind kind = 1;
+   */
+  kind?: ProviderKindJson;
+
+  /**
+   * FQN of the resolver; empty for others.
+   *
+   * @generated from field: string resolver = 2;
+   */
+  resolver?: string;
+
+  /**
+   * Whether online queries of the environment may take it.
+   *
+   * @generated from field: bool usable = 3;
+   */
+  usable?: boolean;
+
+  /**
+   * Why it has its place, or is not taken, for example "it is offline only".
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason?: string;
+};
+
+/**
+ * Describes the message svc.v1.FeatureProvider.
+ * Use `create(FeatureProviderSchema)` to create a new message.
+ */
+export const FeatureProviderSchema: GenMessage<FeatureProvider, {jsonType: FeatureProviderJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 12);
+
+/**
+ * A version of a feature: it begins when the type changes, or by `svc migrate-type`.
+ *
+ * @generated from message svc.v1.FeatureVersion
+ */
+export type FeatureVersion = Message<"svc.v1.FeatureVersion"> & {
+  /**
+   * Its number, from 1.
+   *
+   * @generated from field: int32 internal_version = 1;
+   */
+  internalVersion: number;
+
+  /**
+   * The type, for example "int".
+   *
+   * @generated from field: string type = 2;
+   */
+  type: string;
+
+  /**
+   * Whether it ended: nothing of it is served or stored any more.
+   *
+   * @generated from field: bool ended = 3;
+   */
+  ended: boolean;
+};
+
+/**
+ * A version of a feature: it begins when the type changes, or by `svc migrate-type`.
+ *
+ * @generated from message svc.v1.FeatureVersion
+ */
+export type FeatureVersionJson = {
+  /**
+   * Its number, from 1.
+   *
+   * @generated from field: int32 internal_version = 1;
+   */
+  internalVersion?: number;
+
+  /**
+   * The type, for example "int".
+   *
+   * @generated from field: string type = 2;
+   */
+  type?: string;
+
+  /**
+   * Whether it ended: nothing of it is served or stored any more.
+   *
+   * @generated from field: bool ended = 3;
+   */
+  ended?: boolean;
+};
+
+/**
+ * Describes the message svc.v1.FeatureVersion.
+ * Use `create(FeatureVersionSchema)` to create a new message.
+ */
+export const FeatureVersionSchema: GenMessage<FeatureVersion, {jsonType: FeatureVersionJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 13);
+
+/**
+ * What queries were answered of a feature.
+ *
+ * @generated from message svc.v1.FeatureStatistics
+ */
+export type FeatureStatistics = Message<"svc.v1.FeatureStatistics"> & {
+  /**
+   * Beginning of the first hour.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Values that were asked for; those that were null, and those that failed, are among them.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * Values that were null.
+   *
+   * @generated from field: int64 nulls = 3;
+   */
+  nulls: bigint;
+
+  /**
+   * Values that failed.
+   *
+   * @generated from field: int64 errors = 4;
+   */
+  errors: bigint;
+
+  /**
+   * Median age in seconds of values that the online store served; absent = it served none.
+   *
+   * @generated from field: optional double median_age_seconds = 5;
+   */
+  medianAgeSeconds?: number | undefined;
+
+  /**
+   * Number of values that were sampled for the distribution; 0 for callers without the permission
+   * QUERY_OFFLINE, for features tagged `pii`, and when nothing is known.
+   *
+   * @generated from field: int64 sampled = 6;
+   */
+  sampled: bigint;
+
+  /**
+   * Of numbers: quantiles, at most 9.1 % off, from the least to the greatest.
+   *
+   * @generated from field: repeated svc.v1.Quantile quantiles = 7;
+   */
+  quantiles: Quantile[];
+
+  /**
+   * Of numbers: how many lie between two bounds, in their order; at most 60.
+   *
+   * @generated from field: repeated svc.v1.HistogramBin bins = 8;
+   */
+  bins: HistogramBin[];
+
+  /**
+   * Of others: the most frequent values, at most 20.
+   *
+   * @generated from field: repeated svc.v1.FrequentValue values = 9;
+   */
+  values: FrequentValue[];
+};
+
+/**
+ * What queries were answered of a feature.
+ *
+ * @generated from message svc.v1.FeatureStatistics
+ */
+export type FeatureStatisticsJson = {
+  /**
+   * Beginning of the first hour.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   */
+  startTime?: TimestampJson;
+
+  /**
+   * Values that were asked for; those that were null, and those that failed, are among them.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count?: string;
+
+  /**
+   * Values that were null.
+   *
+   * @generated from field: int64 nulls = 3;
+   */
+  nulls?: string;
+
+  /**
+   * Values that failed.
+   *
+   * @generated from field: int64 errors = 4;
+   */
+  errors?: string;
+
+  /**
+   * Median age in seconds of values that the online store served; absent = it served none.
+   *
+   * @generated from field: optional double median_age_seconds = 5;
+   */
+  medianAgeSeconds?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Number of values that were sampled for the distribution; 0 for callers without the permission
+   * QUERY_OFFLINE, for features tagged `pii`, and when nothing is known.
+   *
+   * @generated from field: int64 sampled = 6;
+   */
+  sampled?: string;
+
+  /**
+   * Of numbers: quantiles, at most 9.1 % off, from the least to the greatest.
+   *
+   * @generated from field: repeated svc.v1.Quantile quantiles = 7;
+   */
+  quantiles?: QuantileJson[];
+
+  /**
+   * Of numbers: how many lie between two bounds, in their order; at most 60.
+   *
+   * @generated from field: repeated svc.v1.HistogramBin bins = 8;
+   */
+  bins?: HistogramBinJson[];
+
+  /**
+   * Of others: the most frequent values, at most 20.
+   *
+   * @generated from field: repeated svc.v1.FrequentValue values = 9;
+   */
+  values?: FrequentValueJson[];
+};
+
+/**
+ * Describes the message svc.v1.FeatureStatistics.
+ * Use `create(FeatureStatisticsSchema)` to create a new message.
+ */
+export const FeatureStatisticsSchema: GenMessage<FeatureStatistics, {jsonType: FeatureStatisticsJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 14);
+
+/**
+ * A quantile of numbers.
+ *
+ * @generated from message svc.v1.Quantile
+ */
+export type Quantile = Message<"svc.v1.Quantile"> & {
+  /**
+   * The share of the numbers that are not greater, 0 to 1.
+   *
+   * @generated from field: double share = 1;
+   */
+  share: number;
+
+  /**
+   * The number.
+   *
+   * @generated from field: double value = 2;
+   */
+  value: number;
+};
+
+/**
+ * A quantile of numbers.
+ *
+ * @generated from message svc.v1.Quantile
+ */
+export type QuantileJson = {
+  /**
+   * The share of the numbers that are not greater, 0 to 1.
+   *
+   * @generated from field: double share = 1;
+   */
+  share?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * The number.
+   *
+   * @generated from field: double value = 2;
+   */
+  value?: number | "NaN" | "Infinity" | "-Infinity";
+};
+
+/**
+ * Describes the message svc.v1.Quantile.
+ * Use `create(QuantileSchema)` to create a new message.
+ */
+export const QuantileSchema: GenMessage<Quantile, {jsonType: QuantileJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 15);
+
+/**
+ * Numbers between two bounds.
+ *
+ * @generated from message svc.v1.HistogramBin
+ */
+export type HistogramBin = Message<"svc.v1.HistogramBin"> & {
+  /**
+   * Lower bound, which does not belong to it, but for zeros.
+   *
+   * @generated from field: double lower = 1;
+   */
+  lower: number;
+
+  /**
+   * Upper bound, which does.
+   *
+   * @generated from field: double upper = 2;
+   */
+  upper: number;
+
+  /**
+   * Number of values.
+   *
+   * @generated from field: int64 count = 3;
+   */
+  count: bigint;
+};
+
+/**
+ * Numbers between two bounds.
+ *
+ * @generated from message svc.v1.HistogramBin
+ */
+export type HistogramBinJson = {
+  /**
+   * Lower bound, which does not belong to it, but for zeros.
+   *
+   * @generated from field: double lower = 1;
+   */
+  lower?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Upper bound, which does.
+   *
+   * @generated from field: double upper = 2;
+   */
+  upper?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Number of values.
+   *
+   * @generated from field: int64 count = 3;
+   */
+  count?: string;
+};
+
+/**
+ * Describes the message svc.v1.HistogramBin.
+ * Use `create(HistogramBinSchema)` to create a new message.
+ */
+export const HistogramBinSchema: GenMessage<HistogramBin, {jsonType: HistogramBinJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 16);
+
+/**
+ * A value and how often it was there.
+ *
+ * @generated from message svc.v1.FrequentValue
+ */
+export type FrequentValue = Message<"svc.v1.FrequentValue"> & {
+  /**
+   * The value as text, cut after 100 characters.
+   *
+   * @generated from field: string value = 1;
+   */
+  value: string;
+
+  /**
+   * Number of times, among those sampled; approximate.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+};
+
+/**
+ * A value and how often it was there.
+ *
+ * @generated from message svc.v1.FrequentValue
+ */
+export type FrequentValueJson = {
+  /**
+   * The value as text, cut after 100 characters.
+   *
+   * @generated from field: string value = 1;
+   */
+  value?: string;
+
+  /**
+   * Number of times, among those sampled; approximate.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count?: string;
+};
+
+/**
+ * Describes the message svc.v1.FrequentValue.
+ * Use `create(FrequentValueSchema)` to create a new message.
+ */
+export const FrequentValueSchema: GenMessage<FrequentValue, {jsonType: FrequentValueJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 17);
+
+/**
+ * Request of GetResolver.
+ *
+ * @generated from message svc.v1.GetResolverRequest
+ */
+export type GetResolverRequest = Message<"svc.v1.GetResolverRequest"> & {
+  /**
+   * FQN, or its last part where that is clear.
+   *
+   * @generated from field: string resolver = 1;
+   */
+  resolver: string;
+
+  /**
+   * Deployment id; empty = the live one of the scope.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId: string;
+};
+
+/**
+ * Request of GetResolver.
+ *
+ * @generated from message svc.v1.GetResolverRequest
+ */
+export type GetResolverRequestJson = {
+  /**
+   * FQN, or its last part where that is clear.
+   *
+   * @generated from field: string resolver = 1;
+   */
+  resolver?: string;
+
+  /**
+   * Deployment id; empty = the live one of the scope.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId?: string;
+};
+
+/**
+ * Describes the message svc.v1.GetResolverRequest.
+ * Use `create(GetResolverRequestSchema)` to create a new message.
+ */
+export const GetResolverRequestSchema: GenMessage<GetResolverRequest, {jsonType: GetResolverRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 18);
+
+/**
+ * Response of GetResolver.
+ *
+ * @generated from message svc.v1.GetResolverResponse
+ */
+export type GetResolverResponse = Message<"svc.v1.GetResolverResponse"> & {
+  /**
+   * The resolver.
+   *
+   * @generated from field: svc.v1.Resolver resolver = 1;
+   */
+  resolver?: Resolver | undefined;
+
+  /**
+   * The deployment that it belongs to.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId: string;
+
+  /**
+   * Its source: the function with its decorators, or the SQL file.
+   *
+   * @generated from field: svc.v1.SourceText source = 3;
+   */
+  source?: SourceText | undefined;
+
+  /**
+   * Number of its source among the distinct ones that were deployed, from 1.
+   *
+   * @generated from field: int32 version = 4;
+   */
+  version: number;
+
+  /**
+   * What reads its outputs in one step: resolvers, features and queries, by id; at most 1,000.
+   *
+   * @generated from field: repeated svc.v1.LineageNode used_by = 5;
+   */
+  usedBy: LineageNode[];
+
+  /**
+   * Number of those that are left off.
+   *
+   * @generated from field: int32 used_by_left_off = 6;
+   */
+  usedByLeftOff: number;
+};
+
+/**
+ * Response of GetResolver.
+ *
+ * @generated from message svc.v1.GetResolverResponse
+ */
+export type GetResolverResponseJson = {
+  /**
+   * The resolver.
+   *
+   * @generated from field: svc.v1.Resolver resolver = 1;
+   */
+  resolver?: ResolverJson;
+
+  /**
+   * The deployment that it belongs to.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId?: string;
+
+  /**
+   * Its source: the function with its decorators, or the SQL file.
+   *
+   * @generated from field: svc.v1.SourceText source = 3;
+   */
+  source?: SourceTextJson;
+
+  /**
+   * Number of its source among the distinct ones that were deployed, from 1.
+   *
+   * @generated from field: int32 version = 4;
+   */
+  version?: number;
+
+  /**
+   * What reads its outputs in one step: resolvers, features and queries, by id; at most 1,000.
+   *
+   * @generated from field: repeated svc.v1.LineageNode used_by = 5;
+   */
+  usedBy?: LineageNodeJson[];
+
+  /**
+   * Number of those that are left off.
+   *
+   * @generated from field: int32 used_by_left_off = 6;
+   */
+  usedByLeftOff?: number;
+};
+
+/**
+ * Describes the message svc.v1.GetResolverResponse.
+ * Use `create(GetResolverResponseSchema)` to create a new message.
+ */
+export const GetResolverResponseSchema: GenMessage<GetResolverResponse, {jsonType: GetResolverResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 19);
+
+/**
+ * Request of GetLineage.
+ *
+ * @generated from message svc.v1.GetLineageRequest
+ */
+export type GetLineageRequest = Message<"svc.v1.GetLineageRequest"> & {
+  /**
+   * The choice: an id, the FQN of a feature (without its window: of all its windows) or of a
+   * resolver, a namespace, or the name of a source or query; empty = everything.
+   *
+   * @generated from field: string on = 1;
+   */
+  on: string;
+
+  /**
+   * Edges at most between the choice and a node; 0 = any number.
+   *
+   * @generated from field: int32 depth = 2;
+   */
+  depth: number;
+
+  /**
+   * Which way to go; nothing without a choice.
+   *
+   * @generated from field: svc.v1.LineageDirection direction = 3;
+   */
+  direction: LineageDirection;
+
+  /**
+   * Whether classes stand in place of their features.
+   *
+   * @generated from field: bool by_class = 4;
+   */
+  byClass: boolean;
+
+  /**
+   * Most nodes, nearest first, up to 5,000; 0 = 2,000.
+   *
+   * @generated from field: int32 limit = 5;
+   */
+  limit: number;
+
+  /**
+   * Deployment id; empty = the live one of the scope.
+   *
+   * @generated from field: string deployment_id = 6;
+   */
+  deploymentId: string;
+};
+
+/**
+ * Request of GetLineage.
+ *
+ * @generated from message svc.v1.GetLineageRequest
+ */
+export type GetLineageRequestJson = {
+  /**
+   * The choice: an id, the FQN of a feature (without its window: of all its windows) or of a
+   * resolver, a namespace, or the name of a source or query; empty = everything.
+   *
+   * @generated from field: string on = 1;
+   */
+  on?: string;
+
+  /**
+   * Edges at most between the choice and a node; 0 = any number.
+   *
+   * @generated from field: int32 depth = 2;
+   */
+  depth?: number;
+
+  /**
+   * Which way to go; nothing without a choice.
+   *
+   * @generated from field: svc.v1.LineageDirection direction = 3;
+   */
+  direction?: LineageDirectionJson;
+
+  /**
+   * Whether classes stand in place of their features.
+   *
+   * @generated from field: bool by_class = 4;
+   */
+  byClass?: boolean;
+
+  /**
+   * Most nodes, nearest first, up to 5,000; 0 = 2,000.
+   *
+   * @generated from field: int32 limit = 5;
+   */
+  limit?: number;
+
+  /**
+   * Deployment id; empty = the live one of the scope.
+   *
+   * @generated from field: string deployment_id = 6;
+   */
+  deploymentId?: string;
+};
+
+/**
+ * Describes the message svc.v1.GetLineageRequest.
+ * Use `create(GetLineageRequestSchema)` to create a new message.
+ */
+export const GetLineageRequestSchema: GenMessage<GetLineageRequest, {jsonType: GetLineageRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 20);
+
+/**
+ * Response of GetLineage.
+ *
+ * @generated from message svc.v1.GetLineageResponse
+ */
+export type GetLineageResponse = Message<"svc.v1.GetLineageResponse"> & {
+  /**
+   * The nodes, by kind and name.
+   *
+   * @generated from field: repeated svc.v1.LineageNode nodes = 1;
+   */
+  nodes: LineageNode[];
+
+  /**
+   * The edges between them, at most 20,000.
+   *
+   * @generated from field: repeated svc.v1.LineageEdge edges = 2;
+   */
+  edges: LineageEdge[];
+
+  /**
+   * Number of nodes that are left off.
+   *
+   * @generated from field: int32 nodes_left_off = 3;
+   */
+  nodesLeftOff: number;
+
+  /**
+   * Number of edges between the nodes that are left off.
+   *
+   * @generated from field: int32 edges_left_off = 4;
+   */
+  edgesLeftOff: number;
+
+  /**
+   * Ids of the nodes that the choice names.
+   *
+   * @generated from field: repeated string chosen = 5;
+   */
+  chosen: string[];
+
+  /**
+   * The deployment that it belongs to.
+   *
+   * @generated from field: string deployment_id = 6;
+   */
+  deploymentId: string;
+};
+
+/**
+ * Response of GetLineage.
+ *
+ * @generated from message svc.v1.GetLineageResponse
+ */
+export type GetLineageResponseJson = {
+  /**
+   * The nodes, by kind and name.
+   *
+   * @generated from field: repeated svc.v1.LineageNode nodes = 1;
+   */
+  nodes?: LineageNodeJson[];
+
+  /**
+   * The edges between them, at most 20,000.
+   *
+   * @generated from field: repeated svc.v1.LineageEdge edges = 2;
+   */
+  edges?: LineageEdgeJson[];
+
+  /**
+   * Number of nodes that are left off.
+   *
+   * @generated from field: int32 nodes_left_off = 3;
+   */
+  nodesLeftOff?: number;
+
+  /**
+   * Number of edges between the nodes that are left off.
+   *
+   * @generated from field: int32 edges_left_off = 4;
+   */
+  edgesLeftOff?: number;
+
+  /**
+   * Ids of the nodes that the choice names.
+   *
+   * @generated from field: repeated string chosen = 5;
+   */
+  chosen?: string[];
+
+  /**
+   * The deployment that it belongs to.
+   *
+   * @generated from field: string deployment_id = 6;
+   */
+  deploymentId?: string;
+};
+
+/**
+ * Describes the message svc.v1.GetLineageResponse.
+ * Use `create(GetLineageResponseSchema)` to create a new message.
+ */
+export const GetLineageResponseSchema: GenMessage<GetLineageResponse, {jsonType: GetLineageResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 21);
+
+/**
+ * A node of a lineage.
+ *
+ * @generated from message svc.v1.LineageNode
+ */
+export type LineageNode = Message<"svc.v1.LineageNode"> & {
+  /**
+   * Its kind and name, for example "feature:user.age".
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Its kind.
+   *
+   * @generated from field: svc.v1.LineageKind kind = 2;
+   */
+  kind: LineageKind;
+
+  /**
+   * FQN, namespace, or name; of a named query with its version, for example "risk 1.0.1".
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * A node of a lineage.
+ *
+ * @generated from message svc.v1.LineageNode
+ */
+export type LineageNodeJson = {
+  /**
+   * Its kind and name, for example "feature:user.age".
+   *
+   * @generated from field: string id = 1;
+   */
+  id?: string;
+
+  /**
+   * Its kind.
+   *
+   * @generated from field: svc.v1.LineageKind kind = 2;
+   */
+  kind?: LineageKindJson;
+
+  /**
+   * FQN, namespace, or name; of a named query with its version, for example "risk 1.0.1".
+   *
+   * @generated from field: string name = 3;
+   */
+  name?: string;
+};
+
+/**
+ * Describes the message svc.v1.LineageNode.
+ * Use `create(LineageNodeSchema)` to create a new message.
+ */
+export const LineageNodeSchema: GenMessage<LineageNode, {jsonType: LineageNodeJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 22);
+
+/**
+ * An edge of a lineage, in the direction in which data flows.
+ *
+ * @generated from message svc.v1.LineageEdge
+ */
+export type LineageEdge = Message<"svc.v1.LineageEdge"> & {
+  /**
+   * Id of the node that the data comes from.
+   *
+   * @generated from field: string from = 1;
+   */
+  from: string;
+
+  /**
+   * Id of the node that it goes to.
+   *
+   * @generated from field: string to = 2;
+   */
+  to: string;
+};
+
+/**
+ * An edge of a lineage, in the direction in which data flows.
+ *
+ * @generated from message svc.v1.LineageEdge
+ */
+export type LineageEdgeJson = {
+  /**
+   * Id of the node that the data comes from.
+   *
+   * @generated from field: string from = 1;
+   */
+  from?: string;
+
+  /**
+   * Id of the node that it goes to.
+   *
+   * @generated from field: string to = 2;
+   */
+  to?: string;
+};
+
+/**
+ * Describes the message svc.v1.LineageEdge.
+ * Use `create(LineageEdgeSchema)` to create a new message.
+ */
+export const LineageEdgeSchema: GenMessage<LineageEdge, {jsonType: LineageEdgeJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 23);
+
+/**
  * The definitions of a project: those that the analyzer finds in Python, and the SQL file
  * resolvers.
  *
@@ -565,7 +1768,7 @@ export type GraphJson = {
  * Use `create(GraphSchema)` to create a new message.
  */
 export const GraphSchema: GenMessage<Graph, {jsonType: GraphJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 9);
+  messageDesc(file_svc_v1_graph, 24);
 
 /**
  * A feature class.
@@ -726,7 +1929,7 @@ export type FeatureSetJson = {
  * Use `create(FeatureSetSchema)` to create a new message.
  */
 export const FeatureSetSchema: GenMessage<FeatureSet, {jsonType: FeatureSetJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 10);
+  messageDesc(file_svc_v1_graph, 25);
 
 /**
  * A feature.
@@ -927,7 +2130,7 @@ export type FeatureJson = {
  * Use `create(FeatureSchema)` to create a new message.
  */
 export const FeatureSchema: GenMessage<Feature, {jsonType: FeatureJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 11);
+  messageDesc(file_svc_v1_graph, 26);
 
 /**
  * A feature that holds a value.
@@ -1120,7 +2323,7 @@ export type ScalarFeatureJson = {
  * Use `create(ScalarFeatureSchema)` to create a new message.
  */
 export const ScalarFeatureSchema: GenMessage<ScalarFeature, {jsonType: ScalarFeatureJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 12);
+  messageDesc(file_svc_v1_graph, 27);
 
 /**
  * A computation over the features of one row, without code. Evaluated by columns in the server;
@@ -1254,7 +2457,7 @@ export type ExpressionJson = {
  * Use `create(ExpressionSchema)` to create a new message.
  */
 export const ExpressionSchema: GenMessage<Expression, {jsonType: ExpressionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 13);
+  messageDesc(file_svc_v1_graph, 28);
 
 /**
  * `_.a.b` in an expression.
@@ -1307,7 +2510,7 @@ export type FeatureReferenceJson = {
  * Use `create(FeatureReferenceSchema)` to create a new message.
  */
 export const FeatureReferenceSchema: GenMessage<FeatureReference, {jsonType: FeatureReferenceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 14);
+  messageDesc(file_svc_v1_graph, 29);
 
 /**
  * A function or operator with its arguments.
@@ -1358,7 +2561,7 @@ export type FunctionCallJson = {
  * Use `create(FunctionCallSchema)` to create a new message.
  */
 export const FunctionCallSchema: GenMessage<FunctionCall, {jsonType: FunctionCallJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 15);
+  messageDesc(file_svc_v1_graph, 30);
 
 /**
  * `_.txns[_.amount, _.at > _.svc_window].sum()`.
@@ -1449,7 +2652,7 @@ export type AggregationJson = {
  * Use `create(AggregationSchema)` to create a new message.
  */
 export const AggregationSchema: GenMessage<Aggregation, {jsonType: AggregationJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 16);
+  messageDesc(file_svc_v1_graph, 31);
 
 /**
  * `_.svc_window`.
@@ -1472,7 +2675,7 @@ export type WindowStartJson = {
  * Use `create(WindowStartSchema)` to create a new message.
  */
 export const WindowStartSchema: GenMessage<WindowStart, {jsonType: WindowStartJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 17);
+  messageDesc(file_svc_v1_graph, 32);
 
 /**
  * `_.svc_now`.
@@ -1495,7 +2698,7 @@ export type QueryNowJson = {
  * Use `create(QueryNowSchema)` to create a new message.
  */
 export const QueryNowSchema: GenMessage<QueryNow, {jsonType: QueryNowJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 18);
+  messageDesc(file_svc_v1_graph, 33);
 
 /**
  * A has-one relation.
@@ -1558,7 +2761,7 @@ export type HasOneJson = {
  * Use `create(HasOneSchema)` to create a new message.
  */
 export const HasOneSchema: GenMessage<HasOne, {jsonType: HasOneJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 19);
+  messageDesc(file_svc_v1_graph, 34);
 
 /**
  * A has-many relation.
@@ -1607,7 +2810,7 @@ export type HasManyJson = {
  * Use `create(HasManySchema)` to create a new message.
  */
 export const HasManySchema: GenMessage<HasMany, {jsonType: HasManyJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 20);
+  messageDesc(file_svc_v1_graph, 35);
 
 /**
  * One equality of a join.
@@ -1656,7 +2859,7 @@ export type JoinKeyJson = {
  * Use `create(JoinKeySchema)` to create a new message.
  */
 export const JoinKeySchema: GenMessage<JoinKey, {jsonType: JoinKeyJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 21);
+  messageDesc(file_svc_v1_graph, 36);
 
 /**
  * A resolver: code that produces features from features.
@@ -2008,7 +3211,7 @@ export type ResolverJson = {
  * Use `create(ResolverSchema)` to create a new message.
  */
 export const ResolverSchema: GenMessage<Resolver, {jsonType: ResolverJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 22);
+  messageDesc(file_svc_v1_graph, 37);
 
 /**
  * One parameter of a resolver.
@@ -2112,7 +3315,7 @@ export type ResolverInputJson = {
  * Use `create(ResolverInputSchema)` to create a new message.
  */
 export const ResolverInputSchema: GenMessage<ResolverInput, {jsonType: ResolverInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 23);
+  messageDesc(file_svc_v1_graph, 38);
 
 /**
  * Rows of a has-many relation passed to a resolver as a DataFrame, for example
@@ -2207,7 +3410,7 @@ export type RowsInputJson = {
  * Use `create(RowsInputSchema)` to create a new message.
  */
 export const RowsInputSchema: GenMessage<RowsInput, {jsonType: RowsInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 24);
+  messageDesc(file_svc_v1_graph, 39);
 
 /**
  * `DataFrame[User.id, User.name]` as a parameter.
@@ -2242,7 +3445,7 @@ export type TableInputJson = {
  * Use `create(TableInputSchema)` to create a new message.
  */
 export const TableInputSchema: GenMessage<TableInput, {jsonType: TableInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 25);
+  messageDesc(file_svc_v1_graph, 40);
 
 /**
  * A feature passed to a resolver.
@@ -2307,7 +3510,7 @@ export type FeatureInputJson = {
  * Use `create(FeatureInputSchema)` to create a new message.
  */
 export const FeatureInputSchema: GenMessage<FeatureInput, {jsonType: FeatureInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 26);
+  messageDesc(file_svc_v1_graph, 41);
 
 /**
  * The query's time, as a datetime in UTC.
@@ -2330,7 +3533,7 @@ export type NowInputJson = {
  * Use `create(NowInputSchema)` to create a new message.
  */
 export const NowInputSchema: GenMessage<NowInput, {jsonType: NowInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 27);
+  messageDesc(file_svc_v1_graph, 42);
 
 /**
  * A Python resolver's function.
@@ -2393,7 +3596,7 @@ export type PythonFunctionJson = {
  * Use `create(PythonFunctionSchema)` to create a new message.
  */
 export const PythonFunctionSchema: GenMessage<PythonFunction, {jsonType: PythonFunctionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 28);
+  messageDesc(file_svc_v1_graph, 43);
 
 /**
  * A SQL resolver's query.
@@ -2570,7 +3773,7 @@ export type SqlQueryJson = {
  * Use `create(SqlQuerySchema)` to create a new message.
  */
 export const SqlQuerySchema: GenMessage<SqlQuery, {jsonType: SqlQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 29);
+  messageDesc(file_svc_v1_graph, 44);
 
 /**
  * How the runs of a SQL resolver read only what is new since the one before. A run reads from a
@@ -2651,7 +3854,7 @@ export type IncrementalReadJson = {
  * Use `create(IncrementalReadSchema)` to create a new message.
  */
 export const IncrementalReadSchema: GenMessage<IncrementalRead, {jsonType: IncrementalReadJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 30);
+  messageDesc(file_svc_v1_graph, 45);
 
 /**
  * A placeholder `${...}` of a SQL query; always bound, never spliced.
@@ -2730,7 +3933,7 @@ export type SqlParameterJson = {
  * Use `create(SqlParameterSchema)` to create a new message.
  */
 export const SqlParameterSchema: GenMessage<SqlParameter, {jsonType: SqlParameterJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 31);
+  messageDesc(file_svc_v1_graph, 46);
 
 /**
  * A column of a SQL query's result.
@@ -2795,7 +3998,7 @@ export type SqlColumnJson = {
  * Use `create(SqlColumnSchema)` to create a new message.
  */
 export const SqlColumnSchema: GenMessage<SqlColumn, {jsonType: SqlColumnJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 32);
+  messageDesc(file_svc_v1_graph, 47);
 
 /**
  * A query that is stored with the code under a name.
@@ -2956,7 +4159,7 @@ export type NamedQueryJson = {
  * Use `create(NamedQuerySchema)` to create a new message.
  */
 export const NamedQuerySchema: GenMessage<NamedQuery, {jsonType: NamedQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 33);
+  messageDesc(file_svc_v1_graph, 48);
 
 /**
  * An offline query that runs by itself while its deployment is live, for the rows that the history
@@ -3191,7 +4394,7 @@ export type ScheduledQueryJson = {
  * Use `create(ScheduledQuerySchema)` to create a new message.
  */
 export const ScheduledQuerySchema: GenMessage<ScheduledQuery, {jsonType: ScheduledQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 34);
+  messageDesc(file_svc_v1_graph, 49);
 
 /**
  * A data source declared in Python. Credentials are not part of it: they come from the integration
@@ -3272,7 +4475,186 @@ export type DataSourceJson = {
  * Use `create(DataSourceSchema)` to create a new message.
  */
 export const DataSourceSchema: GenMessage<DataSource, {jsonType: DataSourceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 35);
+  messageDesc(file_svc_v1_graph, 50);
+
+/**
+ * Kinds of providers of a feature.
+ *
+ * @generated from enum svc.v1.ProviderKind
+ */
+export enum ProviderKind {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: PROVIDER_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The online store, while the value is young enough.
+   *
+   * @generated from enum value: PROVIDER_KIND_ONLINE_STORE = 1;
+   */
+  ONLINE_STORE = 1,
+
+  /**
+   * The rows that the relation's join finds.
+   *
+   * @generated from enum value: PROVIDER_KIND_JOIN = 2;
+   */
+  JOIN = 2,
+
+  /**
+   * The expression of its definition.
+   *
+   * @generated from enum value: PROVIDER_KIND_EXPRESSION = 3;
+   */
+  EXPRESSION = 3,
+
+  /**
+   * A resolver.
+   *
+   * @generated from enum value: PROVIDER_KIND_RESOLVER = 4;
+   */
+  RESOLVER = 4,
+
+  /**
+   * The default of its definition.
+   *
+   * @generated from enum value: PROVIDER_KIND_DEFAULT = 5;
+   */
+  DEFAULT = 5,
+}
+
+/**
+ * Kinds of providers of a feature.
+ *
+ * @generated from enum svc.v1.ProviderKind
+ */
+export type ProviderKindJson = "PROVIDER_KIND_UNSPECIFIED" | "PROVIDER_KIND_ONLINE_STORE" | "PROVIDER_KIND_JOIN" | "PROVIDER_KIND_EXPRESSION" | "PROVIDER_KIND_RESOLVER" | "PROVIDER_KIND_DEFAULT";
+
+/**
+ * Describes the enum svc.v1.ProviderKind.
+ */
+export const ProviderKindSchema: GenEnum<ProviderKind, ProviderKindJson> = /*@__PURE__*/
+  enumDesc(file_svc_v1_graph, 0);
+
+/**
+ * Kinds of nodes of a lineage.
+ *
+ * @generated from enum svc.v1.LineageKind
+ */
+export enum LineageKind {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: LINEAGE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A data source.
+   *
+   * @generated from enum value: LINEAGE_KIND_SOURCE = 1;
+   */
+  SOURCE = 1,
+
+  /**
+   * A resolver.
+   *
+   * @generated from enum value: LINEAGE_KIND_RESOLVER = 2;
+   */
+  RESOLVER = 2,
+
+  /**
+   * A feature, or a relation.
+   *
+   * @generated from enum value: LINEAGE_KIND_FEATURE = 3;
+   */
+  FEATURE = 3,
+
+  /**
+   * A class, in place of its features.
+   *
+   * @generated from enum value: LINEAGE_KIND_CLASS = 4;
+   */
+  CLASS = 4,
+
+  /**
+   * A named query.
+   *
+   * @generated from enum value: LINEAGE_KIND_QUERY = 5;
+   */
+  QUERY = 5,
+
+  /**
+   * A scheduled query.
+   *
+   * @generated from enum value: LINEAGE_KIND_SCHEDULED_QUERY = 6;
+   */
+  SCHEDULED_QUERY = 6,
+}
+
+/**
+ * Kinds of nodes of a lineage.
+ *
+ * @generated from enum svc.v1.LineageKind
+ */
+export type LineageKindJson = "LINEAGE_KIND_UNSPECIFIED" | "LINEAGE_KIND_SOURCE" | "LINEAGE_KIND_RESOLVER" | "LINEAGE_KIND_FEATURE" | "LINEAGE_KIND_CLASS" | "LINEAGE_KIND_QUERY" | "LINEAGE_KIND_SCHEDULED_QUERY";
+
+/**
+ * Describes the enum svc.v1.LineageKind.
+ */
+export const LineageKindSchema: GenEnum<LineageKind, LineageKindJson> = /*@__PURE__*/
+  enumDesc(file_svc_v1_graph, 1);
+
+/**
+ * Ways to go from the choice of a lineage.
+ *
+ * @generated from enum svc.v1.LineageDirection
+ */
+export enum LineageDirection {
+  /**
+   * Not stated; both.
+   *
+   * @generated from enum value: LINEAGE_DIRECTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * To what it comes from.
+   *
+   * @generated from enum value: LINEAGE_DIRECTION_UPSTREAM = 1;
+   */
+  UPSTREAM = 1,
+
+  /**
+   * To what comes of it.
+   *
+   * @generated from enum value: LINEAGE_DIRECTION_DOWNSTREAM = 2;
+   */
+  DOWNSTREAM = 2,
+
+  /**
+   * To both, and not to what else comes of what it comes from.
+   *
+   * @generated from enum value: LINEAGE_DIRECTION_BOTH = 3;
+   */
+  BOTH = 3,
+}
+
+/**
+ * Ways to go from the choice of a lineage.
+ *
+ * @generated from enum svc.v1.LineageDirection
+ */
+export type LineageDirectionJson = "LINEAGE_DIRECTION_UNSPECIFIED" | "LINEAGE_DIRECTION_UPSTREAM" | "LINEAGE_DIRECTION_DOWNSTREAM" | "LINEAGE_DIRECTION_BOTH";
+
+/**
+ * Describes the enum svc.v1.LineageDirection.
+ */
+export const LineageDirectionSchema: GenEnum<LineageDirection, LineageDirectionJson> = /*@__PURE__*/
+  enumDesc(file_svc_v1_graph, 2);
 
 /**
  * Whether a resolver answers online queries.
@@ -3313,7 +4695,7 @@ export type ResolverKindJson = "RESOLVER_KIND_UNSPECIFIED" | "RESOLVER_KIND_ONLI
  * Describes the enum svc.v1.ResolverKind.
  */
 export const ResolverKindSchema: GenEnum<ResolverKind, ResolverKindJson> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 0);
+  enumDesc(file_svc_v1_graph, 3);
 
 /**
  * Shape of a resolver's result.
@@ -3354,7 +4736,7 @@ export type OutputShapeJson = "OUTPUT_SHAPE_UNSPECIFIED" | "OUTPUT_SHAPE_ROWS" |
  * Describes the enum svc.v1.OutputShape.
  */
 export const OutputShapeSchema: GenEnum<OutputShape, OutputShapeJson> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 1);
+  enumDesc(file_svc_v1_graph, 4);
 
 /**
  * Number of rows that a SQL resolver's query returns.
@@ -3402,7 +4784,7 @@ export type RowCountJson = "ROW_COUNT_UNSPECIFIED" | "ROW_COUNT_ONE" | "ROW_COUN
  * Describes the enum svc.v1.RowCount.
  */
 export const RowCountSchema: GenEnum<RowCount, RowCountJson> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 2);
+  enumDesc(file_svc_v1_graph, 5);
 
 /**
  * How the bound of an incremental run is used.
@@ -3452,7 +4834,7 @@ export type IncrementalModeJson = "INCREMENTAL_MODE_UNSPECIFIED" | "INCREMENTAL_
  * Describes the enum svc.v1.IncrementalMode.
  */
 export const IncrementalModeSchema: GenEnum<IncrementalMode, IncrementalModeJson> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 3);
+  enumDesc(file_svc_v1_graph, 6);
 
 /**
  * What the bound of an incremental run is counted from.
@@ -3493,7 +4875,7 @@ export type IncrementalBasisJson = "INCREMENTAL_BASIS_UNSPECIFIED" | "INCREMENTA
  * Describes the enum svc.v1.IncrementalBasis.
  */
 export const IncrementalBasisSchema: GenEnum<IncrementalBasis, IncrementalBasisJson> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 4);
+  enumDesc(file_svc_v1_graph, 7);
 
 /**
  * Kinds of data sources.
@@ -3541,7 +4923,7 @@ export type SourceKindJson = "SOURCE_KIND_UNSPECIFIED" | "SOURCE_KIND_SQLITE" | 
  * Describes the enum svc.v1.SourceKind.
  */
 export const SourceKindSchema: GenEnum<SourceKind, SourceKindJson> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 5);
+  enumDesc(file_svc_v1_graph, 8);
 
 /**
  * The definitions of a deployment.
@@ -3589,6 +4971,39 @@ export const GraphService: GenService<{
     methodKind: "unary";
     input: typeof ListNamedQueriesRequestSchema;
     output: typeof ListNamedQueriesResponseSchema;
+  },
+  /**
+   * One feature: its definition as source text, what gives and what uses it, its versions, and the
+   * statistics of its values. NOT_FOUND when the deployment has no such feature.
+   *
+   * @generated from rpc svc.v1.GraphService.GetFeature
+   */
+  getFeature: {
+    methodKind: "unary";
+    input: typeof GetFeatureRequestSchema;
+    output: typeof GetFeatureResponseSchema;
+  },
+  /**
+   * One resolver with its source text and what uses its outputs. NOT_FOUND when the deployment has
+   * no such resolver, INVALID_ARGUMENT when the name may be several.
+   *
+   * @generated from rpc svc.v1.GraphService.GetResolver
+   */
+  getResolver: {
+    methodKind: "unary";
+    input: typeof GetResolverRequestSchema;
+    output: typeof GetResolverResponseSchema;
+  },
+  /**
+   * What values come from and go to: sources, resolvers, features, and queries. All of it, or what
+   * is around a choice; at most `limit` nodes. NOT_FOUND when the choice names nothing.
+   *
+   * @generated from rpc svc.v1.GraphService.GetLineage
+   */
+  getLineage: {
+    methodKind: "unary";
+    input: typeof GetLineageRequestSchema;
+    output: typeof GetLineageResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_v1_graph, 0);
