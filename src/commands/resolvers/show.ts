@@ -18,7 +18,7 @@ import { inputPaths, RESOLVER_JSON, resolverKind } from "./view.ts";
 /** Runs that are shown. */
 const RUNS = 5;
 
-/** A resolver, its last runs by itself, and how often it was called in each hour of the last day. */
+/** A resolver, its last runs by itself, and its calls in the hours of the last day. */
 interface Shown {
   readonly answer: GetResolverResponse;
   readonly runs: readonly ResolverRun[];
