@@ -46,7 +46,7 @@ const LAYER_GAP = 64;
 const ORDER_SWEEPS = 6;
 const PLACE_SWEEPS = 6;
 /** Passes of edges through layers beyond which edges are drawn straight. */
-const MOST_PASSES = 20_000;
+const MOST_PASSES = 6_000;
 
 /** A node, or the pass of an edge through a layer. */
 interface Item {
@@ -106,7 +106,9 @@ function withoutCircles(ids: readonly string[], edges: readonly LineageEdge[]): 
   return kept;
 }
 
-/** Each node as far left as what leads to it lets it; those that nothing leads to, beside the next. */
+/**
+ * Each node as far left as what leads to it lets it; those that nothing leads to, beside the next.
+ */
 function assignLayers(items: ReadonlyMap<string, Item>, edges: ReadonlySet<LineageEdge>): void {
   const out = Map.groupBy(edges, ({ from }) => from);
   const waits = new Map<string, number>();
@@ -161,7 +163,9 @@ function layersOf(all: readonly Item[]): Item[][] {
   return layers;
 }
 
-/** Orders the items of each layer by the middle of their neighbours', to and fro; the best stays. */
+/**
+ * Orders the items of each layer by the middle of their neighbours', to and fro; the best stays.
+ */
 function order(layers: readonly Item[][]): void {
   let best = crossings(layers);
   let kept = layers.map((layer) => [...layer]);

@@ -291,6 +291,7 @@ async function startIn(
       datasets: parts.datasets,
       statements: parts.statements,
       webhooks: parts.webhooks,
+      tables: parts.tables,
       offline: parts.offline,
       onlineAddress: parts.onlineAddress,
       secrets: parts.secrets,
