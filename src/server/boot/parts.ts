@@ -68,8 +68,8 @@ const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
 /** Milliseconds between two removals of old metrics. */
 const METRICS_SWEEP_MS = 600_000;
-/** Milliseconds between two comparisons of features' values with those of the week before. */
-const DRIFT_MS = 3_600_000;
+/** Milliseconds between two looks whether an hour is over of which no drift was recorded. */
+const DRIFT_MS = 120_000;
 /** Milliseconds to the first measure of stored bytes: by then the deployments are restored. */
 const FIRST_STORAGE_MEASURE_MS = 60_000;
 /** Milliseconds between two removals of old observations, and to the first. */
@@ -77,7 +77,7 @@ const HISTORY_SWEEP_MS = 3_600_000;
 const FIRST_HISTORY_SWEEP_MS = 120_000;
 /** Calls of the offline store that are timed. */
 const TIMED_OFFLINE = ["append", "sample", "scanKeys", "scan", "latest", "deleteKeys", "trim", "dropVersion"] as const;
-/** Variable with which `test/bench` turns the recording of metrics off. */
+/** Variable with which `test/bench` turns off what is recorded of requests: metrics and access log. */
 const RECORDING_VARIABLE = "SVC_BENCH_RECORDING";
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
@@ -292,14 +292,15 @@ export async function openParts({
     sweep("metrics", { everyMs: METRICS_SWEEP_MS }, () => store.thin(clock.now()));
     return store;
   });
-  const featureRecorder = createFeatureRecorder({ store: () => metricStore(), clock, log });
-  sweep("the drift of features", { everyMs: DRIFT_MS }, async (signal) => {
-    const { recordDrift } = await import("../metrics/feature-drift.ts");
-    await recordDrift(await metricStore(), metrics, clock.now(), signal);
+  const featureRecorder = createFeatureRecorder({ store: () => metricStore(), clock, log, metrics });
+  const driftRecorder = once(async () => {
+    const { createDriftRecorder } = await import("../metrics/feature-drift.ts");
+    return createDriftRecorder({ store: metricStore, features: featureRecorder, metrics, clock });
   });
+  sweep("the drift of features", { everyMs: DRIFT_MS }, async (signal) => (await driftRecorder()).record(signal));
   const metricReader = once(async () => {
     const { createMetricReader } = await import("../metrics/reader.ts");
-    return createMetricReader({ store: metricStore, recording: metrics });
+    return createMetricReader({ store: metricStore, recording: metrics, features: featureRecorder });
   });
   const logs = once(async () => {
     const store = timedStore(await stores.logs(), "logs", ["search", "after", "aggregate"], metrics);
