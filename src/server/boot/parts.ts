@@ -5,7 +5,6 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { SERVER_SCOPE } from "../../domain/metrics/metric.ts";
 import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
@@ -30,6 +29,7 @@ import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import { createLogRecorder, type LogRecorder } from "../logs/recorder.ts";
+import { sampleDropped } from "../metrics/dropped-sampler.ts";
 import { createFeatureRecorder, type FeatureRecorder } from "../metrics/feature-recorder.ts";
 import { sampleProcess } from "../metrics/process-sampler.ts";
 import type { MetricReader } from "../metrics/reader.ts";
@@ -38,6 +38,7 @@ import { timedStore, timedStores } from "../metrics/timed-store.ts";
 import { createHistoryRetention, type HistoryRetention } from "../nodes/history-retention.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
+import { sampleWaitingJobs } from "../nodes/waiting-jobs.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
@@ -228,6 +229,7 @@ export async function openParts({
     return nodeId;
   };
   sampleProcess(metrics, node);
+  sampleWaitingJobs({ jobs: metadata.jobs, nodes: metadata.nodes, node, metrics });
   const sweeps: Sweep[] = [];
   const sweep = (of: string, times: Pick<SweepOptions, "everyMs" | "firstMs">, run: (signal: AbortSignal) => Promise<unknown>): void => {
     const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: String(error) });
@@ -268,12 +270,8 @@ export async function openParts({
       limits = wanted;
       store.limit(wanted).catch((error: unknown) => log.error("the telemetry store could not be limited", { error: String(error) }));
     });
-    let dropped = 0;
-    metrics.sample(() => {
-      const now = store.dropped();
-      if (now > dropped) metrics.counter("telemetry.dropped", SERVER_SCOPE, { signal: "telemetry" }).add(now - dropped);
-      dropped = now;
-    });
+    sampleDropped(metrics, "query_log", () => store.dropped() - store.droppedSpans());
+    sampleDropped(metrics, "spans", () => store.droppedSpans());
     sweep("stages of queries", { everyMs: STAGES_SWEEP_MS, firstMs: 0 }, async () => {
       const { sweepStages } = await import("../query-log/stages.ts");
       await sweepStages({ telemetry: store, objects });
@@ -311,6 +309,7 @@ export async function openParts({
       limits = wanted;
       store.limit(wanted).catch((error: unknown) => log.error("the log store could not be limited", { error: String(error) }));
     });
+    sampleDropped(metrics, "logs", () => store.dropped());
     return store;
   });
   const logRecorder = createLogRecorder(logs);
@@ -327,7 +326,10 @@ export async function openParts({
     return made;
   });
   const queryCounts = createQueryCounts({ store: metadata.usage, clock, log });
-  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry, logs, metrics });
+  const storage = createStorageMeter({
+    ...{ metadata, objects, node, clock, log, online, offline, telemetry, logs, metrics },
+    metricStore,
+  });
   sweeps.push(
     startSweep(storage.measure, {
       ...{ everyMs: STORAGE_MEASURE_MS, firstMs: FIRST_STORAGE_MEASURE_MS, clock },
@@ -349,13 +351,15 @@ export async function openParts({
     const { version } = options;
     const allowed = readAllowedNetworks(env[ALLOW_VARIABLE]);
     const keys = serverKeys().sealing;
-    return createWebhooks({
+    const made = createWebhooks({
       ...collections,
       sealer,
       version,
       allowed,
       outbox: (find) => createOutboxThread({ place: metadata.outbox, keys, allowed, node: node(), version, find, clock, log }),
     });
+    sampleDropped(metrics, "webhooks", () => made.deliveries.droppedOfAll());
+    return made;
   });
   const secrets = once(async () => {
     const { createSecretCapabilities } = await import("../secrets/create-secrets.ts");
