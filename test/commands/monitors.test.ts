@@ -68,6 +68,7 @@ let all: Receiver;
 /** The server's store of metrics, over a connection of its own. */
 let recorded: MetricStore;
 let environmentId: string;
+let applied: string;
 
 beforeAll(async () => {
   [ops, all] = [startReceiver(), startReceiver()];
@@ -80,7 +81,7 @@ beforeAll(async () => {
   recorded = createSqliteMetricStore({ path, programVersion: "1", clock });
   await ok("webhook/create", "--name=ops", `--url=${ops.url}`, "--subscriptions=monitor.firing,monitor.resolved");
   await ok("webhook/create", "--name=all", `--url=${all.url}`, "--subscriptions=monitor.firing,monitor.resolved");
-  await ok("apply", "--force", "--await");
+  applied = (await ok("apply", "--force", "--await")).stdout;
 }, 120_000);
 afterAll(async () => {
   await recorded.close();
@@ -140,6 +141,11 @@ const bodies = ({ received }: Receiver, name: string) =>
     .filter(({ payload }) => payload.monitor === name);
 
 describe("a monitor", () => {
+  test("is part of what a deployment changes", () => {
+    expect(applied).toMatch(/Added Monitors\nName\nbusy\nidle\nslow\n/);
+    expect(applied).toContain("; 3 monitors added");
+  });
+
   test("tells the webhook that it names when it fires, and when it is resolved", async () => {
     await minute(0);
     expect((await standing("busy"))?.state).toBe("ok");
