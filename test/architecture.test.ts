@@ -170,7 +170,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   datasets: ["access", "jobs", "stores", "tables"],
   catalog: ["stores", "tables"],
   infrastructure: ["documents", "jobs", "metrics", "nodes", "stores", "writes"],
-  usage: ["datasets", "processes", "stores"],
+  usage: ["datasets", "metrics", "processes", "stores"],
   support: ["documents", "stores"],
   query: ["expressions", "metrics", "python", "sql", "stores", "writes"],
   deployments: [

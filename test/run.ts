@@ -6,7 +6,7 @@
  *
  *   bun test/run.ts                 everything
  *   bun test/run.ts cli server/sql  the checks, and the test files whose path contains one of the words
- *   bun test/run.ts --quick         without files that are slow by nature, which are named at the end
+ *   bun test/run.ts --quick         without what is slow by nature, which is named at the end
  *   bun test/run.ts --no-checks     test files alone, on the binary that was built last
  *   bun test/run.ts --times         and which took longest, in the form of runner/long-files.ts
  *   bun test/run.ts --seed=random   other random cases than those that gate, or those of a number;
@@ -191,6 +191,8 @@ async function testFiles(): Promise<void> {
     );
   else await Promise.all(schedule(paths, cores).map((lane) => runLane(lane.width, processes(lane.paths))));
   if (options.times > 0) listTimes((performance.now() - started) / 1000, cores);
+  if (options.isQuick && paths.some((path) => path.startsWith("test/sdk/")))
+    console.log("left out: test/sdk: Python's versions between the oldest and the newest");
   for (const path of leftOut) console.log(`left out: ${path}: ${SLOW_BY_NATURE[path]}`);
 }
 

@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [jobs] [historical] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [jobs] [recording] [metrics] [historical] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -16,10 +16,12 @@
  * resolvers `webhooks` queries that webhooks are told of, against the same without `tables` a table
  * of 1,000,000 rows written as Parquet and read, against DuckDB by hand `offline` point-in-time
  * samples of files against the same SQL by hand on the same history, and moves to it;
- * SVC_BENCH_OBSERVATIONS=1000000 makes that smaller `upload` a million rows of Parquet
- * into the history, against writing the file `jobs` what a job of the queue costs beside 100,000 that
- * wait, against beside 100 `historical` point-in-time samples against Feast's, which is installed as
- * for `peer`
+ * SVC_BENCH_OBSERVATIONS=1000000 makes that smaller `upload` a million rows of Parquet into the
+ * history, against writing the file `landing` 50,000 rows a second into the history for
+ * SVC_BENCH_SECONDS (20), and stalls of the event loop `jobs` what a job of the queue costs beside
+ * 100,000 that wait, against beside 100 `recording` queries with and without the recording of
+ * metrics `metrics` reads of the store of metrics `historical` point-in-time samples against
+ * Feast's, which is installed as for `peer`, compared row by row
  */
 
 import { Sandbox } from "../harness/sandbox.ts";
@@ -29,9 +31,12 @@ import { measureComputing } from "./compute.ts";
 import { type Line, table } from "./figures.ts";
 import { measureHistorical } from "./historical.ts";
 import { measureJobs } from "./jobs.ts";
+import { measureLanding } from "./landing.ts";
+import { measureMetrics } from "./metrics.ts";
 import { measureOffline } from "./offline.ts";
 import { measurePeer } from "./peer.ts";
 import { measureQueries } from "./query.ts";
+import { measureRecording } from "./recording.ts";
 import { measureSize } from "./size.ts";
 import { measureStart } from "./start.ts";
 import { measureTables } from "./tables.ts";
@@ -52,7 +57,10 @@ const PARTS = {
   webhooks: { title: "Queries that webhooks are told of", measure: measureWebhooks },
   offline: { title: "Offline store", measure: measureOffline },
   upload: { title: "Upload of values", measure: measureUpload },
+  landing: { title: "Landing of observations", measure: measureLanding },
   jobs: { title: "Queue of jobs", measure: measureJobs },
+  recording: { title: "Recording of metrics, statistics and requests", measure: measureRecording },
+  metrics: { title: "Store of metrics", measure: measureMetrics },
   historical: { title: "Feast's historical retrieval", measure: measureHistorical },
 } as const;
 

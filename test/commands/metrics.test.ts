@@ -105,10 +105,21 @@ describe("metrics query", () => {
     expect(outcome.stderr).toContain("column 5: there is no metric 'query.latancy'\np99:query.latancy{}\n    ^^^^^^^^^^^^^\n");
     expect(outcome.stderr).toContain("Did you mean 'query.latency'?");
     expect((await svc("metrics/query", ["sum:\u001b[31m"])).stderr).not.toContain("\u001b");
-    expect((await svc("metrics/query", ["sum:query.count", "--since", "0"])).exitCode).toBe(2);
+    expect((await svc("metrics/query", ["sum:query.count", "--since", "x"])).exitCode).toBe(2);
+    expect((await svc("metrics/query", ["sum:query.count", "--since", "2999-01-01"])).stderr).toContain("is not before its end");
     const refused = await svc("metrics/query", ["sum:query.count.rollup(10s)", "--since", "2h"]);
     expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining("kept for an hour only")]);
   });
+});
+
+test("features list shows on a wide terminal what was asked for, and nowhere else", async () => {
+  const on = async (columns: number) =>
+    (await runCommand("features/list", [], { ...platform, terminal: true, columns })).stdout.split("\n");
+  const names = (await svc("features/list")).stdout.split("\n");
+  expect(names).toContain("user.fragile");
+  expect((await on(120)).filter((line) => /#$/.test(line))).toEqual([expect.stringMatching(/^user\.fragile {6}[ _]{23,24}#$/)]);
+  expect((await on(120)).map((line) => line.split(" ")[0])).toEqual(names);
+  expect(await on(30)).toEqual(names);
 });
 
 describe("charts", () => {

@@ -12,7 +12,8 @@ import { createSqliteMetricStore } from "../../src/server/stores/metrics/sqlite.
 import type { MetricStore } from "../../src/server/stores/metrics/store.ts";
 import { tempFolder } from "../client/test-context.ts";
 import { eventually } from "../harness/eventually.ts";
-import { TestClock, TestServer } from "../harness/running-server.ts";
+import { TestServer } from "../harness/running-server.ts";
+import { StandingClock } from "../harness/standing-clock.ts";
 import { type Received, type Receiver, startReceiver } from "../server/webhooks/receiver.ts";
 import { runCommand, writeProject } from "./platform.ts";
 
@@ -29,32 +30,6 @@ interface Standing {
   readonly state: string;
   readonly value: number | null;
   readonly silence: { readonly reason: string; readonly client_id: string } | null;
-}
-
-/** A clock that stands until the test moves it, which ends the sleeps of a second and more that are over. */
-class StandingClock extends TestClock {
-  #now = Date.now();
-  #sleepers: { readonly until: number; readonly wake: () => void }[] = [];
-
-  override now(): number {
-    return this.#now;
-  }
-
-  override sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    if (ms < 1_000) return super.sleep(ms, signal);
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      this.#sleepers.push({ until: this.#now + ms, wake: resolve });
-      signal?.addEventListener("abort", () => reject(signal.reason));
-    });
-  }
-
-  moveTo(now: number): void {
-    this.#now = now;
-    const over = this.#sleepers.filter(({ until }) => until <= now);
-    this.#sleepers = this.#sleepers.filter(({ until }) => until > now);
-    for (const { wake } of over) wake();
-  }
 }
 
 const clock = new StandingClock();

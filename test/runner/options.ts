@@ -6,7 +6,10 @@ import { parseArgs } from "node:util";
 export interface RunOptions {
   /** Parts of paths; a file runs when its path has one of them. None = every file. */
   readonly words: readonly string[];
-  /** Leave out the files of `SLOW_BY_NATURE`. */
+  /**
+   * Leave out the files of `SLOW_BY_NATURE`, and of Python's versions those between the oldest and
+   * the newest.
+   */
   readonly isQuick: boolean;
   /** Only test files: no build, and none of the checks of sources. */
   readonly isWithoutChecks: boolean;
@@ -61,11 +64,12 @@ function wholeNumber(flag: string, text: string): number {
 }
 
 /**
- * Environment variables with the seed and the number of cases for test files: see
- * `test/harness/seed.ts`.
+ * Environment variables for test files: with the seed and the number of cases, for
+ * `test/harness/seed.ts`, and whether the run is quick, for `test/sdk/interpreters.ts`.
  */
-export function variablesOf({ seed, runs }: RunOptions): Record<string, string> {
+export function variablesOf({ seed, runs, isQuick }: RunOptions): Record<string, string> {
   return {
+    ...(isQuick ? { SVC_TEST_QUICK: "1" } : {}),
     ...(seed === undefined ? {} : { SVC_TEST_SEED: String(seed) }),
     ...(runs === undefined ? {} : { SVC_TEST_RUNS: String(runs) }),
   };

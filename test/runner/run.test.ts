@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { TempFolder } from "../harness/running-server.ts";
 import { LONG_FILES } from "./long-files.ts";
-import { parseOptions } from "./options.ts";
+import { parseOptions, variablesOf } from "./options.ts";
 import { programPath } from "./program-path.ts";
 import { processes, schedule, shuffled } from "./schedule.ts";
 import { SLOW_BY_NATURE } from "./slow-by-nature.ts";
@@ -13,7 +13,7 @@ import { SLOW_BY_NATURE } from "./slow-by-nature.ts";
 const ROOT = join(import.meta.dir, "../..");
 
 function run(...words: readonly string[]): { readonly exitCode: number; readonly stdout: string; readonly stderr: string } {
-  const env = { ...process.env, SVC_TEST_SEED: undefined, SVC_TEST_RUNS: undefined };
+  const env = { ...process.env, SVC_TEST_SEED: undefined, SVC_TEST_RUNS: undefined, SVC_TEST_QUICK: undefined };
   const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, join(ROOT, "test/run.ts"), "--no-checks", ...words], { env });
   return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
 }
@@ -75,6 +75,8 @@ test("a quick run names what it leaves out, and why", () => {
   const { exitCode, stdout } = run("--quick", "binary/update-windows");
   const path = "test/binary/update-windows.test.ts";
   expect([exitCode, stdout]).toEqual([0, `left out: ${path}: ${SLOW_BY_NATURE[path]}\n0 passed, 0 failed, 0 skipped\n`]);
+  expect(variablesOf(parseOptions(["--quick"]))).toEqual({ SVC_TEST_QUICK: "1" });
+  expect(variablesOf(parseOptions([]))).toEqual({});
 });
 
 test("files that are named in tables are there", () => {
@@ -95,9 +97,9 @@ describe("the schedule", () => {
     }
   });
 
-  test("has as many places for files that compute as there are cores, and others for files that wait", () => {
+  test("has one place more for files that compute than there are cores, and others for files that wait", () => {
     const [waiting, computing] = schedule(paths, 2);
-    expect(computing?.width).toBe(2);
+    expect(computing?.width).toBe(3);
     for (const path of waiting?.paths ?? []) expect(LONG_FILES[path]?.cpu).toBeLessThan((LONG_FILES[path]?.wall ?? 0) / 2);
     expect(waiting?.paths.filter((path) => short.includes(path))).toEqual([]);
   });

@@ -18,6 +18,8 @@ const WAITING_WIDTH = 3;
  * Greatest number of computing files at once; more would need more memory than build machines have.
  */
 const MOST_COMPUTING = 8;
+/** Computing files at once beyond one for each core, as each of them waits for some of its time. */
+const MORE_THAN_CORES = 1;
 /** Most files of one process: the cores have work until the end, and a failure little else to read. */
 const MOST_TOGETHER = 8;
 /** A file counts as waiting when it computes for less than this share of its time. */
@@ -28,7 +30,7 @@ export function schedule(paths: readonly string[], cores: number): readonly Lane
   const [waiting, computing] = [paths.filter(isWaiting), paths.filter((path) => !isWaiting(path))];
   return [
     { width: WAITING_WIDTH, paths: longestFirst(waiting) },
-    { width: Math.min(MOST_COMPUTING, cores), paths: longestFirst(computing) },
+    { width: Math.min(MOST_COMPUTING, cores + MORE_THAN_CORES), paths: longestFirst(computing) },
   ];
 }
 

@@ -16,11 +16,8 @@ export default defineCommand({
     "`svc charts options` lists the names. useStartAsOrigin counts periods from the start time, excludeIncompleteLastBucket leaves out a period that is not over. The answer is JSON, always.",
   examples: [
     { run: `svc charts evaluate '{"chart": "queries.latency"}'`, does: "A chart of the list, of the last hour" },
-    {
-      run: `svc charts evaluate '{"metricConfig": {"windowPeriod": "5m", "series": [{"metric": "METRIC_KIND_RESOLVER_REQUEST_COUNT", "windowFunction": "WINDOW_FUNCTION_KIND_COUNT"}]}}'`,
-      does: "Calls of resolvers by five minutes",
-    },
-    { run: "svc charts evaluate @request.json", does: "A request in a file; - reads stdin" },
+    { run: "svc charts evaluate @request.json", does: "A request in a file" },
+    { run: "svc charts evaluate - < request.json", does: "The same from stdin" },
   ],
   needs: ["session"],
   args: { json: arg("the request, @ and a file of it, or - for stdin") },

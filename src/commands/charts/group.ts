@@ -4,5 +4,5 @@ export default defineGroup({
   summary: "List charts of metrics, and evaluate them",
   category: "Query and explore",
   aliases: ["chart"],
-  examples: ["svc charts list", `svc charts evaluate '{"chart": "queries.latency"}'`],
+  examples: ["svc charts list", "svc charts options"],
 });

@@ -2,20 +2,36 @@ import type { FeatureMetadata } from "../../../gen/svc/v1/graph_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
 import { textView } from "../../output/view.ts";
+import { recentRequests, withLines } from "../../query-client/recent-requests.ts";
 import { featureJson } from "./metadata-view.ts";
+
+/** The features, and how often each was asked for in the hours of the last day. */
+interface Listed {
+  readonly features: readonly FeatureMetadata[];
+  readonly requests: ReadonlyMap<string, readonly (number | undefined)[]>;
+}
 
 export default defineCommand({
   summary: "List feature FQNs",
+  description: "A terminal that is wide enough shows beside a feature how often queries asked for it, for each hour of the last day.",
   examples: ["svc features list", "svc features list --json"],
   needs: ["session"],
-  async run({ api, progress }) {
+  async run(context): Promise<Listed> {
+    const { api, flags, progress } = context;
+    const asked = flags.json ? new Map() : recentRequests(context, "sum:feature.request_count by {feature}");
     const { features } = await (await api.graph()).listFeatures({});
     if (features.length === 0) progress.note("No features found.");
-    return features;
+    return { features, requests: await asked };
   },
   view: textView(
-    (features: FeatureMetadata[]) => features.map(({ feature }) => escapeControls(readableName(feature?.fqn ?? ""))).join("\n"),
-    (features) => ({ features: features.map(featureJson) }),
+    ({ features, requests }: Listed, style) => {
+      const names = features.map(({ feature }) => ({
+        key: feature?.fqn ?? "",
+        text: escapeControls(readableName(feature?.fqn ?? "")),
+      }));
+      return withLines(names, requests, style).join("\n");
+    },
+    ({ features }) => ({ features: features.map(featureJson) }),
     { long: true },
   ),
 });

@@ -1,6 +1,6 @@
 import { type MetricPoint, type MetricSeries, MetricUnit, type QueryMetricResponse } from "../../../gen/svc/v1/metric_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { arg, choice, duration } from "../../cli/flag.ts";
+import { arg, choice, timestamp } from "../../cli/flag.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import {
   countsFromZero,
@@ -39,22 +39,21 @@ export default defineCommand({
   examples: [
     { run: "svc metrics query 'p99:query.latency by {query_name}'", does: "A line for each named query" },
     { run: "svc metrics query 'sum:query.errors / sum:query.count' --since 7d", does: "The share of queries with errors" },
-    { run: "svc metrics query 'count:query.latency{query_name:!fraud*}.rollup(10m)' -o json", does: "By ten minutes, as JSON" },
+    { run: "svc metrics query 'max:query.latency{branch:!test*}.rollup(10m)' -o json", does: "By ten minutes, as JSON" },
   ],
   needs: ["session"],
   args: { expr: arg("the expression, in quotes for the shell") },
   flags: {
-    since: duration("look back", { default: 3_600_000 }),
+    since: timestamp("look back: a duration, or a time", { defaultText: "1h" }),
     output: choice("output format", ["table", "json"], { aliases: ["-o"], defaultText: "table, on a terminal a chart" }),
   },
-  check({ expr, since }) {
-    if (since <= 0) throw new UsageError("--since is not longer than nothing");
+  check({ expr }) {
     readExpression(expr);
   },
-  async run({ api, clock, flags, io, progress }, { expr, output, since }): Promise<Shown> {
+  async run({ api, flags, io, progress }, { expr, output, since }): Promise<Shown> {
     const expression = readExpression(expr);
-    const now = clock.now();
-    const answer = await (await api.metrics()).queryMetric({ expression: expr, startTime: msToTimestamp(now - since) });
+    const startTime = since === undefined ? {} : { startTime: msToTimestamp(since) };
+    const answer = await (await api.metrics()).queryMetric({ expression: expr, ...startTime });
     if (output === "json" || flags.json) return { form: "json", document: await answerDocument(answer) };
     if (answer.omittedSeries > 0) progress.note(`${answer.omittedSeries} more series are not shown: a filter selects some.`);
     if (output === undefined && io.stdoutIsTTY && hasValues(answer)) return { form: "chart", answer, expression };

@@ -27,7 +27,9 @@ export class ChartRequestError extends Error {
   }
 }
 
-/** The request that a JSON value is; keys are in camelCase or snake_case. Throws ChartRequestError. */
+/**
+ * The request that a JSON value is; keys are in camelCase or snake_case. Throws ChartRequestError.
+ */
 export function readChartRequest(value: unknown): ChartRequest {
   const request = membersOf(value, "", [
     ...["chart", "metricConfig", "startTime", "endTime", "useStartAsOrigin", "excludeIncompleteLastBucket"],

@@ -1,6 +1,6 @@
 /**
- * Charts: those that every server has, and those that a request describes with the names of metrics,
- * functions and labels in capitals behind a prefix. Both are expressions with names.
+ * Charts: those that every server has, and those that a request describes with the names of
+ * metrics, functions and labels in capitals behind a prefix. Both are expressions with names.
  */
 
 import { didYouMean } from "../closest.ts";

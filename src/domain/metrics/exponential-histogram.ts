@@ -84,8 +84,9 @@ export class ExponentialHistogram {
     const rank = Math.max(quantile * total, Number.MIN_VALUE);
     let seen = this.#zeros;
     if (seen >= rank) return 0;
-    for (const [index, count] of this.buckets()) {
-      if (seen + count >= rank) return 2 ** ((index + (rank - seen) / count) / FACTOR);
+    for (let at = 0; at < this.#counts.length; at++) {
+      const count = this.#counts[at] as number;
+      if (count > 0 && seen + count >= rank) return 2 ** ((this.#first + at + (rank - seen) / count) / FACTOR);
       seen += count;
     }
     return undefined;

@@ -6,7 +6,8 @@
  * expression = product { ("+" | "-") product }
  * product    = operand { ("*" | "/") operand }
  * operand    = number | "(" expression ")" | term
- * term       = function ":" metric [ "{" filters "}" ] [ "by" "{" labels "}" ] [ ".rollup(" duration ")" ]
+ * term       = function ":" metric [ "{" filters "}" ] [ "by" "{" labels "}" ] [ rollup ]
+ * rollup     = ".rollup(" duration ")"
  * filters    = "*" | filter { "," filter }
  * filter     = label ":" [ "!" ] value { "|" value }
  * ```
@@ -153,7 +154,10 @@ export function unitOf(expression: MetricExpression): MetricUnit | undefined {
 const scaled = (unit: MetricUnit): MetricUnit => (unit === "ratio" ? "one" : unit);
 const isPure = (unit: MetricUnit): boolean => unit === "one" || unit === "ratio";
 
-/** An expression as text, in one form for all that mean the same. `parseMetricExpression` reads it back. */
+/**
+ * An expression as text, in one form for all that mean the same; `parseMetricExpression` reads it
+ * back.
+ */
 export function printMetricExpression(expression: MetricExpression): string {
   if (expression.kind === "number") return String(expression.value);
   if (expression.kind === "operation") {

@@ -29,6 +29,8 @@ import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import { createLogRecorder, type LogRecorder } from "../logs/recorder.ts";
+import { sampleDropped } from "../metrics/dropped-sampler.ts";
+import { createFeatureRecorder, type FeatureRecorder } from "../metrics/feature-recorder.ts";
 import { sampleProcess } from "../metrics/process-sampler.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import { createMetricRecorder, type MetricRecording } from "../metrics/recorder.ts";
@@ -37,6 +39,7 @@ import type { Monitors } from "../monitors/monitors.ts";
 import { createHistoryRetention, type HistoryRetention } from "../nodes/history-retention.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
+import { sampleWaitingJobs } from "../nodes/waiting-jobs.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
@@ -67,6 +70,8 @@ const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
 /** Milliseconds between two removals of old metrics. */
 const METRICS_SWEEP_MS = 600_000;
+/** Milliseconds between two looks whether an hour is over of which no drift was recorded. */
+const DRIFT_MS = 120_000;
 /** Milliseconds to the first measure of stored bytes: by then the deployments are restored. */
 const FIRST_STORAGE_MEASURE_MS = 60_000;
 /** Milliseconds between two removals of old observations, and to the first. */
@@ -74,6 +79,8 @@ const HISTORY_SWEEP_MS = 3_600_000;
 const FIRST_HISTORY_SWEEP_MS = 120_000;
 /** Calls of the offline store that are timed. */
 const TIMED_OFFLINE = ["append", "sample", "scanKeys", "scan", "latest", "deleteKeys", "trim", "dropVersion"] as const;
+/** Variable with which `test/bench` turns off what is recorded of requests: metrics and access log. */
+const RECORDING_VARIABLE = "SVC_BENCH_RECORDING";
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
 
@@ -105,6 +112,8 @@ export interface Parts {
   readonly metricStore: () => Promise<MetricStore>;
   /** The recording of metrics on this node. */
   readonly metrics: MetricRecording;
+  /** The recording of features' statistics on this node. */
+  readonly featureRecorder: FeatureRecorder;
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
   readonly logs: () => Promise<LogStore>;
@@ -203,7 +212,7 @@ export async function openParts({
     addresses: () => createObjectAddresses({ keys: serverKeys().objects, clock }),
     ...(shared && { shared }),
   });
-  const metrics = createMetricRecorder({ store: () => metricStore(), clock, log });
+  const metrics = createMetricRecorder({ store: () => metricStore(), clock, log, isOff: env[RECORDING_VARIABLE] === "off" });
   const metadata = timedStores(stores.metadata, "metadata", metrics);
   const objects = timedStore(stores.objects, "objects", ["put", "get", "size", "list", "delete"], metrics);
   const bus = shared?.bus ?? createMemoryBus();
@@ -223,6 +232,7 @@ export async function openParts({
     return nodeId;
   };
   sampleProcess(metrics, node);
+  sampleWaitingJobs({ jobs: metadata.jobs, nodes: metadata.nodes, node, metrics });
   const sweeps: Sweep[] = [];
   const sweep = (of: string, times: Pick<SweepOptions, "everyMs" | "firstMs">, run: (signal: AbortSignal) => Promise<unknown>): void => {
     const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: String(error) });
@@ -263,6 +273,8 @@ export async function openParts({
       limits = wanted;
       store.limit(wanted).catch((error: unknown) => log.error("the telemetry store could not be limited", { error: String(error) }));
     });
+    sampleDropped(metrics, "query_log", () => store.dropped() - store.droppedSpans());
+    sampleDropped(metrics, "spans", () => store.droppedSpans());
     sweep("stages of queries", { everyMs: STAGES_SWEEP_MS, firstMs: 0 }, async () => {
       const { sweepStages } = await import("../query-log/stages.ts");
       await sweepStages({ telemetry: store, objects });
@@ -281,9 +293,15 @@ export async function openParts({
     sweep("metrics", { everyMs: METRICS_SWEEP_MS }, () => store.thin(clock.now()));
     return store;
   });
+  const featureRecorder = createFeatureRecorder({ store: () => metricStore(), clock, log, metrics });
+  const driftRecorder = once(async () => {
+    const { createDriftRecorder } = await import("../metrics/feature-drift.ts");
+    return createDriftRecorder({ store: metricStore, features: featureRecorder, metrics, clock });
+  });
+  sweep("the drift of features", { everyMs: DRIFT_MS }, async (signal) => (await driftRecorder()).record(signal));
   const metricReader = once(async () => {
     const { createMetricReader } = await import("../metrics/reader.ts");
-    return createMetricReader({ store: metricStore, recording: metrics });
+    return createMetricReader({ store: metricStore, recording: metrics, features: featureRecorder });
   });
   const logs = once(async () => {
     const store = timedStore(await stores.logs(), "logs", ["search", "after", "aggregate"], metrics);
@@ -294,6 +312,7 @@ export async function openParts({
       limits = wanted;
       store.limit(wanted).catch((error: unknown) => log.error("the log store could not be limited", { error: String(error) }));
     });
+    sampleDropped(metrics, "logs", () => store.dropped());
     return store;
   });
   const logRecorder = createLogRecorder(logs);
@@ -310,7 +329,10 @@ export async function openParts({
     return made;
   });
   const queryCounts = createQueryCounts({ store: metadata.usage, clock, log });
-  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry, logs });
+  const storage = createStorageMeter({
+    ...{ metadata, objects, node, clock, log, online, offline, telemetry, logs, metrics },
+    metricStore,
+  });
   sweeps.push(
     startSweep(storage.measure, {
       ...{ everyMs: STORAGE_MEASURE_MS, firstMs: FIRST_STORAGE_MEASURE_MS, clock },
@@ -332,13 +354,15 @@ export async function openParts({
     const { version } = options;
     const allowed = readAllowedNetworks(env[ALLOW_VARIABLE]);
     const keys = serverKeys().sealing;
-    return createWebhooks({
+    const made = createWebhooks({
       ...collections,
       sealer,
       version,
       allowed,
       outbox: (find) => createOutboxThread({ place: metadata.outbox, keys, allowed, node: node(), version, find, clock, log }),
     });
+    sampleDropped(metrics, "webhooks", () => made.deliveries.droppedOfAll());
+    return made;
   });
   const secrets = once(async () => {
     const { createSecretCapabilities } = await import("../secrets/create-secrets.ts");
@@ -508,6 +532,7 @@ export async function openParts({
   };
   const forgetMetrics = async (environmentId: string): Promise<void> => {
     metrics.forgetEnvironment(environmentId);
+    featureRecorder.forgetEnvironment(environmentId);
     await (await metricStore()).forgetEnvironment(environmentId);
   };
   /** The erasure of removed environments, loaded when there is one. */
@@ -611,6 +636,7 @@ export async function openParts({
     telemetry,
     metricStore,
     metrics,
+    featureRecorder,
     metricReader,
     logs,
     logRecorder,
@@ -664,9 +690,11 @@ export async function openParts({
       await components.close();
       await queryCounts.close();
       await (await sinks.opened())?.close();
+      // What they hand over can open the store, and that begins a sweep.
+      await featureRecorder.close();
+      await metrics.close();
       await Promise.all(sweeps.map((one) => one.stop()));
       await storage.settle();
-      await metrics.close();
       await logRecorder.close();
       const opened = await Promise.all([offline.opened(), telemetry.opened(), logs.opened(), online.opened(), metricStore.opened()]);
       for (const store of opened) await store?.close();

@@ -280,6 +280,7 @@ async function startIn(
       telemetry: parts.telemetry,
       metricStore: parts.metricStore,
       metrics: parts.metrics,
+      featureRecorder: parts.featureRecorder,
       metricReader: parts.metricReader,
       logs: parts.logs,
       logRecorder: parts.logRecorder,

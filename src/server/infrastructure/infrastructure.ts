@@ -156,7 +156,7 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
           removed_queries: removedQueries,
           pending_records: pendingRecords,
           dropped_records: telemetry.dropped(),
-          series: await metricFigures(),
+          metrics_store: await metricFigures(),
           logs: {
             ...stores.logs,
             schema_version: lines.schemaVersion,

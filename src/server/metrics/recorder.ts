@@ -47,15 +47,24 @@ export interface Histogram {
  * What callers record with. Series are looked up by labels, so who records often keeps the series.
  */
 export interface MetricRecorder {
+  /** False where nothing is recorded; callers may save themselves the work. */
+  readonly isOn: boolean;
   counter<Name extends MetricsOf<"counter">>(metric: Name, environmentId: string, labels: LabelsOf<Name>): Counter;
   gauge<Name extends MetricsOf<"gauge">>(metric: Name, environmentId: string, labels: LabelsOf<Name>): Gauge;
   histogram<Name extends MetricsOf<"histogram">>(metric: Name, environmentId: string, labels: LabelsOf<Name>): Histogram;
   /** Has a function record what it finds, at the end of each period of ten seconds. */
   sample(sampler: () => void | Promise<void>): void;
+  /**
+   * Has a function record, once, what its owner counted meanwhile: before this period ends, or
+   * before anything is read.
+   */
+  collectLater(collect: () => void): void;
 }
 
 /** The recording with what reads it. */
 export interface MetricRecording extends MetricRecorder {
+  /** Has those record what they counted who asked for it with `collectLater`. */
+  collect(): void;
   /** Rows of the store that were not handed to it yet. */
   unwritten(selection: Pick<MetricSelection, "environmentId" | "metric">): MetricRow[];
   /** Adds the buckets of ten seconds of a selection to its groups, the unfinished one too. */
@@ -81,6 +90,8 @@ export interface RecordingParts {
   readonly store: () => Promise<MetricStore>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether nothing is recorded, to measure what recording costs; default: false. */
+  readonly isOff?: boolean;
 }
 
 const MINUTE_MS = 60_000;
@@ -134,6 +145,9 @@ class Handle implements Counter, Gauge, Histogram {
   }
 }
 
+/** What records nothing. */
+const SILENT: Counter & Gauge & Histogram = { add() {}, set() {}, observe() {} };
+
 class NodeRecording implements MetricRecording {
   readonly #series = new Map<string, RecordedSeries>();
   /** Number of series by environment and metric. */
@@ -142,6 +156,8 @@ class NodeRecording implements MetricRecording {
   /** The sums of series that are forgotten, by metric. */
   readonly #forgotten = new Map<string, BucketSum>();
   readonly #samplers: (() => void | Promise<void>)[] = [];
+  /** Those who are to be asked for what they counted. */
+  #counting: (() => void)[] = [];
   readonly #overflow: Counter;
   readonly #lost: Counter;
   /** Series with records in this period, and in the minute's periods before it. */
@@ -155,11 +171,14 @@ class NodeRecording implements MetricRecording {
   #period: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
+  readonly isOn: boolean;
+
   constructor(private readonly parts: RecordingParts) {
+    this.isOn = parts.isOff !== true;
     this.#period = floorTo(this.now(), PERIOD_MS);
     this.#overflow = this.counter("telemetry.dropped", SERVER_SCOPE, { signal: "metric_series" });
     this.#lost = this.counter("telemetry.dropped", SERVER_SCOPE, { signal: "metrics" });
-    this.#wait();
+    if (this.isOn) this.#wait();
   }
 
   now(): number {
@@ -167,19 +186,29 @@ class NodeRecording implements MetricRecording {
   }
 
   counter(metric: MetricsOf<"counter">, environmentId: string, labels: Readonly<Record<string, string>>): Counter {
-    return new Handle(this, metric, environmentId, labels);
+    return this.isOn ? new Handle(this, metric, environmentId, labels) : SILENT;
   }
 
   gauge(metric: MetricsOf<"gauge">, environmentId: string, labels: Readonly<Record<string, string>>): Gauge {
-    return new Handle(this, metric, environmentId, labels);
+    return this.isOn ? new Handle(this, metric, environmentId, labels) : SILENT;
   }
 
   histogram(metric: MetricsOf<"histogram">, environmentId: string, labels: Readonly<Record<string, string>>): Histogram {
-    return new Handle(this, metric, environmentId, labels);
+    return this.isOn ? new Handle(this, metric, environmentId, labels) : SILENT;
   }
 
   sample(sampler: () => void | Promise<void>): void {
     this.#samplers.push(sampler);
+  }
+
+  collectLater(collect: () => void): void {
+    this.#counting.push(collect);
+  }
+
+  collect(): void {
+    const counting = this.#counting;
+    this.#counting = [];
+    for (const collect of counting) collect();
   }
 
   /** The series of labels, which records in this period. */
@@ -194,6 +223,7 @@ class NodeRecording implements MetricRecording {
   }
 
   unwritten({ environmentId, metric }: Pick<MetricSelection, "environmentId" | "metric">): MetricRow[] {
+    this.collect();
     const at = floorTo(this.#period, MINUTE_MS);
     const isMeant = (one: MetricRow | RecordedSeries): boolean => one.environmentId === environmentId && one.metric === metric;
     const unfinished = [...new Set([...this.#inMinute, ...this.#active])].filter(isMeant).flatMap((series) => series.rowAt(at) ?? []);
@@ -201,6 +231,7 @@ class NodeRecording implements MetricRecording {
   }
 
   addRecent(grouping: MetricGrouping, selection: MetricSelection): void {
+    this.collect();
     this.#recent.addTo(grouping, selection);
     const { environmentId, metric, from, before } = selection;
     if (this.#period < from || this.#period >= before) return;
@@ -212,11 +243,13 @@ class NodeRecording implements MetricRecording {
   }
 
   series(of?: Pick<MetricSelection, "environmentId" | "metric">): RecordedSeries[] {
+    this.collect();
     const all = [...this.#series.values()];
     return of ? all.filter(({ environmentId, metric }) => environmentId === of.environmentId && metric === of.metric) : all;
   }
 
   sinceStart(metric: MetricName): BucketSum {
+    this.collect();
     const sum = new BucketSum();
     const forgotten = this.#forgotten.get(metric);
     if (forgotten) sum.merge(forgotten);
@@ -225,6 +258,7 @@ class NodeRecording implements MetricRecording {
   }
 
   forgetEnvironment(environmentId: string): void {
+    this.collect();
     const isKept = (one: { readonly environmentId: string }): boolean => one.environmentId !== environmentId;
     for (const [key, series] of this.#series) if (!isKept(series)) this.#remove(key, series);
     this.#recent.forgetEnvironment(environmentId);
@@ -280,6 +314,7 @@ class NodeRecording implements MetricRecording {
   }
 
   #endPeriod(): void {
+    this.collect();
     const active = this.#active.filter(({ current }) => current.count > 0);
     this.#recent.keep(this.#period, active);
     for (const series of this.#active) {

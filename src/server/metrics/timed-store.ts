@@ -16,6 +16,7 @@ export function timedStore<Store extends object>(
   methods: readonly (keyof Store & string)[],
   metrics: MetricRecorder,
 ): Store {
+  if (!metrics.isOn) return store;
   const copy: Partial<Record<string, unknown>> = {};
   for (const key of memberNames(store)) {
     const member = store[key as keyof Store];
@@ -31,6 +32,7 @@ export function timedStore<Store extends object>(
  * the latter's methods begin with the member's.
  */
 export function timedStores<Store extends object>(store: Store, name: string, metrics: MetricRecorder, prefix = ""): Store {
+  if (!metrics.isOn) return store;
   const copy: Partial<Record<string, unknown>> = {};
   for (const key of memberNames(store)) {
     const member: unknown = store[key as keyof Store];

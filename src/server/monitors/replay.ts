@@ -2,7 +2,7 @@
 
 import type { Watch } from "../../domain/metrics/monitor.ts";
 import { breaks } from "../../domain/metrics/monitor.ts";
-import { evaluateMetrics } from "../metrics/evaluate.ts";
+import { evaluateMetrics } from "../metrics/evaluation.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import type { MonitorStanding } from "../stores/metadata/monitors.ts";
 import { type Observed, standingAfter } from "./standing.ts";

@@ -4,12 +4,11 @@ import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
-import type { MetricRecorder } from "../metrics/recorder.ts";
 import { type Answer, answerFailures, answerFields } from "./answer/answer.ts";
 import { explainRun } from "./answer/explain.ts";
 import { type DescribedPlan, describePlan } from "./answer/plan-description.ts";
 import { type BulkAnswer, BulkRun } from "./bulk.ts";
-import { DeploymentMeter, type MeteredOperation } from "./deployment-meter.ts";
+import { DeploymentMeter, type Metering } from "./deployment-meter.ts";
 import { buildGraphIndex } from "./graph/graph-index.ts";
 import type { NamespaceInfo } from "./graph/index-types.ts";
 import type { LiveDeployment } from "./live-deployment.ts";
@@ -35,7 +34,7 @@ export interface EngineOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Where calls and answers are recorded, and what for; absent = they are not. */
-  readonly metering?: { readonly metrics: MetricRecorder; readonly operation: MeteredOperation };
+  readonly metering?: Metering;
 }
 
 /** The engine. Failures while a query runs are in its answer. */
@@ -161,10 +160,10 @@ class Engine implements OnlineEngine {
 
   #meter(deployment: LiveDeployment): DeploymentMeter | undefined {
     const { metering } = this.options;
-    if (!metering) return undefined;
+    if (!metering?.metrics.isOn) return undefined;
     let meter = this.#meters.get(deployment);
     if (!meter) {
-      meter = new DeploymentMeter(metering.metrics, deployment, metering.operation);
+      meter = new DeploymentMeter(metering, deployment);
       this.#meters.set(deployment, meter);
     }
     return meter;

@@ -29,6 +29,7 @@ import type { JobQueue } from "../jobs/queue.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
+import type { FeatureRecorder } from "../metrics/feature-recorder.ts";
 import type { HttpMeter } from "../metrics/http-meter.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import type { MetricRecording } from "../metrics/recorder.ts";
@@ -126,6 +127,8 @@ export interface Platform {
   readonly metricStore: () => Promise<MetricStore>;
   /** The recording of metrics on this node. */
   readonly metrics: MetricRecording;
+  /** The recording of features' statistics on this node. */
+  readonly featureRecorder: FeatureRecorder;
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
   /** Lines and requests. */

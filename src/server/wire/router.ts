@@ -171,7 +171,7 @@ const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", READINESS_PATH, "/v
 
 /** Makes the handler of a server. */
 export function createRouter(platform: Platform, guard: Guard): FetchHandler {
-  const { clock, components, log, logRecorder, http, tokens } = platform;
+  const { clock, components, log, logRecorder, http, metrics, tokens } = platform;
   let services: Promise<ServiceMethods> | undefined;
   const endpoints = new Map<string, Endpoint>();
   const loadServices = (): Promise<ServiceMethods> => {
@@ -300,7 +300,8 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     const ms = performance.now() - began;
     http.answered(served.endpoint, response.status, ms);
     const path = url?.pathname ?? "";
-    logRecorder.record(accessRecord({ request, response, path, ms, now: clock.now(), clientId: seen.clientId ?? clientOf(request) }));
+    if (metrics.isOn)
+      logRecorder.record(accessRecord({ request, response, path, ms, now: clock.now(), clientId: seen.clientId ?? clientOf(request) }));
     const quiet = QUIET_PATHS.has(path) && (response.ok || path === READINESS_PATH);
     const level = quiet ? "debug" : response.status >= 500 ? "warning" : "info";
     if (log.enabled(level)) {

@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { start } from "../../../src/server/boot/start.ts";
 import { createSqliteLogStore } from "../../../src/server/stores/logs/sqlite.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
+import { createSqliteMetricStore } from "../../../src/server/stores/metrics/sqlite.ts";
 import { createSqliteOfflineStore } from "../../../src/server/stores/offline/sqlite.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
 import { createSqliteTelemetryStore } from "../../../src/server/stores/telemetry/sqlite.ts";
@@ -114,6 +115,24 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
           await store.scan(1, { limit: 1_000 }),
           await store.latest([1, 2], { limit: 1_000 }),
         ];
+      } finally {
+        await store.close();
+      }
+    },
+  },
+  "metrics.db": {
+    renewed: true,
+    async fill(path) {
+      const store = createSqliteMetricStore({ path, programVersion: "1", clock });
+      const bucket = { at: 0, count: 1, sum: 1, min: 1, max: 1 };
+      await store.append(KEYS.map((endpoint) => ({ environmentId: "", metric: "http.count", labels: { endpoint }, bucket })));
+      await store.close();
+    },
+    async read(path) {
+      const store = createSqliteMetricStore({ path, programVersion: "1", clock });
+      try {
+        const selection = { environmentId: "", metric: "http.count", filters: [], by: ["endpoint"], maxGroups: 99 };
+        return await store.read({ ...selection, from: 0, before: 60_000, stepMs: 60_000 });
       } finally {
         await store.close();
       }

@@ -116,6 +116,7 @@ describe("stores elsewhere", () => {
     offline: `sqlite:${join(folder, "else", "offline.db")}`,
     telemetry: `sqlite:${join(folder, "else", "telemetry.db")}`,
     logs: `sqlite:${join(folder, "else", "logs.db")}`,
+    metrics: `sqlite:${join(folder, "else", "metrics.db")}`,
   });
 
   test("they are there, private, and nothing of them is in the data directory", async () => {
@@ -127,7 +128,7 @@ describe("stores elsewhere", () => {
     await first.server.stop();
     const there = join(folder.path, "else");
     expect(readdirSync(join(folder.path, "data")).filter((name) => /\.db|objects/.test(name))).toEqual([]);
-    expect(readdirSync(there)).toEqual(expect.arrayContaining(["meta.db", "online.db", "objects"]));
+    expect(readdirSync(there)).toEqual(expect.arrayContaining(["meta.db", "metrics.db", "online.db", "objects"]));
     for (const name of readdirSync(there)) expect(statSync(join(there, name)).mode & 0o077).toBe(0);
     expect(statSync(there).mode & 0o077).toBe(0);
     await using second = await TestServer.start(folder.path, { stores, credentials });

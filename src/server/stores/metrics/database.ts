@@ -7,6 +7,8 @@
 import type { Database } from "bun:sqlite";
 import { openDatabase } from "../sqlite/open.ts";
 import { BucketSum } from "./bucket-sum.ts";
+import type { FeatureHour, FeatureStats } from "./feature-stats.ts";
+import { FeatureStatsTable } from "./feature-stats-table.ts";
 import { type GatheredGroup, MetricGrouping, mostCounted } from "./grouping.ts";
 import { METRICS_APPLICATION_ID, METRICS_MIGRATIONS } from "./schema.ts";
 import type {
@@ -60,6 +62,7 @@ export class MetricDatabase {
   readonly #db: Database;
   #maxBytes: number;
   #maxAgeMs: number;
+  readonly #features: FeatureStatsTable;
   /** Ids of series by their text. */
   readonly #ids = new Map<string, number>();
 
@@ -70,6 +73,19 @@ export class MetricDatabase {
     this.#maxAgeMs = maxAgeMs;
     const schema = { applicationId: METRICS_APPLICATION_ID, migrations: METRICS_MIGRATIONS };
     this.#db = openDatabase({ path, programVersion, ...schema, synchronous: "normal" });
+    this.#features = new FeatureStatsTable(this.#db);
+  }
+
+  addFeatureStats(stats: Parameters<MetricStore["addFeatureStats"]>[0]): void {
+    this.#features.add(stats);
+  }
+
+  featureStats(...[of, more]: Parameters<MetricStore["featureStats"]>): FeatureHour[] {
+    return this.#features.read(of, more);
+  }
+
+  featuresWithStats(of: Parameters<MetricStore["featuresWithStats"]>[0]): Pick<FeatureStats, "environmentId" | "feature">[] {
+    return this.#features.features(of);
   }
 
   /** Adds buckets, all or none. */
@@ -122,6 +138,7 @@ export class MetricDatabase {
   thin(now: number): void {
     this.#db.transaction(() => {
       for (const period of PERIODS) this.#removeBefore(period, floorTo(now - Math.min(period.keptMs, this.#maxAgeMs), HOUR_MS));
+      this.#features.removeBefore(now - Math.min(30 * DAY_MS, this.#maxAgeMs));
       this.#removeEmptySeries();
     })();
     for (let round = 0; round < 20 && this.#usedBytes() > this.#maxBytes; round++)
@@ -138,6 +155,7 @@ export class MetricDatabase {
       for (const { table } of PERIODS)
         this.#db.query(`delete from ${table} where series in (select id from series where environment_id = ?)`).run(environmentId);
       this.#db.query("delete from series where environment_id = ?").run(environmentId);
+      this.#features.forgetEnvironment(environmentId);
     })();
   }
 

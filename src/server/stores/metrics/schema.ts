@@ -24,4 +24,12 @@ ${bucketTable("hour")}
 create table thinned (period text primary key, before integer not null) strict, without rowid;
 `);
   },
+  (db) => {
+    db.run(`
+create table feature_stats (
+  environment_id text not null, feature text not null, at integer not null, count integer not null, nulls integer not null, errors integer not null,
+  ages blob not null, sketch text, primary key (environment_id, feature, at)
+) strict, without rowid;
+`);
+  },
 ];

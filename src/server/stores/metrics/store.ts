@@ -5,6 +5,8 @@
  * resolved.
  */
 
+import type { FeatureStatsStore } from "./feature-stats.ts";
+
 /** A series: one metric with values for its labels. */
 export interface MetricSeries {
   /** Empty = about the server. */
@@ -94,7 +96,7 @@ export interface MetricLimits {
 }
 
 /** The store. */
-export interface MetricStore {
+export interface MetricStore extends FeatureStatsStore {
   /** Adds buckets of a minute; one that is there already is merged. */
   append(rows: readonly MetricRow[]): Promise<void>;
   /**
@@ -113,7 +115,7 @@ export interface MetricStore {
    * size.
    */
   thin(now: number): Promise<void>;
-  /** Removes the series of an environment. */
+  /** Removes the series and the statistics of an environment. */
   forgetEnvironment(environmentId: string): Promise<void>;
   figures(): Promise<MetricFigures>;
   /** Sets the bounds of what is kept, and removes what is beyond; undefined = the default. */

@@ -203,15 +203,15 @@ export class OfflineWriter {
 
   #removeRange({ table, through }: MovedRange, until: number, limit: number): number {
     if (!this.#db.query("select 1 from version where table_name = ?").get(table)) return 0;
-    const UP_TO = "(pk, observed_at, seq) <= (?2, ?3, ?4)";
+    const upTo = "(pk, observed_at, seq) <= (?2, ?3, ?4)";
     const search = this.#db.prepare(
-      `select pk, observed_at, seq from "${table}" where seq <= ?1 ${through ? `and ${UP_TO}` : ""}
+      `select pk, observed_at, seq from "${table}" where seq <= ?1 ${through ? `and ${upTo}` : ""}
        order by pk, observed_at, seq limit 1 offset ${limit - 1}`,
     ) as Statement<unknown, (string | number)[]>;
     const [last = through] = search.values(until, ...(through ?? [])) as unknown as (typeof through)[];
     search.finalize();
-    // Rows are deleted where they are found, which a list of them, by `in`, would take twice as long.
-    const remove = this.#db.prepare(`delete from "${table}" where seq <= ?1 ${last ? `and ${UP_TO}` : ""}`) as typeof search;
+    // Rows are deleted where they are found: a list of them, by `in`, takes twice as long.
+    const remove = this.#db.prepare(`delete from "${table}" where seq <= ?1 ${last ? `and ${upTo}` : ""}`) as typeof search;
     const { changes } = remove.run(until, ...(last ?? []));
     remove.finalize();
     return changes;

@@ -204,6 +204,8 @@ export interface TelemetryStore {
    * Number of records dropped since the start: too many came at once, or they could not be written.
    */
   dropped(): number;
+  /** Those of them that were spans; the others are queries. */
+  droppedSpans(): number;
   /** What the store holds now. */
   figures(): Promise<TelemetryFigures>;
   /** Sets the bounds beyond which the oldest records are removed. */

@@ -41,7 +41,7 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
     isTracing: () => !components.isSuspended("telemetry"),
     clock,
     watch: events.watch,
-    engine: createEngine({ clock, log, metering: { metrics, operation: "online" } }),
+    engine: createEngine({ clock, log, metering: { metrics, operation: "online", features: platform.featureRecorder } }),
     mirror: createMirror(log),
     resolveDeployment: (names, caller, correlationId) =>
       whenThere(resolveNames(environments, caller, names), (target) =>

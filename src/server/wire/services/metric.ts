@@ -26,7 +26,7 @@ import { durationToMs, msToDuration, msToTimestamp, timestampToMs } from "../../
 import { requireWholeTeam, resolveScope } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
-import { evaluateMetrics, type MetricQuestion } from "../../metrics/evaluate.ts";
+import { evaluateMetrics, type MetricQuestion } from "../../metrics/evaluation.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 

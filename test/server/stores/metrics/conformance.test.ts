@@ -3,6 +3,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ExponentialHistogram } from "../../../../src/domain/metrics/exponential-histogram.ts";
+import { NumberSketch } from "../../../../src/domain/metrics/value-sketch.ts";
+import type { FeatureHour, FeatureStats } from "../../../../src/server/stores/metrics/feature-stats.ts";
+import { mergedSketches } from "../../../../src/server/stores/metrics/feature-stats-table.ts";
 import type { MetricBucket, MetricRow, MetricSelection, MetricStore } from "../../../../src/server/stores/metrics/store.ts";
 import { TempFolder } from "../../../harness/running-server.ts";
 import { seeded } from "../../../harness/seed.ts";
@@ -238,6 +241,31 @@ describe.each(METRIC_DRIVERS)("store of metrics: $name", (driver) => {
     expect([await read(), await only({ environmentId: "env_2" })]).toEqual([[], [[0, 1, 2, 2, 2]]]);
     await store.append([row(T0, [3])]);
     expect(await only()).toEqual([[0, 1, 3, 3, 3]]);
+  });
+
+  test("statistics of features merge by hour, are listed, and go after 30 days or with their environment", async () => {
+    const hour = (feature: string, at: number, values: readonly number[], environmentId = "env_1"): FeatureStats => {
+      const sketch = new NumberSketch();
+      for (const value of values) sketch.record(value);
+      const ages = histogramOf(values.map(() => 60)).encode();
+      return { environmentId, feature, at, count: values.length + 1, nulls: 1, errors: 0, ages, sketch: sketch.toJSON() };
+    };
+    await store.addFeatureStats([hour("user.age", T0, [1, 2]), hour("user.age", T0, [3]), hour("user.age", T0 + HOUR, [4])]);
+    await store.addFeatureStats([hour("user.age", T0, [5], "env_2"), hour("user.age", T0 - 40 * DAY, [6])]);
+    const of = { environmentId: "env_1", feature: "user.age", from: T0 - 100 * DAY, before: T0 + DAY };
+    const [, first, second] = await store.featureStats(of);
+    expect([first?.count, first?.nulls, second?.count]).toEqual([5, 2, 2]);
+    expect(ExponentialHistogram.decode(first?.ages as Uint8Array).count).toBe(3);
+    const merged = mergedSketches([first, second] as FeatureHour[]);
+    expect([merged?.count, merged?.kind]).toEqual([4, "number"]);
+    const listed = (before: number) => store.featuresWithStats({ from: T0, before, limit: 10 });
+    expect((await listed(T0 + 1)).map(({ environmentId }) => environmentId)).toEqual(["env_1", "env_2"]);
+    expect(await listed(T0)).toEqual([]);
+    await store.thin(now);
+    expect((await store.featureStats(of)).map(({ at }) => at)).toEqual([T0, T0 + HOUR]);
+    await store.forgetEnvironment("env_1");
+    expect(await store.featureStats(of)).toEqual([]);
+    expect(await listed(T0 + 1)).toHaveLength(1);
   });
 
   test("a probe leaves nothing", async () => {

@@ -33,7 +33,9 @@ export const USUAL_POINTS = 300;
 export const MAX_GROUPS = 100;
 /** Most points of all series of an expression, and most buckets that are read for it. */
 const MAX_ALL_POINTS = 60_000;
-const MAX_BUCKETS = 600_000;
+const MAX_BUCKETS = 150_000;
+/** Buckets after which other calls have their turn. */
+const BUCKETS_OF_TURN = 1_000;
 const MAX_RANGE_MS = 5 * 366 * 86_400_000;
 
 const MINUTE_MS = 60_000;
@@ -146,6 +148,7 @@ export async function evaluateMetrics(reader: Pick<MetricReader, "read">, questi
 function periodsOf(question: MetricQuestion): Periods {
   const { before, excludesIncomplete = false, from, now, startsAtOrigin = false } = question;
   if (!(from < before)) throw new Failure("invalid_argument", "The beginning of the range is not before its end.");
+  if (from < 0) throw new Failure("invalid_argument", "The range begins before 1970.");
   if (before - from > MAX_RANGE_MS) throw new Failure("invalid_argument", "The range is longer than five years.");
   const keptMs = KEPT_BY.find(({ age }) => now - from > age)?.periodMs ?? MINUTE_MS;
   const stepMs = statedStep(question) ?? STEPS_MS.find((step) => step % keptMs === 0 && (before - from) / step < USUAL_POINTS);
@@ -251,17 +254,24 @@ async function termOperand({ environmentId, maxGroups, periods, reader, zeros }:
     });
   const isFromZero = countsFromZero(term);
   const absent = isFromZero ? zeros : new Array<undefined>(count).fill(undefined);
+  const valueOfBucket = bucketFunction(fn, kind);
   const valuesOf = (group: MetricGroup): (number | undefined)[] => {
     const values: (number | undefined)[] = [...absent];
-    for (const bucket of inPeriods(group.buckets, periods)) values[(bucket.at - from) / stepMs] = bucketValue(fn, kind, bucket);
+    for (const bucket of inPeriods(group.buckets, periods)) values[(bucket.at - from) / stepMs] = valueOfBucket(bucket);
     return values;
   };
+  let computed = 0;
   const series = new Map<string, EvaluatedSeries>();
   for (const group of groups) {
     const labels = Object.fromEntries(by.map((label) => [label, group.labels[label] ?? ""]));
     const key = keyOf(labels);
     const known = series.get(key);
     const values = valuesOf(group);
+    computed += group.buckets.length;
+    if (computed >= BUCKETS_OF_TURN) {
+      computed = 0;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
     series.set(key, { labels, values: known ? known.values.map((value, at) => added(value, values[at])) : values });
   }
   if (by.length === 0 && isFromZero && series.size === 0 && absent.includes(0)) series.set("", { labels: {}, values: absent });
@@ -283,21 +293,22 @@ function inPeriods(buckets: readonly MetricBucket[], { from, readMs, stepMs }: P
 }
 
 /** What a function makes of a period's records. */
-function bucketValue(
-  fn: MetricFunction,
-  kind: MetricDefinition["kind"],
-  { count, histogram, max, min, sum }: MetricBucket,
-): number | undefined {
+function bucketFunction(fn: MetricFunction, kind: MetricDefinition["kind"]): (bucket: MetricBucket) => number | undefined {
   const quantile = quantileOf(fn);
   if (quantile !== undefined) {
-    const value = histogram && ExponentialHistogram.decode(histogram).quantile(quantile);
-    return value === undefined ? undefined : Math.min(Math.max(value, min), max);
+    const merged = new ExponentialHistogram();
+    return ({ histogram, max, min }) => {
+      merged.clear();
+      if (histogram) merged.mergeEncoded(histogram);
+      const value = merged.quantile(quantile);
+      return value === undefined ? undefined : Math.min(Math.max(value, min), max);
+    };
   }
-  if (fn === "min") return min;
-  if (fn === "max") return max;
-  if (kind === "counter") return sum;
-  if (kind === "gauge") return sum / count;
-  return fn === "count" ? count : fn === "sum" ? sum : sum / count;
+  if (fn === "min") return ({ min }) => min;
+  if (fn === "max") return ({ max }) => max;
+  if (kind === "counter") return ({ sum }) => sum;
+  if (kind === "histogram" && fn === "count") return ({ count }) => count;
+  return kind === "histogram" && fn === "sum" ? ({ sum }) => sum : ({ count, sum }) => sum / count;
 }
 
 /** The values of both sides for each set of labels that one of them has. */

@@ -9,7 +9,7 @@ import { ExponentialHistogram } from "../../../src/domain/metrics/exponential-hi
 import { parseMetricExpression } from "../../../src/domain/metrics/expression.ts";
 import { METRICS, type MetricName } from "../../../src/domain/metrics/metric.ts";
 import { Failure } from "../../../src/server/failure.ts";
-import { type Evaluation, evaluateMetrics, type MetricQuestion } from "../../../src/server/metrics/evaluate.ts";
+import { type Evaluation, evaluateMetrics, type MetricQuestion } from "../../../src/server/metrics/evaluation.ts";
 import type { MetricReader } from "../../../src/server/metrics/reader.ts";
 import type { MetricRow, MetricSelection, MetricStore } from "../../../src/server/stores/metrics/store.ts";
 import { TempFolder } from "../../harness/running-server.ts";
@@ -348,6 +348,9 @@ describe("periods", () => {
   test.each([
     [{ from: T0, before: T0 }, "The beginning of the range is not before its end."],
     [{ from: T0 - 2_000 * DAY, before: T0 }, "The range is longer than five years."],
+    [{ from: -9e18, before: -9e18 + DAY, stepMs: MINUTE }, "The range begins before 1970."],
+    [{ stepMs: Number.POSITIVE_INFINITY }, "Periods of infinity are not possible"],
+    [{ stepMs: 0 }, "Periods of 0s are not possible"],
     [{ stepMs: 90_500 }, "Periods of 1m30s500ms are not possible: they have 10s to 366d."],
     [{ stepMs: MINUTE, from: NOW - 40 * HOUR, before: NOW }, "it makes 2401 points of the range, and 2000 are the most"],
     [{ stepMs: 5 * MINUTE, from: NOW - 3 * DAY, before: NOW }, "are kept by 10m"],
