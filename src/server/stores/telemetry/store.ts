@@ -38,8 +38,8 @@ export interface QueryLogEntry {
 /** An entry of a list of queries. */
 export type QueryLogSummary = Omit<QueryLogEntry, "error" | "encoding" | "request" | "response" | "origins">;
 
-/** Kind of work that a span measures. */
-export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store";
+/** Kind of work that a span measures; `app`: that of an application, which sent it. */
+export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store" | "app";
 
 /** A piece of work of a traced query. */
 export interface SpanRecord {
