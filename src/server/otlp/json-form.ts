@@ -3,6 +3,13 @@
  */
 
 import { type DescMessage, fromJson, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
+import { errorText } from "../../domain/error-text.ts";
+import { plain } from "../web-answer.ts";
+
+/** A text that is no message of OTLP; the message says why. */
+export class OtlpRefused extends Error {
+  override readonly name = "OtlpRefused";
+}
 
 const IDS: ReadonlySet<string> = new Set(["traceId", "spanId", "parentSpanId"]);
 
@@ -13,11 +20,15 @@ export function otlpText<D extends DescMessage>(type: D, message: MessageShape<D
 
 /**
  * The message of a text; fields that are not known are left out, and ids that are no hex digits are
- * empty. Throws when it is no such message.
+ * empty. Throws OtlpRefused when it is no such message.
  */
 export function readOtlpText<D extends DescMessage>(type: D, text: string): MessageShape<D> {
-  const json = withIds(JSON.parse(text) as JsonValue, (id) => (/^(?:[\da-f]{2})*$/i.test(id) ? Uint8Array.fromHex(id).toBase64() : ""));
-  return fromJson(type, json, { ignoreUnknownFields: true });
+  try {
+    const json = withIds(JSON.parse(text) as JsonValue, (id) => (/^(?:[\da-f]{2})*$/i.test(id) ? Uint8Array.fromHex(id).toBase64() : ""));
+    return fromJson(type, json, { ignoreUnknownFields: true });
+  } catch (error) {
+    throw new OtlpRefused(`the body is no ${type.name}: ${plain(errorText(error))}`);
+  }
 }
 
 /** A copy in which ids are written otherwise. Names of objects are those of fields, never data. */

@@ -16,14 +16,14 @@ import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../../access/authorize.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
-import { otlpText, readOtlpText } from "../../otlp/json-form.ts";
+import { OtlpRefused, otlpText, readOtlpText } from "../../otlp/json-form.ts";
 import { type Received, type ReceivedPlace, receivedLogs, receivedSpans } from "../../otlp/received.ts";
 import type { Connection } from "../connection.ts";
 import type { Platform } from "../platform.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { jsonText } from "./json-text.ts";
-import { checkMessage } from "./message-check.ts";
+import { JsonRefused, jsonText } from "./json-text.ts";
+import { checkMessage, MessageRefused } from "./message-check.ts";
 import { errorAnswer, failureResponse, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
 
 /** Longest body in bytes, inflated: it is decoded in one go, and other requests wait for that. */
@@ -113,7 +113,9 @@ function receiver<Q extends DescMessage, R>({ request: type, read, store, answer
     try {
       message = decoded(type, bytes, isJson);
     } catch (error) {
-      return errorAnswer({ status: 400, message: error instanceof Error ? error.message.slice(0, 500) : String(error) });
+      const isRefused = error instanceof OtlpRefused || error instanceof JsonRefused || error instanceof MessageRefused;
+      if (isRefused) return errorAnswer({ status: 400, message: error.message });
+      throw error;
     }
     const { records, rejected, reason } = read(message, place);
     const isSuspended = platform.components.isSuspended("telemetry");
