@@ -131,7 +131,7 @@ export function scopeOf(headers: Headers, named: Partial<QueryScope>): QueryScop
   };
 }
 
-/** The caller's span from a request's headers, and what goes with it; undefined when there is none. */
+/** The caller's span from a request's headers, and what goes with it; undefined = there is none. */
 export function parentOf(headers: Headers): TraceParent | undefined {
   const parent = parseTraceparent(headers.get("traceparent"));
   return parent && { ...parent, carried: carriedHeaders(headers) };
