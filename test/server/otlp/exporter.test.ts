@@ -1,9 +1,15 @@
 /** The export, as OpenTelemetry's own parsers read it, to collectors that take it or do not. */
 
 import { afterEach, describe, expect, test } from "bun:test";
+import { fromBinary } from "@bufbuild/protobuf";
+import { ExportLogsServiceRequestSchema } from "../../../gen/opentelemetry/proto/collector/logs/v1/logs_service_pb.ts";
 import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
+import { createLog } from "../../../src/server/log.ts";
+import { createMetricRecorder } from "../../../src/server/metrics/recorder.ts";
+import { createOtlpExporter } from "../../../src/server/otlp/exporter.ts";
+import { readOtlpSettings } from "../../../src/server/otlp/settings.ts";
 import { eventually } from "../../harness/eventually.ts";
-import { TempFolder, TestServer } from "../../harness/running-server.ts";
+import { TempFolder, TestClock, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
 import { type JsonAttribute, lacksOpenTelemetry, parsedRequests, valuesOf } from "./official.ts";
 
@@ -200,5 +206,56 @@ describe("a collector", () => {
     await server[Symbol.asyncDispose]();
     never.resolve(new Response());
     expect(collector.got.length).toBeGreaterThan(0);
+  });
+
+  test("gets nothing that applications sent to the server", async () => {
+    const { collector, server } = await exporting({ OTEL_EXPORTER_OTLP_PROTOCOL: "http/json", OTEL_METRICS_EXPORTER: "none" });
+    const ids = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
+    const at = `${Date.now()}000000`;
+    const bodies = {
+      traces: { resourceSpans: [{ scopeSpans: [{ spans: [{ ...ids, name: "of the application", startTimeUnixNano: at }] }] }] },
+      logs: {
+        resourceLogs: [{ scopeLogs: [{ logRecords: [{ ...ids, timeUnixNano: at, body: { stringValue: "of the application" } }] }] }],
+      },
+    };
+    const headers = { authorization: `Bearer ${await server.token()}`, "content-type": "application/json" };
+    for (const [signal, body] of Object.entries(bodies)) {
+      const response = await fetch(`${server.url}/v1/${signal}`, { method: "POST", headers, body: JSON.stringify(body) });
+      expect([response.status, await response.json()]).toEqual([200, {}]);
+    }
+    await server[Symbol.asyncDispose]();
+    const texts = collector.got.map(({ body }) => new TextDecoder().decode(body));
+    expect([texts.some((text) => text.includes("server started")), texts.some((text) => text.includes("of the application"))]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  test("that is too slow gets what there is room for; the rest is dropped and counted", async () => {
+    using collector = new Collector();
+    const never = Promise.withResolvers<Response>();
+    collector.answer = () => never.promise;
+    const settings = readOtlpSettings({ OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: `${collector.url}v1/logs` });
+    if (!settings) throw new Error("nothing is exported");
+    const clock = new TestClock();
+    const log = createLog({ write: () => undefined, clock });
+    const metrics = createMetricRecorder({ store: () => Promise.reject(new Error("none")), clock, log });
+    const exporter = createOtlpExporter({
+      ...{ settings, version: "1", node: () => "node_1", metrics, log, now: () => clock.now() },
+      environmentNames: async () => new Map(),
+      maxWaiting: 600,
+    });
+    const line = { at: 1, level: "info", component: "server", message: "a line" } as const;
+    // The first batch of 512 leaves the queue, which then has room for 600.
+    for (let count = 0; count < 512 + 600 + 7; count++) exporter.line(line);
+    expect(metrics.sinceStart("telemetry.dropped").sum).toBe(7);
+    await eventually(() => collector.got.length === 1, "the first batch");
+    never.resolve(new Response());
+    await exporter.close();
+    metrics.end();
+    const lines = collector
+      .of("logs")
+      .map(({ body }) => fromBinary(ExportLogsServiceRequestSchema, body).resourceLogs[0]?.scopeLogs[0]?.logRecords.length);
+    expect(lines).toEqual([512, 512, 88]);
   });
 });
