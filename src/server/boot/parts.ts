@@ -41,6 +41,7 @@ import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
 import { sampleWaitingJobs } from "../nodes/waiting-jobs.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
+import type { OtlpSettings } from "../otlp/settings.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
@@ -185,12 +186,15 @@ export async function openParts({
   directory,
   options,
   settings = {},
+  exported,
   log,
 }: {
   readonly directory: DataDirectory;
   readonly options: StartOptions;
   /** Settings of stores outside the data directory; default: all are inside. */
   readonly settings?: StoreSettings;
+  /** Settings of the export by OTLP; default: nothing is exported. */
+  readonly exported?: OtlpSettings | undefined;
   readonly log: Log;
 }): Promise<Parts> {
   const { clock, env } = options;
@@ -233,6 +237,12 @@ export async function openParts({
   };
   sampleProcess(metrics, node);
   sampleWaitingJobs({ jobs: metadata.jobs, nodes: metadata.nodes, node, metrics });
+  const exporter =
+    exported &&
+    (await import("../otlp/exporter.ts")).createOtlpExporter({
+      ...{ settings: exported, version: options.version, node, metrics, log, now: () => clock.now() },
+      environmentNames: async () => new Map((await metadata.environments()).map(({ id, name }) => [id, name])),
+    });
   const sweeps: Sweep[] = [];
   const sweep = (of: string, times: Pick<SweepOptions, "everyMs" | "firstMs">, run: (signal: AbortSignal) => Promise<unknown>): void => {
     const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: String(error) });
@@ -265,7 +275,16 @@ export async function openParts({
     return made;
   });
   const telemetry = once(async () => {
-    const store = timedStore(await stores.telemetry(), "telemetry", ["query", "queries", "spans"], metrics);
+    const timed = timedStore(await stores.telemetry(), "telemetry", ["query", "queries", "spans"], metrics);
+    const store: TelemetryStore = exporter
+      ? {
+          ...timed,
+          recordSpans(spans) {
+            timed.recordSpans(spans);
+            exporter.spans(spans);
+          },
+        }
+      : timed;
     let limits = telemetryLimits({ spec: {}, suspended: false });
     components.watch("metrics", (record) => {
       const wanted = telemetryLimits(record);
@@ -315,7 +334,15 @@ export async function openParts({
     sampleDropped(metrics, "logs", () => store.dropped());
     return store;
   });
-  const logRecorder = createLogRecorder(logs);
+  const openRecorder = createLogRecorder(logs);
+  const logRecorder: LogRecorder = exporter
+    ? {
+        record(record) {
+          openRecorder.record(record);
+          exporter.line(record);
+        },
+      }
+    : openRecorder;
   const tables = once(async () => {
     const { createTableEngine } = await import("../tables/create-table-engine.ts");
     const folder = directory.file("tables");
@@ -692,10 +719,11 @@ export async function openParts({
       await (await sinks.opened())?.close();
       // What they hand over can open the store, and that begins a sweep.
       await featureRecorder.close();
+      await exporter?.close();
       await metrics.close();
       await Promise.all(sweeps.map((one) => one.stop()));
       await storage.settle();
-      await logRecorder.close();
+      await openRecorder.close();
       const opened = await Promise.all([offline.opened(), telemetry.opened(), logs.opened(), online.opened(), metricStore.opened()]);
       for (const store of opened) await store?.close();
       await stores.close();

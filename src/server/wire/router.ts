@@ -124,6 +124,18 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { serveDataset } = await import("./http/datasets.ts");
     return ({ request, url }) => serveDataset(platform, request, url);
   },
+  "/v1/traces": async (platform) => {
+    const { receiveTraces } = await import("./http/otlp.ts");
+    return ({ request, connection, share }) => receiveTraces(platform, request, connection, share);
+  },
+  "/v1/logs": async (platform) => {
+    const { receiveLogs } = await import("./http/otlp.ts");
+    return ({ request, connection, share }) => receiveLogs(platform, request, connection, share);
+  },
+  "/v1/metrics": async (platform) => {
+    const { refuseMetrics } = await import("./http/otlp.ts");
+    return ({ request }) => refuseMetrics(platform, request);
+  },
   "/v1/":
     async () =>
     ({ url }) =>
@@ -162,7 +174,10 @@ const READINESS_PATH = "/health/ready";
  * Paths requested so often that their successes are logged only at level debug; queries have a log
  * of their own.
  */
-const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", READINESS_PATH, "/v1/query/online", "/svc.v1.QueryService/Query"]);
+const QUIET_PATHS: ReadonlySet<string> = new Set([
+  ...["/health", READINESS_PATH, "/v1/query/online", "/svc.v1.QueryService/Query"],
+  ...["/v1/traces", "/v1/logs"],
+]);
 
 /** Makes the handler of a server. */
 export function createRouter(platform: Platform, guard: Guard): FetchHandler {

@@ -231,8 +231,8 @@ export interface PlanRecord {
   readonly plan: string;
 }
 
-/** Kind of work that a span measures. */
-export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store";
+/** Kind of work that a span measures; `app`: that of an application, which sent it. */
+export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store" | "app";
 
 /** A piece of work of a traced query. */
 export interface SpanRecord {
