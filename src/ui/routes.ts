@@ -46,6 +46,9 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
   }),
   namedQuery: route("namedQuery", { title: "Named query", load: () => import("./pages/define/named-query.tsx") }),
   query: route("query", { title: "Query", group: "Run", key: "q", load: () => import("./pages/run/query.tsx") }),
+  queryRuns: route("queryRuns", { title: "Query runs", group: "Run", key: "u", load: () => import("./pages/run/query-runs.tsx") }),
+  queryRun: route("queryRun", { title: "Query run", load: () => import("./pages/run/query-run.tsx") }),
+  queryRunStage: route("queryRunStage", { title: "Stage", load: () => import("./pages/run/query-run-stage.tsx") }),
   deployments: route("deployments", {
     title: "Deployments",
     group: "Deploy",
@@ -53,6 +56,7 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
     load: () => import("./pages/deploy/deployments.tsx"),
   }),
   deployment: route("deployment", { title: "Deployment", load: () => import("./pages/deploy/deployment.tsx") }),
+  errors: route("errors", { title: "Errors", group: "Observe", key: "e", load: () => import("./pages/observe/errors.tsx") }),
   gallery: route("gallery", { title: "Gallery", load: () => import("./pages/gallery.tsx") }),
 };
 

@@ -43,7 +43,7 @@ const DOCUMENT_HEADERS = { ...FILE_HEADERS, "cache-control": "no-cache" };
 const ASSET_HEADERS = { ...FILE_HEADERS, "cache-control": "public, max-age=31536000, immutable" };
 
 /** Pages that the server makes, and answers requests with. */
-const MADE_HERE: ReadonlySet<PageName> = new Set<PageName>(["entry", "login", "queryRun", "queryRunStage"]);
+const MADE_HERE: ReadonlySet<PageName> = new Set<PageName>(["entry", "login"]);
 
 /**
  * Answers a request for a page or a file of one. Errors are JSON for clients that do not accept

@@ -43,6 +43,12 @@ import type {
 import type { CheckHealthRequestJson, CheckHealthResponseJson } from "../../../gen/svc/v1/health_pb.ts";
 import type { QueryMetricRequestJson, QueryMetricResponseJson } from "../../../gen/svc/v1/metric_pb.ts";
 import type {
+  AggregateQueryErrorsRequestJson,
+  AggregateQueryErrorsResponseJson,
+  ListQueryErrorsRequestJson,
+  ListQueryErrorsResponseJson,
+} from "../../../gen/svc/v1/query_error_pb.ts";
+import type {
   GetQueryRunLogRequestJson,
   GetQueryRunLogResponseJson,
   GetQueryRunStageRowsRequestJson,
@@ -54,6 +60,14 @@ import type {
   QueryRequestJson,
   QueryResponseJson,
 } from "../../../gen/svc/v1/query_pb.ts";
+import type {
+  GetQueryPlanRequestJson,
+  GetQueryPlanResponseJson,
+  GetQueryRunRequestJson,
+  GetQueryRunResponseJson,
+  ListQueryRunsRequestJson,
+  ListQueryRunsResponseJson,
+} from "../../../gen/svc/v1/query_run_pb.ts";
 
 /** Methods with one response: `Service/Method` to request and response. */
 export interface Methods {
@@ -74,6 +88,11 @@ export interface Methods {
   "GraphService/ListResolvers": [ListResolversRequestJson, ListResolversResponseJson];
   "HealthService/CheckHealth": [CheckHealthRequestJson, CheckHealthResponseJson];
   "MetricService/QueryMetric": [QueryMetricRequestJson, QueryMetricResponseJson];
+  "QueryErrorService/AggregateQueryErrors": [AggregateQueryErrorsRequestJson, AggregateQueryErrorsResponseJson];
+  "QueryErrorService/ListQueryErrors": [ListQueryErrorsRequestJson, ListQueryErrorsResponseJson];
+  "QueryRunService/GetQueryPlan": [GetQueryPlanRequestJson, GetQueryPlanResponseJson];
+  "QueryRunService/GetQueryRun": [GetQueryRunRequestJson, GetQueryRunResponseJson];
+  "QueryRunService/ListQueryRuns": [ListQueryRunsRequestJson, ListQueryRunsResponseJson];
   "QueryService/GetQueryRunLog": [GetQueryRunLogRequestJson, GetQueryRunLogResponseJson];
   "QueryService/GetQueryRunStageRows": [GetQueryRunStageRowsRequestJson, GetQueryRunStageRowsResponseJson];
   "QueryService/GetQueryRunStages": [GetQueryRunStagesRequestJson, GetQueryRunStagesResponseJson];

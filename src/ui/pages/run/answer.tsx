@@ -15,7 +15,7 @@ interface AnswerParts {
   readonly errors: readonly ErrorDetailJson[];
 }
 
-/** The values of an answer with where they came from, rows of relations as tables, and the errors. */
+/** The errors of an answer, its values with their origin, and rows of relations as tables. */
 export function Answer({ data, errors }: AnswerParts) {
   const relations = data.flatMap(({ field = "", value }) => {
     const rows = rowsOf(value);
@@ -25,7 +25,7 @@ export function Answer({ data, errors }: AnswerParts) {
     <>
       <Errors data={data} errors={errors} />
       {data.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reachable by keyboard
         <section class="table answer" tabIndex={0} aria-label="Values">
           <table aria-label="Values">
             <thead>
