@@ -58,6 +58,7 @@ export const SERVICES = {
   workflows: service<typeof import("../../gen/svc/v1/workflow_pb.ts").WorkflowService>("svc.v1.WorkflowService"),
   queryRuns: service<typeof import("../../gen/svc/v1/query_run_pb.ts").QueryRunService>("svc.v1.QueryRunService"),
   queryErrors: service<typeof import("../../gen/svc/v1/query_error_pb.ts").QueryErrorService>("svc.v1.QueryErrorService"),
+  traces: service<typeof import("../../gen/svc/v1/trace_pb.ts").TraceService>("svc.v1.TraceService"),
   metrics: service<typeof import("../../gen/svc/v1/metric_pb.ts").MetricService>("svc.v1.MetricService"),
 };
 

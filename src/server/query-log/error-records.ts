@@ -26,7 +26,7 @@ const MOST_KEPT = 20;
 const MAX_MESSAGE = 2_000;
 const MAX_STACK = 16_384;
 
-/** The records of an operation's errors: at most 20, the last of which tells how many others were. */
+/** The records of an operation's errors: at most 20, the last of which tells how many more were. */
 export function errorRecords(operation: FailedOperation, failures: readonly RecordedFailure[]): ErrorRecord[] {
   const kept = new Map<string, { readonly failure: RecordedFailure; count: number }>();
   let omitted = 0;

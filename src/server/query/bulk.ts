@@ -15,10 +15,11 @@ import {
   QueryResponseSchema,
 } from "../../../gen/svc/v1/query_pb.ts";
 import { toProtoValue } from "../../domain/proto-value.ts";
+import { SPAN_ATTRIBUTES as ATTRIBUTE } from "../../domain/span-attributes.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import { type AnswerHead, answerFailures, answerFields, answerMeta } from "./answer/answer.ts";
 import { explainRun } from "./answer/explain.ts";
-import type { SpanRecorder } from "./answer/spans.ts";
+import { type SpanRecorder, toldTrace } from "./answer/spans.ts";
 import { checkStagedRows } from "./answer/stages.ts";
 import type { ScalarInfo } from "./graph/index-types.ts";
 import { FIRST_ROW } from "./plan/ids.ts";
@@ -101,7 +102,10 @@ export class BulkRun {
     for (let from = 0; from === 0 || from < rows; from += BATCH_ROWS) {
       const planning = this.spans?.open("plan", "plan");
       const prepared = this.preparer.prepareRows(request, columns, from, Math.min(rows, from + BATCH_ROWS), guess);
-      this.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.groups[0]?.plan.hash });
+      this.spans?.end(planning, {
+        [ATTRIBUTE.planRemembered]: !prepared.planned,
+        [ATTRIBUTE.queryHash]: prepared.groups[0]?.plan.hash,
+      });
       ({ inferred, named } = prepared);
       context ??= this.contextFor(prepared.tags);
       context.signal?.throwIfAborted();
@@ -130,7 +134,7 @@ export class BulkRun {
       failures: this.#failures.sort((a, b) => a.row - b.row),
       inferred,
       explanation: this.#explanation,
-      traceId: this.spans?.traceId ?? "",
+      traceId: toldTrace(this.spans),
       stages: observer?.stages?.stages ?? [],
     };
   }

@@ -35,11 +35,16 @@ import type {
   SchemaMove,
   SpanFilter,
   SpanRecord,
+  SpanSearch,
   StageRecord,
   StoredError,
   StoredQuery,
+  StoredSpan,
   TelemetryFigures,
   TelemetryLimits,
+  TracePage,
+  TracePlace,
+  TraceSummary,
 } from "./store.ts";
 
 /** Options with which the file is opened. */
@@ -56,6 +61,9 @@ export interface TelemetryFile {
    * bytes.
    */
   readonly maxStageBytes: number;
+  /** Time for which spans are kept, in milliseconds, and their bytes above which the oldest go. */
+  readonly spanTtlMs: number;
+  readonly maxSpanBytes: number;
 }
 
 /** What a step of `forgetKeys` found and did. */
@@ -187,6 +195,8 @@ export class TelemetryDatabase {
   #cutAt = 0;
   #maxBytes: number;
   #maxAgeMs: number;
+  #maxSpanBytes: number;
+  #maxSpanAgeMs: number;
   /** Queries that were removed because of age or size. */
   #removed = 0;
   /** Number of the schema when it was last reported, at first when the file was opened. */
@@ -198,6 +208,8 @@ export class TelemetryDatabase {
     const schema = { path, applicationId: TELEMETRY_APPLICATION_ID, migrations: TELEMETRY_MIGRATIONS, programVersion };
     this.#maxBytes = file.maxBytes;
     this.#maxAgeMs = file.ttlMs;
+    this.#maxSpanBytes = file.maxSpanBytes;
+    this.#maxSpanAgeMs = file.spanTtlMs;
     const found = path === ":memory:" ? undefined : inspectDatabase(schema)?.version;
     this.#reportedVersion = found || TELEMETRY_MIGRATIONS.length;
     this.#db = openDatabase({ ...schema, synchronous: "normal" });
@@ -286,6 +298,26 @@ export class TelemetryDatabase {
     return new Bun.CryptoHasher("sha256", this.#salt).update(key).digest("hex").slice(0, 32);
   }
 
+  /** A page of traces, the latest start first. */
+  traces(filter: SpanSearch, limit: number, after?: TracePlace): TracePage {
+    return this.#spans.traces(filter, limit, after);
+  }
+
+  /** A trace of an environment. */
+  trace(environmentId: string, traceId: string): TraceSummary | undefined {
+    return this.#spans.trace(environmentId, traceId);
+  }
+
+  /** A page of spans, newest first. */
+  searchSpans(filter: SpanSearch, limit: number, beforeSeq?: number): NewestPage<StoredSpan> {
+    return this.#spans.search(filter, limit, beforeSeq);
+  }
+
+  /** Spans of an environment with an id. */
+  spansById(environmentId: string, spanId: string): SpanRecord[] {
+    return this.#spans.byId(environmentId, spanId);
+  }
+
   /** Spans, ordered by start. */
   spans(filter: SpanFilter): SpanRecord[] {
     return this.#spans.read(filter);
@@ -327,13 +359,20 @@ export class TelemetryDatabase {
       maxAgeMs: this.#maxAgeMs,
       defaultMaxAgeMs: this.file.ttlMs,
       removedQueries: this.#removed,
+      spanBytes: this.#spans.bytes(),
+      maxSpanBytes: this.#maxSpanBytes,
+      defaultMaxSpanBytes: this.file.maxSpanBytes,
+      maxSpanAgeMs: this.#maxSpanAgeMs,
+      defaultMaxSpanAgeMs: this.file.spanTtlMs,
     };
   }
 
   /** Sets the bounds beyond which the oldest records are removed; undefined = as it was opened. */
-  limit({ maxBytes, maxAgeMs }: TelemetryLimits, now: number): void {
+  limit({ maxBytes, maxAgeMs, maxSpanBytes, maxSpanAgeMs }: TelemetryLimits, now: number): void {
     this.#maxBytes = maxBytes ?? this.file.maxBytes;
     this.#maxAgeMs = maxAgeMs ?? this.file.ttlMs;
+    this.#maxSpanBytes = maxSpanBytes ?? this.file.maxSpanBytes;
+    this.#maxSpanAgeMs = maxSpanAgeMs ?? this.file.spanTtlMs;
     this.#prune(now);
   }
 
@@ -375,8 +414,8 @@ export class TelemetryDatabase {
   /** Removes what is known of an environment; its stages expire. */
   forgetEnvironment(environmentId: string): void {
     this.#db.transaction(() => {
-      for (const table of ["query_log", "span", "query_error"])
-        this.#db.query(`delete from ${table} where environment_id = ?`).run(environmentId);
+      for (const table of ["query_log", "query_error"]) this.#db.query(`delete from ${table} where environment_id = ?`).run(environmentId);
+      this.#spans.forgetEnvironment(environmentId);
       this.#db.run("delete from body where id not in (select body from query_log)");
       this.#metas.forgetEnvironment(environmentId);
       this.#stages.expire(environmentId);
@@ -412,7 +451,8 @@ export class TelemetryDatabase {
     if (gone.length === 0 || onlyLooks) return { queries, next };
     this.#db.transaction(() => {
       for (const { queryId } of gone) {
-        for (const table of ["query_log", "span"]) this.#db.query(`delete from ${table} where query_id = ?`).run(queryId);
+        this.#db.query("delete from query_log where query_id = ?").run(queryId);
+        this.#spans.forgetQuery(queryId);
         this.#errors.forgetOperation(queryId);
         this.#stages.expireQuery(queryId);
       }
@@ -450,20 +490,21 @@ export class TelemetryDatabase {
     const limit = now - this.#maxAgeMs;
     this.#db.transaction(() => {
       this.#removed += this.#db.query(`delete from query_log where seq < ${firstSince("query_log", "started_at")}`).run(limit).changes;
-      this.#db.query(`delete from span where seq < ${firstSince("span", "started_at")}`).run(limit);
       this.#db.query(`delete from query_error where seq < ${firstSince("query_error", "at")}`).run(limit);
       this.#metas.prune(limit);
       this.#pruneBodies();
+      this.#spans.prune(now - this.#maxSpanAgeMs, this.#maxSpanBytes);
     })();
     this.#pruneToSize();
   }
 
   #pruneToSize(): void {
-    for (let round = 0; round < 10 && this.#usedBytes() > this.#maxBytes; round++) this.#db.transaction(() => this.#pruneTenth())();
+    for (let round = 0; round < 10 && this.#usedBytes() - this.#spans.bytes() > this.#maxBytes; round++)
+      this.#db.transaction(() => this.#pruneTenth())();
   }
 
   #pruneTenth(): void {
-    for (const table of ["query_log", "span", "query_error"]) {
+    for (const table of ["query_log", "query_error"]) {
       const { changes } = this.#db.run(`delete from ${table} where seq <= ${FIRST_TENTH} from ${table})`);
       if (table === "query_log") this.#removed += changes;
     }

@@ -76,6 +76,18 @@ create table query_error (
   feature text not null, resolver text not null, exception text not null, count integer not null, omitted integer not null
 ) strict;
 create index query_error_by_operation on query_error (operation_id);
+alter table span add column service text not null default 'svc';
+alter table span add column size integer not null default 0;
+update span set service = 'svc-python' where kind = 'worker';
+update span set size = 200 + length(attributes) + length(name);
+create index span_by_id on span (span_id);
+create table trace (
+  environment_id text not null, trace_id text not null, root_span text not null, service text not null, started_at real not null, ended_at real not null,
+  span_count integer not null, error_count integer not null, query_id text not null, query_name text not null, primary key (environment_id, trace_id)
+) strict;
+create index trace_by_start on trace (environment_id, started_at, trace_id);
+insert into trace select environment_id, trace_id, name, service, min(started_at), max(started_at + duration_ms), count(*), sum(error <> ''), query_id,
+  coalesce(json_extract(attributes, '$.query_name'), '') from span group by environment_id, trace_id;
 create table salt (id integer primary key, salt text not null) strict;
 insert into salt values (1, lower(hex(randomblob(32))));
 `);

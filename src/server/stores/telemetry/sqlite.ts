@@ -13,7 +13,7 @@ import type { TelemetryEvents } from "./telemetry-worker.ts";
 /** Options with which the store is opened. */
 export interface TelemetryOptions
   extends Pick<TelemetryFile, "path" | "programVersion">,
-    Partial<Pick<TelemetryFile, "ttlMs" | "maxBytes" | "maxStageBytes">> {
+    Partial<Pick<TelemetryFile, "ttlMs" | "maxBytes" | "maxStageBytes" | "spanTtlMs" | "maxSpanBytes">> {
   readonly clock: Clock;
   /**
    * Records that may wait to be written, on either thread; default 20,000. The bound for failed
@@ -50,7 +50,8 @@ const NOTICE_MS = 1_000;
 export function createSqliteTelemetryStore(options: TelemetryOptions): TelemetryStore {
   const { clock, maxPending = 20_000, maxPendingBytes = 64 * MEBIBYTE } = options;
   const { path, programVersion, ttlMs = WEEK_MS, maxBytes = 512 * MEBIBYTE, maxStageBytes = 1024 * MEBIBYTE } = options;
-  const file: TelemetryFile = { path, programVersion, ttlMs, maxBytes, maxStageBytes };
+  const { spanTtlMs = WEEK_MS, maxSpanBytes = 1024 * MEBIBYTE } = options;
+  const file: TelemetryFile = { path, programVersion, ttlMs, maxBytes, maxStageBytes, spanTtlMs, maxSpanBytes };
   const thread = new Thread<TelemetryDatabase, TelemetryFile, TelemetryEvents>({
     entry: "stores/telemetry/telemetry-worker.ts",
     settings: file,
@@ -205,6 +206,22 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     metaQuery(environmentId, id) {
       void send();
       return thread.call("metaQuery", [environmentId, id]);
+    },
+    traces(filter, limit, after) {
+      void send();
+      return thread.call("traces", [filter, limit, after]);
+    },
+    trace(environmentId, traceId) {
+      void send();
+      return thread.call("trace", [environmentId, traceId]);
+    },
+    searchSpans(filter, limit, beforeSeq) {
+      void send();
+      return thread.call("searchSpans", [filter, limit, beforeSeq]);
+    },
+    spansById(environmentId, spanId) {
+      void send();
+      return thread.call("spansById", [environmentId, spanId]);
     },
     spans(filter) {
       void send();

@@ -18,7 +18,7 @@ export interface RecordedException {
   readonly line: number;
 }
 
-/** An error of an operation; equal ones of one operation are one. Texts that do not apply are empty. */
+/** An error of an operation; equal ones of one are one. Texts that do not apply are empty. */
 export interface ErrorRecord {
   readonly environmentId: string;
   readonly deploymentId: string;
@@ -256,6 +256,48 @@ export interface SpanRecord {
   readonly deploymentId: string;
 }
 
+/** A trace as far as it is kept. Times are epoch milliseconds. */
+export interface TraceSummary {
+  readonly traceId: string;
+  /** Name and service of its first span. */
+  readonly rootSpan: string;
+  readonly service: string;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly spanCount: number;
+  /** Spans with an error. */
+  readonly errorCount: number;
+  /** The query of its first span, and its name. */
+  readonly queryId: string;
+  readonly queryName: string;
+}
+
+/** Selection of traces and spans of an environment by what is known of a span; empty = any. */
+export interface SpanSearch extends RecordedBounds {
+  readonly environmentId: string;
+  readonly service: string;
+  /** Name of the span; `*` stands for anything. */
+  readonly name: string;
+}
+
+/** Place in a list of traces. */
+export interface TracePlace {
+  readonly startedAt: number;
+  readonly traceId: string;
+}
+
+/** Traces, the latest start first; there may be fewer than were asked for before a next page. */
+export interface TracePage {
+  readonly traces: readonly TraceSummary[];
+  /** The next page has those behind this place; undefined = there are none. */
+  readonly next: TracePlace | undefined;
+}
+
+/** A span with its place in the order of arrival, from 1. */
+export interface StoredSpan extends SpanRecord {
+  readonly seq: number;
+}
+
 /** Selection of spans: those of a trace, which may have several queries, or those of a query. */
 export type SpanFilter = { readonly traceId: string } | { readonly queryId: string };
 
@@ -322,16 +364,23 @@ export interface LoggedKeys {
 export interface TelemetryFigures {
   /** Number of its schema. */
   readonly schemaVersion: number;
-  /** Bytes in use, and those above which the oldest records are removed. */
+  /** Bytes in use, and those above which the oldest records but spans are removed. */
   readonly bytes: number;
   readonly maxBytes: number;
   /** That bound where none was set. */
   readonly defaultMaxBytes: number;
-  /** Age above which records are removed, milliseconds, and that where none was set. */
+  /** Age above which records but spans are removed, milliseconds, and that where none was set. */
   readonly maxAgeMs: number;
   readonly defaultMaxAgeMs: number;
   /** Number of queries that were removed since the start, because of age or size. */
   readonly removedQueries: number;
+  /** About the bytes of spans, which are among `bytes`, and those above which the oldest go. */
+  readonly spanBytes: number;
+  readonly maxSpanBytes: number;
+  readonly defaultMaxSpanBytes: number;
+  /** Age above which spans are removed, milliseconds, and that where none was set. */
+  readonly maxSpanAgeMs: number;
+  readonly defaultMaxSpanAgeMs: number;
   /** Records that wait to be written, and their approximate bytes. */
   readonly pendingRecords: number;
   readonly pendingBytes: number;
@@ -342,6 +391,9 @@ export interface TelemetryLimits {
   readonly maxBytes: number | undefined;
   /** Milliseconds. */
   readonly maxAgeMs: number | undefined;
+  /** Bounds of spans; absent = the default. */
+  readonly maxSpanBytes?: number | undefined;
+  readonly maxSpanAgeMs?: number | undefined;
 }
 
 /** A move of the schema; equal versions when there was nothing to do. */
@@ -378,6 +430,14 @@ export interface TelemetryStore {
   metaQueries(filter: MetaQueryFilter, limit: number, after?: MetaQueryPlace): Promise<MetaQuery[]>;
   /** A meta query with its latencies. */
   metaQuery(environmentId: string, id: string): Promise<{ readonly query: MetaQuery; readonly latencies: MetaLatencies } | undefined>;
+  /** A page of at most `limit` traces behind a place. */
+  traces(filter: SpanSearch, limit: number, after?: TracePlace): Promise<TracePage>;
+  /** A trace of an environment. */
+  trace(environmentId: string, traceId: string): Promise<TraceSummary | undefined>;
+  /** A page of at most `limit` spans; `beforeSeq`: `next` of the page before. */
+  searchSpans(filter: SpanSearch, limit: number, beforeSeq?: number): Promise<NewestPage<StoredSpan>>;
+  /** Spans of an id, which only several traces can share. */
+  spansById(environmentId: string, spanId: string): Promise<SpanRecord[]>;
   /** Spans ordered by start, including those that were just recorded. */
   spans(filter: SpanFilter): Promise<SpanRecord[]>;
   /**

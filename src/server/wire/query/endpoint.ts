@@ -6,6 +6,7 @@
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { Clock } from "../../../context/clock.ts";
 import { errorText } from "../../../domain/error-text.ts";
+import { SPAN_ATTRIBUTES as ATTRIBUTE } from "../../../domain/span-attributes.ts";
 import { parseTraceparent, type TraceParent } from "../../../domain/traceparent.ts";
 import { SCOPE_HEADERS, scopeHeader } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
@@ -18,6 +19,7 @@ import { clipped, hinted, QueryRefused } from "../../query/refusal.ts";
 import type { BulkRequest, QueryRequest } from "../../query/request/request.ts";
 import type { RecordedFailure } from "../../query-log/error-records.ts";
 import type { QueryRecorder } from "../../query-log/recorder.ts";
+import type { SpanSampler } from "../../query-log/span-sampler.ts";
 import type { QueryKind } from "../../stores/metadata/usage.ts";
 import type { Body, BodyEncoding, QueryRunKind } from "../../stores/telemetry/store.ts";
 import type { QueryWatch } from "../../webhooks/events.ts";
@@ -79,6 +81,8 @@ export interface QueryRunner<Auth> extends QueryRecorder {
   resolveDeployment(scope: QueryScope, auth: Auth, correlationId: string): DeploymentLease | Promise<DeploymentLease>;
   /** Runs copies of queries; absent where none are made. */
   readonly mirror?: Mirror;
+  /** Picks queries whose spans are kept although nobody asked; absent = none are. */
+  readonly sampler?: SpanSampler;
   /** Whether spans are recorded; false while telemetry is suspended. */
   isTracing(): boolean;
 }
@@ -213,10 +217,11 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   write: (answer: R) => { readonly sent: Sent; readonly logged: Logged },
 ): Promise<Sent> {
   const { encoding, request, queryName, correlationId } = incoming;
-  const isTraced = (incoming.trace || incoming.parent !== undefined) && runner.isTracing();
-  const parent = isTraced ? incoming.parent : undefined;
-  const spans =
-    isTraced && (incoming.trace || parent?.sampled) ? new SpanRecorder(incoming.endpoint, runner.clock.now(), parent) : undefined;
+  const isAsked = (incoming.trace || incoming.parent !== undefined) && runner.isTracing();
+  const parent = isAsked ? incoming.parent : undefined;
+  const isWanted = isAsked && (incoming.trace || parent?.sampled === true);
+  const isSampled = !isAsked && runner.sampler !== undefined && runner.sampler.begins() && runner.isTracing();
+  const spans = isWanted || isSampled ? new SpanRecorder(incoming.endpoint, runner.clock.now(), parent, isWanted) : undefined;
   const finding = spans?.open("gateway", "deployment");
   const lease = await runner.resolveDeployment(incoming.scope, auth, correlationId);
   spans?.end(finding);
@@ -236,7 +241,7 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     );
     let answer = running instanceof Promise ? await running : running;
     if (answer.stages.length > 0) {
-      const keeping = spans?.open("store", "keep stages", spans.root, { stages: answer.stages.length });
+      const keeping = spans?.open("store", "keep stages", spans.root, { [ATTRIBUTE.stages]: answer.stages.length });
       if (!(await runner.keepStages(answer, startedAt))) answer = { ...answer, stages: [] };
       spans?.end(keeping);
     }
@@ -260,11 +265,18 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
       isRefused: false,
     });
     if (spans)
-      runner.recordSpans(
+      keepSpans(
+        runner,
         deployment,
+        spans,
         spans.finish(
           { queryId: answer.queryId, deploymentId: deployment.id },
-          { ...factsOf(incoming), plan: answer.queryHash, errors: errorCount || undefined },
+          {
+            ...factsOf(incoming),
+            [ATTRIBUTE.queryHash]: answer.queryHash,
+            [ATTRIBUTE.errors]: errorCount || undefined,
+            [ATTRIBUTE.errorType]: code === undefined ? undefined : ErrorCode[code],
+          },
         ),
       );
     return sent;
@@ -276,7 +288,13 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     const run = { ...base, queryId, durationMs, error: message, rows: 0, hitShare: null, origins: "" };
     runner.recordQuery(deployment, run, { failures: refusalsOf(error, code, message) });
     watch?.ended({ queryId, queryName, correlationId, startedAt, durationMs, errorCount: 1, isRefused: error instanceof QueryRefused });
-    if (spans) runner.recordSpans(deployment, spans.finish({ queryId, deploymentId: deployment.id }, factsOf(incoming), message));
+    if (spans)
+      keepSpans(
+        runner,
+        deployment,
+        spans,
+        spans.finish({ queryId, deploymentId: deployment.id }, { ...factsOf(incoming), [ATTRIBUTE.errorType]: ErrorCode[code] }, message),
+      );
     const next = error instanceof QueryRefused ? lease.next?.() : undefined;
     throw error instanceof QueryRefused && next !== undefined ? hinted(error, `Not live yet: ${next}.`) : error;
   } finally {
@@ -286,6 +304,23 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     runner.count?.(deployment, { kind, startedAt, queryName, code: codeName, traceId: spans?.traceId ?? "", ...counted });
     if (lease.mirrors) runner.mirror?.(lease.mirrors, (copy, signal) => answerOf(copy, startedAt, signal));
   }
+}
+
+/** Keeps the spans of a query that were asked for, and others while there is room. */
+function keepSpans(
+  { recordSpans, sampler }: Pick<QueryRunner<never>, "recordSpans" | "sampler">,
+  deployment: LiveDeployment,
+  { isAsked, durationMs }: SpanRecorder,
+  spans: ReturnType<SpanRecorder["finish"]>,
+): void {
+  if (
+    isAsked ||
+    sampler?.keeps(
+      durationMs,
+      spans.some(({ error }) => error !== ""),
+    )
+  )
+    recordSpans(deployment, spans);
 }
 
 const RUN_KINDS: Readonly<Record<QueryKind, QueryRunKind>> = { query: "online", bulk_query: "bulk" };
@@ -314,5 +349,9 @@ function bulkHitShareOf({ columns, rows }: BulkAnswer): number | null {
 }
 
 function factsOf({ queryName, correlationId, encoding }: IncomingQuery<unknown>): SpanFacts {
-  return { encoding, query_name: queryName || undefined, correlation_id: correlationId || undefined };
+  return {
+    [ATTRIBUTE.encoding]: encoding,
+    [ATTRIBUTE.queryName]: queryName || undefined,
+    [ATTRIBUTE.correlationId]: correlationId || undefined,
+  };
 }

@@ -15,6 +15,7 @@ import {
 } from "../../../../gen/svc/v1/query_pb.ts";
 import { msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { toProtoValue } from "../../../domain/proto-value.ts";
+import { serviceOfSpan } from "../../../domain/span-attributes.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
 import { linesOfOperation } from "../../logs/reading.ts";
@@ -62,7 +63,9 @@ export function queryRunMethods(
       const spans = (await (await platform.telemetry()).spans(filter)).filter((span) => span.environmentId === environmentId);
       if (spans.length > 0) return create(GetTraceResponseSchema, { spans: spans.map(spanMessage) });
       const what = trace.case === "traceId" ? `trace '${trace.value}'` : `trace of the query '${trace.value}'`;
-      throw new Failure("not_found", `There is no ${what}.`, { hint: "Spans are kept for queries with --trace, as long as the log is." });
+      throw new Failure("not_found", `There is no ${what}.`, {
+        hint: "Spans are kept for queries with --trace, as long as `svc infra describe metrics` says.",
+      });
     },
 
     async getQueryRunStages({ queryId }, context) {
@@ -114,7 +117,8 @@ export function queryRunMethods(
   };
 }
 
-function spanMessage({ kind, startedAt, durationMs, attributes, ...span }: SpanRecord) {
+/** A span as a message. */
+export function spanMessage({ kind, startedAt, durationMs, attributes, ...span }: SpanRecord) {
   return {
     traceId: span.traceId,
     spanId: span.spanId,
@@ -127,5 +131,6 @@ function spanMessage({ kind, startedAt, durationMs, attributes, ...span }: SpanR
     attributes: { ...attributes },
     queryId: span.queryId,
     deploymentId: span.deploymentId,
+    serviceName: serviceOfSpan(kind),
   };
 }

@@ -41,7 +41,7 @@ export const span = (spanId: string, startedAt: number, more: Partial<SpanRecord
   startedAt,
   durationMs: 1.25,
   error: "",
-  attributes: { rows_in: "1", "é\u0000": '"' },
+  attributes: { "svc.rows.in": "1", "é\u0000": '"' },
   queryId: "q1",
   environmentId: "env_1",
   deploymentId: "dpl_1",
