@@ -109,6 +109,8 @@ const EXCEPTIONS: Readonly<Record<string, { readonly files?: readonly string[]; 
   "context/internal-commands.ts": { lazily: ["server"] },
   // The document that the bundler makes the dashboard of.
   "server/pages/files.ts": { files: ["ui/index.html"] },
+  // What the bundler is told of its pages.
+  "server/pages/baked-page-names.ts": { files: ["ui/routes.ts"] },
   // No clock can be handed to a thread.
   "server/webhooks/outbox-worker.ts": { files: ["context/system-clock.ts"] },
 };
@@ -197,7 +199,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "value-uploads": ["access", "deletions", "deployments", "jobs", "query", "stores", "tables", "writes"],
   approvals: ["access", "deletions", "deployments", "environments", "jobs", "secrets", "stores", "value-uploads"],
   webhooks: ["access", "documents", "jobs", "query", "stores", "thread", "value-uploads"],
-  monitors: ["access", "deployments", "jobs", "metrics", "nodes", "stores", "webhooks"],
+  monitors: ["deployments", "metrics", "stores", "webhooks"],
   wire: [
     "access",
     "approvals",

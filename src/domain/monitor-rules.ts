@@ -1,6 +1,7 @@
 /**
  * Rules about monitors that need the table of metrics:
- * - 173 error: the time that a value is of is none.
+ * - 173 error: the time that a value is of is none, the query is about the server, or there are too
+ *   many monitors.
  * - 174 error: the query is no metric expression.
  * - 175 error: the bound does not go with the unit of the query's values.
  */
@@ -11,7 +12,7 @@ import type { Graph, Monitor } from "../../gen/svc/v1/graph_pb.ts";
 import { finding } from "./finding.ts";
 import { MetricExpressionError } from "./metrics/expression.ts";
 import type { MetricUnit } from "./metrics/metric.ts";
-import { MonitorBoundError, MonitorPeriodError, unitWords, watchOf } from "./metrics/monitor.ts";
+import { MonitorBoundError, MonitorPeriodError, MonitorScopeError, unitWords, watchOf } from "./metrics/monitor.ts";
 import { BAD_BOUND, BAD_METRIC_EXPRESSION, BAD_MONITOR } from "./rules/graph.ts";
 
 const BOUND_HINTS: Readonly<Record<MetricUnit, string>> = {
@@ -21,9 +22,14 @@ const BOUND_HINTS: Readonly<Record<MetricUnit, string>> = {
   seconds: "Write a duration, such as above='80ms', or a number of seconds.",
 };
 
+/** Most monitors of a project: all of an environment's are evaluated each minute. */
+const MAX_MONITORS = 200;
+
 /** Findings about the monitors of a graph, in their order. */
 export function monitorFindings({ monitors }: Graph): Diagnostic[] {
-  return monitors.flatMap((monitor) => {
+  const [beyond] = monitors.slice(MAX_MONITORS);
+  const tooMany = beyond ? [finding(BAD_MONITOR.tooMany({ count: monitors.length, most: MAX_MONITORS }), beyond.span)] : [];
+  const wrong = monitors.flatMap((monitor) => {
     try {
       watchOf(monitor);
       return [];
@@ -31,6 +37,7 @@ export function monitorFindings({ monitors }: Graph): Diagnostic[] {
       return [findingOf(monitor, error)];
     }
   });
+  return [...wrong, ...tooMany];
 }
 
 function findingOf(monitor: Monitor, error: unknown): Diagnostic {
@@ -41,6 +48,10 @@ function findingOf(monitor: Monitor, error: unknown): Diagnostic {
       hint,
     });
   }
+  if (error instanceof MonitorScopeError)
+    return finding(BAD_MONITOR.ofServer({ monitor: name, metric: error.message }), expressionSpan ?? span, {
+      hint: "Whoever runs the server watches it by `GET /metrics`.",
+    });
   if (error instanceof MonitorPeriodError)
     return finding(BAD_MONITOR.period({ monitor: name, problem: error.message }), expressionSpan ?? span, {
       hint: "Write one of 1m to 2d in whole minutes, such as .rollup(5m).",

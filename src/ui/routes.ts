@@ -35,7 +35,7 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
   overview: route("overview", { title: "Overview", group: "Define", key: "o", load: () => import("./pages/define/overview.tsx") }),
   features: route("features", { title: "Features", group: "Define", key: "f", load: () => import("./pages/define/features.tsx") }),
   feature: route("feature", { title: "Feature", load: () => import("./pages/define/feature.tsx") }),
-  graph: route("graph", { title: "Lineage", group: "Define", key: "l", load: () => import("./pages/define/graph.tsx") }),
+  graph: route("graph", { title: "Lineage", group: "Define", key: "i", load: () => import("./pages/define/graph.tsx") }),
   resolvers: route("resolvers", { title: "Resolvers", group: "Define", key: "r", load: () => import("./pages/define/resolvers.tsx") }),
   resolver: route("resolver", { title: "Resolver", load: () => import("./pages/define/resolver.tsx") }),
   namedQueries: route("namedQueries", {
@@ -49,6 +49,11 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
   queryRuns: route("queryRuns", { title: "Query runs", group: "Run", key: "u", load: () => import("./pages/run/query-runs.tsx") }),
   queryRun: route("queryRun", { title: "Query run", load: () => import("./pages/run/query-run.tsx") }),
   queryRunStage: route("queryRunStage", { title: "Stage", load: () => import("./pages/run/query-run-stage.tsx") }),
+  runs: route("runs", { title: "Runs", group: "Run", key: "j", load: () => import("./pages/run/runs.tsx") }),
+  run: route("run", { title: "Run", load: () => import("./pages/run/run.tsx") }),
+  schedules: route("schedules", { title: "Schedules", group: "Run", load: () => import("./pages/run/schedules.tsx") }),
+  datasets: route("datasets", { title: "Datasets", group: "Run", load: () => import("./pages/run/datasets.tsx") }),
+  dataset: route("dataset", { title: "Dataset", load: () => import("./pages/run/dataset.tsx") }),
   deployments: route("deployments", {
     title: "Deployments",
     group: "Deploy",
@@ -57,6 +62,8 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
   }),
   deployment: route("deployment", { title: "Deployment", load: () => import("./pages/deploy/deployment.tsx") }),
   errors: route("errors", { title: "Errors", group: "Observe", key: "e", load: () => import("./pages/observe/errors.tsx") }),
+  metrics: route("metrics", { title: "Metrics", group: "Observe", key: "m", load: () => import("./pages/observe/metrics.tsx") }),
+  logs: route("logs", { title: "Logs", group: "Observe", key: "l", load: () => import("./pages/observe/logs.tsx") }),
   gallery: route("gallery", { title: "Gallery", load: () => import("./pages/gallery.tsx") }),
 };
 

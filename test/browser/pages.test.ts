@@ -235,13 +235,22 @@ describe.skipIf(lacksBrowser())("every page", () => {
     await page.getByRole("radio", { name: "dark" }).check();
     const dark = await background();
     expect(dark).not.toBe(light);
-    await page.reload();
+    const themed = await page.reload();
     await settled(page);
     expect(await background()).toBe(dark);
+    expect(await themed?.text()).toContain('data-theme="dark"');
+    await page.route("**/*.js", (route) => route.abort());
+    await page.reload();
+    expect(await background()).toBe(dark);
+    await page.unroute("**/*.js");
+    await page.reload();
+    await settled(page);
     await page.locator("summary", { hasText: "Account and theme" }).click();
     await page.getByRole("radio", { name: "system" }).check();
     expect(await background()).toBe(light);
-    expect(await page.evaluate(() => localStorage.getItem("svc-theme"))).toBeNull();
+    await page.reload();
+    expect(await background()).toBe(light);
+    expect((await tab.context.cookies()).map(({ name }) => name)).not.toContain("svc_theme");
   });
 
   test("eight tabs at once all load", async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
+import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import { ServiceTokenService } from "../../gen/svc/v1/service_token_pb.ts";
 import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
@@ -53,6 +54,8 @@ describe.skipIf(lacksBrowser())("the dashboard", () => {
     const gate = join(folder.path, "gate");
     const slow = {
       ...GREETING,
+      "resolvers.py":
+        GREETING["resolvers.py"]?.replace('    return f"user {id}"', '    print("greets", id)\n    return f"user {id}"') ?? "",
       "slow.py": `import os, time\nwhile not os.path.exists(${JSON.stringify(gate)}):\n    time.sleep(0.02)\n`,
     };
     const deployed = deploy(server, slow);
@@ -69,8 +72,36 @@ describe.skipIf(lacksBrowser())("the dashboard", () => {
     writeFileSync(gate, "");
     await page.getByRole("log").waitFor();
     await page.getByText("live", { exact: true }).waitFor();
-    expectLive(await deployed);
-    expect(await page.getByRole("log").textContent()).not.toBe("");
+    const { id } = await deployed;
+    await page.getByRole("log").getByText("starting workers").waitFor();
+    await server.client(QueryService).query({
+      deploymentId: id,
+      inputs: [{ feature: "user.id", value: { case: "text", value: "1" } }],
+      outputs: ["user.greeting"],
+      queryName: "welcome",
+    });
+    await page.getByRole("table", { name: "Latest queries" }).getByText("welcome").waitFor();
+    await page.getByRole("log").getByText("greets 1").waitFor();
+    await page.getByRole("tab", { name: "Its build" }).click();
+    await page.getByRole("log").getByText("starting workers").waitFor();
+    expect(await page.getByRole("log").getByText("greets 1").count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  }, 60_000);
+
+  test("of an environment counts what failed in the last hour", async () => {
+    const failing = { ...GREETING, "resolvers.py": GREETING["resolvers.py"]?.replace('"hello "', "1 // 0") ?? "" };
+    expectLive(await deploy(server, failing));
+    const input = { feature: "user.id", value: { case: "text", value: "7" } } as const;
+    await server.client(QueryService).query({ inputs: [input], outputs: ["user.greeting"] });
+    await using tab = await openTab(browser, server.url);
+    const { page } = tab;
+    await logIn(tab, server, await server.token());
+    await page.getByRole("link", { name: /greet$/ }).waitFor();
+    expect(await page.locator("dt", { hasText: "Jobs that failed" }).locator("xpath=..").textContent()).toContain("none");
+    expect(await page.getByText("Dropped", { exact: true }).count()).toBe(0);
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("link", { name: /greet$/ }).click();
+    await page.getByRole("heading", { name: "Logs" }).waitFor();
     expect(tab.complaints).toEqual([]);
   }, 60_000);
 

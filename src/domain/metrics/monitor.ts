@@ -5,7 +5,7 @@ import { formatDuration, parseDuration } from "../duration.ts";
 import { durationToMs } from "../proto-time.ts";
 import { parseSize } from "../size.ts";
 import { type MetricExpression, parseMetricExpression, termsOf, unitOf } from "./expression.ts";
-import type { MetricUnit } from "./metric.ts";
+import { isOfServer, type MetricUnit } from "./metric.ts";
 
 /** A monitor as it is evaluated. */
 export interface Watch {
@@ -31,6 +31,11 @@ export class MonitorPeriodError extends Error {
   override readonly name = "MonitorPeriodError";
 }
 
+/** The error of an expression about the server, which is not one environment's to watch. */
+export class MonitorScopeError extends Error {
+  override readonly name = "MonitorScopeError";
+}
+
 /** The error of a bound that does not go with the unit of its expression's values. */
 export class MonitorBoundError extends Error {
   override readonly name = "MonitorBoundError";
@@ -39,9 +44,13 @@ export class MonitorBoundError extends Error {
   }
 }
 
-/** Throws MetricExpressionError, MonitorPeriodError or MonitorBoundError. */
+/**
+ * Throws MetricExpressionError, MonitorScopeError, MonitorPeriodError or MonitorBoundError.
+ */
 export function watchOf(monitor: Monitor): Watch {
   const expression = parseMetricExpression(monitor.expression);
+  const ofServer = termsOf(expression).find(({ metric }) => isOfServer(metric));
+  if (ofServer) throw new MonitorScopeError(ofServer.metric);
   const periodMs = periodOf(expression);
   const unit = unitOf(expression) ?? "one";
   const isBelow = monitor.above === "";

@@ -195,7 +195,9 @@ export const BAD_MONITOR = rule(
     title: "A monitor does not say what should be kept",
     severity: "error",
     foundBy: ["analyzer", "graph"],
-    means: "A monitor has a name of its own, and one bound: `above` or `below`. A value of it is of whole minutes, two days at most.",
+    means:
+      "A monitor has a name of its own, and one bound: `above` or `below`. A value of it is of whole minutes, two days at most, and of metrics of its environment. " +
+      "A project has at most 200.",
     why: "It would never fire, or nobody knew which one is meant.",
     example: {
       broken: MONITOR(`"p99:query.latency.rollup(5m)"`),
@@ -206,6 +208,11 @@ export const BAD_MONITOR = rule(
     noBound: message("the monitor '{monitor}' has no bound: write above= or below=", "no bound"),
     twoBounds: message("the monitor '{monitor}' has two bounds: leave above= or below= out", "a second bound"),
     twice: message("the monitor '{monitor}' is defined twice: give one of them another name", "defined twice"),
+    ofServer: message(
+      "the monitor '{monitor}' watches {metric}, which is about the server and not about an environment",
+      "about the server",
+    ),
+    tooMany: message("the project has {count} monitors, and {most} are the most", "one too many"),
     period: message("the monitor '{monitor}' has no possible period: {problem}", "not a period of whole minutes"),
   },
 );

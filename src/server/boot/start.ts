@@ -299,6 +299,7 @@ async function startIn(
       resolverRuns: parts.resolverRuns,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
+      monitors: parts.monitors,
       offlineQueries: parts.offlineQueries,
       valueUploads: parts.valueUploads,
       connections: parts.connections,

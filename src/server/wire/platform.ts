@@ -33,6 +33,7 @@ import type { FeatureRecorder } from "../metrics/feature-recorder.ts";
 import type { HttpMeter } from "../metrics/http-meter.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import type { MetricRecording } from "../metrics/recorder.ts";
+import type { Monitors } from "../monitors/monitors.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
@@ -148,6 +149,7 @@ export interface Platform {
   readonly jobQueue: () => Promise<JobQueue>;
   /** Offline queries that run by themselves. */
   readonly scheduledQueries: () => Promise<ScheduledQueries>;
+  readonly monitors: () => Promise<Monitors>;
   /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: () => Promise<Workflows>;
   /** Requests for approval. */

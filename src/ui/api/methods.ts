@@ -29,7 +29,6 @@ import type {
   WatchDeploymentRequestJson,
   WatchDeploymentResponseJson,
 } from "../../../gen/svc/v1/deployment_pb.ts";
-import type { ListEnvironmentsRequestJson, ListEnvironmentsResponseJson } from "../../../gen/svc/v1/environment_pb.ts";
 import type {
   GetGraphRequestJson,
   GetGraphResponseJson,
@@ -68,9 +67,10 @@ import type {
   ListQueryRunsRequestJson,
   ListQueryRunsResponseJson,
 } from "../../../gen/svc/v1/query_run_pb.ts";
+import type { OperationMethods, OperationStreams } from "./operation-methods.ts";
 
 /** Methods with one response: `Service/Method` to request and response. */
-export interface Methods {
+export interface Methods extends OperationMethods {
   "AuthService/EndSession": [EndSessionRequestJson, EndSessionResponseJson];
   "AuthService/ListSessions": [ListSessionsRequestJson, ListSessionsResponseJson];
   "AuthService/WhoAmI": [WhoAmIRequestJson, WhoAmIResponseJson];
@@ -81,7 +81,6 @@ export interface Methods {
   "DeploymentService/ListDeployments": [ListDeploymentsRequestJson, ListDeploymentsResponseJson];
   "DeploymentService/PromoteDeployment": [PromoteDeploymentRequestJson, PromoteDeploymentResponseJson];
   "DeploymentService/RollBackDeployment": [RollBackDeploymentRequestJson, RollBackDeploymentResponseJson];
-  "EnvironmentService/ListEnvironments": [ListEnvironmentsRequestJson, ListEnvironmentsResponseJson];
   "GraphService/GetGraph": [GetGraphRequestJson, GetGraphResponseJson];
   "GraphService/ListFeatures": [ListFeaturesRequestJson, ListFeaturesResponseJson];
   "GraphService/ListNamedQueries": [ListNamedQueriesRequestJson, ListNamedQueriesResponseJson];
@@ -101,7 +100,7 @@ export interface Methods {
 }
 
 /** Methods with a stream of responses. */
-export interface StreamMethods {
+export interface StreamMethods extends OperationStreams {
   "DeploymentService/WatchDeployment": [WatchDeploymentRequestJson, WatchDeploymentResponseJson];
 }
 

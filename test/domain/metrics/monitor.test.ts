@@ -12,8 +12,8 @@ describe("a monitor's watch", () => {
     ["p99:query.latency", "80ms", 0.08],
     ["p99:query.latency", "1m30s", 90],
     ["p99:query.latency", "0.25", 0.25],
-    ["max:process.memory", "1GiB", 2 ** 30],
-    ["max:process.memory", "1e9", 1e9],
+    ["max:worker.memory", "1GiB", 2 ** 30],
+    ["max:worker.memory", "1e9", 1e9],
     ["sum:query.errors / sum:query.count", "5%", 0.05],
     ["sum:query.errors / sum:query.count", "0.05", 0.05],
     ["sum:query.count - 10", "-3", -3],
@@ -26,7 +26,7 @@ describe("a monitor's watch", () => {
     ["p99:query.latency", "1GiB", "seconds"],
     ["p99:query.latency", "infinity", "seconds"],
     ["p99:query.latency", "5%", "seconds"],
-    ["max:process.memory", "80ms", "bytes"],
+    ["max:worker.memory", "80ms", "bytes"],
     ["sum:query.count", "5%", "numbers"],
     ["sum:query.count", "1e999", "numbers"],
     ["sum:query.errors / sum:query.count", "80ms", "shares of 1"],
@@ -60,6 +60,17 @@ describe("findings about monitors", () => {
     expect(found("p99:query.latancy", 29)).toEqual([[174, 15, 28, hint]]);
     expect(found("p99:query.latancy", 33)).toEqual([[174, 17, 30, hint]]);
     expect(found("p99:query.latancy", 20)).toEqual([[174, 10, 20, hint]]);
+  });
+
+  test("metrics of the server are nobody's to watch, and a project has a bounded number", () => {
+    const of = (monitors: Init[]) => monitorFindings(create(GraphSchema, { monitors })).map(({ code, message }) => [code, message]);
+    expect(of([monitor("sum:query.latency + sum:process.cpu", "1")])).toEqual([
+      [173, "the monitor 'm' watches process.cpu, which is about the server and not about an environment"],
+    ]);
+    expect(of(Array.from({ length: 200 }, () => monitor("sum:query.count", "1")))).toEqual([]);
+    expect(of(Array.from({ length: 201 }, () => monitor("sum:query.count", "1")))).toEqual([
+      [173, "the project has 201 monitors, and 200 are the most"],
+    ]);
   });
 
   test("what ends too early is pointed at behind it", () => {

@@ -1,7 +1,8 @@
 /** The dashboard's document and files: what they say, to whom, and how they are kept. */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { placeOf } from "../../../src/domain/addresses.ts";
+import { addressOf, PAGE_NAMES, type PageName, placeOf } from "../../../src/domain/addresses.ts";
+import { pageNames } from "../../../src/server/pages/baked-page-names.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 
 const folder = new TempFolder();
@@ -73,6 +74,31 @@ test("an address that is no page is 404: the document for people, JSON for progr
     expect([path, told.status, told.headers.get("content-type")]).toEqual([path, 404, "application/json;charset=utf-8"]);
   }
   expect((await get("/features", { origin: server.url }, { method: "POST" })).status).toBe(405);
+});
+
+test("a page that is not there yet is 404 at its address, and the others are not", async () => {
+  const params = new Proxy({}, { get: () => "x" }) as never;
+  const madeByServer: readonly PageName[] = ["entry", "login", "queryRun", "queryRunStage"];
+  const addressed = PAGE_NAMES.filter((page) => !madeByServer.includes(page)).map(
+    (page) => [page, addressOf(page, params, { environment: "e" })] as const,
+  );
+  const answers = addressed.map(async ([page, path]) => ({ page, status: (await get(path, { accept: "text/html" })).status }));
+  const expected = addressed.map(([page]) => ({ page, status: pageNames.includes(page) ? 200 : 404 }));
+  expect(await Promise.all(answers)).toEqual(expected);
+  expect(pageNames).toContain("deployment");
+});
+
+test("the document comes with the theme that the browser chose, and with no other text of its cookies", async () => {
+  const tag = async (cookie: string) => /<html[^>]*>/.exec(await (await get("/", { cookie })).text())?.[0];
+  expect(await tag("a=b; svc_theme=dark; c=d")).toBe('<html lang="en" data-theme="dark">');
+  expect(await tag("svc_theme=light")).toBe('<html lang="en" data-theme="light">');
+  for (const cookie of ['svc_theme="><script>', "svc_theme=", "svc_theme=Dark", "xsvc_theme=dark"])
+    expect(await tag(cookie)).toBe('<html lang="en">');
+  const dark = await get("/", { cookie: "svc_theme=dark" });
+  expect(dark.headers.get("vary")).toBe("accept-encoding, cookie");
+  const known = { "if-none-match": dark.headers.get("etag") ?? "" };
+  expect((await get("/", { ...known, cookie: "svc_theme=dark" })).status).toBe(304);
+  expect((await get("/", known)).status).toBe(200);
 });
 
 test("a server without a dashboard has no document, and still the pages of logging in", async () => {

@@ -33,7 +33,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
       await authorize(platform.callers, requestHeader, Permission.READ);
       const checks = await Promise.all(parts.map(check));
       const fails = checks.some(({ status }) => status === HealthCheckStatus.FAILING);
-      return create(CheckHealthResponseSchema, { checks, status: fails ? HealthCheckStatus.FAILING : HealthCheckStatus.OK, version });
+      const status = fails ? HealthCheckStatus.FAILING : HealthCheckStatus.OK;
+      return create(CheckHealthResponseSchema, { checks, status, version, droppedRecords: BigInt(await droppedRecords(platform)) });
     },
   });
 }
@@ -53,7 +54,7 @@ function partsOf(platform: Platform): readonly Part[] {
       async probe() {
         const [telemetry, logs] = await Promise.all([platform.telemetry(), platform.logs()]);
         await Promise.all([telemetry.probe(), logs.probe()]);
-        const dropped = telemetry.dropped() + logs.dropped();
+        const dropped = await droppedRecords(platform);
         return dropped > 0 ? `${dropped} records were dropped since the start` : "";
       },
     },
@@ -73,6 +74,12 @@ function partsOf(platform: Platform): readonly Part[] {
       },
     },
   ];
+}
+
+/** Records that were dropped since the start; 0 while their stores cannot be opened, which is a part's failure. */
+async function droppedRecords({ logs, telemetry }: Platform): Promise<number> {
+  const stores = await Promise.allSettled([telemetry(), logs()]);
+  return stores.reduce((sum, store) => sum + (store.status === "fulfilled" ? store.value.dropped() : 0), 0);
 }
 
 async function probeQueries(platform: Platform): Promise<string> {

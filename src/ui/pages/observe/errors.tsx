@@ -10,34 +10,36 @@ import { useLive } from "../../app/live.ts";
 import { href, queried, setQueried } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Empty } from "../../parts/empty.tsx";
-import { Failed } from "../../parts/failed.tsx";
-import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
-import { Pager } from "../../parts/pager.tsx";
+import { Paged } from "../../parts/paged.tsx";
 import { Range } from "../../parts/range.tsx";
+import { rangeTimes } from "../../parts/range-times.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { Time } from "../../parts/time.tsx";
-import { readRange } from "../../parts/time-range.ts";
+import { rangeText, readRange } from "../../parts/time-range.ts";
 import { ResolverLink } from "../run/answer.tsx";
 import { searchProblem } from "../run/record-search.ts";
 
 const PAGE_SIZE = 50;
-const MINUTE_MS = 60_000;
+const keyOf = ({ code, pattern }: QueryErrorGroupJson): string => JSON.stringify([code, pattern]);
 
 /** The errors of queries and runs in groups of those that say the same, the largest first. */
 export default function Errors() {
   const command = useCommand();
   const search = queried("q");
   const problem = searchProblem(search, QUERY_ERROR_FIELDS);
-  const { from, lastMs, to } = readRange(queried("range"), Math.floor(now.value / MINUTE_MS) * MINUTE_MS);
-  const filter = {
-    search: problem ? "" : search,
-    startTime: new Date(from).toISOString(),
-    ...(lastMs === undefined ? { endTime: new Date(to).toISOString() } : {}),
-  };
-  const pages = usePages("QueryErrorService/AggregateQueryErrors", { filter, pageSize: PAGE_SIZE }, environmentScope.value);
-  useLive(useCallback(pages.first.reload, [JSON.stringify(filter)]), lastMs !== undefined);
-  const groups = pages.all.flatMap((page) => page.groups ?? []);
+  const range = readRange(queried("range"), now.value);
+  const wanted = problem ? "" : search;
+  const filter = { search: wanted, ...rangeTimes(range) };
+  const pages = usePages(
+    "QueryErrorService/AggregateQueryErrors",
+    { filter, pageSize: PAGE_SIZE },
+    environmentScope.value,
+    ({ groups = [] }) => groups,
+    keyOf,
+    JSON.stringify([wanted, rangeText(range)]),
+  );
+  useLive(useCallback(pages.first.reload, [JSON.stringify(filter)]), range.lastMs !== undefined);
   return (
     <Page title="Errors" command={command("errors", "aggregate")}>
       <Range />
@@ -48,32 +50,24 @@ export default function Errors() {
         onSearch={(q) => setQueried({ q })}
         problem={problem}
       />
-      <Loading of={pages.first} lines={8}>
-        {() =>
-          groups.length === 0 ? (
-            <Empty>
-              {search === "" ? "No errors since " : "No error fits the search since "}
-              <Time at={new Date(from).toISOString()} />.
-            </Empty>
-          ) : (
-            <>
-              <ul class="query-errors">
-                {groups.map((group) => (
-                  <Group key={`${group.code} ${group.pattern}`} group={group} />
-                ))}
-              </ul>
-              {pages.error && <Failed error={pages.error} />}
-              <Pager
-                things="groups of errors"
-                shown={groups.length}
-                hasMore={pages.hasMore}
-                isLoading={pages.isLoading}
-                onMore={() => void pages.more()}
-              />
-            </>
-          )
+      <Paged
+        of={pages}
+        things="groups of errors"
+        empty={
+          <Empty>
+            {search === "" ? "No errors since " : "No error fits the search since "}
+            <Time at={filter.startTime} />.
+          </Empty>
         }
-      </Loading>
+      >
+        {(groups) => (
+          <ul class="query-errors">
+            {groups.map((group) => (
+              <Group key={keyOf(group)} group={group} />
+            ))}
+          </ul>
+        )}
+      </Paged>
     </Page>
   );
 }

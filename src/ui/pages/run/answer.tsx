@@ -3,12 +3,13 @@ import type { FeatureResultJson } from "../../../../gen/svc/v1/query_pb.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
 import { href } from "../../app/place.ts";
+import { plainOf } from "../../parts/proto-value.ts";
 import { Time } from "../../parts/time.tsx";
 import { Value } from "../../parts/values.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 import { routeOf } from "../../routes.ts";
 import { shownErrors } from "./query-errors.ts";
-import { plainValue, rowsOf } from "./value-json.ts";
+import { rowsOf } from "./value-json.ts";
 
 interface AnswerParts {
   readonly data: readonly FeatureResultJson[];
@@ -65,7 +66,7 @@ function ResultRow({ result: { field = "", value, error, ts, meta } }: { readonl
         ) : rows ? (
           <span class="dim">{rows.length} rows, below</span>
         ) : (
-          <Value value={plainValue(value)} />
+          <Value value={plainOf(value)} />
         )}
       </td>
       <td>{meta?.cacheHit ? "hit" : ""}</td>

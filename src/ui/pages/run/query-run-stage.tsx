@@ -8,17 +8,18 @@ import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Empty } from "../../parts/empty.tsx";
 import { Facts } from "../../parts/facts.tsx";
-import { Failed } from "../../parts/failed.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
-import { Pager } from "../../parts/pager.tsx";
+import { Paged } from "../../parts/paged.tsx";
+import { plainOf } from "../../parts/proto-value.ts";
 import { Value } from "../../parts/values.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 import type { PageProps } from "../../routes.ts";
 import { StageProvider } from "./run-parts.tsx";
-import { plainValue } from "./value-json.ts";
 
 const PAGE_SIZE = 200;
+/** Rows may be equal and never move: none is another one. */
+const apart = (): string => String(Math.random());
 
 /** What one step of a query's plan gave, row by row. */
 export default function QueryRunStage({ place }: PageProps<"queryRunStage">) {
@@ -64,8 +65,14 @@ function Content({ id, stage: own }: { readonly id: string; readonly stage: Plan
 }
 
 function Rows({ id, stage, columns }: { readonly id: string; readonly stage: number; readonly columns: readonly string[] }) {
-  const pages = usePages("QueryService/GetQueryRunStageRows", { queryId: id, stage, pageSize: PAGE_SIZE }, environmentScope.value);
-  const rows = pages.all.flatMap((page) => page.rows ?? []).map((row, at) => ({ row, at }));
+  const request = { queryId: id, stage, pageSize: PAGE_SIZE };
+  const pages = usePages(
+    "QueryService/GetQueryRunStageRows",
+    request,
+    environmentScope.value,
+    (page) => page.rows ?? [],
+    apart,
+  );
   const shown: readonly Column<{ readonly row: PlanStageRowJson; readonly at: number }>[] = [
     { name: "row", title: "Row", width: "5rem", isNumber: true, cell: ({ row: { row = 0 } }) => row },
     ...columns.map((name, place) => ({
@@ -73,7 +80,7 @@ function Rows({ id, stage, columns }: { readonly id: string; readonly stage: num
       title: escapeControls(readableName(name)),
       cell: ({ row: { errors = {}, values = [] } }: { readonly row: PlanStageRowJson }) =>
         errors[name] === undefined ? (
-          <Value value={plainValue(values[place])} />
+          <Value value={plainOf(values[place])} />
         ) : (
           <span class="bad" title={visibleLines(errors[name])}>
             {visibleLines(errors[name])}
@@ -82,14 +89,8 @@ function Rows({ id, stage, columns }: { readonly id: string; readonly stage: num
     })),
   ];
   return (
-    <Loading of={pages.first}>
-      {() => (
-        <>
-          <WindowTable label="Rows" columns={shown} rows={rows} keyOf={({ at }) => String(at)} />
-          {pages.error && <Failed error={pages.error} />}
-          <Pager things="rows" shown={rows.length} hasMore={pages.hasMore} isLoading={pages.isLoading} onMore={() => void pages.more()} />
-        </>
-      )}
-    </Loading>
+    <Paged of={pages} things="rows" empty={<p class="dim">The step gave no rows.</p>}>
+      {(rows) => <WindowTable label="Rows" columns={shown} rows={rows.map((row, at) => ({ row, at }))} keyOf={({ at }) => String(at)} />}
+    </Paged>
   );
 }

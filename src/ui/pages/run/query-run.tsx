@@ -10,6 +10,7 @@ import { Empty } from "../../parts/empty.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
+import { plainOf } from "../../parts/proto-value.ts";
 import { Time } from "../../parts/time.tsx";
 import { Value } from "../../parts/values.tsx";
 import type { PageProps } from "../../routes.ts";
@@ -19,7 +20,6 @@ import { writeForm } from "./query-form.ts";
 import { formOf, inputText } from "./request-form.ts";
 import { RunLog, RunPlan, RunStages, RunTrace } from "./run-parts.tsx";
 import { RunStatus } from "./run-status.tsx";
-import { plainValue } from "./value-json.ts";
 
 /** One query that ran: what it was asked, what it answered, and how. */
 export default function QueryRun({ place }: PageProps<"queryRun">) {
@@ -109,7 +109,7 @@ function Inputs({ request: { inputs = [] } }: { readonly request: NonNullable<Ge
     <Facts
       facts={inputs.map((input) => [
         escapeControls(readableName(input.feature ?? "")),
-        <Value key="" value={input.typed ? plainValue(input.typed) : inputText(input)} />,
+        <Value key="" value={input.typed ? plainOf(input.typed) : inputText(input)} />,
       ])}
     />
   );

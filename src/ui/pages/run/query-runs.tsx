@@ -2,7 +2,7 @@ import { useCallback } from "preact/hooks";
 import type { QueryRunJson } from "../../../../gen/svc/v1/query_run_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { QUERY_RUN_FIELDS } from "../../../domain/query-runs.ts";
-import { type Pages, usePages } from "../../api/pages.ts";
+import { usePages } from "../../api/pages.ts";
 import { now } from "../../app/clock.ts";
 import { useCommand } from "../../app/command.ts";
 import { useLive } from "../../app/live.ts";
@@ -10,15 +10,14 @@ import { href, queried, scope, setQueried } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Duration, durationText } from "../../parts/duration.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { Failed } from "../../parts/failed.tsx";
 import { Histogram } from "../../parts/histogram.tsx";
-import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
-import { Pager } from "../../parts/pager.tsx";
+import { Paged } from "../../parts/paged.tsx";
 import { Range } from "../../parts/range.tsx";
+import { rangeTimes } from "../../parts/range-times.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { Time } from "../../parts/time.tsx";
-import { readRange } from "../../parts/time-range.ts";
+import { rangeText, readRange } from "../../parts/time-range.ts";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 import { durationMs } from "../define/feature-text.ts";
 import { latencyBuckets } from "./latency-buckets.ts";
@@ -26,7 +25,6 @@ import { searchProblem, withCondition } from "./record-search.ts";
 import { RunStatus } from "./run-status.tsx";
 
 const PAGE_SIZE = 100;
-const MINUTE_MS = 60_000;
 
 const COLUMNS: readonly Column<QueryRunJson>[] = [
   {
@@ -67,16 +65,19 @@ export default function QueryRuns() {
   const command = useCommand();
   const search = queried("q");
   const problem = searchProblem(search, QUERY_RUN_FIELDS);
-  const { from, lastMs, to } = readRange(queried("range"), Math.floor(now.value / MINUTE_MS) * MINUTE_MS);
-  const request = {
-    search: problem ? "" : search,
-    branch: scope.value.branch,
-    pageSize: PAGE_SIZE,
-    startTime: new Date(from).toISOString(),
-    ...(lastMs === undefined ? { endTime: new Date(to).toISOString() } : {}),
-  };
-  const pages = usePages("QueryRunService/ListQueryRuns", request, environmentScope.value);
-  useLive(useCallback(pages.first.reload, [JSON.stringify(request)]), lastMs !== undefined);
+  const range = readRange(queried("range"), now.value);
+  const { branch } = scope.value;
+  const wanted = problem ? "" : search;
+  const request = { search: wanted, branch, pageSize: PAGE_SIZE, ...rangeTimes(range) };
+  const pages = usePages(
+    "QueryRunService/ListQueryRuns",
+    request,
+    environmentScope.value,
+    ({ queries = [] }) => queries,
+    keyOf,
+    JSON.stringify([wanted, branch, rangeText(range)]),
+  );
+  useLive(useCallback(pages.first.reload, [JSON.stringify(request)]), range.lastMs !== undefined);
   const errorsOnly = /(^|\s)errors>0(\s|$)/.test(search);
   return (
     <Page title="Query runs" command={command("queries", "list", errorsOnly ? "--errors-only" : undefined)}>
@@ -96,41 +97,29 @@ export default function QueryRuns() {
         />{" "}
         With errors only
       </label>
-      <Loading of={pages.first} lines={8}>
-        {() => <Runs pages={pages} isSearched={search !== ""} />}
-      </Loading>
+      <Paged of={pages} things="query runs" empty={<NoRuns isSearched={search !== ""} />}>
+        {(runs) => (
+          <>
+            <Histogram
+              label="How long these runs took"
+              buckets={latencyBuckets(runs.map(({ latency }) => durationMs(latency)))}
+              bound={durationText}
+              height={90}
+              onChoose={({ from, to }) =>
+                setQueried({ q: withCondition(search, "duration", `duration>=${durationText(from)} duration<${durationText(to)}`) })
+              }
+            />
+            <WindowTable label="Query runs" columns={COLUMNS} rows={runs} keyOf={keyOf} />
+          </>
+        )}
+      </Paged>
     </Page>
   );
 }
 
-function Runs({
-  pages,
-  isSearched,
-}: {
-  readonly pages: Pages<{ queries?: QueryRunJson[]; nextPageToken?: string }>;
-  readonly isSearched: boolean;
-}) {
-  const runs = [...new Map(pages.all.flatMap(({ queries = [] }) => queries).map((run) => [run.id ?? "", run])).values()];
-  if (runs.length === 0 && !pages.hasMore)
-    return isSearched ? (
-      <Empty>No query run of this range fits the search.</Empty>
-    ) : (
-      <Empty command="svc query --in user.id=1 --out user">No query ran in this range. Ask for features:</Empty>
-    );
-  return (
-    <>
-      <Histogram
-        label="How long these runs took"
-        buckets={latencyBuckets(runs.map(({ latency }) => durationMs(latency)))}
-        bound={durationText}
-        height={90}
-        onChoose={({ from, to }) =>
-          setQueried({ q: withCondition(queried("q"), "duration", `duration>=${durationText(from)} duration<${durationText(to)}`) })
-        }
-      />
-      <WindowTable label="Query runs" columns={COLUMNS} rows={runs} keyOf={({ id = "" }) => id} />
-      {pages.error && <Failed error={pages.error} />}
-      <Pager things="query runs" shown={runs.length} hasMore={pages.hasMore} isLoading={pages.isLoading} onMore={() => void pages.more()} />
-    </>
-  );
+function NoRuns({ isSearched }: { readonly isSearched: boolean }) {
+  if (isSearched) return <Empty>No query run of this range fits the search.</Empty>;
+  return <Empty command="svc query --in user.id=1 --out user">No query ran in this range. Ask for features:</Empty>;
 }
+
+const keyOf = ({ id = "" }: QueryRunJson): string => id;

@@ -3,9 +3,9 @@
 import type { QueryInputJson, QueryRequestJson } from "../../../../gen/svc/v1/query_pb.ts";
 import { formatDuration } from "../../../domain/duration.ts";
 import { readableName } from "../../../domain/name.ts";
+import { plainOf } from "../../parts/proto-value.ts";
 import { durationMs } from "../define/feature-text.ts";
 import { EMPTY_FORM, type Pair, type QueryForm } from "./query-form.ts";
-import { plainValue } from "./value-json.ts";
 
 /** The form of a request. */
 export function formOf(request: QueryRequestJson): QueryForm {
@@ -16,7 +16,7 @@ export function formOf(request: QueryRequestJson): QueryForm {
     outputs: (request.outputs ?? []).map(readableName),
     staleness: Object.entries(staleness).map(([name, age]): Pair => [readableName(name), formatDuration(durationMs(age))]),
     plannerOptions: Object.entries(plannerOptions),
-    context: Object.entries(queryContext).map(([name, value]): Pair => [name, JSON.stringify(plainValue(value))]),
+    context: Object.entries(queryContext).map(([name, value]): Pair => [name, JSON.stringify(plainOf(value))]),
     tags: request.tags ?? [],
     now: request.now ?? "",
     queryName: request.queryName ?? "",
@@ -31,5 +31,5 @@ export function formOf(request: QueryRequestJson): QueryForm {
 /** The text of an input as it would be typed: JSON, and integers with all their digits. */
 export function inputText({ raw, text, typed }: QueryInputJson): string {
   if (text !== undefined) return text;
-  return typed?.int64Value ?? JSON.stringify(typed ? plainValue(typed) : (raw ?? null));
+  return typed?.int64Value ?? JSON.stringify(typed ? plainOf(typed) : (raw ?? null));
 }

@@ -2,6 +2,7 @@
 
 import type { TraceSpanJson } from "../../../../gen/svc/v1/query_pb.ts";
 import { readableName } from "../../../domain/name.ts";
+import { SPAN_ATTRIBUTES } from "../../../domain/span-attributes.ts";
 import type { WaterfallSpan } from "../../parts/span-tree.ts";
 import { durationMs } from "../define/feature-text.ts";
 
@@ -13,7 +14,7 @@ export interface RunSpan extends WaterfallSpan {
 /** Spans in the form of the waterfall: the kind of work, and what it was about. */
 export function runSpans(spans: readonly TraceSpanJson[]): readonly RunSpan[] {
   return spans.map(({ spanId = "", parentSpanId = "", kind = "", name = "", startTime = "", duration, error, attributes = {} }) => {
-    const work = attributes.op ?? kind.replace("TRACE_SPAN_KIND_", "").toLowerCase();
+    const work = attributes[SPAN_ATTRIBUTES.step] ?? kind.replace("TRACE_SPAN_KIND_", "").toLowerCase();
     return {
       id: spanId,
       parentId: parentSpanId,
@@ -24,8 +25,8 @@ export function runSpans(spans: readonly TraceSpanJson[]): readonly RunSpan[] {
       facts: [
         ...(error ? [["error", error] as const] : []),
         ...Object.entries(attributes)
-          .filter(([fact]) => fact !== "op")
-          .map(([fact, text]) => [fact.replaceAll("_", " "), text] as const),
+          .filter(([fact]) => fact !== SPAN_ATTRIBUTES.step)
+          .map(([fact, text]) => [fact.replace(/^svc\./, "").replaceAll(/[._]/g, " "), text] as const),
       ],
     };
   });
