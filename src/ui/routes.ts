@@ -61,6 +61,8 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
     load: () => import("./pages/deploy/deployments.tsx"),
   }),
   deployment: route("deployment", { title: "Deployment", load: () => import("./pages/deploy/deployment.tsx") }),
+  traces: route("traces", { title: "Traces", group: "Observe", key: "t", load: () => import("./pages/observe/traces.tsx") }),
+  trace: route("trace", { title: "Trace", load: () => import("./pages/observe/trace.tsx") }),
   errors: route("errors", { title: "Errors", group: "Observe", key: "e", load: () => import("./pages/observe/errors.tsx") }),
   metrics: route("metrics", { title: "Metrics", group: "Observe", key: "m", load: () => import("./pages/observe/metrics.tsx") }),
   logs: route("logs", { title: "Logs", group: "Observe", key: "l", load: () => import("./pages/observe/logs.tsx") }),

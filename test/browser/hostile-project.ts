@@ -45,6 +45,8 @@ export interface Deployed {
   readonly failed: string;
   /** Id of a query run with stages. */
   readonly queryRun: string;
+  /** Id of its trace. */
+  readonly trace: string;
 }
 
 /** Deploys the project twice, and once so that it fails. */
@@ -68,5 +70,5 @@ export async function deployHostile(server: TestServer): Promise<Deployed> {
     ...{ queryName: TEXT, correlationId: HOSTILE, tags: [TEXT], queryContext: {}, meta: { [TEXT]: HOSTILE } },
     ...{ explain: true, trace: true, storePlanStages: true, includeMeta: true },
   });
-  return { live: second.id, ready: first.id, failed, queryRun: meta?.queryId ?? "" };
+  return { live: second.id, ready: first.id, failed, queryRun: meta?.queryId ?? "", trace: meta?.traceId ?? "" };
 }

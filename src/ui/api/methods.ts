@@ -67,6 +67,12 @@ import type {
   ListQueryRunsRequestJson,
   ListQueryRunsResponseJson,
 } from "../../../gen/svc/v1/query_run_pb.ts";
+import type {
+  ListTracesRequestJson,
+  ListTracesResponseJson,
+  TraceServiceGetTraceRequestJson,
+  TraceServiceGetTraceResponseJson,
+} from "../../../gen/svc/v1/trace_pb.ts";
 import type { OperationMethods, OperationStreams } from "./operation-methods.ts";
 
 /** Methods with one response: `Service/Method` to request and response. */
@@ -96,6 +102,8 @@ export interface Methods extends OperationMethods {
   "QueryService/GetQueryRunStageRows": [GetQueryRunStageRowsRequestJson, GetQueryRunStageRowsResponseJson];
   "QueryService/GetQueryRunStages": [GetQueryRunStagesRequestJson, GetQueryRunStagesResponseJson];
   "QueryService/GetTrace": [GetTraceRequestJson, GetTraceResponseJson];
+  "TraceService/GetTrace": [TraceServiceGetTraceRequestJson, TraceServiceGetTraceResponseJson];
+  "TraceService/ListTraces": [ListTracesRequestJson, ListTracesResponseJson];
   "QueryService/Query": [QueryRequestJson, QueryResponseJson];
 }
 

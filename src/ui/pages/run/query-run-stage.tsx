@@ -66,13 +66,7 @@ function Content({ id, stage: own }: { readonly id: string; readonly stage: Plan
 
 function Rows({ id, stage, columns }: { readonly id: string; readonly stage: number; readonly columns: readonly string[] }) {
   const request = { queryId: id, stage, pageSize: PAGE_SIZE };
-  const pages = usePages(
-    "QueryService/GetQueryRunStageRows",
-    request,
-    environmentScope.value,
-    (page) => page.rows ?? [],
-    apart,
-  );
+  const pages = usePages("QueryService/GetQueryRunStageRows", request, environmentScope.value, (page) => page.rows ?? [], apart);
   const shown: readonly Column<{ readonly row: PlanStageRowJson; readonly at: number }>[] = [
     { name: "row", title: "Row", width: "5rem", isNumber: true, cell: ({ row: { row = 0 } }) => row },
     ...columns.map((name, place) => ({

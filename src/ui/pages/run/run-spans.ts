@@ -37,3 +37,12 @@ function instantMs(text: string): number {
   const fraction = /\.(\d+)/.exec(text)?.[1] ?? "";
   return Math.floor(Date.parse(text) / 1_000) * 1_000 + Number(`0.${fraction || 0}`) * 1_000;
 }
+
+/** The spans with a text in their names, facts or errors, in either case. */
+export function spansWith(spans: readonly TraceSpanJson[], text: string): readonly TraceSpanJson[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === "") return spans;
+  return spans.filter(({ attributes = {}, error = "", name = "" }) =>
+    [name, readableName(name), error, ...Object.entries(attributes).flat()].some((one) => one.toLowerCase().includes(wanted)),
+  );
+}

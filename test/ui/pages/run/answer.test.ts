@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { shownErrors } from "../../../../src/ui/pages/run/query-errors.ts";
-import { runSpans } from "../../../../src/ui/pages/run/run-spans.ts";
+import { runSpans, spansWith } from "../../../../src/ui/pages/run/run-spans.ts";
 import { rowsOf } from "../../../../src/ui/pages/run/value-json.ts";
 import { plainOf } from "../../../../src/ui/parts/proto-value.ts";
 
@@ -53,6 +53,12 @@ describe("an answer", () => {
       },
       { features: ["user.c"], code: "upstream failed", message: "its input failed", raised: "", place: "" },
     ]);
+  });
+
+  test("has spans that a text finds in names, facts and errors", () => {
+    const spans = [{ name: "user.a__60__" }, { name: "b", attributes: { "db.query.text": "SELECT 1" } }, { name: "c", error: "Broken" }];
+    const found = (text: string) => spansWith(spans, text).map(({ name }) => name);
+    expect(["", "a[1m]", "select", "BROKEN", "none"].map(found)).toEqual([["user.a__60__", "b", "c"], ["user.a__60__"], ["b"], ["c"], []]);
   });
 
   test("has spans to the microsecond, with the work in their names", () => {
