@@ -19,6 +19,7 @@ import { Time } from "../../parts/time.tsx";
 import { rangeText, readRange } from "../../parts/time-range.ts";
 import { ResolverLink } from "../run/answer.tsx";
 import { searchProblem } from "../run/record-search.ts";
+import { sinceFlags } from "../run/since-flags.ts";
 
 const PAGE_SIZE = 50;
 const keyOf = ({ code, pattern }: QueryErrorGroupJson): string => JSON.stringify([code, pattern]);
@@ -41,7 +42,7 @@ export default function Errors() {
   );
   useLive(useCallback(pages.first.reload, [JSON.stringify(filter)]), range.lastMs !== undefined);
   return (
-    <Page title="Errors" command={command("errors", "aggregate")}>
+    <Page title="Errors" command={command("errors", "aggregate", ...sinceFlags(range))}>
       <Range />
       <SearchBox
         label="Search errors"

@@ -47,7 +47,7 @@ const columns = (longest: number): readonly Column<TraceJson>[] => [
   { name: "took", title: "Took", width: "6rem", isNumber: true, cell: ({ duration }) => <Duration ms={durationMs(duration)} /> },
   {
     name: "bar",
-    title: "",
+    title: "Beside the longest",
     width: "8rem",
     cell: ({ duration }) => (
       <svg class="trace-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
@@ -75,7 +75,8 @@ export default function Traces() {
   );
   useLive(useCallback(pages.first.reload, [JSON.stringify(request)]), range.lastMs !== undefined);
   const longest = Math.max(...pages.rows.map(({ duration }) => durationMs(duration)), Number.MIN_VALUE);
-  const flags = [...rangeFlags(range, rangeText(range)), ...(spanName === "" ? [] : ["--span-name", spanName])];
+  const since = range.lastMs === undefined ? rangeFlags(range, "") : ["--start", `-${rangeText(range)}`];
+  const flags = [...since, ...(spanName === "" ? [] : ["--span-name", spanName])];
   return (
     <Page title="Traces" command={command("trace", "list", ...flags)}>
       <Range />

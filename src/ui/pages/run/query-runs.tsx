@@ -23,6 +23,7 @@ import { durationMs } from "../define/feature-text.ts";
 import { latencyBuckets } from "./latency-buckets.ts";
 import { searchProblem, withCondition } from "./record-search.ts";
 import { RunStatus } from "./run-status.tsx";
+import { sinceFlags } from "./since-flags.ts";
 
 const PAGE_SIZE = 100;
 
@@ -80,7 +81,7 @@ export default function QueryRuns() {
   useLive(useCallback(pages.first.reload, [JSON.stringify(request)]), range.lastMs !== undefined);
   const errorsOnly = /(^|\s)errors>0(\s|$)/.test(search);
   return (
-    <Page title="Query runs" command={command("queries", "list", errorsOnly ? "--errors-only" : undefined)}>
+    <Page title="Query runs" command={command("queries", "list", ...sinceFlags(range), errorsOnly ? "--errors-only" : undefined)}>
       <Range />
       <SearchBox
         label="Search query runs"
