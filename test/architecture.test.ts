@@ -235,7 +235,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "value-uploads",
     "webhooks",
   ],
-  ui: ["access", "logs", "query-log", "stores", "wire"],
+  ui: ["access", "wire"],
   pages: ["access", "ui", "wire"],
   boot: [
     "access",

@@ -75,8 +75,8 @@ const HTTP: Readonly<
   "/": { method: "GET", opensTo: "read" },
 };
 
-/** A page that the server makes of data, for the path that stands for all pages. */
-const PAGE = "/environments/default/query-runs/none";
+/** A page that the server makes, for the path that stands for all pages. */
+const PAGE = "/cli/login_0";
 
 /**
  * Methods that concern no environment, the caller's own credentials and the server itself, and

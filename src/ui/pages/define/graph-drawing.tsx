@@ -73,7 +73,7 @@ export function GraphDrawing({ lineage, chosen, onChoose, onOpen }: DrawingParts
               transform={`translate(${x} ${y})`}
               role="button"
               data-node={id}
-              // Attributes of drawings keep their case, and browsers know this one in lower case alone.
+              // Attributes of drawings keep their case: `tabIndex` would do nothing.
               tabindex={id === first ? 0 : -1}
               aria-pressed={id === chosen}
               aria-label={`${KIND_WORDS[node.kind]} ${escapeControls(readableName(node.name))}`}
