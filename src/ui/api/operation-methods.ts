@@ -3,6 +3,7 @@
 import type { AuditService } from "../../../gen/svc/v1/audit_pb.ts";
 import type { CloudAccountService } from "../../../gen/svc/v1/cloud_account_pb.ts";
 import type { DatasetService } from "../../../gen/svc/v1/dataset_pb.ts";
+import type { DeploymentService } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import type { IncrementalService } from "../../../gen/svc/v1/incremental_pb.ts";
 import type { JobService } from "../../../gen/svc/v1/job_pb.ts";
@@ -26,6 +27,7 @@ export interface OperationMethods
   extends UnaryMethods<"AuditService", typeof AuditService>,
     UnaryMethods<"CloudAccountService", typeof CloudAccountService>,
     UnaryMethods<"DatasetService", typeof DatasetService>,
+    UnaryMethods<"DeploymentService", typeof DeploymentService>,
     UnaryMethods<"EnvironmentService", typeof EnvironmentService>,
     UnaryMethods<"IncrementalService", typeof IncrementalService>,
     UnaryMethods<"JobService", typeof JobService>,
