@@ -52,6 +52,8 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
   logs: route("logs", { title: "Logs", group: "Observe", key: "l", load: () => import("./pages/observe/logs.tsx") }),
   audit: route("audit", { title: "Audit", group: "Observe", load: () => import("./pages/observe/audit.tsx") }),
   usage: route("usage", { title: "Usage", group: "Observe", load: () => import("./pages/observe/usage.tsx") }),
+  settings: route("settings", { title: "Settings", group: "Settings", load: () => import("./pages/settings/settings.tsx") }),
+  setting: route("setting", { title: "Settings", load: () => import("./pages/settings/setting.tsx") }),
   gallery: route("gallery", { title: "Gallery", load: () => import("./pages/gallery.tsx") }),
 };
 
