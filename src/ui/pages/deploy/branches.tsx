@@ -20,6 +20,7 @@ export default function Branches() {
     {
       name: "name",
       title: "Branch",
+      width: "12rem",
       cell: ({ name = "" }) => (
         <a href={href("overview", {}, { branch: name, deployment: "" })} class="name">
           {escapeControls(name)}

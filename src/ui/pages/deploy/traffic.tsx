@@ -71,7 +71,7 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
     />
   );
   const columns: readonly Column<TrafficTagJson>[] = [
-    { name: "tag", title: "Tag", cell: ({ tag = "" }) => <code>{escapeControls(tag)}</code> },
+    { name: "tag", title: "Tag", width: "12rem", cell: ({ tag = "" }) => <code>{escapeControls(tag)}</code> },
     {
       name: "deployment",
       title: "Deployment",

@@ -38,6 +38,7 @@ const COLUMNS: readonly Column<AuditLogJson>[] = [
   {
     name: "endpoint",
     title: "Endpoint",
+    width: "18rem",
     cell: ({ endpoint = "" }) => <code>{escapeControls(endpoint.replace(/^svc\.v1\./, ""))}</code>,
   },
   {
@@ -51,6 +52,7 @@ const COLUMNS: readonly Column<AuditLogJson>[] = [
   {
     name: "about",
     title: "About",
+    width: "18rem",
     cell: ({ about = {} }) =>
       Object.entries(about)
         .map(([name, value]) => escapeControls(`${name}=${value}`))

@@ -16,7 +16,7 @@ const NAMES = Object.keys(FIGURES) as readonly FigureName[];
 
 const COLUMNS: readonly Column<UsageJson>[] = [
   { name: "date", title: "Date", width: "8rem", cell: ({ date = "" }) => date, sort: ({ date = "" }) => date },
-  { name: "label", title: "For", cell: ({ label = "" }) => escapeControls(label), sort: ({ label = "" }) => label },
+  { name: "label", title: "For", width: "12rem", cell: ({ label = "" }) => escapeControls(label), sort: ({ label = "" }) => label },
   ...NAMES.map((name) => ({
     name,
     title: FIGURES[name].title,

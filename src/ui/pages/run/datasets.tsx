@@ -15,6 +15,7 @@ const COLUMNS: readonly Column<DatasetJson>[] = [
   {
     name: "name",
     title: "Dataset",
+    width: "22rem",
     cell: ({ id = "", name = "" }) => (
       <a href={href("dataset", { name: name || id }, { deployment: "" })} class="name">
         {escapeControls(name || id)}

@@ -16,6 +16,7 @@ export default function Clients() {
     {
       name: "name",
       title: "Name",
+      width: "12rem",
       cell: ({ current, isPerson, name = "" }) => (
         <>
           {escapeControls(name)} {isPerson && <Badge text="person" />}

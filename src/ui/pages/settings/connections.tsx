@@ -97,6 +97,7 @@ function List({ label, rows, makes, test }: ListParts) {
         {
           name: "name",
           title: "Name",
+          width: "12rem",
           cell: ({ id = "", isActive, name = "" }) => (
             <>
               {escapeControls(name || id)} {isActive && <Badge text="in use" tone="good" />}

@@ -19,6 +19,7 @@ const COLUMNS: readonly Column<EnvironmentJson>[] = [
   {
     name: "name",
     title: "Environment",
+    width: "12rem",
     cell: ({ id = "", name = "" }) => (
       <a href={addressOf("setting", { section: "environments" }, { environment: id })} class="name">
         {escapeControls(name)}

@@ -32,7 +32,12 @@ export default function Permissions() {
               cell: ({ name = "" }) =>
                 roles.filter((role) => role.permissions?.includes(name)).map((role) => <Badge key={role.name} text={role.name ?? ""} />),
             },
-            { name: "description", title: "Allows", cell: ({ description = "" }) => <span title={description}>{description}</span> },
+            {
+              name: "description",
+              title: "Allows",
+              width: "24rem",
+              cell: ({ description = "" }) => <span title={description}>{description}</span>,
+            },
           ]}
         />
       )}

@@ -21,7 +21,7 @@ const SHOWN_MS = 30_000;
 export default function Secrets() {
   const answer = useAnswer("SecretService/ListSecrets", {}, environmentScope.value);
   const columns: readonly Column<SecretJson>[] = [
-    { name: "name", title: "Name", cell: ({ name = "" }) => <code>{escapeControls(name)}</code> },
+    { name: "name", title: "Name", width: "12rem", cell: ({ name = "" }) => <code>{escapeControls(name)}</code> },
     { name: "value", title: "Value", width: "20rem", cell: (row) => <SecretValue key={row.updatedAt} secret={row} /> },
     { name: "integration", title: "Of", width: "9rem", cell: ({ integration = "" }) => escapeControls(integration) },
     { name: "updated", title: "Set", width: "11rem", cell: ({ updatedAt }) => <Time at={updatedAt} /> },
@@ -67,7 +67,6 @@ function SecretValue({ secret: { name = "", problem = "", value = "" } }: { read
   };
   return (
     <>
-      <code>{escapeControls(revealed.value ?? value)}</code>{" "}
       {may && (
         <button
           type="button"
@@ -81,6 +80,7 @@ function SecretValue({ secret: { name = "", problem = "", value = "" } }: { read
           {revealed.value === undefined ? "Reveal" : "Hide"}
         </button>
       )}
+      <code class="secret">{escapeControls(revealed.value ?? value)}</code>
     </>
   );
 }

@@ -19,12 +19,12 @@ import { type Column, WindowTable } from "../../parts/window-table.tsx";
 export default function ServiceTokens() {
   const answer = useAnswer("ServiceTokenService/ListServiceTokens", {}, environmentScope.value);
   const columns: readonly Column<ServiceTokenJson>[] = [
-    { name: "name", title: "Name", cell: ({ name = "" }) => escapeControls(name) },
-    { name: "client", title: "Client", width: "12rem", cell: ({ clientId = "" }) => <code title={clientId}>{clientId}</code> },
+    { name: "name", title: "Name", width: "12rem", cell: ({ name = "" }) => escapeControls(name) },
+    { name: "client", title: "Client", width: "9rem", cell: ({ clientId = "" }) => <code title={clientId}>{clientId}</code> },
     {
       name: "permissions",
       title: "Permissions",
-      width: "13rem",
+      width: "11rem",
       cell: ({ permissions = [] }) => <span title={permissions.join(", ")}>{permissions.join(", ")}</span>,
     },
     {
@@ -33,8 +33,8 @@ export default function ServiceTokens() {
       width: "8rem",
       cell: ({ environmentIds = [] }) => (environmentIds.length === 0 ? "nothing" : `${environmentIds.length} environments`),
     },
-    { name: "used", title: "Last used", width: "10rem", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-    { name: "expires", title: "Ends", width: "10rem", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { name: "used", title: "Last used", width: "9rem", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+    { name: "expires", title: "Ends", width: "9rem", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
     { name: "actions", title: "Actions", width: "7rem", cell: (row) => <Delete token={row} onDone={answer.reload} /> },
   ];
   return (

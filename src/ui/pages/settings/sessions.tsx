@@ -16,6 +16,7 @@ export default function Sessions() {
     {
       name: "browser",
       title: "Browser",
+      width: "18rem",
       cell: ({ current, readOnly, userAgent = "" }) => (
         <>
           {current && <Badge text="this one" tone="good" />}

@@ -27,7 +27,7 @@ export default function Webhooks() {
     ({ id = "" }) => id,
   );
   const webhooks: readonly Column<WebhookJson>[] = [
-    { name: "name", title: "Webhook", cell: ({ name = "" }) => escapeControls(name) },
+    { name: "name", title: "Webhook", width: "12rem", cell: ({ name = "" }) => escapeControls(name) },
     { name: "url", title: "Address", width: "18rem", cell: ({ url = "" }) => <code>{escapeControls(url)}</code> },
     {
       name: "events",
@@ -65,7 +65,12 @@ export default function Webhooks() {
       isNumber: true,
       cell: ({ attempts = 0, maxAttempts = 0 }) => `${attempts} of ${maxAttempts}`,
     },
-    { name: "error", title: "Error", cell: ({ error = "" }) => <span title={escapeControls(error)}>{escapeControls(error)}</span> },
+    {
+      name: "error",
+      title: "Error",
+      width: "16rem",
+      cell: ({ error = "" }) => <span title={escapeControls(error)}>{escapeControls(error)}</span>,
+    },
     { name: "actions", title: "Actions", width: "8rem", cell: (row) => <Redeliver delivery={row} onDone={deliveries.first.reload} /> },
   ];
   return (
