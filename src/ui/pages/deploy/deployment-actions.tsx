@@ -5,7 +5,9 @@ import { Action } from "../../app/action.tsx";
 import { environmentScope } from "../../app/who.ts";
 import { stateText } from "./deployment-state.tsx";
 
-/** What can be done with a deployment: one that is ready is promoted, one that is live rolled back. */
+/**
+ * What can be done with a deployment: one that is ready is promoted, one that is live rolled back.
+ */
 export function DeploymentActions({ deployment, onDone }: { readonly deployment: DeploymentJson; readonly onDone: () => void }) {
   const { id = "", branch = "" } = deployment;
   const place = branch === "" ? "the environment" : `branch ${escapeControls(branch)}`;

@@ -8,7 +8,10 @@ const MOST_BYTES = 32 * 1024 * 1024;
 /** Texts of files by path; a file that is no text is undefined. */
 export type SourceFiles = ReadonlyMap<string, string | undefined>;
 
-/** The files of a bundle, a gzip-compressed tar. Throws ArchiveRefused for one that is damaged or too large. */
+/**
+ * The files of a bundle, a gzip-compressed tar. Throws ArchiveRefused for one that is damaged or
+ * too large.
+ */
 export async function sourceFiles(bundle: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<SourceFiles> {
   const files = new Map<string, string | undefined>();
   for await (const entry of readArchive(chunksOf(bundle.pipeThrough(new DecompressionStream("gzip"))), {

@@ -29,7 +29,10 @@ export function weightsProblem(typed: readonly TypedWeight[]): string | undefine
   return given.length === 0 || sum === 100 ? undefined : `The weights add up to ${sum}, not to 100.`;
 }
 
-/** What has to be set for the tags to have what was typed: only what differs. A weight is never taken back so. */
+/**
+ * What has to be set for the tags to have what was typed: only what differs. A weight is never
+ * taken back so.
+ */
 export function changedWeights(tags: readonly TrafficTagJson[], typed: readonly TypedWeight[]) {
   const before = new Map(typedWeights(tags).map((one) => [one.tag, one]));
   const changed = (part: "weight" | "mirror") =>

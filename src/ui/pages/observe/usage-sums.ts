@@ -16,7 +16,9 @@ export const FIGURES = {
 /** Name of a figure. */
 export type FigureName = keyof typeof FIGURES;
 
-/** Sums of a figure by a part of the rows, such as the day, in the order in which those first come. */
+/**
+ * Sums of a figure by a part of the rows, such as the day, in the order in which those first come.
+ */
 export function sumsBy(usage: readonly UsageJson[], figure: FigureName, by: "date" | "label"): readonly (readonly [string, number])[] {
   const sums = new Map<string, number>();
   for (const row of usage) sums.set(row[by] ?? "", (sums.get(row[by] ?? "") ?? 0) + FIGURES[figure].of(row));

@@ -46,7 +46,7 @@ export default function Datasets() {
         things="datasets"
         empty={
           search === "" ? (
-            <Empty command="svc dataset upload sales ./sales.parquet">
+            <Empty command="svc dataset upload sales.parquet --name sales">
               There are none yet: offline queries make them, and files can be uploaded.
             </Empty>
           ) : (

@@ -25,7 +25,9 @@ interface Connection {
   readonly updatedAt: string | undefined;
 }
 
-/** What data are kept in outside the platform: offline stores, buckets, and the accounts for them. */
+/**
+ * What data are kept in outside the platform: offline stores, buckets, and the accounts for them.
+ */
 export default function Connections() {
   const command = useCommand();
   const scope = environmentScope.value;

@@ -38,7 +38,7 @@ export default function Secrets() {
       <Loading of={answer} lines={4}>
         {({ secrets = [] }) =>
           secrets.length === 0 ? (
-            <Empty command="svc secret set API_KEY">There are none yet. Resolvers are given them as environment variables:</Empty>
+            <Empty command="svc secret set API_KEY=VALUE">There are none yet. Resolvers are given them as environment variables:</Empty>
           ) : (
             <WindowTable label="Secrets" columns={columns} rows={secrets} keyOf={({ name = "" }) => name} />
           )

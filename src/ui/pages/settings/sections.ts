@@ -1,4 +1,6 @@
-/** The sections of the settings: their names in the address, and the commands that print the same. */
+/**
+ * The sections of the settings: their names in the address, and the commands that print the same.
+ */
 
 import type { ComponentType } from "preact";
 

@@ -78,7 +78,7 @@ export default function Webhooks() {
       <Loading of={answer} lines={4}>
         {({ webhooks: rows = [] }) =>
           rows.length === 0 ? (
-            <Empty command="svc webhook create --name ops --url https://example.com/events --subscription query.run">
+            <Empty command="svc webhook create --name ops --url https://example.com/events --subscriptions query.run">
               There are none yet.
             </Empty>
           ) : (
