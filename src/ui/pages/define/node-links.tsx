@@ -3,7 +3,14 @@ import { escapeControls, readableName } from "../../../domain/name.ts";
 import { href } from "../../app/place.ts";
 
 /** What the kinds of a lineage's nodes are called. */
-export const KIND_WORDS = { source: "source", resolver: "resolver", feature: "feature", class: "class", query: "named query", scheduledQuery: "scheduled query" } as const;
+export const KIND_WORDS = {
+  source: "source",
+  resolver: "resolver",
+  feature: "feature",
+  class: "class",
+  query: "named query",
+  scheduledQuery: "scheduled query",
+} as const;
 
 /** The page of a node; undefined when it has none. */
 export function nodeAddress({ kind, name }: LineageNode): string | undefined {
