@@ -79,7 +79,7 @@ function Content({
           ["Branch", branch !== "" && <a href={href("deployments", {}, { branch, deployment: "" })}>{escapeControls(branch)}</a>],
           [
             "Defines",
-            !isUnderWay(deployment) && (
+            !isUnderWay(deployment) && deployment.status !== "DEPLOYMENT_STATUS_FAILED" && (
               <a key="" href={href("features", {}, { branch, deployment: id })}>
                 its features
               </a>
