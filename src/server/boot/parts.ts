@@ -53,7 +53,7 @@ import type { MetricStore } from "../stores/metrics/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
-import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { JobErrorRecorder, TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
@@ -458,6 +458,13 @@ export async function openParts({
       ...{ sealer, bus, clock },
     });
   });
+  const recordError: JobErrorRecorder = ({ failedRows, ...error }) => {
+    const code = failedRows > 0 ? "RESOLVER_FAILED" : "";
+    const record = { ...error, at: clock.now(), code, feature: "", count: Math.max(1, failedRows), omitted: 0 };
+    telemetry()
+      .then((store) => store.recordErrors([record]))
+      .catch((reason: unknown) => log.warning("an error of a job could not be recorded", { error: String(reason) }));
+  };
   const resolverRuns = once(async () => {
     const { createResolverRunCapabilities } = await import("../resolver-runs/create-resolver-runs.ts");
     return createResolverRunCapabilities({
@@ -467,7 +474,7 @@ export async function openParts({
       online: await online(),
       offline,
       sinks: await sinks(),
-      ...{ metrics, bus, clock, log },
+      ...{ metrics, bus, clock, log, recordError },
     });
   });
   const statements = once(async () => {
@@ -503,7 +510,7 @@ export async function openParts({
       sinks: await sinks(),
       revisions: (await datasets()).revisions,
       tables,
-      ...{ folder, metrics, bus, clock, log },
+      ...{ folder, metrics, bus, clock, log, recordError },
     });
   });
   const valueUploads = once(async () => {

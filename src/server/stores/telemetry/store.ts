@@ -41,6 +41,18 @@ export interface ErrorRecord {
   readonly omitted: number;
 }
 
+/** The error of a run or an offline query, of which rows failed or which failed as a whole. */
+export interface JobError
+  extends Pick<ErrorRecord, "environmentId" | "deploymentId" | "branch" | "operationId" | "operationKind" | "message"> {
+  readonly resolver: string;
+  readonly queryName: string;
+  /** Rows that failed; 0 = it failed as a whole. */
+  readonly failedRows: number;
+}
+
+/** Takes errors of runs and offline queries; never waits, never throws. */
+export type JobErrorRecorder = (error: JobError) => void;
+
 /** An error with its place in the order of arrival, from 1. */
 export interface StoredError extends ErrorRecord {
   readonly seq: number;
