@@ -223,6 +223,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "secrets",
     "stores",
     "support",
+    "tables",
     "ui",
     "usage",
     "value-uploads",
