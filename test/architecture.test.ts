@@ -86,10 +86,11 @@ const DIRECTIONS: Readonly<
   "dataset-files": { all: ["disk", "domain", "errors"], types: ["context", "gen"] },
   "value-files": { all: ["disk", "domain", "errors", "gen"], types: ["context"] },
   "query-client": { all: ["disk", "domain", "errors", "gen", "output"], types: ["context"] },
+  "log-client": { all: ["domain", "errors", "gen", "output"], types: ["context"] },
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...["account", "dataset-files", "deploy", "doctor", "query-client", "value-files"],
+      ...["account", "dataset-files", "deploy", "doctor", "log-client", "query-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },
@@ -108,6 +109,8 @@ const EXCEPTIONS: Readonly<Record<string, { readonly files?: readonly string[]; 
   "context/internal-commands.ts": { lazily: ["server"] },
   // The document that the bundler makes the dashboard of.
   "server/pages/files.ts": { files: ["ui/index.html"] },
+  // What the bundler is told of its pages.
+  "server/pages/baked-page-names.ts": { files: ["ui/routes.ts"] },
   // No clock can be handed to a thread.
   "server/webhooks/outbox-worker.ts": { files: ["context/system-clock.ts"] },
 };
@@ -196,6 +199,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "value-uploads": ["access", "deletions", "deployments", "jobs", "query", "stores", "tables", "writes"],
   approvals: ["access", "deletions", "deployments", "environments", "jobs", "secrets", "stores", "value-uploads"],
   webhooks: ["access", "documents", "jobs", "query", "stores", "thread", "value-uploads"],
+  monitors: ["deployments", "metrics", "stores", "webhooks"],
   wire: [
     "access",
     "approvals",
@@ -211,6 +215,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "jobs",
     "logs",
     "metrics",
+    "monitors",
     "nodes",
     "offline-queries",
     "pages",
@@ -246,6 +251,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "jobs",
     "logs",
     "metrics",
+    "monitors",
     "nodes",
     "offline-queries",
     "processes",
@@ -429,6 +435,7 @@ describe("time in tests", () => {
   /** Files outside of the bench that read a clock to compare what it says, with the reason. */
   const READS_A_CLOCK: Readonly<Record<string, string>> = {
     "run.ts": "prints how long files took",
+    "browser/size.test.ts": "prints how long a search took",
     "harness/eventually.ts": "ends a hang",
     "harness/editor.ts": "ends a hang",
     "harness/terminal.ts": "ends a hang",
@@ -446,6 +453,7 @@ describe("time in tests", () => {
   };
   /** Tests that pause, with the reason. A loop that pauses until something holds needs none. */
   const PAUSES: Readonly<Record<string, string>> = {
+    "browser/size.test.ts": "ends the wait for a change that does not come",
     "binary/answers.test.ts": "a server that resets a connection while it is read",
     "binary/hostile-bodies.test.ts": "senders that are slow, and silent for a while",
     "binary/hostile-requests.test.ts": "asks at intervals until connections are closed",

@@ -32,7 +32,7 @@ export default defineCommand({
         style: (text, style, check) => (isSound(check) ? style.green(text) : style.red(text)),
       },
     },
-    { things: "components", json: { status: false, version: false } },
+    { things: "components", json: { status: false, version: false, droppedRecords: false } },
   ),
   exitCode: ({ checks }) => (checks.every(isSound) ? 0 : 1),
 });

@@ -18,7 +18,7 @@ import { bulkRequest, givenColumns } from "./query/bulk-flags.ts";
 import { type BulkAnswer, bulkFailureLines, bulkView } from "./query/bulk-view.ts";
 import { checkQueryFlags, type QueryFlags, queryFlags, queryRequest } from "./query/flags.ts";
 import { countText, isRows, relationTables } from "./query/relation-view.ts";
-import { spanTree } from "./query/spans-view.ts";
+import { waterfall } from "./trace/waterfall-view.ts";
 
 /** An answer, and how to show it. */
 interface Answer {
@@ -83,7 +83,7 @@ const answerView = tableView({
     },
   ],
   after: ({ response, spans }, style) =>
-    relationTables(response.data, style) + runLine(response.meta, style) + visibleLines(response.explainOutput) + spanTree(spans, style),
+    relationTables(response.data, style) + runLine(response.meta, style) + visibleLines(response.explainOutput) + waterfall(spans, style),
   json: ({ response, translate, includeMeta, spans }) => {
     for (const result of response.data) if (!includeMeta) result.meta = undefined;
     return answerJson(response, translate ? readableName : (name) => name, spans);

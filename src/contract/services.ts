@@ -56,7 +56,11 @@ export const SERVICES = {
   scheduledQueries: service<typeof import("../../gen/svc/v1/scheduled_query_pb.ts").ScheduledQueryService>("svc.v1.ScheduledQueryService"),
   incremental: service<typeof import("../../gen/svc/v1/incremental_pb.ts").IncrementalService>("svc.v1.IncrementalService"),
   workflows: service<typeof import("../../gen/svc/v1/workflow_pb.ts").WorkflowService>("svc.v1.WorkflowService"),
+  queryRuns: service<typeof import("../../gen/svc/v1/query_run_pb.ts").QueryRunService>("svc.v1.QueryRunService"),
+  queryErrors: service<typeof import("../../gen/svc/v1/query_error_pb.ts").QueryErrorService>("svc.v1.QueryErrorService"),
+  traces: service<typeof import("../../gen/svc/v1/trace_pb.ts").TraceService>("svc.v1.TraceService"),
   metrics: service<typeof import("../../gen/svc/v1/metric_pb.ts").MetricService>("svc.v1.MetricService"),
+  monitors: service<typeof import("../../gen/svc/v1/monitor_pb.ts").MonitorService>("svc.v1.MonitorService"),
 };
 
 /** The services' names and the types of their descriptors. */

@@ -1,6 +1,6 @@
 /**
- * The difference of two graphs: resolvers and features that are added, changed or removed, with the
- * changes in words.
+ * The difference of two graphs: resolvers, features and monitors that are added, changed or
+ * removed, with the changes in words.
  */
 
 import { create, isMessage, toBinary } from "@bufbuild/protobuf";
@@ -10,6 +10,8 @@ import {
   DeploymentDiffSchema,
   type FeatureChange,
   FeatureChangeSchema,
+  type MonitorChange,
+  MonitorChangeSchema,
   type ResolverChange,
   ResolverChangeSchema,
 } from "../../gen/svc/v1/deployment_pb.ts";
@@ -20,6 +22,7 @@ import {
   type FeatureSet,
   type Graph,
   type JoinKey,
+  type Monitor,
   type Resolver,
   ResolverSchema,
 } from "../../gen/svc/v1/graph_pb.ts";
@@ -49,6 +52,7 @@ export function diffGraphs(before: Graph | undefined, after: Graph, versions: Re
   return create(DeploymentDiffSchema, {
     resolvers: diffResolvers(without(...resolvers), without(resolvers[1], resolvers[0]), versions),
     features: diffFeatures(featuresIn(without(...sets)), featuresIn(without(sets[1], sets[0]))),
+    monitors: diffMonitors(before?.monitors ?? [], after.monitors),
   });
 }
 
@@ -135,6 +139,33 @@ function withoutSpans<T>(part: T): T {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutSpans(member)])) as T;
 }
 
+function diffMonitors(before: readonly Monitor[], after: readonly Monitor[]): MonitorChange[] {
+  const named = (monitors: readonly Monitor[]) => monitors.map((monitor) => ({ fqn: monitor.name, facts: monitorFacts(monitor) }));
+  return [...pair(named(before), named(after))]
+    .flatMap(([name, old, now]) => {
+      const details = old && now ? changesOf(old.facts, now.facts) : [];
+      const change = kindOf(old, now, () => details.length === 0);
+      return change === undefined ? [] : [create(MonitorChangeSchema, { name, change, details })];
+    })
+    .sort((one, other) => compareNames(one.name, other.name));
+}
+
+function monitorFacts({ above, below, description, expression, owner, pendingFor, severity, webhooks }: Monitor): Map<string, string> {
+  const facts = { query: expression, above, below, severity, owner, notify: webhooks.join(", ") };
+  const stated = Object.entries(facts).filter(([, text]) => text !== "");
+  if (pendingFor) stated.push(["for_", formatDuration(durationToMs(pendingFor))]);
+  if (description) stated.push(["description", JSON.stringify(description)]);
+  return new Map(stated);
+}
+
+/** What differs between the facts of a definition, in words. */
+function changesOf(old: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+  return [...new Set([...old.keys(), ...now.keys()])].flatMap((name) => {
+    const [was, is] = [old.get(name) ?? "none", now.get(name) ?? "none"];
+    return was === is ? [] : [`${name} ${was} -> ${is}`];
+  });
+}
+
 function diffFeatures(before: readonly Feature[], after: readonly Feature[]): FeatureChange[] {
   return [...pair(before, after)]
     .flatMap(([fqn, old, now]) => {
@@ -149,11 +180,7 @@ function diffFeatures(before: readonly Feature[], after: readonly Feature[]): Fe
 function describeChanges(old: Feature, now: Feature): string[] {
   if (sameFeatures(old, now)) return [];
   if (equalBytes(toBinary(FeatureSchema, withoutSpans(old)), toBinary(FeatureSchema, withoutSpans(now)))) return [];
-  const facts = [factsOf(old), factsOf(now)] as const;
-  const details = [...new Set([...facts[0].keys(), ...facts[1].keys()])].flatMap((name) => {
-    const [was, is] = [facts[0].get(name) ?? "none", facts[1].get(name) ?? "none"];
-    return was === is ? [] : [`${name} ${was} -> ${is}`];
-  });
+  const details = changesOf(factsOf(old), factsOf(now));
   return details.length > 0 ? details : ["definition"];
 }
 

@@ -15,6 +15,7 @@
  * - 164 warning: a feature that only offline resolvers compute is needed by an online resolver or a
  *   named query.
  * - 165 warning: a resolver has a schedule, and cannot run by itself.
+ * - 173, 174, 175 errors: monitors, by `monitor-rules.ts`.
  * - 170 error: a named query has an unknown planner option, or a bad value of one: no query by that
  *   name could be planned.
  */
@@ -24,6 +25,7 @@ import { type Feature, type Graph, type NamedQuery, OutputShape, type Resolver }
 import { didYouMean } from "./closest.ts";
 import { Derivation, hasDefault, type Need, type Step } from "./derivation.ts";
 import { finding, mergeFindings } from "./finding.ts";
+import { monitorFindings } from "./monitor-rules.ts";
 import { readableName } from "./name.ts";
 import { readPlannerOptions } from "./planner-options.ts";
 import { findRecursion } from "./recursion.ts";
@@ -53,6 +55,7 @@ export function checkGraph(graph: Graph): Diagnostic[] {
     ...scheduleFindings(derivation),
     ...scheduledQueryFindings(derivation),
     ...plannerOptionFindings(derivation),
+    ...monitorFindings(graph),
   ]);
 }
 

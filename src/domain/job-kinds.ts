@@ -10,6 +10,7 @@ export const JOB_KINDS = [
   "value-upload",
   "approvals-upkeep",
   "datasets-upkeep",
+  "evaluate-monitors",
   "measure-objects",
   "offline-queries-upkeep",
   "purge-audit",

@@ -8,10 +8,14 @@ import type { ViewedRecord, Viewer } from "./viewer.ts";
 
 const INVERSE = "\u001b[7m";
 const PLAIN = "\u001b[0m";
+const BOLD = "\u001b[1m";
 const DIM = "\u001b[2m";
 const COLOURS: Readonly<Record<string, string>> = { fatal: "\u001b[31m", error: "\u001b[31m", warning: "\u001b[33m", info: "\u001b[36m" };
 /** Columns from which times are shown with their date. */
 const WIDE = 100;
+/** Columns from which level and source are shown, and columns of the source. */
+const NARROW = 50;
+const SOURCE = 10;
 
 /** How the screen looks. */
 export interface Looks {
@@ -45,13 +49,12 @@ function body(viewer: Viewer, paint: Paint): string[] {
 
 function recordRow({ time, level, source, text }: ViewedRecord, isChosen: boolean, width: number, paint: Paint): string {
   const at = width >= WIDE ? time.slice(0, 23) : time.slice(11, 19);
-  const where = pad(truncate(escapeControls(source), 10), 10);
-  const name = level.toUpperCase().slice(0, 5).padEnd(5);
-  const rest = Math.max(0, width - 2 - at.length - 1 - 5 - 1 - 10 - 1);
-  const said = truncate(escapeControls(text.replaceAll("\n", " ")), rest);
-  const mark = isChosen ? "> " : "  ";
-  if (isChosen) return paint("\u001b[1m", `${mark}${at} ${name} ${where} ${said}`);
-  return `${mark}${paint(DIM, at)} ${paint(COLOURS[level] ?? DIM, name)} ${where} ${said}`;
+  const name = width >= NARROW ? ` ${level.toUpperCase().slice(0, 5).padEnd(5)}` : "";
+  const where = width >= NARROW ? ` ${pad(truncate(escapeControls(source), SOURCE), SOURCE)}` : "";
+  const rest = width - 2 - at.length - name.length - displayWidth(where) - 1;
+  const said = truncate(escapeControls(text.replaceAll("\n", " ")), Math.max(0, rest));
+  if (isChosen) return paint(BOLD, `> ${at}${name}${where} ${said}`);
+  return `  ${paint(DIM, at)}${paint(COLOURS[level] ?? DIM, name)}${where} ${said}`;
 }
 
 function openedRows({ fields, text }: ViewedRecord, width: number): string[] {

@@ -1,7 +1,6 @@
 import { render } from "preact";
 import { followLinks } from "./app/place.ts";
 import { Shell } from "./app/shell.tsx";
-import "./app/theme.ts";
 
 const root = document.getElementById("app");
 if (root) {

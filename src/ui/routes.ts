@@ -34,6 +34,23 @@ function route<P extends PageName>(
 export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
   overview: route("overview", { title: "Overview", group: "Define", key: "o", load: () => import("./pages/define/overview.tsx") }),
   features: route("features", { title: "Features", group: "Define", key: "f", load: () => import("./pages/define/features.tsx") }),
+  feature: route("feature", { title: "Feature", load: () => import("./pages/define/feature.tsx") }),
+  graph: route("graph", { title: "Lineage", group: "Define", key: "l", load: () => import("./pages/define/graph.tsx") }),
+  resolvers: route("resolvers", { title: "Resolvers", group: "Define", key: "r", load: () => import("./pages/define/resolvers.tsx") }),
+  resolver: route("resolver", { title: "Resolver", load: () => import("./pages/define/resolver.tsx") }),
+  namedQueries: route("namedQueries", {
+    title: "Named queries",
+    group: "Define",
+    key: "n",
+    load: () => import("./pages/define/named-queries.tsx"),
+  }),
+  namedQuery: route("namedQuery", { title: "Named query", load: () => import("./pages/define/named-query.tsx") }),
+  query: route("query", { title: "Query", group: "Run", key: "q", load: () => import("./pages/run/query.tsx") }),
+  runs: route("runs", { title: "Runs", group: "Run", key: "j", load: () => import("./pages/run/runs.tsx") }),
+  run: route("run", { title: "Run", load: () => import("./pages/run/run.tsx") }),
+  schedules: route("schedules", { title: "Schedules", group: "Run", load: () => import("./pages/run/schedules.tsx") }),
+  datasets: route("datasets", { title: "Datasets", group: "Run", load: () => import("./pages/run/datasets.tsx") }),
+  dataset: route("dataset", { title: "Dataset", load: () => import("./pages/run/dataset.tsx") }),
   deployments: route("deployments", {
     title: "Deployments",
     group: "Deploy",
@@ -41,6 +58,8 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
     load: () => import("./pages/deploy/deployments.tsx"),
   }),
   deployment: route("deployment", { title: "Deployment", load: () => import("./pages/deploy/deployment.tsx") }),
+  metrics: route("metrics", { title: "Metrics", group: "Observe", key: "m", load: () => import("./pages/observe/metrics.tsx") }),
+  logs: route("logs", { title: "Logs", group: "Observe", key: "l", load: () => import("./pages/observe/logs.tsx") }),
   gallery: route("gallery", { title: "Gallery", load: () => import("./pages/gallery.tsx") }),
 };
 

@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [jobs] [recording] [metrics] [historical] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [jobs] [recording] [metrics] [logs] [historical] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -20,8 +20,9 @@
  * history, against writing the file `landing` 50,000 rows a second into the history for
  * SVC_BENCH_SECONDS (20), and stalls of the event loop `jobs` what a job of the queue costs beside
  * 100,000 that wait, against beside 100 `recording` queries with and without the recording of
- * metrics `metrics` reads of the store of metrics `historical` point-in-time samples against
- * Feast's, which is installed as for `peer`, compared row by row
+ * metrics `metrics` reads of the store of metrics `logs` searches of 100,000, 1,000,000 and
+ * 3,000,000 lines `historical` point-in-time samples against Feast's, which is installed as for
+ * `peer`, compared row by row
  */
 
 import { Sandbox } from "../harness/sandbox.ts";
@@ -32,6 +33,7 @@ import { type Line, table } from "./figures.ts";
 import { measureHistorical } from "./historical.ts";
 import { measureJobs } from "./jobs.ts";
 import { measureLanding } from "./landing.ts";
+import { measureLogs } from "./logs.ts";
 import { measureMetrics } from "./metrics.ts";
 import { measureOffline } from "./offline.ts";
 import { measurePeer } from "./peer.ts";
@@ -61,6 +63,7 @@ const PARTS = {
   jobs: { title: "Queue of jobs", measure: measureJobs },
   recording: { title: "Recording of metrics", measure: measureRecording },
   metrics: { title: "Store of metrics", measure: measureMetrics },
+  logs: { title: "Log", measure: measureLogs },
   historical: { title: "Feast's historical retrieval", measure: measureHistorical },
 } as const;
 

@@ -74,7 +74,7 @@ describe.skipIf(lacksBrowser())("persons of an identity provider", () => {
       await signIn(page);
       await page.getByRole("heading", { name: "Environment default" }).waitFor();
       expect(page.url()).toBe(`${sandbox.url}/environments/${environment}?a=1`);
-      expect(await page.textContent("#client")).toBe("dora@example.com");
+      await page.getByText("dora@example.com").first().waitFor();
       const names = (await context.cookies(sandbox.url)).map(({ name }) => name).filter((name) => name.includes("svc"));
       expect(names).toEqual([`svc_session_${new URL(sandbox.url).port}`]);
     });
@@ -142,7 +142,7 @@ describe.skipIf(lacksBrowser())("persons of an identity provider", () => {
           await page.getByLabel("Name").fill("dora");
           await page.getByRole("button", { name: "Sign in" }).click();
           await page.getByRole("heading", { name: "Environment default" }).waitFor();
-          expect(page.url()).toBe(`${tls()}/`);
+          expect(page.url()).toStartWith(`${tls()}/environments/`);
         });
       } finally {
         await nginx[Symbol.asyncDispose]();

@@ -34,6 +34,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   "features resolve": ["--fqns", "user.name"],
   project: ["--edit"],
   "infra apply metrics": ["--storage", "1Gi"],
+  "metrics query": ["sum:query.count"],
   "infra apply persistence": ["--file", "component.yaml"],
   "infra apply gateway": ["--file", "component.yaml"],
   "infra apply kafka-topics": ["--file", "topics.yaml"],

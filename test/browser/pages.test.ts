@@ -22,10 +22,25 @@ interface Row {
 const ROWS: Readonly<Record<string, Row>> = {
   overview: { path: () => "", heading: /^Environment default$/, shows: "Latest deployments" },
   features: { path: () => "/features", heading: /^Features$/, shows: "user.greeting" },
+  feature: { path: () => "/features/user.greeting", heading: /^user.greeting$/, shows: "Needed by" },
+  graph: { path: () => "/graph?node=feature:user.name", heading: /^Lineage$/, shows: "resolvers.greet" },
+  resolvers: { path: () => "/resolvers", heading: /^Resolvers$/, shows: "resolvers.get_name" },
+  resolver: { path: () => "/resolvers/resolvers.greet", heading: /^resolvers.greet$/, shows: "hello " },
+  namedQueries: { path: () => "/named-queries", heading: /^Named queries$/, shows: "An example" },
+  namedQuery: { path: () => "/named-queries/none", heading: /^none$/, shows: "no query of this name" },
+  query: {
+    path: () => "/query?in=user.id%3D1&out=user.greeting&out=%3Cb%3E&staleness=user.name%3D1h&with=trace",
+    heading: /^Query$/,
+    shows: "<b>",
+  },
+  "features of a deployment": { path: ({ ready }) => `/features?deployment=${ready}`, heading: /^Features$/, shows: "user.greeting" },
   deployments: { path: () => "/deployments", heading: /^Deployments$/, shows: "failed" },
   deployment: { path: ({ live }) => `/deployments/${live}`, heading: /^Deployment dpl_/, shows: "second line" },
+  gallery: { path: () => "", heading: /^Gallery$/, shows: "Waterfall" },
   "deployment that failed": { path: ({ failed }) => `/deployments/${failed}`, heading: /^Deployment dpl_/, shows: /ValueError/ },
 };
+/** Paths of pages that belong to no environment. */
+const OF_SERVER: Readonly<Record<string, string>> = { gallery: "/gallery" };
 const THEMES = ["light", "dark"] as const;
 const WIDTHS = [1280, 420] as const;
 
@@ -53,18 +68,20 @@ describe.skipIf(lacksBrowser())("every page", () => {
 
   test("has a row here", () => {
     const pages = new Set(Object.keys(ROWS).map((name) => name.split(" ")[0]));
-    expect(ROUTED.filter((page) => page !== "gallery" && !pages.has(page))).toEqual([]);
+    expect(ROUTED.filter((page) => !pages.has(page))).toEqual([]);
     expect(ROUTED.filter((page) => !PAGE_NAMES.includes(page))).toEqual([]);
   });
 
-  describe.each(Object.entries(ROWS))("%s", (_, { heading, path, shows }) => {
+  describe.each(Object.entries(ROWS))("%s", (name, { heading, path, shows }) => {
+    const addressOf = () => (OF_SERVER[name] === undefined ? base() + path(deployed) : server.url + OF_SERVER[name]);
+
     test.each(THEMES.flatMap((theme) => WIDTHS.map((width) => [theme, width] as const)))(
       "%s at %d px",
       async (theme, width) => {
         const { complaints, page } = tab;
         await page.emulateMedia({ colorScheme: theme });
         await page.setViewportSize({ width, height: 800 });
-        const response = await page.goto(base() + path(deployed));
+        const response = await page.goto(addressOf());
         expect(response?.status()).toBe(200);
         await settled(page);
         await page.getByText(shows).first().waitFor();
@@ -82,7 +99,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
 
     test("keeps its state when it is loaded again, and over back and forward", async () => {
       const { page } = tab;
-      const address = base() + path(deployed);
+      const address = addressOf();
       await page.goto(address);
       await settled(page);
       const before = await page.locator("h1").textContent();
@@ -123,8 +140,9 @@ describe.skipIf(lacksBrowser())("every page", () => {
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     await page.keyboard.press("Escape");
-    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.locator("dialog").waitFor({ state: "detached" });
     await page.keyboard.press("/");
+    await page.locator("input[type=search]:focus").waitFor();
     await page.keyboard.type("greet");
     await page.waitForURL(/q=greet/);
     await page.getByText("1 of 3").waitFor();
@@ -212,13 +230,22 @@ describe.skipIf(lacksBrowser())("every page", () => {
     await page.getByRole("radio", { name: "dark" }).check();
     const dark = await background();
     expect(dark).not.toBe(light);
-    await page.reload();
+    const themed = await page.reload();
     await settled(page);
     expect(await background()).toBe(dark);
+    expect(await themed?.text()).toContain('data-theme="dark"');
+    await page.route("**/*.js", (route) => route.abort());
+    await page.reload();
+    expect(await background()).toBe(dark);
+    await page.unroute("**/*.js");
+    await page.reload();
+    await settled(page);
     await page.locator("summary", { hasText: "Account and theme" }).click();
     await page.getByRole("radio", { name: "system" }).check();
     expect(await background()).toBe(light);
-    expect(await page.evaluate(() => localStorage.getItem("svc-theme"))).toBeNull();
+    await page.reload();
+    expect(await background()).toBe(light);
+    expect((await tab.context.cookies()).map(({ name }) => name)).not.toContain("svc_theme");
   });
 
   test("eight tabs at once all load", async () => {

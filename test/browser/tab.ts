@@ -56,5 +56,5 @@ export async function logIn(
 /** Waits until the page shows its heading and nothing is on its way. */
 export async function settled(page: Page): Promise<void> {
   await page.locator("main h1").first().waitFor();
-  await page.waitForFunction(() => document.querySelector("main .skeleton") === null);
+  await page.waitForFunction(() => [...document.querySelectorAll("main .skeleton")].every((one) => one.closest(".example") !== null));
 }

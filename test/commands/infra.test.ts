@@ -60,7 +60,7 @@ describe("describing", () => {
       database_name: "telemetry.db",
       database_replicas: 1,
       storage: "512Mi",
-      status: { state: "running", driver: "sqlite", schema_version: 2, dropped_records: 0, size_bytes: expect.any(Number) },
+      status: { state: "running", driver: "sqlite", schema_version: 3, dropped_records: 0, size_bytes: expect.any(Number) },
     });
     expect(await described("persistence")).toMatchObject({
       writers: [{ name: "online-store" }, { name: "offline-store" }],
@@ -183,7 +183,7 @@ describe("applying", () => {
 
 test("a migration that there is not is said to be none", async () => {
   const { stdout } = await svc("infra/migrate/metrics", ["--yes"]);
-  expect(stdout).toBe("Nothing to migrate: the metrics database has schema 2, the newest.\n");
+  expect(stdout).toBe("Nothing to migrate: the metrics database has schema 3, the newest.\n");
 });
 
 const PARSE = `

@@ -47,6 +47,14 @@ const rpc = (method: string, token: string, body: object = {}, headers: Record<s
     body: JSON.stringify(body),
   });
 
+/** A call as a page makes it, with the headers of a browser session. */
+const rpcOfPage = (method: string, session: Readonly<Record<string, string>>, headers: Record<string, string> = {}) =>
+  fetch(`${platform.url}/svc.v1.${method}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: platform.url, ...session, ...headers },
+    body: "{}",
+  });
+
 describe("service tokens", () => {
   test("one is made with a secret that is shown once, works, and is stored nowhere", async () => {
     const made = await svc("service-token create --name ci --role developer");
@@ -93,7 +101,7 @@ describe("service tokens", () => {
     expect((await rpc("AuthService/WhoAmI", token)).status).toBe(200);
     expect((await svc(`service-token delete ${made.id} --yes`)).stdout).toBe("Deleted service token 'gone'\n");
     expect((await rpc("AuthService/WhoAmI", token)).status).toBe(401);
-    expect((await fetch(`${platform.url}/`, { headers })).status).toBe(401);
+    expect((await rpcOfPage("AuthService/WhoAmI", headers)).status).toBe(401);
     expect((await svc("user", as(made))).exitCode).toBe(4);
     const again = await svc(`service-token delete ${made.id} --yes`);
     expect([again.exitCode, again.stderr]).toEqual([1, expect.stringContaining("There is no service token")]);
@@ -194,9 +202,13 @@ describe("a service token that is limited to an environment", () => {
     const { environments } = (await (await rpc("EnvironmentService/ListEnvironments", token)).json()) as { environments: object[] };
     expect(environments).toMatchObject([{ id: "env_2" }]);
     const { headers } = await openSession(platform.url, token);
-    expect((await fetch(`${platform.url}/environments/${platform.environmentId}`, { headers })).status).toBe(404);
-    expect((await fetch(`${platform.url}/environments/staging`, { headers })).status).toBe(200);
-    expect(await (await fetch(`${platform.url}/`, { headers })).text()).not.toContain(platform.environmentId);
+    const ofPage = (environment: string) => rpcOfPage("GraphService/ListFeatures", headers, { "svc-environment": environment });
+    const [other, nowhere] = await Promise.all([ofPage("default"), ofPage("nowhere")]);
+    const said = async (response: Response) => ((await response.json()) as { message: string }).message;
+    expect((await said(other)).replace("default", "nowhere")).toBe(await said(nowhere));
+    expect(await (await ofPage("staging")).text()).not.toContain("nowhere");
+    const listed = await (await rpcOfPage("EnvironmentService/ListEnvironments", headers)).text();
+    expect([listed.includes("env_2"), listed.includes(platform.environmentId)]).toEqual([true, false]);
     expect((await svc("environment", as(made))).stdout).toBe("staging (env_2)\n");
   });
 

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { ChangeKind } from "../../gen/svc/v1/deployment_pb.ts";
-import { type ExpressionSchema, type FeatureSchema, type Graph, GraphSchema, type ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
+import {
+  type ExpressionSchema,
+  type FeatureSchema,
+  type Graph,
+  GraphSchema,
+  type MonitorSchema,
+  type ResolverSchema,
+} from "../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
 import { addFeatures, diffGraphs, outlivingFeatures } from "../../src/domain/graph-diff.ts";
 
@@ -184,6 +191,22 @@ describe("graph diff", () => {
     ],
   ])("says a change of %s in words", (_name, before, after, expected) => {
     expect(details(before, after)).toEqual(expected);
+  });
+
+  test("monitors go by their names, and say what changed of them", () => {
+    const monitors = (...all: MessageInitShape<typeof MonitorSchema>[]) => create(GraphSchema, { monitors: all });
+    const slow = { name: "slow", expression: "p99:query.latency", above: "80ms", severity: "warning", span: { line: 1 } };
+    const before = monitors(slow, { name: "gone", expression: "sum:query.count", below: "1" });
+    const after = monitors(
+      { ...slow, above: "100ms", pendingFor: { seconds: 600n }, webhooks: ["ops"], span: { line: 9 } },
+      { name: "fresh", expression: "sum:query.count", below: "1" },
+    );
+    expect(diffGraphs(before, after, none).monitors.map(({ name, change, details }) => [name, change, details])).toEqual([
+      ["fresh", ChangeKind.ADDED, []],
+      ["gone", ChangeKind.REMOVED, []],
+      ["slow", ChangeKind.CHANGED, ["above 80ms -> 100ms", "notify none -> ops", "for_ none -> 10m"]],
+    ]);
+    expect(diffGraphs(before, monitors({ ...slow, span: { line: 7 } }, ...before.monitors.slice(1)), none).monitors).toEqual([]);
   });
 
   test("cached values outlive the resolvers that are changed or put in another's place, not those of new features", () => {

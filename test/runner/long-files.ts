@@ -9,6 +9,8 @@ export const LONG_FILES: Readonly<Record<string, { readonly wall: number; readon
   "test/binary/update-windows.test.ts": { wall: 67, cpu: 35 },
   "test/binary/server-lifecycle.test.ts": { wall: 66, cpu: 15 },
   "test/binary/secrets.test.ts": { wall: 55, cpu: 46 },
+  "test/browser/pages.test.ts": { wall: 45, cpu: 12 },
+  "test/browser/states.test.ts": { wall: 30, cpu: 8 },
   "test/parsing/parsers.test.ts": { wall: 40, cpu: 23 },
   "test/binary/hostile-environment.test.ts": { wall: 39, cpu: 23 },
   "test/binary/hostile-resolvers.test.ts": { wall: 38, cpu: 3.3 },

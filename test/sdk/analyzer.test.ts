@@ -251,6 +251,33 @@ describe("a sound project", async () => {
   });
 });
 
+test("monitors: bounds as texts, webhooks by name", async () => {
+  const { graph } = await analyzeFixture("173-monitors");
+  const told = graph.monitors.map(({ above, below, expression, name, owner, pendingFor, severity, webhooks }) => ({
+    ...{
+      name,
+      expression,
+      bound: above ? `> ${above}` : `< ${below}`,
+      seconds: Number(pendingFor?.seconds ?? 0),
+      severity,
+      webhooks,
+      owner,
+    },
+  }));
+  expect(told).toEqual([
+    { name: "least", expression: "sum:query.count", bound: "< 1", seconds: 0, severity: "warning", webhooks: [], owner: "" },
+    { name: "other", expression: "sum:query.count", bound: "< 1", seconds: 0, severity: "warning", webhooks: [], owner: "" },
+    {
+      ...{ name: "share", expression: "sum:query.errors / sum:query.count", bound: "> 0.05", seconds: 0, severity: "warning" },
+      ...{ webhooks: ["ops"], owner: "a@b.c" },
+    },
+    {
+      ...{ name: "sound", expression: "p99:query.latency.rollup(5m)", bound: "> 80ms", seconds: 600, severity: "critical" },
+      ...{ webhooks: ["ops", "a b"], owner: "" },
+    },
+  ]);
+});
+
 describe("rules", () => {
   test.each(Object.keys(EXPECTED_FINDINGS))("%s", async (fixture) => {
     const { graph } = await analyzeFixture(fixture);

@@ -14,7 +14,11 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "no such name",
     ],
     ["E105 features.py:1:8 svc.prompts", "this version of svc has no module 'svc.prompts': it asks no language models", "no such module"],
-    ["E105 features.py:2:25 Monitor", "this version of svc has no 'Monitor': it has no charts and no monitors as code", "no such name"],
+    [
+      "E105 features.py:2:25 Chart",
+      "this version of svc has no 'Chart': it has no charts as code; a Monitor(...) tells when a metric breaks a bound",
+      "no such name",
+    ],
     [
       "E105 features.py:5:5 Validation",
       "this version of svc has no 'Validation': values are not checked beyond their types; compare in a resolver or an expression",
@@ -672,6 +676,25 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       'E170 queries.py:23:71 {"user.nme": "1d"}',
       "the staleness of the named query 'old' names what does not exist: User has no feature 'nme'; did you mean 'name'?",
       "no such feature",
+    ],
+  ],
+  "173-monitors": [
+    ["E173 features.py:13:51 0", "the monitor 'both' has two bounds: leave above= or below= out", "a second bound"],
+    ["E173 features.py:14:1 Monitor", "the monitor 'none' has no bound: write above= or below=", "no bound"],
+    ['E173 features.py:15:9 "least"', "the monitor 'least' is defined twice: give one of them another name", "defined twice"],
+    ['E146 features.py:16:9 " "', "name is str ' ': write a text", "bad value"],
+    ['E146 features.py:17:43 float("nan")', "below is float nan: write a number, or a text such as '80ms', '1GiB' or '5%'", "bad value"],
+    ['E146 features.py:18:50 "8d"', "for_ is str '8d': write a duration of at most 7d, such as '10m'", "bad value"],
+    [
+      'E146 features.py:19:52 ["webhook:ops", "mail:me"]',
+      "notify holds str 'mail:me': write 'webhook:' and the name of a webhook, such as 'webhook:ops'",
+      "bad value",
+    ],
+    ['E146 features.py:20:54 "mild"', "severity is str 'mild': write 'critical', 'warning' or 'info'", "bad value"],
+    [
+      "E106 features.py:21:37 threshold",
+      "this version of svc has no option 'threshold' of Monitor: above= or below= is the bound",
+      "no such option",
     ],
   ],
 };

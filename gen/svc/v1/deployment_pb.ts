@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/deployment.proto.
  */
 export const file_svc_v1_deployment: GenFile = /*@__PURE__*/
-  fileDesc("ChdzdmMvdjEvZGVwbG95bWVudC5wcm90bxIGc3ZjLnYxIoABChRWYWxpZGF0ZUdyYXBoUmVxdWVzdBINCgVncmFwaBgBIAEoDBIOCgZicmFuY2gYAiABKAkSGAoQd2l0aG91dF9mZWF0dXJlcxgDIAEoCBIUCgxwcm9qZWN0X25hbWUYBCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYBSADKAki0QEKFVZhbGlkYXRlR3JhcGhSZXNwb25zZRInCgtkaWFnbm9zdGljcxgBIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEiQKBGRpZmYYAiABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYSGQoRbGl2ZV9wcm9qZWN0X25hbWUYAyABKAkSGAoQZW52aXJvbm1lbnRfbmFtZRgEIAEoCRIbChNjcmVhdGVzX2Vudmlyb25tZW50GAUgASgIEhcKD2NyZWF0ZXNfcHJvamVjdBgGIAEoCCKAAQoORGVwbG95bWVudERpZmYSKQoJcmVzb2x2ZXJzGAEgAygLMhYuc3ZjLnYxLlJlc29sdmVyQ2hhbmdlEicKCGZlYXR1cmVzGAIgAygLMhUuc3ZjLnYxLkZlYXR1cmVDaGFuZ2USGgoSYmFzZV9kZXBsb3ltZW50X2lkGAMgASgJImsKDlJlc29sdmVyQ2hhbmdlEgsKA2ZxbhgBIAEoCRIiCgZjaGFuZ2UYAiABKA4yEi5zdmMudjEuQ2hhbmdlS2luZBITCgtvbGRfdmVyc2lvbhgDIAEoBRITCgtuZXdfdmVyc2lvbhgEIAEoBSJzCg1GZWF0dXJlQ2hhbmdlEgsKA2ZxbhgBIAEoCRIiCgZjaGFuZ2UYAiABKA4yEi5zdmMudjEuQ2hhbmdlS2luZBIgCgdmZWF0dXJlGAMgASgLMg8uc3ZjLnYxLkZlYXR1cmUSDwoHZGV0YWlscxgEIAMoCSI5ChNDcmVhdGVVcGxvYWRSZXF1ZXN0Eg4KBnNoYTI1NhgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgDIngKFENyZWF0ZVVwbG9hZFJlc3BvbnNlEhEKCXVwbG9hZF9pZBgBIAEoCRILCgN1cmwYAiABKAkSEAoIY29tcGxldGUYAyABKAgSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAinwMKF0NyZWF0ZURlcGxveW1lbnRSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRIOCgZicmFuY2gYAiABKAkSEgoKbm9fcHJvbW90ZRgDIAEoCBIMCgR0YWdzGAQgAygJEhMKC2Rlc2NyaXB0aW9uGAUgASgJEj8KCG1ldGFkYXRhGAYgAygLMi0uc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKY2lfam9iX3VybBgHIAEoCRIWCg5yZXBvc2l0b3J5X3VybBgIIAEoCRINCgVyZXNldBgJIAEoCBIPCgdydW50aW1lGAogASgJEhQKDHJlcXVpcmVtZW50cxgLIAEoCRIUCgxwcm9qZWN0X25hbWUYDCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYDSADKAkSEgoKYmx1ZV9ncmVlbhgOIAEoCBIRCglwcm9maWxpbmcYDyABKAgaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkIKGENyZWF0ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQivQQKCkRlcGxveW1lbnQSCgoCaWQYASABKAkSKAoGc3RhdHVzGAIgASgOMhguc3ZjLnYxLkRlcGxveW1lbnRTdGF0dXMSDgoGYnJhbmNoGAMgASgJEhYKDmVudmlyb25tZW50X2lkGAQgASgJEhAKCHByb21vdGVkGAUgASgIEgwKBHRhZ3MYBiADKAkSEwoLZGVzY3JpcHRpb24YByABKAkSMgoIbWV0YWRhdGEYCCADKAsyIC5zdmMudjEuRGVwbG95bWVudC5NZXRhZGF0YUVudHJ5EhIKCmNpX2pvYl91cmwYCSABKAkSFgoOcmVwb3NpdG9yeV91cmwYCiABKAkSLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFZXJyb3IYDSABKAkSJwoLZGlhZ25vc3RpY3MYDiADKAsyEi5zdmMudjEuRGlhZ25vc3RpYxILCgN1cmwYDyABKAkSFQoNc291cmNlX3NoYTI1NhgQIAEoCRIMCgRsaXZlGBEgASgIEhEKCXByb2ZpbGluZxgSIAEoCBIZChF3YWl0c19mb3JfdHJhZmZpYxgTIAEoCBITCgthcHByb3ZhbF9pZBgUIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiLQoUR2V0RGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSI/ChVHZXREZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50IjEKGFByb21vdGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJImMKGVByb21vdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Eh4KFnJlcGxhY2VkX2RlcGxveW1lbnRfaWQYAiABKAkiGwoZUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdCJkChpSb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSHgoWcmVwbGFjZWRfZGVwbG95bWVudF9pZBgCIAEoCSIwChdEZWxldGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIkIKGERlbGV0ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQiJQoTRGVsZXRlQnJhbmNoUmVxdWVzdBIOCgZicmFuY2gYASABKAkiOwoURGVsZXRlQnJhbmNoUmVzcG9uc2USDgoGYnJhbmNoGAEgASgJEhMKC2RlcGxveW1lbnRzGAIgASgFIioKEUdldFByb2ZpbGVSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkihQEKEkdldFByb2ZpbGVSZXNwb25zZRIVCg1kZXBsb3ltZW50X2lkGAEgASgJEioKCXJlc29sdmVycxgCIAMoCzIXLnN2Yy52MS5SZXNvbHZlclByb2ZpbGUSEwoLaW50ZXJ2YWxfbXMYAyABKAESFwoPZHJvcHBlZF9zYW1wbGVzGAQgASgDIloKD1Jlc29sdmVyUHJvZmlsZRIQCghyZXNvbHZlchgBIAEoCRIPCgdzYW1wbGVzGAIgASgDEiQKBnN0YWNrcxgDIAMoCzIULnN2Yy52MS5Qcm9maWxlU3RhY2siLwoMUHJvZmlsZVN0YWNrEg4KBmZyYW1lcxgBIAMoCRIPCgdzYW1wbGVzGAIgASgDIl0KFkxpc3REZXBsb3ltZW50c1JlcXVlc3QSDgoGYnJhbmNoGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEgwKBHRhZ3MYBCADKAkiWwoXTGlzdERlcGxveW1lbnRzUmVzcG9uc2USJwoLZGVwbG95bWVudHMYASADKAsyEi5zdmMudjEuRGVwbG95bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiLwoWV2F0Y2hEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIlMKF1dhdGNoRGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBIQCghwcm9ncmVzcxgCIAEoCSIVChNMaXN0QnJhbmNoZXNSZXF1ZXN0IjgKFExpc3RCcmFuY2hlc1Jlc3BvbnNlEiAKCGJyYW5jaGVzGAEgAygLMg4uc3ZjLnYxLkJyYW5jaCJ7CgZCcmFuY2gSDAoEbmFtZRgBIAEoCRIPCgdkZXBsb3lzGAIgASgFEjQKEGxhc3RfZGVwbG95ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKFGxhdGVzdF9kZXBsb3ltZW50X2lkGAQgASgJIiIKEEdldFNvdXJjZVJlcXVlc3QSDgoGdGFyZ2V0GAEgASgJIkgKEUdldFNvdXJjZVJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBILCgN1cmwYAiABKAkqcgoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNIQU5HRV9LSU5EX0FEREVEEAESFwoTQ0hBTkdFX0tJTkRfQ0hBTkdFRBACEhcKE0NIQU5HRV9LSU5EX1JFTU9WRUQQAyqMAgoQRGVwbG95bWVudFN0YXR1cxIhCh1ERVBMT1lNRU5UX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGERFUExPWU1FTlRfU1RBVFVTX1FVRVVFRBABEh4KGkRFUExPWU1FTlRfU1RBVFVTX0JVSUxESU5HEAISHgoaREVQTE9ZTUVOVF9TVEFUVVNfU1RBUlRJTkcQAxIaChZERVBMT1lNRU5UX1NUQVRVU19MSVZFEAQSHAoYREVQTE9ZTUVOVF9TVEFUVVNfRkFJTEVEEAUSHgoaREVQTE9ZTUVOVF9TVEFUVVNfSU5BQ1RJVkUQBhIdChlERVBMT1lNRU5UX1NUQVRVU19XQUlUSU5HEAcylgkKEURlcGxveW1lbnRTZXJ2aWNlElwKDVZhbGlkYXRlR3JhcGgSHC5zdmMudjEuVmFsaWRhdGVHcmFwaFJlcXVlc3QaHS5zdmMudjEuVmFsaWRhdGVHcmFwaFJlc3BvbnNlIg6QAgGItRgFkLUYgICAEBJPCgxDcmVhdGVVcGxvYWQSGy5zdmMudjEuQ3JlYXRlVXBsb2FkUmVxdWVzdBocLnN2Yy52MS5DcmVhdGVVcGxvYWRSZXNwb25zZSIEiLUYBRJhChBDcmVhdGVEZXBsb3ltZW50Eh8uc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXF1ZXN0GiAuc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXNwb25zZSIKiLUYBZC1GICAQBJVCg1HZXREZXBsb3ltZW50Ehwuc3ZjLnYxLkdldERlcGxveW1lbnRSZXF1ZXN0Gh0uc3ZjLnYxLkdldERlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAxJeChFQcm9tb3RlRGVwbG95bWVudBIgLnN2Yy52MS5Qcm9tb3RlRGVwbG95bWVudFJlcXVlc3QaIS5zdmMudjEuUHJvbW90ZURlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJhChJSb2xsQmFja0RlcGxveW1lbnQSIS5zdmMudjEuUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdBoiLnN2Yy52MS5Sb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJbChBEZWxldGVEZXBsb3ltZW50Eh8uc3ZjLnYxLkRlbGV0ZURlcGxveW1lbnRSZXF1ZXN0GiAuc3ZjLnYxLkRlbGV0ZURlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJPCgxEZWxldGVCcmFuY2gSGy5zdmMudjEuRGVsZXRlQnJhbmNoUmVxdWVzdBocLnN2Yy52MS5EZWxldGVCcmFuY2hSZXNwb25zZSIEiLUYBRJMCgpHZXRQcm9maWxlEhkuc3ZjLnYxLkdldFByb2ZpbGVSZXF1ZXN0Ghouc3ZjLnYxLkdldFByb2ZpbGVSZXNwb25zZSIHkAIBiLUYAxJbCg9MaXN0RGVwbG95bWVudHMSHi5zdmMudjEuTGlzdERlcGxveW1lbnRzUmVxdWVzdBofLnN2Yy52MS5MaXN0RGVwbG95bWVudHNSZXNwb25zZSIHkAIBiLUYAxJdCg9XYXRjaERlcGxveW1lbnQSHi5zdmMudjEuV2F0Y2hEZXBsb3ltZW50UmVxdWVzdBofLnN2Yy52MS5XYXRjaERlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAzABElIKDExpc3RCcmFuY2hlcxIbLnN2Yy52MS5MaXN0QnJhbmNoZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RCcmFuY2hlc1Jlc3BvbnNlIgeQAgGItRgDEkkKCUdldFNvdXJjZRIYLnN2Yy52MS5HZXRTb3VyY2VSZXF1ZXN0Ghkuc3ZjLnYxLkdldFNvdXJjZVJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
+  fileDesc("ChdzdmMvdjEvZGVwbG95bWVudC5wcm90bxIGc3ZjLnYxIoABChRWYWxpZGF0ZUdyYXBoUmVxdWVzdBINCgVncmFwaBgBIAEoDBIOCgZicmFuY2gYAiABKAkSGAoQd2l0aG91dF9mZWF0dXJlcxgDIAEoCBIUCgxwcm9qZWN0X25hbWUYBCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYBSADKAki0QEKFVZhbGlkYXRlR3JhcGhSZXNwb25zZRInCgtkaWFnbm9zdGljcxgBIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEiQKBGRpZmYYAiABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYSGQoRbGl2ZV9wcm9qZWN0X25hbWUYAyABKAkSGAoQZW52aXJvbm1lbnRfbmFtZRgEIAEoCRIbChNjcmVhdGVzX2Vudmlyb25tZW50GAUgASgIEhcKD2NyZWF0ZXNfcHJvamVjdBgGIAEoCCKpAQoORGVwbG95bWVudERpZmYSKQoJcmVzb2x2ZXJzGAEgAygLMhYuc3ZjLnYxLlJlc29sdmVyQ2hhbmdlEicKCGZlYXR1cmVzGAIgAygLMhUuc3ZjLnYxLkZlYXR1cmVDaGFuZ2USGgoSYmFzZV9kZXBsb3ltZW50X2lkGAMgASgJEicKCG1vbml0b3JzGAQgAygLMhUuc3ZjLnYxLk1vbml0b3JDaGFuZ2UiUgoNTW9uaXRvckNoYW5nZRIMCgRuYW1lGAEgASgJEiIKBmNoYW5nZRgCIAEoDjISLnN2Yy52MS5DaGFuZ2VLaW5kEg8KB2RldGFpbHMYAyADKAkiawoOUmVzb2x2ZXJDaGFuZ2USCwoDZnFuGAEgASgJEiIKBmNoYW5nZRgCIAEoDjISLnN2Yy52MS5DaGFuZ2VLaW5kEhMKC29sZF92ZXJzaW9uGAMgASgFEhMKC25ld192ZXJzaW9uGAQgASgFInMKDUZlYXR1cmVDaGFuZ2USCwoDZnFuGAEgASgJEiIKBmNoYW5nZRgCIAEoDjISLnN2Yy52MS5DaGFuZ2VLaW5kEiAKB2ZlYXR1cmUYAyABKAsyDy5zdmMudjEuRmVhdHVyZRIPCgdkZXRhaWxzGAQgAygJIjkKE0NyZWF0ZVVwbG9hZFJlcXVlc3QSDgoGc2hhMjU2GAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAMieAoUQ3JlYXRlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEgsKA3VybBgCIAEoCRIQCghjb21wbGV0ZRgDIAEoCBIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKfAwoXQ3JlYXRlRGVwbG95bWVudFJlcXVlc3QSEQoJdXBsb2FkX2lkGAEgASgJEg4KBmJyYW5jaBgCIAEoCRISCgpub19wcm9tb3RlGAMgASgIEgwKBHRhZ3MYBCADKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSPwoIbWV0YWRhdGEYBiADKAsyLS5zdmMudjEuQ3JlYXRlRGVwbG95bWVudFJlcXVlc3QuTWV0YWRhdGFFbnRyeRISCgpjaV9qb2JfdXJsGAcgASgJEhYKDnJlcG9zaXRvcnlfdXJsGAggASgJEg0KBXJlc2V0GAkgASgIEg8KB3J1bnRpbWUYCiABKAkSFAoMcmVxdWlyZW1lbnRzGAsgASgJEhQKDHByb2plY3RfbmFtZRgMIAEoCRIZChFlbnZpcm9ubWVudF9uYW1lcxgNIAMoCRISCgpibHVlX2dyZWVuGA4gASgIEhEKCXByb2ZpbGluZxgPIAEoCBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiQgoYQ3JlYXRlRGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudCK9BAoKRGVwbG95bWVudBIKCgJpZBgBIAEoCRIoCgZzdGF0dXMYAiABKA4yGC5zdmMudjEuRGVwbG95bWVudFN0YXR1cxIOCgZicmFuY2gYAyABKAkSFgoOZW52aXJvbm1lbnRfaWQYBCABKAkSEAoIcHJvbW90ZWQYBSABKAgSDAoEdGFncxgGIAMoCRITCgtkZXNjcmlwdGlvbhgHIAEoCRIyCghtZXRhZGF0YRgIIAMoCzIgLnN2Yy52MS5EZXBsb3ltZW50Lk1ldGFkYXRhRW50cnkSEgoKY2lfam9iX3VybBgJIAEoCRIWCg5yZXBvc2l0b3J5X3VybBgKIAEoCRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVlcnJvchgNIAEoCRInCgtkaWFnbm9zdGljcxgOIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEgsKA3VybBgPIAEoCRIVCg1zb3VyY2Vfc2hhMjU2GBAgASgJEgwKBGxpdmUYESABKAgSEQoJcHJvZmlsaW5nGBIgASgIEhkKEXdhaXRzX2Zvcl90cmFmZmljGBMgASgIEhMKC2FwcHJvdmFsX2lkGBQgASgJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASItChRHZXREZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIj8KFUdldERlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQiSgoVRGlmZkRlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkSGgoSYmFzZV9kZXBsb3ltZW50X2lkGAIgASgJIj4KFkRpZmZEZXBsb3ltZW50UmVzcG9uc2USJAoEZGlmZhgBIAEoCzIWLnN2Yy52MS5EZXBsb3ltZW50RGlmZiIxChhQcm9tb3RlRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJjChlQcm9tb3RlRGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBIeChZyZXBsYWNlZF9kZXBsb3ltZW50X2lkGAIgASgJIhsKGVJvbGxCYWNrRGVwbG95bWVudFJlcXVlc3QiZAoaUm9sbEJhY2tEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Eh4KFnJlcGxhY2VkX2RlcGxveW1lbnRfaWQYAiABKAkiMAoXRGVsZXRlRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJCChhEZWxldGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50IiUKE0RlbGV0ZUJyYW5jaFJlcXVlc3QSDgoGYnJhbmNoGAEgASgJIjsKFERlbGV0ZUJyYW5jaFJlc3BvbnNlEg4KBmJyYW5jaBgBIAEoCRITCgtkZXBsb3ltZW50cxgCIAEoBSIqChFHZXRQcm9maWxlUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoUBChJHZXRQcm9maWxlUmVzcG9uc2USFQoNZGVwbG95bWVudF9pZBgBIAEoCRIqCglyZXNvbHZlcnMYAiADKAsyFy5zdmMudjEuUmVzb2x2ZXJQcm9maWxlEhMKC2ludGVydmFsX21zGAMgASgBEhcKD2Ryb3BwZWRfc2FtcGxlcxgEIAEoAyJaCg9SZXNvbHZlclByb2ZpbGUSEAoIcmVzb2x2ZXIYASABKAkSDwoHc2FtcGxlcxgCIAEoAxIkCgZzdGFja3MYAyADKAsyFC5zdmMudjEuUHJvZmlsZVN0YWNrIi8KDFByb2ZpbGVTdGFjaxIOCgZmcmFtZXMYASADKAkSDwoHc2FtcGxlcxgCIAEoAyJdChZMaXN0RGVwbG95bWVudHNSZXF1ZXN0Eg4KBmJyYW5jaBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIMCgR0YWdzGAQgAygJIlsKF0xpc3REZXBsb3ltZW50c1Jlc3BvbnNlEicKC2RlcGxveW1lbnRzGAEgAygLMhIuc3ZjLnYxLkRlcGxveW1lbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIi8KFldhdGNoRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChdXYXRjaERlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSEAoIcHJvZ3Jlc3MYAiABKAkiFQoTTGlzdEJyYW5jaGVzUmVxdWVzdCI4ChRMaXN0QnJhbmNoZXNSZXNwb25zZRIgCghicmFuY2hlcxgBIAMoCzIOLnN2Yy52MS5CcmFuY2giewoGQnJhbmNoEgwKBG5hbWUYASABKAkSDwoHZGVwbG95cxgCIAEoBRI0ChBsYXN0X2RlcGxveWVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRsYXRlc3RfZGVwbG95bWVudF9pZBgEIAEoCSIiChBHZXRTb3VyY2VSZXF1ZXN0Eg4KBnRhcmdldBgBIAEoCSJIChFHZXRTb3VyY2VSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSCwoDdXJsGAIgASgJKnIKCkNoYW5nZUtpbmQSGwoXQ0hBTkdFX0tJTkRfVU5TUEVDSUZJRUQQABIVChFDSEFOR0VfS0lORF9BRERFRBABEhcKE0NIQU5HRV9LSU5EX0NIQU5HRUQQAhIXChNDSEFOR0VfS0lORF9SRU1PVkVEEAMqjAIKEERlcGxveW1lbnRTdGF0dXMSIQodREVQTE9ZTUVOVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhERVBMT1lNRU5UX1NUQVRVU19RVUVVRUQQARIeChpERVBMT1lNRU5UX1NUQVRVU19CVUlMRElORxACEh4KGkRFUExPWU1FTlRfU1RBVFVTX1NUQVJUSU5HEAMSGgoWREVQTE9ZTUVOVF9TVEFUVVNfTElWRRAEEhwKGERFUExPWU1FTlRfU1RBVFVTX0ZBSUxFRBAFEh4KGkRFUExPWU1FTlRfU1RBVFVTX0lOQUNUSVZFEAYSHQoZREVQTE9ZTUVOVF9TVEFUVVNfV0FJVElORxAHMvAJChFEZXBsb3ltZW50U2VydmljZRJcCg1WYWxpZGF0ZUdyYXBoEhwuc3ZjLnYxLlZhbGlkYXRlR3JhcGhSZXF1ZXN0Gh0uc3ZjLnYxLlZhbGlkYXRlR3JhcGhSZXNwb25zZSIOkAIBiLUYBZC1GICAgBASTwoMQ3JlYXRlVXBsb2FkEhsuc3ZjLnYxLkNyZWF0ZVVwbG9hZFJlcXVlc3QaHC5zdmMudjEuQ3JlYXRlVXBsb2FkUmVzcG9uc2UiBIi1GAUSYQoQQ3JlYXRlRGVwbG95bWVudBIfLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVxdWVzdBogLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVzcG9uc2UiCoi1GAWQtRiAgEASVQoNR2V0RGVwbG95bWVudBIcLnN2Yy52MS5HZXREZXBsb3ltZW50UmVxdWVzdBodLnN2Yy52MS5HZXREZXBsb3ltZW50UmVzcG9uc2UiB5ACAYi1GAMSWAoORGlmZkRlcGxveW1lbnQSHS5zdmMudjEuRGlmZkRlcGxveW1lbnRSZXF1ZXN0Gh4uc3ZjLnYxLkRpZmZEZXBsb3ltZW50UmVzcG9uc2UiB5ACAYi1GAMSXgoRUHJvbW90ZURlcGxveW1lbnQSIC5zdmMudjEuUHJvbW90ZURlcGxveW1lbnRSZXF1ZXN0GiEuc3ZjLnYxLlByb21vdGVEZXBsb3ltZW50UmVzcG9uc2UiBIi1GAUSYQoSUm9sbEJhY2tEZXBsb3ltZW50EiEuc3ZjLnYxLlJvbGxCYWNrRGVwbG95bWVudFJlcXVlc3QaIi5zdmMudjEuUm9sbEJhY2tEZXBsb3ltZW50UmVzcG9uc2UiBIi1GAUSWwoQRGVsZXRlRGVwbG95bWVudBIfLnN2Yy52MS5EZWxldGVEZXBsb3ltZW50UmVxdWVzdBogLnN2Yy52MS5EZWxldGVEZXBsb3ltZW50UmVzcG9uc2UiBIi1GAUSTwoMRGVsZXRlQnJhbmNoEhsuc3ZjLnYxLkRlbGV0ZUJyYW5jaFJlcXVlc3QaHC5zdmMudjEuRGVsZXRlQnJhbmNoUmVzcG9uc2UiBIi1GAUSTAoKR2V0UHJvZmlsZRIZLnN2Yy52MS5HZXRQcm9maWxlUmVxdWVzdBoaLnN2Yy52MS5HZXRQcm9maWxlUmVzcG9uc2UiB5ACAYi1GAMSWwoPTGlzdERlcGxveW1lbnRzEh4uc3ZjLnYxLkxpc3REZXBsb3ltZW50c1JlcXVlc3QaHy5zdmMudjEuTGlzdERlcGxveW1lbnRzUmVzcG9uc2UiB5ACAYi1GAMSXQoPV2F0Y2hEZXBsb3ltZW50Eh4uc3ZjLnYxLldhdGNoRGVwbG95bWVudFJlcXVlc3QaHy5zdmMudjEuV2F0Y2hEZXBsb3ltZW50UmVzcG9uc2UiB5ACAYi1GAMwARJSCgxMaXN0QnJhbmNoZXMSGy5zdmMudjEuTGlzdEJyYW5jaGVzUmVxdWVzdBocLnN2Yy52MS5MaXN0QnJhbmNoZXNSZXNwb25zZSIHkAIBiLUYAxJJCglHZXRTb3VyY2USGC5zdmMudjEuR2V0U291cmNlUmVxdWVzdBoZLnN2Yy52MS5HZXRTb3VyY2VSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
 
 /**
  * Request of ValidateGraph.
@@ -247,6 +247,13 @@ export type DeploymentDiff = Message<"svc.v1.DeploymentDiff"> & {
    * @generated from field: string base_deployment_id = 3;
    */
   baseDeploymentId: string;
+
+  /**
+   * Monitors that are added, changed or removed, by name.
+   *
+   * @generated from field: repeated svc.v1.MonitorChange monitors = 4;
+   */
+  monitors: MonitorChange[];
 };
 
 /**
@@ -275,6 +282,13 @@ export type DeploymentDiffJson = {
    * @generated from field: string base_deployment_id = 3;
    */
   baseDeploymentId?: string;
+
+  /**
+   * Monitors that are added, changed or removed, by name.
+   *
+   * @generated from field: repeated svc.v1.MonitorChange monitors = 4;
+   */
+  monitors?: MonitorChangeJson[];
 };
 
 /**
@@ -283,6 +297,69 @@ export type DeploymentDiffJson = {
  */
 export const DeploymentDiffSchema: GenMessage<DeploymentDiff, {jsonType: DeploymentDiffJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_deployment, 2);
+
+/**
+ * A monitor's change.
+ *
+ * @generated from message svc.v1.MonitorChange
+ */
+export type MonitorChange = Message<"svc.v1.MonitorChange"> & {
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Kind of change.
+   *
+   * @generated from field: svc.v1.ChangeKind change = 2;
+   */
+  change: ChangeKind;
+
+  /**
+   * The changes in words, for example "above 80ms -> 100ms"; empty unless changed.
+   *
+   * @generated from field: repeated string details = 3;
+   */
+  details: string[];
+};
+
+/**
+ * A monitor's change.
+ *
+ * @generated from message svc.v1.MonitorChange
+ */
+export type MonitorChangeJson = {
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Kind of change.
+   *
+   * @generated from field: svc.v1.ChangeKind change = 2;
+   */
+  change?: ChangeKindJson;
+
+  /**
+   * The changes in words, for example "above 80ms -> 100ms"; empty unless changed.
+   *
+   * @generated from field: repeated string details = 3;
+   */
+  details?: string[];
+};
+
+/**
+ * Describes the message svc.v1.MonitorChange.
+ * Use `create(MonitorChangeSchema)` to create a new message.
+ */
+export const MonitorChangeSchema: GenMessage<MonitorChange, {jsonType: MonitorChangeJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 3);
 
 /**
  * A resolver's change.
@@ -359,7 +436,7 @@ export type ResolverChangeJson = {
  * Use `create(ResolverChangeSchema)` to create a new message.
  */
 export const ResolverChangeSchema: GenMessage<ResolverChange, {jsonType: ResolverChangeJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 3);
+  messageDesc(file_svc_v1_deployment, 4);
 
 /**
  * A feature's change.
@@ -436,7 +513,7 @@ export type FeatureChangeJson = {
  * Use `create(FeatureChangeSchema)` to create a new message.
  */
 export const FeatureChangeSchema: GenMessage<FeatureChange, {jsonType: FeatureChangeJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 4);
+  messageDesc(file_svc_v1_deployment, 5);
 
 /**
  * Request of CreateUpload.
@@ -485,7 +562,7 @@ export type CreateUploadRequestJson = {
  * Use `create(CreateUploadRequestSchema)` to create a new message.
  */
 export const CreateUploadRequestSchema: GenMessage<CreateUploadRequest, {jsonType: CreateUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 5);
+  messageDesc(file_svc_v1_deployment, 6);
 
 /**
  * Response of CreateUpload.
@@ -562,7 +639,7 @@ export type CreateUploadResponseJson = {
  * Use `create(CreateUploadResponseSchema)` to create a new message.
  */
 export const CreateUploadResponseSchema: GenMessage<CreateUploadResponse, {jsonType: CreateUploadResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 6);
+  messageDesc(file_svc_v1_deployment, 7);
 
 /**
  * Request of CreateDeployment.
@@ -801,7 +878,7 @@ export type CreateDeploymentRequestJson = {
  * Use `create(CreateDeploymentRequestSchema)` to create a new message.
  */
 export const CreateDeploymentRequestSchema: GenMessage<CreateDeploymentRequest, {jsonType: CreateDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 7);
+  messageDesc(file_svc_v1_deployment, 8);
 
 /**
  * Response of CreateDeployment.
@@ -836,7 +913,7 @@ export type CreateDeploymentResponseJson = {
  * Use `create(CreateDeploymentResponseSchema)` to create a new message.
  */
 export const CreateDeploymentResponseSchema: GenMessage<CreateDeploymentResponse, {jsonType: CreateDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 8);
+  messageDesc(file_svc_v1_deployment, 9);
 
 /**
  * A deployment.
@@ -1139,7 +1216,7 @@ export type DeploymentJson = {
  * Use `create(DeploymentSchema)` to create a new message.
  */
 export const DeploymentSchema: GenMessage<Deployment, {jsonType: DeploymentJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 9);
+  messageDesc(file_svc_v1_deployment, 10);
 
 /**
  * Request of GetDeployment.
@@ -1174,7 +1251,7 @@ export type GetDeploymentRequestJson = {
  * Use `create(GetDeploymentRequestSchema)` to create a new message.
  */
 export const GetDeploymentRequestSchema: GenMessage<GetDeploymentRequest, {jsonType: GetDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 10);
+  messageDesc(file_svc_v1_deployment, 11);
 
 /**
  * Response of GetDeployment.
@@ -1209,7 +1286,93 @@ export type GetDeploymentResponseJson = {
  * Use `create(GetDeploymentResponseSchema)` to create a new message.
  */
 export const GetDeploymentResponseSchema: GenMessage<GetDeploymentResponse, {jsonType: GetDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 11);
+  messageDesc(file_svc_v1_deployment, 12);
+
+/**
+ * Request of DiffDeployment.
+ *
+ * @generated from message svc.v1.DiffDeploymentRequest
+ */
+export type DiffDeploymentRequest = Message<"svc.v1.DiffDeploymentRequest"> & {
+  /**
+   * Deployment id, or a tag.
+   *
+   * @generated from field: string deployment_id = 1;
+   */
+  deploymentId: string;
+
+  /**
+   * Id of the deployment to compare with; empty = the one that was live before.
+   *
+   * @generated from field: string base_deployment_id = 2;
+   */
+  baseDeploymentId: string;
+};
+
+/**
+ * Request of DiffDeployment.
+ *
+ * @generated from message svc.v1.DiffDeploymentRequest
+ */
+export type DiffDeploymentRequestJson = {
+  /**
+   * Deployment id, or a tag.
+   *
+   * @generated from field: string deployment_id = 1;
+   */
+  deploymentId?: string;
+
+  /**
+   * Id of the deployment to compare with; empty = the one that was live before.
+   *
+   * @generated from field: string base_deployment_id = 2;
+   */
+  baseDeploymentId?: string;
+};
+
+/**
+ * Describes the message svc.v1.DiffDeploymentRequest.
+ * Use `create(DiffDeploymentRequestSchema)` to create a new message.
+ */
+export const DiffDeploymentRequestSchema: GenMessage<DiffDeploymentRequest, {jsonType: DiffDeploymentRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 13);
+
+/**
+ * Response of DiffDeployment.
+ *
+ * @generated from message svc.v1.DiffDeploymentResponse
+ */
+export type DiffDeploymentResponse = Message<"svc.v1.DiffDeploymentResponse"> & {
+  /**
+   * The changes, without the definitions of features. Everything is added when there is nothing to
+   * compare with.
+   *
+   * @generated from field: svc.v1.DeploymentDiff diff = 1;
+   */
+  diff?: DeploymentDiff | undefined;
+};
+
+/**
+ * Response of DiffDeployment.
+ *
+ * @generated from message svc.v1.DiffDeploymentResponse
+ */
+export type DiffDeploymentResponseJson = {
+  /**
+   * The changes, without the definitions of features. Everything is added when there is nothing to
+   * compare with.
+   *
+   * @generated from field: svc.v1.DeploymentDiff diff = 1;
+   */
+  diff?: DeploymentDiffJson;
+};
+
+/**
+ * Describes the message svc.v1.DiffDeploymentResponse.
+ * Use `create(DiffDeploymentResponseSchema)` to create a new message.
+ */
+export const DiffDeploymentResponseSchema: GenMessage<DiffDeploymentResponse, {jsonType: DiffDeploymentResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 14);
 
 /**
  * Request of PromoteDeployment.
@@ -1244,7 +1407,7 @@ export type PromoteDeploymentRequestJson = {
  * Use `create(PromoteDeploymentRequestSchema)` to create a new message.
  */
 export const PromoteDeploymentRequestSchema: GenMessage<PromoteDeploymentRequest, {jsonType: PromoteDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 12);
+  messageDesc(file_svc_v1_deployment, 15);
 
 /**
  * Response of PromoteDeployment.
@@ -1293,7 +1456,7 @@ export type PromoteDeploymentResponseJson = {
  * Use `create(PromoteDeploymentResponseSchema)` to create a new message.
  */
 export const PromoteDeploymentResponseSchema: GenMessage<PromoteDeploymentResponse, {jsonType: PromoteDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 13);
+  messageDesc(file_svc_v1_deployment, 16);
 
 /**
  * Request of RollBackDeployment.
@@ -1316,7 +1479,7 @@ export type RollBackDeploymentRequestJson = {
  * Use `create(RollBackDeploymentRequestSchema)` to create a new message.
  */
 export const RollBackDeploymentRequestSchema: GenMessage<RollBackDeploymentRequest, {jsonType: RollBackDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 14);
+  messageDesc(file_svc_v1_deployment, 17);
 
 /**
  * Response of RollBackDeployment.
@@ -1365,7 +1528,7 @@ export type RollBackDeploymentResponseJson = {
  * Use `create(RollBackDeploymentResponseSchema)` to create a new message.
  */
 export const RollBackDeploymentResponseSchema: GenMessage<RollBackDeploymentResponse, {jsonType: RollBackDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 15);
+  messageDesc(file_svc_v1_deployment, 18);
 
 /**
  * Request of DeleteDeployment.
@@ -1400,7 +1563,7 @@ export type DeleteDeploymentRequestJson = {
  * Use `create(DeleteDeploymentRequestSchema)` to create a new message.
  */
 export const DeleteDeploymentRequestSchema: GenMessage<DeleteDeploymentRequest, {jsonType: DeleteDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 16);
+  messageDesc(file_svc_v1_deployment, 19);
 
 /**
  * Response of DeleteDeployment.
@@ -1435,7 +1598,7 @@ export type DeleteDeploymentResponseJson = {
  * Use `create(DeleteDeploymentResponseSchema)` to create a new message.
  */
 export const DeleteDeploymentResponseSchema: GenMessage<DeleteDeploymentResponse, {jsonType: DeleteDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 17);
+  messageDesc(file_svc_v1_deployment, 20);
 
 /**
  * Request of DeleteBranch.
@@ -1470,7 +1633,7 @@ export type DeleteBranchRequestJson = {
  * Use `create(DeleteBranchRequestSchema)` to create a new message.
  */
 export const DeleteBranchRequestSchema: GenMessage<DeleteBranchRequest, {jsonType: DeleteBranchRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 18);
+  messageDesc(file_svc_v1_deployment, 21);
 
 /**
  * Response of DeleteBranch.
@@ -1519,7 +1682,7 @@ export type DeleteBranchResponseJson = {
  * Use `create(DeleteBranchResponseSchema)` to create a new message.
  */
 export const DeleteBranchResponseSchema: GenMessage<DeleteBranchResponse, {jsonType: DeleteBranchResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 19);
+  messageDesc(file_svc_v1_deployment, 22);
 
 /**
  * Request of GetProfile.
@@ -1554,7 +1717,7 @@ export type GetProfileRequestJson = {
  * Use `create(GetProfileRequestSchema)` to create a new message.
  */
 export const GetProfileRequestSchema: GenMessage<GetProfileRequest, {jsonType: GetProfileRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 20);
+  messageDesc(file_svc_v1_deployment, 23);
 
 /**
  * Response of GetProfile.
@@ -1631,7 +1794,7 @@ export type GetProfileResponseJson = {
  * Use `create(GetProfileResponseSchema)` to create a new message.
  */
 export const GetProfileResponseSchema: GenMessage<GetProfileResponse, {jsonType: GetProfileResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 21);
+  messageDesc(file_svc_v1_deployment, 24);
 
 /**
  * What a resolver spent its time on.
@@ -1694,7 +1857,7 @@ export type ResolverProfileJson = {
  * Use `create(ResolverProfileSchema)` to create a new message.
  */
 export const ResolverProfileSchema: GenMessage<ResolverProfile, {jsonType: ResolverProfileJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 22);
+  messageDesc(file_svc_v1_deployment, 25);
 
 /**
  * One stack of calls.
@@ -1743,7 +1906,7 @@ export type ProfileStackJson = {
  * Use `create(ProfileStackSchema)` to create a new message.
  */
 export const ProfileStackSchema: GenMessage<ProfileStack, {jsonType: ProfileStackJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 23);
+  messageDesc(file_svc_v1_deployment, 26);
 
 /**
  * Request of ListDeployments.
@@ -1820,7 +1983,7 @@ export type ListDeploymentsRequestJson = {
  * Use `create(ListDeploymentsRequestSchema)` to create a new message.
  */
 export const ListDeploymentsRequestSchema: GenMessage<ListDeploymentsRequest, {jsonType: ListDeploymentsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 24);
+  messageDesc(file_svc_v1_deployment, 27);
 
 /**
  * Response of ListDeployments.
@@ -1869,7 +2032,7 @@ export type ListDeploymentsResponseJson = {
  * Use `create(ListDeploymentsResponseSchema)` to create a new message.
  */
 export const ListDeploymentsResponseSchema: GenMessage<ListDeploymentsResponse, {jsonType: ListDeploymentsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 25);
+  messageDesc(file_svc_v1_deployment, 28);
 
 /**
  * Request of WatchDeployment.
@@ -1904,7 +2067,7 @@ export type WatchDeploymentRequestJson = {
  * Use `create(WatchDeploymentRequestSchema)` to create a new message.
  */
 export const WatchDeploymentRequestSchema: GenMessage<WatchDeploymentRequest, {jsonType: WatchDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 26);
+  messageDesc(file_svc_v1_deployment, 29);
 
 /**
  * One state of a watched deployment.
@@ -1955,7 +2118,7 @@ export type WatchDeploymentResponseJson = {
  * Use `create(WatchDeploymentResponseSchema)` to create a new message.
  */
 export const WatchDeploymentResponseSchema: GenMessage<WatchDeploymentResponse, {jsonType: WatchDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 27);
+  messageDesc(file_svc_v1_deployment, 30);
 
 /**
  * Request of ListBranches.
@@ -1978,7 +2141,7 @@ export type ListBranchesRequestJson = {
  * Use `create(ListBranchesRequestSchema)` to create a new message.
  */
 export const ListBranchesRequestSchema: GenMessage<ListBranchesRequest, {jsonType: ListBranchesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 28);
+  messageDesc(file_svc_v1_deployment, 31);
 
 /**
  * Response of ListBranches.
@@ -2013,7 +2176,7 @@ export type ListBranchesResponseJson = {
  * Use `create(ListBranchesResponseSchema)` to create a new message.
  */
 export const ListBranchesResponseSchema: GenMessage<ListBranchesResponse, {jsonType: ListBranchesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 29);
+  messageDesc(file_svc_v1_deployment, 32);
 
 /**
  * A branch: a named, ephemeral line of deployments beside the environment's.
@@ -2090,7 +2253,7 @@ export type BranchJson = {
  * Use `create(BranchSchema)` to create a new message.
  */
 export const BranchSchema: GenMessage<Branch, {jsonType: BranchJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 30);
+  messageDesc(file_svc_v1_deployment, 33);
 
 /**
  * Request of GetSource.
@@ -2127,7 +2290,7 @@ export type GetSourceRequestJson = {
  * Use `create(GetSourceRequestSchema)` to create a new message.
  */
 export const GetSourceRequestSchema: GenMessage<GetSourceRequest, {jsonType: GetSourceRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 31);
+  messageDesc(file_svc_v1_deployment, 34);
 
 /**
  * Response of GetSource.
@@ -2178,7 +2341,7 @@ export type GetSourceResponseJson = {
  * Use `create(GetSourceResponseSchema)` to create a new message.
  */
 export const GetSourceResponseSchema: GenMessage<GetSourceResponse, {jsonType: GetSourceResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 32);
+  messageDesc(file_svc_v1_deployment, 35);
 
 /**
  * Kind of a change.
@@ -2358,6 +2521,18 @@ export const DeploymentService: GenService<{
     methodKind: "unary";
     input: typeof GetDeploymentRequestSchema;
     output: typeof GetDeploymentResponseSchema;
+  },
+  /**
+   * What a deployment changed against the one that was made live before it in its scope, or against
+   * another one of the environment. NOT_FOUND when one is unknown, FAILED_PRECONDITION while the
+   * deployment is not analyzed.
+   *
+   * @generated from rpc svc.v1.DeploymentService.DiffDeployment
+   */
+  diffDeployment: {
+    methodKind: "unary";
+    input: typeof DiffDeploymentRequestSchema;
+    output: typeof DiffDeploymentResponseSchema;
   },
   /**
    * Makes a deployment that was built before the live one of its scope, once its workers run.

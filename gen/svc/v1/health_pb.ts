@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/health.proto.
  */
 export const file_svc_v1_health: GenFile = /*@__PURE__*/
-  fileDesc("ChNzdmMvdjEvaGVhbHRoLnByb3RvEgZzdmMudjEiFAoSQ2hlY2tIZWFsdGhSZXF1ZXN0InYKE0NoZWNrSGVhbHRoUmVzcG9uc2USIwoGY2hlY2tzGAEgAygLMhMuc3ZjLnYxLkhlYWx0aENoZWNrEikKBnN0YXR1cxgCIAEoDjIZLnN2Yy52MS5IZWFsdGhDaGVja1N0YXR1cxIPCgd2ZXJzaW9uGAMgASgJImsKC0hlYWx0aENoZWNrEgwKBG5hbWUYASABKAkSKQoGc3RhdHVzGAIgASgOMhkuc3ZjLnYxLkhlYWx0aENoZWNrU3RhdHVzEg8KB21lc3NhZ2UYAyABKAkSEgoKbGF0ZW5jeV9tcxgEIAEoASqdAQoRSGVhbHRoQ2hlY2tTdGF0dXMSIwofSEVBTFRIX0NIRUNLX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFkhFQUxUSF9DSEVDS19TVEFUVVNfT0sQARIfChtIRUFMVEhfQ0hFQ0tfU1RBVFVTX0ZBSUxJTkcQAhImCiJIRUFMVEhfQ0hFQ0tfU1RBVFVTX05PVF9DT05GSUdVUkVEEAMyZAoNSGVhbHRoU2VydmljZRJTCgtDaGVja0hlYWx0aBIaLnN2Yy52MS5DaGVja0hlYWx0aFJlcXVlc3QaGy5zdmMudjEuQ2hlY2tIZWFsdGhSZXNwb25zZSILkAIBiLUYAZi1GAFiBnByb3RvMw", [file_svc_v1_options]);
+  fileDesc("ChNzdmMvdjEvaGVhbHRoLnByb3RvEgZzdmMudjEiFAoSQ2hlY2tIZWFsdGhSZXF1ZXN0Io8BChNDaGVja0hlYWx0aFJlc3BvbnNlEiMKBmNoZWNrcxgBIAMoCzITLnN2Yy52MS5IZWFsdGhDaGVjaxIpCgZzdGF0dXMYAiABKA4yGS5zdmMudjEuSGVhbHRoQ2hlY2tTdGF0dXMSDwoHdmVyc2lvbhgDIAEoCRIXCg9kcm9wcGVkX3JlY29yZHMYBCABKAMiawoLSGVhbHRoQ2hlY2sSDAoEbmFtZRgBIAEoCRIpCgZzdGF0dXMYAiABKA4yGS5zdmMudjEuSGVhbHRoQ2hlY2tTdGF0dXMSDwoHbWVzc2FnZRgDIAEoCRISCgpsYXRlbmN5X21zGAQgASgBKp0BChFIZWFsdGhDaGVja1N0YXR1cxIjCh9IRUFMVEhfQ0hFQ0tfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGgoWSEVBTFRIX0NIRUNLX1NUQVRVU19PSxABEh8KG0hFQUxUSF9DSEVDS19TVEFUVVNfRkFJTElORxACEiYKIkhFQUxUSF9DSEVDS19TVEFUVVNfTk9UX0NPTkZJR1VSRUQQAzJkCg1IZWFsdGhTZXJ2aWNlElMKC0NoZWNrSGVhbHRoEhouc3ZjLnYxLkNoZWNrSGVhbHRoUmVxdWVzdBobLnN2Yy52MS5DaGVja0hlYWx0aFJlc3BvbnNlIguQAgGItRgBmLUYAWIGcHJvdG8z", [file_svc_v1_options]);
 
 /**
  * Request of CheckHealth.
@@ -62,6 +62,14 @@ export type CheckHealthResponse = Message<"svc.v1.CheckHealthResponse"> & {
    * @generated from field: string version = 3;
    */
   version: string;
+
+  /**
+   * Records of queries, spans, lines and requests that this server dropped since its start: too many
+   * came at once, or they could not be written. 0 for callers without credentials.
+   *
+   * @generated from field: int64 dropped_records = 4;
+   */
+  droppedRecords: bigint;
 };
 
 /**
@@ -90,6 +98,14 @@ export type CheckHealthResponseJson = {
    * @generated from field: string version = 3;
    */
   version?: string;
+
+  /**
+   * Records of queries, spans, lines and requests that this server dropped since its start: too many
+   * came at once, or they could not be written. 0 for callers without credentials.
+   *
+   * @generated from field: int64 dropped_records = 4;
+   */
+  droppedRecords?: string;
 };
 
 /**

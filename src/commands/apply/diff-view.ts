@@ -1,6 +1,12 @@
 /** The changes of a deployment, as text and as JSON. */
 
-import { ChangeKind, type DeploymentDiff, type FeatureChange, type ResolverChange } from "../../../gen/svc/v1/deployment_pb.ts";
+import {
+  ChangeKind,
+  type DeploymentDiff,
+  type FeatureChange,
+  type MonitorChange,
+  type ResolverChange,
+} from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Feature } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Plan } from "../../deploy/deploy.ts";
 import { formatDuration } from "../../domain/duration.ts";
@@ -24,7 +30,7 @@ const MAX_NAMED_FEATURES = 5;
 
 const version = (number: number) => (number === 0 ? "-" : String(number));
 
-type Change = ResolverChange | FeatureChange;
+type Change = ResolverChange | FeatureChange | MonitorChange;
 
 const MARKS: Readonly<Record<(typeof KINDS)[number], (text: string, style: Style) => string>> = {
   [ChangeKind.ADDED]: (text, style) => style.green(text),
@@ -52,16 +58,22 @@ function featureColumns(kind: (typeof KINDS)[number]): readonly Column<FeatureCh
   return [...facts, { header: "Change", flexible: true, cell: ({ details }) => details.join("; ") }];
 }
 
+function monitorColumns(kind: (typeof KINDS)[number]): readonly Column<MonitorChange>[] {
+  const name: Column<MonitorChange> = { header: "Name", cell: (change) => change.name, style: MARKS[kind] };
+  return kind === ChangeKind.CHANGED ? [name, { header: "Change", flexible: true, cell: ({ details }) => details.join("; ") }] : [name];
+}
+
 /**
  * Tables with the titles `Added Resolvers`, `Added Features` and so on, then the plan on one line,
  * just above the question; one line when nothing changes. Cached values that outlive their
  * resolvers are named at the end. A terminal shows only the first rows of long tables.
  */
 export function diffText({ diff, outliving }: Plan, style: Style): string {
-  if (diff.resolvers.length + diff.features.length === 0) return "No resolvers or features change.";
+  if (diff.resolvers.length + diff.features.length + diff.monitors.length === 0) return "No resolvers or features change.";
   const sections = [
     ...KINDS.map((kind) => section(`${TITLES[kind]} Resolvers`, resolverColumns(kind), ofKind(diff.resolvers, kind), style)),
     ...KINDS.map((kind) => section(`${TITLES[kind]} Features`, featureColumns(kind), ofKind(diff.features, kind), style)),
+    ...KINDS.map((kind) => section(`${TITLES[kind]} Monitors`, monitorColumns(kind), ofKind(diff.monitors, kind), style)),
   ];
   return [...sections.filter((text) => text !== ""), style.bold(planLine(diff)), ...outlivingLines(outliving)].join("\n");
 }
@@ -91,7 +103,7 @@ function section<Row>(title: string, columns: readonly Column<Row>[], rows: read
 }
 
 /** `Plan: 1 resolver changed; 505 features added, 39 removed`. */
-function planLine({ resolvers, features }: DeploymentDiff): string {
+function planLine({ resolvers, features, monitors }: DeploymentDiff): string {
   const counted = (noun: string, changes: readonly Change[]): string[] => {
     const counts = KINDS.flatMap((kind) => {
       const count = ofKind(changes, kind).length;
@@ -102,7 +114,7 @@ function planLine({ resolvers, features }: DeploymentDiff): string {
     const plural = first.count === 1 ? noun : `${noun}s`;
     return [[`${first.count} ${plural} ${first.word}`, ...more.map(({ count, word }) => `${count} ${word}`)].join(", ")];
   };
-  return `Plan: ${[...counted("resolver", resolvers), ...counted("feature", features)].join("; ")}`;
+  return `Plan: ${[...counted("resolver", resolvers), ...counted("feature", features), ...counted("monitor", monitors)].join("; ")}`;
 }
 
 /** The diff as JSON. */
@@ -122,6 +134,7 @@ export function diffJson({ diff, outliving }: Plan): Record<string, unknown> {
       owner: change.feature?.owner || null,
       details: change.details,
     })),
+    monitors: diff.monitors.map(({ name, change, details }) => ({ name, change: kindName(change), details })),
     cached_values_kept: outliving.map((feature) => ({ fqn: feature.fqn, max_staleness: stalenessOf(feature) })),
   };
 }

@@ -9,9 +9,9 @@ import { UsageError } from "../../errors/cli-error.ts";
 import { checkSearch } from "../../log-client/check-search.ts";
 import { followLines } from "../../log-client/follow-lines.ts";
 import { readItems } from "../../log-client/pages.ts";
+import { viewLines } from "../../log-client/show-log.ts";
 import { choiceView, type Style, textView, type View } from "../../output/view.ts";
 import { countsText, lineText } from "./line-view.ts";
-import { viewLines } from "./line-viewer-view.ts";
 
 const MAX_LIMIT = 10_000;
 /** Lines of before that a following begins with. */

@@ -16,11 +16,13 @@ export function levelMark(level: string, style: Pick<Style, "red" | "yellow" | "
 }
 
 /** A line: time, level, component, and what it says, whose further lines are indented. */
-export function lineText({ time, level, component, message, resolver }: LogLine, style: Style): string {
+export function lineText({ time, level, component, message, resolver, attributes }: LogLine, style: Style): string {
   const at = time ? formatMicros(timestampToMicros(time)).replace(/\d{3}Z$/, "Z") : "";
   const said = visibleLines(message.trimEnd()).replaceAll("\n", "\n    ");
   const from = resolver === "" ? "" : `${style.dim(`${escapeControls(resolver)}:`)} `;
-  return `${style.dim(at)} ${levelMark(level, style)(level.toUpperCase().padEnd(7))} ${escapeControls(component)} ${from}${said}`;
+  const facts = Object.entries(attributes).map(([name, value]) => escapeControls(`${name}=${value}`));
+  const more = facts.length === 0 ? "" : ` ${style.dim(facts.join(" "))}`;
+  return `${style.dim(at)} ${levelMark(level, style)(level.toUpperCase().padEnd(7))} ${escapeControls(component)} ${from}${said}${more}`;
 }
 
 /** Columns of counts: their header, their levels, and their part of a bar. */
@@ -94,5 +96,5 @@ function bars(windows: readonly Window[], style: Style): string {
     return `${style.dim(formatTimestamp(start).padEnd(20))}  ${String(total).padStart(digits)} ${bar.join("")}`.trimEnd();
   });
   const legend = GROUPS.map(({ header, bar, mark }) => `${mark(style)(bar)} ${header.toLowerCase()}`).join("  ");
-  return [...rows, style.dim("") + legend].join("\n");
+  return [...rows, legend].join("\n");
 }

@@ -7,9 +7,9 @@ import { durationToMs, msToTimestamp } from "../../domain/proto-time.ts";
 import { UsageError } from "../../errors/cli-error.ts";
 import { checkSearch } from "../../log-client/check-search.ts";
 import { readItems } from "../../log-client/pages.ts";
+import { viewRequests } from "../../log-client/show-log.ts";
 import { messageTable } from "../../output/message-view.ts";
 import { choiceView, textView, type View } from "../../output/view.ts";
-import { viewRequests } from "./line-viewer-view.ts";
 
 const MAX_LIMIT = 10_000;
 

@@ -12,7 +12,7 @@ import { formatInstant, formatMicros } from "../../domain/timestamp.ts";
 import { plainLength, toPlainJson } from "../../domain/value.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import type { Style } from "../../output/view.ts";
-import { spansJson } from "./spans-view.ts";
+import { spansJson } from "../trace/waterfall-view.ts";
 
 /** The format of names in JSON. */
 export type NameFormat = (name: string) => string;

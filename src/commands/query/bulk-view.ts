@@ -7,10 +7,10 @@ import { escapeControls, readableName } from "../../domain/name.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import { TableLayout } from "../../output/table.ts";
 import { type Column, type Style, textView } from "../../output/view.ts";
+import { waterfall } from "../trace/waterfall-view.ts";
 import { errorJson, type FailureStyle, failureText, metaJson, type NameFormat, runLine, valuesJson, valueText } from "./answer-view.ts";
 import type { GivenColumn } from "./bulk-flags.ts";
 import { unrooted } from "./flags.ts";
-import { spanTree } from "./spans-view.ts";
 
 /** An answer, and how to show it. */
 export interface BulkAnswer {
@@ -90,7 +90,7 @@ export const bulkView = textView<BulkAnswer>(({ given, response, spans }, style)
       ),
     );
   }
-  return parts.join("") + runLine(meta, style) + visibleLines(explainOutput) + spanTree(spans, style);
+  return parts.join("") + runLine(meta, style) + visibleLines(explainOutput) + waterfall(spans, style);
 }, bulkJson);
 
 function rowTable(given: readonly GivenColumn[], names: readonly string[], rows: readonly Row[], style: Style): string {

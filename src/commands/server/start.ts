@@ -42,6 +42,8 @@ interface Started {
   readonly logged_in: string | null;
   readonly client_id?: string;
   readonly client_secret?: string;
+  /** Whether it serves the dashboard; absent in the background. Not in JSON. */
+  readonly hasDashboard?: boolean;
 }
 
 const startFlags = {
@@ -119,17 +121,21 @@ export default defineCommand({
   run(context, input): Promise<Started> | AsyncIterable<Started> {
     return input.detach ? startDetached(context, input) : serve(context, input);
   },
-  view: textView((started: Started, style) => {
-    const lines = [`${style.bold("svc server")} at ${style.cyan(started.url)}`, `  process ${started.pid}, data in ${started.data_dir}`];
-    if (started.remote_url !== null) lines.push(`  Other machines: ${started.remote_url}`);
-    if (started.releases !== undefined) lines.push(`  Releases of ${started.releases}: curl -fsSL ${started.url}/install.sh | sh`);
-    if (started.logged_in !== null) lines.push(`  You are logged in to it (${started.logged_in}).`);
-    else if (started.client_id !== undefined) {
-      lines.push(`  Another login is stored and stays. For this server: svc login --api-host ${started.url}`);
-    }
-    lines.push(started.detached ? "  Stop it with `svc server stop`; `svc server logs` shows its log." : "  Ctrl-C stops it.");
-    return lines.join("\n");
-  }),
+  view: textView(
+    (started: Started, style) => {
+      const lines = [`${style.bold("svc server")} at ${style.cyan(started.url)}`, `  process ${started.pid}, data in ${started.data_dir}`];
+      if (started.remote_url !== null) lines.push(`  Other machines: ${started.remote_url}`);
+      if (started.releases !== undefined) lines.push(`  Releases of ${started.releases}: curl -fsSL ${started.url}/install.sh | sh`);
+      if (started.logged_in !== null) lines.push(`  You are logged in to it (${started.logged_in}).`);
+      else if (started.client_id !== undefined) {
+        lines.push(`  Another login is stored and stays. For this server: svc login --api-host ${started.url}`);
+      }
+      if (started.hasDashboard) lines.push("  Its dashboard: `svc dashboard`.");
+      lines.push(started.detached ? "  Stop it with `svc server stop`; `svc server logs` shows its log." : "  Ctrl-C stops it.");
+      return lines.join("\n");
+    },
+    ({ hasDashboard: _, ...started }) => started,
+  ),
 });
 
 async function* serve(context: Context, input: Input): AsyncIterable<Started> {
@@ -172,6 +178,7 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
       pid: surroundings.pid,
       data_dir: dataDir,
       detached: false,
+      hasDashboard: !input.headless,
       ...(options.releases ? { releases: options.releases } : {}),
       ...login,
     };

@@ -1,4 +1,4 @@
-/** Rules about all definitions together, and about named queries: 160 to 171. */
+/** Rules about all definitions together, about queries and about monitors: 160 to 176. */
 
 import { message, rule, warning } from "./rule.ts";
 import { NO_SUCH_FEATURE, NO_SUCH_WINDOW } from "./sentences.ts";
@@ -182,6 +182,90 @@ export const BAD_SCHEDULE = rule(
     schedule: message("the scheduled query '{query}' has no schedule: {problem}", "not a schedule"),
     twice: message("the scheduled query '{query}' is defined twice: give one of them another name", "defined twice"),
     noSuchResolver: message("the scheduled query '{query}' names the resolver '{resolver}', which there is not{near}", "no such resolver"),
+  },
+);
+
+/** A monitor after the arguments of `name`. */
+const MONITOR = (rest: string): { "features.py": string } => python(`${USER}${MAIL}${NAME}\n\nMonitor("slow", ${rest})\n`);
+
+export const BAD_MONITOR = rule(
+  {
+    code: 173,
+    id: "bad-monitor",
+    title: "A monitor does not say what should be kept",
+    severity: "error",
+    foundBy: ["analyzer", "graph"],
+    means:
+      "A monitor has a name of its own, and one bound: `above` or `below`. A value of it is of whole minutes, two days at most, and of metrics of its environment. " +
+      "A project has at most 200.",
+    why: "It would never fire, or nobody knew which one is meant.",
+    example: {
+      broken: MONITOR(`"p99:query.latency.rollup(5m)"`),
+      mended: MONITOR(`"p99:query.latency.rollup(5m)", above="80ms"`),
+    },
+  },
+  {
+    noBound: message("the monitor '{monitor}' has no bound: write above= or below=", "no bound"),
+    twoBounds: message("the monitor '{monitor}' has two bounds: leave above= or below= out", "a second bound"),
+    twice: message("the monitor '{monitor}' is defined twice: give one of them another name", "defined twice"),
+    ofServer: message(
+      "the monitor '{monitor}' watches {metric}, which is about the server and not about an environment",
+      "about the server",
+    ),
+    tooMany: message("the project has {count} monitors, and {most} are the most", "one too many"),
+    period: message("the monitor '{monitor}' has no possible period: {problem}", "not a period of whole minutes"),
+  },
+);
+
+export const BAD_METRIC_EXPRESSION = rule(
+  {
+    code: 174,
+    id: "bad-metric-expression",
+    title: "A monitor's query is no metric expression",
+    severity: "error",
+    foundBy: ["graph"],
+    means: "A metric expression is a function of a metric's records, or arithmetic of such; `svc metrics query --help` shows the grammar.",
+    why: "There would be no value to compare.",
+    example: {
+      broken: MONITOR(`"p99:query.latencies", above="80ms"`),
+      mended: MONITOR(`"p99:query.latency", above="80ms"`),
+    },
+  },
+  { unreadable: message("the query of the monitor '{monitor}' cannot be read: {problem}", "not understood") },
+);
+
+export const BAD_BOUND = rule(
+  {
+    code: 175,
+    id: "bad-bound",
+    title: "A monitor's bound does not go with its query",
+    severity: "error",
+    foundBy: ["graph"],
+    means:
+      "A bound is a number, or a text with a unit of the query's values: a duration such as '80ms', a size such as '1GiB', or a percentage such as '5%'.",
+    why: "Values would be compared with what they are no value of.",
+    example: {
+      broken: MONITOR(`"p99:query.latency", above="1GiB"`),
+      mended: MONITOR(`"p99:query.latency", above="80ms"`),
+    },
+  },
+  { unit: message("the bound '{bound}' of the monitor '{monitor}' does not go with its query, whose values are {unit}", "not in {unit}") },
+);
+
+export const UNTOLD_WEBHOOK = rule(
+  {
+    code: 176,
+    id: "untold-webhook",
+    title: "A monitor names a webhook that would not be told",
+    severity: "warning",
+    foundBy: ["server"],
+    means: "The environment has no webhook of that name, or it does not subscribe to `monitor.firing` and `monitor.resolved`.",
+    why: "Nobody would hear that the monitor fires.",
+    example: { none: "Webhooks are of an environment of the server, which a few files do not have." },
+  },
+  {
+    missing: message("the monitor '{monitor}' names the webhook '{webhook}', which the environment does not have{near}", ""),
+    unsubscribed: message("the monitor '{monitor}' names the webhook '{webhook}', which does not subscribe to {events}", ""),
   },
 );
 

@@ -48,6 +48,7 @@ from .features import (
     windowed,
 )
 from .logging import svc_logger
+from .monitoring import Monitor
 from .queries import NamedQuery, ScheduledQuery
 from .sources import DataSource, MySQLSource, PostgreSQLSource, SQLiteSource
 
@@ -94,6 +95,7 @@ __all__ = [
     "FeatureResult",
     "FeatureTime",
     "Features",
+    "Monitor",
     "MySQLSource",
     "NamedQuery",
     "Now",

@@ -102,7 +102,7 @@ export async function openStores(
     const telemetry = await find("telemetry");
     const metrics = await find("metrics");
     const logs = await find("logs");
-    for (const { name, state } of [online, telemetry])
+    for (const { name, state } of [online, telemetry, logs])
       if (state === "empty" && kept.metadata.state !== "empty") log.info(`${name} is missing or empty: it is begun anew`);
     const metadata = await kept.metadata.open();
     if (!shared) ends.push(() => metadata.close());

@@ -35,6 +35,7 @@ import { sampleProcess } from "../metrics/process-sampler.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import { createMetricRecorder, type MetricRecording } from "../metrics/recorder.ts";
 import { timedStore, timedStores } from "../metrics/timed-store.ts";
+import type { Monitors } from "../monitors/monitors.ts";
 import { createHistoryRetention, type HistoryRetention } from "../nodes/history-retention.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
@@ -151,6 +152,8 @@ export interface Parts {
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
   /** Offline queries that run by themselves. */
   readonly scheduledQueries: () => Promise<ScheduledQueries>;
+  /** Bounds of metrics, and what is told of them. */
+  readonly monitors: () => Promise<Monitors>;
   /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: () => Promise<Workflows>;
   /** Offline queries. */
@@ -264,7 +267,7 @@ export async function openParts({
     let limits = telemetryLimits({ spec: {}, suspended: false });
     components.watch("metrics", (record) => {
       const wanted = telemetryLimits(record);
-      if (wanted.maxBytes === limits.maxBytes && wanted.maxAgeMs === limits.maxAgeMs) return;
+      if (JSON.stringify(wanted) === JSON.stringify(limits)) return;
       limits = wanted;
       store.limit(wanted).catch((error: unknown) => log.error("the telemetry store could not be limited", { error: String(error) }));
     });
@@ -385,6 +388,10 @@ export async function openParts({
       folder: directory.file("deployments"),
       protection: (await configurations()).protection,
       settled: async (deployment) => (await webhooks()).events.deploymentSettled(deployment),
+      advice: async (graph, environmentId) => {
+        const { untoldWebhooks } = await import("../monitors/untold-webhooks.ts");
+        return graph.monitors.length === 0 ? [] : untoldWebhooks(graph, await (await webhooks()).list(environmentId));
+      },
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
   });
@@ -487,6 +494,13 @@ export async function openParts({
     const { createScheduledQueries } = await import("../scheduled-queries/scheduled-queries.ts");
     return createScheduledQueries({ metadata, deployments: await deployments(), queries: offlineQueries, bus, clock, log });
   });
+  const monitors = once(async () => {
+    const { createMonitors } = await import("../monitors/monitors.ts");
+    return createMonitors({
+      ...{ metadata, deployments: await deployments(), reader: metricReader, clock, log },
+      events: async () => (await webhooks()).events,
+    });
+  });
   /**
    * The recurring jobs that run once for all nodes; sweeps of stores that nodes share are added
    * here.
@@ -503,6 +517,7 @@ export async function openParts({
     auditRetention({ store: metadata.audit, clock, log }),
     { kind: "offline-queries-upkeep", schedule: "1h", run: async (signal) => (await offlineQueries()).upkeep(signal) },
     { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
+    { kind: "evaluate-monitors", schedule: "1m", run: async (signal) => (await monitors()).evaluate(signal) },
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
   /** Removes the files of datasets of an environment, and the rows of its queries. */
@@ -639,6 +654,7 @@ export async function openParts({
     resolverRuns,
     workflows,
     scheduledQueries,
+    monitors,
     offlineQueries,
     valueUploads,
     connections,

@@ -210,8 +210,10 @@ async function startIn(
     const browserSessions = createBrowserSessions({ metadata, clients, clock, log, port });
     const oidc =
       login && (await openLogins({ settings: login, metadata, clients, browserSessions, sealer: parts.sealer, clock, log, teamId }));
+    const stops = new AbortController();
     const platform: Platform = {
       clock,
+      stopping: stops.signal,
       log,
       version,
       url,
@@ -298,6 +300,7 @@ async function startIn(
       resolverRuns: parts.resolverRuns,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
+      monitors: parts.monitors,
       offlineQueries: parts.offlineQueries,
       valueUploads: parts.valueUploads,
       connections: parts.connections,
@@ -318,7 +321,6 @@ async function startIn(
     log.info("server started", { url, data_directory: directory.path, version, pid: process.pid });
 
     let stopping: Promise<void> | undefined;
-    const stops = new AbortController();
     let presence: Presence | undefined;
     const warmUp = async (): Promise<void> => {
       if (!presence) {

@@ -54,6 +54,8 @@ export interface DeploymentsOptions extends Omit<BuilderOptions, "profiles" | "d
    * resolved once, and perhaps again.
    */
   readonly settled?: (deployment: DeploymentRecord) => Promise<void>;
+  /** Warnings about a graph that follow from other settings of its environment. */
+  readonly advice?: (graph: Graph, environmentId: string) => Promise<readonly Diagnostic[]>;
 }
 
 /**
@@ -527,6 +529,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         integrations: (await options.secrets.variables(environment.id)).integrations,
         isProtected: await options.protection.isProtected(environment.id),
       });
+      diagnostics.push(...((await options.advice?.(graph, environment.id)) ?? []));
       const live = scopes.get(environment.id, branch);
       const base = live ?? scopes.get(environment.id, "");
       const known = base === undefined ? undefined : running.peek(base)?.graph;

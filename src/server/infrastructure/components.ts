@@ -55,6 +55,8 @@ export interface Components {
  */
 export function telemetryLimits({ spec }: ComponentRecord): TelemetryLimits {
   return {
+    maxSpanBytes: typeof spec.trace_storage === "string" ? quantityValue(spec.trace_storage) : undefined,
+    maxSpanAgeMs: typeof spec.trace_retention === "string" ? parseDuration(spec.trace_retention) : undefined,
     maxBytes: typeof spec.storage === "string" ? quantityValue(spec.storage) : undefined,
     maxAgeMs: typeof spec.retention === "string" ? parseDuration(spec.retention) : undefined,
   };

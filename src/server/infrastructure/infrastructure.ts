@@ -11,6 +11,7 @@ import { equalsJson, isJsonObject, type Json, type JsonObject } from "../../doma
 import { SERVER_SCOPE } from "../../domain/metrics/metric.ts";
 import type { MetricFamily } from "../../domain/openmetrics.ts";
 import { bytesQuantity, quantityValue } from "../../domain/quantity.ts";
+import { samplingOf } from "../../domain/span-sampling.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
 import { Failure } from "../failure.ts";
 import type { HttpMeter } from "../metrics/http-meter.ts";
@@ -113,7 +114,12 @@ const LEAST_STORAGE = 8 * 1024 * 1024;
 /** Least age of telemetry and of metrics that are removed. */
 const LEAST_RETENTION_MS = 3_600_000;
 /** Keys of the metrics' spec that this server acts on. */
-const APPLIED_METRICS: readonly string[] = ["retention", "storage", "log_retention", "log_storage"];
+const APPLIED_METRICS: readonly string[] = [
+  ...["retention", "storage", "log_retention", "log_storage", "trace_retention", "trace_storage"],
+  ...["trace_sample_rate", "trace_sample_limit"],
+];
+/** Traces that can be kept in a second although nobody asks for them. */
+const MOST_SAMPLES = 1_000;
 /** Namespace of the whole server, as events of the cluster name it. */
 const SERVER_NAMESPACE = "server";
 
@@ -132,8 +138,9 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
     async metrics() {
       const [telemetry, logs] = await Promise.all([parts.telemetry(), parts.logs()]);
       const lines = await logs.figures();
-      const { bytes, defaultMaxAgeMs, defaultMaxBytes, maxAgeMs, maxBytes, pendingRecords, removedQueries, schemaVersion } =
-        await telemetry.figures();
+      const figures = await telemetry.figures();
+      const { bytes, defaultMaxAgeMs, defaultMaxBytes, maxAgeMs, maxBytes, pendingRecords, removedQueries, schemaVersion } = figures;
+      const { rate, perSecond } = samplingOf({});
       const { driver, address } = stores.telemetry;
       return {
         spec: {
@@ -143,6 +150,10 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
           storage: bytesQuantity(defaultMaxBytes),
           log_retention: formatDuration(lines.defaultMaxAgeMs),
           log_storage: bytesQuantity(lines.defaultMaxBytes),
+          trace_retention: formatDuration(figures.defaultMaxSpanAgeMs),
+          trace_storage: bytesQuantity(figures.defaultMaxSpanBytes),
+          trace_sample_rate: rate,
+          trace_sample_limit: perSecond,
         },
         status: {
           state: "running",
@@ -156,6 +167,11 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
           removed_queries: removedQueries,
           pending_records: pendingRecords,
           dropped_records: telemetry.dropped(),
+          traces: {
+            size_bytes: figures.spanBytes,
+            max_size_bytes: figures.maxSpanBytes,
+            max_age: formatDuration(figures.maxSpanAgeMs),
+          },
           metrics_store: await metricFigures(),
           logs: {
             ...stores.logs,
@@ -406,7 +422,15 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
 /** Refuses values that have a meaning here and cannot be applied. */
 function checkLocal(kind: SpecKind, spec: JsonObject): void {
   if (kind !== "metrics") return;
-  for (const store of ["", "log_"]) checkBounds(`${store}retention`, `${store}storage`, spec);
+  for (const store of ["", "log_", "trace_"]) checkBounds(`${store}retention`, `${store}storage`, spec);
+  const { trace_sample_rate: rate, trace_sample_limit: limit } = spec;
+  if (typeof rate === "number" && !(rate >= 0 && rate <= 1))
+    throw new Failure("invalid_argument", `trace_sample_rate is ${rate}, and has to be a share of queries from 0 to 1.`);
+  if (typeof limit === "number" && !(limit >= 0 && limit <= MOST_SAMPLES))
+    throw new Failure(
+      "invalid_argument",
+      `trace_sample_limit is ${limit}, and has to be a number of traces a second from 0 to ${MOST_SAMPLES}.`,
+    );
 }
 
 /** Checks how long and how much a store keeps. Throws Failure. */

@@ -2,6 +2,7 @@
 
 import type { WorkerLog } from "../python/pool.ts";
 import type { NewRecord } from "../stores/logs/store.ts";
+import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
 
 /** The deployment whose code wrote a line. */
 export interface LinePlace {
@@ -25,6 +26,7 @@ export function userLine({ level, logger, resolver, queryId, text, timestampMs, 
     traceId,
     logger,
     podName,
+    resourceGroup: DEFAULT_RESOURCE_GROUP,
     message: text,
   };
 }

@@ -59,7 +59,7 @@ export async function pageFile({ bytes, name }: Bundled): Promise<PageFile> {
  * when the caller has it.
  */
 export function fileResponse(file: PageFile, given: Headers, own: Readonly<Record<string, string>>, status = 200): Response {
-  const headers = { ...own, "content-type": file.type, etag: file.etag, vary: "accept-encoding" };
+  const headers = { vary: "accept-encoding", ...own, "content-type": file.type, etag: file.etag };
   const known = given.get("if-none-match")?.split(",") ?? [];
   if (status === 200 && known.some((etag) => etag.trim().replace(/^W\//, "") === file.etag))
     return new Response(null, { status: 304, headers });

@@ -15,17 +15,20 @@ import {
   QueryResponseSchema,
 } from "../../../gen/svc/v1/query_pb.ts";
 import { toProtoValue } from "../../domain/proto-value.ts";
+import { SPAN_ATTRIBUTES as ATTRIBUTE } from "../../domain/span-attributes.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import { type AnswerHead, answerFailures, answerFields, answerMeta } from "./answer/answer.ts";
 import { explainRun } from "./answer/explain.ts";
-import type { SpanRecorder } from "./answer/spans.ts";
+import { type SpanRecorder, toldTrace } from "./answer/spans.ts";
 import { checkStagedRows } from "./answer/stages.ts";
 import type { ScalarInfo } from "./graph/index-types.ts";
 import { FIRST_ROW } from "./plan/ids.ts";
+import type { Plan } from "./plan/plan.ts";
 import type { QueryContext } from "./query-context.ts";
 import { guesses, QueryRefused, refusal } from "./refusal.ts";
 import type { PreparedRows, Preparer, RowGroup } from "./request/prepare.ts";
 import type { BulkRequest, QueryRequest } from "./request/request.ts";
+import type { NamedVersion } from "./request/resolve.ts";
 import type { Awaitable } from "./run/awaitable.ts";
 import { Execution } from "./run/executor.ts";
 import { QueryTime } from "./run/query-time.ts";
@@ -73,7 +76,7 @@ export interface BulkAnswer extends AnswerHead {
 export class BulkRun {
   readonly #failures: BulkFailure[] = [];
   #columns: BulkAnswerColumn[] | undefined;
-  #hash = "";
+  #plan: Plan | undefined;
   #explanation = "";
 
   constructor(
@@ -94,12 +97,16 @@ export class BulkRun {
     const request: QueryRequest = { ...this.bulk.request, inputs: columns.map(({ name }) => ({ name, form: "typed", value: null })) };
     let context: QueryContext | undefined;
     let inferred: readonly string[] = [];
+    let named: NamedVersion | undefined;
     const guess = guesses();
     for (let from = 0; from === 0 || from < rows; from += BATCH_ROWS) {
       const planning = this.spans?.open("plan", "plan");
       const prepared = this.preparer.prepareRows(request, columns, from, Math.min(rows, from + BATCH_ROWS), guess);
-      this.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.groups[0]?.plan.hash });
-      inferred = prepared.inferred;
+      this.spans?.end(planning, {
+        [ATTRIBUTE.planRemembered]: !prepared.planned,
+        [ATTRIBUTE.queryHash]: prepared.groups[0]?.plan.hash,
+      });
+      ({ inferred, named } = prepared);
       context ??= this.contextFor(prepared.tags);
       context.signal?.throwIfAborted();
       this.#columns ??= prepared.outputs.map(({ path, feature, pick }) => ({
@@ -117,7 +124,9 @@ export class BulkRun {
     return {
       queryId,
       deployment,
-      queryHash: this.#hash,
+      queryHash: this.#plan?.hash ?? "",
+      plan: this.#plan,
+      named,
       nowMicros: now.micros,
       durationMs: performance.now() - started,
       rows,
@@ -125,7 +134,7 @@ export class BulkRun {
       failures: this.#failures.sort((a, b) => a.row - b.row),
       inferred,
       explanation: this.#explanation,
-      traceId: this.spans?.traceId ?? "",
+      traceId: toldTrace(this.spans),
       stages: observer?.stages?.stages ?? [],
     };
   }
@@ -147,7 +156,7 @@ export class BulkRun {
       context.observer?.stages?.number(execution, group.rows);
       await execution.execute(group.columns);
       await this.keep(execution, context);
-      this.#hash ||= group.plan.hash;
+      this.#plan ??= group.plan;
       if (context.trace && this.#explanation === "")
         this.#explanation = explainRun(execution, {
           queryId: context.queryId,

@@ -2,11 +2,13 @@
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { Clock } from "../../context/clock.ts";
+import { SPAN_ATTRIBUTES as ATTRIBUTE } from "../../domain/span-attributes.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
-import { type Answer, answerFailures, answerFields } from "./answer/answer.ts";
+import { type Answer, answerFailures, answerFields, rootKeyOf } from "./answer/answer.ts";
 import { explainRun } from "./answer/explain.ts";
 import { type DescribedPlan, describePlan } from "./answer/plan-description.ts";
+import { toldTrace } from "./answer/spans.ts";
 import { type BulkAnswer, BulkRun } from "./bulk.ts";
 import { DeploymentMeter, type Metering } from "./deployment-meter.ts";
 import { buildGraphIndex } from "./graph/graph-index.ts";
@@ -149,7 +151,7 @@ class Engine implements OnlineEngine {
     const preparer = this.#preparer(deployment);
     const planning = tracing?.spans?.open("plan", "plan");
     const prepared = preparer.prepare(request);
-    tracing?.spans?.end(planning, { remembered: !prepared.planned, plan: prepared.plan.hash });
+    tracing?.spans?.end(planning, { [ATTRIBUTE.planRemembered]: !prepared.planned, [ATTRIBUTE.queryHash]: prepared.plan.hash });
     const { log } = this.options;
     const { compile } = preparer.index;
     const meter = this.#meter(deployment);
@@ -218,7 +220,10 @@ function assemble(execution: Execution, prepared: Prepared, context: QueryContex
     fields,
     failures: answerFailures(fields),
     inferred: prepared.inferred,
-    traceId: context.observer?.spans?.traceId ?? "",
+    plan: prepared.plan,
+    named: prepared.named,
+    rootKey: rootKeyOf(execution),
+    traceId: toldTrace(context.observer?.spans),
     stages: context.observer?.stages?.stages ?? [],
     explanation: context.trace ? explainRun(execution, { queryId: context.queryId, durationMs, planned: prepared.planned }) : "",
   };

@@ -1,6 +1,7 @@
 /** The spans of a query run as a waterfall. */
 
 import { readableName } from "../../domain/name.ts";
+import { SPAN_ATTRIBUTES as ATTRIBUTE } from "../../domain/span-attributes.ts";
 import type { SpanRecord } from "../stores/telemetry/store.ts";
 import { type Html, html } from "./html.ts";
 
@@ -28,9 +29,12 @@ export function traceSection(spans: readonly SpanRecord[]): Html {
 function row(span: SpanRecord, depth: number, from: number, length: number): Html {
   const bar = html`<svg viewBox="0 0 ${SCALE} 12" width="320" height="12" preserveAspectRatio="none" role="img" aria-label="${from.toFixed(0)} to ${(from + length).toFixed(0)} of ${SCALE}"><rect class="bar${span.error && " bad"}" x="${from.toFixed(1)}" y="1" width="${Math.max(length, 3).toFixed(1)}" height="10"></rect></svg>`;
   const facts = Object.entries(span.attributes)
-    .filter(([name, value]) => name !== "op" && value !== span.name)
-    .map(([name, value]) => html`<span class="fact"><span class="dim">${name.replaceAll("_", " ")}</span> ${value}</span> `);
-  return html`<tr><td class="name">${"\u00a0\u00a0".repeat(depth)}<span class="dim">${span.attributes.op ?? span.kind}</span> ${readableName(span.name)}</td>
+    .filter(([name, value]) => name !== ATTRIBUTE.step && value !== span.name)
+    .map(
+      ([name, value]) =>
+        html`<span class="fact"><span class="dim">${name.replace(/^svc\./, "").replaceAll(/[._]/g, " ")}</span> ${value}</span> `,
+    );
+  return html`<tr><td class="name">${"\u00a0\u00a0".repeat(depth)}<span class="dim">${span.attributes[ATTRIBUTE.step] ?? span.kind}</span> ${readableName(span.name)}</td>
 <td class="num">${span.durationMs.toFixed(2)}</td><td>${bar}</td><td class="wide">${facts}${span.error && html`<span class="bad">${span.error}</span>`}</td></tr>\n`;
 }
 

@@ -41,6 +41,19 @@ export interface QueryWatch {
   ended(facts: QueryFacts): void;
 }
 
+/** What became of a monitor: it fires, or it does so no longer. */
+export interface MonitorEvent {
+  readonly type: "monitor.firing" | "monitor.resolved";
+  readonly environmentId: string;
+  /** Names of the webhooks that are told, if they subscribe to the event; empty = all that do. */
+  readonly webhooks: readonly string[];
+  /** The same for the same event, whoever tells of it. */
+  readonly key: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly payload: object;
+}
+
 /** The events of a server. */
 export interface Events {
   /** Who wants to be told of a query on a deployment; undefined = nobody. */
@@ -49,6 +62,8 @@ export interface Events {
   uploaded(part: UploadedPart): Promise<void>;
   /** Queues the event of a deployment, durably when this resolves. May be called again. */
   deploymentSettled(deployment: DeploymentRecord): Promise<void>;
+  /** Queues the event of a monitor, durably when this resolves. May be called again. */
+  monitorChanged(event: MonitorEvent): Promise<void>;
   /** Resolves when the events until now were queued or dropped. */
   flush(): Promise<void>;
   /** Flushes; later events are dropped. */
@@ -283,6 +298,12 @@ export function createEvents({
       for (const webhook of all)
         if (subscribesTo(webhook.content.subscriptions, type))
           await deliveries.enqueue(webhook, [{ subscription: type, payload, at: clock.now(), key: `${type}/${id}` }]);
+    },
+    async monitorChanged({ type, environmentId, webhooks: named, key, at, payload }) {
+      const event = { subscription: type, payload: JSON.stringify(payload), at, key: `${type}/${key}` };
+      for (const webhook of await webhooks.list(environmentId))
+        if (subscribesTo(webhook.content.subscriptions, type) && (named.length === 0 || named.includes(webhook.name)))
+          await deliveries.enqueue(webhook, [event]);
     },
     async flush() {
       while (flushing) await flushing;

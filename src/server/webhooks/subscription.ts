@@ -14,6 +14,8 @@ export const EVENT_TYPES = [
   "deployment.waiting",
   "deployment.live",
   "deployment.failed",
+  "monitor.firing",
+  "monitor.resolved",
 ] as const;
 
 /** An event type that this version sends. */

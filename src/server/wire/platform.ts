@@ -33,6 +33,7 @@ import type { FeatureRecorder } from "../metrics/feature-recorder.ts";
 import type { HttpMeter } from "../metrics/http-meter.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import type { MetricRecording } from "../metrics/recorder.ts";
+import type { Monitors } from "../monitors/monitors.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { Processes } from "../processes/processes.ts";
@@ -131,6 +132,8 @@ export interface Platform {
   readonly featureRecorder: FeatureRecorder;
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
+  /** Aborted when the server is told to stop: streams without an end of their own end then. */
+  readonly stopping: AbortSignal;
   /** Lines and requests. */
   readonly logs: () => Promise<LogStore>;
   /** Hands records to the log store. */
@@ -147,6 +150,7 @@ export interface Platform {
   readonly jobQueue: () => Promise<JobQueue>;
   /** Offline queries that run by themselves. */
   readonly scheduledQueries: () => Promise<ScheduledQueries>;
+  readonly monitors: () => Promise<Monitors>;
   /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: () => Promise<Workflows>;
   /** Requests for approval. */

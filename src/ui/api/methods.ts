@@ -12,8 +12,12 @@ import type {
   WhoAmIResponseJson,
 } from "../../../gen/svc/v1/auth_pb.ts";
 import type {
+  DiffDeploymentRequestJson,
+  DiffDeploymentResponseJson,
   GetDeploymentRequestJson,
   GetDeploymentResponseJson,
+  GetSourceRequestJson,
+  GetSourceResponseJson,
   ListBranchesRequestJson,
   ListBranchesResponseJson,
   ListDeploymentsRequestJson,
@@ -25,36 +29,61 @@ import type {
   WatchDeploymentRequestJson,
   WatchDeploymentResponseJson,
 } from "../../../gen/svc/v1/deployment_pb.ts";
-import type { ListEnvironmentsRequestJson, ListEnvironmentsResponseJson } from "../../../gen/svc/v1/environment_pb.ts";
 import type {
   GetGraphRequestJson,
   GetGraphResponseJson,
   ListFeaturesRequestJson,
   ListFeaturesResponseJson,
+  ListNamedQueriesRequestJson,
+  ListNamedQueriesResponseJson,
   ListResolversRequestJson,
   ListResolversResponseJson,
 } from "../../../gen/svc/v1/graph_pb.ts";
 import type { CheckHealthRequestJson, CheckHealthResponseJson } from "../../../gen/svc/v1/health_pb.ts";
+import type { QueryMetricRequestJson, QueryMetricResponseJson } from "../../../gen/svc/v1/metric_pb.ts";
+import type {
+  GetQueryRunLogRequestJson,
+  GetQueryRunLogResponseJson,
+  GetQueryRunStageRowsRequestJson,
+  GetQueryRunStageRowsResponseJson,
+  GetQueryRunStagesRequestJson,
+  GetQueryRunStagesResponseJson,
+  GetTraceRequestJson,
+  GetTraceResponseJson,
+  QueryRequestJson,
+  QueryResponseJson,
+} from "../../../gen/svc/v1/query_pb.ts";
+import type { ListQueryRunsRequestJson, ListQueryRunsResponseJson } from "../../../gen/svc/v1/query_run_pb.ts";
+import type { OperationMethods, OperationStreams } from "./operation-methods.ts";
 
 /** Methods with one response: `Service/Method` to request and response. */
-export interface Methods {
+export interface Methods extends OperationMethods {
   "AuthService/EndSession": [EndSessionRequestJson, EndSessionResponseJson];
   "AuthService/ListSessions": [ListSessionsRequestJson, ListSessionsResponseJson];
   "AuthService/WhoAmI": [WhoAmIRequestJson, WhoAmIResponseJson];
+  "DeploymentService/DiffDeployment": [DiffDeploymentRequestJson, DiffDeploymentResponseJson];
   "DeploymentService/GetDeployment": [GetDeploymentRequestJson, GetDeploymentResponseJson];
+  "DeploymentService/GetSource": [GetSourceRequestJson, GetSourceResponseJson];
   "DeploymentService/ListBranches": [ListBranchesRequestJson, ListBranchesResponseJson];
   "DeploymentService/ListDeployments": [ListDeploymentsRequestJson, ListDeploymentsResponseJson];
   "DeploymentService/PromoteDeployment": [PromoteDeploymentRequestJson, PromoteDeploymentResponseJson];
   "DeploymentService/RollBackDeployment": [RollBackDeploymentRequestJson, RollBackDeploymentResponseJson];
-  "EnvironmentService/ListEnvironments": [ListEnvironmentsRequestJson, ListEnvironmentsResponseJson];
   "GraphService/GetGraph": [GetGraphRequestJson, GetGraphResponseJson];
   "GraphService/ListFeatures": [ListFeaturesRequestJson, ListFeaturesResponseJson];
+  "GraphService/ListNamedQueries": [ListNamedQueriesRequestJson, ListNamedQueriesResponseJson];
   "GraphService/ListResolvers": [ListResolversRequestJson, ListResolversResponseJson];
   "HealthService/CheckHealth": [CheckHealthRequestJson, CheckHealthResponseJson];
+  "MetricService/QueryMetric": [QueryMetricRequestJson, QueryMetricResponseJson];
+  "QueryService/GetQueryRunLog": [GetQueryRunLogRequestJson, GetQueryRunLogResponseJson];
+  "QueryService/GetQueryRunStageRows": [GetQueryRunStageRowsRequestJson, GetQueryRunStageRowsResponseJson];
+  "QueryService/GetQueryRunStages": [GetQueryRunStagesRequestJson, GetQueryRunStagesResponseJson];
+  "QueryService/GetTrace": [GetTraceRequestJson, GetTraceResponseJson];
+  "QueryService/Query": [QueryRequestJson, QueryResponseJson];
+  "QueryRunService/ListQueryRuns": [ListQueryRunsRequestJson, ListQueryRunsResponseJson];
 }
 
 /** Methods with a stream of responses. */
-export interface StreamMethods {
+export interface StreamMethods extends OperationStreams {
   "DeploymentService/WatchDeployment": [WatchDeploymentRequestJson, WatchDeploymentResponseJson];
 }
 

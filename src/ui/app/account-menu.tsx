@@ -1,8 +1,9 @@
 import { escapeControls } from "../../domain/name.ts";
 import { mayOnlyRead } from "../../domain/permissions.ts";
+import { THEMES } from "../../domain/theme.ts";
 import { call } from "../api/call.ts";
 import { forgetSession } from "../api/session.ts";
-import { THEMES, theme } from "./theme.ts";
+import { chooseTheme, theme } from "./theme.ts";
 import { environmentScope, useCaller } from "./who.ts";
 
 /** Who is logged in, the theme, and the way out. */
@@ -22,9 +23,9 @@ export function AccountMenu() {
       <div class="menu-content">
         <fieldset>
           <legend>Theme</legend>
-          {THEMES.map((name) => (
-            <label key={name}>
-              <input type="radio" name="theme" checked={theme.value === name} onChange={() => (theme.value = name)} /> {name}
+          {[undefined, ...THEMES].map((name) => (
+            <label key={name ?? ""}>
+              <input type="radio" name="theme" checked={theme.value === name} onChange={() => chooseTheme(name)} /> {name ?? "system"}
             </label>
           ))}
         </fieldset>

@@ -18,10 +18,18 @@ export const scope = computed(() => place.value?.scope ?? { environment: "", bra
 /** Counts the moves of this tab, each of which puts the focus on the page. */
 export const moves = signal(0);
 
-/** Goes to a path of this server. Anything else is refused: throws RangeError. */
+/**
+ * Goes to a path of this server; an address that this app has no page for is loaded, as a link to
+ * it is. Anything else is refused: throws RangeError.
+ */
 export function go(path: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   const own = ownPath(path, location.origin);
   if (own === undefined) throw new RangeError(`no page of this server: ${path}`);
+  const next = placeOf(own);
+  if (!next || !routeOf(next.page)) {
+    location.assign(own);
+    return;
+  }
   if (replace) history.replaceState(null, "", own);
   else history.pushState(null, "", own);
   address.value = here();

@@ -1,14 +1,16 @@
 import { addressOf } from "../../domain/addresses.ts";
 import { escapeControls } from "../../domain/name.ts";
 import { go, href, place, scope } from "./place.ts";
-import { useBranches, useEnvironments } from "./who.ts";
+import { useBranches, useCaller, useEnvironments } from "./who.ts";
 
 /** The environment and the branch that pages show, and the way to others. */
 export function ScopeSwitch() {
   const { environments } = useEnvironments();
   const branches = useBranches();
   const { environment, branch, deployment } = scope.value;
-  const current = environments.find(({ id, name }) => id === environment || name === environment);
+  const own = useCaller().data?.environmentId ?? "";
+  const wanted = environment || own;
+  const current = environments.find(({ id, name }) => id === wanted || name === wanted);
   const projects = new Set(environments.map(({ projectName }) => projectName));
   /** The list of the same page elsewhere: one thing is not in other environments. */
   const move = (to: { readonly environment: string; readonly branch: string }) => {
@@ -20,8 +22,8 @@ export function ScopeSwitch() {
     <div class="scope">
       <label>
         <span class="unseen">Environment</span>
-        <select value={current?.id ?? environment} onChange={(event) => move({ environment: event.currentTarget.value, branch: "" })}>
-          {!current && <option value={environment}>{escapeControls(environment)}</option>}
+        <select value={current?.id ?? wanted} onChange={(event) => move({ environment: event.currentTarget.value, branch: "" })}>
+          {!current && <option value={wanted}>{escapeControls(wanted)}</option>}
           {environments.map(({ id = "", name = "", projectName = "" }) => (
             <option key={id} value={id}>
               {escapeControls(projects.size > 1 ? `${projectName} / ${name}` : name)}

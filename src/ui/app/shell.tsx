@@ -50,7 +50,7 @@ function Inside() {
   const lacksEnvironment = here !== undefined && isOfEnvironment(here.page) && here.scope.environment === "";
   const own = caller.data?.environmentId ?? "";
   useEffect(() => {
-    if (lacksEnvironment && own !== "")
+    if (lacksEnvironment && own !== "" && place.peek() === here)
       go(
         addressOf(here.page, here.params as never, {
           ...here.scope,

@@ -1,25 +1,19 @@
-/** The theme: the system's, or light or dark, as chosen in this browser. */
+/** The theme of this browser: light or dark, or undefined = the system's. */
 
-import { effect, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
+import { THEME_COOKIE, type Theme, themeNamed } from "../../domain/theme.ts";
 
-const KEY = "svc-theme";
+const KEPT_S = 365 * 86_400;
+const root = document.documentElement;
 
-/** The themes that can be chosen. */
-export const THEMES = ["system", "light", "dark"] as const;
-/** A theme. */
-export type Theme = (typeof THEMES)[number];
+/** The theme, which the document came with. */
+export const theme = signal(themeNamed(root.dataset.theme));
 
-const stored = localStorage.getItem(KEY);
-
-/** The chosen theme. */
-export const theme = signal<Theme>(THEMES.find((one) => one === stored) ?? "system");
-
-effect(() => {
-  if (theme.value === "system") {
-    delete document.documentElement.dataset.theme;
-    localStorage.removeItem(KEY);
-  } else {
-    document.documentElement.dataset.theme = theme.value;
-    localStorage.setItem(KEY, theme.value);
-  }
-});
+/** Changes the theme, and keeps it for this browser. */
+export function chooseTheme(chosen: Theme | undefined): void {
+  theme.value = chosen;
+  if (chosen) root.dataset.theme = chosen;
+  else delete root.dataset.theme;
+  // biome-ignore lint/suspicious/noDocumentCookie: not every browser has the Cookie Store, and none has it without TLS
+  document.cookie = `${THEME_COOKIE}=${chosen ?? ""}; Path=/; SameSite=Lax; Max-Age=${chosen ? KEPT_S : 0}`;
+}

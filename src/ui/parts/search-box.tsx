@@ -12,24 +12,22 @@ interface SearchParts {
   readonly found?: string;
 }
 
-/** Milliseconds without a key after which the search begins. */
-const PAUSE_MS = 60;
-
 /** A search: `/` puts the focus here, and what is typed goes into the address as it is typed. */
 export function SearchBox({ label, value, onSearch, placeholder = "", problem, found }: SearchParts) {
   const text = useSignal(value);
-  const timer = useRef(0);
+  const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    text.value = value;
+    // While somebody types, the field is ahead of the address.
+    if (document.activeElement !== field.current) text.value = value;
   }, [value]);
   const type = (typed: string) => {
     text.value = typed;
-    clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => onSearch(typed), PAUSE_MS);
+    onSearch(typed);
   };
   return (
     <div class="search">
       <input
+        ref={field}
         type="search"
         aria-label={label}
         aria-invalid={problem !== undefined}

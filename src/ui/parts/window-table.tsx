@@ -1,7 +1,7 @@
-import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useReducer, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { SortHead } from "./sort-head.tsx";
+import { useWindow } from "./window.ts";
 
 /** A column of a table. */
 export interface Column<Row> {
@@ -31,15 +31,12 @@ interface TableParts<Row> {
 }
 
 const ROW_HEIGHT = 30;
-const OVERSCAN = 12;
-/** Rows up to which all are in the document. */
-const ALL_ROWS = 100;
 
 /** A table of any number of rows, of which only those in sight are in the document. */
 export function WindowTable<Row>({ label, columns, rows, keyOf, sort, onSort, rowHeight = ROW_HEIGHT }: TableParts<Row>) {
   const scroller = useRef<HTMLElement>(null);
-  const isWindowed = rows.length > ALL_ROWS;
-  const shown = useWindow(scroller, rows.length, rowHeight, isWindowed);
+  const shown = useWindow(scroller, rows.length, rowHeight);
+  const { isWindowed } = shown;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section class={isWindowed ? "table windowed" : "table"} ref={scroller} tabIndex={0} aria-label={label}>
@@ -91,38 +88,4 @@ function Gap({ height, columns }: { readonly height: number; readonly columns: n
       <td colSpan={columns} style={{ height: `${height}px` }} />
     </tr>
   );
-}
-
-interface Shown {
-  readonly from: number;
-  readonly to: number;
-  /** Pixels of the rows before and after. */
-  readonly before: number;
-  readonly after: number;
-}
-
-/** The rows that are in sight of the element, and some around them. */
-function useWindow(scroller: { readonly current: HTMLElement | null }, count: number, rowHeight: number, isWindowed: boolean): Shown {
-  const [, draw] = useReducer<number, void>((times) => times + 1, 0);
-  const made = useRef<Virtualizer<HTMLElement, Element> | null>(null);
-  const options = {
-    count: isWindowed ? count : 0,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    overscan: OVERSCAN,
-    scrollToFn: elementScroll,
-    observeElementRect,
-    observeElementOffset,
-    onChange: () => draw(),
-  };
-  made.current ??= new Virtualizer(options);
-  const windowed = made.current;
-  windowed.setOptions(options);
-  useLayoutEffect(() => windowed._didMount(), []);
-  useLayoutEffect(() => windowed._willUpdate());
-  if (!isWindowed) return { from: 0, to: count, before: 0, after: 0 };
-  const items = windowed.getVirtualItems();
-  const [first, last] = [items[0], items.at(-1)];
-  if (!first || !last) return { from: 0, to: Math.min(count, ALL_ROWS), before: 0, after: (count - ALL_ROWS) * rowHeight };
-  return { from: first.index, to: last.index + 1, before: first.start, after: windowed.getTotalSize() - last.end };
 }

@@ -207,6 +207,42 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     ),
   },
   {
+    rule: "E173",
+    says: "the monitor 'slow' has no bound: write above= or below=",
+    files: after(USER, "\n\n«Monitor»('slow', 'p99:query.latency')\n"),
+  },
+  {
+    rule: "E173",
+    says: "the monitor 'slow' is defined twice: give one of them another name",
+    files: after(USER, "\n\nMonitor('slow', 'p99:query.latency', above='80ms')\nMonitor(«'slow'», 'p50:query.latency', above='8ms')\n"),
+  },
+  {
+    rule: "E173",
+    says: "the monitor 'slow' has no possible period: 10s is none of 1m to 2d in whole minutes",
+    files: after(USER, "\n\nMonitor('slow', «'p99:query.latency.rollup(10s)'», above='80ms')\n"),
+  },
+  {
+    rule: "E174",
+    says: "the query of the monitor 'slow' cannot be read: column 5: there is no metric 'query.latencies'",
+    files: after(USER, "\n\nMonitor('slow', query='p99:«query.latencies»', above='80ms')\n"),
+  },
+  {
+    rule: "E174",
+    says: "the query of the monitor 'slow' cannot be read: column 19: query.latency has no label 'feature'",
+    files: after(USER, "\n\nMonitor('slow', 'p99:query.latency{«feature»:user.name}', above='80ms')\n"),
+  },
+  {
+    rule: "E175",
+    says: "the bound '1GiB' of the monitor 'slow' does not go with its query, whose values are seconds",
+    files: after(USER, "\n\nMonitor('slow', 'p99:query.latency', above=«'1GiB'»)\n"),
+  },
+  {
+    rule: "W176",
+    says: "the monitor 'slow' names the webhook 'ops', which the environment does not have",
+    files: after(USER, "\n\nMonitor(«'slow'», 'p99:query.latency', above='80ms', notify=['webhook:ops'])\n"),
+    remote: true,
+  },
+  {
     rule: "E180",
     says: '\'fails\' has the window 7d twice, as "7d" and "1w": take one out',
     files: after(USER, '    fails: Windowed[int] = windowed("7d", «"1w"»)\n'),

@@ -62,6 +62,7 @@ test("the rules without an example say why", () => {
   expect(without).toEqual([
     [154, true],
     [159, true],
+    [176, true],
     [191, true],
     [194, true],
   ]);

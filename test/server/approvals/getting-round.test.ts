@@ -163,6 +163,8 @@ const RULES: Readonly<Record<string, Rule>> = {
     query: { deploymentId: unapproved, outputs: ["user.name"] },
     inputs: [{ feature: "user.id", values: [{ text: "1" }] }],
   })),
+  "MonitorService/SilenceMonitor": free(TOLD, () => ({ name: "none", duration: "60s" }), "not_found"),
+  "MonitorService/EndMonitorSilence": free(TOLD, () => ({ name: "none" }), "not_found"),
   "ScheduledQueryService/TriggerScheduledQuery": free("runs approved code", () => ({ name: "none" }), "not_found"),
   "SecretService/RevealSecrets": free(LOOK, () => ({})),
   "SecretService/SetSecrets": held(() => ({ secrets: [{ name: "KEY", value: "changed" }] })),

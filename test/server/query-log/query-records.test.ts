@@ -92,7 +92,7 @@ describe("a trace", () => {
     const of = (kind: TraceSpanKind) => spans.find((span) => span.kind === kind);
     const worker = of(TraceSpanKind.WORKER);
     expect(of(TraceSpanKind.GATEWAY)).toMatchObject({ name: "POST /v1/query/online", parentSpanId: "" });
-    expect(of(TraceSpanKind.GATEWAY)?.attributes).toMatchObject({ correlation_id: "c-1", encoding: "json" });
+    expect(of(TraceSpanKind.GATEWAY)?.attributes).toMatchObject({ "svc.correlation_id": "c-1", "svc.encoding": "json" });
     expect(worker).toMatchObject({ name: "resolvers.seen", parentSpanId: of(TraceSpanKind.OP)?.spanId });
     expect(data[0]?.value).toBe(`00-${meta.trace_id}-${worker?.spanId}-01`);
     expect(await spansOf({ case: "traceId", value: meta.trace_id ?? "" })).toEqual(spans);

@@ -196,7 +196,7 @@ test("the JSON endpoint answers with columns, and errors with their rows", async
     errors: [{ row: 1, code: "RESOLVER_FAILED", category: "FIELD", message: "no score for 5", feature: "user.score" }],
     meta: { rows: 3, deployment_id: "dpl_1" },
   });
-  const run = readQueryRun({ ...(records[0] as QueryRecord), deploymentId: "dep_1", environmentId: "env_1", branch: "" });
+  const run = readQueryRun(records[0] as QueryRecord);
   expect(run.request.outputs).toEqual(["user.score"]);
   expect(run.response?.errors).toHaveLength(1);
   expect(run.response?.data).toEqual([]);

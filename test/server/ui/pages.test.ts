@@ -73,7 +73,7 @@ describe("pages", () => {
   test("a span is a line with its readable name, and nothing is said twice", () => {
     const ids = { traceId: "a".repeat(32), parentSpanId: "", queryId: "q", environmentId: "e", deploymentId: "d" };
     const name = "user.spend__3600__";
-    const attributes = { op: "expression", provider: name, rows_in: "1" };
+    const attributes = { "svc.step": "expression", "svc.resolver": name, "svc.rows.in": "1" };
     const { text } = traceSection([{ ...ids, spanId: "b", kind: "op", name, startedAt: 1, durationMs: 2, error: "", attributes }]);
     expect(text).toContain('<span class="dim">expression</span> user.spend[1h]</td>');
     expect(text).toContain('<td class="wide"><span class="fact"><span class="dim">rows in</span> 1</span> </td>');

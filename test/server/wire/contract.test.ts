@@ -45,8 +45,16 @@ async function call(method: DescMethod, token?: string): Promise<string> {
     },
     body: isUnary ? new Uint8Array(0) : new Uint8Array(5),
   });
-  const text = await response.text();
+  const text = isUnary ? await response.text() : await beginning(response);
   return /"code":"(\w+)"/.exec(text)?.[1] ?? "ok";
+}
+
+/** The first message of a stream, which may have no end of its own. */
+async function beginning({ body }: Response): Promise<string> {
+  const reader = body?.getReader();
+  const first = await reader?.read();
+  await reader?.cancel();
+  return new TextDecoder().decode(first?.value);
 }
 
 /** Tokens and their callers. */

@@ -37,6 +37,7 @@ from .cron_rules import check_crons
 from .expression_reader import resolve_expressions
 from .graph import graph_json
 from .joins import resolve_joins
+from .monitor_rules import check_monitors
 from .option_rules import check_hooks, check_unknown_options
 from .query_rules import check_queries, check_sources
 from .schedule_rules import check_scheduled_queries
@@ -70,13 +71,19 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
     crons = check_crons(resolvers, report)
     queries = check_queries(registry.named_queries, classes, report)
     schedules = check_scheduled_queries(registry.scheduled_queries, classes, report)
+    monitors = check_monitors(registry.monitors, report)
     sources = check_sources(registry.sources, report)
     check_unknown_options(
-        classes, registry.definitions, registry.hooks, registry.named_queries, registry.scheduled_queries, registry.sources, report
+        classes,
+        registry.definitions,
+        registry.hooks,
+        (*registry.named_queries, *registry.scheduled_queries, *registry.monitors),
+        registry.sources,
+        report,
     )
     check_hooks(registry.hooks, report)
     translations = translate_all(resolvers, _code_of(root, files))
-    document = graph_json(classes, joins, expressions, resolvers, crons, translations, queries, schedules, sources, [])
+    document = graph_json(classes, joins, expressions, resolvers, crons, translations, queries, schedules, monitors, sources, [])
     document["diagnostics"] = [finding.json() for finding in found.sorted()]
     return document
 

@@ -19,6 +19,7 @@ from .._surface.options import schedule_text
 from ..sources import DataSource
 from .cron_rules import ChosenRows
 from .joins import Join
+from .monitor_rules import ResolvedMonitor
 from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
 from .spans import call_span, class_span, resolver_span
@@ -33,6 +34,7 @@ def graph_json(
     translations: dict[str, dict[str, Any]],
     queries: list[ResolvedQuery],
     schedules: list[ResolvedSchedule],
+    monitors: list[ResolvedMonitor],
     sources: list[DataSource],
     findings: list[Finding],
 ) -> dict[str, Any]:
@@ -47,6 +49,7 @@ def graph_json(
         ),
         "namedQueries": [_named_query(item) for item in sorted(queries, key=lambda item: (item.query.name, item.query.version or ""))],
         "scheduledQueries": [_scheduled_query(item) for item in sorted(schedules, key=lambda item: item.query.name)],
+        "monitors": [_monitor(item) for item in sorted(monitors, key=lambda item: item.monitor.name)],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
         "diagnostics": [finding.json() for finding in findings],
         "sdkVersion": __version__,
@@ -268,6 +271,26 @@ def _scheduled_query(item: ResolvedSchedule) -> dict[str, Any]:
         tags=tag_list(query.tags),
         owner=query.owner,
         description=query.description,
+    )
+
+
+def _monitor(item: ResolvedMonitor) -> dict[str, Any]:
+    monitor = item.monitor
+    document: dict[str, Any] = {
+        "name": monitor.name,
+        "expression": monitor.query,
+        "below" if item.is_below else "above": item.bound,
+        "severity": monitor.severity or "warning",
+        "span": call_span(monitor, "name").json(),
+        "expressionSpan": call_span(monitor, "query").json(),
+        "boundSpan": call_span(monitor, "below" if item.is_below else "above").json(),
+    }
+    return _put(
+        document,
+        pendingFor=duration_json(item.for_micros) if item.for_micros else None,
+        webhooks=item.webhooks,
+        owner=monitor.owner,
+        description=monitor.description,
     )
 
 

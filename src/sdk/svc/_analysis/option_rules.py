@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import inspect
-from typing import Callable, Iterable
+from typing import Callable, Iterable, Union
 
 from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Span
 from .._model.feature_class import FeatureClass
 from .._model.field import Field, WindowedOptions
 from .._model.hooks import HookDefinition
+from .._model.monitor import Monitor
 from .._model.named_query import NamedQuery
 from .._model.resolver import ONLINE, ResolverDefinition
 from .._model.scheduled_query import ScheduledQuery
@@ -33,8 +34,7 @@ def check_unknown_options(
     classes: Iterable[FeatureClass],
     resolvers: Iterable[ResolverDefinition],
     hooks: Iterable[HookDefinition],
-    queries: Iterable[NamedQuery],
-    schedules: Iterable[ScheduledQuery],
+    calls: Iterable[Union[NamedQuery, ScheduledQuery, Monitor]],
     sources: Iterable[DataSource],
     report: Report,
 ) -> None:
@@ -54,10 +54,8 @@ def check_unknown_options(
         check(taker, resolver.options.others, lambda option, item=resolver: resolver_option_name(item, option))  # type: ignore[misc]
     for hook in hooks:
         check(hook.kind, hook.options.others, lambda option, item=hook: resolver_option_name(item, option))  # type: ignore[misc]
-    for query in queries:
-        check("NamedQuery", query.others, lambda option, item=query: call_option_name(item, option))  # type: ignore[misc]
-    for schedule in schedules:
-        check("ScheduledQuery", schedule.others, lambda option, item=schedule: call_option_name(item, option))  # type: ignore[misc]
+    for call in calls:
+        check(type(call).__name__, call.others, lambda option, item=call: call_option_name(item, option))  # type: ignore[misc]
     for source in sources:
         check(source.taker, source.others, lambda option, item=source: call_option_name(item, option))  # type: ignore[misc]
 

@@ -10,6 +10,7 @@ from .._diagnostics.source import Origin, Source, display_path, nodes_within, so
 from .._model.feature_class import FeatureClass
 from .._model.field import Field
 from .._model.hooks import HookDefinition
+from .._model.monitor import Monitor
 from .._model.named_query import NamedQuery
 from .._model.scheduled_query import ScheduledQuery
 from .._model.resolver import ResolverDefinition
@@ -17,6 +18,8 @@ from ..sources import DataSource
 
 #: A definition made by a decorator of the SDK from a function.
 Decorated = Union[ResolverDefinition, HookDefinition]
+#: A definition made by a call.
+Called = Union[NamedQuery, ScheduledQuery, Monitor, DataSource]
 
 
 def origin_span(origin: Origin) -> Span:
@@ -171,13 +174,17 @@ def resolver_part_span(item: Decorated, part: str, name: str, token: str, inner:
     return Span(start.file, start.line, start.column, start.line, start.column + len(name))
 
 
-def call_option_name(item: Union[NamedQuery, ScheduledQuery, DataSource], option: str) -> Span:
+def call_option_name(item: Called, option: str) -> Span:
     """The name of an option of a call such as `NamedQuery(...)`."""
     source = source_of(item.origin.filename)
     return _option_name(source, (source.call_at(item.origin) if source else None,), option, call_span(item))
 
 
-def call_span(item: Union[NamedQuery, ScheduledQuery, DataSource], option: str = "", index: Optional[int] = None, token: str = "") -> Span:
+#: Options that such a call takes without their names.
+_POSITIONAL = {"name": 0, "query": 1}
+
+
+def call_span(item: Called, option: str = "", index: Optional[int] = None, token: str = "") -> Span:
     """The span of a call such as `NamedQuery(...)`: one of its options, an element of an option
     that is a list, or the function's name.
     """
@@ -186,8 +193,9 @@ def call_span(item: Union[NamedQuery, ScheduledQuery, DataSource], option: str =
     if source is None or node is None:
         return origin_span(item.origin)
     value = _keyword([node], option) if option else node.func
-    if value is None and option == "name" and node.args:
-        value = node.args[0]
+    position = _POSITIONAL.get(option)
+    if value is None and position is not None and position < len(node.args):
+        value = node.args[position]
     if index is not None and isinstance(value, (ast.List, ast.Tuple)) and index < len(value.elts):
         value = value.elts[index]
     if index is not None and isinstance(value, ast.Dict) and index < len(value.values):

@@ -645,6 +645,22 @@ class BadSchedule:
     )
 
 
+class BadMonitor:
+    """A monitor does not say what should be kept."""
+
+    code = 173
+    no_bound = Message(code, "the monitor '{monitor}' has no bound: write above= or below=", "no bound")
+    two_bounds = Message(code, "the monitor '{monitor}' has two bounds: leave above= or below= out", "a second bound")
+    twice = Message(code, "the monitor '{monitor}' is defined twice: give one of them another name", "defined twice")
+    of_server = Message(
+        code,
+        "the monitor '{monitor}' watches {metric}, which is about the server and not about an environment",
+        "about the server",
+    )
+    too_many = Message(code, "the project has {count} monitors, and {most} are the most", "one too many")
+    period = Message(code, "the monitor '{monitor}' has no possible period: {problem}", "not a period of whole minutes")
+
+
 class BadWindow:
     """A windowed feature has no windows, or one that is none."""
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ..sources import DataSource
     from .feature_class import FeatureClass
     from .hooks import HookDefinition
+    from .monitor import Monitor
     from .named_query import NamedQuery
     from .scheduled_query import ScheduledQuery
     from .resolver import ResolverDefinition, ResolverSpec
@@ -39,6 +40,7 @@ class Registry:
         self._definitions: dict[tuple[Origin, str], ResolverDefinition] = {}
         self._named_queries: dict[tuple[Origin, str, Optional[str]], NamedQuery] = {}
         self._scheduled_queries: dict[tuple[Origin, str], ScheduledQuery] = {}
+        self._monitors: dict[tuple[Origin, str], Monitor] = {}
         self._sources: dict[tuple[Origin, str], DataSource] = {}
         self._hooks: dict[tuple[Origin, str], HookDefinition] = {}
         self._resolvers: Optional[dict[str, ResolverSpec]] = None
@@ -64,6 +66,9 @@ class Registry:
 
     def add_scheduled_query(self, item: ScheduledQuery) -> None:
         _replace(self._scheduled_queries, (item.origin, item.name), item)
+
+    def add_monitor(self, item: Monitor) -> None:
+        _replace(self._monitors, (item.origin, item.name), item)
 
     def add_source(self, item: DataSource) -> None:
         _replace(self._sources, (item.origin, item.name), item)
@@ -92,6 +97,11 @@ class Registry:
     def scheduled_queries(self) -> list[ScheduledQuery]:
         """Every scheduled query."""
         return list(self._scheduled_queries.values())
+
+    @property
+    def monitors(self) -> list[Monitor]:
+        """Every monitor."""
+        return list(self._monitors.values())
 
     @property
     def sources(self) -> list[DataSource]:

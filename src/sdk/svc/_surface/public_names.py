@@ -21,6 +21,7 @@ _SOURCES = "svc.sources"
 _CLIENT = "svc.client"
 _QUERIES = "svc.queries"
 _LOGGING = "svc.logging"
+_MONITORING = "svc.monitoring"
 
 #: The modules of each name; the first is the one that advice names. The functions of
 #: `svc.functions` come from the function table.
@@ -41,6 +42,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "FeatureResult": (_CLIENT, _ROOT),
     "FeatureTime": (_FEATURES, _ROOT),
     "Features": (_FEATURES, _ROOT),
+    "Monitor": (_MONITORING, _ROOT),
     "MySQLSource": (_SQL, _SOURCES, _ROOT),
     "NamedQuery": (_QUERIES, _FEATURES, _ROOT),
     "Now": (_ROOT, _FEATURES),
@@ -98,7 +100,7 @@ _NO_RESOURCES = "resolvers run in the server's worker processes, which have no s
 _ONE_CLIENT = "SvcClient is its only client"
 _NO_MATERIALIZATION = "windows are computed when they are asked for"
 _NO_VALIDATION = "values are not checked beyond their types; compare in a resolver or an expression"
-_NO_CHARTS = "it has no charts and no monitors as code"
+_NO_CHARTS = "it has no charts as code; a Monitor(...) tells when a metric breaks a bound"
 
 #: Names that this version does not have, with what to use instead.
 ABSENT_NAMES: Mapping[str, str] = {
@@ -127,7 +129,6 @@ ABSENT_NAMES: Mapping[str, str] = {
     "MachineType": _NO_RESOURCES,
     "MaterializationWindowConfig": _NO_MATERIALIZATION,
     "MissingValueStrategy": "a value that is missing is None, or the feature's default",
-    "Monitor": _NO_CHARTS,
     "OfflineQueryContext": _ONE_QUERY,
     "OfflineResolver": "a resolver is the function that @offline stands above",
     "OnlineResolver": "a resolver is the function that @online stands above",
@@ -175,7 +176,6 @@ ABSENT_MODULES: Mapping[str, str] = {
     "svc.embedding": _NO_VECTORS,
     "svc.feature_store": "svc.features has feature classes, and svc.client asks for their values",
     "svc.ml": "it deploys no models",
-    "svc.monitoring": _NO_CHARTS,
     "svc.prompts": "it asks no language models",
     "svc.scheduled_query": _SCHEDULES,
     "svc.testing": "resolvers are plain functions in tests; 'pytest -p svc._pytest_plugin' makes their filters visible",

@@ -113,6 +113,14 @@ _SCHEDULED: Mapping[str, str] = {
     "required_output": "rows without a value are not left out",
     "num_shards": "a run is one part",
 }
+_MONITOR: Mapping[str, str] = {
+    "alert_when": "above= or below= is the bound",
+    "duration": "for_= says how long the bound has to be broken",
+    "expression": "query= is the metric expression",
+    "message": "description= is part of the events",
+    "threshold": "above= or below= is the bound",
+    "window_period": "'.rollup(5m)' at the expression's end is the time that a value is of",
+}
 
 
 def _source(password: str) -> Mapping[str, str]:
@@ -143,6 +151,7 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "Cron": {},
     "NamedQuery": _QUERY,
     "ScheduledQuery": _SCHEDULED,
+    "Monitor": _MONITOR,
     "PostgreSQLSource": _source("<NAME>_PGPASSWORD"),
     "MySQLSource": _source("<NAME>_MYSQL_PASSWORD"),
     "SQLiteSource": {"engine_args": _NO_ENGINE_ARGUMENTS, "filename": "path= is the file", "file_name": "path= is the file"},

@@ -15,8 +15,9 @@ import { toProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 import type { LiveDeployment } from "../live-deployment.ts";
-import type { CellId, Row } from "../plan/ids.ts";
-import type { PlanFrame, PlanOutput, PlanSlot, SharedAnswerParts } from "../plan/plan.ts";
+import { type CellId, FIRST_ROW, type Row } from "../plan/ids.ts";
+import type { Plan, PlanFrame, PlanOutput, PlanSlot, SharedAnswerParts } from "../plan/plan.ts";
+import type { NamedVersion } from "../request/resolve.ts";
 import { type CellFailure, CellOrigin, CellState } from "../run/cells.ts";
 import { listFailures, rowsAsList } from "../run/child-rows.ts";
 import type { Run } from "../run/run.ts";
@@ -63,6 +64,12 @@ export interface AnswerHead {
   readonly traceId: string;
   /** The values that the steps produced; empty unless requested. */
   readonly stages: readonly Stage[];
+  /** The plan, of a bulk query that of its first rows; absent when no row could be run. */
+  readonly plan?: Plan | undefined;
+  /** The named query that was meant; absent = none was. */
+  readonly named?: NamedVersion | undefined;
+  /** The primary key of the query's row; absent for many rows, and where it is not known. */
+  readonly rootKey?: AnswerField["key"];
 }
 
 /** The answer to a query for one row. */
@@ -72,6 +79,12 @@ export interface Answer extends AnswerHead {
   readonly fields: readonly AnswerField[];
   /** The failures of the fields, with their causes. */
   readonly failures: readonly CellFailure[];
+}
+
+/** The primary key of the query's row in a run; undefined when it is not known. */
+export function rootKeyOf(run: Run): AnswerField["key"] {
+  const [root] = run.plan.frames;
+  return root && new FrameKeys(run, FIRST_ROW).of(root);
 }
 
 /** The outputs of a row of a run. Fields of the same row of a relation share their key. */

@@ -2,12 +2,15 @@
  * The watcher of a query that is traced, whose stages are kept, or of whose values others are told.
  */
 
+import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
+import { SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import { errorText } from "../../../domain/error-text.ts";
+import { SPAN_ATTRIBUTES as ATTRIBUTE } from "../../../domain/span-attributes.ts";
 import type { PythonPool, ResolverCall, ResolverResult } from "../../python/pool.ts";
 import type { SqlSource } from "../../sql/source.ts";
 import type { CellId, Row } from "../plan/ids.ts";
 import type { PlanFrame, PlanOp } from "../plan/plan.ts";
-import { CellOrigin, CellState } from "../run/cells.ts";
+import { type CellFailure, CellOrigin, CellState } from "../run/cells.ts";
 import type { RowsValue } from "../run/child-rows.ts";
 import type { Run, RunObserver } from "../run/run.ts";
 import type { ComputedRecorder } from "./computed.ts";
@@ -17,6 +20,13 @@ import type { StageRecorder } from "./stages.ts";
 
 /** Longest statement that a span keeps, in characters. Values are never in it: they are bound. */
 const MAX_STATEMENT = 2_000;
+
+/** Names of database systems by OpenTelemetry's conventions. */
+const DB_SYSTEMS: Readonly<Partial<Record<SourceKind, string>>> = {
+  [SourceKind.POSTGRESQL]: "postgresql",
+  [SourceKind.MYSQL]: "mysql",
+  [SourceKind.SQLITE]: "sqlite",
+};
 
 /** Turns the steps of one query into its spans and stages. */
 export class QueryObserver implements RunObserver {
@@ -45,7 +55,12 @@ export class QueryObserver implements RunObserver {
     const { path } = plan.frame(op.frame);
     const resolver = op.resolver?.fqn;
     const provider = stepName(plan, op);
-    const span = this.#open("op", provider, run, { op: op.kind, provider, resolver, path, rows_in: rows.length });
+    const span = this.#open("op", provider, run, {
+      [ATTRIBUTE.step]: op.kind,
+      [ATTRIBUTE.resolver]: resolver,
+      [ATTRIBUTE.path]: path,
+      [ATTRIBUTE.rowsIn]: rows.length,
+    });
     this.#running.set(rows, span);
     this.#ops.set(op, span);
   }
@@ -56,12 +71,21 @@ export class QueryObserver implements RunObserver {
     const span = this.#running.get(rows);
     if (!span) return;
     this.#running.delete(rows);
-    const { given, failed, error } = figuresOf(run, op, rows);
-    this.spans?.end(span, { rows_out: op.outputs.length > 0 ? given : undefined, failed: failed || undefined }, error);
+    const { given, failed, failure } = figuresOf(run, op, rows);
+    const facts = {
+      [ATTRIBUTE.rowsOut]: op.outputs.length > 0 ? given : undefined,
+      [ATTRIBUTE.rowsFailed]: failed || undefined,
+      [ATTRIBUTE.errorType]: failure && ErrorCode[failure.code],
+    };
+    this.spans?.end(span, facts, failure?.message);
   }
 
   readBegan(run: Run, frame: PlanFrame, cells: readonly CellId[]): void {
-    if (this.spans) this.#running.set(cells, this.#open("store", `read ${frame.path}`, run, { path: frame.path, values: cells.length }));
+    if (this.spans)
+      this.#running.set(
+        cells,
+        this.#open("store", `read ${frame.path}`, run, { [ATTRIBUTE.path]: frame.path, [ATTRIBUTE.values]: cells.length }),
+      );
   }
 
   readEnded(run: Run, frame: PlanFrame, cells: readonly CellId[]): void {
@@ -70,26 +94,31 @@ export class QueryObserver implements RunObserver {
     this.stages?.stored(run, frame, own);
     const span = this.#running.get(cells);
     this.#running.delete(cells);
-    this.spans?.end(span, { cached: hits.length });
+    this.spans?.end(span, { [ATTRIBUTE.cacheHits]: hits.length });
   }
 
   writeBegan(values: number, relations: number): (error?: unknown) => void {
     const { spans } = this;
-    const span = spans?.open("store", "write", spans.root, { values, relations: relations || undefined });
+    const span = spans?.open("store", "write", spans.root, { [ATTRIBUTE.values]: values, [ATTRIBUTE.relations]: relations || undefined });
     return (error) => spans?.end(span, {}, error === undefined ? "" : errorText(error));
   }
 
   async call(pool: PythonPool, op: PlanOp, call: ResolverCall): Promise<ResolverResult> {
     const { spans } = this;
     if (!spans) return pool.call(call);
-    const span = spans.open("worker", call.resolver, this.#ops.get(op), { resolver: call.resolver, rows_in: call.rows });
+    const span = spans.open("worker", call.resolver, this.#ops.get(op), {
+      [ATTRIBUTE.resolver]: call.resolver,
+      [ATTRIBUTE.function]: call.resolver,
+      [ATTRIBUTE.rowsIn]: call.rows,
+    });
     try {
       const result = await pool.call({ ...call, context: { ...call.context, traceparent: spans.traceparent(span) } });
       const [error] = result.errors;
       const facts = {
-        rows_out: call.rows - result.errors.length,
-        python_ms: result.ranMs.toFixed(3),
-        failed: result.errors.length || undefined,
+        [ATTRIBUTE.rowsOut]: call.rows - result.errors.length,
+        [ATTRIBUTE.pythonMs]: result.ranMs.toFixed(3),
+        [ATTRIBUTE.rowsFailed]: result.errors.length || undefined,
+        [ATTRIBUTE.errorType]: error?.exception?.kind,
       };
       spans.end(span, facts, error?.message);
       return result;
@@ -114,13 +143,17 @@ export class QueryObserver implements RunObserver {
       close: () => source.close(),
       async query(statement, parameters, signal) {
         const text = statement.length > MAX_STATEMENT ? `${statement.slice(0, MAX_STATEMENT)}...` : statement;
-        const span = spans.open("sql", source.name, parent, { source: source.name, statement: text });
+        const span = spans.open("sql", source.name, parent, {
+          [ATTRIBUTE.source]: source.name,
+          [ATTRIBUTE.dbSystem]: DB_SYSTEMS[source.kind],
+          [ATTRIBUTE.dbStatement]: text,
+        });
         try {
           const result = await source.query(statement, parameters, signal);
-          spans.end(span, { rows_out: result.rows.length });
+          spans.end(span, { [ATTRIBUTE.dbRows]: result.rows.length });
           return result;
         } catch (error) {
-          spans.end(span, {}, errorText(error));
+          spans.end(span, { [ATTRIBUTE.errorType]: error instanceof Error ? error.name : undefined }, errorText(error));
           throw error;
         }
       },
@@ -138,21 +171,21 @@ export class QueryObserver implements RunObserver {
  * The number of rows with values from an op, the number of failed rows, and the first failure's
  * message.
  */
-function figuresOf({ cells }: Run, op: PlanOp, rows: readonly Row[]): { given: number; failed: number; error: string } {
+function figuresOf({ cells }: Run, op: PlanOp, rows: readonly Row[]): { given: number; failed: number; failure: CellFailure | undefined } {
   let given = 0;
   let failed = 0;
-  let error = "";
+  let first: CellFailure | undefined;
   for (const row of rows) {
     const own = op.outputs.map((slot) => cells.at(slot, row));
     const failure = own.find((cell) => cells.state(cell) === CellState.FAILED);
     if (failure !== undefined) {
       failed++;
-      error ||= cells.failure(failure)?.message ?? "";
+      first ??= cells.failure(failure);
     }
     if (op.rows) given += own.reduce((sum, cell) => sum + countOf(cells.childRows(cell)), 0);
     else if (own.some((cell) => cells.isOk(cell))) given++;
   }
-  return { given, failed, error };
+  return { given, failed, failure: first };
 }
 
 function countOf(rows: RowsValue | undefined): number {

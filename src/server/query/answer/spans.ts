@@ -3,6 +3,7 @@
  * the answer.
  */
 
+import { SPAN_ATTRIBUTES as ATTRIBUTE, type SpanAttribute } from "../../../domain/span-attributes.ts";
 import { formatTraceparent, newSpanId, newTraceId, type TraceParent } from "../../../domain/traceparent.ts";
 import type { SpanKind, SpanRecord } from "../../stores/telemetry/store.ts";
 
@@ -10,7 +11,7 @@ import type { SpanKind, SpanRecord } from "../../stores/telemetry/store.ts";
 const MAX_SPANS = 2_000;
 
 /** Attributes of a span; undefined ones are left out. */
-export type SpanFacts = Readonly<Record<string, string | number | boolean | undefined>>;
+export type SpanFacts = Readonly<Partial<Record<SpanAttribute, string | number | boolean | undefined>>>;
 
 /** A piece of work that has begun. */
 export interface OpenSpan {
@@ -28,6 +29,8 @@ export interface OpenSpan {
 export class SpanRecorder {
   readonly traceId: string;
   readonly root: OpenSpan;
+  /** Milliseconds from the first span's begin to its end; 0 until that. */
+  durationMs = 0;
   readonly #ended: (OpenSpan & { readonly durationMs: number })[] = [];
   readonly #open = new Set<OpenSpan>();
   #left = 0;
@@ -36,11 +39,13 @@ export class SpanRecorder {
    * Opens the first span.
    * @param startedAt epoch milliseconds now
    * @param parent the caller's span
+   * @param isAsked whether somebody asked for the trace, who is told its id
    */
   constructor(
     name: string,
     readonly startedAt: number,
     parent: TraceParent | undefined,
+    readonly isAsked = true,
   ) {
     this.traceId = parent?.traceId ?? newTraceId();
     this.root = this.#make("gateway", name, parent?.spanId ?? "", {});
@@ -74,7 +79,8 @@ export class SpanRecorder {
   finish(place: Pick<SpanRecord, "queryId" | "deploymentId">, facts: SpanFacts, error = ""): Omit<SpanRecord, "environmentId">[] {
     for (const span of this.#open) this.end(span, {}, "not finished when the query was answered");
     this.#open.add(this.root);
-    this.end(this.root, { ...facts, ...(this.#left > 0 ? { spans_left_out: this.#left } : {}) }, error);
+    this.durationMs = performance.now() - this.root.began;
+    this.end(this.root, { ...facts, ...(this.#left > 0 ? { [ATTRIBUTE.spansLeftOut]: this.#left } : {}) }, error);
     return [...this.#ended.splice(-1), ...this.#ended].map(
       ({ id, parentId, kind, name, began, durationMs, facts: known, error: failure }) => ({
         ...place,
@@ -96,4 +102,9 @@ export class SpanRecorder {
   #make(kind: SpanKind, name: string, parentId: string, facts: SpanFacts): OpenSpan {
     return { id: newSpanId(), parentId, kind, name, began: performance.now(), facts, error: "" };
   }
+}
+
+/** Id of the trace that somebody asked for; empty when nobody did. */
+export function toldTrace(spans: SpanRecorder | undefined): string {
+  return spans?.isAsked ? spans.traceId : "";
 }

@@ -16,7 +16,7 @@ import { type Guess, guesses, QueryRefused, type Refusal, Refusals, refusal } fr
 import { BadGiven, type GivenList, givenList, givenRow, givenValue, givenWindows, zipped } from "./given.ts";
 import { givenChildren, ownColumn } from "./given-children.ts";
 import type { BulkInput, QueryRequest, RequestInput } from "./request.ts";
-import { outputPath, type ResolvedInput, type ResolvedRequest, resolveRequest } from "./resolve.ts";
+import { type NamedVersion, outputPath, type ResolvedInput, type ResolvedRequest, resolveRequest } from "./resolve.ts";
 
 /** Most plans and resolved names that are cached per deployment. */
 const REMEMBERED = 1_000;
@@ -33,6 +33,8 @@ export interface Prepared {
   readonly tags: readonly string[];
   /** Outputs that were inferred because none were given. */
   readonly inferred: readonly string[];
+  /** The named query that is meant; undefined = none is. */
+  readonly named: NamedVersion | undefined;
   /** Whether the plan was made now, rather than cached. */
   readonly planned: boolean;
 }
@@ -55,6 +57,7 @@ export interface PreparedRows {
   readonly outputs: readonly Pick<PlanOutput, "path" | "feature" | "pick">[];
   readonly tags: readonly string[];
   readonly inferred: readonly string[];
+  readonly named: NamedVersion | undefined;
   readonly planned: boolean;
 }
 
@@ -79,7 +82,7 @@ export class Preparer {
   prepare(request: QueryRequest): Prepared {
     const key = this.#keyOf(request);
     const remembered = this.#remember(request, key);
-    const { shape, inferred, inputs, hasRows } = remembered.resolved;
+    const { shape, inferred, inputs, hasRows, named } = remembered.resolved;
     if (hasRows) return this.#prepareRows(request, key, remembered.resolved, guesses());
     const values: FeatureValue[] = new Array(request.inputs.length);
     const wrong = new Refusals();
@@ -94,7 +97,7 @@ export class Preparer {
     wrong.check();
     const planned = remembered.plan === undefined;
     remembered.plan ??= planQuery(this.index, shape);
-    return { plan: remembered.plan, values, tags: shape.tags, inferred, planned };
+    return { plan: remembered.plan, values, tags: shape.tags, inferred, named, planned };
   }
 
   /**
@@ -108,7 +111,7 @@ export class Preparer {
   prepareRows(request: QueryRequest, columns: readonly BulkInput[], from: number, to: number, guess: Guess = guesses()): PreparedRows {
     const key = this.#keyOf(request);
     const remembered = this.#remember(request, key);
-    const { shape, inferred, inputs, hasRows } = remembered.resolved;
+    const { shape, inferred, inputs, hasRows, named } = remembered.resolved;
     const refused = new Map<number, readonly Refusal[]>();
     const groups = new Map<Plan, RowGroup>();
     if (!hasRows) {
@@ -130,7 +133,7 @@ export class Preparer {
         if (!wrong.isEmpty) refused.set(row, wrong.list());
         else add(group, row, values);
       }
-      return { groups: [group], refused, outputs: group.plan.outputs, tags: shape.tags, inferred, planned };
+      return { groups: [group], refused, outputs: group.plan.outputs, tags: shape.tags, inferred, named, planned };
     }
     let planned = false;
     for (let row = from; row < to; row++) {
@@ -157,7 +160,7 @@ export class Preparer {
     const outputs =
       first?.plan.outputs ??
       shape.outputs.map((output) => ({ path: outputPath(shape.root.name, output), feature: output.feature, pick: output.pick }));
-    return { groups: [...groups.values()], refused, outputs, tags: shape.tags, inferred, planned };
+    return { groups: [...groups.values()], refused, outputs, tags: shape.tags, inferred, named, planned };
   }
 
   /** Throws QueryRefused when there are too many names. */
@@ -237,7 +240,14 @@ export class Preparer {
       plan = planQuery(this.index, shape);
       this.#plans.set(key, plan);
     }
-    return { plan, values: givens.map((given) => given.value), tags: shape.tags, inferred: resolved.inferred, planned };
+    return {
+      plan,
+      values: givens.map((given) => given.value),
+      tags: shape.tags,
+      inferred: resolved.inferred,
+      named: resolved.named,
+      planned,
+    };
   }
 }
 

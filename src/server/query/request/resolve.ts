@@ -41,6 +41,15 @@ export interface ResolvedRequest {
   readonly inferred: readonly string[];
   /** Whether an input is a row; then the shape depends on the values. */
   readonly hasRows: boolean;
+  /** The named query that is meant; undefined = none is. */
+  readonly named: NamedVersion | undefined;
+}
+
+/** A named query. */
+export interface NamedVersion {
+  readonly name: string;
+  /** Empty = it has none. */
+  readonly version: string;
 }
 
 /** Resolves the names of a request. Throws QueryRefused with everything that is wrong. */
@@ -65,6 +74,7 @@ export function resolveRequest(index: GraphIndex, request: QueryRequest): Resolv
     inputs,
     hasRows: inputs.some((input) => input.target.kind !== "feature"),
     inferred,
+    named: named && { name: named.name, version: named.version },
     shape: {
       root,
       givens: inputs.flatMap(({ target }) => (target.kind === "feature" ? [{ relations: target.relations, feature: target.feature }] : [])),

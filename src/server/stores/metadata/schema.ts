@@ -306,4 +306,16 @@ update project set name = (
 where name = 'default' and (select count(*) from project) = 1 and exists (select 1 from deployment where project_name <> '')
 `);
   },
+  (db) => {
+    db.run(`
+create table monitor (
+  environment_id text not null, name text not null, state text not null, since integer not null, value real, labels text not null,
+  evaluated_at integer not null, broken_since integer, fired_at integer, told_at integer, primary key (environment_id, name)
+) strict, without rowid;
+create table monitor_silence (
+  environment_id text not null, name text not null, until integer not null, created_at integer not null, client_id text not null,
+  reason text not null, primary key (environment_id, name)
+) strict, without rowid;
+`);
+  },
 ];

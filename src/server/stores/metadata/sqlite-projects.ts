@@ -150,6 +150,8 @@ export function sqliteProjects(db: Database, writer: Writer, insertJob: (job: Ne
           "value_upload",
           "workflow",
           "incremental_progress",
+          "monitor",
+          "monitor_silence",
         ])
           db.query(`delete from ${table} where environment_id = ?`).run(id);
         db.query("delete from document where scope = ?").run(id);

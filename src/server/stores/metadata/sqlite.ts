@@ -17,6 +17,7 @@ import { sqliteGraphs } from "./sqlite-graphs.ts";
 import { sqliteIdentity } from "./sqlite-identity.ts";
 import { incrementalQueries } from "./sqlite-incremental.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
+import { sqliteMonitors } from "./sqlite-monitors.ts";
 import { nodeQueries } from "./sqlite-nodes.ts";
 import { offlineQueryQueries } from "./sqlite-offline-queries.ts";
 import { outboxPlace } from "./sqlite-outbox.ts";
@@ -81,6 +82,7 @@ export function createSqliteMetadataStore(options: {
     incremental,
     jobs,
     offlineQueries: offlineQueryQueries(db, writer, now, insertJob),
+    monitors: sqliteMonitors(db, writer),
     outbox: outboxPlace(options),
     nodes: nodeQueries(db, writer, now),
     processes: processQueries(db, writer, addUse),

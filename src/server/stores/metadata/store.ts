@@ -15,6 +15,7 @@ import type { GraphStore } from "./graphs.ts";
 import type { IdentityStore } from "./identity.ts";
 import type { IncrementalStore } from "./incremental.ts";
 import type { JobStore } from "./jobs.ts";
+import type { MonitorStore } from "./monitors.ts";
 import type { NodeStore } from "./nodes.ts";
 import type { OfflineQueryStore } from "./offline-queries.ts";
 import type { OutboxPlace } from "./outbox.ts";
@@ -45,6 +46,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   /** Progress of what runs incrementally. */
   readonly incremental: IncrementalStore;
   readonly jobs: JobStore;
+  /** Monitors as they stand. */
+  readonly monitors: MonitorStore;
   /** Offline queries. */
   readonly offlineQueries: OfflineQueryStore;
   /** Where the outbox of webhooks is, which is opened in a thread of its own. */

@@ -6,25 +6,45 @@
 
 import type { Database } from "bun:sqlite";
 import { inspectDatabase, openDatabase } from "../sqlite/open.ts";
+import { ErrorTable } from "./error-table.ts";
 import { mentions } from "./mentions.ts";
+import { MetaQueryTable, metaIdOf } from "./meta-query-table.ts";
 import type { BatchedQuery, QueryBatch } from "./query-batch.ts";
+import { SUMMARY, type SummaryRow, searchQueries, summaryOf } from "./query-search.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "./schema.ts";
 import { SpanTable } from "./span-table.ts";
 import { StageTable } from "./stage-table.ts";
 import type {
   Body,
   BodyEncoding,
+  ErrorGroup,
+  ErrorRecord,
+  ErrorSearch,
   ExpiredStages,
   LoggedKeys,
+  MetaLatencies,
+  MetaQuery,
+  MetaQueryFilter,
+  MetaQueryPlace,
+  NewestPage,
+  PlanRecord,
   QueryLogEntry,
   QueryLogFilter,
   QueryLogSummary,
+  QuerySearch,
   SchemaMove,
   SpanFilter,
   SpanRecord,
+  SpanSearch,
   StageRecord,
+  StoredError,
+  StoredQuery,
+  StoredSpan,
   TelemetryFigures,
   TelemetryLimits,
+  TracePage,
+  TracePlace,
+  TraceSummary,
 } from "./store.ts";
 
 /** Options with which the file is opened. */
@@ -41,6 +61,9 @@ export interface TelemetryFile {
    * bytes.
    */
   readonly maxStageBytes: number;
+  /** Time for which spans are kept, in milliseconds, and their bytes above which the oldest go. */
+  readonly spanTtlMs: number;
+  readonly maxSpanBytes: number;
 }
 
 /** What a step of `forgetKeys` found and did. */
@@ -55,6 +78,8 @@ export interface ForgottenStep {
 export interface TelemetryBatch {
   readonly queries: QueryBatch | undefined;
   readonly spans: readonly SpanRecord[];
+  readonly plans: readonly PlanRecord[];
+  readonly errors: readonly ErrorRecord[];
   /** The time, epoch milliseconds. */
   readonly now: number;
 }
@@ -70,9 +95,6 @@ const NEWEST_BEFORE = "select seq from query_log where started_at < ?4 order by 
 /** Compression level that is four times as fast as the default, for a quarter more bytes. */
 const PACKING = { level: 1 };
 
-const SUMMARY = `query_id as queryId, environment_id as environmentId, deployment_id as deploymentId, branch, started_at as startedAt,
-  duration_ms as durationMs, query_name as queryName, correlation_id as correlationId, error_count as errorCount`;
-
 /** Where the bodies of a query are among those that are packed together. */
 interface PackedPlace {
   readonly encoding: BodyEncoding;
@@ -82,17 +104,59 @@ interface PackedPlace {
   readonly originsSize: number;
 }
 
-interface QueryRow extends QueryLogSummary, PackedPlace {
+/** A query as it is written. */
+interface WrittenQuery extends BatchedQuery {
+  readonly metaId: string;
+  readonly keyHash: string;
+  readonly body: number;
+  readonly bodyAt: number;
+}
+
+/** The columns of a query. */
+const LOGGED: Readonly<Record<string, (query: WrittenQuery) => string | number | null>> = {
+  query_id: ({ queryId }) => queryId,
+  environment_id: ({ environmentId }) => environmentId,
+  deployment_id: ({ deploymentId }) => deploymentId,
+  branch: ({ branch }) => branch,
+  started_at: ({ startedAt }) => startedAt,
+  duration_ms: ({ durationMs }) => durationMs,
+  query_name: ({ queryName }) => queryName,
+  correlation_id: ({ correlationId }) => correlationId,
+  error_count: ({ errorCount }) => errorCount,
+  error: ({ error }) => error ?? null,
+  encoding: ({ encoding }) => encoding,
+  body: ({ body }) => body,
+  body_at: ({ bodyAt }) => bodyAt,
+  request_size: ({ requestSize }) => requestSize,
+  response_size: ({ responseSize }) => responseSize,
+  origins_size: ({ originsSize }) => originsSize,
+  kind: ({ kind }) => kind,
+  query_version: ({ queryVersion }) => queryVersion,
+  is_named: ({ isNamed }) => (isNamed ? 1 : 0),
+  plan_hash: ({ planHash }) => planHash,
+  root_namespace: ({ rootNamespace }) => rootNamespace,
+  primary_key: ({ primaryKey, secretKey }) => (secretKey === undefined ? primaryKey : ""),
+  key_hash: ({ keyHash }) => keyHash,
+  agent_id: ({ agentId }) => agentId,
+  error_codes: ({ errorCodes }) => errorCodes,
+  hit_share: ({ hitShare }) => hitShare,
+  row_count: ({ rows }) => rows,
+  trace_id: ({ traceId }) => traceId,
+  meta_id: ({ metaId }) => metaId,
+};
+
+interface QueryRow extends SummaryRow<QueryLogSummary>, PackedPlace {
   readonly error: string | null;
   readonly packed: Uint8Array<ArrayBuffer>;
 }
 
 const SIZES = "body_at as bodyAt, request_size as requestSize, response_size as responseSize, origins_size as originsSize";
-const PACKED = `seq, query_id as queryId, environment_id as environmentId, branch, started_at as startedAt, error, encoding, body, ${SIZES}`;
+const PACKED = `seq, key_hash as keyHash, query_id as queryId, environment_id as environmentId, branch, started_at as startedAt, error, encoding, body, ${SIZES}`;
 
 /** A query among those that are packed together. */
 interface PackedQuery extends Pick<QueryLogSummary, "queryId" | "environmentId" | "branch" | "startedAt">, PackedPlace {
   readonly seq: number;
+  readonly keyHash: string;
   readonly error: string | null;
   /** Id of the pack. */
   readonly body: number;
@@ -120,6 +184,9 @@ export class TelemetryDatabase {
   readonly #db: Database;
   readonly #spans: SpanTable;
   readonly #stages: StageTable;
+  readonly #metas: MetaQueryTable;
+  readonly #errors: ErrorTable;
+  readonly #salt: string;
   #prunedAt = 0;
   /**
    * Start of the oldest query left after a removal because of the file's size, epoch milliseconds;
@@ -128,6 +195,8 @@ export class TelemetryDatabase {
   #cutAt = 0;
   #maxBytes: number;
   #maxAgeMs: number;
+  #maxSpanBytes: number;
+  #maxSpanAgeMs: number;
   /** Queries that were removed because of age or size. */
   #removed = 0;
   /** Number of the schema when it was last reported, at first when the file was opened. */
@@ -139,16 +208,23 @@ export class TelemetryDatabase {
     const schema = { path, applicationId: TELEMETRY_APPLICATION_ID, migrations: TELEMETRY_MIGRATIONS, programVersion };
     this.#maxBytes = file.maxBytes;
     this.#maxAgeMs = file.ttlMs;
+    this.#maxSpanBytes = file.maxSpanBytes;
+    this.#maxSpanAgeMs = file.spanTtlMs;
     const found = path === ":memory:" ? undefined : inspectDatabase(schema)?.version;
     this.#reportedVersion = found || TELEMETRY_MIGRATIONS.length;
     this.#db = openDatabase({ ...schema, synchronous: "normal" });
     this.#spans = new SpanTable(this.#db);
     this.#stages = new StageTable(this.#db);
+    this.#metas = new MetaQueryTable(this.#db);
+    this.#errors = new ErrorTable(this.#db);
+    this.#salt = this.#db.query<{ salt: string }, []>("select salt from salt").get()?.salt ?? "";
   }
 
   /** Writes a batch, all or nothing, and removes old rows about once a minute. */
-  write({ queries, spans, now }: TelemetryBatch): void {
+  write({ queries, spans, plans, errors, now }: TelemetryBatch): void {
     this.#db.transaction(() => {
+      if (plans.length > 0) this.#metas.keepPlans(plans);
+      if (errors.length > 0) this.#errors.write(errors);
       if (queries) this.#writeQueries(queries);
       if (spans.length > 0) this.#spans.write(spans);
     })();
@@ -164,8 +240,8 @@ export class TelemetryDatabase {
       )
       .get(queryId);
     if (!row) return undefined;
-    const { error, packed, bodyAt, requestSize, responseSize, originsSize, ...entry } = row;
-    const { encoding } = entry;
+    const { error, packed, bodyAt, requestSize, responseSize, originsSize, encoding, ...summary } = row;
+    const { metaId: _metaId, isRefused: _isRefused, ...entry } = { ...summaryOf<QueryLogSummary>(summary), encoding };
     const place = { encoding, bodyAt, requestSize, responseSize, originsSize };
     return { ...entry, ...(error === null ? {} : { error }), ...cut(Bun.zstdDecompressSync(packed), place) };
   }
@@ -174,11 +250,72 @@ export class TelemetryDatabase {
   queries({ environmentId, deploymentId, from = EARLIEST, before = LATEST, limit }: QueryLogFilter): QueryLogSummary[] {
     const among = deploymentId === undefined ? `seq > (${NEWEST_BEFORE}) - ?2` : "deployment_id = ?2";
     return this.#db
-      .query<QueryLogSummary, [string, string | number, number, number, number]>(
+      .query<SummaryRow<QueryLogSummary>, [string, string | number, number, number, number]>(
         `select ${SUMMARY} from query_log where environment_id = ?1 and ${among} and started_at >= ?3 and started_at < ?4
          order by seq desc limit ?5`,
       )
-      .all(environmentId, deploymentId ?? LISTED_ROWS, from, before, limit);
+      .all(environmentId, deploymentId ?? LISTED_ROWS, from, before, limit)
+      .map(summaryOf<QueryLogSummary>);
+  }
+
+  /** A page of queries, newest first. */
+  searchQueries(filter: QuerySearch, limit: number, beforeSeq?: number): NewestPage<StoredQuery> {
+    return searchQueries(this.#db, filter, (key) => this.#hashOf(key), limit, beforeSeq);
+  }
+
+  /** A plan by its hash. */
+  plan(environmentId: string, hash: string): PlanRecord | undefined {
+    return this.#metas.plan(environmentId, hash);
+  }
+
+  /** Meta queries, the last observed first. */
+  metaQueries(filter: MetaQueryFilter, limit: number, after?: MetaQueryPlace): MetaQuery[] {
+    return this.#metas.list(filter, limit, after);
+  }
+
+  /** A meta query with its latencies. */
+  metaQuery(environmentId: string, id: string): { query: MetaQuery; latencies: MetaLatencies } | undefined {
+    return this.#metas.find(environmentId, id);
+  }
+
+  /** A page of errors, newest first. */
+  searchErrors(filter: ErrorSearch, limit: number, beforeSeq?: number): NewestPage<StoredError> {
+    return this.#errors.search(filter, limit, beforeSeq);
+  }
+
+  /** Groups of errors, the largest first. */
+  groupErrors(filter: ErrorSearch, limit: number, offset: number): ErrorGroup[] {
+    return this.#errors.group(filter, limit, offset);
+  }
+
+  /** Removes errors that name a key, among those behind the error number `after`. */
+  forgetErrors(keys: LoggedKeys, after: number): number | undefined {
+    return this.#errors.forgetKeys(keys, after);
+  }
+
+  /** The hash of a primary key: of no use without the file. */
+  #hashOf(key: string): string {
+    return new Bun.CryptoHasher("sha256", this.#salt).update(key).digest("hex").slice(0, 32);
+  }
+
+  /** A page of traces, the latest start first. */
+  traces(filter: SpanSearch, limit: number, after?: TracePlace): TracePage {
+    return this.#spans.traces(filter, limit, after);
+  }
+
+  /** A trace of an environment. */
+  trace(environmentId: string, traceId: string): TraceSummary | undefined {
+    return this.#spans.trace(environmentId, traceId);
+  }
+
+  /** A page of spans, newest first. */
+  searchSpans(filter: SpanSearch, limit: number, beforeSeq?: number): NewestPage<StoredSpan> {
+    return this.#spans.search(filter, limit, beforeSeq);
+  }
+
+  /** Spans of an environment with an id. */
+  spansById(environmentId: string, spanId: string): SpanRecord[] {
+    return this.#spans.byId(environmentId, spanId);
   }
 
   /** Spans, ordered by start. */
@@ -222,13 +359,20 @@ export class TelemetryDatabase {
       maxAgeMs: this.#maxAgeMs,
       defaultMaxAgeMs: this.file.ttlMs,
       removedQueries: this.#removed,
+      spanBytes: this.#spans.bytes(),
+      maxSpanBytes: this.#maxSpanBytes,
+      defaultMaxSpanBytes: this.file.maxSpanBytes,
+      maxSpanAgeMs: this.#maxSpanAgeMs,
+      defaultMaxSpanAgeMs: this.file.spanTtlMs,
     };
   }
 
   /** Sets the bounds beyond which the oldest records are removed; undefined = as it was opened. */
-  limit({ maxBytes, maxAgeMs }: TelemetryLimits, now: number): void {
+  limit({ maxBytes, maxAgeMs, maxSpanBytes, maxSpanAgeMs }: TelemetryLimits, now: number): void {
     this.#maxBytes = maxBytes ?? this.file.maxBytes;
     this.#maxAgeMs = maxAgeMs ?? this.file.ttlMs;
+    this.#maxSpanBytes = maxSpanBytes ?? this.file.maxSpanBytes;
+    this.#maxSpanAgeMs = maxSpanAgeMs ?? this.file.spanTtlMs;
     this.#prune(now);
   }
 
@@ -253,39 +397,27 @@ export class TelemetryDatabase {
   #writeQueries({ rows, bodies }: QueryBatch): void {
     const packed = Bun.zstdCompressSync(bodies, PACKING);
     const body = Number(this.#db.query("insert into body (packed) values (?)").run(packed).lastInsertRowid);
-    const insert = this.#db.query(
-      `insert or replace into query_log (query_id, environment_id, deployment_id, branch, started_at, duration_ms, query_name, correlation_id, error_count,
-         error, encoding, body, body_at, request_size, response_size, origins_size) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
+    const names = Object.keys(LOGGED);
+    const insert = this.#db.query(`insert or replace into query_log (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`);
+    const columns = Object.values(LOGGED);
+    const entries = (JSON.parse(rows) as readonly BatchedQuery[]).map((entry) => ({ ...entry, metaId: metaIdOf(entry) }));
     let bodyAt = 0;
-    for (const entry of JSON.parse(rows) as readonly BatchedQuery[]) {
-      insert.run(
-        entry.queryId,
-        entry.environmentId,
-        entry.deploymentId,
-        entry.branch,
-        entry.startedAt,
-        entry.durationMs,
-        entry.queryName,
-        entry.correlationId,
-        entry.errorCount,
-        entry.error ?? null,
-        entry.encoding,
-        body,
-        bodyAt,
-        entry.requestSize,
-        entry.responseSize,
-        entry.originsSize,
-      );
+    for (const entry of entries) {
+      const key = entry.secretKey ?? entry.primaryKey;
+      const written: WrittenQuery = { ...entry, body, bodyAt, keyHash: key === "" ? "" : this.#hashOf(key) };
+      insert.run(...columns.map((column) => column(written)));
       bodyAt += entry.requestSize + (entry.responseSize ?? 0) + entry.originsSize;
     }
+    this.#metas.count(entries);
   }
 
   /** Removes what is known of an environment; its stages expire. */
   forgetEnvironment(environmentId: string): void {
     this.#db.transaction(() => {
-      for (const table of ["query_log", "span"]) this.#db.query(`delete from ${table} where environment_id = ?`).run(environmentId);
+      for (const table of ["query_log", "query_error"]) this.#db.query(`delete from ${table} where environment_id = ?`).run(environmentId);
+      this.#spans.forgetEnvironment(environmentId);
       this.#db.run("delete from body where id not in (select body from query_log)");
+      this.#metas.forgetEnvironment(environmentId);
       this.#stages.expire(environmentId);
     })();
   }
@@ -308,8 +440,10 @@ export class TelemetryDatabase {
     const meant = pack.filter((one) => one.environmentId === environmentId && one.branch === branch && one.startedAt <= until);
     if (meant.length === 0) return { queries: [], next };
     const wanted = new Set(keys);
+    const hashes = new Set(keys.map((key) => this.#hashOf(key)));
     const bodies = this.#bodies(first.body);
     const gone = meant.filter((one) => {
+      if (hashes.has(one.keyHash)) return true;
       const { request, response } = cut(bodies, one);
       return [request, response, one.error ?? undefined].some((body) => mentions(body, wanted));
     });
@@ -317,7 +451,9 @@ export class TelemetryDatabase {
     if (gone.length === 0 || onlyLooks) return { queries, next };
     this.#db.transaction(() => {
       for (const { queryId } of gone) {
-        for (const table of ["query_log", "span"]) this.#db.query(`delete from ${table} where query_id = ?`).run(queryId);
+        this.#db.query("delete from query_log where query_id = ?").run(queryId);
+        this.#spans.forgetQuery(queryId);
+        this.#errors.forgetOperation(queryId);
         this.#stages.expireQuery(queryId);
       }
       const left = pack.filter((one) => !gone.includes(one));
@@ -354,18 +490,21 @@ export class TelemetryDatabase {
     const limit = now - this.#maxAgeMs;
     this.#db.transaction(() => {
       this.#removed += this.#db.query(`delete from query_log where seq < ${firstSince("query_log", "started_at")}`).run(limit).changes;
-      this.#db.query(`delete from span where seq < ${firstSince("span", "started_at")}`).run(limit);
+      this.#db.query(`delete from query_error where seq < ${firstSince("query_error", "at")}`).run(limit);
+      this.#metas.prune(limit);
       this.#pruneBodies();
+      this.#spans.prune(now - this.#maxSpanAgeMs, this.#maxSpanBytes);
     })();
     this.#pruneToSize();
   }
 
   #pruneToSize(): void {
-    for (let round = 0; round < 10 && this.#usedBytes() > this.#maxBytes; round++) this.#db.transaction(() => this.#pruneTenth())();
+    for (let round = 0; round < 10 && this.#usedBytes() - this.#spans.bytes() > this.#maxBytes; round++)
+      this.#db.transaction(() => this.#pruneTenth())();
   }
 
   #pruneTenth(): void {
-    for (const table of ["query_log", "span"]) {
+    for (const table of ["query_log", "query_error"]) {
       const { changes } = this.#db.run(`delete from ${table} where seq <= ${FIRST_TENTH} from ${table})`);
       if (table === "query_log") this.#removed += changes;
     }

@@ -7,13 +7,13 @@ import type { Clock } from "../../../context/clock.ts";
 import { Thread } from "../../thread/rpc.ts";
 import type { ForgottenStep, TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
 import { QueryGatherer } from "./query-batch.ts";
-import type { Body, SpanRecord, TelemetryLimits, TelemetryStore } from "./store.ts";
+import type { Body, ErrorRecord, PlanRecord, SpanRecord, TelemetryLimits, TelemetryStore } from "./store.ts";
 import type { TelemetryEvents } from "./telemetry-worker.ts";
 
 /** Options with which the store is opened. */
 export interface TelemetryOptions
   extends Pick<TelemetryFile, "path" | "programVersion">,
-    Partial<Pick<TelemetryFile, "ttlMs" | "maxBytes" | "maxStageBytes">> {
+    Partial<Pick<TelemetryFile, "ttlMs" | "maxBytes" | "maxStageBytes" | "spanTtlMs" | "maxSpanBytes">> {
   readonly clock: Clock;
   /**
    * Records that may wait to be written, on either thread; default 20,000. The bound for failed
@@ -50,7 +50,8 @@ const NOTICE_MS = 1_000;
 export function createSqliteTelemetryStore(options: TelemetryOptions): TelemetryStore {
   const { clock, maxPending = 20_000, maxPendingBytes = 64 * MEBIBYTE } = options;
   const { path, programVersion, ttlMs = WEEK_MS, maxBytes = 512 * MEBIBYTE, maxStageBytes = 1024 * MEBIBYTE } = options;
-  const file: TelemetryFile = { path, programVersion, ttlMs, maxBytes, maxStageBytes };
+  const { spanTtlMs = WEEK_MS, maxSpanBytes = 1024 * MEBIBYTE } = options;
+  const file: TelemetryFile = { path, programVersion, ttlMs, maxBytes, maxStageBytes, spanTtlMs, maxSpanBytes };
   const thread = new Thread<TelemetryDatabase, TelemetryFile, TelemetryEvents>({
     entry: "stores/telemetry/telemetry-worker.ts",
     settings: file,
@@ -68,6 +69,8 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   const pending = { records: 0, bytes: 0 };
   const queries = new QueryGatherer();
   let spans: SpanRecord[] = [];
+  let plans: PlanRecord[] = [];
+  let errors: ErrorRecord[] = [];
   let gathered = 0;
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let sending: ReturnType<typeof setImmediate> | undefined;
@@ -100,7 +103,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     pending.bytes -= bytes;
   };
 
-  const waiting = (): number => queries.size + spans.length;
+  const waiting = (): number => queries.size + spans.length + plans.length + errors.length;
 
   /**
    * Sends the collected records. Resolves when everything sent so far is written or dropped: the
@@ -113,8 +116,10 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     sending = undefined;
     const records = waiting();
     if (records === 0) return written;
-    written = write({ queries: queries.size > 0 ? queries.take() : undefined, spans, now: clock.now() }, records, gathered);
+    written = write({ queries: queries.size > 0 ? queries.take() : undefined, spans, plans, errors, now: clock.now() }, records, gathered);
     spans = [];
+    plans = [];
+    errors = [];
     gathered = 0;
     return written;
   };
@@ -155,6 +160,20 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       for (const span of given) spans.push(span);
       gather();
     },
+    recordPlan(plan) {
+      if (!admit(plan.plan.length, false)) return;
+      plans.push(plan);
+      gather();
+    },
+    recordErrors(given) {
+      const bytes = given.reduce(
+        (sum, { message, exception }) => sum + SPAN_BYTES + message.length + (exception?.stacktrace.length ?? 0),
+        0,
+      );
+      if (!admit(bytes, true, given.length)) return;
+      errors.push(...given);
+      gather();
+    },
     hasRoom: () => hasRoom(1),
     query(queryId) {
       void send();
@@ -163,6 +182,46 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     queries(filter) {
       void send();
       return thread.call("queries", [filter]);
+    },
+    searchQueries(filter, limit, beforeSeq) {
+      void send();
+      return thread.call("searchQueries", [filter, limit, beforeSeq]);
+    },
+    searchErrors(filter, limit, beforeSeq) {
+      void send();
+      return thread.call("searchErrors", [filter, limit, beforeSeq]);
+    },
+    groupErrors(filter, limit, offset) {
+      void send();
+      return thread.call("groupErrors", [filter, limit, offset]);
+    },
+    plan(environmentId, hash) {
+      void send();
+      return thread.call("plan", [environmentId, hash]);
+    },
+    metaQueries(filter, limit, after) {
+      void send();
+      return thread.call("metaQueries", [filter, limit, after]);
+    },
+    metaQuery(environmentId, id) {
+      void send();
+      return thread.call("metaQuery", [environmentId, id]);
+    },
+    traces(filter, limit, after) {
+      void send();
+      return thread.call("traces", [filter, limit, after]);
+    },
+    trace(environmentId, traceId) {
+      void send();
+      return thread.call("trace", [environmentId, traceId]);
+    },
+    searchSpans(filter, limit, beforeSeq) {
+      void send();
+      return thread.call("searchSpans", [filter, limit, beforeSeq]);
+    },
+    spansById(environmentId, spanId) {
+      void send();
+      return thread.call("spansById", [environmentId, spanId]);
     },
     spans(filter) {
       void send();
@@ -188,6 +247,8 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
         queries += step.queries.length;
         after = step.next;
       }
+      for (let after: number | undefined = 0; after !== undefined && !signal?.aborted; )
+        after = await thread.call("forgetErrors", [keys, after]);
       return queries;
     },
     dropped: () => dropped,
@@ -210,7 +271,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   };
 }
 
-/** Estimated bytes of a span beside its name and attributes. */
+/** Estimated bytes of a span or an error beside its texts. */
 const SPAN_BYTES = 200;
 
 function sizeOfAttributes(attributes: SpanRecord["attributes"]): number {

@@ -6,6 +6,7 @@
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { Clock } from "../../../context/clock.ts";
 import { errorText } from "../../../domain/error-text.ts";
+import { SPAN_ATTRIBUTES as ATTRIBUTE } from "../../../domain/span-attributes.ts";
 import { parseTraceparent, type TraceParent } from "../../../domain/traceparent.ts";
 import { SCOPE_HEADERS, scopeHeader } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
@@ -16,9 +17,11 @@ import type { OnlineEngine, Tracing } from "../../query/create-engine.ts";
 import type { LiveDeployment } from "../../query/live-deployment.ts";
 import { clipped, hinted, QueryRefused } from "../../query/refusal.ts";
 import type { BulkRequest, QueryRequest } from "../../query/request/request.ts";
+import type { RecordedFailure } from "../../query-log/error-records.ts";
 import type { QueryRecorder } from "../../query-log/recorder.ts";
+import type { SpanSampler } from "../../query-log/span-sampler.ts";
 import type { QueryKind } from "../../stores/metadata/usage.ts";
-import type { Body, BodyEncoding } from "../../stores/telemetry/store.ts";
+import type { Body, BodyEncoding, QueryRunKind } from "../../stores/telemetry/store.ts";
 import type { QueryWatch } from "../../webhooks/events.ts";
 import type { Mirror } from "./mirror.ts";
 
@@ -65,6 +68,8 @@ export interface CountedQuery {
 export interface QueryRunner<Auth> extends QueryRecorder {
   readonly engine: OnlineEngine;
   readonly clock: Clock;
+  /** Id of the client that asks; absent = nobody is known. */
+  agentOf?(auth: Auth): string;
   /** Counts a query; absent = nobody counts. */
   count?(deployment: LiveDeployment, query: CountedQuery): void;
   /** Who wants to be told of a query on a deployment; undefined or absent = nobody. */
@@ -76,6 +81,8 @@ export interface QueryRunner<Auth> extends QueryRecorder {
   resolveDeployment(scope: QueryScope, auth: Auth, correlationId: string): DeploymentLease | Promise<DeploymentLease>;
   /** Runs copies of queries; absent where none are made. */
   readonly mirror?: Mirror;
+  /** Picks queries whose spans are kept although nobody asked; absent = none are. */
+  readonly sampler?: SpanSampler;
   /** Whether spans are recorded; false while telemetry is suspended. */
   isTracing(): boolean;
 }
@@ -139,9 +146,8 @@ export function parentOf(headers: Headers): TraceParent | undefined {
 /** The part of an answer that the log keeps. */
 interface Logged {
   readonly rows: number;
-  readonly errorCount: number;
-  /** Code of the first error. */
-  readonly code: ErrorCode | undefined;
+  readonly failures: readonly RecordedFailure[];
+  readonly hitShare: number | null;
   readonly response: Body;
   readonly origins: string;
 }
@@ -169,8 +175,8 @@ export function runQuery<Auth, B extends Body>(
         sent,
         logged: {
           rows: 1,
-          errorCount: answer.failures.length,
-          code: answer.failures[0]?.code,
+          failures: answer.failures.map(({ path, ...failure }) => ({ ...failure, feature: path })),
+          hitShare: hitShareOf(answer),
           response: sent,
           origins: answerOrigins(answer),
         },
@@ -196,7 +202,7 @@ export function runBulkQuery<Auth, Sent>(
       const { sent, summary } = write(answer);
       return {
         sent,
-        logged: { rows: answer.rows, errorCount: answer.failures.length, code: answer.failures[0]?.code, response: summary, origins: "" },
+        logged: { rows: answer.rows, failures: answer.failures, hitShare: bulkHitShareOf(answer), response: summary, origins: "" },
       };
     },
   );
@@ -211,17 +217,19 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   write: (answer: R) => { readonly sent: Sent; readonly logged: Logged },
 ): Promise<Sent> {
   const { encoding, request, queryName, correlationId } = incoming;
-  const isTraced = (incoming.trace || incoming.parent !== undefined) && runner.isTracing();
-  const parent = isTraced ? incoming.parent : undefined;
-  const spans =
-    isTraced && (incoming.trace || parent?.sampled) ? new SpanRecorder(incoming.endpoint, runner.clock.now(), parent) : undefined;
+  const isAsked = (incoming.trace || incoming.parent !== undefined) && runner.isTracing();
+  const parent = isAsked ? incoming.parent : undefined;
+  const isWanted = isAsked && (incoming.trace || parent?.sampled === true);
+  const isSampled = !isAsked && runner.sampler !== undefined && runner.sampler.begins() && runner.isTracing();
+  const spans = isWanted || isSampled ? new SpanRecorder(incoming.endpoint, runner.clock.now(), parent, isWanted) : undefined;
   const finding = spans?.open("gateway", "deployment");
   const lease = await runner.resolveDeployment(incoming.scope, auth, correlationId);
   spans?.end(finding);
   const startedAt = runner.clock.now();
   const began = performance.now();
   const { deployment } = lease;
-  const base = { startedAt, queryName, correlationId, encoding, request };
+  const asked = { startedAt, queryName, correlationId, encoding, request, agentId: runner.agentOf?.(auth) ?? "" };
+  const base = { ...asked, kind: RUN_KINDS[kind], traceId: spans?.traceId ?? "" };
   const watch = runner.watch?.(deployment);
   let ended: Pick<CountedQuery, "rows" | "isOk" | "durationMs"> | undefined;
   let code: ErrorCode | undefined;
@@ -233,15 +241,20 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     );
     let answer = running instanceof Promise ? await running : running;
     if (answer.stages.length > 0) {
-      const keeping = spans?.open("store", "keep stages", spans.root, { stages: answer.stages.length });
+      const keeping = spans?.open("store", "keep stages", spans.root, { [ATTRIBUTE.stages]: answer.stages.length });
       if (!(await runner.keepStages(answer, startedAt))) answer = { ...answer, stages: [] };
       spans?.end(keeping);
     }
     const { sent, logged } = write(answer);
-    const { rows, errorCount, response, origins } = logged;
-    code = logged.code;
+    const { rows, failures, ...kept } = logged;
+    const errorCount = failures.length;
+    code = failures[0]?.code;
     ended = { rows, isOk: errorCount === 0, durationMs: answer.durationMs };
-    runner.recordQuery(deployment, { ...base, errorCount, response, origins, queryId: answer.queryId, durationMs: answer.durationMs });
+    runner.recordQuery(
+      deployment,
+      { ...base, ...kept, rows, queryId: answer.queryId, durationMs: answer.durationMs },
+      { answer, failures },
+    );
     watch?.ended({
       queryId: answer.queryId,
       queryName,
@@ -252,11 +265,18 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
       isRefused: false,
     });
     if (spans)
-      runner.recordSpans(
+      keepSpans(
+        runner,
         deployment,
+        spans,
         spans.finish(
           { queryId: answer.queryId, deploymentId: deployment.id },
-          { ...factsOf(incoming), plan: answer.queryHash, errors: errorCount || undefined },
+          {
+            ...factsOf(incoming),
+            [ATTRIBUTE.queryHash]: answer.queryHash,
+            [ATTRIBUTE.errors]: errorCount || undefined,
+            [ATTRIBUTE.errorType]: code === undefined ? undefined : ErrorCode[code],
+          },
         ),
       );
     return sent;
@@ -265,9 +285,16 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     const queryId = Bun.randomUUIDv7("hex", Math.floor(startedAt));
     const message = errorText(error);
     code = error instanceof QueryRefused ? (error.errors[0]?.code ?? ErrorCode.INVALID_QUERY) : ErrorCode.INTERNAL_SERVER_ERROR;
-    runner.recordQuery(deployment, { ...base, queryId, durationMs, errorCount: 1, error: message, origins: "" });
+    const run = { ...base, queryId, durationMs, error: message, rows: 0, hitShare: null, origins: "" };
+    runner.recordQuery(deployment, run, { failures: refusalsOf(error, code, message) });
     watch?.ended({ queryId, queryName, correlationId, startedAt, durationMs, errorCount: 1, isRefused: error instanceof QueryRefused });
-    if (spans) runner.recordSpans(deployment, spans.finish({ queryId, deploymentId: deployment.id }, factsOf(incoming), message));
+    if (spans)
+      keepSpans(
+        runner,
+        deployment,
+        spans,
+        spans.finish({ queryId, deploymentId: deployment.id }, { ...factsOf(incoming), [ATTRIBUTE.errorType]: ErrorCode[code] }, message),
+      );
     const next = error instanceof QueryRefused ? lease.next?.() : undefined;
     throw error instanceof QueryRefused && next !== undefined ? hinted(error, `Not live yet: ${next}.`) : error;
   } finally {
@@ -279,6 +306,52 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   }
 }
 
+/** Keeps the spans of a query that were asked for, and others while there is room. */
+function keepSpans(
+  { recordSpans, sampler }: Pick<QueryRunner<never>, "recordSpans" | "sampler">,
+  deployment: LiveDeployment,
+  { isAsked, durationMs }: SpanRecorder,
+  spans: ReturnType<SpanRecorder["finish"]>,
+): void {
+  if (
+    isAsked ||
+    sampler?.keeps(
+      durationMs,
+      spans.some(({ error }) => error !== ""),
+    )
+  )
+    recordSpans(deployment, spans);
+}
+
+const RUN_KINDS: Readonly<Record<QueryKind, QueryRunKind>> = { query: "online", bulk_query: "bulk" };
+
+/** The errors of a query that was refused, or that the server failed to answer. */
+function refusalsOf(error: unknown, code: ErrorCode, message: string): RecordedFailure[] {
+  if (!(error instanceof QueryRefused) || error.errors.length === 0) return [{ code, message, feature: "", resolver: "" }];
+  return error.errors.map((one) => ({
+    code: one.code ?? code,
+    message: one.message ?? "",
+    feature: one.feature ?? "",
+    resolver: one.resolver ?? "",
+  }));
+}
+
+function hitShareOf({ fields }: Answer): number | null {
+  let hits = 0;
+  for (const { hit } of fields) if (hit) hits++;
+  return fields.length === 0 ? null : hits / fields.length;
+}
+
+function bulkHitShareOf({ columns, rows }: BulkAnswer): number | null {
+  let hits = 0;
+  for (const column of columns) for (const hit of column.hits) if (hit) hits++;
+  return columns.length === 0 || rows === 0 ? null : hits / (columns.length * rows);
+}
+
 function factsOf({ queryName, correlationId, encoding }: IncomingQuery<unknown>): SpanFacts {
-  return { encoding, query_name: queryName || undefined, correlation_id: correlationId || undefined };
+  return {
+    [ATTRIBUTE.encoding]: encoding,
+    [ATTRIBUTE.queryName]: queryName || undefined,
+    [ATTRIBUTE.correlationId]: correlationId || undefined,
+  };
 }

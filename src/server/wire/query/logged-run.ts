@@ -39,7 +39,12 @@ export function isBulkRun({ request, response }: QueryRun): boolean {
 }
 
 /** Reads an entry of the log. */
-export function readQueryRun({ encoding, request, response, origins }: QueryLogEntry): QueryRun {
+export function readQueryRun({
+  encoding,
+  request,
+  response,
+  origins,
+}: Pick<QueryLogEntry, "encoding" | "request" | "response" | "origins">): QueryRun {
   if (encoding === "json") {
     const body = requestMessage(readQueryBody(bytesOf(request)).body);
     return response === undefined

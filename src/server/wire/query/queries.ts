@@ -4,6 +4,7 @@
  */
 
 import { addressOf } from "../../../domain/addresses.ts";
+import { samplingOf } from "../../../domain/span-sampling.ts";
 import { resolveNames } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { whenThere } from "../../at-once.ts";
@@ -12,6 +13,7 @@ import { QueryMeter } from "../../metrics/query-meter.ts";
 import { createEngine } from "../../query/create-engine.ts";
 import type { LiveDeployment } from "../../query/live-deployment.ts";
 import { createQueryRecorder } from "../../query-log/recorder.ts";
+import { SpanSampler } from "../../query-log/span-sampler.ts";
 import type { Platform } from "../platform.ts";
 import type { Queries } from "./endpoint.ts";
 import { createMirror } from "./mirror.ts";
@@ -21,6 +23,10 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
   const { addressFor, clock, components, environments, log, metrics, objects, queryCounts, headless } = platform;
   const [deployments, telemetry, { events }] = await Promise.all([platform.deployments(), platform.telemetry(), platform.webhooks()]);
   const recorder = createQueryRecorder({ telemetry, objects, log });
+  let sampling = samplingOf({});
+  components.watch("metrics", ({ spec }) => {
+    sampling = samplingOf(spec);
+  });
   const meters = new WeakMap<LiveDeployment, QueryMeter>();
   const meterOf = (deployment: LiveDeployment): QueryMeter => {
     let meter = meters.get(deployment);
@@ -38,6 +44,11 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
       meterOf(deployment).ended({ durationMs, ...more });
       queryCounts.count({ kind, environmentId, endedAt: startedAt + durationMs, rows, isOk });
     },
+    sampler: new SpanSampler(
+      () => sampling,
+      () => clock.now(),
+    ),
+    agentOf: ({ clientId }) => clientId,
     isTracing: () => !components.isSuspended("telemetry"),
     clock,
     watch: events.watch,

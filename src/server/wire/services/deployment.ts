@@ -12,6 +12,7 @@ import {
   DeploymentSchema,
   DeploymentService,
   DeploymentStatus,
+  DiffDeploymentResponseSchema,
   GetDeploymentResponseSchema,
   GetProfileResponseSchema,
   GetSourceResponseSchema,
@@ -169,6 +170,13 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const { environment, branch } = await resolveScope(environments, callerOf(context), context.requestHeader);
       const deployment = await (await platform.deployments()).named(deploymentId, environment.id, branch);
       return create(GetDeploymentResponseSchema, { deployment: await message(deployment, context) });
+    },
+
+    async diffDeployment({ deploymentId, baseDeploymentId }, context) {
+      const { environment, branch } = await resolveScope(environments, callerOf(context), context.requestHeader);
+      const deployment = await (await platform.deployments()).named(deploymentId, environment.id, branch);
+      const { deploymentDiff } = await import("../../deployments/deployment-diff.ts");
+      return create(DiffDeploymentResponseSchema, { diff: await deploymentDiff(metadata, deployment, baseDeploymentId) });
     },
 
     async promoteDeployment({ deploymentId }, context) {

@@ -22,9 +22,19 @@ export function register(router: ConnectRouter, platform: Platform): void {
       await authorize(platform.callers, requestHeader, Permission.READ);
       const checks = await Promise.all(parts.map(check));
       const fails = checks.some(({ status }) => status === HealthCheckStatus.FAILING);
-      return create(CheckHealthResponseSchema, { checks, status: fails ? HealthCheckStatus.FAILING : HealthCheckStatus.OK, version });
+      const status = fails ? HealthCheckStatus.FAILING : HealthCheckStatus.OK;
+      return create(CheckHealthResponseSchema, { checks, status, version, droppedRecords: BigInt(await droppedRecords(platform)) });
     },
   });
+}
+
+/**
+ * Records that were dropped since the start; 0 while their stores cannot be opened, which is a
+ * part's failure.
+ */
+async function droppedRecords({ logs, telemetry }: Platform): Promise<number> {
+  const stores = await Promise.allSettled([telemetry(), logs()]);
+  return stores.reduce((sum, store) => sum + (store.status === "fulfilled" ? store.value.dropped() : 0), 0);
 }
 
 async function check({ name, probe, absent, deadlineMs }: Part) {

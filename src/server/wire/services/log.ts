@@ -104,7 +104,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
         const before = { ...filter, ...timesOf({ startTime }) };
         yield message(await recentLines(platform, before, after, recent), after, 0);
       }
-      for await (const { records, last, skipped } of tailOf(store, filter, after, context.signal)) yield message(records, last, skipped);
+      const signal = AbortSignal.any([context.signal, platform.stopping]);
+      for await (const { records, last, skipped } of tailOf(store, filter, after, signal)) yield message(records, last, skipped);
     },
 
     async searchRequests(request) {

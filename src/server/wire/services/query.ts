@@ -18,7 +18,7 @@ import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import type { BulkMessage } from "../query/bulk-message.ts";
 import { parentOf, type Queries, runBulkQuery, runQuery, scopeOf } from "../query/endpoint.ts";
-import { queryRunMethods } from "./query-run.ts";
+import { queryRunMethods } from "./recorded-query.ts";
 
 /** A call of `Query` whose message was decoded. */
 export interface QueryCall<Auth> {

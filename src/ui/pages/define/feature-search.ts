@@ -32,7 +32,7 @@ export function searchable(metadata: FeatureMetadataJson): FoundFeature {
   return { fqn, metadata, texts: lowered(texts) };
 }
 
-/** The features that fit all words of a search; the search is undefined words as they are typed. */
+/** The features that fit all words of a search, in their order. */
 export function searchFeatures(features: readonly FoundFeature[], search: string): readonly FoundFeature[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean).map(wordOf);
   return features.filter(({ texts }) => words.every(({ field, part }) => texts[field].includes(part)));

@@ -72,7 +72,8 @@ function FeatureList({ features }: { readonly features: readonly FeatureMetadata
   const all = useMemo(() => features.map(searchable), [features]);
   const [search, sort] = [queried("q"), queried("sort") || "name"];
   const columns = useMemo(() => COLUMNS.filter(({ name }) => !isOptional(name) || all.some(({ texts }) => texts[name] !== "")), [all]);
-  const rows = useMemo(() => sorted(searchFeatures(all, search), COLUMNS, sort), [all, search, sort]);
+  const ordered = useMemo(() => sorted(all, COLUMNS, sort), [all, sort]);
+  const rows = useMemo(() => searchFeatures(ordered, search), [ordered, search]);
   return (
     <>
       <SearchBox

@@ -14,6 +14,7 @@ import { Page } from "../../parts/page.tsx";
 import { Status, type Tone } from "../../parts/status.tsx";
 import { DeploymentTable } from "../deploy/deployment-table.tsx";
 import { FirstSteps } from "./first-steps.tsx";
+import { Recently } from "./recently.tsx";
 
 const LATEST = 5;
 const TONES: Readonly<Record<string, Tone>> = { OK: "good", FAILING: "bad", NOT_CONFIGURED: "dim" };
@@ -35,6 +36,7 @@ export default function Overview() {
     }, [environment, branch]),
   );
   const deployments = latest.data?.deployments ?? [];
+  const dropped = health.data?.droppedRecords ?? "0";
   const hasFeatures = (features.data?.features ?? []).length > 0;
   return (
     <Page title={current ? `Environment ${current.name}` : "Overview"} command={command("deployment", "list")}>
@@ -44,10 +46,12 @@ export default function Overview() {
           ["Branch", branch !== "" && escapeControls(branch)],
           ["Live", <Live key="" deploymentId={features.data?.deploymentId ?? ""} />],
           ["Features", hasFeatures && <a href={href("features", {})}>{features.data?.features?.length}</a>],
+          ["Dropped", dropped !== "0" && <Status tone="warn">{`${dropped} records of queries and logs since the server started`}</Status>],
           ["Suspended", current?.suspendedAt && <Status tone="warn">since {current.suspendedAt}</Status>],
         ]}
       />
       {latest.data && !hasFeatures && <FirstSteps hasDeployments={deployments.length > 0} hasFeatures={hasFeatures} />}
+      {hasFeatures && <Recently />}
       <h2>Latest deployments</h2>
       <Loading of={latest}>
         {() =>

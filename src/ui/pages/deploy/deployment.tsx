@@ -20,10 +20,10 @@ import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { PageProps } from "../../routes.ts";
+import { DeploymentChanges } from "./deployment-changes.tsx";
+import { DeploymentLog } from "./deployment-log.tsx";
 import { DeploymentState, isUnderWay, stateText } from "./deployment-state.tsx";
-
-/** Lines of progress that are kept. */
-const MOST_LINES = 1_000;
+import { LatestQueries } from "./latest-queries.tsx";
 
 /** One deployment: its state as it changes, what it was made from, and what was found. */
 export default function Deployment({ place }: PageProps<"deployment">) {
@@ -51,7 +51,7 @@ function Content({
   error,
 }: {
   readonly deployment: DeploymentJson;
-  readonly progress: readonly string[];
+  readonly progress: string;
   readonly error: CallError | undefined;
 }) {
   const {
@@ -60,6 +60,7 @@ function Content({
     ciJobUrl,
     createdAt,
     description = "",
+    id = "",
     diagnostics = [],
     metadata = {},
     repositoryUrl,
@@ -72,9 +73,18 @@ function Content({
       <Facts
         facts={[
           ["State", <DeploymentState key="" deployment={deployment} />],
+          ["Doing", isUnderWay(deployment) && progress !== "" && visibleLines(progress)],
           ["Error", deployment.error && <span class="bad">{visibleLines(deployment.error)}</span>],
           ["Approval", approvalId && escapeControls(approvalId)],
           ["Branch", branch !== "" && <a href={href("deployments", {}, { branch, deployment: "" })}>{escapeControls(branch)}</a>],
+          [
+            "Defines",
+            !isUnderWay(deployment) && (
+              <a key="" href={href("features", {}, { branch, deployment: id })}>
+                its features
+              </a>
+            ),
+          ],
           ["Tags", tags.length > 0 && tags.map((tag) => <Badge key={tag} text={tag} />)],
           ["Created", <Time key="" at={createdAt} />],
           ["Changed", <Time key="" at={updatedAt} />],
@@ -97,15 +107,9 @@ function Content({
         </>
       )}
       {error && <Failed error={error} />}
-      {progress.length > 0 && (
-        <>
-          <h2 id="progress">Progress</h2>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-          <pre class="block" role="log" aria-labelledby="progress" tabIndex={0}>
-            {progress.map(visibleLines).join("\n")}
-          </pre>
-        </>
-      )}
+      {!isUnderWay(deployment) && <DeploymentChanges id={id} />}
+      <DeploymentLog id={id} progress={progress} />
+      {!isUnderWay(deployment) && <LatestQueries deploymentId={id} />}
     </>
   );
 }
@@ -113,7 +117,7 @@ function Content({
 /** What the stream of a deployment says, from when its page is opened until it has settled. */
 function useWatched(id: string, answered: DeploymentJson | undefined) {
   const deployment = useSignal<DeploymentJson | undefined>(undefined);
-  const progress = useSignal<readonly string[]>([]);
+  const progress = useSignal("");
   const error = useSignal<CallError | undefined>(undefined);
   const isOpen = answered !== undefined && isUnderWay(answered);
   useEffect(() => {
@@ -127,8 +131,7 @@ function useWatched(id: string, answered: DeploymentJson | undefined) {
       environmentScope.value,
       (message) => {
         if (message.deployment) deployment.value = message.deployment;
-        const line = message.progress ?? "";
-        if (line !== "" && line !== progress.value.at(-1)) progress.value = [...progress.value.slice(1 - MOST_LINES), line];
+        progress.value = message.progress || progress.value;
       },
       (ended) => {
         error.value = ended;

@@ -94,14 +94,24 @@ describe("the spans of a query", () => {
     );
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
     expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(spans.length);
-    expect(named(spans, "op", "txns").attributes).toMatchObject({ op: "rows", rows_in: "1", rows_out: "2", path: "user" });
-    expect(named(spans, "op", "m.cents").attributes).toMatchObject({ op: "python", rows_in: "2", rows_out: "2", resolver: "m.cents" });
-    expect(named(spans, "store", "read user").attributes).toMatchObject({ values: "1", cached: "0" });
-    expect(named(spans, "sql", "db").attributes.statement).toContain("from users");
-    expect(named(spans, "plan", "plan").attributes.remembered).toBe("false");
+    expect(named(spans, "op", "txns").attributes).toMatchObject({
+      "svc.step": "rows",
+      "svc.rows.in": "1",
+      "svc.rows.out": "2",
+      "svc.path": "user",
+    });
+    expect(named(spans, "op", "m.cents").attributes).toMatchObject({
+      "svc.step": "python",
+      "svc.rows.in": "2",
+      "svc.rows.out": "2",
+      "svc.resolver": "m.cents",
+    });
+    expect(named(spans, "store", "read user").attributes).toMatchObject({ "svc.values": "1", "svc.cache.hit": "0" });
+    expect(named(spans, "sql", "db").attributes["db.query.text"]).toContain("from users");
+    expect(named(spans, "plan", "plan").attributes["svc.plan.remembered"]).toBe("false");
     const again = await trace(one, ["user.name", "user.double", "user.cents"]);
-    expect(named(again, "plan", "plan").attributes.remembered).toBe("true");
-    expect(named(again, "store", "read user").attributes.cached).toBe("1");
+    expect(named(again, "plan", "plan").attributes["svc.plan.remembered"]).toBe("true");
+    expect(named(again, "store", "read user").attributes["svc.cache.hit"]).toBe("1");
     expect(shape(again)).not.toContain("gateway door > op users");
   });
 
@@ -119,7 +129,10 @@ describe("the spans of a query", () => {
 
   test("say what went wrong", async () => {
     const spans = await trace(world(), ["user.bad", "user.score"]);
-    expect(named(spans, "op", "m.bad")).toMatchObject({ error: "no luck", attributes: { rows_in: "1", rows_out: "0", failed: "1" } });
+    expect(named(spans, "op", "m.bad")).toMatchObject({
+      error: "no luck",
+      attributes: { "svc.rows.in": "1", "svc.rows.out": "0", "svc.rows.failed": "1", "error.type": "RESOLVER_FAILED" },
+    });
     expect(named(spans, "worker", "m.bad").error).toBe("no luck");
     expect(named(spans, "op", "m.score").error).toBe("");
   });
@@ -134,8 +147,8 @@ describe("the spans of a query", () => {
     const answer = await one.engine.answerBulk(one.deployment, bulk, one.now, undefined, { parent: undefined, spans });
     const found = finish(spans);
     expect(answer.traceId).toBe(spans.traceId);
-    expect(named(found, "op", "m.score").attributes).toMatchObject({ rows_in: "3", rows_out: "3" });
-    expect(found.filter(({ kind }) => kind === "worker").map(({ attributes }) => attributes.rows_in)).toEqual(["2", "1"]);
+    expect(named(found, "op", "m.score").attributes).toMatchObject({ "svc.rows.in": "3", "svc.rows.out": "3" });
+    expect(found.filter(({ kind }) => kind === "worker").map(({ attributes }) => attributes["svc.rows.in"])).toEqual(["2", "1"]);
   });
 
   test("are bounded, and the first says how many are missing", () => {
@@ -143,7 +156,7 @@ describe("the spans of a query", () => {
     for (let i = 0; i < 2_500; i++) recorder.end(recorder.open("op", "x"));
     const spans = finish(recorder);
     expect(spans).toHaveLength(2_001);
-    expect(named(spans, "gateway", "door").attributes.spans_left_out).toBe("500");
+    expect(named(spans, "gateway", "door").attributes["svc.spans_left_out"]).toBe("500");
   });
 
   test("that never ended say so", () => {

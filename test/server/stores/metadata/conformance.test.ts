@@ -10,6 +10,7 @@ import { METADATA_DRIVERS, QUEUE_DRIVERS } from "./drivers.ts";
 import { graphsConformance } from "./graphs.conformance.ts";
 import { identityConformance } from "./identity.conformance.ts";
 import { jobsConformance } from "./jobs.conformance.ts";
+import { monitorsConformance } from "./monitors.conformance.ts";
 import { nodesConformance } from "./nodes.conformance.ts";
 import { offlineQueriesConformance } from "./offline-queries.conformance.ts";
 import { processesConformance } from "./processes.conformance.ts";
@@ -34,6 +35,7 @@ const SUITES = [
   valueUploadsConformance,
   versionsConformance,
   jobsConformance,
+  monitorsConformance,
   nodesConformance,
   approvalsConformance,
   auditConformance,

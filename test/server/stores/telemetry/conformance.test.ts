@@ -125,7 +125,7 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
     store.recordQuery(query("qry_other", { environmentId: "env_2" }));
     const [first, second] = await store.queries({ environmentId: "env_1", limit: 2 });
     expect([first?.queryId, second?.queryId]).toEqual(["qry_600", "qry_599"]);
-    expect(first).toEqual({
+    expect(first).toMatchObject({
       queryId: "qry_600",
       environmentId: "env_1",
       deploymentId: "dpl_1",

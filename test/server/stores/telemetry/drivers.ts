@@ -4,7 +4,7 @@ import type { TelemetryStore } from "../../../../src/server/stores/telemetry/sto
 import type { Driver } from "../driver.ts";
 
 /** Longest time that records are kept, milliseconds, and size of the stages that are. */
-export const KEPT = { ttlMs: 24 * 3_600_000, maxStageBytes: 450 };
+export const KEPT = { ttlMs: 24 * 3_600_000, spanTtlMs: 24 * 3_600_000, maxStageBytes: 450 };
 
 /** A driver of the telemetry store, opened with the bounds of `KEPT`. */
 export interface TelemetryDriver extends Driver<TelemetryStore> {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Component, InfraService } from "../../../../gen/svc/v1/infra_pb.ts";
 import { QueryService } from "../../../../gen/svc/v1/query_pb.ts";
 import type { Deployments } from "../../../../src/server/deployments/deployments.ts";
+import type { Components } from "../../../../src/server/infrastructure/components.ts";
 import { createSqliteTelemetryStore } from "../../../../src/server/stores/telemetry/sqlite.ts";
 import type { Webhooks } from "../../../../src/server/webhooks/webhooks.ts";
 import type { Platform } from "../../../../src/server/wire/platform.ts";
@@ -25,6 +26,7 @@ test("a link to a run is given only when the log has room for it", async () => {
   const telemetry = createSqliteTelemetryStore({ path: join(folder.path, "telemetry.db"), programVersion: "1", clock, maxPending: 2 });
   const parts: Partial<Platform> = {
     clock,
+    components: { watch: () => undefined } as unknown as Components,
     headless: false,
     addressFor: () => "http://localhost",
     telemetry: async () => telemetry,

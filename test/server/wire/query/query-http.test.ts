@@ -13,7 +13,7 @@ import { featureClass, graph, primitive, python } from "../../query/graphs.ts";
 import { PlayedError, World } from "../../query/worlds.ts";
 
 /** A recorded query with the deployment that it ran on. */
-type DeploymentQuery = QueryRecord & { readonly deploymentId: string };
+type DeploymentQuery = QueryRecord & { readonly deploymentId: string; readonly errorCount: number };
 
 const point = create(DataTypeSchema, {
   kind: {
@@ -114,7 +114,7 @@ function endpoint(): Endpoint {
         one.leases++;
         return { deployment: of.deployment, release: () => void one.leases-- };
       },
-      recordQuery: ({ id }, record) => void one.records.push({ ...record, deploymentId: id }),
+      recordQuery: ({ id }, record, { failures }) => void one.records.push({ ...record, deploymentId: id, errorCount: failures.length }),
     });
     return (request) => handle(request, "caller", () => request.bytes());
   }
@@ -473,5 +473,5 @@ test("a run says what the online store served", async () => {
 
 function runOf(record: DeploymentQuery | undefined) {
   if (!record) throw new Error("nothing was recorded");
-  return readQueryRun({ ...record, environmentId: "env_1", branch: "" });
+  return readQueryRun(record);
 }

@@ -27,8 +27,8 @@ test("a stranger is told that the server answers, and its version", async () => 
 });
 
 test("whoever may read is told of every part", async () => {
-  const { status, version, checks } = await server.client(HealthService).checkHealth({});
-  expect([status, version, checks.length]).toEqual([HealthCheckStatus.OK, "1.2.3-test", 13]);
+  const { status, version, checks, droppedRecords } = await server.client(HealthService).checkHealth({});
+  expect([status, version, checks.length, droppedRecords]).toEqual([HealthCheckStatus.OK, "1.2.3-test", 13, 0n]);
 });
 
 test("credentials that are wrong, or may not read, are refused", async () => {

@@ -11,7 +11,7 @@ import { featureClass, graph, python } from "../../query/graphs.ts";
 import { World } from "../../query/worlds.ts";
 
 /** A recorded query with the deployment that it ran on. */
-type DeploymentQuery = QueryRecord & { readonly deploymentId: string };
+type DeploymentQuery = QueryRecord & { readonly deploymentId: string; readonly errorCount: number };
 
 function calls() {
   const world = new World(graph([featureClass("user", { id: "int", name: "str" })], [python("m.name", ["user.id"], ["user.name"])]), {
@@ -29,7 +29,7 @@ function calls() {
       leases.open++;
       return { deployment: world.deployment, release: () => void leases.open-- };
     },
-    recordQuery: ({ id }, record) => void records.push({ ...record, deploymentId: id }),
+    recordQuery: ({ id }, record, { failures }) => void records.push({ ...record, deploymentId: id, errorCount: failures.length }),
     isTracing: () => true,
     recordSpans: () => undefined,
     keepStages: async () => true,
@@ -54,7 +54,7 @@ test("answers with the page of the run, and logs what was received and sent", as
   expect(records).toMatchObject([
     { queryId: response.meta?.queryId as string, deploymentId: "dpl_1", encoding: "proto", correlationId: "c", errorCount: 0 },
   ]);
-  const run = readQueryRun({ ...(records[0] as DeploymentQuery), environmentId: "env_1", branch: "" });
+  const run = readQueryRun(records[0] as DeploymentQuery);
   expect(run.request).toEqual(create(QueryRequestSchema, asked));
   expect(run.response?.data[0]?.meta).toMatchObject({ chosenResolverFqn: "m.name", cacheHit: false });
   expect(run.response?.meta).toEqual(response.meta);

@@ -1,15 +1,15 @@
 /** The interactive view of lines, and of requests. */
 
-import type { LoggedRequest, LogLine, SearchLogsRequest } from "../../../gen/svc/v1/log_pb.ts";
-import type { Context } from "../../context/context.ts";
-import { formatDuration } from "../../domain/duration.ts";
-import { LINE_FIELDS, REQUEST_FIELDS } from "../../domain/logs.ts";
-import { durationToMs, timestampToMicros } from "../../domain/proto-time.ts";
-import { formatMicros } from "../../domain/timestamp.ts";
-import { followLines } from "../../log-client/follow-lines.ts";
-import { readItems } from "../../log-client/pages.ts";
-import { runViewer, type ViewedLog } from "../../log-client/run-viewer.ts";
-import type { ViewedRecord } from "../../log-client/viewer.ts";
+import type { LoggedRequest, LogLine, SearchLogsRequest } from "../../gen/svc/v1/log_pb.ts";
+import type { Context } from "../context/context.ts";
+import { formatDuration } from "../domain/duration.ts";
+import { LINE_FIELDS, REQUEST_FIELDS } from "../domain/logs.ts";
+import { durationToMs, timestampToMicros } from "../domain/proto-time.ts";
+import { formatMicros } from "../domain/timestamp.ts";
+import { followLines } from "./follow-lines.ts";
+import { readItems } from "./pages.ts";
+import { runViewer, type ViewedLog } from "./run-viewer.ts";
+import type { ViewedRecord } from "./viewer.ts";
 
 type Times = Partial<Pick<SearchLogsRequest, "startTime" | "endTime">>;
 

@@ -1,0 +1,43 @@
+import type { AggregateQueryErrorsResponse } from "../../../gen/svc/v1/query_error_pb.ts";
+import { defineCommand } from "../../cli/command.ts";
+import { messageTable } from "../../output/message-view.ts";
+import { age } from "../../output/time.ts";
+import { notePage } from "../page-flags.ts";
+import { checkErrorFlags, errorFilter, errorFlags, readRows } from "./filter-flags.ts";
+
+export default defineCommand({
+  summary: "Group errors by similar pattern",
+  description:
+    "Errors that differ only in numbers, ids, hex and quoted texts are one group, the largest first. --json has the resolvers and features of each, and its " +
+    "last error with the stack.",
+  examples: ["svc errors aggregate", { run: "svc errors aggregate --since 1h --json", does: "With a stack of each" }],
+  needs: ["session"],
+  flags: errorFlags,
+  check: checkErrorFlags,
+  async run(context, input) {
+    const service = await context.api.queryErrors();
+    const filter = errorFilter(input, context.clock.now());
+    let last: AggregateQueryErrorsResponse | undefined;
+    const { items, nextPageToken } = await readRows(
+      async (pageSize, pageToken) => {
+        last = await service.aggregateQueryErrors({ filter, pageSize, pageToken });
+        return { items: last.groups, nextPageToken: last.nextPageToken };
+      },
+      input,
+      context.signal,
+    );
+    const answer = { ...(last as AggregateQueryErrorsResponse), groups: [...items], nextPageToken };
+    notePage(context, answer);
+    return answer;
+  },
+  view: messageTable<AggregateQueryErrorsResponse>(
+    "groups",
+    {
+      count: { header: "Count", align: "right" },
+      firstSeenAt: { header: "First Seen", cell: ({ firstSeenAt }, style) => age(firstSeenAt, style) },
+      lastSeenAt: { header: "Last Seen", cell: ({ lastSeenAt }, style) => age(lastSeenAt, style) },
+      pattern: { header: "Message", flexible: true },
+    },
+    { things: "errors" },
+  ),
+});

@@ -1,0 +1,68 @@
+/** What the page Lineage shows of a lineage, and how the keys move on it. */
+
+import { foldClasses, type Lineage, type LineageNode, lineageAround } from "../../../domain/lineage.ts";
+import type { Layout, PlacedNode } from "../../../domain/lineage-layout.ts";
+import { readableName } from "../../../domain/name.ts";
+
+/** Nodes above which classes are folded unless one asks for all. */
+export const MOST_UNFOLDED = 150;
+/** Distances from a node that are offered. */
+export const DEPTHS = ["1", "2", "3", "all"] as const;
+
+/** What is asked for: texts of the address, empty = not given. */
+export interface GraphChoice {
+  /** Id of the node around which the lineage is shown. */
+  readonly on: string;
+  /** One of DEPTHS. */
+  readonly depth: string;
+  /** `yes`, `no`, or empty for what suits the size. */
+  readonly fold: string;
+}
+
+/** The part of a lineage that is shown, and whether its classes are folded. */
+export function shownLineage(lineage: Lineage, { depth, fold, on }: GraphChoice): { readonly shown: Lineage; readonly isFolded: boolean } {
+  const hasCentre = lineage.nodes.has(on);
+  const around = hasCentre ? lineageAround(lineage, on, depth === "all" ? Number.POSITIVE_INFINITY : Number(depth) || 2) : lineage;
+  const isFolded = fold === "" ? around.nodes.size > MOST_UNFOLDED : fold === "yes";
+  return { shown: isFolded ? foldClasses(around) : around, isFolded };
+}
+
+const MOST_LETTERS = 36;
+const LETTER_WIDTH = 7.4;
+const PADDING = 30;
+
+/** The text on a node; long names lose their middle. */
+export function nodeText({ name }: LineageNode): string {
+  const text = readableName(name);
+  return text.length <= MOST_LETTERS ? text : `${text.slice(0, MOST_LETTERS / 2 - 1)}\u2026${text.slice(-MOST_LETTERS / 2)}`;
+}
+
+/** Pixels that a node needs for its text. */
+export function nodeWidth(node: LineageNode): number {
+  return Math.ceil(nodeText(node).length * LETTER_WIDTH) + PADDING;
+}
+
+/** The node that an arrow leads to: a neighbour to the left or right, or the next one in the layer. */
+export function nodeBeside({ edges, nodes }: Layout, id: string, key: string): string | undefined {
+  const own = nodes.find((node) => node.id === id);
+  if (!own) return nodes[0]?.id;
+  const nearest = (found: readonly PlacedNode[]) => found.toSorted((a, b) => Math.abs(a.y - own.y) - Math.abs(b.y - own.y))[0]?.id;
+  const among = (ids: ReadonlySet<string>) => nearest(nodes.filter((node) => ids.has(node.id)));
+  if (key === "ArrowLeft") return among(new Set(edges.filter(({ to }) => to === id).map(({ from }) => from)));
+  if (key === "ArrowRight") return among(new Set(edges.filter(({ from }) => from === id).map(({ to }) => to)));
+  const layer = nodes.filter((node) => node.layer === own.layer && (key === "ArrowUp" ? node.y < own.y : node.y > own.y));
+  return key === "ArrowUp" || key === "ArrowDown" ? nearest(layer) : undefined;
+}
+
+/** The path of an edge: straight through layers, curved between them. */
+export function edgePath(points: readonly (readonly [x: number, y: number])[]): string {
+  return points
+    .map(([x, y], at) => {
+      const [beforeX, beforeY] = points[at - 1] ?? [x, y];
+      if (at === 0) return `M${x} ${y}`;
+      if (beforeY === y) return `L${x} ${y}`;
+      const middle = (beforeX + x) / 2;
+      return `C${middle} ${beforeY} ${middle} ${y} ${x} ${y}`;
+    })
+    .join("");
+}

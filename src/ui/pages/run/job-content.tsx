@@ -1,0 +1,174 @@
+import { useCallback } from "preact/hooks";
+import type { JobAttemptJson, JobJson } from "../../../../gen/svc/v1/job_pb.ts";
+import type { ResolverRunJson } from "../../../../gen/svc/v1/resolver_run_pb.ts";
+import { escapeControls } from "../../../domain/name.ts";
+import { visibleLines } from "../../../domain/visible.ts";
+import { call } from "../../api/call.ts";
+import { useAnswer } from "../../api/load.ts";
+import { Action } from "../../app/action.tsx";
+import { now } from "../../app/clock.ts";
+import { useLive } from "../../app/live.ts";
+import { go, href } from "../../app/place.ts";
+import { environmentScope } from "../../app/who.ts";
+import { Duration } from "../../parts/duration.tsx";
+import { Facts } from "../../parts/facts.tsx";
+import { Loading } from "../../parts/loading.tsx";
+import { Time } from "../../parts/time.tsx";
+import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { RunLines } from "./run-lines.tsx";
+import { RunLink } from "./run-lists.tsx";
+import { enumWord, isGoingOn, tookMs } from "./run-state.ts";
+import { State } from "./state.tsx";
+
+/** A job: what it waits for, its attempts, and what the run of a resolver did in it. */
+export function JobContent({ id }: { readonly id: string }) {
+  const job = useAnswer("JobService/GetJob", { id }, environmentScope.value);
+  const run = useAnswer(
+    "ResolverRunService/GetResolverRun",
+    job.data?.job?.id ? { id: job.data.job.id } : undefined,
+    environmentScope.value,
+  );
+  const isOpen = isGoingOn(enumWord(job.data?.job?.state, "JOB_STATE_"));
+  useLive(
+    useCallback(() => {
+      job.reload();
+      run.reload();
+    }, [id, run.data === undefined]),
+    isOpen,
+  );
+  return (
+    <Loading of={job} lines={8}>
+      {({ job: found = {} }) => (
+        <>
+          <JobFacts job={found} />
+          {run.data?.run && <ResolverRun run={run.data.run} />}
+          <h2>Attempts</h2>
+          <Attempts attempts={found.attemptsMade ?? []} />
+          <RunLines id={found.id ?? id} createdAt={found.createdAt} endedAt={found.endedAt} />
+        </>
+      )}
+    </Loading>
+  );
+}
+
+function JobFacts({ job }: { readonly job: JobJson }) {
+  const {
+    attempts = 0,
+    createdAt,
+    endedAt,
+    error = "",
+    kind = "",
+    maxAttempts = 0,
+    name = "",
+    node = "",
+    progress = "",
+    resourceGroup = "",
+  } = job;
+  const { runAt, subject = "", waitsFor, workflowId = "" } = job;
+  return (
+    <Facts
+      facts={[
+        ["State", <State key="" of={job.state} prefix="JOB_STATE_" />],
+        ["Waits for", waitsFor && <WaitsFor wait={waitsFor} />],
+        ["Progress", progress !== "" && visibleLines(progress)],
+        ["Error", error !== "" && <span class="bad">{visibleLines(error)}</span>],
+        ["Cancel", job.cancelRequested && "was asked to end"],
+        ["Kind", escapeControls(name === "" ? kind : `${kind}, ${name}`)],
+        ["About", <Subject key="" subject={subject} />],
+        ["Workflow", workflowId !== "" && <RunLink id={workflowId} />],
+        ["Attempts", `${attempts} of ${maxAttempts}`],
+        ["Node", node !== "" && <code>{escapeControls(node)}</code>],
+        ["Resource group", resourceGroup !== "" && <code>{escapeControls(resourceGroup)}</code>],
+        ["Begun", <Time key="" at={createdAt} />],
+        ["Due", runAt && <Time at={runAt} />],
+        ["Ended", endedAt && <Time at={endedAt} />],
+      ]}
+    />
+  );
+}
+
+/** What a run is about: a deployment, another run, or a name. */
+export function Subject({ subject }: { readonly subject: string }) {
+  if (subject.startsWith("dpl_"))
+    return (
+      <a href={href("deployment", { id: subject }, { deployment: "" })} class="name">
+        {escapeControls(subject)}
+      </a>
+    );
+  return /^(ofq|wf|job)_/.test(subject) ? <RunLink id={subject} /> : <code>{escapeControls(subject)}</code>;
+}
+
+function WaitsFor({ wait: { behind = [], reason, until } }: { readonly wait: NonNullable<JobJson["waitsFor"]> }) {
+  return (
+    <>
+      {enumWord(reason, "JOB_WAIT_REASON_")} {until && <Time at={until} />}{" "}
+      {behind.map((number) => (
+        <a key={number} href={href("run", { id: number }, { deployment: "" })}>
+          job {number}{" "}
+        </a>
+      ))}
+    </>
+  );
+}
+
+const ATTEMPTS: readonly Column<JobAttemptJson>[] = [
+  { name: "number", title: "Attempt", width: "5rem", isNumber: true, cell: ({ number }) => number },
+  { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="JOB_ATTEMPT_STATE_" /> },
+  { name: "node", title: "Node", width: "14rem", cell: ({ node = "" }) => <code>{escapeControls(node)}</code> },
+  { name: "started", title: "Began", width: "11rem", cell: ({ startedAt }) => <Time at={startedAt} /> },
+  {
+    name: "took",
+    title: "Took",
+    width: "6rem",
+    isNumber: true,
+    cell: ({ endedAt, startedAt }) => <Duration ms={tookMs(startedAt, endedAt, now.value) ?? 0} />,
+  },
+  { name: "error", title: "Error", cell: ({ error = "" }) => <span title={visibleLines(error)}>{escapeControls(error)}</span> },
+];
+
+function Attempts({ attempts }: { readonly attempts: readonly JobAttemptJson[] }) {
+  if (attempts.length === 0) return <p class="dim">None has begun.</p>;
+  return <WindowTable label="Attempts" columns={ATTEMPTS} rows={attempts} keyOf={({ number }) => String(number)} />;
+}
+
+function ResolverRun({ run }: { readonly run: ResolverRunJson }) {
+  const {
+    cause,
+    error = "",
+    failedRows = "0",
+    lowerBound,
+    persistOffline = false,
+    persistOnline = false,
+    resolver = "",
+    rows = "0",
+    upperBound,
+  } = run;
+  const again = async () => {
+    const { run: next } = await call(
+      "ResolverRunService/TriggerResolver",
+      { resolver, persistOffline, persistOnline },
+      environmentScope.value,
+    );
+    if (next?.id) go(href("run", { id: next.id }));
+    return `${resolver} runs again.`;
+  };
+  return (
+    <>
+      <h2>Run of {escapeControls(resolver)}</h2>
+      <Facts
+        facts={[
+          ["Rows", rows],
+          ["Failed rows", failedRows !== "0" && <span class="bad">{failedRows}</span>],
+          ["First error", error !== "" && <span class="bad">{visibleLines(error)}</span>],
+          ["Cause", enumWord(cause, "RESOLVER_RUN_CAUSE_")],
+          ["Stored", [persistOnline && "online", persistOffline && "offline"].filter(Boolean).join(", ") || "nowhere"],
+          ["From", lowerBound && <Time at={lowerBound} />],
+          ["To", upperBound && <Time at={upperBound} />],
+        ]}
+      />
+      <Action verb="Run again" question={`Run ${escapeControls(resolver)} again?`} permission="deploy" act={again}>
+        <p>It computes its features for every row that it is for, and stores the values.</p>
+      </Action>
+    </>
+  );
+}

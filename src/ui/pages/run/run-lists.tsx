@@ -1,0 +1,177 @@
+import { useCallback } from "preact/hooks";
+import type { JobJson } from "../../../../gen/svc/v1/job_pb.ts";
+import type { OfflineQueryJson } from "../../../../gen/svc/v1/offline_query_pb.ts";
+import type { ResolverRunJson } from "../../../../gen/svc/v1/resolver_run_pb.ts";
+import type { WorkflowJson } from "../../../../gen/svc/v1/workflow_pb.ts";
+import { escapeControls } from "../../../domain/name.ts";
+import type { Method, Methods } from "../../api/methods.ts";
+import { usePages } from "../../api/pages.ts";
+import { now } from "../../app/clock.ts";
+import { useLive } from "../../app/live.ts";
+import { href } from "../../app/place.ts";
+import { environmentScope } from "../../app/who.ts";
+import { Duration } from "../../parts/duration.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import { Paged } from "../../parts/paged.tsx";
+import { Time } from "../../parts/time.tsx";
+import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { enumWord, tookMs } from "./run-state.ts";
+import { State } from "./state.tsx";
+
+const PAGE_SIZE = 50;
+
+interface ListParts<M extends Method, Row> {
+  readonly method: M;
+  readonly request: Methods[M][0];
+  readonly rowsOf: (page: Methods[M][1]) => readonly Row[];
+  readonly things: string;
+  /** The command that makes one. */
+  readonly makes: string;
+  readonly columns: readonly Column<Row>[];
+}
+
+/** Runs of one kind, newest first, kept at the present. */
+function RunList<M extends Method, Row extends { readonly id?: string }>({
+  method,
+  request,
+  rowsOf,
+  things,
+  makes,
+  columns,
+}: ListParts<M, Row>) {
+  const pages = usePages(method, request, environmentScope.value, rowsOf, ({ id = "" }) => id);
+  useLive(useCallback(pages.first.reload, [JSON.stringify(request), environmentScope.value.environment]));
+  return (
+    <Paged of={pages} things={things} empty={<Empty command={makes}>There are no {things} yet. To begin one:</Empty>}>
+      {(rows) => <WindowTable label={things} columns={columns} rows={rows} keyOf={({ id = "" }) => id} />}
+    </Paged>
+  );
+}
+
+const idColumn = <Row extends { readonly id?: string }>(title: string): Column<Row> => ({
+  name: "id",
+  title,
+  width: "20rem",
+  cell: ({ id = "" }) => <RunLink id={id} />,
+});
+
+/** A link to the page of a run. */
+export function RunLink({ id }: { readonly id: string }) {
+  return (
+    <a href={href("run", { id }, { deployment: "" })} class="name">
+      {escapeControls(id)}
+    </a>
+  );
+}
+
+const timeColumns = <
+  Row extends { readonly createdAt?: string; readonly startedAt?: string; readonly endedAt?: string },
+>(): readonly Column<Row>[] => [
+  { name: "created", title: "Begun", width: "11rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    name: "took",
+    title: "Took",
+    width: "6rem",
+    isNumber: true,
+    cell: ({ createdAt, endedAt, startedAt }) => {
+      const ms = tookMs(startedAt ?? createdAt, endedAt, now.value);
+      return ms === undefined ? "" : <Duration ms={ms} />;
+    },
+  },
+];
+
+const JOBS: readonly Column<JobJson>[] = [
+  idColumn("Job"),
+  { name: "kind", title: "Kind", width: "12rem", cell: ({ kind = "" }) => escapeControls(kind) },
+  { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="JOB_STATE_" /> },
+  { name: "subject", title: "About", cell: ({ error = "", progress = "", subject = "" }) => escapeControls(error || progress || subject) },
+  {
+    name: "attempts",
+    title: "Attempts",
+    width: "6rem",
+    isNumber: true,
+    cell: ({ attempts = 0, maxAttempts = 0 }) => `${attempts} of ${maxAttempts}`,
+  },
+  ...timeColumns<JobJson>(),
+];
+
+const WORKFLOWS: readonly Column<WorkflowJson>[] = [
+  idColumn("Workflow"),
+  { name: "kind", title: "Cause", width: "9rem", cell: ({ kind }) => enumWord(kind, "WORKFLOW_KIND_") },
+  { name: "state", title: "State", width: "8rem", cell: ({ status }) => <State of={status} prefix="WORKFLOW_STATUS_" /> },
+  { name: "subject", title: "About", cell: ({ subject = "" }) => escapeControls(subject) },
+  ...timeColumns<WorkflowJson>(),
+];
+
+const RESOLVER_RUNS: readonly Column<ResolverRunJson>[] = [
+  idColumn("Run"),
+  { name: "resolver", title: "Resolver", cell: ({ resolver = "" }) => <code>{escapeControls(resolver)}</code> },
+  { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="RESOLVER_RUN_STATE_" /> },
+  { name: "cause", title: "Cause", width: "6rem", cell: ({ cause }) => enumWord(cause, "RESOLVER_RUN_CAUSE_") },
+  { name: "rows", title: "Rows", width: "5rem", isNumber: true, cell: ({ rows = "0" }) => rows },
+  { name: "failed", title: "Failed", width: "5rem", isNumber: true, cell: ({ failedRows = "0" }) => failedRows },
+  ...timeColumns<ResolverRunJson>(),
+];
+
+const OFFLINE_QUERIES: readonly Column<OfflineQueryJson>[] = [
+  idColumn("Offline query"),
+  { name: "state", title: "State", width: "8rem", cell: ({ status }) => <State of={status} prefix="OFFLINE_QUERY_STATUS_" /> },
+  { name: "name", title: "Name", width: "9rem", cell: ({ queryName = "" }) => escapeControls(queryName) },
+  { name: "outputs", title: "Outputs", cell: ({ outputs = [] }) => <code>{outputs.map(escapeControls).join(", ")}</code> },
+  {
+    name: "rows",
+    title: "Rows",
+    width: "8rem",
+    isNumber: true,
+    cell: ({ doneRows = "0", totalRows = "0" }) => `${doneRows} of ${totalRows}`,
+  },
+  ...timeColumns<OfflineQueryJson>(),
+];
+
+/** Resolvers that run by themselves. */
+export const ResolverRuns = () => (
+  <RunList
+    method="ResolverRunService/ListResolverRuns"
+    request={{ pageSize: PAGE_SIZE }}
+    rowsOf={({ runs = [] }) => runs}
+    things="runs of resolvers"
+    makes="svc trigger --resolver NAME"
+    columns={RESOLVER_RUNS}
+  />
+);
+
+/** Queries of many rows. */
+export const OfflineQueries = () => (
+  <RunList
+    method="OfflineQueryService/ListOfflineQueries"
+    request={{ pageSize: PAGE_SIZE }}
+    rowsOf={({ queries = [] }) => queries}
+    things="offline queries"
+    makes="svc offline-query --in user.id=1 --out user"
+    columns={OFFLINE_QUERIES}
+  />
+);
+
+/** Graphs of operations. */
+export const Workflows = () => (
+  <RunList
+    method="WorkflowService/ListWorkflows"
+    request={{ pageSize: PAGE_SIZE }}
+    rowsOf={({ workflows = [] }) => workflows}
+    things="workflows"
+    makes="svc trigger --resolver NAME"
+    columns={WORKFLOWS}
+  />
+);
+
+/** The queue. */
+export const Jobs = () => (
+  <RunList
+    method="JobService/ListJobs"
+    request={{ pageSize: PAGE_SIZE, environment: environmentScope.value.environment }}
+    rowsOf={({ jobs = [] }) => jobs}
+    things="jobs"
+    makes="svc apply"
+    columns={JOBS}
+  />
+);

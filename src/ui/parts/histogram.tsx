@@ -1,0 +1,78 @@
+import { useSignal } from "@preact/signals";
+import { figureText } from "./figure-text.ts";
+import { ticks } from "./ticks.ts";
+
+/** Values of at least `from` and less than `to`, and how many. */
+export interface Bucket {
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+}
+
+interface HistogramParts {
+  readonly label: string;
+  /** From the least to the greatest. */
+  readonly buckets: readonly Bucket[];
+  /** Text of a bound; default: three digits that count. */
+  readonly bound?: (value: number) => string;
+  readonly height?: number;
+  /** Called with the bucket that was chosen by mouse or Enter. */
+  readonly onChoose?: (bucket: Bucket) => void;
+}
+
+const WIDTH = 600;
+const FOOT = 18;
+
+/** How often values were where: bars whose counts arrows read. */
+export function Histogram({ label, buckets, bound = figureText, height = 120, onChoose }: HistogramParts) {
+  const at = useSignal(-1);
+  const most = Math.max(...buckets.map(({ count }) => count), 1);
+  const unit = WIDTH / Math.max(buckets.length, 1);
+  const top = height - FOOT;
+  const all = buckets.reduce((sum, { count }) => sum + count, 0);
+  const chosen = buckets[at.value];
+  const words = chosen ? `${bound(chosen.from)} to ${bound(chosen.to)}: ${chosen.count}` : `${figureText(all)} values`;
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step !== undefined) at.value = Math.max(0, Math.min(buckets.length - 1, at.value + step));
+    else if (event.key === "Enter" && chosen) onChoose?.(chosen);
+    else return;
+    event.preventDefault();
+  };
+  const marks = ticks(0, buckets.length, 6).filter((mark) => Number.isInteger(mark) && mark < buckets.length);
+  if (buckets.length === 0) return <p class="dim">{label}: no values.</p>;
+  return (
+    <figure class="histogram">
+      <svg
+        role="img"
+        aria-label={`${label}: ${words}`}
+        viewBox={`0 0 ${WIDTH} ${height}`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrows read the bars
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+        onPointerLeave={() => (at.value = -1)}
+      >
+        {buckets.map(({ from, count }, place) => (
+          // biome-ignore lint/a11y/noStaticElementInteractions: the keys are the whole chart's
+          <g key={from} onPointerEnter={() => (at.value = place)} onClick={() => onChoose?.({ ...(buckets[place] as Bucket) })}>
+            <rect x={place * unit} y={0} width={unit} height={top} fill="transparent" />
+            <rect
+              class={place === at.value ? "chosen" : "bar"}
+              x={place * unit + 0.5}
+              y={top - (count / most) * (top - 4)}
+              width={Math.max(unit - 1, 0.5)}
+              height={(count / most) * (top - 4)}
+            />
+          </g>
+        ))}
+        <line x1="0" x2={WIDTH} y1={top} y2={top} class="axis" />
+        {marks.map((mark) => (
+          <text key={mark} x={mark * unit + 2} y={height - 4}>
+            {bound(buckets[mark]?.from ?? 0)}
+          </text>
+        ))}
+      </svg>
+      <figcaption class="dim">{words}</figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,179 @@
+/**
+ * The interactive view of the log, in a real terminal multiplexer: what is on the screen at three
+ * widths, keys, a change of size, and the terminal as it was, however the view is left.
+ */
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "../harness/eventually.ts";
+import { lacksProgram } from "../harness/needs.ts";
+import { Sandbox } from "../harness/sandbox.ts";
+
+const NO_TMUX = lacksProgram("tmux");
+
+/** A terminal with a shell in it. */
+class Multiplexer {
+  private readonly folder = mkdtempSync(join(tmpdir(), "svc-tmux-"));
+
+  constructor(
+    private readonly sandbox: Sandbox,
+    columns: number,
+    rows: number,
+  ) {
+    this.tmux("-f", "/dev/null", "new-session", "-d", "-x", String(columns), "-y", String(rows), "sh");
+    this.tmux("set-option", "-g", "status", "off");
+  }
+
+  private tmux(...words: string[]): string {
+    const { exitCode, stdout, stderr } = Bun.spawnSync(["tmux", "-S", join(this.folder, "socket"), ...words], {
+      env: { ...this.sandbox.env, TERM: "xterm-256color", LC_ALL: "C.UTF-8" },
+    });
+    if (exitCode !== 0) throw new Error(stderr.toString());
+    return stdout.toString();
+  }
+
+  press(...keys: string[]): void {
+    this.tmux("send-keys", ...keys);
+  }
+
+  type(text: string): void {
+    this.tmux("send-keys", "-l", text);
+  }
+
+  resize(columns: number, rows: number): void {
+    this.tmux("resize-window", "-x", String(columns), "-y", String(rows));
+  }
+
+  screen(): string[] {
+    return this.tmux("capture-pane", "-p").split("\n");
+  }
+
+  async until(holds: (screen: string[]) => boolean, what: string): Promise<string[]> {
+    try {
+      await eventually(() => holds(this.screen()), what);
+    } catch (error) {
+      throw new Error(`${error}:\n${this.screen().join("\n")}`);
+    }
+    return this.screen();
+  }
+
+  [Symbol.dispose](): void {
+    this.tmux("kill-server");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+const RESOLVERS = `
+from svc import online
+from svc.features import features
+
+@features
+class User:
+    id: int
+    name: str
+
+@online
+def name(id: User.id) -> User.name:
+    for n in range(40):
+        print("line", n, "of user", id, "x" * 300)
+    print("\\x1b[2J\\x07 é 😀")
+    return "n"
+`;
+
+describe.skipIf(NO_TMUX)("svc logs --tui", () => {
+  let sandbox: Sandbox;
+  let project = "";
+
+  beforeAll(async () => {
+    sandbox = new Sandbox();
+    await sandbox.startServer();
+    project = await sandbox.write({ "svc.yaml": "project: demo\n", "features.py": RESOLVERS });
+    for (const words of [
+      ["apply", "--force", "--await"],
+      ["query", "--in", "user.id=1", "--out", "user.name"],
+    ]) {
+      const { exitCode, stderr } = await sandbox.svc(words, { cwd: project });
+      if (exitCode !== 0) throw new Error(stderr);
+    }
+    await eventually(async () => (await sandbox.svc(["logs", "--query", "resolver:*"])).stdout.includes("line 39"), "the lines are there");
+  }, 120_000);
+  afterAll(() => sandbox[Symbol.asyncDispose]());
+
+  const begin = (terminal: Multiplexer, ...words: string[]) => {
+    const quoted = words.map((word) => `'${word}'`).join(" ");
+    terminal.type(`cd ${project} && clear && ${sandbox.binary} logs --tui ${quoted}; echo "left with $?"`);
+    terminal.press("Enter");
+  };
+  const isShown = (screen: string[]) => screen.some((row) => row.startsWith("> "));
+
+  test.each([60, 80, 200])(
+    "%d columns are filled, and keys move, search, open and leave",
+    async (columns) => {
+      using terminal = new Multiplexer(sandbox, columns, 24);
+      begin(terminal, "--query", "resolver:*");
+      const screen = await terminal.until(isShown, "the lines");
+      expect(screen[0]).toStartWith(" resolver:*");
+      expect(screen[23]).toContain("q quit");
+      expect(screen.filter((row) => row.includes("INFO")).length).toBe(21);
+      for (const row of screen) expect(Bun.stringWidth(row)).toBeLessThanOrEqual(columns);
+      expect(screen.join("\n")).toContain("\\x1b[2J\\x07 é");
+      const chosen = () => terminal.screen().find((row) => row.startsWith("> ")) ?? "";
+      terminal.press("Up");
+      await terminal.until(() => chosen().includes("line 39"), "the line above");
+      terminal.press("PageUp");
+      await terminal.until(() => chosen().includes("line 18"), "a page above");
+      terminal.press("g");
+      await terminal.until(() => chosen().includes("line 0"), "the first");
+      terminal.press("Enter");
+      await terminal.until((rows) => rows.some((row) => /^logger +stdout$/.test(row)), "the fields");
+      terminal.press("Enter");
+      await terminal.until(isShown, "the lines again");
+      terminal.press("/", "C-u");
+      terminal.type("ok levl:x");
+      terminal.press("Enter");
+      const wrong = await terminal.until((rows) => rows.join().includes("did you mean 'level'?"), "the error");
+      expect(wrong[0]).toBe("/ok levl:x_");
+      expect(wrong[22]).toBe("    ^^^^");
+      terminal.press("C-u");
+      terminal.type("resolver:* line 7");
+      terminal.press("Enter");
+      await terminal.until(
+        (rows) => rows.filter((row) => row.includes("INFO")).length === 4 && chosen().includes("line 37"),
+        "what was searched",
+      );
+      terminal.resize(columns + 20, 12);
+      await terminal.until((rows) => (rows[11] ?? "").includes("q quit"), "the other size");
+      terminal.press("q");
+      const left = await terminal.until((rows) => rows.some((row) => row.includes("left with 0")), "the shell again");
+      expect(left.join("\n")).not.toContain("q quit");
+    },
+    120_000,
+  );
+
+  test("new lines are followed, and Ctrl-C leaves with 130 and the terminal as it was", async () => {
+    using terminal = new Multiplexer(sandbox, 80, 24);
+    terminal.type(`stty -a > ${project}/before`);
+    terminal.press("Enter");
+    begin(terminal, "--query", "resolver:*");
+    await terminal.until(isShown, "the lines");
+    terminal.press("f");
+    await terminal.until((screen) => screen.join().includes("following"), "following");
+    expect((await sandbox.svc(["query", "--in", "user.id=77", "--out", "user.name"], { cwd: project })).exitCode).toBe(0);
+    await terminal.until((screen) => screen.join().includes("of user 77"), "new lines");
+    terminal.press("C-c");
+    await terminal.until((screen) => screen.some((row) => row.includes("left with 130")), "the shell again");
+    terminal.type(`stty -a > ${project}/after; cmp ${project}/before ${project}/after && echo same`);
+    terminal.press("Enter");
+    await terminal.until((screen) => screen.includes("same"), "the terminal as it was");
+  }, 120_000);
+
+  test("a server that is away is said, and the terminal comes back", async () => {
+    using terminal = new Multiplexer(sandbox, 80, 24);
+    begin(terminal, "--api-server", "http://127.0.0.1:9");
+    await terminal.until((screen) => screen.join().includes("left with 1") || screen.join().includes("127.0.0.1:9"), "the error");
+    terminal.press("q");
+    await terminal.until((screen) => screen.some((row) => row.includes("left with")), "the shell again");
+  }, 120_000);
+});

@@ -1,0 +1,96 @@
+/** A server at work, for pages about what runs: markup is in every text that callers choose. */
+
+import { OfflineQueryService, OfflineQueryStatus } from "../../gen/svc/v1/offline_query_pb.ts";
+import { QueryService } from "../../gen/svc/v1/query_pb.ts";
+import { ResolverRunService, ResolverRunState } from "../../gen/svc/v1/resolver_run_pb.ts";
+import { SecretService } from "../../gen/svc/v1/secret_pb.ts";
+import { ServiceTokenService } from "../../gen/svc/v1/service_token_pb.ts";
+import { TrafficService } from "../../gen/svc/v1/traffic_pb.ts";
+import { WebhookService } from "../../gen/svc/v1/webhook_pb.ts";
+import { eventually } from "../harness/eventually.ts";
+import type { TestServer } from "../harness/running-server.ts";
+import { deploy, expectLive } from "../server/deployments/deploying.ts";
+import { HOSTILE } from "./hostile-project.ts";
+
+const TEXT = HOSTILE.replace("\u202e", "");
+
+const FILES = {
+  "features.py": `from svc.features import features
+from svc.queries import ScheduledQuery
+
+@features(max_staleness="1h")
+class User:
+    id: int
+    name: str
+    score: float
+
+ScheduledQuery(name="scores", schedule="30 2 * * *", output=[User.score])
+`,
+  "resolvers.py": `import logging
+from svc import Cron, DataFrame, offline, online
+from features import User
+
+@online
+def get_name(id: User.id) -> User.name:
+    print("asked for", id)
+    logging.getLogger("shop").warning(${JSON.stringify(TEXT)})
+    return ${JSON.stringify(TEXT)} + str(id)
+
+@online
+def get_score(id: User.id) -> User.score:
+    print("score of", id)
+    return id / 2
+
+@offline(cron="1d")
+def known() -> DataFrame[User.id, User.score]:
+    print("known users")
+    return DataFrame({User.id: [1, 2, 3], User.score: [0.5, 1.0, 1.5]})
+`,
+};
+
+const idOf = (id: number) => ({ feature: "user.id", value: { case: "text", value: String(id) } }) as const;
+
+/** Ids of what was made. */
+export interface Operated {
+  readonly live: string;
+  readonly ready: string;
+  readonly resolverRun: string;
+  readonly offlineQuery: string;
+  readonly dataset: string;
+}
+
+/** Deploys, queries, runs, and sets what can be set. */
+export async function operate(server: TestServer): Promise<Operated> {
+  const first = await deploy(server, FILES, { tags: ["stable"] });
+  expectLive(first);
+  const second = await deploy(server, { ...FILES, "more.py": "x = 1\n" }, { tags: ["canary"], description: HOSTILE });
+  expectLive(second);
+  expectLive(await deploy(server, FILES, { branch: "experiment" }));
+  const query = server.client(QueryService);
+  for (let id = 1; id <= 20; id++) {
+    await query.query({ inputs: [idOf(id)], outputs: ["user.name", "user.score"], queryName: "browse" });
+  }
+  const runs = server.client(ResolverRunService);
+  const resolverRun = (await runs.triggerResolver({ resolver: "known" })).run?.id ?? "";
+  const offline = server.client(OfflineQueryService);
+  const inputs = [{ feature: "user.id", values: [1, 2, 3].map(idOf) }];
+  const dataset = `scores ${TEXT}`;
+  const started = await offline.startOfflineQuery({ inputs, outputs: ["user.name", "user.score"], recompute: true, datasetName: dataset });
+  const offlineQuery = started.query?.id ?? "";
+  await eventually(async () => {
+    const { query: now } = await offline.getOfflineQuery({ id: offlineQuery });
+    return now?.status === OfflineQueryStatus.COMPLETED;
+  }, "the offline query is done");
+  await eventually(async () => {
+    const { run } = await runs.getResolverRun({ id: resolverRun });
+    return run?.state === ResolverRunState.SUCCEEDED;
+  }, "the run is done");
+  await server.client(SecretService).setSecrets({ secrets: [{ name: "API_KEY", value: `secret-${TEXT}` }] });
+  const url = "https://hooks.example.com/events";
+  await server
+    .client(WebhookService)
+    .createWebhook({ name: TEXT.slice(0, 60), url, subscriptions: ["query.run"], secret: "long enough a secret" });
+  await server.client(ServiceTokenService).createServiceToken({ name: TEXT.slice(0, 60), role: "viewer" });
+  await server.client(TrafficService).setTraffic({ weights: { stable: 30, canary: 70 } });
+  return { live: second.id, ready: first.id, resolverRun, offlineQuery, dataset };
+}

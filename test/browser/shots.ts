@@ -1,0 +1,94 @@
+/**
+ * Screenshots of the dashboard for people to look at: `bun test/browser/shots.ts FOLDER`. They are
+ * compared with nothing.
+ */
+
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Page } from "playwright-core";
+import { launchBrowser } from "../harness/browser.ts";
+import { TempFolder, TestServer } from "../harness/running-server.ts";
+import { type Deployed, deployHostile } from "./hostile-project.ts";
+import { logIn, openTab, settled } from "./tab.ts";
+
+interface Shot {
+  readonly name: string;
+  /** Path without the environment; `/` at the beginning of one with it is left to the page. */
+  readonly path: (deployed: Deployed) => string;
+  /** What is done before it is taken. */
+  readonly prepare?: (page: Page) => Promise<void>;
+  readonly isWhole?: boolean;
+}
+
+const SHOTS: readonly Shot[] = [
+  { name: "overview", path: () => "/" },
+  { name: "features", path: () => "/features" },
+  { name: "deployments", path: () => "/deployments" },
+  { name: "deployment", path: ({ ready }) => `/deployments/${ready}`, isWhole: true },
+  { name: "deployment-failed", path: ({ failed }) => `/deployments/${failed}`, isWhole: true },
+  { name: "gallery", path: () => "/gallery", isWhole: true },
+  { name: "nothing-here", path: () => "/nothing" },
+  {
+    name: "palette",
+    path: () => "/features",
+    async prepare(page) {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: /^Page, feature/ }).waitFor();
+      await page.keyboard.type("de");
+    },
+  },
+  {
+    name: "keys",
+    path: () => "/features",
+    async prepare(page) {
+      await page.keyboard.press("?");
+      await page.getByRole("dialog").waitFor();
+    },
+  },
+  {
+    name: "account",
+    path: () => "/features",
+    prepare: (page) => page.locator("summary", { hasText: "Account and theme" }).click(),
+  },
+  {
+    name: "promote",
+    path: ({ ready }) => `/deployments/${ready}`,
+    prepare: (page) => page.getByRole("button", { name: "Promote" }).click(),
+  },
+];
+
+const out = resolve(process.argv[2] ?? "shots");
+mkdirSync(out, { recursive: true });
+using folder = new TempFolder();
+await using server = await TestServer.start(folder.path);
+await using browser = await launchBrowser();
+const token = await server.token();
+
+async function take(page: Page, name: string, isWhole = false): Promise<void> {
+  await settled(page);
+  await page.evaluate(() => document.fonts.ready);
+  await page.screenshot({ path: join(out, `${name}.png`), fullPage: isWhole });
+}
+
+{
+  await using tab = await openTab(browser, server.url);
+  await tab.page.goto(`${server.url}/features`);
+  await take(tab.page, "not-logged-in");
+  await logIn(tab, server, token);
+  await take(tab.page, "overview-fresh");
+}
+const deployed = await deployHostile(server);
+for (const theme of ["light", "dark"] as const) {
+  for (const width of [1280, 420]) {
+    await using tab = await openTab(browser, server.url, { theme, width });
+    await logIn(tab, server, token);
+    await settled(tab.page);
+    for (const { isWhole, name, path, prepare } of SHOTS) {
+      await tab.page.goto(server.url + path(deployed));
+      await settled(tab.page);
+      await prepare?.(tab.page);
+      await take(tab.page, `${name}-${theme}-${width}`, isWhole);
+    }
+  }
+}
+console.log(`Screenshots in ${out}`);
