@@ -61,7 +61,7 @@ const PARTS = {
   upload: { title: "Upload of values", measure: measureUpload },
   landing: { title: "Landing of observations", measure: measureLanding },
   jobs: { title: "Queue of jobs", measure: measureJobs },
-  recording: { title: "Recording of metrics", measure: measureRecording },
+  recording: { title: "Recording of metrics, statistics and requests", measure: measureRecording },
   metrics: { title: "Store of metrics", measure: measureMetrics },
   logs: { title: "Log", measure: measureLogs },
   historical: { title: "Feast's historical retrieval", measure: measureHistorical },

@@ -1,5 +1,6 @@
 /** A project with markup and marks of direction in every text that a project can have. */
 
+import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import type { TestServer } from "../harness/running-server.ts";
 import { deploy, expectLive } from "../server/deployments/deploying.ts";
 
@@ -17,6 +18,7 @@ class User:
     name: str
     # deprecated ${TEXT}
     greeting: str
+    broken: int
 `,
   "resolvers.py": `from svc import online
 from features import User
@@ -28,6 +30,11 @@ def get_name(id: User.id) -> User.name:
 @online
 def greet(name: User.name) -> User.greeting:
     return "hello " + name
+
+@online
+def breaks(id: User.id) -> User.broken:
+    print(${JSON.stringify(TEXT)})
+    raise ValueError(${JSON.stringify(TEXT)})
 `,
 };
 
@@ -36,6 +43,10 @@ export interface Deployed {
   readonly live: string;
   readonly ready: string;
   readonly failed: string;
+  /** Id of a query run with stages. */
+  readonly queryRun: string;
+  /** Id of its trace. */
+  readonly trace: string;
 }
 
 /** Deploys the project twice, and once so that it fails. */
@@ -53,5 +64,11 @@ export async function deployHostile(server: TestServer): Promise<Deployed> {
   expectLive(second);
   const broken = { ...FILES, "resolvers.py": `raise ValueError(${JSON.stringify(TEXT)})\n` };
   const { id: failed } = await deploy(server, broken, texts);
-  return { live: second.id, ready: first.id, failed };
+  const { meta } = await server.client(QueryService).query({
+    inputs: [{ feature: "user.id", value: { case: "text", value: "1" } }],
+    outputs: ["user.name", "user.greeting", "user.broken"],
+    ...{ queryName: TEXT, correlationId: HOSTILE, tags: [TEXT], queryContext: {}, meta: { [TEXT]: HOSTILE } },
+    ...{ explain: true, trace: true, storePlanStages: true, includeMeta: true },
+  });
+  return { live: second.id, ready: first.id, failed, queryRun: meta?.queryId ?? "", trace: meta?.traceId ?? "" };
 }

@@ -33,6 +33,13 @@ const ROWS: Readonly<Record<string, Row>> = {
     heading: /^Query$/,
     shows: "<b>",
   },
+  queryRuns: { path: () => "/query-runs", heading: /^Query runs$/, shows: "partial" },
+  queryRun: { path: ({ queryRun }) => `/query-runs/${queryRun}`, heading: /^Query run /, shows: "hello <img" },
+  "queryRun that is not there": { path: () => "/query-runs/none", heading: /^Query run none$/, shows: "No such query run" },
+  queryRunStage: { path: ({ queryRun }) => `/query-runs/${queryRun}/stages/0`, heading: /^Stage 0$/, shows: "Rows of" },
+  traces: { path: () => "/traces", heading: /^Traces$/, shows: "All 1 traces" },
+  trace: { path: ({ trace }) => `/traces/${trace}`, heading: /^Trace /, shows: "resolvers.breaks" },
+  errors: { path: () => "/errors", heading: /^Errors$/, shows: "resolvers.breaks" },
   "features of a deployment": { path: ({ ready }) => `/features?deployment=${ready}`, heading: /^Features$/, shows: "user.greeting" },
   deployments: { path: () => "/deployments", heading: /^Deployments$/, shows: "failed" },
   deployment: { path: ({ live }) => `/deployments/${live}`, heading: /^Deployment dpl_/, shows: "second line" },
@@ -145,9 +152,9 @@ describe.skipIf(lacksBrowser())("every page", () => {
     await page.locator("input[type=search]:focus").waitFor();
     await page.keyboard.type("greet");
     await page.waitForURL(/q=greet/);
-    await page.getByText("1 of 3").waitFor();
+    await page.getByText("1 of 4").waitFor();
     await page.reload();
-    await page.getByText("1 of 3").waitFor();
+    await page.getByText("1 of 4").waitFor();
     await page.keyboard.press("y");
     await page.getByText("Copied: svc features list --environment=default").waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("svc features list --environment=default");
@@ -216,7 +223,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
     const { page } = tab;
     await page.goto(`${server.url}/features?q=greet`);
     await page.waitForURL(`${base()}/features?q=greet`);
-    await page.getByText("1 of 3").waitFor();
+    await page.getByText("1 of 4").waitFor();
   });
 
   test("the theme is kept, and is the system's again", async () => {

@@ -21,6 +21,9 @@ export class ExponentialHistogram {
   #first = 0;
   #zeros = 0;
 
+  /** Values up to this one are counted as zero. */
+  static readonly ZERO_BOUND = 2 ** (LOWEST / FACTOR);
+
   /** Index of the bucket of a value; undefined = zero's. */
   static indexOf(value: number): number | undefined {
     const index = Math.ceil(Math.log2(value) * FACTOR) - 1;

@@ -45,7 +45,7 @@ const DOCUMENT_HEADERS = { ...FILE_HEADERS, "cache-control": "no-cache", vary: "
 const ASSET_HEADERS = { ...FILE_HEADERS, "cache-control": "public, max-age=31536000, immutable" };
 
 /** Pages that the server makes, and answers requests with. */
-const MADE_HERE: ReadonlySet<PageName> = new Set<PageName>(["entry", "login", "queryRun", "queryRunStage"]);
+const MADE_HERE: ReadonlySet<PageName> = new Set<PageName>(["entry", "login"]);
 /** Pages that the dashboard has. Other addresses may be known, but nothing is there yet. */
 const PAGES: ReadonlySet<string> = new Set(pageNames);
 

@@ -19,21 +19,11 @@ footer { border-top: 1px solid var(--line); color: var(--dim); font-size: 13px; 
 a { color: var(--accent); }
 h1 { font-size: 1.35rem; margin: 1rem 0 0.5rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.05rem; margin: 2rem 0 0.5rem; }
-.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--card); }
-table { border-collapse: collapse; width: 100%; font-size: 14px; }
-th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.75rem; border-bottom: 1px solid var(--line); overflow-wrap: break-word; }
-td code { overflow-wrap: anywhere; } td:first-child code, td.name { white-space: nowrap; } td.wide { min-width: 20rem; } .fact { display: inline-block; margin-right: 0.75rem; }
-tr:last-child td { border-bottom: 0; }
-th { color: var(--dim); font-weight: 500; white-space: nowrap; }
-td.num { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.25rem 1rem; margin: 0.5rem 0; }
 dt { color: var(--dim); }
 dd { margin: 0; overflow-wrap: anywhere; }
 code, pre { font-family: ui-monospace, monospace; font-size: 13px; }
 pre { margin: 0; padding: 0.75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
-.scroll > pre { width: max-content; white-space: pre; }
-svg { display: block; }
-.bar { fill: var(--accent); } .bar.bad { fill: var(--bad); }
 .dim { color: var(--dim); } .good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
 .card { max-width: 28rem; margin: 3rem auto; padding: 1.5rem; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 .card h1 { margin-top: 0; }

@@ -41,9 +41,3 @@ function render(part: Part): string {
   if (typeof part === "object") return part.map(render).join("");
   return escapeHtml(String(part));
 }
-
-/** A link to an http or https address; any other address is shown as text. */
-export function externalLink(address: string): Html {
-  if (!/^https?:\/\//i.test(address)) return html`${address}`;
-  return html`<a href="${address}" rel="noreferrer noopener">${address}</a>`;
-}

@@ -1,14 +1,11 @@
 /**
- * The pages that the server makes: logging in, and those of query runs. A request without a page
- * key gets a shell without data; with both halves of a browser session it gets the page. The
- * address of a connection proves nothing: other users of this machine, and all users of a proxy,
- * connect from here too.
+ * The pages that the server makes: those of logging in. A request without a page key gets a shell
+ * without data; with both halves of a browser session it gets the page. The address of a connection
+ * proves nothing: other users of this machine, and all users of a proxy, connect from here too.
  */
 
-import { placeOf } from "../../domain/addresses.ts";
 import { allows } from "../../domain/permissions.ts";
 import { PAGE_KEY_HEADER } from "../access/browser-sessions.ts";
-import { visibleEnvironments } from "../access/scope.ts";
 import type { Caller } from "../access/tokens.ts";
 import type { CallNote } from "../wire/call-audit.ts";
 import { errorAnswer, methodNotAllowed } from "../wire/http/respond.ts";
@@ -33,7 +30,7 @@ export async function servePage(platform: Platform, request: Request, url: URL, 
     readsPages(request.headers) ? messagePage(status, title, text, headless) : errorAnswer({ status, message: text });
   const asset = assetResponse(request, path);
   const isEntrance = path === "/enter";
-  const show = login === undefined ? (headless ? undefined : pageAt(platform, url)) : await loginPage(platform, request, login, note);
+  const show = login === undefined ? undefined : await loginPage(platform, request, login, note);
   if (!show && !asset && !isEntrance)
     return refuse(404, "Nothing here", headless ? "This server has no dashboard: it was started with --headless." : NO_PAGE);
   if (!isRead && login === undefined) return methodNotAllowed("GET, HEAD");
@@ -62,20 +59,4 @@ const NO_PAGE = "There is no page at this address.";
 async function loginPage(platform: Platform, request: Request, id: string, note: CallNote): Promise<Show> {
   const { serveLoginPage } = await import("./login-page.ts");
   return (caller) => serveLoginPage(platform, request, id, caller, note);
-}
-
-/** The page at an address; undefined when this server makes none there. */
-function pageAt(platform: Platform, url: URL): Show | undefined {
-  const place = placeOf(url.pathname + url.search);
-  if (place?.page !== "queryRun" && place?.page !== "queryRunStage") return undefined;
-  return async (caller) => {
-    const { environment: wanted } = place.scope;
-    const environments = await visibleEnvironments(platform.environments, caller);
-    const environment = environments.find(({ id, name }) => id === wanted || name === wanted);
-    if (!environment) return messagePage(404, "No such environment", "The link is of another server, or the environment is gone.");
-    if (place.page === "queryRun") return (await import("./query-run-page.ts")).queryRunPage(platform, environment, place.params.id);
-    const from = Number(/^\d{1,9}$/.exec(place.query.get("from") ?? "")?.[0] ?? 0);
-    const { id, stage } = place.params;
-    return (await import("./stage-page.ts")).stagePage(platform, environment, id, Number(/^\d{1,4}$/.exec(stage)?.[0] ?? -1), from);
-  };
 }

@@ -42,6 +42,12 @@ import type {
 import type { CheckHealthRequestJson, CheckHealthResponseJson } from "../../../gen/svc/v1/health_pb.ts";
 import type { QueryMetricRequestJson, QueryMetricResponseJson } from "../../../gen/svc/v1/metric_pb.ts";
 import type {
+  AggregateQueryErrorsRequestJson,
+  AggregateQueryErrorsResponseJson,
+  ListQueryErrorsRequestJson,
+  ListQueryErrorsResponseJson,
+} from "../../../gen/svc/v1/query_error_pb.ts";
+import type {
   GetQueryRunLogRequestJson,
   GetQueryRunLogResponseJson,
   GetQueryRunStageRowsRequestJson,
@@ -53,7 +59,20 @@ import type {
   QueryRequestJson,
   QueryResponseJson,
 } from "../../../gen/svc/v1/query_pb.ts";
-import type { ListQueryRunsRequestJson, ListQueryRunsResponseJson } from "../../../gen/svc/v1/query_run_pb.ts";
+import type {
+  GetQueryPlanRequestJson,
+  GetQueryPlanResponseJson,
+  GetQueryRunRequestJson,
+  GetQueryRunResponseJson,
+  ListQueryRunsRequestJson,
+  ListQueryRunsResponseJson,
+} from "../../../gen/svc/v1/query_run_pb.ts";
+import type {
+  ListTracesRequestJson,
+  ListTracesResponseJson,
+  TraceServiceGetTraceRequestJson,
+  TraceServiceGetTraceResponseJson,
+} from "../../../gen/svc/v1/trace_pb.ts";
 import type { OperationMethods, OperationStreams } from "./operation-methods.ts";
 
 /** Methods with one response: `Service/Method` to request and response. */
@@ -74,12 +93,18 @@ export interface Methods extends OperationMethods {
   "GraphService/ListResolvers": [ListResolversRequestJson, ListResolversResponseJson];
   "HealthService/CheckHealth": [CheckHealthRequestJson, CheckHealthResponseJson];
   "MetricService/QueryMetric": [QueryMetricRequestJson, QueryMetricResponseJson];
+  "QueryErrorService/AggregateQueryErrors": [AggregateQueryErrorsRequestJson, AggregateQueryErrorsResponseJson];
+  "QueryErrorService/ListQueryErrors": [ListQueryErrorsRequestJson, ListQueryErrorsResponseJson];
+  "QueryRunService/GetQueryPlan": [GetQueryPlanRequestJson, GetQueryPlanResponseJson];
+  "QueryRunService/GetQueryRun": [GetQueryRunRequestJson, GetQueryRunResponseJson];
+  "QueryRunService/ListQueryRuns": [ListQueryRunsRequestJson, ListQueryRunsResponseJson];
   "QueryService/GetQueryRunLog": [GetQueryRunLogRequestJson, GetQueryRunLogResponseJson];
   "QueryService/GetQueryRunStageRows": [GetQueryRunStageRowsRequestJson, GetQueryRunStageRowsResponseJson];
   "QueryService/GetQueryRunStages": [GetQueryRunStagesRequestJson, GetQueryRunStagesResponseJson];
   "QueryService/GetTrace": [GetTraceRequestJson, GetTraceResponseJson];
+  "TraceService/GetTrace": [TraceServiceGetTraceRequestJson, TraceServiceGetTraceResponseJson];
+  "TraceService/ListTraces": [ListTracesRequestJson, ListTracesResponseJson];
   "QueryService/Query": [QueryRequestJson, QueryResponseJson];
-  "QueryRunService/ListQueryRuns": [ListQueryRunsRequestJson, ListQueryRunsResponseJson];
 }
 
 /** Methods with a stream of responses. */

@@ -1,6 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { QueryMetricResponseJson } from "../../../gen/svc/v1/metric_pb.ts";
 import { useAnswer } from "../api/load.ts";
+import { useSteady } from "../api/steady.ts";
 import { now } from "../app/clock.ts";
 import { queried, setQueried } from "../app/place.ts";
 import { environmentScope } from "../app/who.ts";
@@ -8,6 +9,7 @@ import { durationText } from "./duration.tsx";
 import { Failed } from "./failed.tsx";
 import { figureText } from "./figure-text.ts";
 import { LineChart, type Series } from "./line-chart.tsx";
+import { rangeTimes } from "./range-times.ts";
 import { rangeText, readRange } from "./time-range.ts";
 
 interface ChartParts {
@@ -16,16 +18,11 @@ interface ChartParts {
   readonly expressions: readonly (readonly [name: string, expression: string])[];
 }
 
-const MINUTE_MS = 60_000;
-
 /** Metric expressions over the range in the address, which a drag over the chart changes. */
 export function MetricChart({ label, expressions }: ChartParts) {
-  const { from, lastMs, to } = readRange(queried("range"), Math.floor(now.value / MINUTE_MS) * MINUTE_MS);
-  // A range that ends now is asked for each minute anew, up to the server's now.
-  const end = lastMs === undefined ? { endTime: new Date(to).toISOString() } : {};
-  const time = { startTime: new Date(from).toISOString(), ...end };
+  const time = rangeTimes(readRange(queried("range"), now.value));
   const answers = expressions.map(([, expression]) =>
-    useAnswer("MetricService/QueryMetric", { expression, ...time }, environmentScope.value),
+    useSteady(useAnswer("MetricService/QueryMetric", { expression, ...time }, environmentScope.value)),
   );
   const all = answers.map(({ data }) => data);
   const drawn = useMemo(() => seriesOf(expressions, all), all);

@@ -228,7 +228,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     const link = /^http\S+\/query-runs\/\S+$/m.exec(stdout)?.[0] ?? "";
     await inBrowser(async (page) => {
       await page.goto(link);
-      await locked(page).waitFor();
+      await page.getByText("svc dashboard").first().waitFor();
       await page.goto(await entry(applied.url));
       await page.getByText("live", { exact: true }).waitFor();
       await page.goto(`${link}#stages`);

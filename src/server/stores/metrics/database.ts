@@ -80,8 +80,8 @@ export class MetricDatabase {
     this.#features.add(stats);
   }
 
-  featureStats(of: Parameters<MetricStore["featureStats"]>[0]): FeatureHour[] {
-    return this.#features.read(of);
+  featureStats(...[of, more]: Parameters<MetricStore["featureStats"]>): FeatureHour[] {
+    return this.#features.read(of, more);
   }
 
   featuresWithStats(of: Parameters<MetricStore["featuresWithStats"]>[0]): Pick<FeatureStats, "environmentId" | "feature">[] {

@@ -42,7 +42,7 @@ export function createSqliteMetricStore(options: MetricOptions): MetricStore {
     read: (selection, more) => thread.call("read", [selection, more]),
     labelValues: (wanted) => thread.call("labelValues", [wanted]),
     addFeatureStats: (stats) => thread.call("addFeatureStats", [stats]),
-    featureStats: (of) => thread.call("featureStats", [of]),
+    featureStats: (of, more) => thread.call("featureStats", [of, more]),
     featuresWithStats: (of) => thread.call("featuresWithStats", [of]),
     thin: (now) => thread.call("thin", [now]),
     forgetEnvironment: (environmentId) => thread.call("forgetEnvironment", [environmentId]),

@@ -231,8 +231,8 @@ export interface PlanRecord {
   readonly plan: string;
 }
 
-/** Kind of work that a span measures. */
-export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store";
+/** Kind of work that a span measures; `app`: that of an application, which sent it. */
+export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store" | "app";
 
 /** A piece of work of a traced query. */
 export interface SpanRecord {
@@ -474,6 +474,8 @@ export interface TelemetryStore {
    * Number of records dropped since the start: too many came at once, or they could not be written.
    */
   dropped(): number;
+  /** Those of them that were spans; the others are queries. */
+  droppedSpans(): number;
   /** What the store holds now. */
   figures(): Promise<TelemetryFigures>;
   /** Sets the bounds beyond which the oldest records are removed. */

@@ -45,7 +45,7 @@ export function partsOf(platform: Platform): readonly Part[] {
     part("Logging Client", async () => {
       const [telemetry, logs] = await Promise.all([platform.telemetry(), platform.logs()]);
       await Promise.all([telemetry.probe(), logs.probe()]);
-      const dropped = telemetry.dropped() + logs.dropped();
+      const dropped = await droppedRecords(platform);
       return dropped > 0 ? `${dropped} records were dropped since the start` : "";
     }),
     part("Metrics DB", async () => {
@@ -165,4 +165,13 @@ async function probeLease({ metadata, node }: Platform): Promise<string> {
   const nodes = await metadata.nodes.list(GONE_AFTER_MS);
   if (!nodes.some(({ id }) => id === node())) throw new Error(`this node (${node()}) is not among the ${nodes.length} that run`);
   return nodes.length === 1 ? "1 node runs" : `${nodes.length} nodes run`;
+}
+
+/**
+ * Records that were dropped since the start; 0 while their stores cannot be opened, which is a
+ * part's failure.
+ */
+export async function droppedRecords({ logs, telemetry }: Platform): Promise<number> {
+  const stores = await Promise.allSettled([telemetry(), logs()]);
+  return stores.reduce((sum, store) => sum + (store.status === "fulfilled" ? store.value.dropped() : 0), 0);
 }

@@ -10,7 +10,7 @@ import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { errorText } from "../../../domain/error-text.ts";
 import { authorize, hasCredentials } from "../../access/authorize.ts";
 import type { Platform } from "../platform.ts";
-import { type Part, partsOf } from "./health-parts.ts";
+import { droppedRecords, type Part, partsOf } from "./health-parts.ts";
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
@@ -26,15 +26,6 @@ export function register(router: ConnectRouter, platform: Platform): void {
       return create(CheckHealthResponseSchema, { checks, status, version, droppedRecords: BigInt(await droppedRecords(platform)) });
     },
   });
-}
-
-/**
- * Records that were dropped since the start; 0 while their stores cannot be opened, which is a
- * part's failure.
- */
-async function droppedRecords({ logs, telemetry }: Platform): Promise<number> {
-  const stores = await Promise.allSettled([telemetry(), logs()]);
-  return stores.reduce((sum, store) => sum + (store.status === "fulfilled" ? store.value.dropped() : 0), 0);
 }
 
 async function check({ name, probe, absent, deadlineMs }: Part) {

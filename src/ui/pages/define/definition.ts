@@ -42,7 +42,7 @@ function isAbove(line: string, indent: number): boolean {
   return line.trim() !== "" && indentOf(line) === indent && /^\s*[@#)]/.test(line);
 }
 
-/** Whether a line belongs to the definition above it: further in, empty, or the end of a bracket. */
+/** Whether a line belongs to the definition above it: further in, empty, or a closing bracket. */
 function isWithin(line: string, indent: number): boolean {
   return line.trim() === "" || indentOf(line) > indent || (indentOf(line) === indent && /^\s*[)\]}]/.test(line));
 }

@@ -11,11 +11,11 @@ import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { MetricChart } from "../../parts/metric-chart.tsx";
 import { Page } from "../../parts/page.tsx";
+import { plainOf } from "../../parts/proto-value.ts";
 import { Range } from "../../parts/range.tsx";
 import { Value } from "../../parts/values.tsx";
 import type { PageProps } from "../../routes.ts";
 import { ResolverLink } from "../run/answer.tsx";
-import { plainValue } from "../run/value-json.ts";
 import { cachedFor, featureKind, featureType } from "./feature-text.ts";
 import { featureMetric } from "./metric-expressions.ts";
 import { NodeList } from "./node-links.tsx";
@@ -87,7 +87,7 @@ function Content({ metadata: { feature = {}, internalVersion, resolvers = [] }, 
           ["Deprecated", deprecated && <Badge text="deprecated" tone="warn" />],
           ["Served from the store", cachedFor(feature) === "" ? "never" : `for ${cachedFor(feature)}`],
           ["Stored", scalar && storedText(scalar)],
-          ["Default", scalar?.defaultValue && <Value value={plainValue(scalar.defaultValue)} />],
+          ["Default", scalar?.defaultValue && <Value value={plainOf(scalar.defaultValue)} />],
           ["Refers to", scalar?.references && <FeatureLink fqn={scalar.references} />],
           ["Joined by", (hasOne ?? hasMany)?.join?.map(({ local = "", foreign = "" }) => `${local} = ${foreign}`).join(", ")],
           ["Resolvers", resolvers.length > 0 && resolvers.map((resolver) => <ResolverLink key={resolver} fqn={resolver} />)],

@@ -12,7 +12,7 @@ const SHAPES: Readonly<Record<LineageKind, string>> = {
   feature: "M13 7.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11Z",
   class: "M7 8h8v8H7Zm3 3h9v9h-9Z",
   query: "M13 6.5 20 13 13 19.5 6 13Z",
-  scheduledQuery: "M13 7 19.5 18.5H6.5Z",
+  scheduledQuery: "M13 6.5 20 13 13 19.5 6 13ZM13 10v3h3",
 };
 const MARGIN = 8;
 
@@ -73,7 +73,7 @@ export function GraphDrawing({ lineage, chosen, onChoose, onOpen }: DrawingParts
               transform={`translate(${x} ${y})`}
               role="button"
               data-node={id}
-              // Attributes of drawings keep their case, and browsers know this one in lower case alone.
+              // Attributes of drawings keep their case: `tabIndex` would do nothing.
               tabindex={id === first ? 0 : -1}
               aria-pressed={id === chosen}
               aria-label={`${KIND_WORDS[node.kind]} ${escapeControls(readableName(node.name))}`}

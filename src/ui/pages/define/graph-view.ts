@@ -42,7 +42,7 @@ export function nodeWidth(node: LineageNode): number {
   return Math.ceil(nodeText(node).length * LETTER_WIDTH) + PADDING;
 }
 
-/** The node that an arrow leads to: a neighbour to the left or right, or the next one in the layer. */
+/** The node that an arrow leads to: a neighbour, or up and down the next one in the layer. */
 export function nodeBeside({ edges, nodes }: Layout, id: string, key: string): string | undefined {
   const own = nodes.find((node) => node.id === id);
   if (!own) return nodes[0]?.id;

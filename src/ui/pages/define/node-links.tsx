@@ -18,6 +18,7 @@ export function nodeAddress({ kind, name }: LineageNode): string | undefined {
   if (kind === "resolver") return href("resolver", { fqn: name });
   if (kind === "class") return href("features", {}, { query: new URLSearchParams({ q: `${name}.` }) });
   if (kind === "query") return href("namedQuery", { name: name.split(" ", 1)[0] ?? name });
+  if (kind === "scheduledQuery") return href("schedules", {});
   return undefined;
 }
 

@@ -3,19 +3,20 @@ import type { FeatureResultJson } from "../../../../gen/svc/v1/query_pb.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
 import { href } from "../../app/place.ts";
+import { plainOf } from "../../parts/proto-value.ts";
 import { Time } from "../../parts/time.tsx";
 import { Value } from "../../parts/values.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 import { routeOf } from "../../routes.ts";
 import { shownErrors } from "./query-errors.ts";
-import { plainValue, rowsOf } from "./value-json.ts";
+import { rowsOf } from "./value-json.ts";
 
 interface AnswerParts {
   readonly data: readonly FeatureResultJson[];
   readonly errors: readonly ErrorDetailJson[];
 }
 
-/** The values of an answer with where they came from, rows of relations as tables, and the errors. */
+/** The errors of an answer, its values with their origin, and rows of relations as tables. */
 export function Answer({ data, errors }: AnswerParts) {
   const relations = data.flatMap(({ field = "", value }) => {
     const rows = rowsOf(value);
@@ -25,7 +26,7 @@ export function Answer({ data, errors }: AnswerParts) {
     <>
       <Errors data={data} errors={errors} />
       {data.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reachable by keyboard
         <section class="table answer" tabIndex={0} aria-label="Values">
           <table aria-label="Values">
             <thead>
@@ -65,7 +66,7 @@ function ResultRow({ result: { field = "", value, error, ts, meta } }: { readonl
         ) : rows ? (
           <span class="dim">{rows.length} rows, below</span>
         ) : (
-          <Value value={plainValue(value)} />
+          <Value value={plainOf(value)} />
         )}
       </td>
       <td>{meta?.cacheHit ? "hit" : ""}</td>

@@ -1,4 +1,4 @@
-/** Names of features as they are typed: what they could go on to, through relations, and their types. */
+/** Names of features as they are typed: how they could go on, and what they lead to. */
 
 import type { FeatureJson, FeatureMetadataJson } from "../../../../gen/svc/v1/graph_pb.ts";
 import { rawName, readableName } from "../../../domain/name.ts";

@@ -21,7 +21,7 @@ interface OpenNode {
 
 const BRANCH = /^([ \u2502]*)[\u251c\u2514]\u2500 (.*)$/;
 
-/** Reads the text tree of a plan: a line with a branch is a node, others belong to the one before. */
+/** Reads the text of a plan: a line with a branch is a node, others belong to the one before. */
 export function planTree(text: string): PlanTree {
   const head: string[] = [];
   const root: OpenNode = { text: "", notes: head, children: [] };

@@ -97,7 +97,8 @@ describe("telemetry store on SQLite", () => {
     store.recordSpans(spans("ab", "q1"));
     store.recordSpans(spans("cd", "q2"));
     store.recordSpans(spans("ef", "q3"));
-    expect(store.dropped()).toBe(2);
+    store.recordQuery(query("q4"));
+    expect([store.dropped(), store.droppedSpans()]).toEqual([3, 2]);
     expect((await store.spans({ traceId: "t1" })).map(({ spanId }) => spanId).sort()).toEqual(["a", "b", "c", "d"]);
   });
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { shownErrors } from "../../../../src/ui/pages/run/query-errors.ts";
-import { runSpans } from "../../../../src/ui/pages/run/run-spans.ts";
-import { plainValue, rowsOf } from "../../../../src/ui/pages/run/value-json.ts";
+import { runSpans, spansWith } from "../../../../src/ui/pages/run/run-spans.ts";
+import { rowsOf } from "../../../../src/ui/pages/run/value-json.ts";
+import { plainOf } from "../../../../src/ui/parts/proto-value.ts";
 
 describe("an answer", () => {
   test("has plain values; what a number cannot hold is text", () => {
@@ -18,8 +19,8 @@ describe("an answer", () => {
         { durationValue: "90.5s" },
         { listValue: {} },
         { structValue: { fields: [{ name: "__proto__", value: { int64Value: "1" } }] } },
-      ].map(plainValue),
-    ).toEqual([null, null, 12, "9007199254740993", "NaN", false, "", "0987-05-01", "1m30s500ms", [], JSON.parse('{"__proto__": 1}')]);
+      ].map(plainOf),
+    ).toEqual([null, null, 12, "9007199254740993", "NaN", false, "", "0987-05-01", "90.5s", [], JSON.parse('{"__proto__": 1}')]);
   });
 
   test("has rows where a relation is, not where a list of values is", () => {
@@ -54,12 +55,18 @@ describe("an answer", () => {
     ]);
   });
 
+  test("has spans that a text finds in names, facts and errors", () => {
+    const spans = [{ name: "user.a__60__" }, { name: "b", attributes: { "db.query.text": "SELECT 1" } }, { name: "c", error: "Broken" }];
+    const found = (text: string) => spansWith(spans, text).map(({ name }) => name);
+    expect(["", "a[1m]", "select", "BROKEN", "none"].map(found)).toEqual([["user.a__60__", "b", "c"], ["user.a__60__"], ["b"], ["c"], []]);
+  });
+
   test("has spans to the microsecond, with the work in their names", () => {
     const [first, second] = runSpans([
       { spanId: "a", kind: "TRACE_SPAN_KIND_GATEWAY", name: "Query", startTime: "2024-05-01T12:00:00.000123Z", duration: "0.001500s" },
       {
         ...{ spanId: "b", parentSpanId: "a", kind: "TRACE_SPAN_KIND_OP", name: "user.a__60__", startTime: "2024-05-01T12:00:00Z" },
-        attributes: { op: "expression", rows_in: "1" },
+        attributes: { "svc.step": "expression", "svc.rows.in": "1" },
         error: "no",
       },
     ]);
