@@ -230,6 +230,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "secrets",
     "stores",
     "support",
+    "tables",
     "ui",
     "usage",
     "value-uploads",

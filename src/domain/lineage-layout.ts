@@ -106,9 +106,7 @@ function withoutCircles(ids: readonly string[], edges: readonly LineageEdge[]): 
   return kept;
 }
 
-/**
- * Each node as far left as what leads to it lets it; those that nothing leads to, beside the next.
- */
+/** Each node as far left as what leads to it lets it; where nothing does, beside the next one. */
 function assignLayers(items: ReadonlyMap<string, Item>, edges: ReadonlySet<LineageEdge>): void {
   const out = Map.groupBy(edges, ({ from }) => from);
   const waits = new Map<string, number>();
@@ -163,9 +161,7 @@ function layersOf(all: readonly Item[]): Item[][] {
   return layers;
 }
 
-/**
- * Orders the items of each layer by the middle of their neighbours', to and fro; the best stays.
- */
+/** Orders the items of layers by the middles of their neighbours, to and fro; the best stays. */
 function order(layers: readonly Item[][]): void {
   let best = crossings(layers);
   let kept = layers.map((layer) => [...layer]);

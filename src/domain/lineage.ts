@@ -13,9 +13,7 @@ export interface LineageNode {
   /** Its kind and name, `feature:user.name`. */
   readonly id: string;
   readonly kind: LineageKind;
-  /**
-   * FQN of a feature or resolver, a namespace, or the name of a source or query with its version.
-   */
+  /** FQN, a namespace, or the name of a source or of a query with its version. */
   readonly name: string;
 }
 

@@ -11,6 +11,8 @@ import type { Platform } from "../platform.ts";
 const PROBE_DEADLINE_MS = 5_000;
 /** Processes of their own have to start first, and may unpack a library. */
 const PROCESS_DEADLINE_MS = 20_000;
+/** How long a part of processes that works counts as working. */
+const PROCESS_KEPT_MS = 60_000;
 /** How long a due schedule may wait for a scheduler. */
 const MOST_DELAY_MS = 60_000;
 /** Schedules that are looked at, longest due first. */
@@ -63,8 +65,16 @@ export function partsOf(platform: Platform): readonly Part[] {
       await (await platform.online()).probe();
       return "";
     }),
-    part("Offline Store", () => probeHistory(platform), PROCESS_DEADLINE_MS),
-    part("Table Engine", () => probeTables(platform), PROCESS_DEADLINE_MS),
+    part(
+      "Offline Store",
+      remembered(platform, () => probeHistory(platform)),
+      PROCESS_DEADLINE_MS,
+    ),
+    part(
+      "Table Engine",
+      remembered(platform, () => probeTables(platform)),
+      PROCESS_DEADLINE_MS,
+    ),
     part("Python Workers", () => probeWorkers(platform)),
     part("Scheduler", () => probeScheduler(platform)),
     part("Webhook Outbox", async () => {
@@ -73,6 +83,23 @@ export function partsOf(platform: Platform): readonly Part[] {
     }),
     part("Node Lease", () => probeLease(platform)),
   ];
+}
+
+/**
+ * A probe that is made once for all who ask while it runs, and again a minute after it succeeded,
+ * or at once after it failed: pages ask every few seconds.
+ */
+function remembered({ clock }: Platform, probe: () => Promise<string>): () => Promise<string> {
+  let kept: { readonly at: number; readonly outcome: Promise<string> } | undefined;
+  return () => {
+    if (kept && clock.now() - kept.at < PROCESS_KEPT_MS) return kept.outcome;
+    const mine = { at: clock.now(), outcome: probe() };
+    mine.outcome.catch(() => {
+      if (kept === mine) kept = undefined;
+    });
+    kept = mine;
+    return mine.outcome;
+  };
 }
 
 async function probeQueries(platform: Platform): Promise<string> {
