@@ -161,7 +161,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   logs: ["python", "stores"],
   jobs: ["metrics", "stores"],
   otlp: ["jobs", "logs", "metrics", "stores", "thread"],
-  nodes: ["stores", "jobs"],
+  nodes: ["metrics", "stores", "jobs"],
   access: ["stores", "jobs", "nodes"],
   documents: ["stores", "jobs", "nodes"],
   processes: ["metrics", "stores"],
