@@ -1,9 +1,8 @@
 import type { TestMonitorResponse } from "../../../gen/svc/v1/monitor_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { arg, duration } from "../../cli/flag.ts";
+import { arg, timestamp } from "../../cli/flag.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { durationToMs, msToDuration, timestampToMs } from "../../domain/proto-time.ts";
-import { UsageError } from "../../errors/cli-error.ts";
 import { messageTable } from "../../output/message-view.ts";
 import { timeText } from "../../output/time.ts";
 import { boundText, labelsText, valueText } from "./monitor-view.ts";
@@ -16,12 +15,10 @@ export default defineCommand({
   examples: ["svc monitors test slow_fraud", { run: "svc monitors test slow_fraud --since 36h --json", does: "With exact times" }],
   needs: ["session"],
   args: { name: arg("name of the monitor") },
-  flags: { since: duration("look back; a day, or longer for long periods, if not given") },
-  check({ since }) {
-    if (since !== undefined && since <= 0) throw new UsageError("--since is not longer than nothing");
-  },
-  async run({ api, progress }, { name, since }) {
-    const answer = await (await api.monitors()).testMonitor({ name, ...(since !== undefined && { since: msToDuration(since) }) });
+  flags: { since: timestamp("beginning of the time; default: a day ago, or more for long periods") },
+  async run({ api, clock, progress }, { name, since }) {
+    const lasting = since === undefined ? undefined : msToDuration(clock.now() - since);
+    const answer = await (await api.monitors()).testMonitor({ name, ...(lasting && { since: lasting }) });
     progress.note(summaryOf(answer));
     return answer;
   },
