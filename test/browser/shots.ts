@@ -23,6 +23,22 @@ interface Shot {
 const SHOTS: readonly Shot[] = [
   { name: "overview", path: () => "/" },
   { name: "features", path: () => "/features" },
+  { name: "feature", path: () => "/features/user.greeting", isWhole: true },
+  { name: "lineage", path: () => "/graph?node=feature:user.name" },
+  { name: "resolver", path: () => "/resolvers/resolvers.greet", isWhole: true },
+  {
+    name: "query",
+    path: () => "/query?in=user.id%3D1&with=explain,trace",
+    isWhole: true,
+    async prepare(page) {
+      await page.getByRole("button", { name: "Run" }).click();
+      await page.getByRole("heading", { name: "Trace" }).waitFor();
+    },
+  },
+  { name: "query-runs", path: () => "/query-runs" },
+  { name: "query-run", path: ({ queryRun }) => `/query-runs/${queryRun}`, isWhole: true },
+  { name: "trace", path: ({ trace }) => `/traces/${trace}` },
+  { name: "errors", path: () => "/errors" },
   { name: "deployments", path: () => "/deployments" },
   { name: "deployment", path: ({ ready }) => `/deployments/${ready}`, isWhole: true },
   { name: "deployment-failed", path: ({ failed }) => `/deployments/${failed}`, isWhole: true },

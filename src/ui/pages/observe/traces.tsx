@@ -34,8 +34,11 @@ const columns = (longest: number): readonly Column<TraceJson>[] => [
     ),
   },
   { name: "time", title: "Start", width: "10rem", cell: ({ startTime }) => <Time at={startTime} /> },
-  { name: "root", title: "First span", width: "12rem", cell: ({ rootSpan = "" }) => escapeControls(rootSpan) },
-  { name: "query", title: "Query", cell: ({ queryName = "" }) => escapeControls(queryName) },
+  {
+    name: "root",
+    title: "First span, query",
+    cell: ({ rootSpan = "", queryName = "" }) => escapeControls([rootSpan, queryName].filter(Boolean).join(", ")),
+  },
   { name: "spans", title: "Spans", width: "5rem", isNumber: true, cell: ({ spanCount = 0 }) => spanCount },
   {
     name: "errors",
@@ -47,7 +50,7 @@ const columns = (longest: number): readonly Column<TraceJson>[] => [
   { name: "took", title: "Took", width: "6rem", isNumber: true, cell: ({ duration }) => <Duration ms={durationMs(duration)} /> },
   {
     name: "bar",
-    title: "Beside the longest",
+    title: "Compared",
     width: "8rem",
     cell: ({ duration }) => (
       <svg class="trace-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
