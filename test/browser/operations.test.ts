@@ -17,7 +17,7 @@ interface Row {
 const ROWS: Readonly<Record<string, Row>> = {
   "log lines": { path: () => "/logs?q=level:warning", shows: /resolvers.get_name .*<img src=x/ },
   "a tail of the log": { path: () => "/logs?follow=yes&q=asked", shows: "asked for 20" },
-  requests: { path: () => "/logs?tab=requests&q=QueryService", shows: "QueryService/Query" },
+  requests: { path: () => "/logs?tab=requests&q=CreateDeployment", shows: "DeploymentService/CreateDeployment" },
   "a board of metrics": { path: () => "/metrics", shows: "Latency of queries" },
   "an expression": { path: () => "/metrics?e=count:query.latency%20by%20%7Bquery_name%7D", shows: "query_name:browse" },
   "runs of resolvers": { path: () => "/runs", shows: "resolvers.known" },

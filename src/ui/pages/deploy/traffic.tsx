@@ -71,7 +71,9 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
     />
   );
   const columns: readonly Column<TrafficTagJson>[] = [
-    { name: "tag", title: "Tag", width: "12rem", cell: ({ tag = "" }) => <code>{escapeControls(tag)}</code> },
+    { name: "tag", title: "Tag", width: "9rem", cell: ({ tag = "" }) => <code>{escapeControls(tag)}</code> },
+    { name: "weight", title: "Queries, %", width: "8rem", cell: ({ tag = "" }) => field(tag, "weight") },
+    { name: "mirror", title: "Copies, %", width: "8rem", cell: ({ tag = "" }) => field(tag, "mirror") },
     {
       name: "deployment",
       title: "Deployment",
@@ -83,8 +85,6 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
           </a>
         ),
     },
-    { name: "weight", title: "Queries, %", width: "8rem", cell: ({ tag = "" }) => field(tag, "weight") },
-    { name: "mirror", title: "Copies, %", width: "8rem", cell: ({ tag = "" }) => field(tag, "mirror") },
     {
       name: "actions",
       title: "Actions",

@@ -16,7 +16,7 @@ const PAGE_SIZE = 200;
 
 const COLUMNS: readonly Column<LoggedRequestJson>[] = [
   { name: "time", title: "Time", width: "11rem", cell: ({ time }) => <Time at={time} /> },
-  { name: "path", title: "Path", width: "20rem", cell: ({ method = "", path = "" }) => <code>{escapeControls(`${method} ${path}`)}</code> },
+  { name: "path", title: "Path", width: "26rem", cell: ({ method = "", path = "" }) => <code>{escapeControls(`${method} ${path}`)}</code> },
   {
     name: "code",
     title: "Answer",
@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<LoggedRequestJson>[] = [
     isNumber: true,
     cell: ({ bytes = "0" }) => (bytes === "0" ? "" : <Bytes count={Number(bytes)} />),
   },
-  { name: "client", title: "Client", width: "13rem", cell: ({ clientId = "" }) => <code>{escapeControls(clientId)}</code> },
+  { name: "client", title: "Client", width: "10rem", cell: ({ clientId = "" }) => <code>{escapeControls(clientId)}</code> },
 ];
 
 /** Requests that the server answered, of all environments. */

@@ -3,10 +3,11 @@
  * its own.
  */
 
-import { stringify } from "yaml";
 import type { EnvironmentConfigJson } from "../../../../gen/svc/v1/environment_pb.ts";
 import { configDocument } from "../../../domain/environment-config.ts";
 import { readConfigMessage } from "../../../domain/environment-config-message.ts";
+import { asJson } from "../../../domain/json-value.ts";
+import { yamlText } from "./yaml-text.ts";
 
 /**
  * The text of a configuration; what is not said in the message is as the contract's defaults are.
@@ -32,5 +33,5 @@ export function configText(environment: { readonly id: string; readonly name: st
     historyMaxAge: json.historyMaxAge ?? "",
     historyMaxSize: json.historyMaxSize ?? "",
   });
-  return stringify(configDocument(environment, config));
+  return yamlText(asJson(configDocument(environment, config)));
 }

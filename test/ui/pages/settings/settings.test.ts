@@ -1,0 +1,53 @@
+import { expect, test } from "bun:test";
+import { parse } from "yaml";
+import { configText } from "../../../../src/ui/pages/settings/config-text.ts";
+import { yamlText } from "../../../../src/ui/pages/settings/yaml-text.ts";
+
+test("YAML is read back as what was written, by another's reader", () => {
+  const texts = [
+    "",
+    "yes",
+    "No",
+    "null",
+    "~",
+    "1",
+    "1e3",
+    "0x1",
+    "a: b",
+    "- a",
+    "#",
+    " a ",
+    "a\nb",
+    '"',
+    "'",
+    "\u2028",
+    "\u0000",
+    "2024-01-01",
+    "{}",
+    "&a",
+    "*a",
+    "<<",
+    "a-b",
+    "x/y.z",
+  ];
+  const values = [
+    null,
+    true,
+    1.5,
+    -0.1,
+    "plain",
+    [],
+    {},
+    ["a", ["b", {}], { c: [1, { d: null }] }],
+    { a: { b: { c: [] } }, list: [{ x: 1, y: ["z"] }] },
+  ];
+  for (const value of [...values, texts, Object.fromEntries(texts.map((text, at) => [text, texts[texts.length - 1 - at]])), ...texts])
+    for (const version of ["1.1", "1.2"] as const) expect(parse(yamlText(value as never), { version, merge: false })).toEqual(value);
+});
+
+test("a configuration is said whole, also what is not set", () => {
+  const given = { specsConfigJson: '{"engine":{"cpu":"2"}}', labels: { team: "risk" }, protected: true };
+  const read = parse(configText({ id: "env_1", name: "prod" }, given)) as Record<string, unknown>;
+  expect(read).toMatchObject({ id: "env_1", name: "prod", labels: { team: "risk" }, protected: true, additional_env_vars: {} });
+  expect(JSON.stringify(read)).toContain('"cpu":"2"');
+});
