@@ -76,7 +76,10 @@ function partsOf(platform: Platform): readonly Part[] {
   ];
 }
 
-/** Records that were dropped since the start; 0 while their stores cannot be opened, which is a part's failure. */
+/**
+ * Records that were dropped since the start; 0 while their stores cannot be opened, which is a
+ * part's failure.
+ */
 async function droppedRecords({ logs, telemetry }: Platform): Promise<number> {
   const stores = await Promise.allSettled([telemetry(), logs()]);
   return stores.reduce((sum, store) => sum + (store.status === "fulfilled" ? store.value.dropped() : 0), 0);
