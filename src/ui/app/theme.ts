@@ -14,6 +14,6 @@ export function chooseTheme(chosen: Theme | undefined): void {
   theme.value = chosen;
   if (chosen) root.dataset.theme = chosen;
   else delete root.dataset.theme;
-  // biome-ignore lint/suspicious/noDocumentCookie: not every browser has the Cookie Store, and none has it without TLS
+  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store needs TLS
   document.cookie = `${THEME_COOKIE}=${chosen ?? ""}; Path=/; SameSite=Lax; Max-Age=${chosen ? KEPT_S : 0}`;
 }
