@@ -39,5 +39,6 @@ export default defineCommand({
     id: "ID",
     state: { header: "Status", cell: stateText },
     resolver: "Resolver",
+    url: "URL",
   }),
 });

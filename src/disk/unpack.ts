@@ -54,9 +54,35 @@ export async function unpackArchive(
     return files.sort();
   } catch (error) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
-    if (/^(Z_|ERR_.*(ZLIB|COMPRESS|TRAILING))/.test(systemCode(error) ?? ""))
-      throw new ArchiveRefused("the archive is not a whole gzip file", { cause: error });
-    throw error;
+    throw refusedIfNoGzip(error);
+  }
+}
+
+function refusedIfNoGzip(error: unknown): unknown {
+  return /^(Z_|ERR_.*(ZLIB|COMPRESS|TRAILING))/.test(systemCode(error) ?? "")
+    ? new ArchiveRefused("the archive is not a whole gzip file", { cause: error })
+    : error;
+}
+
+/**
+ * The bytes of one file of a gzip-compressed tar, which is read no further than to its end;
+ * undefined when the archive has no such file, or it is larger than `maxBytes`.
+ * @throws ArchiveRefused when the archive is damaged, too big or unsafe
+ */
+export async function readArchivedFile(
+  gzip: AsyncIterable<Uint8Array>,
+  path: string,
+  maxBytes: number,
+  limits: ArchiveLimits = UNPACK_LIMITS,
+): Promise<Uint8Array | undefined> {
+  try {
+    for await (const entry of readArchive(gunzipped(gzip), limits)) {
+      if (entry.kind !== "file" || entry.path !== path) continue;
+      return entry.size > maxBytes ? undefined : Bun.concatArrayBuffers(await Array.fromAsync(entry.content()), maxBytes, true);
+    }
+    return undefined;
+  } catch (error) {
+    throw refusedIfNoGzip(error);
   }
 }
 

@@ -46,7 +46,7 @@ const LAYER_GAP = 64;
 const ORDER_SWEEPS = 6;
 const PLACE_SWEEPS = 6;
 /** Passes of edges through layers beyond which edges are drawn straight. */
-const MOST_PASSES = 20_000;
+const MOST_PASSES = 6_000;
 
 /** A node, or the pass of an edge through a layer. */
 interface Item {

@@ -3,10 +3,10 @@
  * relations, expressions and windows. An edge leads from what is needed to what needs it.
  */
 
-import type { ExpressionJson, FeatureJson, GraphJson, ResolverInputJson, ResolverJson } from "../../gen/svc/v1/graph_pb.ts";
+import type { DataSourceJson, ExpressionJson, FeatureJson, GraphJson, ResolverInputJson, ResolverJson } from "../../gen/svc/v1/graph_pb.ts";
 
 /** Kinds of nodes. A class stands for all its features where they are folded. */
-export type LineageKind = "source" | "resolver" | "feature" | "class" | "query";
+export type LineageKind = "source" | "resolver" | "feature" | "class" | "query" | "scheduledQuery";
 
 /** A node. */
 export interface LineageNode {
@@ -41,6 +41,10 @@ export function lineageOf(graph: GraphJson): Lineage {
   for (const resolver of graph.resolvers ?? []) lines.addResolver(resolver);
   for (const { name = "", outputs = [], version = "" } of graph.namedQueries ?? []) {
     const id = lines.add("query", queryNodeName(name, version));
+    for (const output of outputs) lines.link(lines.path(output), id);
+  }
+  for (const { name = "", outputs = [] } of graph.scheduledQueries ?? []) {
+    const id = lines.add("scheduledQuery", name);
     for (const output of outputs) lines.link(lines.path(output), id);
   }
   return lines.lineage();
@@ -102,13 +106,26 @@ function reached({ edges }: Lineage, id: string, depth: number, at: "from" | "to
   return found;
 }
 
+/** Kinds of sources as SQL files name them. */
+const SOURCE_KINDS: Readonly<Record<string, DataSourceJson["kind"]>> = {
+  sqlite: "SOURCE_KIND_SQLITE",
+  postgresql: "SOURCE_KIND_POSTGRESQL",
+  postgres: "SOURCE_KIND_POSTGRESQL",
+  mysql: "SOURCE_KIND_MYSQL",
+  mariadb: "SOURCE_KIND_MYSQL",
+};
+
 /** The nodes and edges of a graph as they are found. */
 class Lines {
   readonly #nodes = new Map<string, LineageNode>();
   readonly #edges: LineageEdge[] = [];
   readonly #classes: ReadonlyMap<string, ReadonlyMap<string, FeatureJson>>;
 
-  constructor({ featureSets = [] }: GraphJson) {
+  readonly #sources: readonly DataSourceJson[];
+
+  constructor({ featureSets = [], sources = [] }: GraphJson) {
+    this.#sources = sources;
+    for (const { name = "" } of sources) this.add("source", name);
     this.#classes = new Map(
       featureSets.map(({ namespace = "", features = [] }) => [namespace, new Map(features.map((one) => [nameOf(one), one]))]),
     );
@@ -138,12 +155,23 @@ class Lines {
     const id = this.add("resolver", fqn);
     for (const input of inputs) this.link(this.#input(input), id);
     if (sql) {
-      if (sql.source) this.link([this.add("source", sql.source)], id);
+      if (sql.source) this.link([this.add("source", this.#sourceName(sql.source))], id);
       for (const { path = "" } of sql.parameters ?? []) this.link(this.path(path), id);
     }
     this.link(this.path(runFilter), id);
     if (runSample !== "") this.link([this.add("resolver", runSample)], id);
     for (const output of [...outputs, relation]) for (const made of this.path(output).slice(-1)) this.link([id], made);
+    // Nobody has looked up what a `select *` gives: any value that is no expression.
+    if (sql?.star && outputs.length === 0)
+      for (const { fqn = "", scalar } of this.#classes.get(sql.namespace ?? "")?.values() ?? [])
+        if (scalar && !scalar.expression) this.link([id], lineageId("feature", fqn));
+  }
+
+  /** The source of a name, or of a kind that only one source has. */
+  #sourceName(written: string): string {
+    if (this.#sources.some(({ name }) => name === written)) return written;
+    const [only, ...others] = this.#sources.filter(({ kind = "" }) => SOURCE_KINDS[written.toLowerCase()] === kind);
+    return (others.length === 0 && only?.name) || written;
   }
 
   /** Ids of the features along a path from a namespace; empty when it leads nowhere. */

@@ -14,9 +14,9 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /**
  * Parts of the platform that write lines. `engine`: resolvers in queries; `branch`: those of
  * branches; `offline-query`: those in offline queries; `server`: the server itself; `build`: builds
- * of deployments; `compute`: containers.
+ * of deployments; `compute`: containers; `app`: applications, which sent them.
  */
-export const LINE_COMPONENTS = ["engine", "branch", "offline-query", "server", "build", "compute"] as const;
+export const LINE_COMPONENTS = ["engine", "branch", "offline-query", "server", "build", "compute", "app"] as const;
 
 /** The part of the platform that wrote a line; `gateway`: the record of a request. */
 export type LogComponent = (typeof LINE_COMPONENTS)[number] | "gateway";

@@ -11,6 +11,31 @@ export interface TraceParent {
   readonly spanId: string;
   /** Whether the caller keeps its spans. */
   readonly sampled: boolean;
+  /** What is passed on with it; absent = nothing. */
+  readonly carried?: CarriedHeaders;
+}
+
+/**
+ * Headers that are passed on to what a query calls, as they came, and are never kept: `tracestate`
+ * of W3C Trace Context, and W3C Baggage.
+ */
+export interface CarriedHeaders {
+  readonly tracestate?: string;
+  readonly baggage?: string;
+}
+
+/** Longest headers that are passed on, in characters: what the standards ask for at least. */
+const LONGEST: Readonly<Record<keyof CarriedHeaders, number>> = { tracestate: 512, baggage: 8_192 };
+
+/** The headers that are passed on; those that are too long, or not ASCII, are left out. */
+export function carriedHeaders(headers: Pick<Headers, "get">): CarriedHeaders {
+  const names = Object.keys(LONGEST) as (keyof CarriedHeaders)[];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers.get(name)?.trim() ?? "";
+      return value !== "" && value.length <= LONGEST[name] && /^[\t\x20-\x7e]*$/.test(value) ? [[name, value]] : [];
+    }),
+  );
 }
 
 const HEADER = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;

@@ -126,7 +126,8 @@ function isOfType<T extends Message>(value: object, typeName: T["$typeName"]): v
   return "$typeName" in value && value.$typeName === typeName;
 }
 
-function exceptionsOf<M>(fields: FieldViews<M>): JsonExceptions<M> {
+/** The exceptions of fields from the rule of JSON. */
+export function exceptionsOf<M>(fields: FieldViews<M>): JsonExceptions<M> {
   return Object.fromEntries(viewsOf(fields).map(([name, { json }]) => [name, json])) as JsonExceptions<M>;
 }
 

@@ -61,11 +61,17 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
     load: () => import("./pages/deploy/deployments.tsx"),
   }),
   deployment: route("deployment", { title: "Deployment", load: () => import("./pages/deploy/deployment.tsx") }),
+  branches: route("branches", { title: "Branches", group: "Deploy", load: () => import("./pages/deploy/branches.tsx") }),
+  traffic: route("traffic", { title: "Traffic", group: "Deploy", load: () => import("./pages/deploy/traffic.tsx") }),
   traces: route("traces", { title: "Traces", group: "Observe", key: "t", load: () => import("./pages/observe/traces.tsx") }),
   trace: route("trace", { title: "Trace", load: () => import("./pages/observe/trace.tsx") }),
   errors: route("errors", { title: "Errors", group: "Observe", key: "e", load: () => import("./pages/observe/errors.tsx") }),
   metrics: route("metrics", { title: "Metrics", group: "Observe", key: "m", load: () => import("./pages/observe/metrics.tsx") }),
   logs: route("logs", { title: "Logs", group: "Observe", key: "l", load: () => import("./pages/observe/logs.tsx") }),
+  audit: route("audit", { title: "Audit", group: "Observe", load: () => import("./pages/observe/audit.tsx") }),
+  usage: route("usage", { title: "Usage", group: "Observe", load: () => import("./pages/observe/usage.tsx") }),
+  settings: route("settings", { title: "Settings", group: "Settings", load: () => import("./pages/settings/settings.tsx") }),
+  setting: route("setting", { title: "Settings", load: () => import("./pages/settings/setting.tsx") }),
   gallery: route("gallery", { title: "Gallery", load: () => import("./pages/gallery.tsx") }),
 };
 

@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [jobs] [recording] [metrics] [logs] [historical] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [jobs] [recording] [metrics] [logs] [historical] [paint] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -22,7 +22,8 @@
  * 100,000 that wait, against beside 100 `recording` queries with and without the recording of
  * metrics `metrics` reads of the store of metrics `logs` searches of 100,000, 1,000,000 and
  * 3,000,000 lines `historical` point-in-time samples against Feast's, which is installed as for
- * `peer`, compared row by row
+ * `peer`, compared row by row `paint` first paint of the dashboard against a page of one paragraph,
+ * and pages with their data, in a browser
  */
 
 import { Sandbox } from "../harness/sandbox.ts";
@@ -36,6 +37,7 @@ import { measureLanding } from "./landing.ts";
 import { measureLogs } from "./logs.ts";
 import { measureMetrics } from "./metrics.ts";
 import { measureOffline } from "./offline.ts";
+import { measurePaint } from "./paint.ts";
 import { measurePeer } from "./peer.ts";
 import { measureQueries } from "./query.ts";
 import { measureRecording } from "./recording.ts";
@@ -61,9 +63,10 @@ const PARTS = {
   upload: { title: "Upload of values", measure: measureUpload },
   landing: { title: "Landing of observations", measure: measureLanding },
   jobs: { title: "Queue of jobs", measure: measureJobs },
-  recording: { title: "Recording of metrics", measure: measureRecording },
+  recording: { title: "Recording of metrics, statistics and requests", measure: measureRecording },
   metrics: { title: "Store of metrics", measure: measureMetrics },
   logs: { title: "Log", measure: measureLogs },
+  paint: { title: "First paint of the dashboard", measure: measurePaint },
   historical: { title: "Feast's historical retrieval", measure: measureHistorical },
 } as const;
 

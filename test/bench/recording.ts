@@ -1,24 +1,31 @@
-/** What the recording of metrics costs a query. */
+/** What recording costs a query: metrics, statistics of features, and the access log. */
 
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { Sandbox } from "../harness/sandbox.ts";
 import { send, serve } from "./client.ts";
 import { interleave, type Line, median, milliseconds } from "./figures.ts";
 import { queryProject, STORED_FEATURES } from "./generate-project.ts";
-import type { Latencies } from "./load.ts";
 import { onOneCpu } from "./one-cpu.ts";
 
-const REQUESTS = 20_000;
+/** Few requests in many rounds: what disturbs the machine then disturbs both of a pair. */
+const REQUESTS = 4_000;
+const ROUNDS = 8;
+/** Time in which threads end what the requests left them. */
+const SETTLE_MS = 400;
 const STORED = STORED_FEATURES.map((name) => `profile.${name}`);
 const CASES = { "1 stored": STORED.slice(0, 1), "20 stored": STORED, "19 stored + Python": [...STORED.slice(1), "profile.live"] };
-const FIGURES = { p50: "p50", "main thread": "mainThreadMs" } as const;
 
-/** Latencies, and what a query took of the server's main thread. */
-interface Measured extends Latencies {
-  readonly mainThreadMs: number;
+/** Milliseconds of a query: processor time of the server's main thread and of all its threads. */
+interface Measured {
+  readonly mainMs: number;
+  readonly allMs: number;
 }
+const FIGURES = { "main thread": "mainMs", "all threads": "allMs" } as const;
 
-/** Queries of a server that records, against those of one that does not, one at a time. */
+/**
+ * Queries of a server that records, against those of one that does not, one at a time. Ratios are
+ * medians of those of pairs, measured one right after the other.
+ */
 export async function measureRecording(sandbox: Sandbox, rounds: number): Promise<readonly Line[]> {
   await using other = new Sandbox();
   const servers = {
@@ -33,28 +40,43 @@ export async function measureRecording(sandbox: Sandbox, rounds: number): Promis
         "/v1/query/online",
         Array.from({ length: 1_000 }, (_, id) => ({ inputs: { "profile.id": id }, outputs })),
       );
-      await send({ ...load, requests: 5_000, concurrency: 4 });
+      await send({ ...load, requests: 10_000, concurrency: 4 });
       subjects[`${name}, recording ${recording}`] = () =>
         onOneCpu([pid, process.pid], async () => {
-          const before = mainThreadMs(pid);
-          const latencies = await send({ ...load, requests: REQUESTS, concurrency: 1 });
-          return { ...latencies, mainThreadMs: (mainThreadMs(pid) - before) / REQUESTS };
+          const before = threadsMs(pid);
+          await send({ ...load, requests: REQUESTS, concurrency: 1 });
+          await Bun.sleep(SETTLE_MS);
+          const after = threadsMs(pid);
+          return { mainMs: (after.mainMs - before.mainMs) / REQUESTS, allMs: (after.allMs - before.allMs) / REQUESTS };
         });
     }
-  const measured = await interleave(rounds, subjects);
-  const of = (name: string, figure: (typeof FIGURES)[keyof typeof FIGURES]) => median((measured[name] ?? []).map((one) => one[figure]));
+  const measured = await interleave(rounds * ROUNDS, subjects);
+  const of = (name: string, figure: keyof Measured): number[] => (measured[name] ?? []).map((one) => one[figure]);
   return Object.keys(subjects).flatMap((name) => {
     const anchor = name.replace(/on$/, "off");
-    return Object.entries(FIGURES).map(([words, figure]) => ({
-      what: `${name}, ${words}`,
-      value: milliseconds(of(name, figure)),
-      ...(name === anchor ? {} : { ratio: of(name, figure) / of(anchor, figure), anchor: "of off" }),
-    }));
+    return Object.entries(FIGURES).map(([words, figure]) => {
+      const without = of(anchor, figure);
+      const ratios = of(name, figure).map((one, round) => one / (without[round] ?? Number.NaN));
+      const line = { what: `${name}, ${words}`, value: milliseconds(median(of(name, figure))) };
+      return name === anchor ? line : { ...line, ratio: median(ratios), anchor: "of off" };
+    });
   });
 }
 
-/** Processor time of a process's main thread, in milliseconds. */
-function mainThreadMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "latin1");
-  return Number(stat.split(" ")[0]) / 1e6;
+/** Processor time of a process's main thread and of all that it has, in milliseconds. */
+function threadsMs(pid: number): Measured {
+  const tasks = readdirSync(`/proc/${pid}/task`).map((task) => ({ task, ms: threadMs(`/proc/${pid}/task/${task}/schedstat`) }));
+  return {
+    mainMs: tasks.find(({ task }) => task === String(pid))?.ms ?? 0,
+    allMs: tasks.reduce((sum, { ms }) => sum + ms, 0),
+  };
+}
+
+/** Processor time of a thread; none of one that has ended. */
+function threadMs(path: string): number {
+  try {
+    return Number(readFileSync(path, "latin1").split(" ")[0]) / 1e6;
+  } catch {
+    return 0;
+  }
 }

@@ -89,7 +89,7 @@ export async function operate(server: TestServer): Promise<Operated> {
   const url = "https://hooks.example.com/events";
   await server
     .client(WebhookService)
-    .createWebhook({ name: TEXT.slice(0, 60), url, subscriptions: ["query.run"], secret: "long enough a secret" });
+    .createWebhook({ name: TEXT.slice(0, 60), url, subscriptions: ["nothing.happens"], secret: "long enough a secret" });
   await server.client(ServiceTokenService).createServiceToken({ name: TEXT.slice(0, 60), role: "viewer" });
   await server.client(TrafficService).setTraffic({ weights: { stable: 30, canary: 70 } });
   return { live: second.id, ready: first.id, resolverRun, offlineQuery, dataset };

@@ -19,7 +19,7 @@ describe("words that fit", () => {
     expect((await words("server", "st")).values).toEqual(["start", "status", "stop"]);
     expect((await words("--json", "server", "lo")).values).toEqual(["logs"]);
     expect((await words("help", "server", "st")).values).toEqual(["start", "status", "stop"]);
-    expect((await words("features", "")).values).toEqual(["list", "search", "resolve"]);
+    expect((await words("features", "")).values).toEqual(["list", "show", "search", "resolve"]);
     expect((await words("nonsense", "")).lines).toEqual([":none"]);
     expect((await words("--empty", "server")).values).toEqual(["start", "status", "stop", "logs"]);
   });

@@ -175,7 +175,8 @@ describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { 
  * Names with two meanings: the features that a query asks for and the file that others write; the
  * plan that a query prints and the rule that lint explains; one name, and those that are deleted;
  * the tags of traffic with their weights, and those of features; the namespace of features, and
- * those of processes; the format of metrics, and where others write to.
+ * those of processes; the end of a silence, and of a range of times; the format of metrics, and
+ * where others write to.
  */
 const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
   "--out": ["query", "offline-query"],
@@ -184,6 +185,7 @@ const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
   "--tags": ["delete"],
   "--namespace": ["kube events list"],
   "--time": ["offline-query"],
+  "--end": ["monitors silence"],
   "--output": ["metrics query"],
 };
 

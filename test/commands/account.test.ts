@@ -307,7 +307,10 @@ describe("small ones", () => {
       .split("\n")
       .slice(1)
       .map((line) => line.split(/ {2,}/)[0]);
-    expect(names).toEqual(["Metadata DB", "gRPC Client Query", "Logging Client", "Metrics DB", "Push Registry", "Source Bucket"]);
+    expect(names).toEqual([
+      ...["Metadata DB", "gRPC Client Query", "Logging Client", "Metrics DB", "Push Registry", "Source Bucket"],
+      ...["Online Store", "Offline Store", "Table Engine", "Python Workers", "Scheduler", "Webhook Outbox", "Node Lease"],
+    ]);
     expect(done.stdout).toMatch(/Metadata DB +HEALTH_CHECK_STATUS_OK/);
   });
   test("dashboard prints an address that logs a browser in, once", async () => {

@@ -98,6 +98,14 @@ test("errors that differ in values alone are one group, with a stack of the last
   expect((await groups("--resolver", "guests.same")).map(({ count }) => Number(count))).toEqual([3]);
 });
 
+test("rows that a run failed for are an error of the run", async () => {
+  const before = (await errors()).length;
+  await svc("offline-query", ["--in", "guest.id=1", "--out", "guest.same", "--recompute", "--wait"]);
+  const found = (await errors()).slice(0, 1);
+  expect((await errors()).length).toBe(before + 1);
+  expect(found[0]).toMatchObject({ operation_kind: "offline_query", code: "resolver_failed", count: 1 });
+});
+
 test("a deleted key does not stay in errors", async () => {
   expect(JSON.stringify(await errors())).toContain("4711");
   const { exitCode, stderr } = await svc("delete", ["--features", "guest.greeting", "--keys", "4711", "--yes"]);

@@ -20,6 +20,7 @@ function groupsOf(tree: Readonly<Record<string, TreeEntry>>, above: readonly str
  */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   releases: "a release host",
+  "queries plan": "a query that ran, whose plan has an id of its own",
   incremental: "a resolver that reads a database",
   server: "they start and stop the server of this machine",
 };

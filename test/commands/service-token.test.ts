@@ -64,7 +64,7 @@ describe("service tokens", () => {
     const token = listed.service_tokens.find(({ client_id }) => client_id === id);
     expect(token).toMatchObject({
       name: "ci",
-      permissions: ["read", "query.online", "query.offline", "data.write", "deploy"],
+      permissions: ["read", "query.online", "query.offline", "data.write", "telemetry.write", "deploy"],
       environment_ids: [],
       expires_at: null,
     });

@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
+import { ExportTraceServiceRequestSchema } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts";
 import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { bool, duration, float, int, keyValue, list, text, timestamp } from "../../src/cli/flag.ts";
 import { parse } from "../../src/cli/parse.ts";
@@ -57,8 +58,11 @@ import { lintStatically } from "../../src/project/lint/lint.ts";
 import { requirementNames } from "../../src/project/lint/requirements.ts";
 import { readProjectFile } from "../../src/project/project-file.ts";
 import { RequirementsError, readRequirements } from "../../src/python/requirements.ts";
-import { Failure } from "../../src/server/failure.ts";
+import { Failure, StartError } from "../../src/server/failure.ts";
 import { readSpec } from "../../src/server/infrastructure/spec-shape.ts";
+import { OtlpRefused, readOtlpText } from "../../src/server/otlp/json-form.ts";
+import { receivedSpans } from "../../src/server/otlp/received.ts";
+import { readOtlpSettings } from "../../src/server/otlp/settings.ts";
 import { QueryRefused } from "../../src/server/query/refusal.ts";
 import { acceptedEncoding } from "../../src/server/wire/http/content-encoding.ts";
 import { JsonRefused } from "../../src/server/wire/http/json-text.ts";
@@ -719,6 +723,20 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
       const printed = printMetricExpression(parseMetricExpression(given));
       if (printMetricExpression(parseMetricExpression(printed)) !== printed) throw new Error(`${printed} is printed otherwise`);
     },
+  },
+  "headers of the export by OTLP": {
+    pieces: ["a", "=", ",", "%", "2C", "%0a", " ", "é", "\u202e", "__proto__", "authorization", "Bearer x"],
+    refuses: among(StartError),
+    parse: (given) => readOtlpSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318", OTEL_EXPORTER_OTLP_HEADERS: given }),
+  },
+  "OTLP's JSON": {
+    pieces: [
+      ...["{", "}", "[", "]", ":", ",", '"resourceSpans"', '"scopeSpans"', '"spans"', '"traceId"', '"0af7651916cd43dd8448eb211c80319c"'],
+      ...['"spanId"', '"b7ad6b7169203331"', '"attributes"', '"key"', '"value"', '"kvlistValue"', '"__proto__"', "1", "-1", "1e400", "null"],
+      '{"resourceSpans":[{"scopeSpans":[{"spans":[{"startTimeUnixNano":"1"}]}]}]}',
+    ],
+    refuses: among(OtlpRefused),
+    parse: (given) => receivedSpans(readOtlpText(ExportTraceServiceRequestSchema, given), { environmentId: "env_1", now: 0 }),
   },
   "two texts to compare": {
     pieces: ADDED,

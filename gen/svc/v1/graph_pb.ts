@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/graph.proto.
  */
 export const file_svc_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUi0gIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnkSIQoIbW9uaXRvcnMYCSADKAsyDy5zdmMudjEuTW9uaXRvciLfAQoKRmVhdHVyZVNldBIRCgluYW1lc3BhY2UYASABKAkSEgoKY2xhc3NfbmFtZRgCIAEoCRIOCgZtb2R1bGUYAyABKAkSIQoIZmVhdHVyZXMYBCADKAsyDy5zdmMudjEuRmVhdHVyZRITCgtwcmltYXJ5X2tleRgFIAEoCRIUCgxmZWF0dXJlX3RpbWUYBiABKAkSDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4ixAIKB0ZlYXR1cmUSCwoDZnFuGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJbmFtZXNwYWNlGAMgASgJEicKBnNjYWxhchgEIAEoCzIVLnN2Yy52MS5TY2FsYXJGZWF0dXJlSAASIQoHaGFzX29uZRgFIAEoCzIOLnN2Yy52MS5IYXNPbmVIABIjCghoYXNfbWFueRgGIAEoCzIPLnN2Yy52MS5IYXNNYW55SAASDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIwCg1tYXhfc3RhbGVuZXNzGAogASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhISCgpkZXByZWNhdGVkGAwgASgIQgYKBGtpbmQikQMKDVNjYWxhckZlYXR1cmUSHwoFZHR5cGUYASABKAsyEC5zdmMudjEuRGF0YVR5cGUSEAoIbnVsbGFibGUYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZRIPCgdwcmltYXJ5GAQgASgIEhQKDGZlYXR1cmVfdGltZRgFIAEoCBISCgpyZWZlcmVuY2VzGAYgASgJEiYKCmV4cHJlc3Npb24YByABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIpCgZ3aW5kb3cYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNd2luZG93ZWRfYmFzZRgJIAEoCRIZCgxzdG9yZV9vbmxpbmUYCiABKAhIAIgBARIaCg1zdG9yZV9vZmZsaW5lGAsgASgISAGIAQESGAoLY2FjaGVfbnVsbHMYDCABKAhIAogBAUIPCg1fc3RvcmVfb25saW5lQhAKDl9zdG9yZV9vZmZsaW5lQg4KDF9jYWNoZV9udWxscyKlAgoKRXhwcmVzc2lvbhIgCgdsaXRlcmFsGAEgASgLMg0uc3ZjLnYxLlZhbHVlSAASKwoHZmVhdHVyZRgCIAEoCzIYLnN2Yy52MS5GZWF0dXJlUmVmZXJlbmNlSAASJAoEY2FsbBgDIAEoCzIULnN2Yy52MS5GdW5jdGlvbkNhbGxIABIqCgthZ2dyZWdhdGlvbhgEIAEoCzITLnN2Yy52MS5BZ2dyZWdhdGlvbkgAEisKDHdpbmRvd19zdGFydBgFIAEoCzITLnN2Yy52MS5XaW5kb3dTdGFydEgAEiUKCXF1ZXJ5X25vdxgGIAEoCzIQLnN2Yy52MS5RdWVyeU5vd0gAEhoKBHNwYW4YByABKAsyDC5zdmMudjEuU3BhbkIGCgRub2RlIi8KEEZlYXR1cmVSZWZlcmVuY2USDAoEcGF0aBgBIAMoCRINCgVzY29wZRgCIAEoBSJHCgxGdW5jdGlvbkNhbGwSEAoIZnVuY3Rpb24YASABKAkSJQoJYXJndW1lbnRzGAIgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24imAEKC0FnZ3JlZ2F0aW9uEgwKBHBhdGgYASADKAkSIwoHZmlsdGVycxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEiIKBmNvbHVtbhgDIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uEhAKCGZ1bmN0aW9uGAQgASgJEiAKCWFyZ3VtZW50cxgFIAMoCzINLnN2Yy52MS5WYWx1ZSINCgtXaW5kb3dTdGFydCIKCghRdWVyeU5vdyJUCgZIYXNPbmUSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5EhAKCG9wdGlvbmFsGAMgASgIIkMKB0hhc01hbnkSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5IikKB0pvaW5LZXkSDQoFbG9jYWwYASABKAkSDwoHZm9yZWlnbhgCIAEoCSKGBQoIUmVzb2x2ZXISCwoDZnFuGAEgASgJEiIKBGtpbmQYAiABKA4yFC5zdmMudjEuUmVzb2x2ZXJLaW5kEiUKBmlucHV0cxgDIAMoCzIVLnN2Yy52MS5SZXNvbHZlcklucHV0Eg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRIUCgxlbnZpcm9ubWVudHMYBiADKAkSDQoFb3duZXIYByABKAkSEwoLZGVzY3JpcHRpb24YCCABKAkSKgoHdGltZW91dBgJIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCghzY2hlZHVsZRgKIAEoCRIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SFQoNc291cmNlX3NoYTI1NhgMIAEoCRIoCgZweXRob24YDSABKAsyFi5zdmMudjEuUHl0aG9uRnVuY3Rpb25IABIfCgNzcWwYDiABKAsyEC5zdmMudjEuU3FsUXVlcnlIABIpCgxvdXRwdXRfc2hhcGUYDyABKA4yEy5zdmMudjEuT3V0cHV0U2hhcGUSDQoFdG90YWwYECABKAgSEAoIcmVsYXRpb24YESABKAkSNAoKdHJhbnNsYXRlZBgSIAMoCzIgLnN2Yy52MS5SZXNvbHZlci5UcmFuc2xhdGVkRW50cnkSFAoMdW50cmFuc2xhdGVkGBMgASgJEhIKCnJ1bl9maWx0ZXIYFCABKAkSEgoKcnVuX3NhbXBsZRgVIAEoCRpFCg9UcmFuc2xhdGVkRW50cnkSCwoDa2V5GAEgASgJEiEKBXZhbHVlGAIgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb246AjgBQgYKBGJvZHkitwEKDVJlc29sdmVySW5wdXQSDAoEbmFtZRgBIAEoCRInCgdmZWF0dXJlGAIgASgLMhQuc3ZjLnYxLkZlYXR1cmVJbnB1dEgAEh8KA25vdxgDIAEoCzIQLnN2Yy52MS5Ob3dJbnB1dEgAEiEKBHJvd3MYBCABKAsyES5zdmMudjEuUm93c0lucHV0SAASIwoFdGFibGUYBSABKAsyEi5zdmMudjEuVGFibGVJbnB1dEgAQgYKBGtpbmQicAoJUm93c0lucHV0EgwKBHBhdGgYASABKAkSDwoHY29sdW1ucxgCIAMoCRIjCgdmaWx0ZXJzGAMgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24SDQoFbGltaXQYBCABKAUSEAoIb3B0aW9uYWwYBSABKAgiHQoKVGFibGVJbnB1dBIPCgdjb2x1bW5zGAEgAygJIlQKDEZlYXR1cmVJbnB1dBIMCgRwYXRoGAEgASgJEhAKCG9wdGlvbmFsGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUiCgoITm93SW5wdXQiQAoOUHl0aG9uRnVuY3Rpb24SDgoGbW9kdWxlGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIaXNfYXN5bmMYAyABKAgiqwIKCFNxbFF1ZXJ5Eg4KBnNvdXJjZRgBIAEoCRIMCgRib2R5GAIgASgJEigKCnBhcmFtZXRlcnMYAyADKAsyFC5zdmMudjEuU3FsUGFyYW1ldGVyEiIKB2NvbHVtbnMYBCADKAsyES5zdmMudjEuU3FsQ29sdW1uEh8KBWNvdW50GAUgASgOMhAuc3ZjLnYxLlJvd0NvdW50EhEKCWJvZHlfbGluZRgGIAEoBRINCgV0b3RhbBgHIAEoCBIMCgRzdGFyGAggASgIEhEKCW5hbWVzcGFjZRgJIAEoCRIhCgtzb3VyY2Vfc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuEiwKC2luY3JlbWVudGFsGAsgASgLMhcuc3ZjLnYxLkluY3JlbWVudGFsUmVhZCKeAQoPSW5jcmVtZW50YWxSZWFkEiUKBG1vZGUYASABKA4yFy5zdmMudjEuSW5jcmVtZW50YWxNb2RlEg4KBmNvbHVtbhgCIAEoCRIrCghsb29rYmFjaxgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCgViYXNpcxgEIAEoDjIYLnN2Yy52MS5JbmNyZW1lbnRhbEJhc2lzIlEKDFNxbFBhcmFtZXRlchIMCgRwYXRoGAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSEwoLaW5jcmVtZW50YWwYBCABKAgiSAoJU3FsQ29sdW1uEg4KBmNvbHVtbhgBIAEoCRIPCgdmZWF0dXJlGAIgASgJEhoKBHNwYW4YAyABKAsyDC5zdmMudjEuU3BhbiKVAwoKTmFtZWRRdWVyeRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDgoGaW5wdXRzGAMgAygJEg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRI0CglzdGFsZW5lc3MYBiADKAsyIS5zdmMudjEuTmFtZWRRdWVyeS5TdGFsZW5lc3NFbnRyeRI/Cg9wbGFubmVyX29wdGlvbnMYByADKAsyJi5zdmMudjEuTmFtZWRRdWVyeS5QbGFubmVyT3B0aW9uc0VudHJ5Eg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhpLCg5TdGFsZW5lc3NFbnRyeRILCgNrZXkYASABKAkSKAoFdmFsdWUYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb246AjgBGjUKE1BsYW5uZXJPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKBAwoOU2NoZWR1bGVkUXVlcnkSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEhEKCXJlY29tcHV0ZRgEIAEoCBIaChJyZWNvbXB1dGVfZmVhdHVyZXMYBSADKAkSEwoLbWF4X3NhbXBsZXMYBiABKAQSLwoLbG93ZXJfYm91bmQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwcGVyX2JvdW5kGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxzdG9yZV9vbmxpbmUYCSABKAgSFQoNc3RvcmVfb2ZmbGluZRgKIAEoCBIdChVpbmNyZW1lbnRhbF9yZXNvbHZlcnMYCyADKAkSDAoEdGFncxgMIAMoCRINCgVvd25lchgNIAEoCRITCgtkZXNjcmlwdGlvbhgOIAEoCRIaCgRzcGFuGA8gASgLMgwuc3ZjLnYxLlNwYW4ipgIKB01vbml0b3ISDAoEbmFtZRgBIAEoCRISCgpleHByZXNzaW9uGAIgASgJEg0KBWFib3ZlGAMgASgJEg0KBWJlbG93GAQgASgJEi4KC3BlbmRpbmdfZm9yGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhAKCHdlYmhvb2tzGAYgAygJEhAKCHNldmVyaXR5GAcgASgJEg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIlCg9leHByZXNzaW9uX3NwYW4YCyABKAsyDC5zdmMudjEuU3BhbhIgCgpib3VuZF9zcGFuGAwgASgLMgwuc3ZjLnYxLlNwYW4ivQEKCkRhdGFTb3VyY2USDAoEbmFtZRgBIAEoCRIgCgRraW5kGAIgASgOMhIuc3ZjLnYxLlNvdXJjZUtpbmQSMgoIc2V0dGluZ3MYAyADKAsyIC5zdmMudjEuRGF0YVNvdXJjZS5TZXR0aW5nc0VudHJ5EhoKBHNwYW4YBCABKAsyDC5zdmMudjEuU3BhbhovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqYgoMUmVzb2x2ZXJLaW5kEh0KGVJFU09MVkVSX0tJTkRfVU5TUEVDSUZJRUQQABIYChRSRVNPTFZFUl9LSU5EX09OTElORRABEhkKFVJFU09MVkVSX0tJTkRfT0ZGTElORRACKl0KC091dHB1dFNoYXBlEhwKGE9VVFBVVF9TSEFQRV9VTlNQRUNJRklFRBAAEhUKEU9VVFBVVF9TSEFQRV9ST1dTEAESGQoVT1VUUFVUX1NIQVBFX1JFTEFUSU9OEAIqZgoIUm93Q291bnQSGQoVUk9XX0NPVU5UX1VOU1BFQ0lGSUVEEAASEQoNUk9XX0NPVU5UX09ORRABEhkKFVJPV19DT1VOVF9PTkVfT1JfTk9ORRACEhEKDVJPV19DT1VOVF9BTEwQAyqJAQoPSW5jcmVtZW50YWxNb2RlEiAKHElOQ1JFTUVOVEFMX01PREVfVU5TUEVDSUZJRUQQABIYChRJTkNSRU1FTlRBTF9NT0RFX1JPVxABEhoKFklOQ1JFTUVOVEFMX01PREVfR1JPVVAQAhIeChpJTkNSRU1FTlRBTF9NT0RFX1BBUkFNRVRFUhADKn8KEEluY3JlbWVudGFsQmFzaXMSIQodSU5DUkVNRU5UQUxfQkFTSVNfVU5TUEVDSUZJRUQQABIiCh5JTkNSRU1FTlRBTF9CQVNJU19NQVhfSU5HRVNURUQQARIkCiBJTkNSRU1FTlRBTF9CQVNJU19MQVNUX0VYRUNVVElPThACKnQKClNvdXJjZUtpbmQSGwoXU09VUkNFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJTT1VSQ0VfS0lORF9TUUxJVEUQARIaChZTT1VSQ0VfS0lORF9QT1NUR1JFU1FMEAISFQoRU09VUkNFX0tJTkRfTVlTUUwQAzLhAgoMR3JhcGhTZXJ2aWNlEkYKCEdldEdyYXBoEhcuc3ZjLnYxLkdldEdyYXBoUmVxdWVzdBoYLnN2Yy52MS5HZXRHcmFwaFJlc3BvbnNlIgeQAgGItRgDElIKDExpc3RGZWF0dXJlcxIbLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RGZWF0dXJlc1Jlc3BvbnNlIgeQAgGItRgDElUKDUxpc3RSZXNvbHZlcnMSHC5zdmMudjEuTGlzdFJlc29sdmVyc1JlcXVlc3QaHS5zdmMudjEuTGlzdFJlc29sdmVyc1Jlc3BvbnNlIgeQAgGItRgDEl4KEExpc3ROYW1lZFF1ZXJpZXMSHy5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QaIC5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1Jlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUiNwoRR2V0RmVhdHVyZVJlcXVlc3QSCwoDZnFuGAEgASgJEhUKDWRlcGxveW1lbnRfaWQYAiABKAkivwIKEkdldEZlYXR1cmVSZXNwb25zZRIpCghtZXRhZGF0YRgBIAEoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIiCgZzb3VyY2UYAyABKAsyEi5zdmMudjEuU291cmNlVGV4dBIqCglwcm92aWRlcnMYBCADKAsyFy5zdmMudjEuRmVhdHVyZVByb3ZpZGVyEiQKB3VzZWRfYnkYBSADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSGAoQdXNlZF9ieV9sZWZ0X29mZhgGIAEoBRIoCgh2ZXJzaW9ucxgHIAMoCzIWLnN2Yy52MS5GZWF0dXJlVmVyc2lvbhItCgpzdGF0aXN0aWNzGAggASgLMhkuc3ZjLnYxLkZlYXR1cmVTdGF0aXN0aWNzIloKClNvdXJjZVRleHQSDAoEZmlsZRgBIAEoCRIMCgRsaW5lGAIgASgFEgwKBHRleHQYAyABKAkSEQoJdHJ1bmNhdGVkGAQgASgIEg8KB21pc3NpbmcYBSABKAkiZwoPRmVhdHVyZVByb3ZpZGVyEiIKBGtpbmQYASABKA4yFC5zdmMudjEuUHJvdmlkZXJLaW5kEhAKCHJlc29sdmVyGAIgASgJEg4KBnVzYWJsZRgDIAEoCBIOCgZyZWFzb24YBCABKAkiRwoORmVhdHVyZVZlcnNpb24SGAoQaW50ZXJuYWxfdmVyc2lvbhgBIAEoBRIMCgR0eXBlGAIgASgJEg0KBWVuZGVkGAMgASgIIqoCChFGZWF0dXJlU3RhdGlzdGljcxIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVjb3VudBgCIAEoAxINCgVudWxscxgDIAEoAxIOCgZlcnJvcnMYBCABKAMSHwoSbWVkaWFuX2FnZV9zZWNvbmRzGAUgASgBSACIAQESDwoHc2FtcGxlZBgGIAEoAxIjCglxdWFudGlsZXMYByADKAsyEC5zdmMudjEuUXVhbnRpbGUSIgoEYmlucxgIIAMoCzIULnN2Yy52MS5IaXN0b2dyYW1CaW4SJQoGdmFsdWVzGAkgAygLMhUuc3ZjLnYxLkZyZXF1ZW50VmFsdWVCFQoTX21lZGlhbl9hZ2Vfc2Vjb25kcyIoCghRdWFudGlsZRINCgVzaGFyZRgBIAEoARINCgV2YWx1ZRgCIAEoASI7CgxIaXN0b2dyYW1CaW4SDQoFbG93ZXIYASABKAESDQoFdXBwZXIYAiABKAESDQoFY291bnQYAyABKAMiLQoNRnJlcXVlbnRWYWx1ZRINCgV2YWx1ZRgBIAEoCRINCgVjb3VudBgCIAEoAyI9ChJHZXRSZXNvbHZlclJlcXVlc3QSEAoIcmVzb2x2ZXIYASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSLFAQoTR2V0UmVzb2x2ZXJSZXNwb25zZRIiCghyZXNvbHZlchgBIAEoCzIQLnN2Yy52MS5SZXNvbHZlchIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0Eg8KB3ZlcnNpb24YBCABKAUSJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFIpMBChFHZXRMaW5lYWdlUmVxdWVzdBIKCgJvbhgBIAEoCRINCgVkZXB0aBgCIAEoBRIrCglkaXJlY3Rpb24YAyABKA4yGC5zdmMudjEuTGluZWFnZURpcmVjdGlvbhIQCghieV9jbGFzcxgEIAEoCBINCgVsaW1pdBgFIAEoBRIVCg1kZXBsb3ltZW50X2lkGAYgASgJIrMBChJHZXRMaW5lYWdlUmVzcG9uc2USIgoFbm9kZXMYASADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSIgoFZWRnZXMYAiADKAsyEy5zdmMudjEuTGluZWFnZUVkZ2USFgoObm9kZXNfbGVmdF9vZmYYAyABKAUSFgoOZWRnZXNfbGVmdF9vZmYYBCABKAUSDgoGY2hvc2VuGAUgAygJEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiSgoLTGluZWFnZU5vZGUSCgoCaWQYASABKAkSIQoEa2luZBgCIAEoDjITLnN2Yy52MS5MaW5lYWdlS2luZBIMCgRuYW1lGAMgASgJIicKC0xpbmVhZ2VFZGdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAki0gIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnkSIQoIbW9uaXRvcnMYCSADKAsyDy5zdmMudjEuTW9uaXRvciLfAQoKRmVhdHVyZVNldBIRCgluYW1lc3BhY2UYASABKAkSEgoKY2xhc3NfbmFtZRgCIAEoCRIOCgZtb2R1bGUYAyABKAkSIQoIZmVhdHVyZXMYBCADKAsyDy5zdmMudjEuRmVhdHVyZRITCgtwcmltYXJ5X2tleRgFIAEoCRIUCgxmZWF0dXJlX3RpbWUYBiABKAkSDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4ixAIKB0ZlYXR1cmUSCwoDZnFuGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJbmFtZXNwYWNlGAMgASgJEicKBnNjYWxhchgEIAEoCzIVLnN2Yy52MS5TY2FsYXJGZWF0dXJlSAASIQoHaGFzX29uZRgFIAEoCzIOLnN2Yy52MS5IYXNPbmVIABIjCghoYXNfbWFueRgGIAEoCzIPLnN2Yy52MS5IYXNNYW55SAASDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIwCg1tYXhfc3RhbGVuZXNzGAogASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhISCgpkZXByZWNhdGVkGAwgASgIQgYKBGtpbmQikQMKDVNjYWxhckZlYXR1cmUSHwoFZHR5cGUYASABKAsyEC5zdmMudjEuRGF0YVR5cGUSEAoIbnVsbGFibGUYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZRIPCgdwcmltYXJ5GAQgASgIEhQKDGZlYXR1cmVfdGltZRgFIAEoCBISCgpyZWZlcmVuY2VzGAYgASgJEiYKCmV4cHJlc3Npb24YByABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIpCgZ3aW5kb3cYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNd2luZG93ZWRfYmFzZRgJIAEoCRIZCgxzdG9yZV9vbmxpbmUYCiABKAhIAIgBARIaCg1zdG9yZV9vZmZsaW5lGAsgASgISAGIAQESGAoLY2FjaGVfbnVsbHMYDCABKAhIAogBAUIPCg1fc3RvcmVfb25saW5lQhAKDl9zdG9yZV9vZmZsaW5lQg4KDF9jYWNoZV9udWxscyKlAgoKRXhwcmVzc2lvbhIgCgdsaXRlcmFsGAEgASgLMg0uc3ZjLnYxLlZhbHVlSAASKwoHZmVhdHVyZRgCIAEoCzIYLnN2Yy52MS5GZWF0dXJlUmVmZXJlbmNlSAASJAoEY2FsbBgDIAEoCzIULnN2Yy52MS5GdW5jdGlvbkNhbGxIABIqCgthZ2dyZWdhdGlvbhgEIAEoCzITLnN2Yy52MS5BZ2dyZWdhdGlvbkgAEisKDHdpbmRvd19zdGFydBgFIAEoCzITLnN2Yy52MS5XaW5kb3dTdGFydEgAEiUKCXF1ZXJ5X25vdxgGIAEoCzIQLnN2Yy52MS5RdWVyeU5vd0gAEhoKBHNwYW4YByABKAsyDC5zdmMudjEuU3BhbkIGCgRub2RlIi8KEEZlYXR1cmVSZWZlcmVuY2USDAoEcGF0aBgBIAMoCRINCgVzY29wZRgCIAEoBSJHCgxGdW5jdGlvbkNhbGwSEAoIZnVuY3Rpb24YASABKAkSJQoJYXJndW1lbnRzGAIgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24imAEKC0FnZ3JlZ2F0aW9uEgwKBHBhdGgYASADKAkSIwoHZmlsdGVycxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEiIKBmNvbHVtbhgDIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uEhAKCGZ1bmN0aW9uGAQgASgJEiAKCWFyZ3VtZW50cxgFIAMoCzINLnN2Yy52MS5WYWx1ZSINCgtXaW5kb3dTdGFydCIKCghRdWVyeU5vdyJUCgZIYXNPbmUSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5EhAKCG9wdGlvbmFsGAMgASgIIkMKB0hhc01hbnkSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5IikKB0pvaW5LZXkSDQoFbG9jYWwYASABKAkSDwoHZm9yZWlnbhgCIAEoCSKGBQoIUmVzb2x2ZXISCwoDZnFuGAEgASgJEiIKBGtpbmQYAiABKA4yFC5zdmMudjEuUmVzb2x2ZXJLaW5kEiUKBmlucHV0cxgDIAMoCzIVLnN2Yy52MS5SZXNvbHZlcklucHV0Eg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRIUCgxlbnZpcm9ubWVudHMYBiADKAkSDQoFb3duZXIYByABKAkSEwoLZGVzY3JpcHRpb24YCCABKAkSKgoHdGltZW91dBgJIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCghzY2hlZHVsZRgKIAEoCRIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SFQoNc291cmNlX3NoYTI1NhgMIAEoCRIoCgZweXRob24YDSABKAsyFi5zdmMudjEuUHl0aG9uRnVuY3Rpb25IABIfCgNzcWwYDiABKAsyEC5zdmMudjEuU3FsUXVlcnlIABIpCgxvdXRwdXRfc2hhcGUYDyABKA4yEy5zdmMudjEuT3V0cHV0U2hhcGUSDQoFdG90YWwYECABKAgSEAoIcmVsYXRpb24YESABKAkSNAoKdHJhbnNsYXRlZBgSIAMoCzIgLnN2Yy52MS5SZXNvbHZlci5UcmFuc2xhdGVkRW50cnkSFAoMdW50cmFuc2xhdGVkGBMgASgJEhIKCnJ1bl9maWx0ZXIYFCABKAkSEgoKcnVuX3NhbXBsZRgVIAEoCRpFCg9UcmFuc2xhdGVkRW50cnkSCwoDa2V5GAEgASgJEiEKBXZhbHVlGAIgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb246AjgBQgYKBGJvZHkitwEKDVJlc29sdmVySW5wdXQSDAoEbmFtZRgBIAEoCRInCgdmZWF0dXJlGAIgASgLMhQuc3ZjLnYxLkZlYXR1cmVJbnB1dEgAEh8KA25vdxgDIAEoCzIQLnN2Yy52MS5Ob3dJbnB1dEgAEiEKBHJvd3MYBCABKAsyES5zdmMudjEuUm93c0lucHV0SAASIwoFdGFibGUYBSABKAsyEi5zdmMudjEuVGFibGVJbnB1dEgAQgYKBGtpbmQicAoJUm93c0lucHV0EgwKBHBhdGgYASABKAkSDwoHY29sdW1ucxgCIAMoCRIjCgdmaWx0ZXJzGAMgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24SDQoFbGltaXQYBCABKAUSEAoIb3B0aW9uYWwYBSABKAgiHQoKVGFibGVJbnB1dBIPCgdjb2x1bW5zGAEgAygJIlQKDEZlYXR1cmVJbnB1dBIMCgRwYXRoGAEgASgJEhAKCG9wdGlvbmFsGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUiCgoITm93SW5wdXQiQAoOUHl0aG9uRnVuY3Rpb24SDgoGbW9kdWxlGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIaXNfYXN5bmMYAyABKAgiqwIKCFNxbFF1ZXJ5Eg4KBnNvdXJjZRgBIAEoCRIMCgRib2R5GAIgASgJEigKCnBhcmFtZXRlcnMYAyADKAsyFC5zdmMudjEuU3FsUGFyYW1ldGVyEiIKB2NvbHVtbnMYBCADKAsyES5zdmMudjEuU3FsQ29sdW1uEh8KBWNvdW50GAUgASgOMhAuc3ZjLnYxLlJvd0NvdW50EhEKCWJvZHlfbGluZRgGIAEoBRINCgV0b3RhbBgHIAEoCBIMCgRzdGFyGAggASgIEhEKCW5hbWVzcGFjZRgJIAEoCRIhCgtzb3VyY2Vfc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuEiwKC2luY3JlbWVudGFsGAsgASgLMhcuc3ZjLnYxLkluY3JlbWVudGFsUmVhZCKeAQoPSW5jcmVtZW50YWxSZWFkEiUKBG1vZGUYASABKA4yFy5zdmMudjEuSW5jcmVtZW50YWxNb2RlEg4KBmNvbHVtbhgCIAEoCRIrCghsb29rYmFjaxgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCgViYXNpcxgEIAEoDjIYLnN2Yy52MS5JbmNyZW1lbnRhbEJhc2lzIlEKDFNxbFBhcmFtZXRlchIMCgRwYXRoGAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSEwoLaW5jcmVtZW50YWwYBCABKAgiSAoJU3FsQ29sdW1uEg4KBmNvbHVtbhgBIAEoCRIPCgdmZWF0dXJlGAIgASgJEhoKBHNwYW4YAyABKAsyDC5zdmMudjEuU3BhbiKVAwoKTmFtZWRRdWVyeRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDgoGaW5wdXRzGAMgAygJEg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRI0CglzdGFsZW5lc3MYBiADKAsyIS5zdmMudjEuTmFtZWRRdWVyeS5TdGFsZW5lc3NFbnRyeRI/Cg9wbGFubmVyX29wdGlvbnMYByADKAsyJi5zdmMudjEuTmFtZWRRdWVyeS5QbGFubmVyT3B0aW9uc0VudHJ5Eg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhpLCg5TdGFsZW5lc3NFbnRyeRILCgNrZXkYASABKAkSKAoFdmFsdWUYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb246AjgBGjUKE1BsYW5uZXJPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKBAwoOU2NoZWR1bGVkUXVlcnkSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEhEKCXJlY29tcHV0ZRgEIAEoCBIaChJyZWNvbXB1dGVfZmVhdHVyZXMYBSADKAkSEwoLbWF4X3NhbXBsZXMYBiABKAQSLwoLbG93ZXJfYm91bmQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwcGVyX2JvdW5kGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxzdG9yZV9vbmxpbmUYCSABKAgSFQoNc3RvcmVfb2ZmbGluZRgKIAEoCBIdChVpbmNyZW1lbnRhbF9yZXNvbHZlcnMYCyADKAkSDAoEdGFncxgMIAMoCRINCgVvd25lchgNIAEoCRITCgtkZXNjcmlwdGlvbhgOIAEoCRIaCgRzcGFuGA8gASgLMgwuc3ZjLnYxLlNwYW4ipgIKB01vbml0b3ISDAoEbmFtZRgBIAEoCRISCgpleHByZXNzaW9uGAIgASgJEg0KBWFib3ZlGAMgASgJEg0KBWJlbG93GAQgASgJEi4KC3BlbmRpbmdfZm9yGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhAKCHdlYmhvb2tzGAYgAygJEhAKCHNldmVyaXR5GAcgASgJEg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIlCg9leHByZXNzaW9uX3NwYW4YCyABKAsyDC5zdmMudjEuU3BhbhIgCgpib3VuZF9zcGFuGAwgASgLMgwuc3ZjLnYxLlNwYW4ivQEKCkRhdGFTb3VyY2USDAoEbmFtZRgBIAEoCRIgCgRraW5kGAIgASgOMhIuc3ZjLnYxLlNvdXJjZUtpbmQSMgoIc2V0dGluZ3MYAyADKAsyIC5zdmMudjEuRGF0YVNvdXJjZS5TZXR0aW5nc0VudHJ5EhoKBHNwYW4YBCABKAsyDC5zdmMudjEuU3BhbhovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqugEKDFByb3ZpZGVyS2luZBIdChlQUk9WSURFUl9LSU5EX1VOU1BFQ0lGSUVEEAASHgoaUFJPVklERVJfS0lORF9PTkxJTkVfU1RPUkUQARIWChJQUk9WSURFUl9LSU5EX0pPSU4QAhIcChhQUk9WSURFUl9LSU5EX0VYUFJFU1NJT04QAxIaChZQUk9WSURFUl9LSU5EX1JFU09MVkVSEAQSGQoVUFJPVklERVJfS0lORF9ERUZBVUxUEAUqywEKC0xpbmVhZ2VLaW5kEhwKGExJTkVBR0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE0xJTkVBR0VfS0lORF9TT1VSQ0UQARIZChVMSU5FQUdFX0tJTkRfUkVTT0xWRVIQAhIYChRMSU5FQUdFX0tJTkRfRkVBVFVSRRADEhYKEkxJTkVBR0VfS0lORF9DTEFTUxAEEhYKEkxJTkVBR0VfS0lORF9RVUVSWRAFEiAKHExJTkVBR0VfS0lORF9TQ0hFRFVMRURfUVVFUlkQBiqTAQoQTGluZWFnZURpcmVjdGlvbhIhCh1MSU5FQUdFX0RJUkVDVElPTl9VTlNQRUNJRklFRBAAEh4KGkxJTkVBR0VfRElSRUNUSU9OX1VQU1RSRUFNEAESIAocTElORUFHRV9ESVJFQ1RJT05fRE9XTlNUUkVBTRACEhoKFkxJTkVBR0VfRElSRUNUSU9OX0JPVEgQAypiCgxSZXNvbHZlcktpbmQSHQoZUkVTT0xWRVJfS0lORF9VTlNQRUNJRklFRBAAEhgKFFJFU09MVkVSX0tJTkRfT05MSU5FEAESGQoVUkVTT0xWRVJfS0lORF9PRkZMSU5FEAIqXQoLT3V0cHV0U2hhcGUSHAoYT1VUUFVUX1NIQVBFX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX1NIQVBFX1JPV1MQARIZChVPVVRQVVRfU0hBUEVfUkVMQVRJT04QAipmCghSb3dDb3VudBIZChVST1dfQ09VTlRfVU5TUEVDSUZJRUQQABIRCg1ST1dfQ09VTlRfT05FEAESGQoVUk9XX0NPVU5UX09ORV9PUl9OT05FEAISEQoNUk9XX0NPVU5UX0FMTBADKokBCg9JbmNyZW1lbnRhbE1vZGUSIAocSU5DUkVNRU5UQUxfTU9ERV9VTlNQRUNJRklFRBAAEhgKFElOQ1JFTUVOVEFMX01PREVfUk9XEAESGgoWSU5DUkVNRU5UQUxfTU9ERV9HUk9VUBACEh4KGklOQ1JFTUVOVEFMX01PREVfUEFSQU1FVEVSEAMqfwoQSW5jcmVtZW50YWxCYXNpcxIhCh1JTkNSRU1FTlRBTF9CQVNJU19VTlNQRUNJRklFRBAAEiIKHklOQ1JFTUVOVEFMX0JBU0lTX01BWF9JTkdFU1RFRBABEiQKIElOQ1JFTUVOVEFMX0JBU0lTX0xBU1RfRVhFQ1VUSU9OEAIqdAoKU291cmNlS2luZBIbChdTT1VSQ0VfS0lORF9VTlNQRUNJRklFRBAAEhYKElNPVVJDRV9LSU5EX1NRTElURRABEhoKFlNPVVJDRV9LSU5EX1BPU1RHUkVTUUwQAhIVChFTT1VSQ0VfS0lORF9NWVNRTBADMs4ECgxHcmFwaFNlcnZpY2USRgoIR2V0R3JhcGgSFy5zdmMudjEuR2V0R3JhcGhSZXF1ZXN0Ghguc3ZjLnYxLkdldEdyYXBoUmVzcG9uc2UiB5ACAYi1GAMSUgoMTGlzdEZlYXR1cmVzEhsuc3ZjLnYxLkxpc3RGZWF0dXJlc1JlcXVlc3QaHC5zdmMudjEuTGlzdEZlYXR1cmVzUmVzcG9uc2UiB5ACAYi1GAMSVQoNTGlzdFJlc29sdmVycxIcLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVxdWVzdBodLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVzcG9uc2UiB5ACAYi1GAMSXgoQTGlzdE5hbWVkUXVlcmllcxIfLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVxdWVzdBogLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0RmVhdHVyZRIZLnN2Yy52MS5HZXRGZWF0dXJlUmVxdWVzdBoaLnN2Yy52MS5HZXRGZWF0dXJlUmVzcG9uc2UiB5ACAYi1GAMSTwoLR2V0UmVzb2x2ZXISGi5zdmMudjEuR2V0UmVzb2x2ZXJSZXF1ZXN0Ghsuc3ZjLnYxLkdldFJlc29sdmVyUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0TGluZWFnZRIZLnN2Yy52MS5HZXRMaW5lYWdlUmVxdWVzdBoaLnN2Yy52MS5HZXRMaW5lYWdlUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of GetGraph. The deployment is that of the scope headers unless named here.
@@ -433,6 +433,1209 @@ export const FeatureMetadataSchema: GenMessage<FeatureMetadata, {jsonType: Featu
   messageDesc(file_svc_v1_graph, 8);
 
 /**
+ * Request of GetFeature.
+ *
+ * @generated from message svc.v1.GetFeatureRequest
+ */
+export type GetFeatureRequest = Message<"svc.v1.GetFeatureRequest"> & {
+  /**
+   * FQN; a windowed one with its window, for example "user.fails__600__".
+   *
+   * @generated from field: string fqn = 1;
+   */
+  fqn: string;
+
+  /**
+   * Deployment id; empty = the live one of the scope.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId: string;
+};
+
+/**
+ * Request of GetFeature.
+ *
+ * @generated from message svc.v1.GetFeatureRequest
+ */
+export type GetFeatureRequestJson = {
+  /**
+   * FQN; a windowed one with its window, for example "user.fails__600__".
+   *
+   * @generated from field: string fqn = 1;
+   */
+  fqn?: string;
+
+  /**
+   * Deployment id; empty = the live one of the scope.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId?: string;
+};
+
+/**
+ * Describes the message svc.v1.GetFeatureRequest.
+ * Use `create(GetFeatureRequestSchema)` to create a new message.
+ */
+export const GetFeatureRequestSchema: GenMessage<GetFeatureRequest, {jsonType: GetFeatureRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 9);
+
+/**
+ * Response of GetFeature.
+ *
+ * @generated from message svc.v1.GetFeatureResponse
+ */
+export type GetFeatureResponse = Message<"svc.v1.GetFeatureResponse"> & {
+  /**
+   * The feature.
+   *
+   * @generated from field: svc.v1.FeatureMetadata metadata = 1;
+   */
+  metadata?: FeatureMetadata | undefined;
+
+  /**
+   * The deployment that it belongs to.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId: string;
+
+  /**
+   * Its definition.
+   *
+   * @generated from field: svc.v1.SourceText source = 3;
+   */
+  source?: SourceText | undefined;
+
+  /**
+   * What gives its value, in the order in which a query takes them; those that no query here takes
+   * come last. A value that a query gives as an input comes before all.
+   *
+   * @generated from field: repeated svc.v1.FeatureProvider providers = 4;
+   */
+  providers: FeatureProvider[];
+
+  /**
+   * What reads it in one step: resolvers, other features, and queries, by id; at most 1,000.
+   *
+   * @generated from field: repeated svc.v1.LineageNode used_by = 5;
+   */
+  usedBy: LineageNode[];
+
+  /**
+   * Number of those that are left off.
+   *
+   * @generated from field: int32 used_by_left_off = 6;
+   */
+  usedByLeftOff: number;
+
+  /**
+   * Its versions in the environment, oldest first; none before the first deployment.
+   *
+   * @generated from field: repeated svc.v1.FeatureVersion versions = 7;
+   */
+  versions: FeatureVersion[];
+
+  /**
+   * Statistics of the last day; absent when nobody asked for it.
+   *
+   * @generated from field: svc.v1.FeatureStatistics statistics = 8;
+   */
+  statistics?: FeatureStatistics | undefined;
+};
+
+/**
+ * Response of GetFeature.
+ *
+ * @generated from message svc.v1.GetFeatureResponse
+ */
+export type GetFeatureResponseJson = {
+  /**
+   * The feature.
+   *
+   * @generated from field: svc.v1.FeatureMetadata metadata = 1;
+   */
+  metadata?: FeatureMetadataJson;
+
+  /**
+   * The deployment that it belongs to.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId?: string;
+
+  /**
+   * Its definition.
+   *
+   * @generated from field: svc.v1.SourceText source = 3;
+   */
+  source?: SourceTextJson;
+
+  /**
+   * What gives its value, in the order in which a query takes them; those that no query here takes
+   * come last. A value that a query gives as an input comes before all.
+   *
+   * @generated from field: repeated svc.v1.FeatureProvider providers = 4;
+   */
+  providers?: FeatureProviderJson[];
+
+  /**
+   * What reads it in one step: resolvers, other features, and queries, by id; at most 1,000.
+   *
+   * @generated from field: repeated svc.v1.LineageNode used_by = 5;
+   */
+  usedBy?: LineageNodeJson[];
+
+  /**
+   * Number of those that are left off.
+   *
+   * @generated from field: int32 used_by_left_off = 6;
+   */
+  usedByLeftOff?: number;
+
+  /**
+   * Its versions in the environment, oldest first; none before the first deployment.
+   *
+   * @generated from field: repeated svc.v1.FeatureVersion versions = 7;
+   */
+  versions?: FeatureVersionJson[];
+
+  /**
+   * Statistics of the last day; absent when nobody asked for it.
+   *
+   * @generated from field: svc.v1.FeatureStatistics statistics = 8;
+   */
+  statistics?: FeatureStatisticsJson;
+};
+
+/**
+ * Describes the message svc.v1.GetFeatureResponse.
+ * Use `create(GetFeatureResponseSchema)` to create a new message.
+ */
+export const GetFeatureResponseSchema: GenMessage<GetFeatureResponse, {jsonType: GetFeatureResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 10);
+
+/**
+ * A part of a source file.
+ *
+ * @generated from message svc.v1.SourceText
+ */
+export type SourceText = Message<"svc.v1.SourceText"> & {
+  /**
+   * Path in the project, with `/`.
+   *
+   * @generated from field: string file = 1;
+   */
+  file: string;
+
+  /**
+   * Number of its first line, 1-based.
+   *
+   * @generated from field: int32 line = 2;
+   */
+  line: number;
+
+  /**
+   * The lines, without a line break at the end; at most 200 of them and 16 KiB.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+
+  /**
+   * Whether the definition goes on.
+   *
+   * @generated from field: bool truncated = 4;
+   */
+  truncated: boolean;
+
+  /**
+   * The reason why there is no text, for example that the file is too large; empty = there is.
+   *
+   * @generated from field: string missing = 5;
+   */
+  missing: string;
+};
+
+/**
+ * A part of a source file.
+ *
+ * @generated from message svc.v1.SourceText
+ */
+export type SourceTextJson = {
+  /**
+   * Path in the project, with `/`.
+   *
+   * @generated from field: string file = 1;
+   */
+  file?: string;
+
+  /**
+   * Number of its first line, 1-based.
+   *
+   * @generated from field: int32 line = 2;
+   */
+  line?: number;
+
+  /**
+   * The lines, without a line break at the end; at most 200 of them and 16 KiB.
+   *
+   * @generated from field: string text = 3;
+   */
+  text?: string;
+
+  /**
+   * Whether the definition goes on.
+   *
+   * @generated from field: bool truncated = 4;
+   */
+  truncated?: boolean;
+
+  /**
+   * The reason why there is no text, for example that the file is too large; empty = there is.
+   *
+   * @generated from field: string missing = 5;
+   */
+  missing?: string;
+};
+
+/**
+ * Describes the message svc.v1.SourceText.
+ * Use `create(SourceTextSchema)` to create a new message.
+ */
+export const SourceTextSchema: GenMessage<SourceText, {jsonType: SourceTextJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 11);
+
+/**
+ * What can give the value of a feature.
+ *
+ * @generated from message svc.v1.FeatureProvider
+ */
+export type FeatureProvider = Message<"svc.v1.FeatureProvider"> & {
+  /**
+   * Its kind.
+   *
+   * @generated from field: svc.v1.ProviderKind kind = 1;
+   */
+  kind: ProviderKind;
+
+  /**
+   * FQN of the resolver; empty for others.
+   *
+   * @generated from field: string resolver = 2;
+   */
+  resolver: string;
+
+  /**
+   * Whether online queries of the environment may take it.
+   *
+   * @generated from field: bool usable = 3;
+   */
+  usable: boolean;
+
+  /**
+   * Why it has its place, or is not taken, for example "it is offline only".
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * What can give the value of a feature.
+ *
+ * @generated from message svc.v1.FeatureProvider
+ */
+export type FeatureProviderJson = {
+  /**
+   * Its kind.
+   *
+   * @generated from field: svc.v1.ProviderKind kind = 1;
+   */
+  kind?: ProviderKindJson;
+
+  /**
+   * FQN of the resolver; empty for others.
+   *
+   * @generated from field: string resolver = 2;
+   */
+  resolver?: string;
+
+  /**
+   * Whether online queries of the environment may take it.
+   *
+   * @generated from field: bool usable = 3;
+   */
+  usable?: boolean;
+
+  /**
+   * Why it has its place, or is not taken, for example "it is offline only".
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason?: string;
+};
+
+/**
+ * Describes the message svc.v1.FeatureProvider.
+ * Use `create(FeatureProviderSchema)` to create a new message.
+ */
+export const FeatureProviderSchema: GenMessage<FeatureProvider, {jsonType: FeatureProviderJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 12);
+
+/**
+ * A version of a feature: it begins when the type changes, or by `svc migrate-type`.
+ *
+ * @generated from message svc.v1.FeatureVersion
+ */
+export type FeatureVersion = Message<"svc.v1.FeatureVersion"> & {
+  /**
+   * Its number, from 1.
+   *
+   * @generated from field: int32 internal_version = 1;
+   */
+  internalVersion: number;
+
+  /**
+   * The type, for example "int".
+   *
+   * @generated from field: string type = 2;
+   */
+  type: string;
+
+  /**
+   * Whether it ended: nothing of it is served or stored any more.
+   *
+   * @generated from field: bool ended = 3;
+   */
+  ended: boolean;
+};
+
+/**
+ * A version of a feature: it begins when the type changes, or by `svc migrate-type`.
+ *
+ * @generated from message svc.v1.FeatureVersion
+ */
+export type FeatureVersionJson = {
+  /**
+   * Its number, from 1.
+   *
+   * @generated from field: int32 internal_version = 1;
+   */
+  internalVersion?: number;
+
+  /**
+   * The type, for example "int".
+   *
+   * @generated from field: string type = 2;
+   */
+  type?: string;
+
+  /**
+   * Whether it ended: nothing of it is served or stored any more.
+   *
+   * @generated from field: bool ended = 3;
+   */
+  ended?: boolean;
+};
+
+/**
+ * Describes the message svc.v1.FeatureVersion.
+ * Use `create(FeatureVersionSchema)` to create a new message.
+ */
+export const FeatureVersionSchema: GenMessage<FeatureVersion, {jsonType: FeatureVersionJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 13);
+
+/**
+ * What queries were answered of a feature.
+ *
+ * @generated from message svc.v1.FeatureStatistics
+ */
+export type FeatureStatistics = Message<"svc.v1.FeatureStatistics"> & {
+  /**
+   * Beginning of the first hour.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Values that were asked for; those that were null, and those that failed, are among them.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * Values that were null.
+   *
+   * @generated from field: int64 nulls = 3;
+   */
+  nulls: bigint;
+
+  /**
+   * Values that failed.
+   *
+   * @generated from field: int64 errors = 4;
+   */
+  errors: bigint;
+
+  /**
+   * Median age in seconds of values that the online store served; absent = it served none.
+   *
+   * @generated from field: optional double median_age_seconds = 5;
+   */
+  medianAgeSeconds?: number | undefined;
+
+  /**
+   * Number of values that were sampled for the distribution; 0 for callers without the permission
+   * QUERY_OFFLINE, for features tagged `pii`, and when nothing is known.
+   *
+   * @generated from field: int64 sampled = 6;
+   */
+  sampled: bigint;
+
+  /**
+   * Of numbers: quantiles, at most 9.1 % off, from the least to the greatest.
+   *
+   * @generated from field: repeated svc.v1.Quantile quantiles = 7;
+   */
+  quantiles: Quantile[];
+
+  /**
+   * Of numbers: how many lie between two bounds, in their order; at most 60.
+   *
+   * @generated from field: repeated svc.v1.HistogramBin bins = 8;
+   */
+  bins: HistogramBin[];
+
+  /**
+   * Of others: the most frequent values, at most 20.
+   *
+   * @generated from field: repeated svc.v1.FrequentValue values = 9;
+   */
+  values: FrequentValue[];
+};
+
+/**
+ * What queries were answered of a feature.
+ *
+ * @generated from message svc.v1.FeatureStatistics
+ */
+export type FeatureStatisticsJson = {
+  /**
+   * Beginning of the first hour.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   */
+  startTime?: TimestampJson;
+
+  /**
+   * Values that were asked for; those that were null, and those that failed, are among them.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count?: string;
+
+  /**
+   * Values that were null.
+   *
+   * @generated from field: int64 nulls = 3;
+   */
+  nulls?: string;
+
+  /**
+   * Values that failed.
+   *
+   * @generated from field: int64 errors = 4;
+   */
+  errors?: string;
+
+  /**
+   * Median age in seconds of values that the online store served; absent = it served none.
+   *
+   * @generated from field: optional double median_age_seconds = 5;
+   */
+  medianAgeSeconds?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Number of values that were sampled for the distribution; 0 for callers without the permission
+   * QUERY_OFFLINE, for features tagged `pii`, and when nothing is known.
+   *
+   * @generated from field: int64 sampled = 6;
+   */
+  sampled?: string;
+
+  /**
+   * Of numbers: quantiles, at most 9.1 % off, from the least to the greatest.
+   *
+   * @generated from field: repeated svc.v1.Quantile quantiles = 7;
+   */
+  quantiles?: QuantileJson[];
+
+  /**
+   * Of numbers: how many lie between two bounds, in their order; at most 60.
+   *
+   * @generated from field: repeated svc.v1.HistogramBin bins = 8;
+   */
+  bins?: HistogramBinJson[];
+
+  /**
+   * Of others: the most frequent values, at most 20.
+   *
+   * @generated from field: repeated svc.v1.FrequentValue values = 9;
+   */
+  values?: FrequentValueJson[];
+};
+
+/**
+ * Describes the message svc.v1.FeatureStatistics.
+ * Use `create(FeatureStatisticsSchema)` to create a new message.
+ */
+export const FeatureStatisticsSchema: GenMessage<FeatureStatistics, {jsonType: FeatureStatisticsJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 14);
+
+/**
+ * A quantile of numbers.
+ *
+ * @generated from message svc.v1.Quantile
+ */
+export type Quantile = Message<"svc.v1.Quantile"> & {
+  /**
+   * The share of the numbers that are not greater, 0 to 1.
+   *
+   * @generated from field: double share = 1;
+   */
+  share: number;
+
+  /**
+   * The number.
+   *
+   * @generated from field: double value = 2;
+   */
+  value: number;
+};
+
+/**
+ * A quantile of numbers.
+ *
+ * @generated from message svc.v1.Quantile
+ */
+export type QuantileJson = {
+  /**
+   * The share of the numbers that are not greater, 0 to 1.
+   *
+   * @generated from field: double share = 1;
+   */
+  share?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * The number.
+   *
+   * @generated from field: double value = 2;
+   */
+  value?: number | "NaN" | "Infinity" | "-Infinity";
+};
+
+/**
+ * Describes the message svc.v1.Quantile.
+ * Use `create(QuantileSchema)` to create a new message.
+ */
+export const QuantileSchema: GenMessage<Quantile, {jsonType: QuantileJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 15);
+
+/**
+ * Numbers between two bounds.
+ *
+ * @generated from message svc.v1.HistogramBin
+ */
+export type HistogramBin = Message<"svc.v1.HistogramBin"> & {
+  /**
+   * Lower bound, which does not belong to it, but for zeros.
+   *
+   * @generated from field: double lower = 1;
+   */
+  lower: number;
+
+  /**
+   * Upper bound, which does.
+   *
+   * @generated from field: double upper = 2;
+   */
+  upper: number;
+
+  /**
+   * Number of values.
+   *
+   * @generated from field: int64 count = 3;
+   */
+  count: bigint;
+};
+
+/**
+ * Numbers between two bounds.
+ *
+ * @generated from message svc.v1.HistogramBin
+ */
+export type HistogramBinJson = {
+  /**
+   * Lower bound, which does not belong to it, but for zeros.
+   *
+   * @generated from field: double lower = 1;
+   */
+  lower?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Upper bound, which does.
+   *
+   * @generated from field: double upper = 2;
+   */
+  upper?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Number of values.
+   *
+   * @generated from field: int64 count = 3;
+   */
+  count?: string;
+};
+
+/**
+ * Describes the message svc.v1.HistogramBin.
+ * Use `create(HistogramBinSchema)` to create a new message.
+ */
+export const HistogramBinSchema: GenMessage<HistogramBin, {jsonType: HistogramBinJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 16);
+
+/**
+ * A value and how often it was there.
+ *
+ * @generated from message svc.v1.FrequentValue
+ */
+export type FrequentValue = Message<"svc.v1.FrequentValue"> & {
+  /**
+   * The value as text, cut after 100 characters.
+   *
+   * @generated from field: string value = 1;
+   */
+  value: string;
+
+  /**
+   * Number of times, among those sampled; approximate.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+};
+
+/**
+ * A value and how often it was there.
+ *
+ * @generated from message svc.v1.FrequentValue
+ */
+export type FrequentValueJson = {
+  /**
+   * The value as text, cut after 100 characters.
+   *
+   * @generated from field: string value = 1;
+   */
+  value?: string;
+
+  /**
+   * Number of times, among those sampled; approximate.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count?: string;
+};
+
+/**
+ * Describes the message svc.v1.FrequentValue.
+ * Use `create(FrequentValueSchema)` to create a new message.
+ */
+export const FrequentValueSchema: GenMessage<FrequentValue, {jsonType: FrequentValueJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 17);
+
+/**
+ * Request of GetResolver.
+ *
+ * @generated from message svc.v1.GetResolverRequest
+ */
+export type GetResolverRequest = Message<"svc.v1.GetResolverRequest"> & {
+  /**
+   * FQN, or its last part where that is clear.
+   *
+   * @generated from field: string resolver = 1;
+   */
+  resolver: string;
+
+  /**
+   * Deployment id; empty = the live one of the scope.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId: string;
+};
+
+/**
+ * Request of GetResolver.
+ *
+ * @generated from message svc.v1.GetResolverRequest
+ */
+export type GetResolverRequestJson = {
+  /**
+   * FQN, or its last part where that is clear.
+   *
+   * @generated from field: string resolver = 1;
+   */
+  resolver?: string;
+
+  /**
+   * Deployment id; empty = the live one of the scope.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId?: string;
+};
+
+/**
+ * Describes the message svc.v1.GetResolverRequest.
+ * Use `create(GetResolverRequestSchema)` to create a new message.
+ */
+export const GetResolverRequestSchema: GenMessage<GetResolverRequest, {jsonType: GetResolverRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 18);
+
+/**
+ * Response of GetResolver.
+ *
+ * @generated from message svc.v1.GetResolverResponse
+ */
+export type GetResolverResponse = Message<"svc.v1.GetResolverResponse"> & {
+  /**
+   * The resolver.
+   *
+   * @generated from field: svc.v1.Resolver resolver = 1;
+   */
+  resolver?: Resolver | undefined;
+
+  /**
+   * The deployment that it belongs to.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId: string;
+
+  /**
+   * Its source: the function with its decorators, or the SQL file.
+   *
+   * @generated from field: svc.v1.SourceText source = 3;
+   */
+  source?: SourceText | undefined;
+
+  /**
+   * Number of its source among the distinct ones that were deployed, from 1.
+   *
+   * @generated from field: int32 version = 4;
+   */
+  version: number;
+
+  /**
+   * What reads its outputs in one step: resolvers, features and queries, by id; at most 1,000.
+   *
+   * @generated from field: repeated svc.v1.LineageNode used_by = 5;
+   */
+  usedBy: LineageNode[];
+
+  /**
+   * Number of those that are left off.
+   *
+   * @generated from field: int32 used_by_left_off = 6;
+   */
+  usedByLeftOff: number;
+};
+
+/**
+ * Response of GetResolver.
+ *
+ * @generated from message svc.v1.GetResolverResponse
+ */
+export type GetResolverResponseJson = {
+  /**
+   * The resolver.
+   *
+   * @generated from field: svc.v1.Resolver resolver = 1;
+   */
+  resolver?: ResolverJson;
+
+  /**
+   * The deployment that it belongs to.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId?: string;
+
+  /**
+   * Its source: the function with its decorators, or the SQL file.
+   *
+   * @generated from field: svc.v1.SourceText source = 3;
+   */
+  source?: SourceTextJson;
+
+  /**
+   * Number of its source among the distinct ones that were deployed, from 1.
+   *
+   * @generated from field: int32 version = 4;
+   */
+  version?: number;
+
+  /**
+   * What reads its outputs in one step: resolvers, features and queries, by id; at most 1,000.
+   *
+   * @generated from field: repeated svc.v1.LineageNode used_by = 5;
+   */
+  usedBy?: LineageNodeJson[];
+
+  /**
+   * Number of those that are left off.
+   *
+   * @generated from field: int32 used_by_left_off = 6;
+   */
+  usedByLeftOff?: number;
+};
+
+/**
+ * Describes the message svc.v1.GetResolverResponse.
+ * Use `create(GetResolverResponseSchema)` to create a new message.
+ */
+export const GetResolverResponseSchema: GenMessage<GetResolverResponse, {jsonType: GetResolverResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 19);
+
+/**
+ * Request of GetLineage.
+ *
+ * @generated from message svc.v1.GetLineageRequest
+ */
+export type GetLineageRequest = Message<"svc.v1.GetLineageRequest"> & {
+  /**
+   * The choice: an id, the FQN of a feature (without its window: of all its windows) or of a
+   * resolver, a namespace, or the name of a source or query; empty = everything.
+   *
+   * @generated from field: string on = 1;
+   */
+  on: string;
+
+  /**
+   * Edges at most between the choice and a node; 0 = any number.
+   *
+   * @generated from field: int32 depth = 2;
+   */
+  depth: number;
+
+  /**
+   * Which way to go; nothing without a choice.
+   *
+   * @generated from field: svc.v1.LineageDirection direction = 3;
+   */
+  direction: LineageDirection;
+
+  /**
+   * Whether classes stand in place of their features.
+   *
+   * @generated from field: bool by_class = 4;
+   */
+  byClass: boolean;
+
+  /**
+   * Most nodes, nearest first, up to 5,000; 0 = 2,000.
+   *
+   * @generated from field: int32 limit = 5;
+   */
+  limit: number;
+
+  /**
+   * Deployment id; empty = the live one of the scope.
+   *
+   * @generated from field: string deployment_id = 6;
+   */
+  deploymentId: string;
+};
+
+/**
+ * Request of GetLineage.
+ *
+ * @generated from message svc.v1.GetLineageRequest
+ */
+export type GetLineageRequestJson = {
+  /**
+   * The choice: an id, the FQN of a feature (without its window: of all its windows) or of a
+   * resolver, a namespace, or the name of a source or query; empty = everything.
+   *
+   * @generated from field: string on = 1;
+   */
+  on?: string;
+
+  /**
+   * Edges at most between the choice and a node; 0 = any number.
+   *
+   * @generated from field: int32 depth = 2;
+   */
+  depth?: number;
+
+  /**
+   * Which way to go; nothing without a choice.
+   *
+   * @generated from field: svc.v1.LineageDirection direction = 3;
+   */
+  direction?: LineageDirectionJson;
+
+  /**
+   * Whether classes stand in place of their features.
+   *
+   * @generated from field: bool by_class = 4;
+   */
+  byClass?: boolean;
+
+  /**
+   * Most nodes, nearest first, up to 5,000; 0 = 2,000.
+   *
+   * @generated from field: int32 limit = 5;
+   */
+  limit?: number;
+
+  /**
+   * Deployment id; empty = the live one of the scope.
+   *
+   * @generated from field: string deployment_id = 6;
+   */
+  deploymentId?: string;
+};
+
+/**
+ * Describes the message svc.v1.GetLineageRequest.
+ * Use `create(GetLineageRequestSchema)` to create a new message.
+ */
+export const GetLineageRequestSchema: GenMessage<GetLineageRequest, {jsonType: GetLineageRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 20);
+
+/**
+ * Response of GetLineage.
+ *
+ * @generated from message svc.v1.GetLineageResponse
+ */
+export type GetLineageResponse = Message<"svc.v1.GetLineageResponse"> & {
+  /**
+   * The nodes, by kind and name.
+   *
+   * @generated from field: repeated svc.v1.LineageNode nodes = 1;
+   */
+  nodes: LineageNode[];
+
+  /**
+   * The edges between them, at most 20,000.
+   *
+   * @generated from field: repeated svc.v1.LineageEdge edges = 2;
+   */
+  edges: LineageEdge[];
+
+  /**
+   * Number of nodes that are left off.
+   *
+   * @generated from field: int32 nodes_left_off = 3;
+   */
+  nodesLeftOff: number;
+
+  /**
+   * Number of edges between the nodes that are left off.
+   *
+   * @generated from field: int32 edges_left_off = 4;
+   */
+  edgesLeftOff: number;
+
+  /**
+   * Ids of the nodes that the choice names.
+   *
+   * @generated from field: repeated string chosen = 5;
+   */
+  chosen: string[];
+
+  /**
+   * The deployment that it belongs to.
+   *
+   * @generated from field: string deployment_id = 6;
+   */
+  deploymentId: string;
+};
+
+/**
+ * Response of GetLineage.
+ *
+ * @generated from message svc.v1.GetLineageResponse
+ */
+export type GetLineageResponseJson = {
+  /**
+   * The nodes, by kind and name.
+   *
+   * @generated from field: repeated svc.v1.LineageNode nodes = 1;
+   */
+  nodes?: LineageNodeJson[];
+
+  /**
+   * The edges between them, at most 20,000.
+   *
+   * @generated from field: repeated svc.v1.LineageEdge edges = 2;
+   */
+  edges?: LineageEdgeJson[];
+
+  /**
+   * Number of nodes that are left off.
+   *
+   * @generated from field: int32 nodes_left_off = 3;
+   */
+  nodesLeftOff?: number;
+
+  /**
+   * Number of edges between the nodes that are left off.
+   *
+   * @generated from field: int32 edges_left_off = 4;
+   */
+  edgesLeftOff?: number;
+
+  /**
+   * Ids of the nodes that the choice names.
+   *
+   * @generated from field: repeated string chosen = 5;
+   */
+  chosen?: string[];
+
+  /**
+   * The deployment that it belongs to.
+   *
+   * @generated from field: string deployment_id = 6;
+   */
+  deploymentId?: string;
+};
+
+/**
+ * Describes the message svc.v1.GetLineageResponse.
+ * Use `create(GetLineageResponseSchema)` to create a new message.
+ */
+export const GetLineageResponseSchema: GenMessage<GetLineageResponse, {jsonType: GetLineageResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 21);
+
+/**
+ * A node of a lineage.
+ *
+ * @generated from message svc.v1.LineageNode
+ */
+export type LineageNode = Message<"svc.v1.LineageNode"> & {
+  /**
+   * Its kind and name, for example "feature:user.age".
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Its kind.
+   *
+   * @generated from field: svc.v1.LineageKind kind = 2;
+   */
+  kind: LineageKind;
+
+  /**
+   * FQN, namespace, or name; of a named query with its version, for example "risk 1.0.1".
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * A node of a lineage.
+ *
+ * @generated from message svc.v1.LineageNode
+ */
+export type LineageNodeJson = {
+  /**
+   * Its kind and name, for example "feature:user.age".
+   *
+   * @generated from field: string id = 1;
+   */
+  id?: string;
+
+  /**
+   * Its kind.
+   *
+   * @generated from field: svc.v1.LineageKind kind = 2;
+   */
+  kind?: LineageKindJson;
+
+  /**
+   * FQN, namespace, or name; of a named query with its version, for example "risk 1.0.1".
+   *
+   * @generated from field: string name = 3;
+   */
+  name?: string;
+};
+
+/**
+ * Describes the message svc.v1.LineageNode.
+ * Use `create(LineageNodeSchema)` to create a new message.
+ */
+export const LineageNodeSchema: GenMessage<LineageNode, {jsonType: LineageNodeJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 22);
+
+/**
+ * An edge of a lineage, in the direction in which data flows.
+ *
+ * @generated from message svc.v1.LineageEdge
+ */
+export type LineageEdge = Message<"svc.v1.LineageEdge"> & {
+  /**
+   * Id of the node that the data comes from.
+   *
+   * @generated from field: string from = 1;
+   */
+  from: string;
+
+  /**
+   * Id of the node that it goes to.
+   *
+   * @generated from field: string to = 2;
+   */
+  to: string;
+};
+
+/**
+ * An edge of a lineage, in the direction in which data flows.
+ *
+ * @generated from message svc.v1.LineageEdge
+ */
+export type LineageEdgeJson = {
+  /**
+   * Id of the node that the data comes from.
+   *
+   * @generated from field: string from = 1;
+   */
+  from?: string;
+
+  /**
+   * Id of the node that it goes to.
+   *
+   * @generated from field: string to = 2;
+   */
+  to?: string;
+};
+
+/**
+ * Describes the message svc.v1.LineageEdge.
+ * Use `create(LineageEdgeSchema)` to create a new message.
+ */
+export const LineageEdgeSchema: GenMessage<LineageEdge, {jsonType: LineageEdgeJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 23);
+
+/**
  * The definitions of a project: those that the analyzer finds in Python, and the SQL file
  * resolvers.
  *
@@ -579,7 +1782,7 @@ export type GraphJson = {
  * Use `create(GraphSchema)` to create a new message.
  */
 export const GraphSchema: GenMessage<Graph, {jsonType: GraphJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 9);
+  messageDesc(file_svc_v1_graph, 24);
 
 /**
  * A feature class.
@@ -740,7 +1943,7 @@ export type FeatureSetJson = {
  * Use `create(FeatureSetSchema)` to create a new message.
  */
 export const FeatureSetSchema: GenMessage<FeatureSet, {jsonType: FeatureSetJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 10);
+  messageDesc(file_svc_v1_graph, 25);
 
 /**
  * A feature.
@@ -941,7 +2144,7 @@ export type FeatureJson = {
  * Use `create(FeatureSchema)` to create a new message.
  */
 export const FeatureSchema: GenMessage<Feature, {jsonType: FeatureJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 11);
+  messageDesc(file_svc_v1_graph, 26);
 
 /**
  * A feature that holds a value.
@@ -1134,7 +2337,7 @@ export type ScalarFeatureJson = {
  * Use `create(ScalarFeatureSchema)` to create a new message.
  */
 export const ScalarFeatureSchema: GenMessage<ScalarFeature, {jsonType: ScalarFeatureJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 12);
+  messageDesc(file_svc_v1_graph, 27);
 
 /**
  * A computation over the features of one row, without code. Evaluated by columns in the server;
@@ -1268,7 +2471,7 @@ export type ExpressionJson = {
  * Use `create(ExpressionSchema)` to create a new message.
  */
 export const ExpressionSchema: GenMessage<Expression, {jsonType: ExpressionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 13);
+  messageDesc(file_svc_v1_graph, 28);
 
 /**
  * `_.a.b` in an expression.
@@ -1321,7 +2524,7 @@ export type FeatureReferenceJson = {
  * Use `create(FeatureReferenceSchema)` to create a new message.
  */
 export const FeatureReferenceSchema: GenMessage<FeatureReference, {jsonType: FeatureReferenceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 14);
+  messageDesc(file_svc_v1_graph, 29);
 
 /**
  * A function or operator with its arguments.
@@ -1372,7 +2575,7 @@ export type FunctionCallJson = {
  * Use `create(FunctionCallSchema)` to create a new message.
  */
 export const FunctionCallSchema: GenMessage<FunctionCall, {jsonType: FunctionCallJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 15);
+  messageDesc(file_svc_v1_graph, 30);
 
 /**
  * `_.txns[_.amount, _.at > _.svc_window].sum()`.
@@ -1463,7 +2666,7 @@ export type AggregationJson = {
  * Use `create(AggregationSchema)` to create a new message.
  */
 export const AggregationSchema: GenMessage<Aggregation, {jsonType: AggregationJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 16);
+  messageDesc(file_svc_v1_graph, 31);
 
 /**
  * `_.svc_window`.
@@ -1486,7 +2689,7 @@ export type WindowStartJson = {
  * Use `create(WindowStartSchema)` to create a new message.
  */
 export const WindowStartSchema: GenMessage<WindowStart, {jsonType: WindowStartJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 17);
+  messageDesc(file_svc_v1_graph, 32);
 
 /**
  * `_.svc_now`.
@@ -1509,7 +2712,7 @@ export type QueryNowJson = {
  * Use `create(QueryNowSchema)` to create a new message.
  */
 export const QueryNowSchema: GenMessage<QueryNow, {jsonType: QueryNowJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 18);
+  messageDesc(file_svc_v1_graph, 33);
 
 /**
  * A has-one relation.
@@ -1572,7 +2775,7 @@ export type HasOneJson = {
  * Use `create(HasOneSchema)` to create a new message.
  */
 export const HasOneSchema: GenMessage<HasOne, {jsonType: HasOneJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 19);
+  messageDesc(file_svc_v1_graph, 34);
 
 /**
  * A has-many relation.
@@ -1621,7 +2824,7 @@ export type HasManyJson = {
  * Use `create(HasManySchema)` to create a new message.
  */
 export const HasManySchema: GenMessage<HasMany, {jsonType: HasManyJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 20);
+  messageDesc(file_svc_v1_graph, 35);
 
 /**
  * One equality of a join.
@@ -1670,7 +2873,7 @@ export type JoinKeyJson = {
  * Use `create(JoinKeySchema)` to create a new message.
  */
 export const JoinKeySchema: GenMessage<JoinKey, {jsonType: JoinKeyJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 21);
+  messageDesc(file_svc_v1_graph, 36);
 
 /**
  * A resolver: code that produces features from features.
@@ -2022,7 +3225,7 @@ export type ResolverJson = {
  * Use `create(ResolverSchema)` to create a new message.
  */
 export const ResolverSchema: GenMessage<Resolver, {jsonType: ResolverJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 22);
+  messageDesc(file_svc_v1_graph, 37);
 
 /**
  * One parameter of a resolver.
@@ -2126,7 +3329,7 @@ export type ResolverInputJson = {
  * Use `create(ResolverInputSchema)` to create a new message.
  */
 export const ResolverInputSchema: GenMessage<ResolverInput, {jsonType: ResolverInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 23);
+  messageDesc(file_svc_v1_graph, 38);
 
 /**
  * Rows of a has-many relation passed to a resolver as a DataFrame, for example
@@ -2221,7 +3424,7 @@ export type RowsInputJson = {
  * Use `create(RowsInputSchema)` to create a new message.
  */
 export const RowsInputSchema: GenMessage<RowsInput, {jsonType: RowsInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 24);
+  messageDesc(file_svc_v1_graph, 39);
 
 /**
  * `DataFrame[User.id, User.name]` as a parameter.
@@ -2256,7 +3459,7 @@ export type TableInputJson = {
  * Use `create(TableInputSchema)` to create a new message.
  */
 export const TableInputSchema: GenMessage<TableInput, {jsonType: TableInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 25);
+  messageDesc(file_svc_v1_graph, 40);
 
 /**
  * A feature passed to a resolver.
@@ -2321,7 +3524,7 @@ export type FeatureInputJson = {
  * Use `create(FeatureInputSchema)` to create a new message.
  */
 export const FeatureInputSchema: GenMessage<FeatureInput, {jsonType: FeatureInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 26);
+  messageDesc(file_svc_v1_graph, 41);
 
 /**
  * The query's time, as a datetime in UTC.
@@ -2344,7 +3547,7 @@ export type NowInputJson = {
  * Use `create(NowInputSchema)` to create a new message.
  */
 export const NowInputSchema: GenMessage<NowInput, {jsonType: NowInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 27);
+  messageDesc(file_svc_v1_graph, 42);
 
 /**
  * A Python resolver's function.
@@ -2407,7 +3610,7 @@ export type PythonFunctionJson = {
  * Use `create(PythonFunctionSchema)` to create a new message.
  */
 export const PythonFunctionSchema: GenMessage<PythonFunction, {jsonType: PythonFunctionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 28);
+  messageDesc(file_svc_v1_graph, 43);
 
 /**
  * A SQL resolver's query.
@@ -2584,7 +3787,7 @@ export type SqlQueryJson = {
  * Use `create(SqlQuerySchema)` to create a new message.
  */
 export const SqlQuerySchema: GenMessage<SqlQuery, {jsonType: SqlQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 29);
+  messageDesc(file_svc_v1_graph, 44);
 
 /**
  * How the runs of a SQL resolver read only what is new since the one before. A run reads from a
@@ -2665,7 +3868,7 @@ export type IncrementalReadJson = {
  * Use `create(IncrementalReadSchema)` to create a new message.
  */
 export const IncrementalReadSchema: GenMessage<IncrementalRead, {jsonType: IncrementalReadJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 30);
+  messageDesc(file_svc_v1_graph, 45);
 
 /**
  * A placeholder `${...}` of a SQL query; always bound, never spliced.
@@ -2744,7 +3947,7 @@ export type SqlParameterJson = {
  * Use `create(SqlParameterSchema)` to create a new message.
  */
 export const SqlParameterSchema: GenMessage<SqlParameter, {jsonType: SqlParameterJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 31);
+  messageDesc(file_svc_v1_graph, 46);
 
 /**
  * A column of a SQL query's result.
@@ -2809,7 +4012,7 @@ export type SqlColumnJson = {
  * Use `create(SqlColumnSchema)` to create a new message.
  */
 export const SqlColumnSchema: GenMessage<SqlColumn, {jsonType: SqlColumnJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 32);
+  messageDesc(file_svc_v1_graph, 47);
 
 /**
  * A query that is stored with the code under a name.
@@ -2970,7 +4173,7 @@ export type NamedQueryJson = {
  * Use `create(NamedQuerySchema)` to create a new message.
  */
 export const NamedQuerySchema: GenMessage<NamedQuery, {jsonType: NamedQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 33);
+  messageDesc(file_svc_v1_graph, 48);
 
 /**
  * An offline query that runs by itself while its deployment is live, for the rows that the history
@@ -3205,7 +4408,7 @@ export type ScheduledQueryJson = {
  * Use `create(ScheduledQuerySchema)` to create a new message.
  */
 export const ScheduledQuerySchema: GenMessage<ScheduledQuery, {jsonType: ScheduledQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 34);
+  messageDesc(file_svc_v1_graph, 49);
 
 /**
  * A bound that a metric should keep, looked at each minute while its deployment is live. Exactly one
@@ -3398,7 +4601,7 @@ export type MonitorJson = {
  * Use `create(MonitorSchema)` to create a new message.
  */
 export const MonitorSchema: GenMessage<Monitor, {jsonType: MonitorJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 35);
+  messageDesc(file_svc_v1_graph, 50);
 
 /**
  * A data source declared in Python. Credentials are not part of it: they come from the integration
@@ -3479,7 +4682,186 @@ export type DataSourceJson = {
  * Use `create(DataSourceSchema)` to create a new message.
  */
 export const DataSourceSchema: GenMessage<DataSource, {jsonType: DataSourceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 36);
+  messageDesc(file_svc_v1_graph, 51);
+
+/**
+ * Kinds of providers of a feature.
+ *
+ * @generated from enum svc.v1.ProviderKind
+ */
+export enum ProviderKind {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: PROVIDER_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The online store, while the value is young enough.
+   *
+   * @generated from enum value: PROVIDER_KIND_ONLINE_STORE = 1;
+   */
+  ONLINE_STORE = 1,
+
+  /**
+   * The rows that the relation's join finds.
+   *
+   * @generated from enum value: PROVIDER_KIND_JOIN = 2;
+   */
+  JOIN = 2,
+
+  /**
+   * The expression of its definition.
+   *
+   * @generated from enum value: PROVIDER_KIND_EXPRESSION = 3;
+   */
+  EXPRESSION = 3,
+
+  /**
+   * A resolver.
+   *
+   * @generated from enum value: PROVIDER_KIND_RESOLVER = 4;
+   */
+  RESOLVER = 4,
+
+  /**
+   * The default of its definition.
+   *
+   * @generated from enum value: PROVIDER_KIND_DEFAULT = 5;
+   */
+  DEFAULT = 5,
+}
+
+/**
+ * Kinds of providers of a feature.
+ *
+ * @generated from enum svc.v1.ProviderKind
+ */
+export type ProviderKindJson = "PROVIDER_KIND_UNSPECIFIED" | "PROVIDER_KIND_ONLINE_STORE" | "PROVIDER_KIND_JOIN" | "PROVIDER_KIND_EXPRESSION" | "PROVIDER_KIND_RESOLVER" | "PROVIDER_KIND_DEFAULT";
+
+/**
+ * Describes the enum svc.v1.ProviderKind.
+ */
+export const ProviderKindSchema: GenEnum<ProviderKind, ProviderKindJson> = /*@__PURE__*/
+  enumDesc(file_svc_v1_graph, 0);
+
+/**
+ * Kinds of nodes of a lineage.
+ *
+ * @generated from enum svc.v1.LineageKind
+ */
+export enum LineageKind {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: LINEAGE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A data source.
+   *
+   * @generated from enum value: LINEAGE_KIND_SOURCE = 1;
+   */
+  SOURCE = 1,
+
+  /**
+   * A resolver.
+   *
+   * @generated from enum value: LINEAGE_KIND_RESOLVER = 2;
+   */
+  RESOLVER = 2,
+
+  /**
+   * A feature, or a relation.
+   *
+   * @generated from enum value: LINEAGE_KIND_FEATURE = 3;
+   */
+  FEATURE = 3,
+
+  /**
+   * A class, in place of its features.
+   *
+   * @generated from enum value: LINEAGE_KIND_CLASS = 4;
+   */
+  CLASS = 4,
+
+  /**
+   * A named query.
+   *
+   * @generated from enum value: LINEAGE_KIND_QUERY = 5;
+   */
+  QUERY = 5,
+
+  /**
+   * A scheduled query.
+   *
+   * @generated from enum value: LINEAGE_KIND_SCHEDULED_QUERY = 6;
+   */
+  SCHEDULED_QUERY = 6,
+}
+
+/**
+ * Kinds of nodes of a lineage.
+ *
+ * @generated from enum svc.v1.LineageKind
+ */
+export type LineageKindJson = "LINEAGE_KIND_UNSPECIFIED" | "LINEAGE_KIND_SOURCE" | "LINEAGE_KIND_RESOLVER" | "LINEAGE_KIND_FEATURE" | "LINEAGE_KIND_CLASS" | "LINEAGE_KIND_QUERY" | "LINEAGE_KIND_SCHEDULED_QUERY";
+
+/**
+ * Describes the enum svc.v1.LineageKind.
+ */
+export const LineageKindSchema: GenEnum<LineageKind, LineageKindJson> = /*@__PURE__*/
+  enumDesc(file_svc_v1_graph, 1);
+
+/**
+ * Ways to go from the choice of a lineage.
+ *
+ * @generated from enum svc.v1.LineageDirection
+ */
+export enum LineageDirection {
+  /**
+   * Not stated; both.
+   *
+   * @generated from enum value: LINEAGE_DIRECTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * To what it comes from.
+   *
+   * @generated from enum value: LINEAGE_DIRECTION_UPSTREAM = 1;
+   */
+  UPSTREAM = 1,
+
+  /**
+   * To what comes of it.
+   *
+   * @generated from enum value: LINEAGE_DIRECTION_DOWNSTREAM = 2;
+   */
+  DOWNSTREAM = 2,
+
+  /**
+   * To both, and not to what else comes of what it comes from.
+   *
+   * @generated from enum value: LINEAGE_DIRECTION_BOTH = 3;
+   */
+  BOTH = 3,
+}
+
+/**
+ * Ways to go from the choice of a lineage.
+ *
+ * @generated from enum svc.v1.LineageDirection
+ */
+export type LineageDirectionJson = "LINEAGE_DIRECTION_UNSPECIFIED" | "LINEAGE_DIRECTION_UPSTREAM" | "LINEAGE_DIRECTION_DOWNSTREAM" | "LINEAGE_DIRECTION_BOTH";
+
+/**
+ * Describes the enum svc.v1.LineageDirection.
+ */
+export const LineageDirectionSchema: GenEnum<LineageDirection, LineageDirectionJson> = /*@__PURE__*/
+  enumDesc(file_svc_v1_graph, 2);
 
 /**
  * Whether a resolver answers online queries.
@@ -3520,7 +4902,7 @@ export type ResolverKindJson = "RESOLVER_KIND_UNSPECIFIED" | "RESOLVER_KIND_ONLI
  * Describes the enum svc.v1.ResolverKind.
  */
 export const ResolverKindSchema: GenEnum<ResolverKind, ResolverKindJson> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 0);
+  enumDesc(file_svc_v1_graph, 3);
 
 /**
  * Shape of a resolver's result.
@@ -3561,7 +4943,7 @@ export type OutputShapeJson = "OUTPUT_SHAPE_UNSPECIFIED" | "OUTPUT_SHAPE_ROWS" |
  * Describes the enum svc.v1.OutputShape.
  */
 export const OutputShapeSchema: GenEnum<OutputShape, OutputShapeJson> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 1);
+  enumDesc(file_svc_v1_graph, 4);
 
 /**
  * Number of rows that a SQL resolver's query returns.
@@ -3609,7 +4991,7 @@ export type RowCountJson = "ROW_COUNT_UNSPECIFIED" | "ROW_COUNT_ONE" | "ROW_COUN
  * Describes the enum svc.v1.RowCount.
  */
 export const RowCountSchema: GenEnum<RowCount, RowCountJson> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 2);
+  enumDesc(file_svc_v1_graph, 5);
 
 /**
  * How the bound of an incremental run is used.
@@ -3659,7 +5041,7 @@ export type IncrementalModeJson = "INCREMENTAL_MODE_UNSPECIFIED" | "INCREMENTAL_
  * Describes the enum svc.v1.IncrementalMode.
  */
 export const IncrementalModeSchema: GenEnum<IncrementalMode, IncrementalModeJson> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 3);
+  enumDesc(file_svc_v1_graph, 6);
 
 /**
  * What the bound of an incremental run is counted from.
@@ -3700,7 +5082,7 @@ export type IncrementalBasisJson = "INCREMENTAL_BASIS_UNSPECIFIED" | "INCREMENTA
  * Describes the enum svc.v1.IncrementalBasis.
  */
 export const IncrementalBasisSchema: GenEnum<IncrementalBasis, IncrementalBasisJson> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 4);
+  enumDesc(file_svc_v1_graph, 7);
 
 /**
  * Kinds of data sources.
@@ -3748,7 +5130,7 @@ export type SourceKindJson = "SOURCE_KIND_UNSPECIFIED" | "SOURCE_KIND_SQLITE" | 
  * Describes the enum svc.v1.SourceKind.
  */
 export const SourceKindSchema: GenEnum<SourceKind, SourceKindJson> = /*@__PURE__*/
-  enumDesc(file_svc_v1_graph, 5);
+  enumDesc(file_svc_v1_graph, 8);
 
 /**
  * The definitions of a deployment.
@@ -3796,6 +5178,39 @@ export const GraphService: GenService<{
     methodKind: "unary";
     input: typeof ListNamedQueriesRequestSchema;
     output: typeof ListNamedQueriesResponseSchema;
+  },
+  /**
+   * One feature: its definition as source text, what gives and what uses it, its versions, and the
+   * statistics of its values. NOT_FOUND when the deployment has no such feature.
+   *
+   * @generated from rpc svc.v1.GraphService.GetFeature
+   */
+  getFeature: {
+    methodKind: "unary";
+    input: typeof GetFeatureRequestSchema;
+    output: typeof GetFeatureResponseSchema;
+  },
+  /**
+   * One resolver with its source text and what uses its outputs. NOT_FOUND when the deployment has
+   * no such resolver, INVALID_ARGUMENT when the name may be several.
+   *
+   * @generated from rpc svc.v1.GraphService.GetResolver
+   */
+  getResolver: {
+    methodKind: "unary";
+    input: typeof GetResolverRequestSchema;
+    output: typeof GetResolverResponseSchema;
+  },
+  /**
+   * What values come from and go to: sources, resolvers, features, and queries. All of it, or what
+   * is around a choice; at most `limit` nodes. NOT_FOUND when the choice names nothing.
+   *
+   * @generated from rpc svc.v1.GraphService.GetLineage
+   */
+  getLineage: {
+    methodKind: "unary";
+    input: typeof GetLineageRequestSchema;
+    output: typeof GetLineageResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_v1_graph, 0);

@@ -192,7 +192,8 @@ export type LogLine = Message<"svc.v1.LogLine"> & {
   level: string;
 
   /**
-   * The part of the platform: "engine", "branch", "offline-query", "server", "build" or "compute".
+   * The part of the platform: "engine", "branch", "offline-query", "server", "build" or "compute";
+   * "app" for the lines that applications sent.
    *
    * @generated from field: string component = 3;
    */
@@ -325,7 +326,8 @@ export type LogLineJson = {
   level?: string;
 
   /**
-   * The part of the platform: "engine", "branch", "offline-query", "server", "build" or "compute".
+   * The part of the platform: "engine", "branch", "offline-query", "server", "build" or "compute";
+   * "app" for the lines that applications sent.
    *
    * @generated from field: string component = 3;
    */

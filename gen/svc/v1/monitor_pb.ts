@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/monitor.proto.
  */
 export const file_svc_v1_monitor: GenFile = /*@__PURE__*/
-  fileDesc("ChRzdmMvdjEvbW9uaXRvci5wcm90bxIGc3ZjLnYxIo4BCg5Nb25pdG9yU2lsZW5jZRIpCgV1bnRpbBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJY2xpZW50X2lkGAMgASgJEg4KBnJlYXNvbhgEIAEoCSLqAwoPTW9uaXRvclN0YW5kaW5nEiAKB21vbml0b3IYASABKAsyDy5zdmMudjEuTW9uaXRvchIjCgVzdGF0ZRgCIAEoDjIULnN2Yy52MS5Nb25pdG9yU3RhdGUSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKBXZhbHVlGAQgASgBSACIAQESMwoGbGFiZWxzGAUgAygLMiMuc3ZjLnYxLk1vbml0b3JTdGFuZGluZy5MYWJlbHNFbnRyeRIgCgR1bml0GAYgASgOMhIuc3ZjLnYxLk1ldHJpY1VuaXQSDQoFYm91bmQYByABKAESKQoGcGVyaW9kGAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjAKDGV2YWx1YXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZmlyZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKB3NpbGVuY2UYCyABKAsyFi5zdmMudjEuTW9uaXRvclNpbGVuY2UaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIICgZfdmFsdWUiFQoTTGlzdE1vbml0b3JzUmVxdWVzdCJBChRMaXN0TW9uaXRvcnNSZXNwb25zZRIpCghtb25pdG9ycxgBIAMoCzIXLnN2Yy52MS5Nb25pdG9yU3RhbmRpbmciTAoSVGVzdE1vbml0b3JSZXF1ZXN0EgwKBG5hbWUYASABKAkSKAoFc2luY2UYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24i5QEKDU1vbml0b3JGaXJpbmcSLAoIZmlyZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3Jlc29sdmVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgt3b3JzdF92YWx1ZRgDIAEoARIxCgZsYWJlbHMYBCADKAsyIS5zdmMudjEuTW9uaXRvckZpcmluZy5MYWJlbHNFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIswCChNUZXN0TW9uaXRvclJlc3BvbnNlEiAKB21vbml0b3IYASABKAsyDy5zdmMudjEuTW9uaXRvchIgCgR1bml0GAIgASgOMhIuc3ZjLnYxLk1ldHJpY1VuaXQSKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKBHN0ZXAYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEwoLZXZhbHVhdGlvbnMYBiABKAUSFQoNd2l0aG91dF92YWx1ZRgHIAEoBRIOCgZicm9rZW4YCCABKAUSJgoHZmlyaW5ncxgJIAMoCzIVLnN2Yy52MS5Nb25pdG9yRmlyaW5nEg8KB29taXR0ZWQYCiABKAUimAEKFVNpbGVuY2VNb25pdG9yUmVxdWVzdBIMCgRuYW1lGAEgASgJEi0KCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uSAASKwoFdW50aWwYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAASDgoGcmVhc29uGAQgASgJQgUKA2VuZCJCChZTaWxlbmNlTW9uaXRvclJlc3BvbnNlEigKB21vbml0b3IYASABKAsyFy5zdmMudjEuTW9uaXRvclN0YW5kaW5nIigKGEVuZE1vbml0b3JTaWxlbmNlUmVxdWVzdBIMCgRuYW1lGAEgASgJIkUKGUVuZE1vbml0b3JTaWxlbmNlUmVzcG9uc2USKAoHbW9uaXRvchgBIAEoCzIXLnN2Yy52MS5Nb25pdG9yU3RhbmRpbmcqkwEKDE1vbml0b3JTdGF0ZRIdChlNT05JVE9SX1NUQVRFX1VOU1BFQ0lGSUVEEAASFAoQTU9OSVRPUl9TVEFURV9PSxABEhkKFU1PTklUT1JfU1RBVEVfUEVORElORxACEhgKFE1PTklUT1JfU1RBVEVfRklSSU5HEAMSGQoVTU9OSVRPUl9TVEFURV9OT19EQVRBEAQy7AIKDk1vbml0b3JTZXJ2aWNlElIKDExpc3RNb25pdG9ycxIbLnN2Yy52MS5MaXN0TW9uaXRvcnNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RNb25pdG9yc1Jlc3BvbnNlIgeQAgGItRgDEk8KC1Rlc3RNb25pdG9yEhouc3ZjLnYxLlRlc3RNb25pdG9yUmVxdWVzdBobLnN2Yy52MS5UZXN0TW9uaXRvclJlc3BvbnNlIgeQAgGItRgDElUKDlNpbGVuY2VNb25pdG9yEh0uc3ZjLnYxLlNpbGVuY2VNb25pdG9yUmVxdWVzdBoeLnN2Yy52MS5TaWxlbmNlTW9uaXRvclJlc3BvbnNlIgSItRgLEl4KEUVuZE1vbml0b3JTaWxlbmNlEiAuc3ZjLnYxLkVuZE1vbml0b3JTaWxlbmNlUmVxdWVzdBohLnN2Yy52MS5FbmRNb25pdG9yU2lsZW5jZVJlc3BvbnNlIgSItRgLYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_graph, file_svc_v1_metric, file_svc_v1_options]);
+  fileDesc("ChRzdmMvdjEvbW9uaXRvci5wcm90bxIGc3ZjLnYxIo4BCg5Nb25pdG9yU2lsZW5jZRIpCgV1bnRpbBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJY2xpZW50X2lkGAMgASgJEg4KBnJlYXNvbhgEIAEoCSLqAwoPTW9uaXRvclN0YW5kaW5nEiAKB21vbml0b3IYASABKAsyDy5zdmMudjEuTW9uaXRvchIjCgVzdGF0ZRgCIAEoDjIULnN2Yy52MS5Nb25pdG9yU3RhdGUSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKBXZhbHVlGAQgASgBSACIAQESMwoGbGFiZWxzGAUgAygLMiMuc3ZjLnYxLk1vbml0b3JTdGFuZGluZy5MYWJlbHNFbnRyeRIgCgR1bml0GAYgASgOMhIuc3ZjLnYxLk1ldHJpY1VuaXQSDQoFYm91bmQYByABKAESKQoGcGVyaW9kGAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjAKDGV2YWx1YXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZmlyZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKB3NpbGVuY2UYCyABKAsyFi5zdmMudjEuTW9uaXRvclNpbGVuY2UaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIICgZfdmFsdWUiFQoTTGlzdE1vbml0b3JzUmVxdWVzdCJBChRMaXN0TW9uaXRvcnNSZXNwb25zZRIpCghtb25pdG9ycxgBIAMoCzIXLnN2Yy52MS5Nb25pdG9yU3RhbmRpbmciTAoSVGVzdE1vbml0b3JSZXF1ZXN0EgwKBG5hbWUYASABKAkSKAoFc2luY2UYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24ihwIKDU1vbml0b3JGaXJpbmcSLAoIZmlyZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3Jlc29sdmVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgt3b3JzdF92YWx1ZRgDIAEoARIxCgZsYWJlbHMYBCADKAsyIS5zdmMudjEuTW9uaXRvckZpcmluZy5MYWJlbHNFbnRyeRIgCgR1bml0GAUgASgOMhIuc3ZjLnYxLk1ldHJpY1VuaXQaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKqAgoTVGVzdE1vbml0b3JSZXNwb25zZRIgCgdtb25pdG9yGAEgASgLMg8uc3ZjLnYxLk1vbml0b3ISKAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKBHN0ZXAYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEwoLZXZhbHVhdGlvbnMYBSABKAUSFQoNd2l0aG91dF92YWx1ZRgGIAEoBRIOCgZicm9rZW4YByABKAUSJgoHZmlyaW5ncxgIIAMoCzIVLnN2Yy52MS5Nb25pdG9yRmlyaW5nEg8KB29taXR0ZWQYCSABKAUimAEKFVNpbGVuY2VNb25pdG9yUmVxdWVzdBIMCgRuYW1lGAEgASgJEi0KCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uSAASKwoFdW50aWwYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAASDgoGcmVhc29uGAQgASgJQgUKA2VuZCJCChZTaWxlbmNlTW9uaXRvclJlc3BvbnNlEigKB21vbml0b3IYASABKAsyFy5zdmMudjEuTW9uaXRvclN0YW5kaW5nIigKGEVuZE1vbml0b3JTaWxlbmNlUmVxdWVzdBIMCgRuYW1lGAEgASgJIkUKGUVuZE1vbml0b3JTaWxlbmNlUmVzcG9uc2USKAoHbW9uaXRvchgBIAEoCzIXLnN2Yy52MS5Nb25pdG9yU3RhbmRpbmcqkwEKDE1vbml0b3JTdGF0ZRIdChlNT05JVE9SX1NUQVRFX1VOU1BFQ0lGSUVEEAASFAoQTU9OSVRPUl9TVEFURV9PSxABEhkKFU1PTklUT1JfU1RBVEVfUEVORElORxACEhgKFE1PTklUT1JfU1RBVEVfRklSSU5HEAMSGQoVTU9OSVRPUl9TVEFURV9OT19EQVRBEAQy7AIKDk1vbml0b3JTZXJ2aWNlElIKDExpc3RNb25pdG9ycxIbLnN2Yy52MS5MaXN0TW9uaXRvcnNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RNb25pdG9yc1Jlc3BvbnNlIgeQAgGItRgDEk8KC1Rlc3RNb25pdG9yEhouc3ZjLnYxLlRlc3RNb25pdG9yUmVxdWVzdBobLnN2Yy52MS5UZXN0TW9uaXRvclJlc3BvbnNlIgeQAgGItRgDElUKDlNpbGVuY2VNb25pdG9yEh0uc3ZjLnYxLlNpbGVuY2VNb25pdG9yUmVxdWVzdBoeLnN2Yy52MS5TaWxlbmNlTW9uaXRvclJlc3BvbnNlIgSItRgLEl4KEUVuZE1vbml0b3JTaWxlbmNlEiAuc3ZjLnYxLkVuZE1vbml0b3JTaWxlbmNlUmVxdWVzdBohLnN2Yy52MS5FbmRNb25pdG9yU2lsZW5jZVJlc3BvbnNlIgSItRgLYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_graph, file_svc_v1_metric, file_svc_v1_options]);
 
 /**
  * A time in which webhooks are not told of a monitor.
@@ -411,6 +411,13 @@ export type MonitorFiring = Message<"svc.v1.MonitorFiring"> & {
    * @generated from field: map<string, string> labels = 4;
    */
   labels: { [key: string]: string };
+
+  /**
+   * Unit of the value.
+   *
+   * @generated from field: svc.v1.MetricUnit unit = 5;
+   */
+  unit: MetricUnit;
 };
 
 /**
@@ -446,6 +453,13 @@ export type MonitorFiringJson = {
    * @generated from field: map<string, string> labels = 4;
    */
   labels?: { [key: string]: string };
+
+  /**
+   * Unit of the value.
+   *
+   * @generated from field: svc.v1.MetricUnit unit = 5;
+   */
+  unit?: MetricUnitJson;
 };
 
 /**
@@ -469,65 +483,58 @@ export type TestMonitorResponse = Message<"svc.v1.TestMonitorResponse"> & {
   monitor?: Monitor | undefined;
 
   /**
-   * Unit of values.
-   *
-   * @generated from field: svc.v1.MetricUnit unit = 2;
-   */
-  unit: MetricUnit;
-
-  /**
    * The end of the first period.
    *
-   * @generated from field: google.protobuf.Timestamp from = 3;
+   * @generated from field: google.protobuf.Timestamp from = 2;
    */
   from?: Timestamp | undefined;
 
   /**
    * The end of the last one.
    *
-   * @generated from field: google.protobuf.Timestamp until = 4;
+   * @generated from field: google.protobuf.Timestamp until = 3;
    */
   until?: Timestamp | undefined;
 
   /**
    * Time between two evaluations: a minute, or longer where periods are long.
    *
-   * @generated from field: google.protobuf.Duration step = 5;
+   * @generated from field: google.protobuf.Duration step = 4;
    */
   step?: Duration | undefined;
 
   /**
    * Number of evaluations.
    *
-   * @generated from field: int32 evaluations = 6;
+   * @generated from field: int32 evaluations = 5;
    */
   evaluations: number;
 
   /**
    * Those that found no value.
    *
-   * @generated from field: int32 without_value = 7;
+   * @generated from field: int32 without_value = 6;
    */
   withoutValue: number;
 
   /**
    * Those whose value broke the bound.
    *
-   * @generated from field: int32 broken = 8;
+   * @generated from field: int32 broken = 7;
    */
   broken: number;
 
   /**
    * The times in which it would have fired, the oldest first; at most 1,000.
    *
-   * @generated from field: repeated svc.v1.MonitorFiring firings = 9;
+   * @generated from field: repeated svc.v1.MonitorFiring firings = 8;
    */
   firings: MonitorFiring[];
 
   /**
    * Further ones that are not shown.
    *
-   * @generated from field: int32 omitted = 10;
+   * @generated from field: int32 omitted = 9;
    */
   omitted: number;
 };
@@ -546,65 +553,58 @@ export type TestMonitorResponseJson = {
   monitor?: MonitorJson;
 
   /**
-   * Unit of values.
-   *
-   * @generated from field: svc.v1.MetricUnit unit = 2;
-   */
-  unit?: MetricUnitJson;
-
-  /**
    * The end of the first period.
    *
-   * @generated from field: google.protobuf.Timestamp from = 3;
+   * @generated from field: google.protobuf.Timestamp from = 2;
    */
   from?: TimestampJson;
 
   /**
    * The end of the last one.
    *
-   * @generated from field: google.protobuf.Timestamp until = 4;
+   * @generated from field: google.protobuf.Timestamp until = 3;
    */
   until?: TimestampJson;
 
   /**
    * Time between two evaluations: a minute, or longer where periods are long.
    *
-   * @generated from field: google.protobuf.Duration step = 5;
+   * @generated from field: google.protobuf.Duration step = 4;
    */
   step?: DurationJson;
 
   /**
    * Number of evaluations.
    *
-   * @generated from field: int32 evaluations = 6;
+   * @generated from field: int32 evaluations = 5;
    */
   evaluations?: number;
 
   /**
    * Those that found no value.
    *
-   * @generated from field: int32 without_value = 7;
+   * @generated from field: int32 without_value = 6;
    */
   withoutValue?: number;
 
   /**
    * Those whose value broke the bound.
    *
-   * @generated from field: int32 broken = 8;
+   * @generated from field: int32 broken = 7;
    */
   broken?: number;
 
   /**
    * The times in which it would have fired, the oldest first; at most 1,000.
    *
-   * @generated from field: repeated svc.v1.MonitorFiring firings = 9;
+   * @generated from field: repeated svc.v1.MonitorFiring firings = 8;
    */
   firings?: MonitorFiringJson[];
 
   /**
    * Further ones that are not shown.
    *
-   * @generated from field: int32 omitted = 10;
+   * @generated from field: int32 omitted = 9;
    */
   omitted?: number;
 };

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/scheduled_query.proto.
  */
 export const file_svc_v1_scheduled_query: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvdjEvc2NoZWR1bGVkX3F1ZXJ5LnByb3RvEgZzdmMudjEiygEKFlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmcSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEh0KFWluY3JlbWVudGFsX3Jlc29sdmVycxgEIAMoCRIvCgtuZXh0X3J1bl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbGFzdF9ydW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIh0KG0xpc3RTY2hlZHVsZWRRdWVyaWVzUmVxdWVzdCJZChxMaXN0U2NoZWR1bGVkUXVlcmllc1Jlc3BvbnNlEjkKEXNjaGVkdWxlZF9xdWVyaWVzGAEgAygLMh4uc3ZjLnYxLlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmciLAocVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5UmVxdWVzdBIMCgRuYW1lGAEgASgJIlcKHVRyaWdnZXJTY2hlZHVsZWRRdWVyeVJlc3BvbnNlEgoKAmlkGAEgASgJEioKBnN0YXR1cxgCIAEoDjIaLnN2Yy52MS5PZmZsaW5lUXVlcnlTdGF0dXMy7wEKFVNjaGVkdWxlZFF1ZXJ5U2VydmljZRJqChRMaXN0U2NoZWR1bGVkUXVlcmllcxIjLnN2Yy52MS5MaXN0U2NoZWR1bGVkUXVlcmllc1JlcXVlc3QaJC5zdmMudjEuTGlzdFNjaGVkdWxlZFF1ZXJpZXNSZXNwb25zZSIHkAIBiLUYAxJqChVUcmlnZ2VyU2NoZWR1bGVkUXVlcnkSJC5zdmMudjEuVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5UmVxdWVzdBolLnN2Yy52MS5UcmlnZ2VyU2NoZWR1bGVkUXVlcnlSZXNwb25zZSIEiLUYBWIGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_v1_offline_query, file_svc_v1_options]);
+  fileDesc("ChxzdmMvdjEvc2NoZWR1bGVkX3F1ZXJ5LnByb3RvEgZzdmMudjEiygEKFlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmcSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEh0KFWluY3JlbWVudGFsX3Jlc29sdmVycxgEIAMoCRIvCgtuZXh0X3J1bl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbGFzdF9ydW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIh0KG0xpc3RTY2hlZHVsZWRRdWVyaWVzUmVxdWVzdCJZChxMaXN0U2NoZWR1bGVkUXVlcmllc1Jlc3BvbnNlEjkKEXNjaGVkdWxlZF9xdWVyaWVzGAEgAygLMh4uc3ZjLnYxLlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmciLAocVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5UmVxdWVzdBIMCgRuYW1lGAEgASgJImQKHVRyaWdnZXJTY2hlZHVsZWRRdWVyeVJlc3BvbnNlEgoKAmlkGAEgASgJEioKBnN0YXR1cxgCIAEoDjIaLnN2Yy52MS5PZmZsaW5lUXVlcnlTdGF0dXMSCwoDdXJsGAMgASgJMu8BChVTY2hlZHVsZWRRdWVyeVNlcnZpY2USagoUTGlzdFNjaGVkdWxlZFF1ZXJpZXMSIy5zdmMudjEuTGlzdFNjaGVkdWxlZFF1ZXJpZXNSZXF1ZXN0GiQuc3ZjLnYxLkxpc3RTY2hlZHVsZWRRdWVyaWVzUmVzcG9uc2UiB5ACAYi1GAMSagoVVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5EiQuc3ZjLnYxLlRyaWdnZXJTY2hlZHVsZWRRdWVyeVJlcXVlc3QaJS5zdmMudjEuVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5UmVzcG9uc2UiBIi1GAViBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_offline_query, file_svc_v1_options]);
 
 /**
  * A scheduled query as it stands.
@@ -234,6 +234,13 @@ export type TriggerScheduledQueryResponse = Message<"svc.v1.TriggerScheduledQuer
    * @generated from field: svc.v1.OfflineQueryStatus status = 2;
    */
   status: OfflineQueryStatus;
+
+  /**
+   * Address of its page; empty without a dashboard.
+   *
+   * @generated from field: string url = 3;
+   */
+  url: string;
 };
 
 /**
@@ -255,6 +262,13 @@ export type TriggerScheduledQueryResponseJson = {
    * @generated from field: svc.v1.OfflineQueryStatus status = 2;
    */
   status?: OfflineQueryStatusJson;
+
+  /**
+   * Address of its page; empty without a dashboard.
+   *
+   * @generated from field: string url = 3;
+   */
+  url?: string;
 };
 
 /**

@@ -16,7 +16,7 @@ export default defineCommand({
   check: checkErrorFlags,
   async run(context, input) {
     const service = await context.api.queryErrors();
-    const filter = errorFilter(input, context.clock.now());
+    const filter = errorFilter(input);
     let last: AggregateQueryErrorsResponse | undefined;
     const { items, nextPageToken } = await readRows(
       async (pageSize, pageToken) => {

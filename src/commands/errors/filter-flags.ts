@@ -2,7 +2,7 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { QueryErrorFilterSchema } from "../../../gen/svc/v1/query_error_pb.ts";
-import { bool, duration, int, text } from "../../cli/flag.ts";
+import { bool, int, text, timestamp } from "../../cli/flag.ts";
 import { msToTimestamp } from "../../domain/proto-time.ts";
 import { UsageError } from "../../errors/cli-error.ts";
 import { readItems } from "../../log-client/pages.ts";
@@ -15,7 +15,7 @@ export const errorFlags = {
   feature: text("only those of this feature", { placeholder: "<fqn>", aliases: ["--feature-fqn"], names: "feature" }),
   resolver: text("only those of this resolver", { placeholder: "<fqn>", aliases: ["--resolver-fqn"] }),
   queryName: text("only those of queries with this name", { placeholder: "<name>" }),
-  since: duration("look back this far: 1h, 24h, 7d", { aliases: ["--window", "--time-window"] }),
+  since: timestamp("only those since then: look back 1h, 24h, 7d, or a time", { aliases: ["--window", "--time-window"] }),
   pageSize: int(`rows at most, 1 to ${MOST}; with --all-pages, rows that are asked for at once`, {
     default: 100,
     aliases: ["--limit", "-L"],
@@ -41,11 +41,14 @@ export function checkErrorFlags({ pageSize }: Pick<ErrorInput, "pageSize">): voi
 }
 
 /** The filter of a call. */
-export function errorFilter(
-  { operationId = "", feature = "", resolver = "", queryName = "", since }: ErrorInput,
-  now: number,
-): MessageInitShape<typeof QueryErrorFilterSchema> {
-  return { operationId, feature, resolver, queryName, ...(since !== undefined && { startTime: msToTimestamp(now - since) }) };
+export function errorFilter({
+  operationId = "",
+  feature = "",
+  resolver = "",
+  queryName = "",
+  since,
+}: ErrorInput): MessageInitShape<typeof QueryErrorFilterSchema> {
+  return { operationId, feature, resolver, queryName, ...(since !== undefined && { startTime: msToTimestamp(since) }) };
 }
 
 /** A page, or all pages, and the token of what follows. */

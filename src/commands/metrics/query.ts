@@ -9,15 +9,18 @@ import {
   MetricExpressionError,
   parseMetricExpression,
 } from "../../domain/metrics/expression.ts";
+import type { MetricUnit as UnitName } from "../../domain/metrics/metric.ts";
 import { durationToMs, msToTimestamp, timestampToMs } from "../../domain/proto-time.ts";
-import { sizeText } from "../../domain/size.ts";
 import { UsageError } from "../../errors/cli-error.ts";
 import { caretText } from "../../output/caret.ts";
 import { chartText, MAX_LINES } from "../../output/chart.ts";
 import { jsonDocument } from "../../output/json.ts";
 import { answerDocument } from "../../output/json-view.ts";
+import { metricValueText } from "../../output/metric-value.ts";
 import { timeText } from "../../output/time.ts";
 import { type Column, choiceView, tableView, textView, type View } from "../../output/view.ts";
+
+const UNITS: Readonly<Partial<Record<MetricUnit, UnitName>>> = { [MetricUnit.SECONDS]: "seconds", [MetricUnit.BYTES]: "bytes" };
 
 /** An answer as it is shown. */
 type Shown =
@@ -76,7 +79,7 @@ const CHART = textView(({ answer, expression }: Shown & { readonly form: "chart"
       series: series.map((one) => ({ name: nameOf(one), values: one.points.map(({ value }) => value) })),
       times: series[0]?.points.map(timeOf) ?? [],
       shape: isCount ? "bars" : "lines",
-      format: (value) => valueText(value, unit),
+      format: (value) => metricValueText(value, UNITS[unit] ?? "one"),
     },
     style,
   );
@@ -131,22 +134,4 @@ function nameOf({ labels, name }: MetricSeries): string {
 
 function timeOf({ time }: MetricPoint): number {
   return time ? timestampToMs(time) : 0;
-}
-
-/** A value with its unit, in about three digits. */
-function valueText(value: number, unit: MetricUnit): string {
-  if (unit === MetricUnit.BYTES) return sizeText(Math.round(value));
-  if (unit !== MetricUnit.SECONDS) return shortNumber(value);
-  const size = Math.abs(value);
-  if (size === 0) return "0s";
-  if (size < 1e-3) return `${shortNumber(value * 1e6)}us`;
-  if (size < 1) return `${shortNumber(value * 1e3)}ms`;
-  return size < 120 ? `${shortNumber(value)}s` : formatDuration(Math.round(value) * 1000);
-}
-
-function shortNumber(value: number): string {
-  const size = Math.abs(value);
-  if (size >= 1e9) return `${Number((value / 1e9).toPrecision(3))}G`;
-  if (size >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;
-  return size >= 1e4 ? `${Number((value / 1e3).toPrecision(3))}k` : String(Number(value.toPrecision(size >= 1000 ? 4 : 3)));
 }

@@ -1,6 +1,6 @@
 import type { ListQueryRunsResponse, QueryRun } from "../../../gen/svc/v1/query_run_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { bool, duration, float, int, text } from "../../cli/flag.ts";
+import { bool, float, int, text, timestamp } from "../../cli/flag.ts";
 import { msToDuration, msToTimestamp } from "../../domain/proto-time.ts";
 import { UsageError } from "../../errors/cli-error.ts";
 import { readItems } from "../../log-client/pages.ts";
@@ -33,7 +33,7 @@ export default defineCommand({
     branch: text("only runs on this branch", { placeholder: "<name>" }),
     agentId: text("only runs that this client asked for", { placeholder: "<client>" }),
     rootNsPkey: text("only runs for the row with this primary key", { placeholder: "<key>", aliases: ["--primary-key", "--pkey"] }),
-    since: duration("look back this far: 1h, 24h, 7d", { aliases: ["--window", "--time-window"] }),
+    since: timestamp("only runs since then: look back 1h, 24h, 7d, or a time", { aliases: ["--window", "--time-window"] }),
     limit: int(`runs at most, 1 to ${MOST}`, { default: 100, aliases: ["-L", "--max-results", "--page-size"] }),
     pageToken: text("continue after a page, by the token that it ended with", { aliases: ["--cursor"], placeholder: "<token>" }),
     errorsOnly: bool("only runs with errors", { aliases: ["--has-errors"] }),
@@ -54,7 +54,7 @@ export default defineCommand({
       primaryKey: only.rootNsPkey ?? "",
       errorsOnly: only.errorsOnly,
       ...(minLatencyMs !== undefined && { minLatency: msToDuration(minLatencyMs) }),
-      ...(since !== undefined && { startTime: msToTimestamp(context.clock.now() - since) }),
+      ...(since !== undefined && { startTime: msToTimestamp(since) }),
     };
     let last: ListQueryRunsResponse | undefined;
     const { items, nextPageToken } = await readItems<QueryRun>(

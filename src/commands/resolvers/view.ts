@@ -1,12 +1,13 @@
 /** Resolvers as a table and as JSON. */
 
 import { type ListResolversResponse, type Resolver, type ResolverInput, ResolverKind } from "../../../gen/svc/v1/graph_pb.ts";
+import type { JsonExceptions } from "../../contract/message-json.ts";
 import { readableName } from "../../domain/name.ts";
-import { messageTable } from "../../output/message-view.ts";
+import { exceptionsOf, type FieldViews, messageTable } from "../../output/message-view.ts";
 import { sourceException } from "../../output/source-exception.ts";
 
 /** `online` or `offline`. */
-function resolverKind({ kind }: Resolver): "online" | "offline" {
+export function resolverKind({ kind }: Resolver): "online" | "offline" {
   return kind === ResolverKind.OFFLINE ? "offline" : "online";
 }
 
@@ -31,27 +32,31 @@ export function inputPaths({ kind }: ResolverInput): string[] {
 
 const allInputs = ({ inputs }: Resolver) => inputs.flatMap(inputPaths);
 
+const RESOLVER_FIELDS: FieldViews<Resolver> = {
+  fqn: "Resolver",
+  kind: { header: "Kind", cell: resolverKind, json: resolverKind },
+  inputs: { header: "Inputs", cell: (resolver) => allInputs(resolver).map(readableName).join(", "), json: allInputs },
+  outputs: { header: "Outputs", cell: ({ outputs }) => outputs.map(readableName).join(", ") },
+  owner: { json: null },
+  description: { json: null },
+  schedule: { json: null },
+  span: { json: sourceException },
+  body: { json: { key: "language", value: ({ body }) => body.case ?? null } },
+  sourceSha256: { json: false },
+  outputShape: { json: false },
+  total: { json: false },
+  relation: { json: false },
+  translated: { json: false },
+  untranslated: { json: false },
+};
+
+/** How the JSON of one resolver differs from the rule: it says why there is no translation. */
+export const RESOLVER_JSON: JsonExceptions<Resolver> = { ...exceptionsOf(RESOLVER_FIELDS), untranslated: null };
+
 /**
  * The resolvers of a deployment. Of a body only the language is shown; translations are left out.
  */
-export const resolversView = messageTable<ListResolversResponse>(
-  "resolvers",
-  {
-    fqn: "Resolver",
-    kind: { header: "Kind", cell: resolverKind, json: resolverKind },
-    inputs: { header: "Inputs", cell: (resolver) => allInputs(resolver).map(readableName).join(", "), json: allInputs },
-    outputs: { header: "Outputs", cell: ({ outputs }) => outputs.map(readableName).join(", ") },
-    owner: { json: null },
-    description: { json: null },
-    schedule: { json: null },
-    span: { json: sourceException },
-    body: { json: { key: "language", value: ({ body }) => body.case ?? null } },
-    sourceSha256: { json: false },
-    outputShape: { json: false },
-    total: { json: false },
-    relation: { json: false },
-    translated: { json: false },
-    untranslated: { json: false },
-  },
-  { long: true, json: { deploymentId: false } },
-);
+export const resolversView = messageTable<ListResolversResponse>("resolvers", RESOLVER_FIELDS, {
+  long: true,
+  json: { deploymentId: false },
+});

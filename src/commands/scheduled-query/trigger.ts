@@ -14,5 +14,6 @@ export default defineCommand({
   view: messageFields<TriggerScheduledQueryResponse>({
     id: "ID",
     status: { header: "Status", cell: ({ status }) => (status === OfflineQueryStatus.QUEUED ? "Received" : "") },
+    url: "URL",
   }),
 });

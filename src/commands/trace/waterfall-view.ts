@@ -11,7 +11,7 @@ import type { Style } from "../../output/view.ts";
 const MAX_LINES = 200;
 /**
  * Columns of the bars that show when a span began and how long it took, and the terminal width from
- * which they are shown.
+ * which they and the begin are shown.
  */
 const BAR_WIDTH = 20;
 const WIDTH_FOR_BARS = 80;
@@ -120,11 +120,13 @@ export function waterfall(spans: readonly TraceSpan[], style: Style): string {
   const services = hasServices ? widthOf(({ span }) => span.serviceName) + 2 : 0;
   const begin = Math.min(...spans.map(startMs));
   const whole = Math.max(...spans.map((span) => startMs(span) + lengthMs(span))) - begin;
+  const hasStarts = style.width >= WIDTH_FOR_BARS;
   const hasBars = style.isTTY && style.width >= WIDTH_FOR_BARS;
   const texts = shown.map(({ label, indent, span, start, duration, facts: all, statement }) => {
     const bar = hasBars ? `  ${barOf(startMs(span) - begin, lengthMs(span), whole, signs.bar)}` : "";
     const service = hasServices ? `  ${escapeControls(span.serviceName)}`.padEnd(services) : "";
-    const figures = `${label.padEnd(labels)}${service}  ${start.padStart(starts)}  ${duration.padStart(durations)}${bar}`;
+    const began = hasStarts ? `  ${start.padStart(starts)}` : "";
+    const figures = `${label.padEnd(labels)}${service}${began}  ${duration.padStart(durations)}${bar}`;
     const facts = shortened(all, style.width - figures.length - 2);
     const text = facts === "" ? figures : `${figures}  ${facts}`;
     const error = shortened(escapeControls(span.error.split("\n", 1)[0] ?? ""), style.width - text.length - 2);

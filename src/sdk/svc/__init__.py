@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._model.context import query_context, query_id, query_tags, traceparent
+from ._model.context import query_context, query_id, query_tags, trace_headers, traceparent
 from ._model.cron import Cron
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
@@ -137,6 +137,7 @@ __all__ = [
     "realtime",
     "svc_logger",
     "tags",
+    "trace_headers",
     "traceparent",
     "unwrap_feature",
     "windowed",

@@ -5,7 +5,6 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { SERVER_SCOPE } from "../../domain/metrics/metric.ts";
 import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
@@ -30,6 +29,7 @@ import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Workflows } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import { createLogRecorder, type LogRecorder } from "../logs/recorder.ts";
+import { sampleDropped } from "../metrics/dropped-sampler.ts";
 import { createFeatureRecorder, type FeatureRecorder } from "../metrics/feature-recorder.ts";
 import { sampleProcess } from "../metrics/process-sampler.ts";
 import type { MetricReader } from "../metrics/reader.ts";
@@ -39,7 +39,9 @@ import type { Monitors } from "../monitors/monitors.ts";
 import { createHistoryRetention, type HistoryRetention } from "../nodes/history-retention.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
+import { sampleWaitingJobs } from "../nodes/waiting-jobs.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
+import type { OtlpSettings } from "../otlp/settings.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
@@ -51,7 +53,7 @@ import type { MetricStore } from "../stores/metrics/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
-import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { JobErrorRecorder, TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
@@ -69,8 +71,8 @@ const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
 /** Milliseconds between two removals of old metrics. */
 const METRICS_SWEEP_MS = 600_000;
-/** Milliseconds between two comparisons of features' values with those of the week before. */
-const DRIFT_MS = 3_600_000;
+/** Milliseconds between two looks whether an hour is over of which no drift was recorded. */
+const DRIFT_MS = 120_000;
 /** Milliseconds to the first measure of stored bytes: by then the deployments are restored. */
 const FIRST_STORAGE_MEASURE_MS = 60_000;
 /** Milliseconds between two removals of old observations, and to the first. */
@@ -78,7 +80,7 @@ const HISTORY_SWEEP_MS = 3_600_000;
 const FIRST_HISTORY_SWEEP_MS = 120_000;
 /** Calls of the offline store that are timed. */
 const TIMED_OFFLINE = ["append", "sample", "scanKeys", "scan", "latest", "deleteKeys", "trim", "dropVersion"] as const;
-/** Variable with which `test/bench` turns the recording of metrics off. */
+/** Variable with which `test/bench` turns off metrics and the log of requests. */
 const RECORDING_VARIABLE = "SVC_BENCH_RECORDING";
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
@@ -184,12 +186,15 @@ export async function openParts({
   directory,
   options,
   settings = {},
+  exported,
   log,
 }: {
   readonly directory: DataDirectory;
   readonly options: StartOptions;
   /** Settings of stores outside the data directory; default: all are inside. */
   readonly settings?: StoreSettings;
+  /** Settings of the export by OTLP; default: nothing is exported. */
+  readonly exported?: OtlpSettings | undefined;
   readonly log: Log;
 }): Promise<Parts> {
   const { clock, env } = options;
@@ -231,6 +236,13 @@ export async function openParts({
     return nodeId;
   };
   sampleProcess(metrics, node);
+  sampleWaitingJobs({ jobs: metadata.jobs, nodes: metadata.nodes, node, metrics });
+  const exporter =
+    exported &&
+    (await import("../otlp/exporter.ts")).createOtlpExporter({
+      ...{ settings: exported, version: options.version, node, metrics, log, now: () => clock.now() },
+      environmentNames: async () => new Map((await metadata.environments()).map(({ id, name }) => [id, name])),
+    });
   const sweeps: Sweep[] = [];
   const sweep = (of: string, times: Pick<SweepOptions, "everyMs" | "firstMs">, run: (signal: AbortSignal) => Promise<unknown>): void => {
     const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: String(error) });
@@ -263,7 +275,16 @@ export async function openParts({
     return made;
   });
   const telemetry = once(async () => {
-    const store = timedStore(await stores.telemetry(), "telemetry", ["query", "queries", "spans"], metrics);
+    const timed = timedStore(await stores.telemetry(), "telemetry", ["query", "queries", "spans"], metrics);
+    const store: TelemetryStore = exporter
+      ? {
+          ...timed,
+          recordSpans(spans) {
+            timed.recordSpans(spans);
+            exporter.spans(spans);
+          },
+        }
+      : timed;
     let limits = telemetryLimits({ spec: {}, suspended: false });
     components.watch("metrics", (record) => {
       const wanted = telemetryLimits(record);
@@ -271,12 +292,8 @@ export async function openParts({
       limits = wanted;
       store.limit(wanted).catch((error: unknown) => log.error("the telemetry store could not be limited", { error: String(error) }));
     });
-    let dropped = 0;
-    metrics.sample(() => {
-      const now = store.dropped();
-      if (now > dropped) metrics.counter("telemetry.dropped", SERVER_SCOPE, { signal: "telemetry" }).add(now - dropped);
-      dropped = now;
-    });
+    sampleDropped(metrics, "query_log", () => store.dropped() - store.droppedSpans());
+    sampleDropped(metrics, "spans", () => store.droppedSpans());
     sweep("stages of queries", { everyMs: STAGES_SWEEP_MS, firstMs: 0 }, async () => {
       const { sweepStages } = await import("../query-log/stages.ts");
       await sweepStages({ telemetry: store, objects });
@@ -295,14 +312,15 @@ export async function openParts({
     sweep("metrics", { everyMs: METRICS_SWEEP_MS }, () => store.thin(clock.now()));
     return store;
   });
-  const featureRecorder = createFeatureRecorder({ store: () => metricStore(), clock, log });
-  sweep("the drift of features", { everyMs: DRIFT_MS }, async (signal) => {
-    const { recordDrift } = await import("../metrics/feature-drift.ts");
-    await recordDrift(await metricStore(), metrics, clock.now(), signal);
+  const featureRecorder = createFeatureRecorder({ store: () => metricStore(), clock, log, metrics });
+  const driftRecorder = once(async () => {
+    const { createDriftRecorder } = await import("../metrics/feature-drift.ts");
+    return createDriftRecorder({ store: metricStore, features: featureRecorder, metrics, clock });
   });
+  sweep("the drift of features", { everyMs: DRIFT_MS }, async (signal) => (await driftRecorder()).record(signal));
   const metricReader = once(async () => {
     const { createMetricReader } = await import("../metrics/reader.ts");
-    return createMetricReader({ store: metricStore, recording: metrics });
+    return createMetricReader({ store: metricStore, recording: metrics, features: featureRecorder });
   });
   const logs = once(async () => {
     const store = timedStore(await stores.logs(), "logs", ["search", "after", "aggregate"], metrics);
@@ -313,9 +331,18 @@ export async function openParts({
       limits = wanted;
       store.limit(wanted).catch((error: unknown) => log.error("the log store could not be limited", { error: String(error) }));
     });
+    sampleDropped(metrics, "logs", () => store.dropped());
     return store;
   });
-  const logRecorder = createLogRecorder(logs);
+  const openRecorder = createLogRecorder(logs);
+  const logRecorder: LogRecorder = exporter
+    ? {
+        record(record) {
+          openRecorder.record(record);
+          exporter.line(record);
+        },
+      }
+    : openRecorder;
   const tables = once(async () => {
     const { createTableEngine } = await import("../tables/create-table-engine.ts");
     const folder = directory.file("tables");
@@ -329,7 +356,10 @@ export async function openParts({
     return made;
   });
   const queryCounts = createQueryCounts({ store: metadata.usage, clock, log });
-  const storage = createStorageMeter({ metadata, objects, node, clock, log, online, offline, telemetry, logs, metrics });
+  const storage = createStorageMeter({
+    ...{ metadata, objects, node, clock, log, online, offline, telemetry, logs, metrics },
+    metricStore,
+  });
   sweeps.push(
     startSweep(storage.measure, {
       ...{ everyMs: STORAGE_MEASURE_MS, firstMs: FIRST_STORAGE_MEASURE_MS, clock },
@@ -351,13 +381,15 @@ export async function openParts({
     const { version } = options;
     const allowed = readAllowedNetworks(env[ALLOW_VARIABLE]);
     const keys = serverKeys().sealing;
-    return createWebhooks({
+    const made = createWebhooks({
       ...collections,
       sealer,
       version,
       allowed,
       outbox: (find) => createOutboxThread({ place: metadata.outbox, keys, allowed, node: node(), version, find, clock, log }),
     });
+    sampleDropped(metrics, "webhooks", () => made.deliveries.droppedOfAll());
+    return made;
   });
   const secrets = once(async () => {
     const { createSecretCapabilities } = await import("../secrets/create-secrets.ts");
@@ -426,6 +458,13 @@ export async function openParts({
       ...{ sealer, bus, clock },
     });
   });
+  const recordError: JobErrorRecorder = ({ failedRows, ...error }) => {
+    const code = failedRows > 0 ? "RESOLVER_FAILED" : "";
+    const record = { ...error, at: clock.now(), code, feature: "", count: Math.max(1, failedRows), omitted: 0 };
+    telemetry()
+      .then((store) => store.recordErrors([record]))
+      .catch((reason: unknown) => log.warning("an error of a job could not be recorded", { error: String(reason) }));
+  };
   const resolverRuns = once(async () => {
     const { createResolverRunCapabilities } = await import("../resolver-runs/create-resolver-runs.ts");
     return createResolverRunCapabilities({
@@ -435,7 +474,7 @@ export async function openParts({
       online: await online(),
       offline,
       sinks: await sinks(),
-      ...{ metrics, bus, clock, log },
+      ...{ metrics, bus, clock, log, recordError },
     });
   });
   const statements = once(async () => {
@@ -471,7 +510,7 @@ export async function openParts({
       sinks: await sinks(),
       revisions: (await datasets()).revisions,
       tables,
-      ...{ folder, metrics, bus, clock, log },
+      ...{ folder, metrics, bus, clock, log, recordError },
     });
   });
   const valueUploads = once(async () => {
@@ -687,10 +726,11 @@ export async function openParts({
       await (await sinks.opened())?.close();
       // What they hand over can open the store, and that begins a sweep.
       await featureRecorder.close();
+      await exporter?.close();
       await metrics.close();
       await Promise.all(sweeps.map((one) => one.stop()));
       await storage.settle();
-      await logRecorder.close();
+      await openRecorder.close();
       const opened = await Promise.all([offline.opened(), telemetry.opened(), logs.opened(), online.opened(), metricStore.opened()]);
       for (const store of opened) await store?.close();
       await stores.close();

@@ -23,6 +23,7 @@ import { createHttpMeter } from "../metrics/http-meter.ts";
 import { followStore } from "../nodes/follow.ts";
 import { type Presence, startPresence } from "../nodes/presence.ts";
 import { createReadiness } from "../nodes/readiness.ts";
+import { type OtlpSettings, readOtlpSettings } from "../otlp/settings.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
 import type { NewRecord } from "../stores/logs/store.ts";
 import { MAX_OBJECT_BYTES } from "../stores/objects/store.ts";
@@ -109,10 +110,11 @@ export async function start(options: StartOptions): Promise<Server> {
   const settings = readStoreSettings({ flags: options.stores ?? {}, env: options.env, file });
   const usage = readUsageSettings(file);
   const login = readLoginSettings(file, options.env);
+  const exported = readOtlpSettings(options.env);
   if (options.anew) refuseElsewhere(settings);
   const directory = holdDataDirectory(options.dataDir);
   try {
-    return await startIn(directory, { host, releases, certificate, settings, usage, login }, options);
+    return await startIn(directory, { host, releases, certificate, settings, usage, login, exported }, options);
   } catch (error) {
     directory.release();
     throw error;
@@ -151,11 +153,12 @@ interface Checked {
   readonly settings: StoreSettings;
   readonly usage: UsageSettings;
   readonly login: OidcSettings | undefined;
+  readonly exported: OtlpSettings | undefined;
 }
 
 async function startIn(
   directory: DataDirectory,
-  { host, releases, certificate, settings, usage, login }: Checked,
+  { host, releases, certificate, settings, usage, login, exported }: Checked,
   options: StartOptions,
 ): Promise<Server> {
   const { clock, version } = options;
@@ -165,7 +168,7 @@ async function startIn(
   let recorder: LogRecorder = { record: (record) => void early.push(record) };
   const log = recordedLog(written, { record: (record) => recorder.record(record) }, () => clock.now());
   if (options.anew) log.info("the state of the data directory was set aside", { kept: directory.setAside(clock.now()) ?? null });
-  const parts = await openParts({ directory, options, settings, log });
+  const parts = await openParts({ directory, options, settings, exported, log });
   recorder = parts.logRecorder;
   for (const record of early) recorder.record(record);
   const { keys, metadata, objects, bus } = parts;
@@ -291,6 +294,7 @@ async function startIn(
       datasets: parts.datasets,
       statements: parts.statements,
       webhooks: parts.webhooks,
+      tables: parts.tables,
       offline: parts.offline,
       onlineAddress: parts.onlineAddress,
       secrets: parts.secrets,

@@ -267,7 +267,7 @@ export function createBuilder(options: BuilderOptions): Builder {
         began: (pid) =>
           processes.began({
             ...{ kind: "worker", pid, environmentId: environment.id, deploymentId: deployment.id },
-            ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes },
+            ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes, tag: deployment.tags[0] ?? "" },
           }),
       },
       signal,

@@ -15,6 +15,11 @@ export function familyName(metric: MetricName): string {
   return `svc_${metric.replaceAll(".", "_")}${unit === "one" ? "" : `_${unit}`}`;
 }
 
+/** The labels that tell the environment of a series; those of the server have none. */
+export function environmentLabels(environmentId: string, nameOf: (environmentId: string) => string): Readonly<Record<string, string>> {
+  return environmentId === SERVER_SCOPE ? {} : { environment: nameOf(environmentId), environment_id: environmentId };
+}
+
 /**
  * The families of metrics that were recorded, one after another.
  * @param nameOf the name of an environment; empty = it is gone
@@ -28,8 +33,10 @@ export function* metricFamilies(
     const { kind, summary }: MetricDefinition = METRICS[metric];
     const series = recorded.get(metric);
     if (!series) continue;
-    const labelsOf = ({ environmentId, labels }: RecordedSeries): MetricSample["labels"] =>
-      environmentId === SERVER_SCOPE ? labels : { environment: nameOf(environmentId), environment_id: environmentId, ...labels };
+    const labelsOf = ({ environmentId, labels }: RecordedSeries): MetricSample["labels"] => ({
+      ...environmentLabels(environmentId, nameOf),
+      ...labels,
+    });
     yield {
       name: familyName(metric),
       type: kind,

@@ -1,18 +1,16 @@
 /**
  * The recording of features' statistics on this node: sums by hour in memory, handed to the store
- * every ten minutes. Values are sampled, so that a feature costs the same however often it is asked
- * for.
+ * every ten minutes and when the hour ends, and read together with what it has.
  */
 
 import { errorText } from "../../domain/error-text.ts";
 import { ExponentialHistogram } from "../../domain/metrics/exponential-histogram.ts";
 import { FrequentValues, NumberSketch, type ValueSketch } from "../../domain/metrics/value-sketch.ts";
 import type { FeatureValue } from "../../domain/value.ts";
-import type { RecordingParts } from "./recorder.ts";
+import type { FeatureStats } from "../stores/metrics/feature-stats.ts";
+import type { MetricRecording, RecordingParts } from "./recorder.ts";
 
-/** Values of a feature that are sampled in ten seconds, at most. */
-const SAMPLES = 20;
-const SAMPLES_MS = 10_000;
+const CHECK_MS = 10_000;
 const HAND_OVER_MS = 600_000;
 const HOUR_MS = 3_600_000;
 /** Most features that are recorded; further ones are not. */
@@ -23,12 +21,12 @@ export type SketchKind = ValueSketch["kind"] | undefined;
 
 /** A feature that is recorded. */
 export class RecordedFeature {
-  count = 0;
-  nulls = 0;
-  errors = 0;
+  #count = 0;
+  #nulls = 0;
+  #errors = 0;
+  /** Ages in seconds. */
   readonly ages = new ExponentialHistogram();
-  sketch: ValueSketch | undefined;
-  #left = SAMPLES;
+  #sketch: ValueSketch | undefined;
 
   constructor(
     readonly environmentId: string,
@@ -36,35 +34,39 @@ export class RecordedFeature {
     readonly kind: SketchKind,
   ) {}
 
-  /** Whether a value may be sampled in this period. */
-  get wantsSample(): boolean {
-    return this.kind !== undefined && this.#left > 0;
+  /** Counts values that were asked for; those that were null or failed are among them. */
+  count(values: number, nulls: number, errors: number): void {
+    this.#count += values;
+    this.#nulls += nulls;
+    this.#errors += errors;
   }
 
-  /** Samples a value that is not null. */
+  /** Samples a value that is not null; none of a feature that is not sketched. */
   sample(value: FeatureValue): void {
-    this.#left--;
     if (this.kind === "number") {
-      this.sketch ??= new NumberSketch();
-      if (this.sketch.kind === "number") this.sketch.record(Number(value));
-    } else {
-      this.sketch ??= new FrequentValues();
-      if (this.sketch.kind === "values") this.sketch.record(String(value));
+      this.#sketch ??= new NumberSketch();
+      if (this.#sketch.kind === "number") this.#sketch.record(Number(value));
+    } else if (this.kind === "values") {
+      this.#sketch ??= new FrequentValues();
+      if (this.#sketch.kind === "values") this.#sketch.record(String(value));
     }
   }
 
-  /** Lets values be sampled anew. */
-  beginPeriod(): void {
-    this.#left = SAMPLES;
+  /** What was recorded, as statistics of an hour; undefined = nothing. */
+  statsAt(at: number): FeatureStats | undefined {
+    if (this.#count === 0) return undefined;
+    const { environmentId, feature } = this;
+    const counts = { count: this.#count, nulls: this.#nulls, errors: this.#errors };
+    return { environmentId, feature, at, ...counts, ages: this.ages.encode(), ...(this.#sketch && { sketch: this.#sketch.toJSON() }) };
   }
 
   /** Forgets what was recorded. */
   clear(): void {
-    this.count = 0;
-    this.nulls = 0;
-    this.errors = 0;
+    this.#count = 0;
+    this.#nulls = 0;
+    this.#errors = 0;
     this.ages.clear();
-    this.sketch = undefined;
+    this.#sketch = undefined;
   }
 }
 
@@ -72,6 +74,8 @@ export class RecordedFeature {
 export interface FeatureRecorder {
   /** The record of a feature; undefined when there is no room for another. */
   feature(environmentId: string, feature: string, kind: SketchKind): RecordedFeature | undefined;
+  /** Statistics of a feature that the store does not have yet. */
+  unwritten(environmentId: string, feature: string): FeatureStats[];
   /** Forgets an environment. */
   forgetEnvironment(environmentId: string): void;
   /** Hands what was recorded to the store. Resolves when that has written or refused it. */
@@ -80,34 +84,49 @@ export interface FeatureRecorder {
   close(): Promise<void>;
 }
 
+/** What the recording needs. */
+export interface FeatureRecordingParts extends Pick<RecordingParts, "store" | "clock" | "log"> {
+  readonly metrics: Pick<MetricRecording, "collect">;
+}
+
 /** Begins the recording. */
-export function createFeatureRecorder({ store, clock, log }: RecordingParts): FeatureRecorder {
+export function createFeatureRecorder({ store, clock, log, metrics }: FeatureRecordingParts): FeatureRecorder {
   const features = new Map<string, RecordedFeature>();
-  let hour = Math.floor(clock.now() / HOUR_MS) * HOUR_MS;
+  const thisHour = (): number => Math.floor(clock.now() / HOUR_MS) * HOUR_MS;
+  let hour = thisHour();
+  /** Statistics that were taken, while the store is opened. */
+  let waiting: FeatureStats[] = [];
+  /** Takes what was recorded out of the features. */
+  const take = (): void => {
+    metrics.collect();
+    for (const one of features.values()) {
+      const stats = one.statsAt(hour);
+      if (!stats) continue;
+      waiting.push(stats);
+      one.clear();
+    }
+    hour = thisHour();
+  };
   const flush = async (): Promise<void> => {
-    const at = hour;
-    hour = Math.floor(clock.now() / HOUR_MS) * HOUR_MS;
-    const stats = [...features.values()]
-      .filter(({ count }) => count > 0)
-      .map((one) => {
-        const { environmentId, feature, count, nulls, errors, ages, sketch } = one;
-        const row = { environmentId, feature, at, count, nulls, errors, ages: ages.encode(), ...(sketch && { sketch: sketch.toJSON() }) };
-        one.clear();
-        return row;
-      });
-    if (stats.length === 0) return;
+    take();
+    if (waiting.length === 0) return;
+    let stats: FeatureStats[] = [];
     try {
-      await (await store()).addFeatureStats(stats);
+      const opened = await store();
+      stats = waiting;
+      waiting = [];
+      if (stats.length > 0) await opened.addFeatureStats(stats);
     } catch (error) {
-      log.warning("statistics of features could not be written", { features: stats.length, error: errorText(error) });
+      const lost = stats.length + waiting.length;
+      waiting = [];
+      log.warning("statistics of features could not be written", { features: lost, error: errorText(error) });
     }
   };
-  const sampling = setInterval(() => {
-    for (const one of features.values()) one.beginPeriod();
-    if (Math.floor(clock.now() / HOUR_MS) * HOUR_MS !== hour) void flush();
-  }, SAMPLES_MS);
+  const checking = setInterval(() => {
+    if (thisHour() !== hour) void flush();
+  }, CHECK_MS);
   const handing = setInterval(() => void flush(), HAND_OVER_MS);
-  sampling.unref();
+  checking.unref();
   handing.unref();
   return {
     feature(environmentId, feature, kind) {
@@ -119,12 +138,19 @@ export function createFeatureRecorder({ store, clock, log }: RecordingParts): Fe
       }
       return one;
     },
+    unwritten(environmentId, feature) {
+      metrics.collect();
+      const isMeant = (one: RecordedFeature | FeatureStats): boolean => one.environmentId === environmentId && one.feature === feature;
+      const recorded = [...features.values()].filter(isMeant).flatMap((one) => one.statsAt(hour) ?? []);
+      return [...waiting.filter(isMeant), ...recorded];
+    },
     forgetEnvironment(environmentId) {
       for (const [key, one] of features) if (one.environmentId === environmentId) features.delete(key);
+      waiting = waiting.filter((one) => one.environmentId !== environmentId);
     },
     flush,
     async close() {
-      clearInterval(sampling);
+      clearInterval(checking);
       clearInterval(handing);
       await flush();
     },

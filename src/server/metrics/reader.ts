@@ -3,6 +3,7 @@
 import type { FeatureHour } from "../stores/metrics/feature-stats.ts";
 import { labelTest, MetricGrouping } from "../stores/metrics/grouping.ts";
 import type { MetricAnswer, MetricSelection, MetricStore } from "../stores/metrics/store.ts";
+import type { FeatureRecorder } from "./feature-recorder.ts";
 import type { MetricRecording } from "./recorder.ts";
 import type { Exemplar } from "./series.ts";
 
@@ -21,7 +22,7 @@ export interface MetricReader {
   read(selection: MetricSelection): Promise<MetricAnswer>;
   /** The last traced value of each bucket of this node's series, in the order of time. */
   exemplars(selection: Pick<MetricSelection, "environmentId" | "metric" | "filters" | "from" | "before">): SeriesExemplar[];
-  /** The hours of a feature's statistics, as far as they were handed to the store. */
+  /** The hours of a feature's statistics, with what this node has not stored yet. */
   featureStats(environmentId: string, feature: string, from: number, before: number): Promise<FeatureHour[]>;
   /** Values of a label of a metric, in their order, at most `limit`. */
   labelValues: MetricStore["labelValues"];
@@ -33,6 +34,7 @@ const MINUTE_MS = 60_000;
 export function createMetricReader(parts: {
   readonly store: () => Promise<MetricStore>;
   readonly recording: Pick<MetricRecording, "unwritten" | "addRecent" | "series">;
+  readonly features: Pick<FeatureRecorder, "unwritten">;
 }): MetricReader {
   const { recording } = parts;
   return {
@@ -54,8 +56,10 @@ export function createMetricReader(parts: {
         .filter(({ at }) => at >= from && at < before)
         .sort((one, other) => one.at - other.at);
     },
-    featureStats: async (environmentId, feature, from, before) =>
-      (await parts.store()).featureStats({ environmentId, feature, from, before }),
+    async featureStats(environmentId, feature, from, before) {
+      const store = await parts.store();
+      return store.featureStats({ environmentId, feature, from, before }, parts.features.unwritten(environmentId, feature));
+    },
     async labelValues(wanted) {
       const { label, limit } = wanted;
       const stored = await (await parts.store()).labelValues(wanted);

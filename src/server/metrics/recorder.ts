@@ -54,10 +54,17 @@ export interface MetricRecorder {
   histogram<Name extends MetricsOf<"histogram">>(metric: Name, environmentId: string, labels: LabelsOf<Name>): Histogram;
   /** Has a function record what it finds, at the end of each period of ten seconds. */
   sample(sampler: () => void | Promise<void>): void;
+  /**
+   * Has a function record, once, what its owner counted meanwhile: before this period ends, or
+   * before anything is read.
+   */
+  collectLater(collect: () => void): void;
 }
 
 /** The recording with what reads it. */
 export interface MetricRecording extends MetricRecorder {
+  /** Has those record what they counted who asked for it with `collectLater`. */
+  collect(): void;
   /** Rows of the store that were not handed to it yet. */
   unwritten(selection: Pick<MetricSelection, "environmentId" | "metric">): MetricRow[];
   /** Adds the buckets of ten seconds of a selection to its groups, the unfinished one too. */
@@ -149,6 +156,8 @@ class NodeRecording implements MetricRecording {
   /** The sums of series that are forgotten, by metric. */
   readonly #forgotten = new Map<string, BucketSum>();
   readonly #samplers: (() => void | Promise<void>)[] = [];
+  /** Those who are to be asked for what they counted. */
+  #counting: (() => void)[] = [];
   readonly #overflow: Counter;
   readonly #lost: Counter;
   /** Series with records in this period, and in the minute's periods before it. */
@@ -192,6 +201,16 @@ class NodeRecording implements MetricRecording {
     this.#samplers.push(sampler);
   }
 
+  collectLater(collect: () => void): void {
+    this.#counting.push(collect);
+  }
+
+  collect(): void {
+    const counting = this.#counting;
+    this.#counting = [];
+    for (const collect of counting) collect();
+  }
+
   /** The series of labels, which records in this period. */
   begin(metric: MetricName, environmentId: string, labels: Readonly<Record<string, string>>): RecordedSeries {
     const series = this.#find(metric, environmentId, labels);
@@ -204,6 +223,7 @@ class NodeRecording implements MetricRecording {
   }
 
   unwritten({ environmentId, metric }: Pick<MetricSelection, "environmentId" | "metric">): MetricRow[] {
+    this.collect();
     const at = floorTo(this.#period, MINUTE_MS);
     const isMeant = (one: MetricRow | RecordedSeries): boolean => one.environmentId === environmentId && one.metric === metric;
     const unfinished = [...new Set([...this.#inMinute, ...this.#active])].filter(isMeant).flatMap((series) => series.rowAt(at) ?? []);
@@ -211,6 +231,7 @@ class NodeRecording implements MetricRecording {
   }
 
   addRecent(grouping: MetricGrouping, selection: MetricSelection): void {
+    this.collect();
     this.#recent.addTo(grouping, selection);
     const { environmentId, metric, from, before } = selection;
     if (this.#period < from || this.#period >= before) return;
@@ -222,11 +243,13 @@ class NodeRecording implements MetricRecording {
   }
 
   series(of?: Pick<MetricSelection, "environmentId" | "metric">): RecordedSeries[] {
+    this.collect();
     const all = [...this.#series.values()];
     return of ? all.filter(({ environmentId, metric }) => environmentId === of.environmentId && metric === of.metric) : all;
   }
 
   sinceStart(metric: MetricName): BucketSum {
+    this.collect();
     const sum = new BucketSum();
     const forgotten = this.#forgotten.get(metric);
     if (forgotten) sum.merge(forgotten);
@@ -235,6 +258,7 @@ class NodeRecording implements MetricRecording {
   }
 
   forgetEnvironment(environmentId: string): void {
+    this.collect();
     const isKept = (one: { readonly environmentId: string }): boolean => one.environmentId !== environmentId;
     for (const [key, series] of this.#series) if (!isKept(series)) this.#remove(key, series);
     this.#recent.forgetEnvironment(environmentId);
@@ -290,6 +314,7 @@ class NodeRecording implements MetricRecording {
   }
 
   #endPeriod(): void {
+    this.collect();
     const active = this.#active.filter(({ current }) => current.count > 0);
     this.#recent.keep(this.#period, active);
     for (const series of this.#active) {

@@ -32,6 +32,7 @@ import type { MetadataStore } from "../stores/metadata/store.ts";
 import { MAX_LARGE_OBJECT_BYTES, type ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
+import type { JobErrorRecorder } from "../stores/telemetry/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import { TableError } from "../tables/engine.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
@@ -70,6 +71,8 @@ export interface OfflineQueriesOptions {
   readonly clock: Clock;
   readonly metrics: MetricRecorder;
   readonly log: Log;
+  /** Takes what queries failed with; absent = nobody does. */
+  readonly recordError?: JobErrorRecorder | undefined;
 }
 
 /** The capability. */

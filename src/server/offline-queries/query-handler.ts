@@ -252,7 +252,15 @@ export function createQueryHandler(
   const complete = async (query: OfflineQueryRecord): Promise<void> => {
     await withGivens(query, ({ run }) => revisions.complete(query.revisionId, layoutOf(run, query)));
     await store.end(query.id, "completed");
+    const { failedRows, rowError } = (await store.query(query.id)) ?? { failedRows: 0, rowError: "" };
+    if (failedRows > 0) failed(query, rowError, failedRows);
   };
+
+  const failed = ({ id, environmentId, deploymentId, branch, queryName }: OfflineQueryRecord, message: string, failedRows: number): void =>
+    options.recordError?.({
+      ...{ environmentId, deploymentId, branch, operationId: id, operationKind: "offline_query", queryName },
+      ...{ resolver: "", message: message.slice(0, MAX_ERROR), failedRows },
+    });
 
   return {
     async run(job, attempt) {
@@ -280,6 +288,7 @@ export function createQueryHandler(
       const { queryId } = job.payload as QueryStep;
       await store.end(queryId, "failed", reason.slice(0, MAX_ERROR));
       const query = await store.query(queryId);
+      if (query?.state === "failed") failed(query, reason, 0);
       if (query && !query.isTidy && query.state !== "completed") await tidy(query);
     },
   };

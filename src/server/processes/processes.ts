@@ -19,7 +19,11 @@ const MEASURE_MS = 60_000;
 const MAX_MESSAGE = 1_000;
 
 /** What a process is, when it begins. */
-export type NewProcess = Pick<ProcessRecord, "kind" | "pid" | "environmentId" | "deploymentId" | "resourceGroup" | "memoryLimitBytes">;
+export interface NewProcess
+  extends Pick<ProcessRecord, "kind" | "pid" | "environmentId" | "deploymentId" | "resourceGroup" | "memoryLimitBytes"> {
+  /** The tag by which metrics name its deployment; empty or absent = the deployment's id. */
+  readonly tag?: string;
+}
 
 /** The end of a process. */
 export interface ProcessEnd {
@@ -53,6 +57,8 @@ export interface Processes {
 
 interface Entry {
   record: ProcessRecord;
+  /** Tag or id of its deployment. */
+  readonly deployment: string;
   /** Number of its place among those of its owner, from 1. */
   readonly slot: number;
 }
@@ -114,19 +120,22 @@ export function createProcesses(options: {
   const isWorker = ({ record }: Entry): boolean => record.kind === "worker";
   /** Records what workers used since their last measure; those that were not measured have none. */
   const recordWorkers = (entries: readonly Entry[], measures: readonly ProcessMeasure[]): void => {
-    const memory = new Map<string, { environmentId: string; bytes: number }>();
+    const memory = new Map<string, { environmentId: string; deployment: string; bytes: number }>();
     for (const [at, entry] of entries.entries()) {
-      const { environmentId, deploymentId: deployment, cpuMs: before } = entry.record;
+      const { deployment } = entry;
+      const { environmentId, cpuMs: before } = entry.record;
       const { cpuMs = before, memoryBytes = 0 } = measures[at]?.change ?? {};
       if (!isWorker(entry) || memoryBytes === 0) continue;
       metrics?.counter("worker.cpu", environmentId, { deployment }).add((cpuMs - before) / 1000);
-      memory.set(deployment, { environmentId, bytes: memoryBytes + (memory.get(deployment)?.bytes ?? 0) });
+      const key = `${environmentId} ${deployment}`;
+      memory.set(key, { environmentId, deployment, bytes: memoryBytes + (memory.get(key)?.bytes ?? 0) });
     }
-    for (const [deployment, { environmentId, bytes }] of memory) metrics?.gauge("worker.memory", environmentId, { deployment }).set(bytes);
+    for (const { environmentId, deployment, bytes } of memory.values())
+      metrics?.gauge("worker.memory", environmentId, { deployment }).set(bytes);
   };
   metrics?.sample(() => {
-    const states = Map.groupBy([...running.values()].filter(isWorker), ({ record }) =>
-      [record.environmentId, record.deploymentId, record.readyAt === undefined ? "starting" : "ready"].join("\0"),
+    const states = Map.groupBy([...running.values()].filter(isWorker), ({ deployment, record }) =>
+      [record.environmentId, deployment, record.readyAt === undefined ? "starting" : "ready"].join("\0"),
     );
     for (const [key, entries] of states) {
       const [environmentId = "", deployment = "", state = ""] = key.split("\0");
@@ -151,9 +160,8 @@ export function createProcesses(options: {
 
   const end = (entry: Entry, { cpuMs, how, isExpected }: ProcessEnd): void => {
     if (!running.delete(entry.record.id)) return;
-    const { environmentId, deploymentId: deployment } = entry.record;
     if (isWorker(entry) && cpuMs !== undefined && cpuMs > entry.record.cpuMs)
-      metrics?.counter("worker.cpu", environmentId, { deployment }).add((cpuMs - entry.record.cpuMs) / 1000);
+      metrics?.counter("worker.cpu", entry.record.environmentId, { deployment: entry.deployment }).add((cpuMs - entry.record.cpuMs) / 1000);
     const { change, used } = measured(entry, undefined, cpuMs);
     const place = `${ownerOf(entry.record)}/${entry.slot}`;
     if (isExpected) crashes.delete(place);
@@ -166,7 +174,7 @@ export function createProcesses(options: {
   };
 
   return {
-    began(process) {
+    began({ tag = "", ...process }) {
       const owner = ownerOf(process);
       const taken = new Set([...running.values()].filter(({ record }) => ownerOf(record) === owner).map(({ slot }) => slot));
       let slot = 1;
@@ -178,7 +186,7 @@ export function createProcesses(options: {
         ...{ readyAt: undefined, endedAt: undefined, outcome: "", cpuMs: 0, memoryBytes: 0, peakMemoryBytes: 0 },
         restarts: crashes.get(`${owner}/${slot}`) ?? 0,
       };
-      const entry: Entry = { record, slot };
+      const entry: Entry = { record, slot, deployment: tag || process.deploymentId };
       running.set(record.id, entry);
       const started = event(record, "Normal", "Started", `It was started as process ${process.pid} of ${host}.`);
       void write(async () => {

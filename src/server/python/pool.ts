@@ -9,6 +9,9 @@ export interface CallContext {
   readonly traceId: string;
   /** W3C `traceparent` header for requests of the resolver; absent = the query is not traced. */
   readonly traceparent?: string;
+  /** Further headers for such requests, as the caller of the query sent them. */
+  readonly tracestate?: string;
+  readonly baggage?: string;
   readonly tags: readonly string[];
   readonly queryContext: Readonly<Record<string, FeatureValue>>;
 }

@@ -1,6 +1,7 @@
 /**
- * What is recorded of a deployment's resolvers and features while the engine answers. Records are
- * made by call and by column of an answer; the values themselves are sampled.
+ * What is recorded of a deployment's resolvers and features while the engine answers. Calls are
+ * recorded; what answers say is counted by plan and recorded every ten seconds; values and ages
+ * are sampled.
  */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
@@ -11,7 +12,7 @@ import { branchOf } from "../stores/online/scope.ts";
 import type { ResolverInfo, ScalarInfo } from "./graph/index-types.ts";
 import type { LiveDeployment } from "./live-deployment.ts";
 import type { Row, SlotId } from "./plan/ids.ts";
-import type { PlanOp, PlanOutput } from "./plan/plan.ts";
+import type { Plan, PlanOp, PlanOutput } from "./plan/plan.ts";
 import { CellOrigin, CellState } from "./run/cells.ts";
 import type { Run } from "./run/run.ts";
 
@@ -26,8 +27,10 @@ export interface Metering {
   readonly features?: FeatureRecorder;
 }
 
-/** Ages that are recorded of a column of an answer. */
-const AGES = 8;
+/** Rows of an answer that are sampled. */
+const SAMPLED_ROWS = 8;
+/** Answers of a plan that are sampled until fewer are: then every other one of those. */
+const SAMPLES = 20;
 
 /** Types of which values are sketched. */
 const SKETCHED: ReadonlyMap<PrimitiveType, SketchKind> = new Map([
@@ -53,10 +56,64 @@ interface FeatureSeries {
   readonly stats: RecordedFeature | undefined;
 }
 
+/**
+ * What answers of one plan said of its outputs since that was recorded. It is counted here and
+ * recorded every ten seconds, so that a query pays for a few additions.
+ */
+class AnswerTally {
+  /** Rows that were answered. */
+  rows = 0;
+  /** By position among the plan's outputs. */
+  readonly hits: Float64Array;
+  readonly nulls: Float64Array;
+  readonly errors: Float64Array;
+  /** One in so many answers is sampled, and how many come before the next one. */
+  #every = 1;
+  #before = 0;
+  #sampled = 0;
+
+  constructor(readonly features: readonly FeatureSeries[]) {
+    this.hits = new Float64Array(features.length);
+    this.nulls = new Float64Array(features.length);
+    this.errors = new Float64Array(features.length);
+  }
+
+  /**
+   * Whether this answer is sampled. What sampling costs grows with the logarithm of the answers.
+   */
+  isSampled(): boolean {
+    if (this.#before-- > 0) return false;
+    if (++this.#sampled % SAMPLES === 0) this.#every *= 2;
+    this.#before = this.#every - 1;
+    return true;
+  }
+
+  /** Records what was counted, and begins anew. */
+  record(): void {
+    const { rows, hits, nulls, errors } = this;
+    for (const [at, series] of this.features.entries()) {
+      const [hit, empty, failed] = [hits[at] as number, nulls[at] as number, errors[at] as number];
+      series.requests.add(rows);
+      if (hit > 0) series.hits.add(hit);
+      if (empty > 0) series.nulls.add(empty);
+      if (failed > 0) series.errors.add(failed);
+      series.stats?.count(rows, empty, failed);
+    }
+    this.rows = 0;
+    for (const counts of [hits, nulls, errors]) counts.fill(0);
+    this.#every = Math.max(1, this.#every / 2);
+    this.#before = Math.min(this.#before, this.#every - 1);
+    this.#sampled = 0;
+  }
+}
+
 /** The meter of one deployment. */
 export class DeploymentMeter {
   readonly #resolvers = new Map<ResolverInfo, ResolverSeries>();
   readonly #features = new Map<ScalarInfo, FeatureSeries>();
+  readonly #answers = new WeakMap<Plan, AnswerTally>();
+  /** Tallies of answers that were not recorded yet. */
+  #tallied: AnswerTally[] = [];
   readonly metrics: MetricRecorder;
   readonly operation: MeteredOperation;
   /** FQNs of features whose values are never sampled. */
@@ -82,11 +139,7 @@ export class DeploymentMeter {
   /** Records a call of a resolver for some rows, whose results were taken. */
   called({ cells, context }: Run, op: PlanOp, rows: readonly Row[], ms: number): void {
     const resolver = op.resolver as ResolverInfo;
-    let series = this.#resolvers.get(resolver);
-    if (!series) {
-      series = this.#seriesOf(resolver);
-      this.#resolvers.set(resolver, series);
-    }
+    const series = this.#seriesOf(resolver);
     series.count.add();
     series.latency.observe(ms / 1000, context.observer ? context.traceId : "");
     let failed = 0;
@@ -108,51 +161,69 @@ export class DeploymentMeter {
   }
 
   /**
-   * Records the features of an answer; those of jobs and of copies of queries were asked for by
+   * Counts the features of an answer; those of jobs and of copies of queries were asked for by
    * nobody.
    */
-  answered({ plan, cells, rows, context }: Run): void {
+  answered(run: Run): void {
     if (this.operation !== "online" || this.deployment.isMirror) return;
-    const now = context.now.ms;
-    const step = Math.max(1, Math.floor(rows / AGES));
+    const { plan, cells, rows } = run;
+    const tally = this.#tallyOf(plan);
+    const { hits, nulls, errors } = tally;
+    if (tally.rows === 0) this.#begin(tally);
+    tally.rows += rows;
     for (let at = 0; at < plan.outputs.length; at++) {
       const { feature, slot } = plan.outputs[at] as PlanOutput;
-      let series = this.#features.get(feature);
-      if (!series) {
-        series = this.#featureSeries(feature);
-        this.#features.set(feature, series);
-      }
-      series.requests.add(rows);
       if (slot === undefined) {
-        series.errors.add(rows);
+        errors[at] = (errors[at] as number) + rows;
         continue;
       }
-      const { stats } = series;
-      let hits = 0;
-      let nulls = 0;
-      let errors = 0;
       for (let row = 0 as Row; row < rows; row++) {
         const cell = cells.at(slot, row);
         const state = cells.state(cell);
-        if (state === CellState.FAILED) errors++;
-        else if (state === CellState.ABSENT || (cells.value(cell) === null && !feature.rowsOf)) nulls++;
-        else if (row % step === 0 && stats?.wantsSample && cells.value(cell) !== null) stats.sample(cells.value(cell));
-        if (cells.origin(cell) !== CellOrigin.STORED) continue;
-        hits++;
-        if (row % step !== 0) continue;
-        const age = Math.max(0, now - cells.observed(cell)) / 1000;
-        series.age.observe(age);
-        stats?.ages.record(age);
+        if (cells.origin(cell) === CellOrigin.STORED) hits[at] = (hits[at] as number) + 1;
+        if (state === CellState.FAILED) errors[at] = (errors[at] as number) + 1;
+        else if (state === CellState.ABSENT || (cells.value(cell) === null && !feature.rowsOf)) nulls[at] = (nulls[at] as number) + 1;
       }
-      if (stats) {
-        stats.count += rows;
-        stats.nulls += nulls;
-        stats.errors += errors;
-      }
-      if (hits > 0) series.hits.add(hits);
-      if (nulls > 0) series.nulls.add(nulls);
-      if (errors > 0) series.errors.add(errors);
     }
+    if (tally.isSampled()) this.#sample(run, tally.features);
+  }
+
+  /** Has a tally recorded when the metrics are collected next. */
+  #begin(tally: AnswerTally): void {
+    if (this.#tallied.push(tally) > 1) return;
+    this.metrics.collectLater(() => {
+      const tallied = this.#tallied;
+      this.#tallied = [];
+      for (const one of tallied) one.record();
+    });
+  }
+
+  /** Records the ages of what the store served, and values, of some of an answer's rows. */
+  #sample({ plan, cells, rows, context }: Run, features: readonly FeatureSeries[]): void {
+    const step = Math.max(1, Math.floor(rows / SAMPLED_ROWS));
+    for (const [at, { slot }] of plan.outputs.entries()) {
+      if (slot === undefined) continue;
+      const { age, stats } = features[at] as FeatureSeries;
+      for (let row = 0 as Row; row < rows; row = (row + step) as Row) {
+        const cell = cells.at(slot, row);
+        if (cells.origin(cell) === CellOrigin.STORED) {
+          const seconds = Math.max(0, context.now.ms - cells.observed(cell)) / 1000;
+          age.observe(seconds);
+          stats?.ages.record(seconds);
+        }
+        const value = cells.value(cell);
+        if (cells.isOk(cell) && value !== null) stats?.sample(value);
+      }
+    }
+  }
+
+  #tallyOf(plan: Plan): AnswerTally {
+    let tally = this.#answers.get(plan);
+    if (!tally) {
+      tally = new AnswerTally(plan.outputs.map(({ feature }) => this.#seriesOfFeature(feature)));
+      this.#answers.set(plan, tally);
+    }
+    return tally;
   }
 
   #labelsOf({ fqn }: ResolverInfo) {
@@ -160,13 +231,18 @@ export class DeploymentMeter {
   }
 
   #seriesOf(resolver: ResolverInfo): ResolverSeries {
-    const { environmentId } = this.deployment;
-    const labels = this.#labelsOf(resolver);
-    return {
-      count: this.metrics.counter("resolver.count", environmentId, labels),
-      latency: this.metrics.histogram("resolver.latency", environmentId, labels),
-      rows: this.metrics.counter("resolver.rows", environmentId, labels),
-    };
+    let series = this.#resolvers.get(resolver);
+    if (!series) {
+      const { environmentId } = this.deployment;
+      const labels = this.#labelsOf(resolver);
+      series = {
+        count: this.metrics.counter("resolver.count", environmentId, labels),
+        latency: this.metrics.histogram("resolver.latency", environmentId, labels),
+        rows: this.metrics.counter("resolver.rows", environmentId, labels),
+      };
+      this.#resolvers.set(resolver, series);
+    }
+    return series;
   }
 
   /** The kind of a feature's sketch; keys and personal values have none. */
@@ -180,17 +256,22 @@ export class DeploymentMeter {
     return SKETCHED.get(dtype.kind.value);
   }
 
-  #featureSeries(feature: ScalarInfo): FeatureSeries {
-    const { fqn } = feature;
-    const { environmentId } = this.deployment;
-    const labels = { feature: fqn, branch: this.#branch };
-    return {
-      requests: this.metrics.counter("feature.request_count", environmentId, labels),
-      hits: this.metrics.counter("feature.hit", environmentId, labels),
-      nulls: this.metrics.counter("feature.null", environmentId, labels),
-      errors: this.metrics.counter("feature.errors", environmentId, labels),
-      age: this.metrics.histogram("feature.age", environmentId, labels),
-      stats: this.#branch === "" ? this.metering.features?.feature(environmentId, fqn, this.#sketchOf(feature)) : undefined,
-    };
+  #seriesOfFeature(feature: ScalarInfo): FeatureSeries {
+    let series = this.#features.get(feature);
+    if (!series) {
+      const { fqn } = feature;
+      const { environmentId } = this.deployment;
+      const labels = { feature: fqn, branch: this.#branch };
+      series = {
+        requests: this.metrics.counter("feature.request_count", environmentId, labels),
+        hits: this.metrics.counter("feature.hit", environmentId, labels),
+        nulls: this.metrics.counter("feature.null", environmentId, labels),
+        errors: this.metrics.counter("feature.errors", environmentId, labels),
+        age: this.metrics.histogram("feature.age", environmentId, labels),
+        stats: this.#branch === "" ? this.metering.features?.feature(environmentId, fqn, this.#sketchOf(feature)) : undefined,
+      };
+      this.#features.set(feature, series);
+    }
+    return series;
   }
 }

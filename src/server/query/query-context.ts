@@ -1,6 +1,6 @@
 /** The context of a query: everything beside its plan and its values that its run depends on. */
 
-import { formatTraceparent, type TraceParent } from "../../domain/traceparent.ts";
+import { type CarriedHeaders, formatTraceparent, type TraceParent } from "../../domain/traceparent.ts";
 import type { Log } from "../log.ts";
 import type { CallOrigin } from "../python/pool.ts";
 import type { ComputedRecorder } from "./answer/computed.ts";
@@ -14,6 +14,8 @@ import { RunCaches } from "./run/caches.ts";
 import { QueryTime } from "./run/query-time.ts";
 import type { RunContext } from "./run/run.ts";
 import { Trace } from "./run/trace.ts";
+
+const NOTHING_CARRIED: CarriedHeaders = {};
 
 /** The place of a query in a trace, and what else its steps are recorded for. */
 export interface Tracing {
@@ -83,6 +85,10 @@ export class QueryContext implements RunContext {
 
   get traceId(): string {
     return this.#tracing?.spans?.traceId ?? this.#tracing?.parent?.traceId ?? this.queryId.replaceAll("-", "");
+  }
+
+  get carried(): CarriedHeaders {
+    return this.#tracing?.parent?.carried ?? NOTHING_CARRIED;
   }
 
   get traceparent(): string {

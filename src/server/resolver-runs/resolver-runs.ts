@@ -24,6 +24,7 @@ import type { ResolverRunFilter, ResolverRunRecord, ResolverRunRequest } from ".
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
+import type { JobErrorRecorder } from "../stores/telemetry/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import { createRunHandler } from "./run-handler.ts";
 
@@ -48,6 +49,8 @@ export interface ResolverRunsOptions {
   readonly clock: Clock;
   readonly metrics: MetricRecorder;
   readonly log: Log;
+  /** Takes what runs failed with; absent = nobody does. */
+  readonly recordError?: JobErrorRecorder | undefined;
 }
 
 /** A wish for a run, as a caller states it. */

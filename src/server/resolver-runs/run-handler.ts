@@ -136,6 +136,12 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
     }
   };
 
+  const failed = ({ id, environmentId, deploymentId, request }: ResolverRunRecord, message: string, failedRows: number): void =>
+    options.recordError?.({
+      ...{ environmentId, deploymentId, branch: "", operationId: id, operationKind: "run", queryName: "" },
+      ...{ resolver: request.resolver, message: message.slice(0, MAX_ERROR), failedRows },
+    });
+
   return {
     async run(job, attempt) {
       const wanted = await runOf(job);
@@ -153,10 +159,13 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
       const state = done.rows > 0 && done.failedRows === done.rows ? "failed" : "succeeded";
       const step = span && done.failedRows === 0 ? stepOf(run, span) : undefined;
       await metadata.resolverRuns.update(run.id, job.fence, { ...done, state }, step);
+      if (done.failedRows > 0) failed(run, done.error, done.failedRows);
     },
 
     async giveUp(job, reason) {
       await metadata.resolverRuns.update(job.id, job.fence, { state: "failed", error: reason.slice(0, MAX_ERROR) });
+      const run = await metadata.resolverRuns.run(job.id);
+      if (run) failed(run, reason, 0);
     },
   };
 }

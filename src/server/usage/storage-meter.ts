@@ -12,6 +12,7 @@ import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP, type HeldBytes, type StorageKind } from "../stores/metadata/usage.ts";
+import type { MetricStore } from "../stores/metrics/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
@@ -56,7 +57,7 @@ export interface StorageMeter {
 
 /** What the meter needs. */
 export interface StorageMeterParts {
-  readonly metadata: Pick<MetadataStore, "bundleOwners" | "featureOwners" | "usage">;
+  readonly metadata: Pick<MetadataStore, "bundleOwners" | "bytes" | "featureOwners" | "usage">;
   readonly node: () => string;
   readonly clock: Clock;
   readonly log: Log;
@@ -65,16 +66,16 @@ export interface StorageMeterParts {
   readonly telemetry: () => Promise<Pick<TelemetryStore, "figures">>;
   readonly logs: () => Promise<Pick<LogStore, "figures">>;
   readonly objects: Pick<ObjectStore, "list">;
+  readonly metricStore?: () => Promise<Pick<MetricStore, "figures">>;
   /** Where what stores hold is recorded; absent = it is not. */
   readonly metrics?: MetricRecorder;
 }
 
-/** Names of the stores as metrics have them. */
-const STORE_LABELS: Readonly<Record<StorageKind, string>> = {
+/** Names of stores as metrics have them; what is paid for as one is recorded by its own stores. */
+const STORE_LABELS: Readonly<Partial<Record<StorageKind, string>>> = {
   online_store: "online",
   offline_store: "offline",
   object_store: "objects",
-  query_log: "telemetry",
 };
 
 /** Makes the meter. Nothing is measured yet. */
@@ -85,6 +86,25 @@ export function createStorageMeter(parts: StorageMeterParts): StorageMeter {
 
   const hold = (place: string, held: readonly HeldBytes[]): Promise<void> => metadata.usage.hold(place, held, LONGEST_MS);
 
+  const record = (store: string, bytes: number): void => metrics?.gauge("store.bytes", SERVER_SCOPE, { store }).set(bytes);
+
+  /** Bytes of logged queries and lines, which are of no one environment. */
+  const recordedBytes = async (): Promise<StoredBytes> => {
+    const [queries, lines] = await Promise.all([(await parts.telemetry()).figures(), (await parts.logs()).figures()]);
+    record("telemetry", queries.bytes);
+    record("logs", lines.bytes);
+    return { bytes: queries.bytes + lines.bytes, environments: new Map() };
+  };
+  /** Records what stores hold that nobody pays for. */
+  const recordOthers = async (): Promise<void> => {
+    try {
+      record("metadata", await metadata.bytes());
+      if (parts.metricStore) record("metrics", (await (await parts.metricStore()).figures()).bytes);
+    } catch (error) {
+      log.warning("what a store holds could not be measured", { store: "metadata or metrics", error: String(error) });
+    }
+  };
+
   /** Measures a store, or counts on with its last measure when that took long. */
   const measureStore = async (kind: StorageKind, place: string, stored: () => Promise<StoredBytes>, signal: AbortSignal): Promise<void> => {
     const before = measured.get(place);
@@ -92,7 +112,8 @@ export function createStorageMeter(parts: StorageMeterParts): StorageMeter {
     try {
       if (before && began < before.again) return await hold(place, before.held);
       const now = await stored();
-      metrics?.gauge("store.bytes", SERVER_SCOPE, { store: STORE_LABELS[kind] }).set(now.bytes);
+      const label = STORE_LABELS[kind];
+      if (label !== undefined) record(label, now.bytes);
       const held = heldOf(kind, now);
       if (signal.aborted) return;
       const at = clock.now();
@@ -108,12 +129,13 @@ export function createStorageMeter(parts: StorageMeterParts): StorageMeter {
       const own = {
         online_store: () => onlineBytes(parts, signal),
         offline_store: async () => (await parts.offline()).measure(),
-        query_log: () => recordedBytes(parts),
+        query_log: recordedBytes,
       };
       for (const [kind, stored] of Object.entries(own)) {
         if (signal.aborted) return;
         await measureStore(kind as keyof typeof own, `${kind} ${node()}`, stored, signal);
       }
+      if (metrics?.isOn && !signal.aborted) await recordOthers();
     },
 
     measureObjects: (signal) => measureStore("object_store", "object_store", () => objectBytes(objects, metadata, signal), signal),
@@ -144,12 +166,6 @@ async function onlineBytes({ metadata, online }: StorageMeterParts, signal: Abor
   const environments = new Map<string, number>();
   for (const [feature, of] of features) add(environments, owners.get(feature), of);
   return { bytes, environments };
-}
-
-/** Bytes of logged queries and lines, which are of no one environment. */
-async function recordedBytes({ telemetry, logs }: StorageMeterParts): Promise<StoredBytes> {
-  const figures = await Promise.all([(await telemetry()).figures(), (await logs()).figures()]);
-  return { bytes: figures.reduce((sum, { bytes }) => sum + bytes, 0), environments: new Map() };
 }
 
 /**

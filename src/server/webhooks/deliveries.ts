@@ -19,6 +19,8 @@ export interface Deliveries {
   countDropped(environmentId: string, events: number): void;
   /** Events of an environment that this process dropped. */
   dropped(environmentId: string): number;
+  /** The same of all environments. */
+  droppedOfAll(): number;
   /** Deliveries, newest first. */
   list(filter: DeliveryFilter): Promise<JobRecord[]>;
   /** Queues an ended delivery once more. Throws Failure. */
@@ -55,6 +57,7 @@ export function createDeliveries({
     },
     countDropped,
     dropped: (environmentId) => dropped.get(environmentId) ?? 0,
+    droppedOfAll: () => [...dropped.values()].reduce((sum, events) => sum + events, 0),
     list: outbox.list,
     purge: outbox.purge,
     forget: outbox.forget,

@@ -3,6 +3,11 @@
 import { parseTraceparent } from "../../domain/traceparent.ts";
 import type { NewRecord } from "../stores/logs/store.ts";
 
+/** Who sent a request, for the log of requests. */
+export interface SeenCaller {
+  clientId?: string;
+}
+
 /** A request that was answered. */
 export interface AnsweredRequest {
   readonly request: Request;
@@ -12,13 +17,16 @@ export interface AnsweredRequest {
   readonly ms: number;
   /** Epoch milliseconds. */
   readonly now: number;
+  /** Whether the answer may state its length; to look costs more than the rest of the record. */
+  readonly mayStateLength: boolean;
   /** Undefined = nobody known called. */
   readonly clientId: string | undefined;
 }
 
 /** The record of a request. */
-export function accessRecord({ request, response: { headers, status }, path, ms, now, clientId }: AnsweredRequest): NewRecord {
-  const length = headers.get("content-length");
+export function accessRecord({ request, response, path, ms, now, mayStateLength, clientId }: AnsweredRequest): NewRecord {
+  const { status } = response;
+  const length = mayStateLength ? response.headers.get("content-length") : null;
   const trace = request.headers.get("traceparent");
   return {
     at: (now - ms) * 1_000,

@@ -48,6 +48,7 @@ import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { Support } from "../support/support.ts";
+import type { TableEngine } from "../tables/engine.ts";
 import type { UsageSettings } from "../usage/credits.ts";
 import type { QueryCounts } from "../usage/query-counts.ts";
 import type { Usage } from "../usage/usage.ts";
@@ -164,6 +165,8 @@ export interface Platform {
   readonly connections: () => Promise<Connections>;
   readonly queries: () => Promise<Queries<Caller>>;
   readonly webhooks: () => Promise<Webhooks>;
+  /** The table engine. */
+  readonly tables: () => Promise<TableEngine>;
   readonly offline: () => Promise<OfflineStore>;
   /** Flares and feedback. */
   readonly support: () => Promise<Support>;

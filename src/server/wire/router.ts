@@ -6,7 +6,7 @@
 import type { Caller } from "../access/tokens.ts";
 import { Failure, outOfSpace } from "../failure.ts";
 import { newId } from "../identifier.ts";
-import { accessRecord } from "./access-record.ts";
+import { accessRecord, type SeenCaller } from "./access-record.ts";
 import type { CallNote } from "./call-audit.ts";
 import type { Connection, FetchHandler } from "./connection.ts";
 import { AUDITED_ENDPOINTS } from "./http/audited-endpoints.ts";
@@ -37,11 +37,6 @@ interface IncomingRequest {
   readonly note?: CallNote;
 }
 
-/** Who sent a request, for the log of requests. */
-interface SeenCaller {
-  clientId?: string;
-}
-
 type Endpoint = (incoming: IncomingRequest) => Response | Promise<Response>;
 
 /**
@@ -60,15 +55,15 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
   },
   "/v1/query/online": async (platform) => {
     const route = (await import("./query/route.ts")).queryRoute(platform);
-    return ({ request, connection, share }) => route(request, connection, share);
+    return ({ request, connection, share, seen }) => route(request, connection, share, seen);
   },
   "/v1/query/bulk": async (platform) => {
     const route = (await import("./query/route.ts")).bulkQueryRoute(platform);
-    return ({ request, connection, share }) => route(request, connection, share);
+    return ({ request, connection, share, seen }) => route(request, connection, share, seen);
   },
   "/v1/query/plan": async (platform) => {
     const route = (await import("./query/route.ts")).planRoute(platform);
-    return ({ request, connection, share }) => route(request, connection, share);
+    return ({ request, connection, share, seen }) => route(request, connection, share, seen);
   },
   "/v1/features/upload": async (platform) => {
     const { uploadFeatures } = await import("./http/features.ts");
@@ -129,6 +124,18 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { serveDataset } = await import("./http/datasets.ts");
     return ({ request, url }) => serveDataset(platform, request, url);
   },
+  "/v1/traces": async (platform) => {
+    const { receiveTraces } = await import("./http/otlp.ts");
+    return ({ request, connection, share }) => receiveTraces(platform, request, connection, share);
+  },
+  "/v1/logs": async (platform) => {
+    const { receiveLogs } = await import("./http/otlp.ts");
+    return ({ request, connection, share }) => receiveLogs(platform, request, connection, share);
+  },
+  "/v1/metrics": async (platform) => {
+    const { refuseMetrics } = await import("./http/otlp.ts");
+    return ({ request }) => refuseMetrics(platform, request);
+  },
   "/v1/":
     async () =>
     ({ url }) =>
@@ -167,11 +174,14 @@ const READINESS_PATH = "/health/ready";
  * Paths requested so often that their successes are logged only at level debug; queries have a log
  * of their own.
  */
-const QUIET_PATHS: ReadonlySet<string> = new Set(["/health", READINESS_PATH, "/v1/query/online", "/svc.v1.QueryService/Query"]);
+const QUIET_PATHS: ReadonlySet<string> = new Set([
+  ...["/health", READINESS_PATH, "/v1/query/online", "/svc.v1.QueryService/Query"],
+  ...["/v1/traces", "/v1/logs"],
+]);
 
 /** Makes the handler of a server. */
 export function createRouter(platform: Platform, guard: Guard): FetchHandler {
-  const { clock, components, log, logRecorder, http, tokens } = platform;
+  const { clock, components, log, logRecorder, http, metrics, tokens } = platform;
   let services: Promise<ServiceMethods> | undefined;
   const endpoints = new Map<string, Endpoint>();
   const loadServices = (): Promise<ServiceMethods> => {
@@ -300,7 +310,10 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     const ms = performance.now() - began;
     http.answered(served.endpoint, response.status, ms);
     const path = url?.pathname ?? "";
-    logRecorder.record(accessRecord({ request, response, path, ms, now: clock.now(), clientId: seen.clientId ?? clientOf(request) }));
+    if (metrics.isOn) {
+      const known = { now: clock.now(), mayStateLength: !QUIET_PATHS.has(path), clientId: seen.clientId ?? clientOf(request) };
+      logRecorder.record(accessRecord({ request, response, path, ms, ...known }));
+    }
     const quiet = QUIET_PATHS.has(path) && (response.ok || path === READINESS_PATH);
     const level = quiet ? "debug" : response.status >= 500 ? "warning" : "info";
     if (log.enabled(level)) {

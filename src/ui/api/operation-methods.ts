@@ -1,8 +1,10 @@
 /** The methods of the services about what runs, what was recorded, and what can be set. */
 
 import type { AuditService } from "../../../gen/svc/v1/audit_pb.ts";
+import type { AuthService } from "../../../gen/svc/v1/auth_pb.ts";
 import type { CloudAccountService } from "../../../gen/svc/v1/cloud_account_pb.ts";
 import type { DatasetService } from "../../../gen/svc/v1/dataset_pb.ts";
+import type { DeploymentService } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import type { IncrementalService } from "../../../gen/svc/v1/incremental_pb.ts";
 import type { JobService } from "../../../gen/svc/v1/job_pb.ts";
@@ -24,8 +26,10 @@ import type { StreamingMethods, UnaryMethods } from "./service-methods.ts";
 /** Those with one response. */
 export interface OperationMethods
   extends UnaryMethods<"AuditService", typeof AuditService>,
+    UnaryMethods<"AuthService", typeof AuthService>,
     UnaryMethods<"CloudAccountService", typeof CloudAccountService>,
     UnaryMethods<"DatasetService", typeof DatasetService>,
+    UnaryMethods<"DeploymentService", typeof DeploymentService>,
     UnaryMethods<"EnvironmentService", typeof EnvironmentService>,
     UnaryMethods<"IncrementalService", typeof IncrementalService>,
     UnaryMethods<"JobService", typeof JobService>,

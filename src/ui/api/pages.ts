@@ -5,7 +5,9 @@ import { type Loaded, useAnswer } from "./load.ts";
 import type { Method, Methods } from "./methods.ts";
 import { useSteady } from "./steady.ts";
 
-/** Rows that come by pages: the first is kept at the present, the others were asked for after it. */
+/**
+ * Rows that come by pages: the first is kept at the present, the others were asked for after it.
+ */
 export interface Pages<First, Row> {
   readonly first: Loaded<First>;
   readonly rows: readonly Row[];

@@ -1,4 +1,7 @@
-/** The times of a range for calls, which stay the same for a while: a call is not asked anew each second. */
+/**
+ * The times of a range for calls, which stay the same for a while: a call is not asked anew each
+ * second.
+ */
 
 import type { TimeRange } from "./time-range.ts";
 

@@ -31,6 +31,8 @@ interface TableParts<Row> {
 }
 
 const ROW_HEIGHT = 30;
+/** Least width of a column that takes a share of what is left. */
+const LEAST_SHARE = "10rem";
 
 /** A table of any number of rows, of which only those in sight are in the document. */
 export function WindowTable<Row>({ label, columns, rows, keyOf, sort, onSort, rowHeight = ROW_HEIGHT }: TableParts<Row>) {
@@ -40,7 +42,7 @@ export function WindowTable<Row>({ label, columns, rows, keyOf, sort, onSort, ro
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section class={isWindowed ? "table windowed" : "table"} ref={scroller} tabIndex={0} aria-label={label}>
-      <table aria-rowcount={rows.length + 1} aria-label={label}>
+      <table aria-rowcount={rows.length + 1} aria-label={label} style={{ minWidth: leastWidth(columns) }}>
         <colgroup>
           {columns.map(({ name, width }) => (
             <col key={name} style={width === undefined ? {} : { width }} />
@@ -69,6 +71,11 @@ export function WindowTable<Row>({ label, columns, rows, keyOf, sort, onSort, ro
       </table>
     </section>
   );
+}
+
+/** The width below which a table scrolls, so that no column is squeezed away. */
+function leastWidth<Row>(columns: readonly Column<Row>[]): string {
+  return `calc(${columns.map(({ width = LEAST_SHARE }) => width).join(" + ")})`;
 }
 
 /** Rows in the order that `sort` names; those that are equal keep theirs. */

@@ -61,5 +61,5 @@ test("facts are cut to the width of a terminal, and whole in a pipe", () => {
     const tree = waterfall(called, plainStyle({ width, isTTY: true }));
     expect(tree.split("\n").filter((line) => Bun.stringWidth(line) > width)).toEqual([]);
   }
-  expect(waterfall(called, plainStyle({ width: 88, isTTY: true }))).toContain("  rows 1 -> 20, python...\n");
+  expect(waterfall(called, plainStyle({ width: 90, isTTY: true }))).toContain("  rows 1 -> 20, python...\n");
 });

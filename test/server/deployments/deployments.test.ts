@@ -409,6 +409,13 @@ describe("reading back", () => {
       ["Metrics DB", "OK"],
       ["Push Registry", "NOT_CONFIGURED"],
       ["Source Bucket", "OK"],
+      ["Online Store", "OK"],
+      ["Offline Store", "OK"],
+      ["Table Engine", "OK"],
+      ["Python Workers", "OK"],
+      ["Scheduler", "OK"],
+      ["Webhook Outbox", "OK"],
+      ["Node Lease", "OK"],
     ]);
     expect(
       checks

@@ -27,7 +27,7 @@ beforeEach(() => {
   };
   const log = { debug() {}, info() {}, warning: (message: string) => said.push(message), error() {}, enabled: () => true };
   recording = createMetricRecorder({ store: open, clock, log });
-  reader = createMetricReader({ store: async () => store, recording });
+  reader = createMetricReader({ store: async () => store, recording, features: { unwritten: () => [] } });
 });
 afterEach(async () => {
   recording.end();

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { createLog } from "../../../src/server/log.ts";
+import { createMetricRecorder, type MetricRecording } from "../../../src/server/metrics/recorder.ts";
 import { readGroupUse } from "../../../src/server/processes/group-use.ts";
 import { createProcesses, type NewProcess, usedBetween } from "../../../src/server/processes/processes.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
@@ -40,8 +41,11 @@ afterEach(async () => {
   folder[Symbol.dispose]();
 });
 
-const open = (node = "node_1") =>
-  createProcesses({ store: store.processes, node, clock, log: createLog({ clock, write: () => undefined }), readUse: () => use });
+const open = (node = "node_1", metrics?: MetricRecording) =>
+  createProcesses({
+    ...{ store: store.processes, node, clock, log: createLog({ clock, write: () => undefined }), readUse: () => use },
+    ...(metrics && { metrics }),
+  });
 const running = async () => (await store.processes.running()).map(({ name, restarts }) => [name, restarts]);
 const reasons = async () => (await store.processes.events({ limit: 99, offset: 0 })).map(({ reason }) => reason).toReversed();
 
@@ -92,6 +96,33 @@ describe("the processes of a node", () => {
     expect(await store.processes.running()).toMatchObject([{ cpuMs: 250, memoryBytes: 2_000, peakMemoryBytes: 3_000 }]);
     const used = await store.usage.between("0000", "9999");
     expect(used.map(({ cpuMs, wallMs, memoryByteMs }) => [cpuMs, wallMs, memoryByteMs])).toEqual([[250, 3_000, 6_000_000]]);
+    await processes.close();
+  });
+
+  test("workers are recorded by the tag of their deployment, or its id", async () => {
+    const log = createLog({ clock, write: () => undefined });
+    const metrics = createMetricRecorder({ store: () => Promise.reject(new Error("there is none")), clock, log });
+    const processes = open("node_1", metrics);
+    processes.began({ ...WORKER, tag: "blue" }).ready();
+    processes.began({ ...WORKER, pid: 8, deploymentId: "dpl_2", tag: "" });
+    use.set(7, { cpuMs: 500, memoryBytes: 3_000 }).set(8, { cpuMs: 250, memoryBytes: 1_000 });
+    clock.advance(1_000);
+    await processes.measure();
+    await metrics.flush();
+    const recorded = metrics.series().map(({ metric, labels, last }) => [metric, labels.deployment, labels.state ?? "", last]);
+    expect(recorded.filter(([metric]) => String(metric).startsWith("worker.")).sort()).toEqual([
+      ["worker.count", "blue", "ready", 1],
+      ["worker.count", "dpl_2", "starting", 1],
+      ["worker.cpu", "blue", "", 0],
+      ["worker.cpu", "dpl_2", "", 0],
+      ["worker.memory", "blue", "", 3_000],
+      ["worker.memory", "dpl_2", "", 1_000],
+    ]);
+    expect(await running()).toEqual([
+      ["worker-dpl_1-1", 0],
+      ["worker-dpl_2-1", 0],
+    ]);
+    metrics.end();
     await processes.close();
   });
 });

@@ -7,8 +7,10 @@ import { join } from "node:path";
 import { loadServerKeys } from "../../../src/server/access/keys.ts";
 import { createObjectAddresses } from "../../../src/server/access/object-addresses.ts";
 import { createLog } from "../../../src/server/log.ts";
+import { createMetricRecorder, type MetricRecording } from "../../../src/server/metrics/recorder.ts";
 import { createSqliteLogStore } from "../../../src/server/stores/logs/sqlite.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
+import { createSqliteMetricStore } from "../../../src/server/stores/metrics/sqlite.ts";
 import { createDirectoryObjectStore } from "../../../src/server/stores/objects/directory.ts";
 import { createSqliteOfflineStore } from "../../../src/server/stores/offline/sqlite.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
@@ -37,8 +39,9 @@ async function openStores(folder: string) {
   const offline = createSqliteOfflineStore({ path: path("offline.db"), programVersion, now: () => NOW });
   const telemetry = createSqliteTelemetryStore({ path: path("telemetry.db"), programVersion, clock });
   const logs = createSqliteLogStore({ path: path("logs.db"), programVersion, clock });
+  const measured = createSqliteMetricStore({ path: path("metrics.db"), programVersion, clock });
   const objects = createDirectoryObjectStore(path("objects"), createObjectAddresses({ keys: KEYS.objects, clock }));
-  for (const store of [metadata, online, offline, telemetry, logs]) stack.defer(() => store.close());
+  for (const store of [metadata, online, offline, telemetry, logs, measured]) stack.defer(() => store.close());
   await metadata.bootstrap({
     team: { id: "team_1", name: "team" },
     project: { id: "prj_1", name: "project" },
@@ -48,10 +51,12 @@ async function openStores(folder: string) {
   });
   await metadata.createEnvironment({ id: "env_2", name: "two", projectId: "prj_1", createdAt: NOW });
   const later = async <T>(store: T): Promise<T> => store;
-  const meter = () =>
+  const meter = (metrics?: MetricRecording) =>
     createStorageMeter({
+      ...(metrics && { metrics }),
       ...{ metadata, objects, node: () => "node_1", clock, log: createLog({ clock, write: () => undefined }) },
       ...{ online: () => later(online), offline: () => later(offline), telemetry: () => later(telemetry), logs: () => later(logs) },
+      metricStore: () => later(measured),
     });
   /** Bytes by kind and environment for the minutes that passed. */
   const used = async (minutes: number) => {
@@ -63,7 +68,7 @@ async function openStores(folder: string) {
     return Object.fromEntries(bytes);
   };
   return {
-    ...{ metadata, online, offline, telemetry, logs, objects, meter, used },
+    ...{ metadata, online, offline, telemetry, logs, measured, objects, meter, used },
     pass: (minutes: number) => clock.set(clock.now() + minutes * MINUTE_MS),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -196,4 +201,26 @@ test("a store that cannot be measured is left out, and the others are counted", 
     await meter.measure(NEVER);
   }
   expect(Object.keys(await stores.used(10))).toEqual(["query_log "]);
+});
+
+test("what each store holds is recorded by its name", async () => {
+  using folder = new TempFolder();
+  await using stores = await openStores(folder.path);
+  const clock = new ManualClock();
+  const log = createLog({ clock, write: () => undefined });
+  const metrics = createMetricRecorder({ store: async () => stores.measured, clock, log });
+  const meter = stores.meter(metrics);
+  await stores.objects.put("uploaded/one", new Blob(["12345"]).stream());
+  await meter.measure(NEVER);
+  await meter.measureObjects(NEVER);
+  const bytes = new Map(metrics.series().map(({ metric, labels, last }) => [`${metric} ${labels.store}`, last]));
+  const names = ["logs", "metadata", "metrics", "objects", "offline", "online", "telemetry"].map((store) => `store.bytes ${store}`);
+  expect([...bytes.keys()].filter((key) => key.startsWith("store.bytes")).sort()).toEqual(names);
+  expect(bytes.get("store.bytes objects")).toBe(5);
+  expect(bytes.get("store.bytes telemetry")).toBe((await stores.telemetry.figures()).bytes);
+  expect(bytes.get("store.bytes logs")).toBe((await stores.logs.figures()).bytes);
+  expect(bytes.get("store.bytes metrics")).toBe((await stores.measured.figures()).bytes);
+  expect(bytes.get("store.bytes metadata")).toBeGreaterThan(10_000);
+  expect(bytes.get("store.bytes metadata")).toBeLessThanOrEqual(bytesOfDatabase(join(folder.path, "meta.db")) + 1_000_000);
+  metrics.end();
 });

@@ -35,6 +35,7 @@ const OPENED_BY: Readonly<Record<number, PermissionName>> = {
   [Permission.APPROVE]: "approve",
   [Permission.QUERY_OFFLINE]: "query.offline",
   [Permission.DATA_WRITE]: "data.write",
+  [Permission.TELEMETRY_WRITE]: "telemetry.write",
 };
 
 /** Permissions that credentials cannot use that are limited to some environments. */
@@ -53,6 +54,9 @@ const HTTP: Readonly<
   "/v1/query/online": { method: "POST", opensTo: "query.online" },
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
   "/v1/query/plan": { method: "POST", opensTo: "query.online" },
+  "/v1/traces": { method: "POST", opensTo: "telemetry.write" },
+  "/v1/logs": { method: "POST", opensTo: "telemetry.write" },
+  "/v1/metrics": { method: "POST", opensTo: "telemetry.write" },
   "/v1/features/upload": { method: "POST", opensTo: "data.write" },
   "/v1/features/rows": { method: "DELETE", opensTo: "deploy" },
   "/v1/features/columns": { method: "DELETE", opensTo: "deploy" },

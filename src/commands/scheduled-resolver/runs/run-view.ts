@@ -47,6 +47,7 @@ export const RUN_FIELDS: FieldViews<ResolverRun> = {
   endedAt: "Ended",
   rows: "Rows",
   failedRows: "Failed rows",
+  url: "Page",
   error: "Error",
   persistOnline: "Stored online",
   persistOffline: "Stored offline",

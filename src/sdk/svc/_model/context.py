@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 #: The context of a query that was sent without one.
 NO_CONTEXT: Mapping[str, Any] = MappingProxyType({})
@@ -13,7 +13,7 @@ NO_CONTEXT: Mapping[str, Any] = MappingProxyType({})
 class CallInfo:
     """The call that code runs in."""
 
-    __slots__ = ("resolver", "query_id", "trace_id", "tags", "query_context", "traceparent")
+    __slots__ = ("resolver", "query_id", "trace_id", "tags", "query_context", "traceparent", "carried")
 
     def __init__(
         self,
@@ -23,6 +23,7 @@ class CallInfo:
         tags: Tuple[str, ...] = (),
         query_context: Mapping[str, Any] = NO_CONTEXT,
         traceparent: str = "",
+        carried: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.resolver = resolver
         self.query_id = query_id
@@ -30,6 +31,8 @@ class CallInfo:
         self.tags = tags
         self.query_context = query_context
         self.traceparent = traceparent
+        #: Further headers of the caller, which are passed on with it.
+        self.carried = carried
 
 
 #: The call of the code that runs; None outside of calls.
@@ -76,3 +79,15 @@ def traceparent() -> str:
     """
     call = current_call.get()
     return "" if call is None else call.traceparent
+
+
+def trace_headers() -> Dict[str, str]:
+    """The headers for what is called from here: ``traceparent()`` under its name, and
+    ``tracestate`` and ``baggage`` as the caller of the query sent them; empty when there are none.
+
+    Send them along: ``requests.get(url, headers=svc.trace_headers())``. They are never stored.
+    """
+    call = current_call.get()
+    if call is None or call.traceparent == "":
+        return {}
+    return {"traceparent": call.traceparent, **call.carried}

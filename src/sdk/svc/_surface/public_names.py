@@ -86,6 +86,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "realtime": (_ROOT, _FEATURES),
     "svc_logger": (_LOGGING, _ROOT),
     "tags": (_FEATURES, _ROOT),
+    "trace_headers": (_ROOT,),
     "traceparent": (_ROOT,),
     "unwrap_feature": (_FEATURES, _ROOT),
     "windowed": (_STREAMS, _FEATURES, _ROOT),

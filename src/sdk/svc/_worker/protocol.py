@@ -26,7 +26,7 @@ PROFILE stacks: FQN of the resolver, functions from it inwards, samples; dropped
 Frames from the server:
 
 CALL    id, resolver, rows, columns by parameter, now (a datetime per row), context (queryId,
-        traceId, tags, queryContext, traceparent);
+        traceId, tags, queryContext, traceparent, tracestate, baggage);
         groups: rows of has-many relations by parameter, as offsets and columns by path;
         tables: columns by path, by parameter
 CANCEL  id, interrupt: whether a call that runs is to be interrupted

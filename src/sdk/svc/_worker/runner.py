@@ -49,6 +49,7 @@ def call_info(message: Dict[str, Any]) -> CallInfo:
         tuple(context["tags"]),
         frozen(untag(values)) if values else NO_CONTEXT,
         context.get("traceparent", ""),
+        {name: context[name] for name in ("tracestate", "baggage") if name in context},
     )
 
 

@@ -15,11 +15,11 @@ export const POOL_GRACE_MS = 150;
  * the pool breaks.
  */
 export function callWorker(context: RunContext, op: PlanOp | undefined, call: Omit<ResolverCall, "context">): Promise<ResolverResult> {
-  const { deployment, observer, queryId, traceId, traceparent, tags, queryContext, origin } = context;
+  const { deployment, observer, queryId, traceId, traceparent, carried, tags, queryContext, origin } = context;
   const whole: ResolverCall = {
     ...call,
     origin,
-    context: { queryId, traceId, ...(traceparent === "" ? {} : { traceparent }), tags, queryContext },
+    context: { queryId, traceId, ...(traceparent === "" ? {} : { traceparent }), ...carried, tags, queryContext },
   };
   return observer && op ? observer.call(deployment.pool, op, whole) : deployment.pool.call(whole);
 }

@@ -1,5 +1,6 @@
 /** A run of a plan, as its operations and the answer see it. The executor is what implements it. */
 
+import type { CarriedHeaders } from "../../../domain/traceparent.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import type { Log } from "../../log.ts";
 import type { CallOrigin, PythonPool, ResolverCall, ResolverResult } from "../../python/pool.ts";
@@ -78,6 +79,8 @@ export interface RunContext {
    * The caller's `traceparent` header, for the calls of a query that is not traced; empty = none.
    */
   readonly traceparent: string;
+  /** What the caller has passed on with its span. */
+  readonly carried: CarriedHeaders;
   /** Where the query comes from, for what its resolvers log. */
   readonly origin: CallOrigin;
   readonly tags: readonly string[];

@@ -14,27 +14,31 @@ const MAX_ID = 300;
 
 /** A record as it is written: bounded, without NUL, with its attributes as JSON. */
 export function boundRecord(given: NewRecord): Omit<LogRecord, "attributes"> & { readonly attributes: string } {
-  const id = (text: string | undefined): string => plain(text ?? "").slice(0, MAX_ID);
   return {
     at: Math.round(given.at),
     level: given.level,
     component: given.component,
-    environmentId: id(given.environmentId),
-    deploymentId: id(given.deploymentId),
-    branch: id(given.branch),
-    resolver: id(given.resolver),
-    queryName: id(given.queryName),
-    resourceGroup: id(given.resourceGroup),
-    podName: id(given.podName),
-    app: id(given.app),
-    logger: id(given.logger),
-    operationId: id(given.operationId),
-    correlationId: id(given.correlationId),
-    traceId: id(given.traceId),
-    spanId: id(given.spanId),
+    environmentId: boundId(given.environmentId),
+    deploymentId: boundId(given.deploymentId),
+    branch: boundId(given.branch),
+    resolver: boundId(given.resolver),
+    queryName: boundId(given.queryName),
+    resourceGroup: boundId(given.resourceGroup),
+    podName: boundId(given.podName),
+    app: boundId(given.app),
+    logger: boundId(given.logger),
+    operationId: boundId(given.operationId),
+    correlationId: boundId(given.correlationId),
+    traceId: boundId(given.traceId),
+    spanId: boundId(given.spanId),
     message: plain(given.message),
     attributes: boundAttributes(given.attributes ?? {}),
   };
+}
+
+/** An id or a name; most records have few of them. */
+function boundId(text: string | undefined): string {
+  return text === undefined || text === "" ? "" : plain(text).slice(0, MAX_ID);
 }
 
 /** A message of bounded length, which says what was cut. */
@@ -47,14 +51,17 @@ export function cut(message: string): string {
 function boundAttributes(given: Readonly<Record<string, string | number>>): string {
   const kept: Record<string, string | number> = {};
   let left = MAX_ATTRIBUTES_TEXT;
+  let room = MAX_ATTRIBUTES;
   let dropped = 0;
-  for (const [name, value] of Object.entries(given)) {
+  for (const name in given) {
+    const value = given[name] as string | number;
     const bounded = typeof value === "string" ? plain(value.slice(0, MAX_VALUE)) : value;
     const size = name.length + String(bounded).length;
-    if (Object.keys(kept).length >= MAX_ATTRIBUTES || name.length > MAX_NAME || size > left) dropped++;
+    if (room === 0 || name.length > MAX_NAME || size > left) dropped++;
     else {
       kept[plain(name)] = bounded;
       left -= size;
+      room--;
     }
   }
   if (dropped > 0) kept.dropped_attributes = dropped;
@@ -63,5 +70,5 @@ function boundAttributes(given: Readonly<Record<string, string | number>>): stri
 
 /** A text that SQLite compares as JavaScript does. */
 function plain(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\ufffd");
+  return text.isWellFormed() && !text.includes("\0") ? text : text.toWellFormed().replaceAll("\0", "\ufffd");
 }

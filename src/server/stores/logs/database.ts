@@ -175,8 +175,9 @@ export class LogsDatabase {
       `insert into ${kind} (at, level, origin, operation_id, correlation_id, trace_id, span_id, message, attributes) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     for (const given of records) {
-      const { at, level, operationId, correlationId, traceId, spanId, message, attributes, ...rest } = boundRecord(given);
-      const origin = this.#originOf(ORIGIN.map((name) => rest[name]));
+      const record = boundRecord(given);
+      const { at, level, operationId, correlationId, traceId, spanId, message, attributes } = record;
+      const origin = this.#originOf(ORIGIN.map((name) => record[name]));
       insert.run(at, level, origin, operationId, correlationId, traceId, spanId, message, attributes);
     }
   }

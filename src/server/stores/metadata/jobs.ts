@@ -192,6 +192,14 @@ export interface JobSelection {
   readonly limit: number;
 }
 
+/** Jobs of a kind and an environment that a node could claim now. */
+export interface WaitingJobs {
+  readonly kind: string;
+  /** Empty = of none. */
+  readonly environmentId: string;
+  readonly jobs: number;
+}
+
 /** The jobs that have the slots of a group, and that get those left. */
 export interface GroupStanding {
   readonly running: readonly QueuePosition[];
@@ -260,6 +268,8 @@ export interface JobStore {
    * places that have jobs, not with the queue; `queued` may cost a look at each queued job.
    */
   page(selection: JobSelection): Promise<JobEntry[]>;
+  /** Jobs that wait for a slot and nothing else, at most `most` of each kind. */
+  waiting(most: number): Promise<WaitingJobs[]>;
   /** Who has the slots of a group at a time, and who is next. */
   standing(group: ResourceGroup, at: number): Promise<GroupStanding>;
   /** The running jobs of an operation, oldest first, at most `limit`. */

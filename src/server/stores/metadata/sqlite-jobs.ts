@@ -131,6 +131,9 @@ export const NEXT_SCOPE = "select min(scope) as next from job indexed by job_by_
 export const NEWEST_OF_PLACE = `select seq from job indexed by job_by_scope
   where kind = ?1 and scope = ?2 and state = ?3 and seq < ?4 and seq > ?5
     and (?6 = 'any' or (held_by <> 'jobs' and run_at <= ?7) = (?6 = 'due')) order by seq desc limit ?8`;
+/** The jobs of a kind that wait for a slot and nothing else, by their scopes. */
+export const WAITING = `select scope, count(*) as jobs from (
+  select scope from job indexed by job_ready where state = 'queued' and held_by = '' and kind = ? limit ?) group by scope`;
 /** The next jobs of a group that are due. */
 export const NEXT_OF_GROUP = `select seq as number, scope from job
   where state = 'queued' and held_by <> 'jobs' and resource_group = ? and resource_group <> '' and run_at <= ?
@@ -604,6 +607,19 @@ export function jobQueries(
         .query<Numbered, [string]>(`select ${ENTRY} from job where seq in (select value from json_each(?)) order by seq desc`)
         .all(JSON.stringify(newest.slice(offset)))
         .map(entryOf);
+    },
+
+    async waiting(most) {
+      const nextKind = db.query<Next, [string]>(NEXT_KIND);
+      const count = db.query<{ scope: string; jobs: number }, [string, number]>(WAITING);
+      const sums = new Map<string, { kind: string; environmentId: string; jobs: number }>();
+      for (let kind = nextKind.get("")?.next; kind; kind = nextKind.get(kind)?.next)
+        for (const { scope, jobs } of count.all(kind, most)) {
+          const environmentId = environmentOf(scope);
+          const before = sums.get(`${kind} ${environmentId}`)?.jobs ?? 0;
+          sums.set(`${kind} ${environmentId}`, { kind, environmentId, jobs: before + jobs });
+        }
+      return [...sums.values()];
     },
 
     async standing({ name, slots }, at) {

@@ -93,6 +93,14 @@ export function createSqliteMetadataStore(options: {
     workflows,
     valueUploads: sqliteValueUploads(db, writer, now, insertJob),
     ...sqliteExpiry(db, writer, now),
+    async bytes() {
+      const row = db
+        .query<{ bytes: number }, []>(
+          `select (page_count - freelist_count) * page_size as bytes from pragma_page_count(), pragma_freelist_count(), pragma_page_size()`,
+        )
+        .get();
+      return row?.bytes ?? 0;
+    },
     async probe() {
       const token = Date.now();
       await writer.write(() => db.query("insert into probe (id, at) values (1, ?1) on conflict (id) do update set at = ?1").run(token));

@@ -74,6 +74,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
    */
   purgeExpired(): Promise<number>;
 
+  /** Bytes in use. */
+  bytes(): Promise<number>;
   /** Writes and reads a row. Rejects when that fails. */
   probe(): Promise<void>;
   /** Commits pending writes and closes the files. */

@@ -26,14 +26,22 @@ export class FeatureStatsTable {
     })();
   }
 
-  read({ environmentId, feature, from, before }: Argument<"featureStats">): FeatureHour[] {
-    return this.db
+  read({ environmentId, feature, from, before }: Argument<"featureStats">, more: readonly FeatureHour[] = []): FeatureHour[] {
+    const stored = this.db
       .query<StatsRow, [string, string, number, number]>(
         `select at, count, nulls, errors, ages, sketch from feature_stats
          where environment_id = ? and feature = ? and at >= ? and at < ? order by at`,
       )
       .all(environmentId, feature, from, before)
       .map(({ sketch, ...row }) => ({ ...row, ...(sketch !== null && { sketch: JSON.parse(sketch) as SketchJson }) }));
+    const hours = new Map(stored.map((hour) => [hour.at, hour]));
+    for (const { at, count, nulls, errors, ages, sketch } of more) {
+      if (at < from || at >= before) continue;
+      const hour: FeatureHour = { at, count, nulls, errors, ages, ...(sketch && { sketch }) };
+      const known = hours.get(at);
+      hours.set(at, known ? mergedHour(known, hour) : hour);
+    }
+    return [...hours.values()].sort((one, other) => one.at - other.at);
   }
 
   features({ from, before, limit }: Argument<"featuresWithStats">): Pick<FeatureStats, "environmentId" | "feature">[] {

@@ -29,13 +29,14 @@ export interface FeatureStats extends FeatureHour {
 export interface FeatureStatsStore {
   /** Adds statistics; those of an hour that is there are merged. */
   addFeatureStats(stats: readonly FeatureStats[]): Promise<void>;
-  /** The hours of a feature that begin in a range of epoch milliseconds, in their order. */
-  featureStats(of: {
-    readonly environmentId: string;
-    readonly feature: string;
-    readonly from: number;
-    readonly before: number;
-  }): Promise<FeatureHour[]>;
+  /**
+   * The hours of a feature that begin in a range of epoch milliseconds, in their order.
+   * @param more statistics of the feature that count as if they had been added
+   */
+  featureStats(
+    of: { readonly environmentId: string; readonly feature: string; readonly from: number; readonly before: number },
+    more?: readonly FeatureHour[],
+  ): Promise<FeatureHour[]>;
   /** Features with statistics in hours that begin in a range, at most `limit`, in their order. */
   featuresWithStats(of: {
     readonly from: number;

@@ -400,7 +400,14 @@ export class TelemetryDatabase {
     const names = Object.keys(LOGGED);
     const insert = this.#db.query(`insert or replace into query_log (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`);
     const columns = Object.values(LOGGED);
-    const entries = (JSON.parse(rows) as readonly BatchedQuery[]).map((entry) => ({ ...entry, metaId: metaIdOf(entry) }));
+    const metaIds = new Map<string, string>();
+    const metaId = (entry: BatchedQuery): string => {
+      const key = `${entry.environmentId}\0${entry.planHash}\0${entry.queryName}\0${entry.queryVersion}`;
+      const id = metaIds.get(key) ?? metaIdOf(entry);
+      metaIds.set(key, id);
+      return id;
+    };
+    const entries = (JSON.parse(rows) as readonly BatchedQuery[]).map((entry) => ({ ...entry, metaId: metaId(entry) }));
     let bodyAt = 0;
     for (const entry of entries) {
       const key = entry.secretKey ?? entry.primaryKey;

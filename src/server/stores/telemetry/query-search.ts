@@ -55,8 +55,8 @@ export function searchQueries(
   const { sql, parameters } = toCondition(search, (field) => COLUMNS[field] ?? field);
   const parts = ["environment_id = ?", sql];
   const isOfMeta = namesMeta(search);
-  if (primaryKey !== undefined) parts.push("key_hash = ?", "key_hash <> ''");
-  else if (isOfMeta) parts.push("meta_id <> ''");
+  if (primaryKey !== undefined) parts.push("key_hash = ?");
+  if (isOfMeta) parts.push("meta_id <> ''");
   const { records, next } = newestFirst<SummaryRow<StoredQuery>>(
     db,
     {
@@ -70,7 +70,7 @@ export function searchQueries(
         sql: parts.join(" and "),
         parameters: [environmentId, ...parameters, ...(primaryKey === undefined ? [] : [hashOf(primaryKey)])],
       },
-      isIndexed: isOfMeta || primaryKey !== undefined,
+      isIndexed: isOfMeta,
     },
     limit,
     beforeSeq,

@@ -60,7 +60,6 @@ alter table query_log add column row_count integer not null default 0;
 alter table query_log add column trace_id text not null default '';
 alter table query_log add column meta_id text not null default '';
 create index query_log_by_meta on query_log (meta_id, seq) where meta_id <> '';
-create index query_log_by_key on query_log (key_hash, seq) where key_hash <> '';
 create table meta_query (
   id text primary key, environment_id text not null, name text not null, version text not null, is_named integer not null, plan_hash text not null,
   root_namespace text not null, first_at real not null, last_at real not null, runs integer not null, failed integer not null

@@ -77,10 +77,12 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   let noticing: ReturnType<typeof setTimeout> | undefined;
   let written = Promise.resolve();
   let dropped = 0;
+  let droppedSpans = 0;
   let isFailing = false;
 
-  const drop = (records: number): void => {
+  const drop = (records: number, spansAmong: number): void => {
     dropped += records;
+    droppedSpans += spansAmong;
     noticing ??= setTimeout(notice, NOTICE_MS);
   };
   const notice = (): void => {
@@ -97,7 +99,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     } catch (error) {
       if (!isFailing) options.onError?.(error);
       isFailing = true;
-      drop(records);
+      drop(records, batch.spans.length);
     }
     pending.records -= records;
     pending.bytes -= bytes;
@@ -126,10 +128,13 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
 
   const hasRoom = (share: number): boolean => pending.records < maxPending * share && pending.bytes < maxPendingBytes * share;
 
-  /** Admits records to those that wait; false when there is no room and they are dropped. */
-  const admit = (bytes: number, failed: boolean, records = 1): boolean => {
+  /**
+   * Admits a query, or spans, to those that wait; false when there is no room and they are dropped.
+   */
+  const admit = (bytes: number, failed: boolean, spansGiven?: number): boolean => {
+    const records = spansGiven ?? 1;
     if (!hasRoom(failed ? ERROR_ROOM : 1)) {
-      drop(records);
+      drop(records, spansGiven ?? 0);
       return false;
     }
     pending.records += records;
@@ -252,6 +257,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       return queries;
     },
     dropped: () => dropped,
+    droppedSpans: () => droppedSpans,
     async figures() {
       const file = await thread.call("figures", []);
       return { ...file, pendingRecords: pending.records, pendingBytes: pending.bytes };

@@ -41,6 +41,18 @@ export interface ErrorRecord {
   readonly omitted: number;
 }
 
+/** The error of a run or an offline query, of which rows failed or which failed as a whole. */
+export interface JobError
+  extends Pick<ErrorRecord, "environmentId" | "deploymentId" | "branch" | "operationId" | "operationKind" | "message"> {
+  readonly resolver: string;
+  readonly queryName: string;
+  /** Rows that failed; 0 = it failed as a whole. */
+  readonly failedRows: number;
+}
+
+/** Takes errors of runs and offline queries; never waits, never throws. */
+export type JobErrorRecorder = (error: JobError) => void;
+
 /** An error with its place in the order of arrival, from 1. */
 export interface StoredError extends ErrorRecord {
   readonly seq: number;
@@ -231,8 +243,8 @@ export interface PlanRecord {
   readonly plan: string;
 }
 
-/** Kind of work that a span measures. */
-export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store";
+/** Kind of work that a span measures; `app`: that of an application, which sent it. */
+export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store" | "app";
 
 /** A piece of work of a traced query. */
 export interface SpanRecord {
@@ -474,6 +486,8 @@ export interface TelemetryStore {
    * Number of records dropped since the start: too many came at once, or they could not be written.
    */
   dropped(): number;
+  /** Those of them that were spans; the others are queries. */
+  droppedSpans(): number;
   /** What the store holds now. */
   figures(): Promise<TelemetryFigures>;
   /** Sets the bounds beyond which the oldest records are removed. */

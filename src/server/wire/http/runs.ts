@@ -49,7 +49,7 @@ export async function triggerResolver(platform: Platform, { request, connection,
   const target = await resolveScope(platform.environments, caller, request.headers);
   const run = await triggerRun(platform, target, asked);
   if (note) note.about = { id: run.id, resolver: run.resolver, ...(run.deploymentId !== "" && { deployment_id: run.deploymentId }) };
-  return json(document(run));
+  return json(document(run, platform, request));
 }
 
 /** Answers `GET /v1/runs/<id>`. */
@@ -60,12 +60,12 @@ export async function serveRun(platform: Platform, request: Request, url: URL): 
   const id = url.pathname.slice(PREFIX.length);
   if (id.includes("/")) throw new Failure("not_found", `There is nothing at ${url.pathname}.`);
   const { runs } = await platform.resolverRuns();
-  return json(document(await runs.find(id, environment.id)));
+  return json(document(await runs.find(id, environment.id), platform, request));
 }
 
 /** A run as JSON. */
-function document(run: ResolverRunRecord): Fields {
-  return withPlainCounts(messageJson(create(ResolverRunSchema, runMessage(run)), { state: { key: "status" } }));
+function document(run: ResolverRunRecord, platform: Platform, { headers }: Request): Fields {
+  return withPlainCounts(messageJson(create(ResolverRunSchema, runMessage(run, platform, headers)), { state: { key: "status" } }));
 }
 
 /** The request that a body states. Throws Failure invalid_argument. */

@@ -7,7 +7,7 @@ import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { Clock } from "../../../context/clock.ts";
 import { errorText } from "../../../domain/error-text.ts";
 import { SPAN_ATTRIBUTES as ATTRIBUTE } from "../../../domain/span-attributes.ts";
-import { parseTraceparent, type TraceParent } from "../../../domain/traceparent.ts";
+import { carriedHeaders, parseTraceparent, type TraceParent } from "../../../domain/traceparent.ts";
 import { SCOPE_HEADERS, scopeHeader } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
 import { type Answer, type AnswerHead, answerOrigins } from "../../query/answer/answer.ts";
@@ -138,9 +138,10 @@ export function scopeOf(headers: Headers, named: Partial<QueryScope>): QueryScop
   };
 }
 
-/** The caller's span from a request's headers; undefined when they name none. */
+/** The caller's span from a request's headers, and what goes with it; undefined = there is none. */
 export function parentOf(headers: Headers): TraceParent | undefined {
-  return parseTraceparent(headers.get("traceparent"));
+  const parent = parseTraceparent(headers.get("traceparent"));
+  return parent && { ...parent, carried: carriedHeaders(headers) };
 }
 
 /** The part of an answer that the log keeps. */

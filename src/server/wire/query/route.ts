@@ -4,6 +4,7 @@ import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../../access/authorize.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
+import type { SeenCaller } from "../access-record.ts";
 import type { Connection } from "../connection.ts";
 import { readBody } from "../http/body.ts";
 import type { BodyShare } from "../http/body-budget.ts";
@@ -38,7 +39,7 @@ const BULK: JsonEndpoint = { create: createBulkQueryHttp, maxBytes: MAX_BULK_QUE
 const PLAN: JsonEndpoint = { create: createPlanHttp, maxBytes: MAX_QUERY_BYTES, more: NO_PLAN };
 
 /** A handler of all requests to one path. */
-export type Route = (request: Request, connection: Connection, share: BodyShare) => Promise<Response>;
+export type Route = (request: Request, connection: Connection, share: BodyShare, seen: SeenCaller) => Promise<Response>;
 
 /**
  * The route of `POST /v1/query/online`. Failures before the query ran have the form of a query's
@@ -61,10 +62,11 @@ export function planRoute(platform: Platform): Route {
 /** The route of an endpoint; the engine is loaded with the first query. */
 function routeOf({ create, maxBytes, more }: JsonEndpoint, platform: Platform): Route {
   let handle: Handler | undefined;
-  return async (request, connection, share) => {
+  return async (request, connection, share, seen) => {
     try {
       const caller = await authorize(platform.callers, request.headers, Permission.QUERY_ONLINE);
       if (!caller) throw new Error("queries need credentials");
+      seen.clientId = caller.clientId;
       handle ??= create(await platform.queries());
       return await handle(request, caller, async () => {
         const body = await readBody(request, maxBytes, { share, inflates: true });

@@ -35,10 +35,10 @@ export function register(router: ConnectRouter, { clock, environments, monitors 
       const { replay, view } = await (await monitors()).test(environment, name, sinceMs, context.signal);
       const { broken, evaluations, firings, from, stepMs, until, withoutValue } = replay;
       return {
-        ...{ monitor: view.monitor, unit: UNITS[view.watch.unit], step: msToDuration(stepMs) },
+        ...{ monitor: view.monitor, step: msToDuration(stepMs) },
         ...{ from: msToTimestamp(from), until: msToTimestamp(until), evaluations, withoutValue, broken },
         firings: firings.slice(0, MAX_FIRINGS).map(({ firedAt, labels, resolvedAt, worst }) => ({
-          ...{ firedAt: msToTimestamp(firedAt), worstValue: worst, labels: { ...labels } },
+          ...{ firedAt: msToTimestamp(firedAt), worstValue: worst, labels: { ...labels }, unit: UNITS[view.watch.unit] },
           ...(resolvedAt !== undefined && { resolvedAt: msToTimestamp(resolvedAt) }),
         })),
         omitted: Math.max(0, firings.length - MAX_FIRINGS),

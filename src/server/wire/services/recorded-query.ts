@@ -35,6 +35,7 @@ const KINDS: Readonly<Record<SpanKind, TraceSpanKind>> = {
   worker: TraceSpanKind.WORKER,
   sql: TraceSpanKind.SQL,
   store: TraceSpanKind.STORE,
+  app: TraceSpanKind.APP,
 };
 
 /** The methods. */

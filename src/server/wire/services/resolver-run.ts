@@ -14,6 +14,7 @@ import {
   type TriggerResolverRequest,
   TriggerResolverResponseSchema,
 } from "../../../../gen/svc/v1/resolver_run_pb.ts";
+import { addressOf } from "../../../domain/addresses.ts";
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import type { ResolverSchedule } from "../../resolver-runs/resolver-schedules.ts";
@@ -33,11 +34,12 @@ const STATES = {
 export function register(router: ConnectRouter, platform: Platform): void {
   const scopeOf = async (context: HandlerContext): Promise<DeploymentTarget> =>
     resolveScope(platform.environments, callerOf(context), context.requestHeader);
+  const shown = (run: ResolverRunRecord, { requestHeader }: HandlerContext) => runMessage(run, platform, requestHeader);
 
   router.service(ResolverRunService, {
     async triggerResolver(request, context) {
       const run = await triggerRun(platform, await scopeOf(context), request);
-      return create(TriggerResolverResponseSchema, { run: runMessage(run) });
+      return create(TriggerResolverResponseSchema, { run: shown(run, context) });
     },
 
     async listScheduledResolvers(_request, context) {
@@ -54,13 +56,16 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const page = await readPage(platform.keys.objects, filter, { pageSize, pageToken }, (limit, before) =>
         runs.list({ environmentId: environment.id, resolver: resolver || undefined, ...times, limit, before }),
       );
-      return create(ListResolverRunsResponseSchema, { runs: page.items.map(runMessage), nextPageToken: page.nextPageToken });
+      return create(ListResolverRunsResponseSchema, {
+        runs: page.items.map((run) => shown(run, context)),
+        nextPageToken: page.nextPageToken,
+      });
     },
 
     async getResolverRun({ id }, context) {
       const { environment } = await scopeOf(context);
       const { runs } = await platform.resolverRuns();
-      return create(GetResolverRunResponseSchema, { run: runMessage(await runs.find(id, environment.id)) });
+      return create(GetResolverRunResponseSchema, { run: shown(await runs.find(id, environment.id), context) });
     },
   });
 }
@@ -80,8 +85,12 @@ export async function triggerRun(
   });
 }
 
-/** A run as its message. */
-export function runMessage(run: ResolverRunRecord): MessageInitShape<typeof ResolverRunSchema> {
+/** A run as its message, for a caller with these headers. */
+export function runMessage(
+  run: ResolverRunRecord,
+  { addressFor, headless }: Pick<Platform, "addressFor" | "headless">,
+  headers: Headers,
+): MessageInitShape<typeof ResolverRunSchema> {
   const { id, resolver, deploymentId, error, request, createdAt, startedAt, endedAt } = run;
   const { lowerBound, upperBound, persistOnline, persistOffline } = request;
   return {
@@ -96,6 +105,7 @@ export function runMessage(run: ResolverRunRecord): MessageInitShape<typeof Reso
     ...(lowerBound !== null && { lowerBound: msToTimestamp(lowerBound) }),
     ...(upperBound !== null && { upperBound: msToTimestamp(upperBound) }),
     idempotencyKey: run.idempotencyKey ?? "",
+    url: headless ? "" : addressFor(headers) + addressOf("run", { id }, { environment: run.environmentId }),
   };
 }
 

@@ -3,13 +3,14 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import { OfflineQueryStatus } from "../../../../gen/svc/v1/offline_query_pb.ts";
 import { ScheduledQueryService } from "../../../../gen/svc/v1/scheduled_query_pb.ts";
+import { addressOf } from "../../../domain/addresses.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { environments, scheduledQueries }: Platform): void {
+export function register(router: ConnectRouter, { addressFor, environments, headless, scheduledQueries }: Platform): void {
   router.service(ScheduledQueryService, {
     async listScheduledQueries(_request, context) {
       const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
@@ -31,7 +32,8 @@ export function register(router: ConnectRouter, { environments, scheduledQueries
       const caller = callerOf(context);
       const { environment } = await resolveScope(environments, caller, context.requestHeader);
       const { id } = await (await scheduledQueries()).trigger(environment, name, caller.clientId);
-      return { id, status: OfflineQueryStatus.QUEUED };
+      const page = addressOf("run", { id }, { environment: environment.id });
+      return { id, status: OfflineQueryStatus.QUEUED, url: headless ? "" : addressFor(context.requestHeader) + page };
     },
   });
 }

@@ -15,9 +15,9 @@ import { type FoundFeature, searchable, searchFeatures } from "./feature-search.
 import { cachedFor, durationMs, featureKind, featureType } from "./feature-text.ts";
 
 const COLUMNS: readonly Column<FoundFeature>[] = [
-  { name: "name", title: "Feature", width: "18rem", cell: (row) => <Name row={row} />, sort: ({ fqn }) => fqn },
+  { name: "name", title: "Feature", width: "16rem", cell: (row) => <Name row={row} />, sort: ({ fqn }) => fqn },
   { name: "kind", title: "Kind", width: "7rem", cell: of(featureKind), sort: ({ metadata }) => featureKind(metadata.feature ?? {}) },
-  { name: "type", title: "Type", width: "9rem", cell: of(featureType), sort: ({ metadata }) => featureType(metadata.feature ?? {}) },
+  { name: "type", title: "Type", width: "7rem", cell: of(featureType), sort: ({ metadata }) => featureType(metadata.feature ?? {}) },
   {
     name: "cached",
     title: "Cached for",
@@ -35,14 +35,14 @@ const COLUMNS: readonly Column<FoundFeature>[] = [
   {
     name: "owner",
     title: "Owner",
-    width: "10rem",
+    width: "8rem",
     cell: ({ metadata }) => escapeControls(metadata.feature?.owner ?? ""),
     sort: ({ metadata }) => metadata.feature?.owner ?? "",
   },
   {
     name: "tag",
     title: "Tags",
-    width: "12rem",
+    width: "9rem",
     cell: ({ metadata }) => metadata.feature?.tags?.map((tag) => <Badge key={tag} text={tag} />),
   },
 ];

@@ -12,6 +12,7 @@ const SHAPES: Readonly<Record<LineageKind, string>> = {
   feature: "M13 7.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11Z",
   class: "M7 8h8v8H7Zm3 3h9v9h-9Z",
   query: "M13 6.5 20 13 13 19.5 6 13Z",
+  scheduledQuery: "M13 6.5 20 13 13 19.5 6 13ZM13 10v3h3",
 };
 const MARGIN = 8;
 

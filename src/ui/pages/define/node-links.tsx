@@ -3,7 +3,14 @@ import { escapeControls, readableName } from "../../../domain/name.ts";
 import { href } from "../../app/place.ts";
 
 /** What the kinds of a lineage's nodes are called. */
-export const KIND_WORDS = { source: "source", resolver: "resolver", feature: "feature", class: "class", query: "named query" } as const;
+export const KIND_WORDS = {
+  source: "source",
+  resolver: "resolver",
+  feature: "feature",
+  class: "class",
+  query: "named query",
+  scheduledQuery: "scheduled query",
+} as const;
 
 /** The page of a node; undefined when it has none. */
 export function nodeAddress({ kind, name }: LineageNode): string | undefined {
@@ -11,6 +18,7 @@ export function nodeAddress({ kind, name }: LineageNode): string | undefined {
   if (kind === "resolver") return href("resolver", { fqn: name });
   if (kind === "class") return href("features", {}, { query: new URLSearchParams({ q: `${name}.` }) });
   if (kind === "query") return href("namedQuery", { name: name.split(" ", 1)[0] ?? name });
+  if (kind === "scheduledQuery") return href("schedules", {});
   return undefined;
 }
 

@@ -39,7 +39,7 @@ export function Recently() {
                 "Queries",
                 <>
                   <span class="figure">{total(series).toLocaleString("en")}</span>{" "}
-                  <Sparkline label="Queries by minute" values={valuesOf(series)} />
+                  {total(series) > 0 && <Sparkline label="Queries by minute" values={valuesOf(series)} />}
                 </>,
               ],
               ["Queries with errors", <Count key="" of={total(failed.data?.series ?? [])} />],
@@ -72,7 +72,7 @@ function Count({ of }: { readonly of: number }) {
 function Failing({ things, link }: { readonly things: readonly FailingThing[]; readonly link?: (name: string) => string }) {
   if (things.length === 0) return <Count of={0} />;
   return (
-    <ul class="bare">
+    <ul class="plain-list">
       {things.map(({ name, count }) => (
         <li key={name}>
           <Count of={count} /> {link ? <a href={link(name)}>{escapeControls(name)}</a> : escapeControls(name)}

@@ -61,7 +61,7 @@ function changesOf({ features = [], resolvers = [] }: DeploymentDiffJson): Chang
   return [
     ...resolvers.map(({ fqn = "", change, oldVersion, newVersion }) => ({
       ...{ kind: kindOf(change), what: "resolver" as const, name: fqn },
-      details: `version ${oldVersion || "-"} -> ${newVersion || "-"}`,
+      details: `version ${[oldVersion, newVersion].filter(Boolean).join(" -> ")}`,
     })),
     ...features.map(({ fqn = "", change, details = [] }) => ({
       ...{ kind: kindOf(change), what: "feature" as const, name: readableName(fqn), details: details.join("; ") },

@@ -3,15 +3,13 @@ import { useEffect } from "preact/hooks";
 import type { DeploymentJson } from "../../../../gen/svc/v1/deployment_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
-import { type CallError, call } from "../../api/call.ts";
+import type { CallError } from "../../api/call.ts";
 import { useAnswer } from "../../api/load.ts";
 import { useCommand } from "../../app/command.ts";
 import { follow } from "../../app/live.ts";
 import { href } from "../../app/place.ts";
-import { toast } from "../../app/toasts.tsx";
-import { environmentScope, useMay } from "../../app/who.ts";
+import { environmentScope } from "../../app/who.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { Confirm } from "../../parts/confirm.tsx";
 import { ExternalLink } from "../../parts/external-link.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Failed } from "../../parts/failed.tsx";
@@ -20,10 +18,12 @@ import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { PageProps } from "../../routes.ts";
+import { DeploymentActions } from "./deployment-actions.tsx";
 import { DeploymentChanges } from "./deployment-changes.tsx";
 import { DeploymentLog } from "./deployment-log.tsx";
-import { DeploymentState, isUnderWay, stateText } from "./deployment-state.tsx";
+import { DeploymentState, isUnderWay } from "./deployment-state.tsx";
 import { LatestQueries } from "./latest-queries.tsx";
+import { SourceDiff } from "./source-diff.tsx";
 
 /** One deployment: its state as it changes, what it was made from, and what was found. */
 export default function Deployment({ place }: PageProps<"deployment">) {
@@ -36,7 +36,7 @@ export default function Deployment({ place }: PageProps<"deployment">) {
     <Page
       title={`Deployment ${id}`}
       command={command("deployment", "get", id)}
-      actions={shown && <Promote deployment={shown} onDone={answer.reload} />}
+      actions={shown && <DeploymentActions deployment={shown} onDone={answer.reload} />}
     >
       <Loading of={answer} lines={8}>
         {() => shown && <Content deployment={shown} progress={watched.progress} error={watched.error} />}
@@ -79,7 +79,7 @@ function Content({
           ["Branch", branch !== "" && <a href={href("deployments", {}, { branch, deployment: "" })}>{escapeControls(branch)}</a>],
           [
             "Defines",
-            !isUnderWay(deployment) && (
+            !isUnderWay(deployment) && deployment.status !== "DEPLOYMENT_STATUS_FAILED" && (
               <a key="" href={href("features", {}, { branch, deployment: id })}>
                 its features
               </a>
@@ -108,6 +108,7 @@ function Content({
       )}
       {error && <Failed error={error} />}
       {!isUnderWay(deployment) && <DeploymentChanges id={id} />}
+      <SourceDiff id={id} branch={branch} />
       <DeploymentLog id={id} progress={progress} />
       {!isUnderWay(deployment) && <LatestQueries deploymentId={id} />}
     </>
@@ -139,31 +140,4 @@ function useWatched(id: string, answered: DeploymentJson | undefined) {
     );
   }, [id, isOpen]);
   return useComputed(() => ({ deployment: deployment.value, progress: progress.value, error: error.value })).value;
-}
-
-function Promote({ deployment, onDone }: { readonly deployment: DeploymentJson; readonly onDone: () => void }) {
-  const isAsking = useSignal(false);
-  const may = useMay("deploy");
-  const { id = "", branch = "" } = deployment;
-  if (stateText(deployment) !== "ready" || !may) return null;
-  const promote = async () => {
-    await call("DeploymentService/PromoteDeployment", { deploymentId: id }, environmentScope.value);
-    toast(`${id} is live.`);
-    onDone();
-  };
-  return (
-    <>
-      <button type="button" onClick={() => (isAsking.value = true)}>
-        Promote
-      </button>
-      {isAsking.value && (
-        <Confirm title={`Make ${id} live?`} verb="Promote" act={promote} onClose={() => (isAsking.value = false)}>
-          <p>
-            From then on it answers the queries of {branch === "" ? "the environment" : `branch ${escapeControls(branch)}`}, in place of
-            what is live now.
-          </p>
-        </Confirm>
-      )}
-    </>
-  );
 }

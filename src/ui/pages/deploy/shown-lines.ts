@@ -11,8 +11,16 @@ export function shownLines(lines: readonly LogLineJson[]): readonly ShownLine[] 
     const text = JSON.stringify(line);
     const nth = (seen.get(text) ?? 0) + 1;
     seen.set(text, nth);
-    const { component = "", level = "", message = "", resolver = "", time = "" } = line;
+    const { attributes = {}, component = "", level = "", message = "", resolver = "", time = "" } = line;
+    const more = Object.entries(attributes).map(([name, value]) => ` ${name}=${value}`);
     const source = resolver || component;
-    return { key: `${nth} ${text}`, time: Date.parse(time), level, tone: levelTone(level), source, text: message };
+    return {
+      key: `${nth} ${text}`,
+      time: Date.parse(time),
+      level,
+      tone: levelTone(level),
+      source,
+      text: message.trimEnd() + more.join(""),
+    };
   });
 }

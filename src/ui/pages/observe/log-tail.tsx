@@ -85,7 +85,7 @@ export function LogTail({ search }: { readonly search: string }) {
         ref={scroller}
         class="log-tail"
         aria-label="Lines as they come"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach what scrolls
         tabIndex={0}
         onScroll={({ currentTarget }) => {
           if (currentTarget.scrollTop > SCROLLED) pause();

@@ -11,7 +11,10 @@ export interface Completion {
 
 const MOST = 20;
 
-/** What fits at the caret: functions with their metrics, labels in braces, and values behind a label. */
+/**
+ * What fits at the caret: functions with their metrics, labels in braces, and values behind a
+ * label.
+ */
 export function completionAt(text: string, caret: number, metrics: readonly MetricJson[]): Completion {
   const before = text.slice(0, caret);
   const open = before.lastIndexOf("{");
@@ -48,7 +51,10 @@ function labelAt(before: string, open: number, metrics: readonly MetricJson[]): 
   return { from: before.length - typed.length, to: before.length, options: fitting(names, typed) };
 }
 
-/** The options with what was typed in them, those that begin with it first, without what is there already. */
+/**
+ * The options with what was typed in them, those that begin with it first, without what is there
+ * already.
+ */
 function fitting(options: readonly string[], typed: string): readonly string[] {
   const wanted = typed.toLowerCase();
   const found = options.filter((option) => option.toLowerCase().includes(wanted) && option !== typed);

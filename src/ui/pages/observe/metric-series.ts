@@ -21,8 +21,8 @@ export function seriesName({ labels = {}, name = "" }: MetricSeriesJson, isOnly:
 }
 
 /**
- * Series for a chart; `before` are those of as long a time ahead of it, moved by `lengthMs` to stand
- * over the same times.
+ * Series for a chart; `before` are those of as long a time ahead of it, moved by `lengthMs` to
+ * stand over the same times.
  */
 export function chartData(series: readonly MetricSeriesJson[], before: readonly MetricSeriesJson[] = [], lengthMs = 0): ChartData {
   const names = new Set([...series, ...before].map(({ name }) => name));

@@ -15,7 +15,9 @@ import { readRange } from "../../parts/time-range.ts";
 import { ExpressionBox, expressionProblem } from "./expression-box.tsx";
 import { MetricChart } from "./metric-chart.tsx";
 
-/** What was recorded over time: an expression of one's own, and the charts that every server has. */
+/**
+ * What was recorded over time: an expression of one's own, and the charts that every server has.
+ */
 export default function Metrics() {
   const command = useCommand();
   const expression = queried("e");

@@ -15,7 +15,7 @@ export function DatasetColumns({ columns, rows }: { readonly columns: readonly D
         rows={columns}
         keyOf={({ name = "" }) => name}
         columns={[
-          { name: "name", title: "Column", cell: ({ name = "" }) => <code>{escapeControls(name)}</code> },
+          { name: "name", title: "Column", width: "14rem", cell: ({ name = "" }) => <code>{escapeControls(name)}</code> },
           { name: "type", title: "Type", width: "9rem", cell: ({ type = "" }) => <code>{escapeControls(type)}</code> },
           { name: "nulls", title: "Nulls", width: "10rem", isNumber: true, cell: ({ statistics }) => nullsText(statistics?.nulls, rows) },
           { name: "distinct", title: "Different", width: "7rem", isNumber: true, cell: ({ statistics }) => about(statistics?.distinct) },

@@ -10,7 +10,7 @@ import { type Column, WindowTable } from "../../parts/window-table.tsx";
 import { enumWord } from "./run-state.ts";
 
 const COLUMNS: readonly Column<DatasetFileJson>[] = [
-  { name: "name", title: "File", cell: ({ name = "" }) => <code>{escapeControls(name)}</code> },
+  { name: "name", title: "File", width: "16rem", cell: ({ name = "" }) => <code>{escapeControls(name)}</code> },
   { name: "kind", title: "Holds", width: "7rem", cell: ({ kind }) => enumWord(kind, "DATASET_FILE_KIND_") },
   { name: "rows", title: "Rows", width: "7rem", isNumber: true, cell: ({ rows = "0" }) => rows },
   { name: "bytes", title: "Size", width: "7rem", isNumber: true, cell: ({ bytes = "0" }) => <Bytes count={Number(bytes)} /> },

@@ -18,6 +18,7 @@ export function DatasetRevisions({ revisions, dataset }: { readonly revisions: r
         {
           name: "number",
           title: "Revision",
+          width: "24rem",
           cell: ({ id = "", number = 0 }) => (
             <a href={link(id)} class="name">
               {number} {id}

@@ -15,6 +15,7 @@ const COLUMNS: readonly Column<DatasetJson>[] = [
   {
     name: "name",
     title: "Dataset",
+    width: "22rem",
     cell: ({ id = "", name = "" }) => (
       <a href={href("dataset", { name: name || id }, { deployment: "" })} class="name">
         {escapeControls(name || id)}
@@ -45,7 +46,7 @@ export default function Datasets() {
         things="datasets"
         empty={
           search === "" ? (
-            <Empty command="svc dataset upload sales ./sales.parquet">
+            <Empty command="svc dataset upload sales.parquet --name sales">
               There are none yet: offline queries make them, and files can be uploaded.
             </Empty>
           ) : (

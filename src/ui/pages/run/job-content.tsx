@@ -123,7 +123,12 @@ const ATTEMPTS: readonly Column<JobAttemptJson>[] = [
     isNumber: true,
     cell: ({ endedAt, startedAt }) => <Duration ms={tookMs(startedAt, endedAt, now.value) ?? 0} />,
   },
-  { name: "error", title: "Error", cell: ({ error = "" }) => <span title={visibleLines(error)}>{escapeControls(error)}</span> },
+  {
+    name: "error",
+    title: "Error",
+    width: "16rem",
+    cell: ({ error = "" }) => <span title={visibleLines(error)}>{escapeControls(error)}</span>,
+  },
 ];
 
 function Attempts({ attempts }: { readonly attempts: readonly JobAttemptJson[] }) {

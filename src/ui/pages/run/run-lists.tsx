@@ -84,7 +84,12 @@ const JOBS: readonly Column<JobJson>[] = [
   idColumn("Job"),
   { name: "kind", title: "Kind", width: "12rem", cell: ({ kind = "" }) => escapeControls(kind) },
   { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="JOB_STATE_" /> },
-  { name: "subject", title: "About", cell: ({ error = "", progress = "", subject = "" }) => escapeControls(error || progress || subject) },
+  {
+    name: "subject",
+    title: "About",
+    width: "18rem",
+    cell: ({ error = "", progress = "", subject = "" }) => escapeControls(error || progress || subject),
+  },
   {
     name: "attempts",
     title: "Attempts",
@@ -99,13 +104,13 @@ const WORKFLOWS: readonly Column<WorkflowJson>[] = [
   idColumn("Workflow"),
   { name: "kind", title: "Cause", width: "9rem", cell: ({ kind }) => enumWord(kind, "WORKFLOW_KIND_") },
   { name: "state", title: "State", width: "8rem", cell: ({ status }) => <State of={status} prefix="WORKFLOW_STATUS_" /> },
-  { name: "subject", title: "About", cell: ({ subject = "" }) => escapeControls(subject) },
+  { name: "subject", title: "About", width: "18rem", cell: ({ subject = "" }) => escapeControls(subject) },
   ...timeColumns<WorkflowJson>(),
 ];
 
 const RESOLVER_RUNS: readonly Column<ResolverRunJson>[] = [
   idColumn("Run"),
-  { name: "resolver", title: "Resolver", cell: ({ resolver = "" }) => <code>{escapeControls(resolver)}</code> },
+  { name: "resolver", title: "Resolver", width: "12rem", cell: ({ resolver = "" }) => <code>{escapeControls(resolver)}</code> },
   { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="RESOLVER_RUN_STATE_" /> },
   { name: "cause", title: "Cause", width: "6rem", cell: ({ cause }) => enumWord(cause, "RESOLVER_RUN_CAUSE_") },
   { name: "rows", title: "Rows", width: "5rem", isNumber: true, cell: ({ rows = "0" }) => rows },
@@ -117,7 +122,7 @@ const OFFLINE_QUERIES: readonly Column<OfflineQueryJson>[] = [
   idColumn("Offline query"),
   { name: "state", title: "State", width: "8rem", cell: ({ status }) => <State of={status} prefix="OFFLINE_QUERY_STATUS_" /> },
   { name: "name", title: "Name", width: "9rem", cell: ({ queryName = "" }) => escapeControls(queryName) },
-  { name: "outputs", title: "Outputs", cell: ({ outputs = [] }) => <code>{outputs.map(escapeControls).join(", ")}</code> },
+  { name: "outputs", title: "Outputs", width: "16rem", cell: ({ outputs = [] }) => <code>{outputs.map(escapeControls).join(", ")}</code> },
   {
     name: "rows",
     title: "Rows",

@@ -55,7 +55,7 @@ export default function Schedules() {
 }
 
 const RESOLVERS: readonly Column<ScheduledResolverJson>[] = [
-  { name: "resolver", title: "Resolver", cell: ({ resolver = "" }) => <code>{escapeControls(resolver)}</code> },
+  { name: "resolver", title: "Resolver", width: "12rem", cell: ({ resolver = "" }) => <code>{escapeControls(resolver)}</code> },
   { name: "schedule", title: "Schedule", width: "9rem", cell: ({ schedule = "" }) => <code>{escapeControls(schedule)}</code> },
   { name: "rows", title: "For", width: "12rem", cell: ({ filter = "", sample = "" }) => escapeControls(filter || sample || "all rows") },
   { name: "last", title: "Last", width: "11rem", cell: ({ lastRunAt }) => <Time at={lastRunAt} /> },
@@ -66,7 +66,7 @@ const RESOLVERS: readonly Column<ScheduledResolverJson>[] = [
 const QUERIES: readonly Column<ScheduledQueryStandingJson>[] = [
   { name: "name", title: "Query", width: "12rem", cell: ({ name = "" }) => <code>{escapeControls(name)}</code> },
   { name: "schedule", title: "Schedule", width: "9rem", cell: ({ schedule = "" }) => <code>{escapeControls(schedule)}</code> },
-  { name: "outputs", title: "Outputs", cell: ({ outputs = [] }) => <code>{outputs.map(escapeControls).join(", ")}</code> },
+  { name: "outputs", title: "Outputs", width: "16rem", cell: ({ outputs = [] }) => <code>{outputs.map(escapeControls).join(", ")}</code> },
   { name: "last", title: "Last", width: "11rem", cell: ({ lastRunAt }) => <Time at={lastRunAt} /> },
   { name: "next", title: "Next", width: "11rem", cell: ({ nextRunAt }) => <Time at={nextRunAt} /> },
   {

@@ -55,7 +55,7 @@ export function WorkflowGraph({ id, isOpen }: { readonly id: string; readonly is
       <h2>Operations</h2>
       <Loading of={answer}>
         {({ edges = [], nodes = [] }) => (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach what scrolls
           <section class="workflow" aria-label="Operations" tabIndex={0}>
             {workflowLayers(nodes, edges).map((layer) => (
               <ul key={layer[0]?.node.id}>

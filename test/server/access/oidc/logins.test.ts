@@ -82,7 +82,7 @@ describe("a login", () => {
     const known = (await clients()).find(({ id }) => id === me.userId);
     expect(known).toMatchObject({
       name: "bob@example.com",
-      permissions: ["read", "query.online", "query.offline", "data.write", "deploy"],
+      permissions: ["read", "query.online", "query.offline", "data.write", "telemetry.write", "deploy"],
       isPerson: true,
     });
     const again = await whoAmI((await logIn("bob")).session);
@@ -242,12 +242,12 @@ describe("a command line", () => {
     const me = await whoAmI(session);
     const login = await open();
     expect(await (await fetch(login.url, { headers: session.headers })).text()).toContain(
-      "read, query.online, query.offline, data.write, deploy",
+      "read, query.online, query.offline, data.write, telemetry.write, deploy",
     );
     const { page, ...given } = await confirm(session);
     expect([page, given.status]).toEqual([expect.stringContaining("Logged in"), LoginSessionStatus.CONFIRMED]);
     const token = await tokenOf(given);
-    expect(token.scope).toBe("read query.online query.offline data.write deploy");
+    expect(token.scope).toBe("read query.online query.offline data.write telemetry.write deploy");
     const who = await server.client(AuthService, { token: token.access_token ?? "" }).whoAmI({});
     expect([who.name, who.userId]).toEqual(["bob@example.com", given.clientId]);
     const known = (await clients()).find(({ id }) => id === given.clientId);

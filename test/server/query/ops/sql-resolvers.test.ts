@@ -202,6 +202,7 @@ describe("many rows", () => {
       queryId: "q",
       traceId: "",
       traceparent: "",
+      carried: {},
       observer: undefined,
       meter: undefined,
       tags: [],

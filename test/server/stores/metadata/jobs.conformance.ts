@@ -248,6 +248,23 @@ export function jobsConformance(driver: Driver<QueueOwner>): void {
       });
     });
 
+    test("those wait that a slot is all they lack, counted by kind and environment, each kind up to a bound", async () => {
+      const other = { kind: "other", scope: "env_1" };
+      for (const id of ["1", "2", "3"]) await enqueue(id, { scope: "env_1/a" });
+      await enqueue("4", { scope: "env_1/b" });
+      await enqueue("5", { scope: "env_2" });
+      await enqueue("6", other);
+      await enqueue("later", { ...other, delayMs: 1_000 });
+      await enqueue("after", { ...other, after: ["1"] });
+      await claim("a", 1);
+      const waiting = async (most: number) =>
+        (await jobs.waiting(most)).map(({ kind, environmentId, jobs: count }) => `${kind} ${environmentId} ${count}`).sort();
+      expect(await waiting(100)).toEqual(["k env_1 3", "k env_2 1", "other env_1 1"]);
+      expect((await jobs.waiting(2)).filter(({ kind }) => kind === "k").reduce((sum, one) => sum + one.jobs, 0)).toBe(2);
+      await claim("a", 10);
+      expect(await waiting(100)).toEqual(["other env_1 1"]);
+    });
+
     test("a group's standing says who has its slots and who gets those left, in the order of claims", async () => {
       const group = { name: "g", slots: 2 };
       await enqueue("1", { group });

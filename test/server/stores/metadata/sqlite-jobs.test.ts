@@ -20,6 +20,7 @@ import {
   NEXT_TO_WAKE,
   RUNNING_BY_GROUP,
   RUNNING_BY_OPERATION,
+  WAITING,
   WAKE,
 } from "../../../../src/server/stores/metadata/sqlite-jobs.ts";
 import type { Writer } from "../../../../src/server/stores/sqlite/group-commit.ts";
@@ -52,6 +53,7 @@ test("a page of the queue, and what is claimed next, are found by searches of in
   expect(plan(NEXT_OF_LANE)).toEqual([`${lane}resource_group=? AND slots=? AND gated_by=? AND gate=? AND priority<?)`]);
   expect(plan(NEXT_TO_WAKE)).toEqual(["SEARCH job USING COVERING INDEX job_asleep (kind=?)"]);
   expect(plan(WAKE).slice(-1)).toEqual(["SEARCH job USING COVERING INDEX job_asleep (kind=? AND run_at<?)"]);
+  expect(plan(WAITING)).toContain("SEARCH job USING INDEX job_ready (kind=?)");
   expect(plan(RUNNING_BY_GROUP)).toEqual(["SCAN job USING COVERING INDEX job_by_group"]);
   expect(plan(RUNNING_BY_OPERATION)).toEqual(["SCAN job USING COVERING INDEX job_running_of_operation"]);
   expect(plan(AWAITED)[0]).toBe("SEARCH job_after USING PRIMARY KEY (job_id=?)");

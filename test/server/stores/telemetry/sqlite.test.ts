@@ -97,7 +97,8 @@ describe("telemetry store on SQLite", () => {
     store.recordSpans(spans("ab", "q1"));
     store.recordSpans(spans("cd", "q2"));
     store.recordSpans(spans("ef", "q3"));
-    expect(store.dropped()).toBe(2);
+    store.recordQuery(query("q4"));
+    expect([store.dropped(), store.droppedSpans()]).toEqual([3, 2]);
     expect((await store.spans({ traceId: "t1" })).map(({ spanId }) => spanId).sort()).toEqual(["a", "b", "c", "d"]);
   });
 
@@ -198,4 +199,28 @@ describe("telemetry store on SQLite", () => {
     store.recordQuery(query("kept"));
     expect(await ids()).toEqual(["kept"]);
   });
+});
+
+test("queries and spans of an older version stay, and their traces are listed", async () => {
+  using older = new TempFolder();
+  const path = join(older.path, "telemetry.db");
+  const migrations = TELEMETRY_MIGRATIONS.slice(0, 2);
+  const old = openDatabase({ path, applicationId: TELEMETRY_APPLICATION_ID, migrations, programVersion: "0", synchronous: "normal" });
+  old.run("insert into body values (1, ?)", [Bun.zstdCompressSync(new TextEncoder().encode("{}"))]);
+  old.run("insert into query_log values (1, 'q1', 'env_1', 'dpl_1', '', 5, 2, 'n', 'c', 0, null, 'json', 1, 0, 2, null, 0)");
+  for (const [id, kind, attributes] of [
+    ["s1", "gateway", '{"query_name":"n"}'],
+    ["s2", "worker", '{"rows_in":"1"}'],
+  ] as const)
+    old.run("insert into span values (null, 't1', ?, '', ?, 'x', 5, 2, '', ?, 'q1', 'env_1', 'dpl_1')", [id, kind, attributes]);
+  old.close();
+  const newer = createSqliteTelemetryStore({ path, programVersion: "1", clock: { now: () => 10, sleep: (ms) => Bun.sleep(ms) } });
+  expect(await newer.query("q1")).toMatchObject({ queryId: "q1", kind: "", planHash: "", hitShare: null, primaryKey: "" });
+  const { traces } = await newer.traces({ environmentId: "env_1", service: "svc-python", name: "" }, 10);
+  expect(traces).toMatchObject([{ traceId: "t1", spanCount: 2, errorCount: 0, queryName: "n", startedAt: 5, endedAt: 7 }]);
+  expect((await newer.spans({ traceId: "t1" })).map(({ attributes }) => attributes)).toEqual([
+    { "svc.query.name": "n" },
+    { "svc.rows.in": "1" },
+  ]);
+  await newer.close();
 });

@@ -76,6 +76,7 @@ describe("a run", () => {
       ...{ created_at: run.created_at, started_at: run.started_at, ended_at: run.ended_at, rows: USERS, failed_rows: failing },
       ...{ error: expect.stringContaining("thirteen"), persist_online: true, persist_offline: true },
       ...{ lower_bound: null, upper_bound: null, idempotency_key: "" },
+      url: `${server.url}/environments/${server.credentials.environmentId}/runs/${run.id}`,
     });
     const { run: told } = await service.getResolverRun({ id: String(run.id) });
     expect(told?.endedAt && timestampToMs(told.endedAt)).toBe(Date.parse(String(run.ended_at)));

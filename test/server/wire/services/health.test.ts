@@ -6,6 +6,8 @@ import { Code } from "@connectrpc/connect";
 import { HealthCheckStatus, HealthService } from "../../../../gen/svc/v1/health_pb.ts";
 import { loadServerKeys } from "../../../../src/server/access/keys.ts";
 import { createTokens } from "../../../../src/server/access/tokens.ts";
+import type { Platform } from "../../../../src/server/wire/platform.ts";
+import { partsOf } from "../../../../src/server/wire/services/health-parts.ts";
 import { TempFolder, TestServer } from "../../../harness/running-server.ts";
 
 const folder = new TempFolder();
@@ -26,7 +28,7 @@ test("a stranger is told that the server answers, and its version", async () => 
 
 test("whoever may read is told of every part", async () => {
   const { status, version, checks, droppedRecords } = await server.client(HealthService).checkHealth({});
-  expect([status, version, checks.length, droppedRecords]).toEqual([HealthCheckStatus.OK, "1.2.3-test", 6, 0n]);
+  expect([status, version, checks.length, droppedRecords]).toEqual([HealthCheckStatus.OK, "1.2.3-test", 13, 0n]);
 });
 
 test("credentials that are wrong, or may not read, are refused", async () => {
@@ -35,4 +37,28 @@ test("credentials that are wrong, or may not read, are refused", async () => {
   const deployer = await createTokens({ keys, clock: server.clock }).issue(caller);
   await expect(server.client(HealthService, { token: "x" }).checkHealth({})).rejects.toMatchObject({ code: Code.Unauthenticated });
   await expect(server.client(HealthService, { token: deployer }).checkHealth({})).rejects.toMatchObject({ code: Code.PermissionDenied });
+});
+
+test("a schedule that nobody takes, a node that the others do not see, and workers that die are told", async () => {
+  const pool = { health: () => ({ workers: 1, degraded: true, lastFailure: "out of memory" }) };
+  const schedule = (kind: string, nextAt: number | undefined) => ({ kind, nextAt });
+  const broken = {
+    node: () => "node_1",
+    metadata: {
+      schedules: { due: async () => ({ now: 200_000, schedules: [schedule("new", undefined), schedule("nightly", 80_000)] }) },
+      nodes: { list: async () => [{ id: "node_2" }] },
+    },
+    deployments: async () => ({ running: { list: () => [{ id: "dpl_1", pool }] } }),
+  } as unknown as Platform;
+  const failure = async (name: string) =>
+    partsOf(broken)
+      .find((part) => part.name === name)
+      ?.probe?.()
+      .then(
+        () => "it works",
+        (error: Error) => error.message,
+      );
+  expect(await failure("Scheduler")).toBe("the schedule nightly has been due for 2m, and no node took it");
+  expect(await failure("Node Lease")).toBe("this node (node_1) is not among the 1 that run");
+  expect(await failure("Python Workers")).toBe("those of deployment dpl_1 keep dying: out of memory");
 });

@@ -1,5 +1,5 @@
-import { defineCommand } from "../cli/command.ts";
-import { resolversView } from "./resolvers/view.ts";
+import { defineCommand } from "../../cli/command.ts";
+import { resolversView } from "./view.ts";
 
 export default defineCommand({
   summary: "Show resolvers and the features they resolve",

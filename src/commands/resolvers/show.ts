@@ -1,0 +1,106 @@
+import type { GetResolverResponse, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
+import { OutputShape } from "../../../gen/svc/v1/graph_pb.ts";
+import type { ResolverRun } from "../../../gen/svc/v1/resolver_run_pb.ts";
+import { defineCommand } from "../../cli/command.ts";
+import { arg, text } from "../../cli/flag.ts";
+import { formatEnum } from "../../contract/contract.ts";
+import { formatDuration } from "../../domain/duration.ts";
+import { escapeControls, readableName } from "../../domain/name.ts";
+import { durationToMs } from "../../domain/proto-time.ts";
+import { visibleLines } from "../../domain/visible.ts";
+import { sparkline } from "../../output/sparkline.ts";
+import { timeText } from "../../output/time.ts";
+import { textView } from "../../output/view.ts";
+import { recentRequests } from "../../query-client/recent-requests.ts";
+import { factLines, placeText, sections, sourceLines, usedByLines } from "../definition-view.ts";
+import { inputPaths, RESOLVER_JSON, resolverKind } from "./view.ts";
+
+/** Runs that are shown. */
+const RUNS = 5;
+
+/** A resolver, its last runs by itself, and its calls in the hours of the last day. */
+interface Shown {
+  readonly answer: GetResolverResponse;
+  readonly runs: readonly ResolverRun[];
+  readonly calls: readonly (number | undefined)[];
+}
+
+export default defineCommand({
+  summary: "Show one resolver: source, inputs, outputs, runs",
+  description: "Runs are those by a schedule or by `svc trigger`, not the calls of queries.",
+  examples: ["svc resolvers show get_email", "svc resolvers show get_email --json"],
+  needs: ["session"],
+  args: { resolver: arg("name of the resolver, or its last part") },
+  flags: { deploymentId: text("deployment id; default: the live one", { aliases: ["--deployment"], placeholder: "<deployment>" }) },
+  async run(context, { deploymentId = "", resolver: name }): Promise<Shown> {
+    const { api, flags } = context;
+    const asked = flags.json ? new Map() : recentRequests(context, "sum:resolver.count by {resolver}");
+    const answer = await (await api.graph()).getResolver({ resolver: name.trim(), deploymentId });
+    const resolver = answer.resolver?.fqn ?? "";
+    const { runs } = await (await api.resolverRuns()).listResolverRuns({ resolver, pageSize: RUNS });
+    return { answer, runs, calls: (await asked).get(resolver) ?? [] };
+  },
+  view: textView(
+    ({ answer, calls, runs }: Shown, style) => {
+      const { resolver, source } = answer;
+      if (!resolver) return "";
+      const line = calls.some((value) => value) ? sparkline(calls, { ascii: !style.hasColor }) : "";
+      const head = [
+        style.bold(escapeControls(resolver.fqn)),
+        ...(resolver.description === "" ? [] : [visibleLines(resolver.description)]),
+        "",
+        factLines({
+          Kind: kindText(resolver),
+          Inputs: resolver.inputs.flatMap(inputPaths).map(readableName).join(", "),
+          Outputs: resolver.outputs.map(readableName).join(", "),
+          Schedule: resolver.schedule,
+          Timeout: resolver.timeout && formatDuration(durationToMs(resolver.timeout)),
+          Environments: resolver.environments.join(", "),
+          Tags: resolver.tags.join(", "),
+          Owner: resolver.owner,
+          "Without Python": translationText(resolver),
+          "Defined in": placeText(source, resolver.span),
+          Version: `${answer.version}`,
+          Deployment: answer.deploymentId,
+        }),
+      ];
+      return sections(
+        head.join("\n"),
+        {
+          Source: sourceLines(source, style),
+          "Used by": usedByLines(answer),
+          "Last day": line === "" ? [] : [`Calls by hour  ${line}`],
+          "Last runs": runs.map(runLine),
+        },
+        style,
+      );
+    },
+    async ({ answer, runs }) => {
+      const { messageJson } = await import("../../contract/message-json.ts");
+      const resolver = answer.resolver && messageJson(answer.resolver, RESOLVER_JSON);
+      return { ...messageJson(answer, { resolver: () => resolver }), runs: runs.map((run) => messageJson(run)) };
+    },
+    { long: true },
+  ),
+});
+
+function kindText(resolver: Resolver): string {
+  const { body, outputShape, total } = resolver;
+  const language = body.case === "sql" ? `SQL on ${body.value.source}` : "Python";
+  const shape =
+    outputShape === OutputShape.ROWS ? ", gives rows" : outputShape === OutputShape.RELATION ? ", gives the rows of a relation" : "";
+  return `${resolverKind(resolver)}, ${language}${shape}${total ? ", all of them" : ""}`;
+}
+
+/** Whether a Python resolver was understood, and why not. */
+function translationText({ body, translated, untranslated }: Resolver): string {
+  if (body.case !== "python") return "";
+  if (Object.keys(translated).length > 0) return "yes: its body was understood";
+  return untranslated === "" ? "" : `no: ${untranslated}`;
+}
+
+function runLine({ createdAt, error, failedRows, id, rows, state }: ResolverRun): string {
+  const failed = failedRows > 0n ? `, ${failedRows} failed` : "";
+  const why = error === "" ? "" : `: ${error.split("\n", 1)[0]}`;
+  return escapeControls(`${timeText(createdAt)}  ${formatEnum("svc.v1.ResolverRunState", state)}  ${rows} rows${failed}  ${id}${why}`);
+}

@@ -1,0 +1,55 @@
+import type { ApiClientJson } from "../../../../gen/svc/v1/auth_pb.ts";
+import { escapeControls } from "../../../domain/name.ts";
+import { call } from "../../api/call.ts";
+import { useAnswer } from "../../api/load.ts";
+import { Action } from "../../app/action.tsx";
+import { environmentScope } from "../../app/who.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Loading } from "../../parts/loading.tsx";
+import { Time } from "../../parts/time.tsx";
+import { type Column, WindowTable } from "../../parts/window-table.tsx";
+
+/** Holders of credentials: command lines, programs, persons. */
+export default function Clients() {
+  const answer = useAnswer("AuthService/ListClients", {}, environmentScope.value);
+  const columns: readonly Column<ApiClientJson>[] = [
+    {
+      name: "name",
+      title: "Name",
+      width: "12rem",
+      cell: ({ current, isPerson, name = "" }) => (
+        <>
+          {escapeControls(name)} {isPerson && <Badge text="person" />}
+          {current && <Badge text="this one" tone="good" />}
+        </>
+      ),
+    },
+    { name: "id", title: "Client", width: "14rem", cell: ({ id = "" }) => <code title={id}>{id}</code> },
+    {
+      name: "permissions",
+      title: "Permissions",
+      width: "13rem",
+      cell: ({ permissions = [] }) => <span title={permissions.join(", ")}>{permissions.join(", ")}</span>,
+    },
+    { name: "used", title: "Last used", width: "10rem", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+    { name: "expires", title: "Ends", width: "10rem", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { name: "actions", title: "Actions", width: "7rem", cell: (row) => <Revoke client={row} onDone={answer.reload} /> },
+  ];
+  return (
+    <Loading of={answer} lines={4}>
+      {({ clients = [] }) => <WindowTable label="Clients" columns={columns} rows={clients} keyOf={({ id = "" }) => id} />}
+    </Loading>
+  );
+}
+
+function Revoke({ client: { current, id = "", name = "" }, onDone }: { readonly client: ApiClientJson; readonly onDone: () => void }) {
+  const revoke = async () => {
+    const { endedSessions = 0 } = await call("AuthService/DeleteClient", { id }, environmentScope.value);
+    return `${name} is revoked, and ${endedSessions} browser sessions ended.`;
+  };
+  return (
+    <Action verb="Revoke" question={`Revoke ${escapeControls(name)}?`} permission="admin" typed={name} act={revoke} onDone={onDone}>
+      <p>Its secret, tokens and browser sessions are refused from the next request on.{current && " This page is one of them."}</p>
+    </Action>
+  );
+}

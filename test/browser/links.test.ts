@@ -1,0 +1,158 @@
+/** Every address of a page that a command prints opens the page of that very thing. */
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { DescFile, DescMessage } from "@bufbuild/protobuf";
+import type { Browser } from "playwright-core";
+import { placeOf } from "../../src/domain/addresses.ts";
+import { type Platform, runCommand, startPlatform, writeProject } from "../commands/platform.ts";
+import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
+import { exchange } from "../harness/browser-session.ts";
+import { logIn, openTab, type Tab } from "./tab.ts";
+
+/** What a command printed: the address, and the id of what it is of. */
+interface Printed {
+  readonly url: string;
+  readonly id: string;
+}
+
+/** Fields of the contract named `url` that are addresses of pages; those of one thing have a row below. */
+const PAGES = [
+  ...["Deployment", "GetQueryRunResponse", "QueryMeta", "ResolverRun", "TriggerScheduledQueryResponse"],
+  // Where one logs in, which other tests open.
+  ...["CreateEntryResponse", "CreateLoginSessionResponse"],
+];
+/** Those of bytes, which need no page, and of other servers. */
+const NO_PAGES = [
+  ...["AnnounceValueFileResponse", "CreateOfflineQueryUploadResponse", "CreateUploadResponse", "DatasetLink", "DatasetUploadUri"],
+  ...["GetFlareResponse", "GetSourceResponse", "OfflineQueryResultFile"],
+  ...["ClusterNode", "CreateWebhookRequest", "UpdateWebhookRequest", "Webhook"],
+];
+
+/** What runs by itself. */
+const RUNS = `from features import User
+from svc import DataFrame, offline
+from svc.queries import ScheduledQuery
+
+ScheduledQuery(name="names", schedule="30 2 * * *", output=[User.name])
+
+
+@offline(cron="1d")
+def known() -> DataFrame[User.id, User.name]:
+    return DataFrame({User.id: [1, 2], User.name: ["a", "b"]})
+`;
+
+describe.skipIf(lacksBrowser())("the address that a command prints", () => {
+  let platform: Platform;
+  let browser: Browser;
+  let tab: Tab;
+  let project = "";
+  const run = async (path: string, ...words: readonly string[]) => {
+    const outcome = await runCommand(path, words, { home: platform.home, env: platform.env, dir: project });
+    if (outcome.exitCode !== 0) throw new Error(`svc ${path} ${words.join(" ")}: ${outcome.stderr}`);
+    return outcome;
+  };
+  const json = async (path: string, ...words: readonly string[]) => (await run(path, ...words, "--json")).json();
+  const deploy = async (...words: readonly string[]): Promise<Printed> => {
+    const { deployment_id: id, url } = (await json("apply", "--force", ...words)) as { deployment_id: string; url: string };
+    return { id, url };
+  };
+  const inputs = ["--in", "user.id=7", "--out", "user.name"];
+  /** The last address in a text. */
+  const addressIn = (text: string) => text.match(/https?:\/\/\S+/g)?.at(-1) ?? "";
+
+  /** A row for each command that prints an address. */
+  const ROWS: Readonly<Record<string, () => Promise<Printed>>> = {
+    apply: () => deploy(),
+    "apply --await": () => deploy("--await"),
+    "apply --branch": () => deploy("--await", "--branch", "a/b c"),
+    async "apply, as text"() {
+      const { stdout } = await run("apply", "--force", "--await");
+      return { id: /dpl_\w+/.exec(stdout)?.[0] ?? "", url: addressIn(stdout) };
+    },
+    async "deployment get"() {
+      const { id } = await deploy("--await");
+      return (await json("deployment/get", id)) as Printed;
+    },
+    async "deployment list"() {
+      const { deployments } = (await json("deployment/list")) as { deployments: readonly Printed[] };
+      return deployments.at(-1) as Printed;
+    },
+    async "query, as text"() {
+      const url = addressIn((await run("query", ...inputs)).stdout);
+      return { id: url.slice(url.lastIndexOf("/") + 1), url };
+    },
+    async "queries get"() {
+      const { meta } = (await json("query", ...inputs)) as { meta: { query_id: string } };
+      const { url } = (await json("queries/get", meta.query_id)) as { url: string };
+      return { id: meta.query_id, url };
+    },
+    trigger: async () => (await json("trigger", "--resolver", "known")) as Printed,
+    async "trigger, as text"() {
+      const { stdout } = await run("trigger", "--resolver", "known");
+      return { id: /^ID: +(\S+)$/m.exec(stdout)?.[1] ?? "", url: addressIn(stdout) };
+    },
+    async "scheduled-resolver runs get"() {
+      const { id } = (await json("trigger", "--resolver", "known")) as Printed;
+      return (await json("scheduled-resolver/runs/get", id)) as Printed;
+    },
+    "scheduled-query trigger": async () => (await json("scheduled-query/trigger", "--name", "names")) as Printed,
+  };
+
+  beforeAll(async () => {
+    [platform, browser] = await Promise.all([startPlatform(), launchBrowser()]);
+    project = writeProject();
+    await Bun.write(join(project, "runs.py"), RUNS);
+    await deploy("--await");
+    tab = await openTab(browser, platform.url);
+    const { SVC_CLIENT_ID: id = "", SVC_CLIENT_SECRET: secret = "" } = platform.env;
+    await logIn(tab, platform, await exchange(platform.url, id, secret));
+  }, 120_000);
+  afterAll(async () => {
+    await tab?.[Symbol.asyncDispose]();
+    await browser?.close();
+    await platform?.server.stop();
+  });
+
+  test.each(Object.entries(ROWS))(
+    "%s",
+    async (_, print) => {
+      const { id, url } = await print();
+      expect(id).not.toBe("");
+      expect(placeOf(url.slice(platform.url.length))?.params).toMatchObject({ id });
+      const response = await tab.page.goto(url);
+      expect(response?.status()).toBe(200);
+      await tab.page.getByRole("heading", { level: 1, name: new RegExp(`${id}$`) }).waitFor();
+      await tab.page.locator("main h2").first().waitFor();
+      expect(tab.complaints.splice(0)).toEqual([]);
+    },
+    60_000,
+  );
+
+  test("dashboard", async () => {
+    const { id } = await deploy("--await");
+    const { url } = (await json("dashboard", `/deployments/${id}`)) as { url: string };
+    await using other = await openTab(browser, platform.url);
+    await other.page.goto(url);
+    await other.page.getByRole("heading", { level: 1, name: new RegExp(`${id}$`) }).waitFor();
+    expect(placeOf(new URL(other.page.url()).pathname)).toMatchObject({ page: "deployment", params: { id } });
+  }, 60_000);
+});
+
+test("every url in the contract is known here", async () => {
+  const folder = join(import.meta.dir, "../../gen/svc/v1");
+  const found: string[] = [];
+  for (const path of new Bun.Glob("*_pb.ts").scanSync({ cwd: folder, absolute: true })) {
+    const file = Object.values((await import(path)) as Record<string, { kind?: string }>).find(
+      ({ kind }) => kind === "file",
+    ) as unknown as DescFile;
+    found.push(...file.messages.flatMap(withUrl));
+  }
+  expect(found.toSorted()).toEqual([...PAGES, ...NO_PAGES].toSorted());
+});
+
+/** Messages with a field `url`, by name. */
+function withUrl(message: DescMessage): string[] {
+  const own = message.fields.some(({ name }) => name === "url") ? [message.name] : [];
+  return [...own, ...message.nestedMessages.flatMap(withUrl)];
+}

@@ -1,0 +1,231 @@
+/** What pages about running, deploying, observing and settings do, on a server at work. */
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
+import { TempFolder, TestServer } from "../harness/running-server.ts";
+import { violations } from "./accessibility.ts";
+import { type Operated, operate } from "./operated-project.ts";
+import { logIn, openTab, settled, type Tab } from "./tab.ts";
+
+interface Row {
+  readonly path: (made: Operated) => string;
+  /** A text that shows that what was made is there. */
+  readonly shows: string | RegExp;
+}
+
+const ROWS: Readonly<Record<string, Row>> = {
+  "log lines": { path: () => "/logs?q=level:warning", shows: /resolvers.get_name .*<img src=x/ },
+  "a tail of the log": { path: () => "/logs?follow=yes&q=asked", shows: "asked for 20" },
+  requests: { path: () => "/logs?tab=requests&q=QueryService", shows: "QueryService/Query" },
+  "a board of metrics": { path: () => "/metrics", shows: "Latency of queries" },
+  "an expression": { path: () => "/metrics?e=count:query.latency%20by%20%7Bquery_name%7D", shows: "query_name:browse" },
+  "runs of resolvers": { path: () => "/runs", shows: "resolvers.known" },
+  "offline queries": { path: () => "/runs?kind=offline", shows: "user.name, user.score" },
+  workflows: { path: () => "/runs?kind=workflows", shows: /^wf_/ },
+  jobs: { path: () => "/runs?kind=jobs", shows: "async_offline_query" },
+  "a run of a resolver": { path: ({ resolverRun }) => `/runs/${resolverRun}`, shows: "known users" },
+  "an offline query": { path: ({ offlineQuery }) => `/runs/${offlineQuery}`, shows: "after prepare" },
+  schedules: { path: () => "/schedules", shows: "30 2 * * *" },
+  datasets: { path: () => "/datasets", shows: /^scores <img/ },
+  "columns of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}`, shows: "user.score" },
+  "rows of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=rows`, shows: "3 rows" },
+  "files of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=files`, shows: /\.parquet$/ },
+  branches: { path: () => "/branches", shows: /^dpl_/ },
+  traffic: { path: () => "/traffic", shows: "The weights add up to 100." },
+  "what two deployments differ in": { path: ({ live, ready }) => `/deployments/${live}?with=${ready}`, shows: "more.py, added" },
+  "the audit log": { path: () => "/audit", shows: "TrafficService/SetTraffic" },
+  usage: { path: () => "/usage?figure=cpu", shows: "CPU seconds over time" },
+  environments: { path: () => "/settings/environments", shows: "additional_env_vars: {}" },
+  secrets: { path: () => "/settings/secrets", shows: "API_KEY" },
+  webhooks: { path: () => "/settings/webhooks", shows: "https://hooks.example.com/events" },
+  "service tokens": { path: () => "/settings/service-tokens", shows: /^<img/ },
+  clients: { path: () => "/settings/clients", shows: "this one" },
+  sessions: { path: () => "/settings/sessions", shows: "this one" },
+  permissions: { path: () => "/settings/permissions", shows: "query.offline" },
+  connections: { path: () => "/settings/connections", shows: "svc offline-store connection create" },
+};
+
+describe.skipIf(lacksBrowser())("a server at work", () => {
+  const folder = new TempFolder();
+  let server: TestServer;
+  let browser: Browser;
+  let tab: Tab;
+  let made: Operated;
+  const base = () => `${server.url}/environments/${server.credentials.environmentId}`;
+  const open = async (path: string) => {
+    await tab.page.goto(base() + path);
+    await settled(tab.page);
+  };
+
+  beforeAll(async () => {
+    [server, browser] = await Promise.all([TestServer.start(folder.path), launchBrowser()]);
+    made = await operate(server);
+    tab = await openTab(browser, server.url);
+    await logIn(tab, server, await server.token());
+    await settled(tab.page);
+  }, 180_000);
+  afterAll(async () => {
+    await tab?.[Symbol.asyncDispose]();
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  test.each(Object.entries(ROWS))(
+    "%s",
+    async (_, { path, shows }) => {
+      const { complaints, page } = tab;
+      for (const [colorScheme, width] of [["light", 1280] as const, ["dark", 420] as const]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 800 });
+        await open(path(made));
+        await page.getByText(shows).first().waitFor();
+        expect(await page.locator("h1").count()).toBe(1);
+        expect(await page.title()).toEndWith(" - svc");
+        expect(await page.title()).not.toStartWith("owned");
+        expect(await page.locator("main img, main script, main iframe").count()).toBe(0);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+        expect(await violations(page)).toEqual([]);
+        expect(complaints.splice(0)).toEqual([]);
+      }
+      await page.setViewportSize({ width: 1280, height: 800 });
+    },
+    60_000,
+  );
+
+  test("a line opens in place, and a field of it narrows the search", async () => {
+    const { page } = tab;
+    await open("/logs?q=asked");
+    await page.getByRole("button", { name: /asked for 20/ }).click();
+    await page.getByRole("button", { name: "Only query_name browse" }).click();
+    await page.waitForURL(/q=asked\+query_name%3Abrowse/);
+    expect(await page.getByRole("searchbox").inputValue()).toBe("asked query_name:browse");
+    await open("/logs?q=asked");
+    await page.getByRole("button", { name: /asked for 20/ }).click();
+    await page.getByRole("link", { name: "Lines around it" }).click();
+    await page.locator(".log-line.meant").waitFor();
+    expect(await page.locator(".log-line.meant").first().textContent()).toContain("asked for 20");
+  }, 60_000);
+
+  test("a search that is wrong says where, and asks nothing", async () => {
+    const { page } = tab;
+    await open("/logs?q=level:nothing");
+    expect(await page.getByRole("alert").textContent()).toContain("'nothing' is no level");
+    expect(await page.getByRole("alert").locator("mark").textContent()).toBe("nothing");
+    expect(await page.locator(".log-line").count()).toBe(0);
+  });
+
+  test("a tail stands still while one reads, and goes on", async () => {
+    const { page } = tab;
+    await open("/logs?follow=yes");
+    await page.locator(".log-line").first().waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("button", { name: /^Go on/ }).click();
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+    await page.locator(".log-head").first().click();
+    await page.getByRole("button", { name: /^Go on/ }).waitFor();
+    await page.getByRole("button", { name: "Stop following" }).click();
+    await page.getByRole("group", { name: "Range" }).waitFor();
+  }, 60_000);
+
+  test("an expression is completed and evaluated by keyboard, and a wrong one is told with its place", async () => {
+    const { page } = tab;
+    await open("/metrics");
+    const box = page.getByRole("combobox", { name: "Expression" });
+    await box.focus();
+    await page.keyboard.type("p99:query.lat");
+    await page.getByRole("option", { name: "p99:query.latency" }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    expect(await box.inputValue()).toBe("p99:query.latency");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "p99:query.latency" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("e")).toBe("p99:query.latency");
+    await box.fill("p99:query.nothing");
+    await page.keyboard.press("Enter");
+    expect(await page.getByRole("alert").textContent()).toContain("Column 5");
+  }, 60_000);
+
+  test("weights whose sum is not 100 are refused in place; others are set once one agrees", async () => {
+    const { page } = tab;
+    await open("/traffic");
+    const stable = page.getByRole("textbox", { name: "Percent of queries of stable" });
+    await stable.fill("40");
+    await page.getByText("The weights add up to 110, not to 100.").waitFor();
+    expect(await page.getByRole("button", { name: /^Set weights/ }).count()).toBe(0);
+    await page.getByRole("textbox", { name: "Percent of queries of canary" }).fill("60");
+    await page.getByRole("button", { name: /^Set weights/ }).click();
+    const dialog = page.getByRole("dialog");
+    expect(await dialog.textContent()).toContain("svc traffic set --tags canary=60,stable=40");
+    await dialog.getByRole("button", { name: "Set weights" }).click();
+    await page.getByText("The weights are set.").waitFor();
+    await page.reload();
+    await settled(page);
+    expect(await stable.inputValue()).toBe("40");
+  }, 60_000);
+
+  test("a secret is revealed alone, and that is in the audit log", async () => {
+    const { page } = tab;
+    await open("/settings/secrets");
+    expect(await page.getByText("secret-<img").count()).toBe(0);
+    await page.getByRole("button", { name: "Reveal API_KEY" }).click();
+    await page.getByText("secret-<img").waitFor();
+    await page.getByRole("button", { name: "Hide API_KEY" }).click();
+    expect(await page.getByText("secret-<img").count()).toBe(0);
+    await open("/audit?endpoint=Reveal");
+    await page.getByText("SecretService/RevealSecrets").waitFor();
+  }, 60_000);
+
+  test("the secret of a service token is shown once", async () => {
+    const { page } = tab;
+    await open("/settings/service-tokens");
+    await page.getByRole("button", { name: "Make a service token" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("ci");
+    await page.getByRole("dialog").getByRole("button", { name: "Make", exact: true }).click();
+    const shown = page.getByRole("dialog", { name: "Service token ci" });
+    await shown.waitFor();
+    const secret = (await shown.locator("dd code").nth(1).textContent()) ?? "";
+    expect(secret.length).toBeGreaterThan(20);
+    await shown.getByRole("button", { name: "Close" }).click();
+    await page.reload();
+    await settled(page);
+    await page.getByText("ci", { exact: true }).waitFor();
+    expect(await page.content()).not.toContain(secret);
+  }, 60_000);
+
+  test("what cannot be undone asks for its name, and Escape does nothing", async () => {
+    const { page } = tab;
+    await open("/branches");
+    const button = page.getByRole("button", { name: "Delete: Delete branch experiment" });
+    await button.click();
+    const dialog = page.getByRole("dialog");
+    expect(await dialog.getByRole("button", { name: "Delete", exact: true }).isDisabled()).toBe(true);
+    await page.keyboard.press("Escape");
+    expect(await dialog.count()).toBe(0);
+    await button.click();
+    await dialog.getByRole("textbox").fill("experiment");
+    await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("There are none yet.").waitFor();
+  }, 60_000);
+
+  test("without the permission for it nothing is offered that would be refused", async () => {
+    await using viewer = await openTab(browser, server.url);
+    await logIn(viewer, server, await server.token(), "/", { readOnly: true });
+    for (const [path, name] of [
+      ["/settings/secrets", /Reveal|Set a secret|Delete/],
+      ["/settings/service-tokens", /Make|Delete/],
+      ["/traffic", /Set|Promote|Suspend/],
+      ["/schedules", /Run now/],
+      [`/runs/${made.offlineQuery}`, /Begin again/],
+      [`/deployments/${made.live}`, /Roll back/],
+    ] as const) {
+      await viewer.page.goto(base() + path);
+      await settled(viewer.page);
+      expect(await viewer.page.locator("main").getByRole("button", { name }).count()).toBe(0);
+    }
+    await viewer.page.goto(`${base()}/settings/service-tokens`);
+    await viewer.page.getByRole("alert").first().waitFor();
+    expect(viewer.complaints).toEqual([]);
+  }, 60_000);
+});
