@@ -10,11 +10,22 @@ export class BucketSum {
   min = Number.POSITIVE_INFINITY;
   max = Number.NEGATIVE_INFINITY;
   /** Undefined until a histogram is merged, or for ever of a sum of numbers. */
-  histogram: ExponentialHistogram | undefined;
+  #histogram: ExponentialHistogram | undefined;
+  /** The only histogram that was added so far: most buckets that are read have no other. */
+  #encoded: Uint8Array | undefined;
 
   /** @param isHistogram whether values are counted by buckets too */
   constructor(isHistogram = false) {
-    if (isHistogram) this.histogram = new ExponentialHistogram();
+    if (isHistogram) this.#histogram = new ExponentialHistogram();
+  }
+
+  /** The histogram of the records; undefined = of a sum of numbers. */
+  get histogram(): ExponentialHistogram | undefined {
+    if (this.#encoded) {
+      this.#histogram = ExponentialHistogram.decode(this.#encoded);
+      this.#encoded = undefined;
+    }
+    return this.#histogram;
   }
 
   /** Adds a record. */
@@ -23,24 +34,26 @@ export class BucketSum {
     this.sum += value;
     if (value < this.min) this.min = value;
     if (value > this.max) this.max = value;
-    this.histogram?.record(value);
+    if (this.#histogram || this.#encoded) this.histogram?.record(value);
   }
 
   /** Adds the records of another sum. */
   merge(other: BucketSum): void {
     if (other.count === 0) return;
     this.#widen(other.count, other.sum, other.min, other.max);
-    if (!other.histogram) return;
-    this.histogram ??= new ExponentialHistogram();
-    this.histogram.merge(other.histogram);
+    const { histogram } = other;
+    if (histogram) this.#own().merge(histogram);
   }
 
   /** Adds the records of a bucket. Throws RangeError when its histogram cannot be read. */
   add(count: number, sum: number, min: number, max: number, histogram: Uint8Array | null | undefined): void {
     this.#widen(count, sum, min, max);
     if (!histogram) return;
-    this.histogram ??= new ExponentialHistogram();
-    this.histogram.mergeEncoded(histogram);
+    if (this.#histogram || this.#encoded) this.#own().mergeEncoded(histogram);
+    else {
+      ExponentialHistogram.check(histogram);
+      this.#encoded = histogram;
+    }
   }
 
   /** Begins anew. */
@@ -49,13 +62,24 @@ export class BucketSum {
     this.sum = 0;
     this.min = Number.POSITIVE_INFINITY;
     this.max = Number.NEGATIVE_INFINITY;
-    this.histogram?.clear();
+    this.#encoded = undefined;
+    this.#histogram?.clear();
   }
 
   /** The bucket of a period that begins at a time, epoch milliseconds. */
   bucketAt(at: number): MetricBucket {
-    const { count, sum, min, max, histogram } = this;
-    return { at, count, sum, min, max, ...(histogram && { histogram: histogram.encode() }) };
+    const { count, sum, min, max } = this;
+    const histogram = this.#encoded ?? this.#histogram?.encode();
+    return { at, count, sum, min, max, ...(histogram && { histogram }) };
+  }
+
+  /** The histogram, which is made when there is none. */
+  #own(): ExponentialHistogram {
+    const known = this.histogram;
+    if (known) return known;
+    const made = new ExponentialHistogram();
+    this.#histogram = made;
+    return made;
   }
 
   #widen(count: number, sum: number, min: number, max: number): void {

@@ -6,6 +6,7 @@
 
 import type { Database } from "bun:sqlite";
 import { openDatabase } from "../sqlite/open.ts";
+import { type AnswerColumns, toColumns } from "./answer-columns.ts";
 import { BucketSum } from "./bucket-sum.ts";
 import type { FeatureHour, FeatureStats } from "./feature-stats.ts";
 import { FeatureStatsTable } from "./feature-stats-table.ts";
@@ -126,6 +127,11 @@ export class MetricDatabase {
     }
     const { groups: answered, omitted } = grouping.answer();
     return { groups: answered, omitted: omitted + skipped };
+  }
+
+  /** The same as columns. */
+  readColumns(selection: MetricSelection, more?: readonly MetricRow[]): AnswerColumns {
+    return toColumns(this.read(selection, more));
   }
 
   /** Values of a label, in their order. */

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../../context/clock.ts";
 import { Thread } from "../../thread/rpc.ts";
+import { fromColumns } from "./answer-columns.ts";
 import type { MetricDatabase, MetricFile } from "./database.ts";
 import type { MetricEvents } from "./metrics-worker.ts";
 import type { MetricLimits, MetricStore } from "./store.ts";
@@ -39,7 +40,7 @@ export function createSqliteMetricStore(options: MetricOptions): MetricStore {
   });
   return {
     append: (rows) => thread.call("append", [rows]),
-    read: (selection, more) => thread.call("read", [selection, more]),
+    read: async (selection, more) => fromColumns(await thread.call("readColumns", [selection, more])),
     labelValues: (wanted) => thread.call("labelValues", [wanted]),
     addFeatureStats: (stats) => thread.call("addFeatureStats", [stats]),
     featureStats: (of, more) => thread.call("featureStats", [of, more]),
