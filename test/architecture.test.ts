@@ -157,7 +157,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   metrics: ["stores"],
   logs: ["python", "stores"],
   jobs: ["metrics", "stores"],
-  nodes: ["stores", "jobs"],
+  nodes: ["metrics", "stores", "jobs"],
   access: ["stores", "jobs", "nodes"],
   documents: ["stores", "jobs", "nodes"],
   processes: ["metrics", "stores"],

@@ -132,7 +132,7 @@ export class ExponentialHistogram {
     new ExponentialHistogram().#read(bytes, false);
   }
 
-  /** Reads encoded counts, and adds them or not. One loop without calls: charts read many of them. */
+  /** Reads encoded counts, and adds them or not; in one loop, because charts read many. */
   #read(bytes: Uint8Array, adds: boolean): void {
     const { length } = bytes;
     let at = 0;

@@ -3,7 +3,7 @@
 import { SERVER_SCOPE } from "../../domain/metrics/metric.ts";
 import type { MetricRecorder } from "./recorder.ts";
 
-/** The records of which something may be dropped; what is dropped of metrics, they count themselves. */
+/** The records that may be dropped; metrics count their own. */
 export type DroppedSignal = "query_log" | "spans" | "logs" | "webhooks";
 
 /**
