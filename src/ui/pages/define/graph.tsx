@@ -22,7 +22,7 @@ export default function Graph() {
   const command = useCommand();
   const answer = useGraph();
   return (
-    <Page title="Lineage" command={command("resolvers")}>
+    <Page title="Lineage" command={command("graph")}>
       {answer.error?.code === "failed_precondition" ? (
         <Empty command="svc apply">Nothing is deployed here yet. Deploy a project:</Empty>
       ) : (
