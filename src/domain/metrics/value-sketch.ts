@@ -20,6 +20,9 @@ export class NumberSketch {
   readonly #positive = new ExponentialHistogram();
   /** Of negative numbers, by what they are without the sign. */
   readonly #negative = new ExponentialHistogram();
+  /** The least and the greatest number, which no quantile is beyond. */
+  #least = Number.POSITIVE_INFINITY;
+  #most = Number.NEGATIVE_INFINITY;
 
   /** Values that were counted. */
   get count(): number {
@@ -29,12 +32,16 @@ export class NumberSketch {
   /** Counts a number; one that is none is left out. */
   record(value: number): void {
     if (Number.isNaN(value)) return;
+    this.#least = Math.min(this.#least, value);
+    this.#most = Math.max(this.#most, value);
     if (value < 0) this.#negative.record(-value);
     else this.#positive.record(value);
   }
 
   /** Adds the counts of another. */
   merge(other: NumberSketch): void {
+    this.#least = Math.min(this.#least, other.#least);
+    this.#most = Math.max(this.#most, other.#most);
     this.#positive.merge(other.#positive);
     this.#negative.merge(other.#negative);
   }
@@ -52,15 +59,18 @@ export class NumberSketch {
   }
 
   /**
-   * The value that a share of the values do not exceed, at most 9.1 % off; undefined when there are
-   * no values.
+   * The value that a share of the values do not exceed, at most 9.1 % off, and exact at 0 and 1;
+   * undefined when there are no values.
    * @param share 0 to 1
    */
   quantile(share: number): number | undefined {
     const rank = Math.max(share * this.count, Number.MIN_VALUE);
     let seen = 0;
     for (const { from, to, count } of this.buckets()) {
-      if (seen + count >= rank) return from + ((rank - seen) / count) * (to - from);
+      if (seen + count >= rank) {
+        const value = share >= 1 ? to : from + ((rank - seen) / count) * (to - from);
+        return Math.min(Math.max(value, this.#least), this.#most);
+      }
       seen += count;
     }
     return undefined;
@@ -69,14 +79,19 @@ export class NumberSketch {
   /** As JSON, which `readSketch` reads. */
   toJSON(): SketchJson {
     const text = (histogram: ExponentialHistogram): string => histogram.encode().toBase64();
-    return { kind: "number", positive: text(this.#positive), negative: text(this.#negative) };
+    const [least, most] = [this.#least, this.#most].map((bound) => (Number.isFinite(bound) ? bound : null)) as [
+      number | null,
+      number | null,
+    ];
+    return { kind: "number", positive: text(this.#positive), negative: text(this.#negative), least, most };
   }
 
   /** The sketch of what `toJSON` gave. Throws RangeError for others. */
-  static of({ positive, negative }: Extract<SketchJson, { readonly kind: "number" }>): NumberSketch {
+  static of({ positive, negative, least, most }: Extract<SketchJson, { readonly kind: "number" }>): NumberSketch {
     const sketch = new NumberSketch();
     sketch.#positive.mergeEncoded(Uint8Array.fromBase64(positive));
     sketch.#negative.mergeEncoded(Uint8Array.fromBase64(negative));
+    if (sketch.count > 0) [sketch.#least, sketch.#most] = [least ?? Number.NEGATIVE_INFINITY, most ?? Number.POSITIVE_INFINITY];
     return sketch;
   }
 }
@@ -150,7 +165,14 @@ export type ValueSketch = NumberSketch | FrequentValues;
 
 /** A sketch as it is stored. */
 export type SketchJson =
-  | { readonly kind: "number"; readonly positive: string; readonly negative: string }
+  | {
+      readonly kind: "number";
+      readonly positive: string;
+      readonly negative: string;
+      /** The least and the greatest number; null = not finite. */
+      readonly least: number | null;
+      readonly most: number | null;
+    }
   | { readonly kind: "values"; readonly total: number; readonly values: readonly (readonly [value: string, count: number])[] };
 
 /** The sketch that was stored. Throws RangeError, or SyntaxError, for what is none. */

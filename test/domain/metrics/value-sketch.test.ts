@@ -37,6 +37,15 @@ for seed, kind, shift in [(1, "normal", 0), (2, "normal", 0.5), (3, "normal", 2)
 print(json.dumps(out))
 `;
 
+test("no quantile is beyond the values: of one they all are that one", () => {
+  for (const sketch of [numbers([124_711]), again(numbers([124_711])), again(numbers([]))]) {
+    if (sketch.count === 0) sketch.merge(again(numbers([124_711])));
+    expect([0, 0.05, 0.5, 0.95, 1].map((share) => sketch.quantile(share))).toEqual([124_711, 124_711, 124_711, 124_711, 124_711]);
+  }
+  const ends = again(numbers([-3, 7, 100]));
+  expect([ends.quantile(0), ends.quantile(1)]).toEqual([-3, 100]);
+});
+
 test("quantiles and the stability index are near those of the values themselves", () => {
   const { stdout, stderr } = Bun.spawnSync(["python3", "-c", PYTHON]);
   if (stdout.length === 0) throw new Error(stderr.toString());
