@@ -53,8 +53,8 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
   },
   {
     rule: "E105",
-    says: "this version of svc has no 'Monitor': it has no charts and no monitors as code",
-    files: after(USER, "\nimport svc\n\nnightly = svc.«Monitor»('1d')\n"),
+    says: "this version of svc has no 'Chart': it has no charts as code; a Monitor(...) tells when a metric breaks a bound",
+    files: after(USER, "\nimport svc\n\nnightly = svc.«Chart»('1d')\n"),
   },
   {
     rule: "E106",

@@ -54,6 +54,7 @@ export function offlineQueryQueries(
     fence: integer,
   });
   const recordOf = ({ inputKey: _, ...record }: OfflineQueryRecord & { readonly inputKey: string }): OfflineQueryRecord => record;
+  const complete = db.query<object, [string]>("select 1 from dataset_revision where id = ? and state in ('complete', 'archived')");
   const find = (id: string): OfflineQueryRecord | undefined => {
     const found = table.one("where id = ?", id);
     return found && recordOf(found);
@@ -126,10 +127,15 @@ export function offlineQueryQueries(
         );
       }),
 
-    end: (id, state, error = "") =>
-      writer.write(
-        () => table.update({ state, error, endedAt: now(), isTidy: state === "completed" }, `where id = $key and ${OPEN}`, { key: id }) > 0,
-      ),
+    end: (id, wanted, wantedError = "") =>
+      writer.write(() => {
+        const known = find(id);
+        if (!known || known.endedAt !== undefined) return false;
+        const isComplete = complete.get(known.revisionId) !== null;
+        const [state, error] = isComplete ? (["completed", ""] as const) : [wanted, wantedError];
+        table.update({ state, error, endedAt: now(), isTidy: state === "completed" }, "where id = $key", { key: id });
+        return state === wanted;
+      }),
 
     tidied: (id) => writer.write(() => void table.update({ isTidy: true }, "where id = $key", { key: id })),
 

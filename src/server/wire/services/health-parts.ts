@@ -6,6 +6,8 @@ import { create } from "@bufbuild/protobuf";
 import { DataTypeSchema, PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { formatDuration } from "../../../domain/duration.ts";
 import { GONE_AFTER_MS } from "../../nodes/presence.ts";
+import { libraryFiles } from "../../tables/duckdb/library-files.ts";
+import { TableError } from "../../tables/engine.ts";
 import type { Platform } from "../platform.ts";
 
 const PROBE_DEADLINE_MS = 5_000;
@@ -24,14 +26,17 @@ const SET_BACK_MS = 60_000;
 export interface Part {
   readonly name: string;
   /**
-   * Resolves with a remark, possibly empty; rejects when the part fails. Absent when the part is
-   * not installed; `absent` is then the remark.
+   * Resolves with a remark, possibly empty; rejects when the part fails, and with NotInstalled when
+   * this program lacks it. Absent when the part is never installed; `absent` is then the remark.
    */
   readonly probe?: () => Promise<string>;
   readonly absent?: string;
   /** Milliseconds after which the part counts as failing. */
   readonly deadlineMs: number;
 }
+
+/** The error of a part that this program was built without. */
+export class NotInstalled extends Error {}
 
 /** The parts in the order in which they are told. */
 export function partsOf(platform: Platform): readonly Part[] {
@@ -134,6 +139,10 @@ async function probeTables({ dataDir, tables }: Platform): Promise<string> {
     const { rows } = await engine.describe(path);
     if (rows !== 1) throw new Error(`a table of one row was read as one of ${rows}`);
     return "";
+  } catch (error) {
+    if (error instanceof TableError && error.code === "unavailable" && libraryFiles().kind === "absent")
+      throw new NotInstalled(error.message);
+    throw error;
   } finally {
     await rm(path, { force: true });
   }

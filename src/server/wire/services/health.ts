@@ -10,7 +10,7 @@ import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { errorText } from "../../../domain/error-text.ts";
 import { authorize, hasCredentials } from "../../access/authorize.ts";
 import type { Platform } from "../platform.ts";
-import { droppedRecords, type Part, partsOf } from "./health-parts.ts";
+import { droppedRecords, NotInstalled, type Part, partsOf } from "./health-parts.ts";
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
@@ -37,7 +37,10 @@ async function check({ name, probe, absent, deadlineMs }: Part) {
   });
   const outcome = await Promise.race([probe(), late]).then(
     (message) => ({ status: HealthCheckStatus.OK, message }),
-    (error: unknown) => ({ status: HealthCheckStatus.FAILING, message: errorText(error) }),
+    (error: unknown) => ({
+      status: error instanceof NotInstalled ? HealthCheckStatus.NOT_CONFIGURED : HealthCheckStatus.FAILING,
+      message: errorText(error),
+    }),
   );
   clearTimeout(timer);
   return create(HealthCheckSchema, { name, ...outcome, latencyMs: performance.now() - began });

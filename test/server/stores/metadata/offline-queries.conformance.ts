@@ -112,6 +112,28 @@ export function offlineQueriesConformance(driver: Driver<MetadataStore>): void {
       expect(await offlineQueries.shard("q1", 0)).toMatchObject({ isDone: true });
     });
 
+    test("a query whose revision others can read is completed, whatever would end it", async () => {
+      const { datasets, offlineQueries } = store;
+      const made = {
+        id: "rev_1",
+        environmentId: "env_1",
+        origin: "offline_query",
+        originId: "q1",
+        createdBy: "cli_1",
+        createdAt: 1,
+      } as const;
+      await datasets.begin({ id: "dst_1", name: "training" }, made, { datasets: 9, writing: 9 });
+      for (const id of ["q1", "q2"]) {
+        await create(id);
+        await offlineQueries.plan(id, spine(8));
+        if (id === "q1") await datasets.complete("rev_1", [], 2);
+        else await offlineQueries.end("q1", "canceled");
+      }
+      expect((await offlineQueries.query("q1"))?.state).toBe("completed");
+      expect(await offlineQueries.end("q2", "failed", "why")).toBe(false);
+      expect(await offlineQueries.query("q2")).toMatchObject({ state: "completed", error: "", isTidy: true });
+    });
+
     test("a query ends once, and nothing is written to it then", async () => {
       const { offlineQueries } = store;
       await create("q1");
