@@ -120,8 +120,8 @@ test("stages are kept of the run that it names", async () => {
     ).json()) as { readonly stages: readonly { readonly stage?: number }[] };
   const { stages } = await asked("GetQueryRunStages", {});
   expect(stages).toHaveLength(Number(count));
-  const rows = await Promise.all(stages.map(async ({ stage = 0 }) => JSON.stringify(await asked("GetQueryRunStageRows", { stage }))));
-  expect(rows.some((text) => text.includes("user.items.price") && text.includes("2.5"))).toBe(true);
+  const { stage = 0 } = stages.find((one) => JSON.stringify(one).includes("user.items.price")) ?? { stage: -1 };
+  expect(JSON.stringify(await asked("GetQueryRunStageRows", { stage }))).toContain("2.5");
 }, 60_000);
 
 test("the help has every planner option with its values", async () => {

@@ -46,10 +46,15 @@ export async function startPlatform(env: Record<string, string> = {}): Promise<P
   };
 }
 
-/** A page as a browser that is logged in gets it. */
-export async function fetchPage({ env, url }: Platform, address: string): Promise<Response> {
+/** What a method of the contract answers to the platform's own client, as JSON. */
+export async function ask({ env, url }: Platform, method: string, body: object): Promise<unknown> {
   const token = await exchange(url, env.SVC_CLIENT_ID ?? "", env.SVC_CLIENT_SECRET ?? "");
-  return fetch(address, { headers: (await openSession(url, token)).headers });
+  const response = await fetch(`${url}/svc.v1.${method}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return response.json();
 }
 
 /** What a command did. */

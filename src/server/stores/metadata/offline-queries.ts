@@ -181,8 +181,8 @@ export interface OfflineQueryStore {
    */
   report(id: string, shard: number, fence: number, counts: ShardCounts & { readonly isDone: boolean }): Promise<boolean>;
   /**
-   * Ends a query; false when it has ended before. One whose revision is complete, so that others can
-   * read it, is completed, whatever would end it otherwise: false too.
+   * Ends a query; false when it has ended before. One whose revision is complete, so that others
+   * can read it, is completed, whatever would end it otherwise: false too.
    */
   end(id: string, state: "completed" | "failed" | "canceled", error?: string): Promise<boolean>;
   /** Notes that nothing is left to be removed of a query. */

@@ -102,7 +102,7 @@ describe("schema", () => {
 
   test("builds that older versions queued belong to their environments, and are about their deployments", async () => {
     using folder = new TempFolder();
-    const db = openDatabase(options(folder, METADATA_MIGRATIONS.slice(0, -1)));
+    const db = openDatabase(options(folder, METADATA_MIGRATIONS.slice(0, -2)));
     const job = db.query(
       `insert into job (id, kind, payload, state, priority, resource_group, slots, idempotency_key, run_at, max_attempts, attempt_timeout_ms,
          attempts, node, fence, lease_until, is_cancel_requested, progress, error, created_at, updated_at)
