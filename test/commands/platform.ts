@@ -9,7 +9,7 @@ import { main } from "../../src/cli/run.ts";
 import { systemClock } from "../../src/context/system-clock.ts";
 import { type Server, start } from "../../src/server/boot/start.ts";
 import { type TestOptions, tempFolder, testRun } from "../client/test-context.ts";
-import { exchange, openSession } from "../harness/browser-session.ts";
+import { exchange } from "../harness/browser-session.ts";
 import { shareFirstUse } from "../harness/first-use.ts";
 
 /** A running platform. */

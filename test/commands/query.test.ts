@@ -5,7 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import { ErrorDetailSchema } from "../../gen/svc/v1/error_pb.ts";
 import { failureText } from "../../src/commands/query/answer-view.ts";
 import { testContext } from "../client/test-context.ts";
-import { ask, type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
+import { ask as askPlatform, type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
 let platform: Platform;
 let project = "";
@@ -73,7 +73,7 @@ describe("text", () => {
     const link = table.pop();
     expect(link).toMatch(new RegExp(`^${platform.url}/environments/${platform.environmentId}/query-runs/\\S+$`));
     expect(table).toEqual(["Name              Hit?  Value", "user.name         -     user-7", "user.name_length  -     6"]);
-    const { queries } = (await ask(platform, "QueryRunService/ListQueryRuns", {})) as { queries: { id: string }[] };
+    const { queries } = (await askPlatform(platform, "QueryRunService/ListQueryRuns", {})) as { queries: { id: string }[] };
     expect(queries[0]?.id).toBe(link?.split("/").at(-1) ?? "?");
     const second = await run(["--in", "user.id=7", "--out", "user.name"]);
     expect(second.stdout.trimEnd().split("\n").slice(0, -1)).toEqual(["Name       Hit?  Value", "user.name  ✓     user-7"]);

@@ -215,38 +215,3 @@ describe("stages", () => {
     await eventually(() => objects() <= before + (later.meta.plan_stages ?? 0), "the objects of old stages are gone");
   });
 });
-
-describe("the run's page", () => {
-  const page = async (path: string) => {
-    const response = await server.page(path);
-    const text = await response.text();
-    expect(text).not.toMatch(/<script|<img|<iframe| style=| on\w+="|<b>unlucky/i);
-    return { status: response.status, text };
-  };
-
-  test("shows the spans as bars within the time of the whole, and the stages with their rows", async () => {
-    const response = await server
-      .client(QueryService)
-      .query({ ...request, outputs: ["user.seen", "user.fragile"], trace: true, storePlanStages: true });
-    const url = response.meta?.url ?? "";
-    const { text } = await page(url);
-    const bars = [...text.matchAll(/<rect class="bar( bad)?" x="([\d.]+)" y="1" width="([\d.]+)"/g)];
-    expect(bars.length).toBeGreaterThanOrEqual(6);
-    expect(bars.some(([, bad]) => bad)).toBe(true);
-    for (const [, , x, width] of bars) expect(Number(x) + Number(width)).toBeLessThanOrEqual(1_003);
-    expect(text).toContain(response.meta?.traceId ?? "?");
-    const links = [...text.matchAll(/href="([^"]+\/stages\/\d+)"/g)].map(([, link]) => link ?? "");
-    expect(links).toHaveLength(response.meta?.planStages ?? -1);
-    const rows = await Promise.all(links.map((link) => page(link)));
-    expect(rows.map(({ status }) => status)).toEqual(links.map(() => 200));
-    expect(rows.some((one) => one.text.includes("&lt;b&gt;unlucky"))).toBe(true);
-  });
-
-  test("says how to have them where there are none", async () => {
-    const { meta } = await server.client(QueryService).query(request);
-    const { text } = await page(meta?.url ?? "");
-    expect(text).toContain("svc query --trace");
-    expect(text).toContain("svc query --store-plan-stages");
-    expect((await page(`${meta?.url}/stages/0`)).status).toBe(404);
-  });
-});

@@ -65,7 +65,7 @@ test.skipIf(OUTSIDE === undefined)(
     expect(url).toStartWith("http://svc.example.com/cli/login_");
     const path = new URL(url).pathname;
     expect((await ask("GET", path, claim)).text).not.toContain("elsewhere");
-    expect((await ask("GET", "/", { ...headers, cookie: "" })).status).toBe(401);
+    expect((await ask("GET", path, { ...headers, cookie: "" })).status).toBe(401);
     const page = await ask("GET", path, { ...headers, ...claim });
     expect([page.status, page.text.includes(`<dd>${OUTSIDE}</dd>`)]).toEqual([200, true]);
     expect((await ask("GET", "/", { host: "evil.example.com" })).status).toBe(403);
