@@ -8,6 +8,7 @@ import { loadServerKeys } from "../../../../src/server/access/keys.ts";
 import { createTokens } from "../../../../src/server/access/tokens.ts";
 import type { Platform } from "../../../../src/server/wire/platform.ts";
 import { partsOf } from "../../../../src/server/wire/services/health-parts.ts";
+import { eventually } from "../../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../../harness/running-server.ts";
 
 const folder = new TempFolder();
@@ -27,7 +28,9 @@ test("a stranger is told that the server answers, and its version", async () => 
 });
 
 test("whoever may read is told of every part", async () => {
-  const { status, version, checks, droppedRecords } = await server.client(HealthService).checkHealth({});
+  const asked = () => server.client(HealthService).checkHealth({});
+  await eventually(async () => (await asked()).status === HealthCheckStatus.OK, "the node has joined, and every part works");
+  const { status, version, checks, droppedRecords } = await asked();
   expect([status, version, checks.length, droppedRecords]).toEqual([HealthCheckStatus.OK, "1.2.3-test", 13, 0n]);
 });
 
