@@ -22,10 +22,11 @@ const NOT_RUN = ["builds and tests a clone", "needs a release host", "needs an i
 
 /** What is different each time: ids, ports, processes, times of runs to come, and durations. */
 const CHANGING: readonly (readonly [RegExp, string])[] = [
-  [/\b(dpl|dst|env|job|ofq|rev)_[0-9a-f]{32}\b/g, "$1_ID"],
+  [/(?<![a-z0-9_])(dpl|dst|env|job|ofq|rev)_[0-9a-f]{32}\b/g, "$1_ID"],
   [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "ID"],
   [/(?<=^airport_departures +30m +|^nightly_routes.* )\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\b/g, "TIME"],
   [/\b127\.0\.0\.1:\d+/g, "127.0.0.1:PORT"],
+  [/(?<=\/enter#code=)[\w-]+/g, "CODE"],
   [/\bprocess \d+/g, "process PID"],
   [/ \(\d+\.\ds\)$/g, ""],
   [/\b(\d+m)?(\d+s)?\d+(\.\d+)? ?m?s\b/g, "DURATION"],
