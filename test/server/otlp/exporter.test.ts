@@ -106,7 +106,7 @@ describe.skipIf(lacksOpenTelemetry())("as OpenTelemetry's parsers read it", () =
     const root = spans.find(({ parentSpanId }) => parentSpanId === undefined);
     expect(root).toMatchObject({ name: own?.name, kind: "SPAN_KIND_SERVER" });
     expect(hex(root?.traceId)).toBe(traceId);
-    expect(valuesOf(root?.attributes)).toMatchObject({ query_name: "greet", "svc.span.kind": "gateway" });
+    expect(valuesOf(root?.attributes)).toMatchObject({ "svc.query.name": "greet", "svc.span.kind": "gateway" });
     const startMs = Number(own?.startTime?.seconds) * 1_000 + (own?.startTime?.nanos ?? 0) / 1e6;
     expect(Number(root?.startTimeUnixNano) / 1e6).toBeCloseTo(startMs, 1);
 
