@@ -1,15 +1,16 @@
 /**
- * Virtual environments, kept by the hash of their contents. Each is built in its final folder,
- * under a lock, and marked when it is complete: a build that was killed leaves no mark and starts
- * over.
+ * Virtual environments, kept by the hash of their contents. Each is built under a lock, in a folder
+ * that no other build uses, and marked when it is complete: a build that was killed leaves no mark
+ * and starts over in another folder, as its installer may still be writing to the first one.
  */
 
-import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, readdirSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type Span, SpanSchema } from "../../gen/svc/v1/error_pb.ts";
+import { systemCode } from "../disk/disk-error.ts";
 import { withFileLock } from "../disk/lock.ts";
 import { finding } from "../domain/finding.ts";
 import { IMPORT_FAILED } from "../domain/rules/loading.ts";
@@ -61,23 +62,39 @@ export function venvKey(interpreter: Interpreter, requirements: Requirements, pl
  * installer's log.
  */
 export async function ensureVenv(options: VenvOptions): Promise<string> {
-  const target = join(options.folder, venvKey(options.interpreter, options.requirements, options.searchContext.platform));
-  const python = join(target, options.searchContext.platform === "win32" ? "Scripts/python.exe" : "bin/python");
-  const ready = () => existsSync(join(target, COMPLETE)) && existsSync(python);
-  if (ready()) return python;
-  await mkdir(options.folder, { recursive: true, mode: 0o700 });
+  const { folder, searchContext } = options;
+  const key = venvKey(options.interpreter, options.requirements, searchContext.platform);
+  const pythonOf = (built: string) => join(folder, built, searchContext.platform === "win32" ? "Scripts/python.exe" : "bin/python");
+  const ready = () => buildsOf(folder, key).find((built) => existsSync(join(folder, built, COMPLETE)) && existsSync(pythonOf(built)));
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const found = ready();
+  if (found !== undefined) return pythonOf(found);
   const lock = { what: "the virtual environment", timeoutMs: INSTALL_TIMEOUT_MS, ...(options.signal && { signal: options.signal }) };
-  await withFileLock(`${target}.lock`, lock, async () => {
-    if (ready()) return;
-    await rm(target, { recursive: true, force: true });
+  return withFileLock(join(folder, `${key}.lock`), lock, async () => {
+    const already = ready();
+    if (already !== undefined) return pythonOf(already);
+    for (const left of buildsOf(folder, key)) await removeBuild(join(folder, left));
+    const built = `${key}-${randomBytes(4).toString("hex")}`;
     try {
-      await build(target, python, options);
+      await build(join(folder, built), pythonOf(built), options);
     } catch (error) {
-      await rm(target, { recursive: true, force: true });
+      await removeBuild(join(folder, built));
       throw error;
     }
+    return pythonOf(built);
   });
-  return python;
+}
+
+/** The folders in which an environment was built, complete or not. */
+function buildsOf(folder: string, key: string): string[] {
+  return readdirSync(folder).filter((name) => name.startsWith(key) && !name.endsWith(".lock"));
+}
+
+/** Removes a build, or leaves to the next one what an installer that still runs writes there. */
+async function removeBuild(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true }).catch((error) => {
+    if (systemCode(error) !== "ENOTEMPTY") throw error;
+  });
 }
 
 async function build(target: string, python: string, options: VenvOptions): Promise<void> {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createToolchain } from "../../src/python/create-toolchain.ts";
 import { type PythonToolchain, ToolchainError } from "../../src/python/toolchain.ts";
+import { eventually } from "../harness/eventually.ts";
 
 let folder: string;
 let base: string;
@@ -175,6 +176,42 @@ test("a build that was killed is never used", async () => {
   expect(await run([python, "-I", "-c", "import tinypkg; print(tinypkg.ANSWER)"])).toBe("42");
 });
 
+test("an installer that outlives its killed process writes to no environment but its own", async () => {
+  const [home, stop] = [newHome(), join(folder, "stop")];
+  await mkdir(home);
+  const outliving = join(folder, "outlives");
+  await mkdir(outliving);
+  const script = `#!/bin/sh
+case "$1 $2" in
+  "python find") exit 2 ;;
+  "venv --no-project") /bin/cp -R ${join(folder, "made")} "$5" ;;
+  "pip install")
+    n=0
+    while [ ! -e ${stop} ] && [ $n -lt 20000 ]; do /bin/mkdir -p "\${4%/bin/python}/lib/late"; n=$((n + 1)); done ;;
+esac
+`;
+  await writeFile(join(outliving, "uv"), script, { mode: 0o755 });
+  const killed = `
+    import { createToolchain } from ${JSON.stringify(resolve(import.meta.dir, "../../src/python/create-toolchain.ts"))};
+    const chain = createToolchain({ home: ${JSON.stringify(home)}, env: { PATH: ${JSON.stringify(`${outliving}:${path}`)} }, homeDir: "/" });
+    await chain.environmentPython({ requirements: ${JSON.stringify(offline("tinypkg"))} });
+  `;
+  const child = Bun.spawn([process.execPath, "-e", killed], { stdout: "ignore", stderr: "inherit" });
+  try {
+    await eventually(
+      () => [...new Bun.Glob("venvs/*/lib/late").scanSync({ cwd: home, onlyFiles: false })].length === 1,
+      "an installer that writes",
+    );
+    child.kill("SIGKILL");
+    await child.exited;
+    const python = await toolchain(home, copying).environmentPython({ requirements: offline("tinypkg") });
+    expect(existsSync(resolve(python, "../../lib/late"))).toBe(false);
+    expect(await run([python, "-I", "-c", "import tinypkg; print(tinypkg.ANSWER)"])).toBe("42");
+  } finally {
+    await writeFile(stop, "");
+  }
+});
+
 test("several processes that want the same one build it once", async () => {
   const home = newHome();
   const script = `
@@ -194,8 +231,9 @@ test("an environment whose interpreter has gone is built again", async () => {
   const home = newHome();
   const python = await toolchain(home).environmentPython({});
   await rm(python);
-  expect(await toolchain(home).environmentPython({})).toBe(python);
-  expect(await run([python, "-I", "-c", "print(1)"])).toBe("1");
+  const again = await toolchain(home).environmentPython({});
+  expect(await run([again, "-I", "-c", "print(1)"])).toBe("1");
+  expect(await readdir(join(home, "venvs"))).toHaveLength(2);
 });
 
 test("an installation that is given up leaves nothing", async () => {
