@@ -209,4 +209,10 @@ describe("charts", () => {
     const outcome = await svc("charts/evaluate", [request]);
     expect([outcome.exitCode > 0, outcome.stdout, outcome.stderr]).toEqual([true, "", expect.stringContaining(message)]);
   });
+
+  test("that are no JSON are wrong usage, with a caret at what is wrong", async () => {
+    const { exitCode, stderr, stdout } = await svc("charts/evaluate", ['{"a":']);
+    expect([exitCode, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain('the argument:1:6 is no JSON:\n{"a":\n     ^');
+  });
 });

@@ -10,7 +10,7 @@ import { visibleLines } from "../../domain/visible.ts";
 import { sparkline } from "../../output/sparkline.ts";
 import { type Style, textView } from "../../output/view.ts";
 import { recentRequests } from "../../query-client/recent-requests.ts";
-import { factLines, placeText, sections, sourceLines, usedByLines } from "../definition-view.ts";
+import { definitionFacts, placeText, sections, sourceLines, usedByLines } from "../definition-view.ts";
 import { featureJson } from "./metadata-view.ts";
 
 /** A feature, and how often it was asked for in the hours of the last day. */
@@ -49,7 +49,7 @@ export default defineCommand({
         style.bold(escapeControls(readableName(feature.fqn))),
         ...(feature.description === "" ? [] : [visibleLines(feature.description)]),
         "",
-        factLines({
+        definitionFacts({
           Type: typeText(answer),
           Default: defaultText(answer),
           "Defined in": placeText(source, feature.span),

@@ -12,7 +12,7 @@ import { sparkline } from "../../output/sparkline.ts";
 import { timeText } from "../../output/time.ts";
 import { textView } from "../../output/view.ts";
 import { recentRequests } from "../../query-client/recent-requests.ts";
-import { factLines, placeText, sections, sourceLines, usedByLines } from "../definition-view.ts";
+import { definitionFacts, placeText, sections, sourceLines, usedByLines } from "../definition-view.ts";
 import { inputPaths, RESOLVER_JSON, resolverKind } from "./view.ts";
 
 /** Runs that are shown. */
@@ -49,7 +49,7 @@ export default defineCommand({
         style.bold(escapeControls(resolver.fqn)),
         ...(resolver.description === "" ? [] : [visibleLines(resolver.description)]),
         "",
-        factLines({
+        definitionFacts({
           Kind: kindText(resolver),
           Inputs: resolver.inputs.flatMap(inputPaths).map(readableName).join(", "),
           Outputs: resolver.outputs.map(readableName).join(", "),
