@@ -60,10 +60,7 @@ export async function readArgumentValue(context: Pick<Context, "io" | "machine">
   return readText("the argument", given, "JSON");
 }
 
-/**
- * The value of a text. Throws where it is none, with line and column: JSON is an argument, and YAML a
- * document.
- */
+/** The value of a text. Throws with line and column: JSON is an argument, and YAML a document. */
 async function readText(place: string, text: string, language: "YAML" | "JSON"): Promise<unknown> {
   const { root, problems } = readYaml(text);
   const [problem] = problems;

@@ -37,6 +37,8 @@ type RowOf<A> = A[RowsField<A>] extends readonly (infer R extends Message)[] ? R
 /** Options of a table of messages, beside its columns. */
 export interface MessageTableOptions<A extends Message>
   extends Partial<Pick<TableView<A, RowOf<A>>, "things" | "long" | "before" | "after">> {
+  /** Columns at the right that are of no field; JSON does without them. */
+  readonly more?: readonly Column<RowOf<A>>[];
   /** Fields of the answer beside the rows whose JSON differs from the rule. */
   readonly json?: JsonExceptions<A>;
 }
@@ -53,14 +55,14 @@ export function messageTable<A extends Message>(
   fields: FieldViews<RowOf<A>>,
   options: MessageTableOptions<A> = {},
 ): View<A> {
-  const { json, things = rows, ...others } = options;
+  const { json, more = [], things = rows, ...others } = options;
   const rowsOf = (answer: A) => answer[rows] as unknown as readonly RowOf<A>[];
   const exceptions = exceptionsOf(fields);
   return tableView<A, RowOf<A>>({
     ...others,
     things,
     rows: rowsOf,
-    columns: columnsOf(fields),
+    columns: [...columnsOf(fields), ...more],
     json: async (answer) => {
       const { messageJson } = await rule();
       const listed = { [rows]: () => rowsOf(answer).map((row) => messageJson(row, exceptions)) };
