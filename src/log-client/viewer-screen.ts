@@ -2,7 +2,7 @@
 
 import { escapeControls } from "../domain/name.ts";
 import { visibleLines } from "../domain/visible.ts";
-import { displayWidth, truncate } from "../output/table.ts";
+import { displayWidth, padded, truncate } from "../output/table.ts";
 import { caretLine } from "./check-search.ts";
 import type { ViewedRecord, Viewer } from "./viewer.ts";
 
@@ -34,7 +34,7 @@ type Paint = (code: string, text: string) => string;
 function head({ search, typing, width }: Viewer, paint: Paint): string {
   const shown = typing ?? search;
   const text = typing === undefined ? ` ${escapeControls(shown) || "everything"}` : `/${escapeControls(shown)}_`;
-  return paint(typing === undefined ? INVERSE : "", pad(fit(text, width, typing !== undefined), width));
+  return paint(typing === undefined ? INVERSE : "", padded(fit(text, width, typing !== undefined), width));
 }
 
 function body(viewer: Viewer, paint: Paint): string[] {
@@ -50,7 +50,7 @@ function body(viewer: Viewer, paint: Paint): string[] {
 function recordRow({ time, level, source, text }: ViewedRecord, isChosen: boolean, width: number, paint: Paint): string {
   const at = width >= WIDE ? time.slice(0, 23) : time.slice(11, 19);
   const name = width >= NARROW ? ` ${level.toUpperCase().slice(0, 5).padEnd(5)}` : "";
-  const where = width >= NARROW ? ` ${pad(truncate(escapeControls(source), SOURCE), SOURCE)}` : "";
+  const where = width >= NARROW ? ` ${padded(truncate(escapeControls(source), SOURCE), SOURCE)}` : "";
   const rest = width - 2 - at.length - name.length - displayWidth(where) - 1;
   const said = truncate(escapeControls(text.replaceAll("\n", " ")), Math.max(0, rest));
   if (isChosen) return paint(BOLD, `> ${at}${name}${where} ${said}`);
@@ -76,7 +76,7 @@ function foot({ chosen, following, message, older, opened, problem, records, typ
   const place = records.length === 0 ? "no lines" : `${chosen + 1}/${records.length}${older === "" ? "" : "+"}`;
   const state = [place, ...(following ? ["following"] : []), ...(message === "" ? [] : [message])].join("  ");
   const keys = opened === undefined ? "/ search  Enter open  f follow  q quit" : "Enter or Esc close  arrows scroll";
-  return [paint(DIM, truncate(state, width)), paint(INVERSE, pad(truncate(` ${keys}`, width), width))];
+  return [paint(DIM, truncate(state, width)), paint(INVERSE, padded(truncate(` ${keys}`, width), width))];
 }
 
 /** The end of a text that is typed, or else its beginning, as far as there is room. */
@@ -85,8 +85,4 @@ function fit(text: string, width: number, atEnd: boolean): string {
   let shown = text;
   while (displayWidth(shown) > width) shown = [...shown].slice(1).join("");
   return shown;
-}
-
-function pad(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }

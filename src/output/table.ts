@@ -31,18 +31,23 @@ export function displayWidth(text: string): number {
 }
 
 /** The text, shortened to `width` columns with an ellipsis. */
-export function truncate(text: string, width: number): string {
+export function truncate(text: string, width: number, ellipsis = "…"): string {
   if (displayWidth(text) <= width) return text;
-  if (width < 1) return "";
+  if (width < ellipsis.length) return "";
   let kept = "";
   let used = 0;
   for (const { segment } of graphemes(text)) {
     const size = displayWidth(segment);
-    if (used + size > width - 1) break;
+    if (used + size > width - ellipsis.length) break;
     kept += segment;
     used += size;
   }
-  return `${kept}…`;
+  return `${kept}${ellipsis}`;
+}
+
+/** The text with blanks behind it, up to `width` columns. */
+export function padded(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
 /**
