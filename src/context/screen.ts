@@ -30,7 +30,7 @@ export interface Screen {
 const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?7l";
 const LEAVE = "\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l";
 const HOME = "\u001b[H";
-/** Before a row and not behind it, where it would take the last sign of one as wide as the screen. */
+/** Before a row: behind one as wide as the screen it would take its last sign. */
 const CLEAR_LINE = "\u001b[0m\u001b[K";
 const REST_OF_SCREEN = "\u001b[J";
 const CTRL_C = "\u0003";

@@ -70,8 +70,8 @@ function foot(viewer: Viewer, paint: Paint): string[] {
 }
 
 /**
- * What is typed, and a caret that belongs below what is wrong with it: the end of it, or where there
- * is no room for all, from the mistake on.
+ * What is typed, and a caret that belongs below what is wrong with it: the end of it, or where
+ * there is no room for all, from the mistake on.
  */
 function typedRows({ problem, width }: Viewer, typing: string): { readonly text: string; readonly caret: string } {
   const whole = `/${escapeControls(typing)}_`;

@@ -106,8 +106,8 @@ export function spanRows(spans: readonly TraceSpan[], signs: TreeSigns = BOXES):
 /**
  * Spans as a tree: the step, its service where there are several, when it began after the first
  * one, its duration, rows in and out, below it the statement that was sent to a database and the
- * error; on a terminal also bars that show when. No line is wider than the terminal, and one without
- * colours gets ASCII. Empty without spans.
+ * error; on a terminal also bars that show when. No line is wider than the terminal, and one
+ * without colours gets ASCII. Empty without spans.
  */
 export function waterfall(spans: readonly TraceSpan[], style: Style): string {
   const [first] = spans;
