@@ -3,6 +3,7 @@
 import { LineageKind, type LineageNode, type SourceText } from "../../gen/svc/v1/graph_pb.ts";
 import { escapeControls, readableName } from "../domain/name.ts";
 import { visibleLines } from "../domain/visible.ts";
+import { factLines } from "../output/facts.ts";
 import type { Style } from "../output/view.ts";
 
 const KINDS: Readonly<Record<LineageKind, string>> = {
@@ -20,11 +21,9 @@ export function nodeText({ kind, name }: LineageNode): string {
   return escapeControls(`${KINDS[kind]} ${readableName(name)}`.trim());
 }
 
-/** Facts by their names, one a line; those without a value are left out. */
-export function factLines(facts: Readonly<Record<string, string | undefined>>): string {
-  const shown = Object.entries(facts).filter(([, value]) => value);
-  const width = Math.max(0, ...shown.map(([name]) => name.length)) + 2;
-  return shown.map(([name, value]) => `${`${name}:`.padEnd(width)}${escapeControls(value ?? "")}`).join("\n");
+/** Facts of a definition by their names; those without a value are left out. */
+export function definitionFacts(facts: Readonly<Record<string, string | undefined>>): string {
+  return factLines(Object.entries(facts).flatMap(([name, value]) => (value ? [[name, escapeControls(value)] as const] : [])));
 }
 
 /** Parts with a heading each, apart by empty lines; empty ones are left out. */

@@ -52,15 +52,15 @@ export async function readValue(
 }
 
 /**
- * The value of an argument that is a text of JSON, `@` and a file of it, or `-` for stdin. Throws
- * like `readDocument`.
+ * The value of an argument that is a text of JSON, `@` and a file of it, or `-` for stdin. Throws a
+ * UsageError that points at what is no JSON.
  */
 export async function readArgumentValue(context: Pick<Context, "io" | "machine">, given: string): Promise<unknown> {
   if (given === "-" || given.startsWith("@")) return (await readValue(context, given.replace(/^@/, ""), "JSON")).value;
   return readText("the argument", given, "JSON");
 }
 
-/** The value of a text. Throws a CliError with line and column where it is none. */
+/** The value of a text. Throws with line and column: JSON is an argument, and YAML a document. */
 async function readText(place: string, text: string, language: "YAML" | "JSON"): Promise<unknown> {
   const { root, problems } = readYaml(text);
   const [problem] = problems;
@@ -69,8 +69,9 @@ async function readText(place: string, text: string, language: "YAML" | "JSON"):
     const { line, column } = new LineMap(place, text).position(problem.start);
     const begin = text.lastIndexOf("\n", problem.start - 1) + 1;
     const given = text.slice(begin).split("\n", 1)[0] ?? "";
-    const why = language === "YAML" ? ` ${problem.message}` : `\n${caretText(given, problem.start - begin, problem.start - begin)}`;
-    throw new CliError(`${place}:${line}:${column} is no ${language}:${why}`, { code: "bad_document" });
+    const at = `${place}:${line}:${column} is no ${language}:`;
+    if (language === "YAML") throw new CliError(`${at} ${problem.message}`, { code: "bad_document" });
+    throw new UsageError(`${at}\n${caretText(given, problem.start - begin, problem.start - begin)}`);
   }
   return root && plainValue(root);
 }

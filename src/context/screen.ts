@@ -15,7 +15,10 @@ export interface Screen {
   /** Columns and rows now. */
   readonly width: number;
   readonly height: number;
-  /** Draws rows from the top on; what is below them is cleared. Rows are not wider than it. */
+  /**
+   * Draws rows from the top on; what is below them is cleared, and what is wider or higher than the
+   * screen is cut.
+   */
   draw(rows: readonly string[]): Promise<void>;
   /**
    * Calls a function with each event. Ctrl-C is no key: it ends the program, as outside of it.
@@ -23,10 +26,12 @@ export interface Screen {
   listen(onEvent: (event: ScreenEvent) => void): void;
 }
 
-const ENTER = "\u001b[?1049h\u001b[?25l";
-const LEAVE = "\u001b[0m\u001b[?25h\u001b[?1049l";
+/** Without wrapping: a terminal may think a sign wider than others do. */
+const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?7l";
+const LEAVE = "\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l";
 const HOME = "\u001b[H";
-const REST_OF_LINE = "\u001b[0m\u001b[K";
+/** Before a row: behind one as wide as the screen it would take its last sign. */
+const CLEAR_LINE = "\u001b[0m\u001b[K";
 const REST_OF_SCREEN = "\u001b[J";
 const CTRL_C = "\u0003";
 const INTERRUPTED = 130;
@@ -45,8 +50,9 @@ export async function holdScreen(
   const stopping = new AbortController();
   const stop = () => stopping.abort(signal.reason);
   let onEvent: (event: ScreenEvent) => void = () => undefined;
+  const decoder = new TextDecoder();
   const onKeys = (data: Buffer) => {
-    for (const key of keysOf(data.toString())) {
+    for (const key of keysOf(decoder.decode(data, { stream: true }))) {
       if (key === CTRL_C) stopping.abort(new InterruptedError(INTERRUPTED));
       else onEvent({ is: "key", key });
     }
@@ -70,7 +76,11 @@ export async function holdScreen(
       get height() {
         return stdout.rows || 24;
       },
-      draw: (rows) => io.writeOut(`${HOME}${rows.map((row) => `${row}${REST_OF_LINE}`).join("\r\n")}${REST_OF_SCREEN}`),
+      draw(rows) {
+        const shown = rows.slice(0, this.height);
+        const rest = shown.length < this.height ? `\r\n${REST_OF_SCREEN}` : "";
+        return io.writeOut(`${HOME}${shown.map((row) => CLEAR_LINE + row).join("\r\n")}\u001b[0m${rest}`);
+      },
       listen: (listener) => {
         onEvent = listener;
       },

@@ -55,26 +55,6 @@ export function queryNodeName(name: string, version: string): string {
   return version === "" ? name : `${name} ${version}`;
 }
 
-/** The part of a lineage that a node needs, and that needs it, over at most `depth` edges each. */
-export function lineageAround(lineage: Lineage, id: string, depth: number): Lineage {
-  const kept = new Set([...reached(lineage, id, depth, "to", "from"), ...reached(lineage, id, depth, "from", "to")]);
-  return {
-    nodes: new Map([...lineage.nodes].filter(([own]) => kept.has(own))),
-    edges: lineage.edges.filter(({ from, to }) => kept.has(from) && kept.has(to)),
-  };
-}
-
-/** The nodes that an edge leads from into a node, and those that one leads to from it. */
-export function lineageNeighbours(
-  { edges }: Lineage,
-  id: string,
-): { readonly needs: readonly string[]; readonly neededBy: readonly string[] } {
-  return {
-    needs: edges.filter(({ to }) => to === id).map(({ from }) => from),
-    neededBy: edges.filter(({ from }) => from === id).map(({ to }) => to),
-  };
-}
-
 /** The lineage with each class in place of its features, but for the classes in `open`. */
 export function foldClasses({ nodes, edges }: Lineage, open: ReadonlySet<string> = new Set()): Lineage {
   const place = ({ id, kind, name }: LineageNode): LineageNode => {
@@ -93,17 +73,6 @@ export function foldClasses({ nodes, edges }: Lineage, open: ReadonlySet<string>
 function distinct(edges: readonly LineageEdge[]): LineageEdge[] {
   const known = new Map(edges.map((edge) => [JSON.stringify([edge.from, edge.to]), edge]));
   return [...known.values()].filter(({ from, to }) => from !== to);
-}
-
-function reached({ edges }: Lineage, id: string, depth: number, at: "from" | "to", next: "from" | "to"): ReadonlySet<string> {
-  const steps = Map.groupBy(edges, (edge) => edge[at]);
-  const found = new Set([id]);
-  let edge: readonly string[] = [id];
-  for (let step = 0; step < depth && edge.length > 0; step++) {
-    edge = edge.flatMap((own) => steps.get(own) ?? []).flatMap((one) => (found.has(one[next]) ? [] : [one[next]]));
-    for (const own of edge) found.add(own);
-  }
-  return found;
 }
 
 /** Kinds of sources as SQL files name them. */

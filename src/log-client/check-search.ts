@@ -1,9 +1,11 @@
 /** A search as somebody typed it, checked before the server is asked. */
 
+import { escapeControls } from "../domain/name.ts";
 import type { FieldSet } from "../domain/search/fields.ts";
 import { SearchError } from "../domain/search/search-error.ts";
 import { parseSearch } from "../domain/search/tree.ts";
 import { UsageError } from "../errors/cli-error.ts";
+import { caretText } from "../output/caret.ts";
 import { displayWidth } from "../output/table.ts";
 
 /** Why a search is not understood; undefined = it is. */
@@ -17,16 +19,16 @@ export function searchProblem(search: string, fields: FieldSet): SearchError | u
   }
 }
 
-/** A line that points at what is wrong in the line above it. */
+/** A line that points at what is wrong in the line above it, where controls are shown. */
 export function caretLine(search: string, { start, end }: SearchError): string {
-  return `${" ".repeat(displayWidth(search.slice(0, start)))}${"^".repeat(Math.max(1, displayWidth(search.slice(start, end))))}`;
+  const widthOf = (text: string): number => displayWidth(escapeControls(text));
+  return `${" ".repeat(widthOf(search.slice(0, start)))}${"^".repeat(Math.max(1, widthOf(search.slice(start, end))))}`;
 }
 
 /** Throws UsageError for a search that is not understood; the hint points at the place. */
 export function checkSearch(search: string, fields: FieldSet): void {
   const problem = searchProblem(search, fields);
   if (!problem) return;
-  const isOneLine = !/[\n\t]/.test(search) && search.length <= 200;
-  const hint = isOneLine ? `  ${search}\n  ${caretLine(search, problem)}` : undefined;
-  throw new UsageError(`--query, column ${problem.columnIn(search)}: ${problem.message}`, hint === undefined ? {} : { hint });
+  const hint = caretText(search, problem.start, problem.end).replaceAll(/^/gm, "  ");
+  throw new UsageError(`--query, column ${problem.columnIn(search)}: ${problem.message}`, { hint });
 }

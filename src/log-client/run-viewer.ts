@@ -15,12 +15,17 @@ export interface ViewedLog {
     pageToken: string,
     signal: AbortSignal,
   ): Promise<{ readonly records: readonly ViewedRecord[]; readonly older: string }>;
-  /** New records as they come; absent = these are not followed. */
-  follow?(search: string, signal: AbortSignal, note: (text: string) => void): AsyncIterable<ViewedRecord>;
+  /**
+   * Records from a time on, and new ones as they come; absent = these are not followed.
+   * @param startTime epoch milliseconds; undefined = any time
+   */
+  follow?(search: string, startTime: number | undefined, signal: AbortSignal, note: (text: string) => void): AsyncIterable<ViewedRecord>;
 }
 
 /** Milliseconds between two drawings of what comes. */
 const FRAME_MS = 50;
+/** Milliseconds by which a record that arrives after another may have been written before it. */
+const LATE_MS = 10_000;
 
 /** Runs the view until it is left. Rejects with the signal's reason when that is aborted. */
 export async function runViewer(
@@ -46,7 +51,11 @@ export async function runViewer(
     draw();
   };
 
-  const read = async (add: (viewer: Viewer, records: readonly ViewedRecord[], older: string) => Viewer, token: string): Promise<void> => {
+  /** Resolves with whether the records are there; otherwise other ones are, or a message is. */
+  const read = async (
+    add: (viewer: Viewer, records: readonly ViewedRecord[], older: string) => Viewer,
+    token: string,
+  ): Promise<boolean> => {
     reading.abort();
     reading = new AbortController();
     const own = reading.signal;
@@ -55,18 +64,29 @@ export async function runViewer(
       const { records, older } = await log.read(viewer.search, token, AbortSignal.any([own, signal]));
       if (!own.aborted) show(add(viewer, records, older));
     } catch (error) {
-      if (!own.aborted && !signal.aborted) show(say({ ...viewer, older: token }, errorText(error)));
+      if (own.aborted || signal.aborted) return false;
+      const following = token === "" ? viewer.following && false : viewer.following;
+      show(say({ ...viewer, older: token, following }, errorText(error)));
+      return false;
     }
+    return !own.aborted;
   };
+  /** Follows what was read: without a gap, and without what is there already. */
   const follow = async (): Promise<void> => {
-    following.abort();
     if (!viewer.following || !log.follow) return;
     following = new AbortController();
     const own = following.signal;
+    const last = viewer.records.at(-1);
+    const startTime = last && Date.parse(last.time) - LATE_MS;
+    const known = new Map<string, number>();
+    for (const record of viewer.records) known.set(keyOf(record), (known.get(keyOf(record)) ?? 0) + 1);
     try {
-      for await (const record of log.follow(viewer.search, AbortSignal.any([own, signal]), (text) => show(say(viewer, text)))) {
+      const records = log.follow(viewer.search, startTime, AbortSignal.any([own, signal]), (text) => show(say(viewer, text)));
+      for await (const record of records) {
         if (own.aborted) return;
-        show(addNewer(viewer, [record]));
+        const times = known.get(keyOf(record)) ?? 0;
+        if (times > 0) known.set(keyOf(record), times - 1);
+        else show(addNewer(viewer, [record]));
       }
     } catch (error) {
       if (!own.aborted && !signal.aborted) show(say({ ...viewer, following: false }, errorText(error)));
@@ -75,8 +95,8 @@ export async function runViewer(
   const grant = async (wish: Wish | undefined, token: string | undefined): Promise<void> => {
     if (wish === "quit") leave();
     if (wish === "older" && token) await read(addOlder, token);
-    if (wish === "search") await Promise.all([read(replace, ""), follow()]);
-    if (wish === "follow") await follow();
+    if (wish === "search" || wish === "unfollow") following.abort();
+    if (wish === "search" && (await read(replace, ""))) await follow();
   };
 
   screen.listen((event) => {
@@ -96,6 +116,10 @@ export async function runViewer(
     reading.abort();
     following.abort();
   }
+}
+
+function keyOf({ fields, text }: ViewedRecord): string {
+  return JSON.stringify([text, fields]);
 }
 
 function screenSize({ height, width }: Screen): { readonly width: number; readonly height: number } {

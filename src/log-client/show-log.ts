@@ -14,6 +14,8 @@ import type { ViewedRecord } from "./viewer.ts";
 type Times = Partial<Pick<SearchLogsRequest, "startTime" | "endTime">>;
 
 const PAGE = 500;
+/** Lines that a following begins with at most: what came after the page was read. */
+const MOST_RECENT = 1_000;
 
 /** Shows lines until the view is left. */
 export async function viewLines(context: Context, search: string, times: Times): Promise<void> {
@@ -34,10 +36,10 @@ export async function viewLines(context: Context, search: string, times: Times):
       );
       return { records: items.map(viewedLine).toReversed(), older: nextPageToken };
     },
-    async *follow(wanted, signal, note) {
+    async *follow(wanted, startTime, signal, note) {
       const progress = { ...context.progress, note, warn: note };
-      for await (const line of followLines({ clock: context.clock, progress, signal }, service, { search: wanted, recent: 0 }))
-        yield viewedLine(line);
+      const followed = { search: wanted, recent: MOST_RECENT, startTime };
+      for await (const line of followLines({ clock: context.clock, progress, signal }, service, followed)) yield viewedLine(line);
     },
   });
 }

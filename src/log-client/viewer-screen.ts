@@ -1,9 +1,9 @@
 /** The rows of the interactive view, none wider than the screen. */
 
 import { escapeControls } from "../domain/name.ts";
-import { visibleLines } from "../domain/visible.ts";
-import { displayWidth, truncate } from "../output/table.ts";
+import { displayWidth, padded, truncate } from "../output/table.ts";
 import { caretLine } from "./check-search.ts";
+import { openedRows } from "./opened-record.ts";
 import type { ViewedRecord, Viewer } from "./viewer.ts";
 
 const INVERSE = "\u001b[7m";
@@ -31,10 +31,10 @@ export function screenRows(viewer: Viewer, { colour }: Looks): string[] {
 
 type Paint = (code: string, text: string) => string;
 
-function head({ search, typing, width }: Viewer, paint: Paint): string {
-  const shown = typing ?? search;
-  const text = typing === undefined ? ` ${escapeControls(shown) || "everything"}` : `/${escapeControls(shown)}_`;
-  return paint(typing === undefined ? INVERSE : "", pad(fit(text, width, typing !== undefined), width));
+function head(viewer: Viewer, paint: Paint): string {
+  const { search, typing, width } = viewer;
+  if (typing !== undefined) return padded(typedRows(viewer, typing).text, width);
+  return paint(INVERSE, padded(truncate(` ${escapeControls(search) || "everything"}`, width), width));
 }
 
 function body(viewer: Viewer, paint: Paint): string[] {
@@ -42,51 +42,53 @@ function body(viewer: Viewer, paint: Paint): string[] {
   const record = records[chosen];
   const rows =
     opened !== undefined && record
-      ? openedRows(record, viewer.width).slice(Math.min(opened, Math.max(0, openedRows(record, viewer.width).length - height)))
+      ? openedRows(record, viewer.width).slice(opened)
       : records.slice(top, top + height).map((one, nth) => recordRow(one, top + nth === chosen, viewer.width, paint));
   return Array.from({ length: height }, (_, nth) => rows[nth] ?? "");
 }
 
 function recordRow({ time, level, source, text }: ViewedRecord, isChosen: boolean, width: number, paint: Paint): string {
   const at = width >= WIDE ? time.slice(0, 23) : time.slice(11, 19);
-  const name = width >= NARROW ? ` ${level.toUpperCase().slice(0, 5).padEnd(5)}` : "";
-  const where = width >= NARROW ? ` ${pad(truncate(escapeControls(source), SOURCE), SOURCE)}` : "";
+  const name = width >= NARROW ? ` ${(level === "warning" ? "WARN" : level.toUpperCase()).padEnd(5)}` : "";
+  const where = width >= NARROW ? ` ${padded(truncate(escapeControls(source), SOURCE), SOURCE)}` : "";
   const rest = width - 2 - at.length - name.length - displayWidth(where) - 1;
   const said = truncate(escapeControls(text.replaceAll("\n", " ")), Math.max(0, rest));
   if (isChosen) return paint(BOLD, `> ${at}${name}${where} ${said}`);
   return `  ${paint(DIM, at)}${paint(COLOURS[level] ?? DIM, name)}${where} ${said}`;
 }
 
-function openedRows({ fields, text }: ViewedRecord, width: number): string[] {
-  const names = Math.min(24, Math.max(...fields.map(([name]) => name.length), 0));
-  const facts = fields.flatMap(([name, value]) => wrapped(`${escapeControls(name).padEnd(names)}  ${escapeControls(value)}`, width));
-  return [...wrapped(visibleLines(text), width), "", ...facts];
-}
-
-function wrapped(text: string, width: number): string[] {
-  return Bun.wrapAnsi(text.replaceAll("\t", "    "), width, { hard: true, trim: false }).split("\n");
-}
-
-function foot({ chosen, following, message, older, opened, problem, records, typing, width }: Viewer, paint: Paint): string[] {
+function foot(viewer: Viewer, paint: Paint): string[] {
+  const { chosen, following, message, older, opened, problem, records, typing, width } = viewer;
   if (typing !== undefined) {
-    const caret = problem ? fit(` ${caretLine(typing, problem)}`, width, displayWidth(typing) + 2 > width) : "";
     const said = problem ? `column ${problem.columnIn(typing)}: ${problem.message}` : "Enter searches, Esc leaves it as it was";
-    return [caret, paint(problem ? (COLOURS.error ?? "") : DIM, truncate(said, width))];
+    return [typedRows(viewer, typing).caret, paint(problem ? (COLOURS.error ?? "") : DIM, truncate(said, width))];
   }
   const place = records.length === 0 ? "no lines" : `${chosen + 1}/${records.length}${older === "" ? "" : "+"}`;
   const state = [place, ...(following ? ["following"] : []), ...(message === "" ? [] : [message])].join("  ");
   const keys = opened === undefined ? "/ search  Enter open  f follow  q quit" : "Enter or Esc close  arrows scroll";
-  return [paint(DIM, truncate(state, width)), paint(INVERSE, pad(truncate(` ${keys}`, width), width))];
+  return [paint(DIM, truncate(state, width)), paint(INVERSE, padded(truncate(` ${keys}`, width), width))];
 }
 
-/** The end of a text that is typed, or else its beginning, as far as there is room. */
-function fit(text: string, width: number, atEnd: boolean): string {
-  if (!atEnd || displayWidth(text) <= width) return truncate(text, width);
-  let shown = text;
-  while (displayWidth(shown) > width) shown = [...shown].slice(1).join("");
-  return shown;
+/**
+ * What is typed, and a caret that belongs below what is wrong with it: the end of it, or where
+ * there is no room for all, from the mistake on.
+ */
+function typedRows({ problem, width }: Viewer, typing: string): { readonly text: string; readonly caret: string } {
+  const whole = `/${escapeControls(typing)}_`;
+  const caret = problem ? ` ${caretLine(typing, problem)}` : "";
+  const beyond = Math.max(0, displayWidth(whole) - width);
+  const { rest, cut } = withoutBegin(whole, problem ? Math.min(beyond, caret.indexOf("^")) : beyond);
+  return { text: truncate(rest, width), caret: truncate(caret.slice(cut), width) };
 }
 
-function pad(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
+/** The text without at least so many columns at its begin, and how many those were. */
+function withoutBegin(text: string, columns: number): { readonly rest: string; readonly cut: number } {
+  let cut = 0;
+  let at = 0;
+  for (const sign of text) {
+    if (cut >= columns) break;
+    cut += displayWidth(sign);
+    at += sign.length;
+  }
+  return { rest: text.slice(at), cut };
 }

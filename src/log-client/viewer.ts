@@ -6,6 +6,7 @@
 import type { FieldSet } from "../domain/search/fields.ts";
 import type { SearchError } from "../domain/search/search-error.ts";
 import { searchProblem } from "./check-search.ts";
+import { openedRows } from "./opened-record.ts";
 
 /** A record as the view shows it. */
 export interface ViewedRecord {
@@ -45,8 +46,8 @@ export interface Viewer {
   readonly message: string;
 }
 
-/** What a key asks for beside another state. */
-export type Wish = "older" | "search" | "follow" | "quit";
+/** What a key asks for beside another state: `search` also follows what is found, if it should. */
+export type Wish = "older" | "search" | "unfollow" | "quit";
 
 /** Records that are kept; the oldest go when more come. */
 export const MOST_KEPT = 5_000;
@@ -109,7 +110,15 @@ function visible(viewer: Viewer): Viewer {
   const chosen = Math.min(Math.max(0, viewer.chosen), Math.max(0, records.length - 1));
   const last = Math.max(0, records.length - height);
   const top = Math.min(Math.max(Math.min(viewer.top, chosen), chosen - height + 1, 0), last);
-  return { ...viewer, chosen, top };
+  const opened = viewer.opened === undefined ? undefined : scrolled({ ...viewer, chosen }, viewer.opened);
+  return { ...viewer, chosen, top, opened };
+}
+
+/** The first visible line of the open record, such that its last line is not above the screen's. */
+function scrolled({ chosen, height, records, width }: Viewer, line: number): number {
+  const record = records[chosen];
+  const last = record ? Math.max(0, openedRows(record, width).length - height) : 0;
+  return Math.min(Math.max(0, line), last);
 }
 
 const UP = ["\u001b[A", "\u001bOA", "k"];
@@ -134,10 +143,7 @@ export function press(before: Viewer, key: string): { readonly viewer: Viewer; r
   if (key === "f") {
     if (viewer.following === undefined) return { viewer: say(viewer, "these records are not followed") };
     const following = !viewer.following;
-    return {
-      viewer: move({ ...viewer, following, opened: undefined }, following ? viewer.records.length : viewer.chosen).viewer,
-      wish: "follow",
-    };
+    return { viewer: { ...viewer, following, opened: undefined }, wish: following ? "search" : "unfollow" };
   }
   if (viewer.opened !== undefined) return pressOpened(viewer, viewer.opened, key);
   if (ENTER.includes(key)) return { viewer: viewer.records.length > 0 ? { ...viewer, opened: 0 } : viewer };
@@ -169,7 +175,8 @@ function pressOpened(viewer: Viewer, opened: number, key: string): { readonly vi
         : PAGE_DOWN.includes(key)
           ? viewer.height
           : 0;
-  return { viewer: { ...viewer, opened: FIRST.includes(key) ? 0 : Math.max(0, opened + by) } };
+  const line = FIRST.includes(key) ? 0 : LAST.includes(key) ? Number.MAX_SAFE_INTEGER : opened + by;
+  return { viewer: { ...viewer, opened: scrolled(viewer, line) } };
 }
 
 function type(viewer: Viewer, typing: string, key: string): { readonly viewer: Viewer; readonly wish?: Wish } {

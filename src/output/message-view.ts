@@ -10,6 +10,7 @@ import type { JsonException, JsonExceptions, MemberOf } from "../contract/messag
 import { formatDuration } from "../domain/duration.ts";
 import { escapeControls } from "../domain/name.ts";
 import { durationToMs } from "../domain/proto-time.ts";
+import { type Fact, factLines } from "./facts.ts";
 import { jsonLine } from "./json.ts";
 import { timeText } from "./time.ts";
 import { type Column, type Style, type TableView, tableView, textView, type View } from "./view.ts";
@@ -36,6 +37,8 @@ type RowOf<A> = A[RowsField<A>] extends readonly (infer R extends Message)[] ? R
 /** Options of a table of messages, beside its columns. */
 export interface MessageTableOptions<A extends Message>
   extends Partial<Pick<TableView<A, RowOf<A>>, "things" | "long" | "before" | "after">> {
+  /** Columns at the right that are of no field; JSON does without them. */
+  readonly more?: readonly Column<RowOf<A>>[];
   /** Fields of the answer beside the rows whose JSON differs from the rule. */
   readonly json?: JsonExceptions<A>;
 }
@@ -52,14 +55,14 @@ export function messageTable<A extends Message>(
   fields: FieldViews<RowOf<A>>,
   options: MessageTableOptions<A> = {},
 ): View<A> {
-  const { json, things = rows, ...others } = options;
+  const { json, more = [], things = rows, ...others } = options;
   const rowsOf = (answer: A) => answer[rows] as unknown as readonly RowOf<A>[];
   const exceptions = exceptionsOf(fields);
   return tableView<A, RowOf<A>>({
     ...others,
     things,
     rows: rowsOf,
-    columns: columnsOf(fields),
+    columns: [...columnsOf(fields), ...more],
     json: async (answer) => {
       const { messageJson } = await rule();
       const listed = { [rows]: () => rowsOf(answer).map((row) => messageJson(row, exceptions)) };
@@ -79,22 +82,41 @@ export function messageFields<M extends Message>(fields: FieldViews<M>): View<M>
 export function resourceFields<A, M extends Message>(resource: (answer: A) => M | undefined, fields: FieldViews<M>): View<A> {
   const columns = columnsOf(fields);
   const exceptions = exceptionsOf(fields);
-  const width = Math.max(...columns.map(({ header }) => header.length)) + 2;
-  const line = ({ header, cell, style: mark }: Column<M>, message: M, style: Style) => {
-    const text = escapeControls(cell(message, style));
-    return `${header}:`.padEnd(width) + (mark?.(text, style, message) ?? text);
-  };
   const shown = <T>(answer: A, show: (message: M) => T): T | undefined => {
     const message = resource(answer);
     return message && show(message);
   };
   return textView(
-    (answer: A, style) => shown(answer, (message) => columns.map((column) => line(column, message, style)).join("\n")) ?? "",
+    (answer: A, style) => shown(answer, (message) => factLines(columns.map((column) => fact(column, message, style)))) ?? "",
     async (answer) => {
       const { messageJson } = await rule();
       return shown(answer, (message) => messageJson(message, exceptions)) ?? null;
     },
   );
+}
+
+/**
+ * The fields of the resource in an answer, and below them facts of the rest of the answer, of which
+ * a text may have lines; the JSON is that of the whole answer.
+ */
+export function answerFields<A extends Message, M extends Message>(
+  resource: (answer: A) => M | undefined,
+  fields: FieldViews<M>,
+  more: (answer: A) => readonly Fact[],
+): View<A> {
+  const columns = columnsOf(fields);
+  return textView(
+    (answer: A, style) => {
+      const message = resource(answer);
+      return factLines([...(message ? columns.map((column) => fact(column, message, style)) : []), ...more(answer)]);
+    },
+    async (answer) => (await rule()).messageJson(answer),
+  );
+}
+
+function fact<M extends Message>({ header, cell, style: mark }: Column<M>, message: M, style: Style): Fact {
+  const text = escapeControls(cell(message, style));
+  return [header, mark?.(text, style, message) ?? text];
 }
 
 function columnsOf<M extends Message>(fields: FieldViews<M>): Column<M>[] {

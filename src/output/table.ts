@@ -31,18 +31,23 @@ export function displayWidth(text: string): number {
 }
 
 /** The text, shortened to `width` columns with an ellipsis. */
-export function truncate(text: string, width: number): string {
+export function truncate(text: string, width: number, ellipsis = "…"): string {
   if (displayWidth(text) <= width) return text;
-  if (width < 1) return "";
+  if (width < ellipsis.length) return "";
   let kept = "";
   let used = 0;
   for (const { segment } of graphemes(text)) {
     const size = displayWidth(segment);
-    if (used + size > width - 1) break;
+    if (used + size > width - ellipsis.length) break;
     kept += segment;
     used += size;
   }
-  return `${kept}…`;
+  return `${kept}${ellipsis}`;
+}
+
+/** The text with blanks behind it, up to `width` columns. */
+export function padded(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
 /**
@@ -75,7 +80,7 @@ export class TableLayout<Row> {
   private widths: number[] = [];
   private layout: "columns" | "blocks" | undefined;
 
-  private readonly columns: readonly Column<Row>[];
+  private columns: readonly Column<Row>[];
 
   constructor(
     columns: readonly Column<Row>[],
@@ -86,31 +91,47 @@ export class TableLayout<Row> {
 
   /** The header (the first time) and the rows, each with a newline at the end. */
   rows(rows: readonly Row[]): string {
+    const isFirst = this.layout === undefined;
+    let cells = this.cells(rows);
+    if (isFirst && !this.fits(this.columns, cells)) {
+      const kept = this.columns.filter(({ dispensable }) => !dispensable);
+      const keptCells = cells.map((line) => line.filter((_, i) => !this.columns[i]?.dispensable));
+      if (this.fits(kept, keptCells)) [this.columns, cells] = [kept, keptCells];
+      else this.layout = "blocks";
+    }
+    this.layout ??= "columns";
+    return this.layout === "blocks" ? this.blocks(rows, cells, isFirst) : this.lines(rows, cells, isFirst);
+  }
+
+  private cells(rows: readonly Row[]): string[][] {
     const last = this.columns.length - 1;
-    const cells = rows.map((row) =>
+    return rows.map((row) =>
       this.columns.map((column, i) => escapeControls(column.cell(row, this.style)) || (i < last && !this.style.isTTY ? NOTHING : "")),
     );
-    const natural = this.columns.map((column, i) =>
+  }
+
+  /** Whether rows fit as lines, with the flexible columns shortened. */
+  private fits(columns: readonly Column<Row>[], cells: readonly string[][]): boolean {
+    const least = this.natural(columns, cells).map((width, i) => (columns[i]?.flexible ? Math.min(width, FLEXIBLE_FLOOR) : width));
+    return columns.length < 2 || sum(least) <= this.available(columns);
+  }
+
+  /** The widths that columns would have if there were room, no less than they have already. */
+  private natural(columns: readonly Column<Row>[], cells: readonly string[][]): number[] {
+    return columns.map((column, i) =>
       cells.reduce((widest, line) => Math.max(widest, displayWidth(line[i] as string)), this.widths[i] ?? displayWidth(column.header)),
     );
-    const isFirst = this.layout === undefined;
-    this.layout ??= this.fits(natural) ? "columns" : "blocks";
-    return this.layout === "blocks" ? this.blocks(rows, cells, isFirst) : this.lines(rows, cells, natural, isFirst);
   }
 
-  private fits(natural: readonly number[]): boolean {
-    const least = natural.map((width, i) => (this.columns[i]?.flexible ? Math.min(width, FLEXIBLE_FLOOR) : width));
-    return this.columns.length < 2 || sum(least) <= this.available();
+  private available(columns: readonly Column<Row>[]): number {
+    return this.style.width - GAP.length * (columns.length - 1);
   }
 
-  private available(): number {
-    return this.style.width - GAP.length * (this.columns.length - 1);
-  }
-
-  private lines(rows: readonly Row[], cells: readonly string[][], natural: readonly number[], isFirst: boolean): string {
+  private lines(rows: readonly Row[], cells: readonly string[][], isFirst: boolean): string {
+    const natural = this.natural(this.columns, cells);
     const isFlexible = (_: number, i: number) => this.columns[i]?.flexible === true;
     const rigid = sum(natural.filter((width, i) => !isFlexible(width, i)));
-    const fitted = fitWidths(natural.filter(isFlexible), this.available() - rigid);
+    const fitted = fitWidths(natural.filter(isFlexible), this.available(this.columns) - rigid);
     this.widths = natural.map((width, i) => (isFlexible(width, i) ? (fitted.shift() as number) : width));
     const lines: string[] = [];
     const headers = this.columns.map((column) => column.header);

@@ -39,6 +39,11 @@ export interface Column<Row> {
    * on lines of their own if need be.
    */
   readonly flexible?: boolean;
+  /**
+   * Whether a terminal that has no room for the column goes without it, where this saves rows from
+   * becoming blocks. Default false.
+   */
+  readonly dispensable?: boolean;
   /** The cell's text with a mark, for example green for a check mark. */
   style?(text: string, style: Style, row: Row): string;
 }

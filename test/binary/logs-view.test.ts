@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { eventually } from "../harness/eventually.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
+import { Terminal } from "../harness/terminal.ts";
 
 const NO_TMUX = lacksProgram("tmux");
 
@@ -167,6 +168,37 @@ describe.skipIf(NO_TMUX)("svc logs --tui", () => {
     terminal.type(`stty -a > ${project}/after; cmp ${project}/before ${project}/after && echo same`);
     terminal.press("Enter");
     await terminal.until((screen) => screen.includes("same"), "the terminal as it was");
+  }, 120_000);
+
+  test("following has what came before f was pressed, each line once", async () => {
+    using terminal = new Multiplexer(sandbox, 80, 60);
+    begin(terminal, "--query", 'resolver:* "line 3"');
+    await terminal.until(isShown, "the lines");
+    const ask = async (id: number) => {
+      expect((await sandbox.svc(["query", "--in", `user.id=${id}`, "--out", "user.name"], { cwd: project })).exitCode).toBe(0);
+      const has = async () => (await sandbox.svc(["logs", "--query", `resolver:* "line 39 of user ${id}"`])).stdout !== "";
+      await eventually(has, "the lines are stored");
+    };
+    await ask(501);
+    terminal.press("f");
+    await terminal.until((screen) => screen.join().includes("line 39 of user 501"), "lines of before");
+    await ask(502);
+    const screen = await terminal.until((rows) => rows.join().includes("line 39 of user 502"), "new lines");
+    for (const id of [501, 502]) expect(screen.filter((row) => row.includes(`of user ${id} `)).length).toBe(11);
+    terminal.press("q");
+    await terminal.until((rows) => rows.some((row) => row.includes("left with 0")), "the shell again");
+  }, 120_000);
+
+  test("lines are cleared before they are written: behind a full one, terminals would clear its last sign", async () => {
+    const terminal = Terminal.start(sandbox, ["logs", "--tui"], { columns: 60 });
+    await terminal.until("q quit");
+    terminal.press("q");
+    const { exitCode, screen } = await terminal.ended();
+    expect(exitCode).toBe(0);
+    const [, ...drawn] = screen.split("\u001b[K");
+    expect(drawn.length).toBeGreaterThan(23);
+    expect(screen.match(/(?:\u001b\[H|\r\n)\u001b\[0m\u001b\[K/g)?.length).toBe(drawn.length);
+    expect(screen.lastIndexOf("\u001b[?7h")).toBeGreaterThan(screen.lastIndexOf("\u001b[?7l"));
   }, 120_000);
 
   test("a server that is away is said, and the terminal comes back", async () => {

@@ -70,7 +70,7 @@ describe("metrics query", () => {
     await eventually(async () => (await metric("avg:process.memory")).series.length === 1, "the memory is sampled");
     const memory = await metric("avg:process.memory");
     expect(memory.series[0]?.unit).toBe("bytes");
-    expect(memory.series[0]?.points.at(-1)?.value ?? 0).toBeGreaterThan(1e6);
+    expect(memory.series[0]?.points.findLast(({ value }) => value !== null)?.value ?? 0).toBeGreaterThan(1e6);
   });
 
   test("is a table in a pipe, and JSON on demand", async () => {
@@ -120,6 +120,22 @@ test("features list shows on a wide terminal what was asked for, and nowhere els
   expect((await on(120)).filter((line) => /#$/.test(line))).toEqual([expect.stringMatching(/^user\.fragile {6}[ _]{23,24}#$/)]);
   expect((await on(120)).map((line) => line.split(" ")[0])).toEqual(names);
   expect(await on(30)).toEqual(names);
+});
+
+test("resolvers shows on a wide terminal how often each was called, and nowhere else", async () => {
+  const on = async (columns: number, ...words: string[]) =>
+    (await runCommand("resolvers", words, { ...platform, terminal: true, columns })).stdout.trimEnd().split("\n");
+  const [header = "", ...rows] = await on(200);
+  expect(header).toMatch(/^Resolver +Kind +Inputs +Outputs +Calls by Hour *$/);
+  const lines = rows.map((row) => row.slice(header.indexOf("Calls by Hour")).trimEnd());
+  expect(lines.filter((line) => line !== "")).toEqual([expect.stringMatching(/^[ _]{23,24}#$/)]);
+  expect(rows[lines.findIndex((line) => line !== "")]).toMatch(/^\S+fragile /);
+  const piped = (await svc("resolvers")).stdout;
+  expect(piped).not.toContain("by Hour");
+  const narrow = await on(Math.max(...piped.split("\n").map((line) => line.length)));
+  expect(narrow.map((line) => line.trimEnd())).toEqual(piped.trimEnd().split("\n"));
+  const json = await runCommand("resolvers", ["--json"], { ...platform, terminal: true, columns: 200 });
+  expect(json.json()).toEqual((await svc("resolvers", ["--json"])).json());
 });
 
 describe("charts", () => {
@@ -208,5 +224,11 @@ describe("charts", () => {
   ])("that cannot be evaluated are refused with the place: %s", async (request, message) => {
     const outcome = await svc("charts/evaluate", [request]);
     expect([outcome.exitCode > 0, outcome.stdout, outcome.stderr]).toEqual([true, "", expect.stringContaining(message)]);
+  });
+
+  test("that are no JSON are wrong usage, with a caret at what is wrong", async () => {
+    const { exitCode, stderr, stdout } = await svc("charts/evaluate", ['{"a":']);
+    expect([exitCode, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain('the argument:1:6 is no JSON:\n{"a":\n     ^');
   });
 });

@@ -109,6 +109,21 @@ describe("usage", () => {
     expect([rows.length, Math.max(...[header, ...rows].map((line) => Bun.stringWidth(line))) <= 80]).toEqual([2, true]);
   });
 
+  test("a terminal shows CPU time by day where nothing has a rate", async () => {
+    const db = new Database(join(platform.home, "data/meta.db"));
+    const [columns, day] = ["resource_group, kind, cpu_ms, wall_ms, memory_byte_ms, queries, rows, errors", "date(day, '-3 days')"];
+    db.run(`insert into usage_day select ${day}, environment_id, ${columns}, storage_byte_ms from usage_day`);
+    try {
+      const { stdout } = await runCommand("usage/export", [], { ...platform, terminal: true, columns: 80 });
+      const lines = stdout.split("\n");
+      expect(lines[0]).toBe("CPU seconds by day");
+      expect(lines.slice(1, 11).at(-1)).toMatch(/^ *0 \+#{17,19} {34,38}#{17,19}$/);
+    } finally {
+      db.run("delete from usage_day where day <> (select max(day) from usage_day)");
+      db.close();
+    }
+  });
+
   test("is added up by a label of the environments' configurations, and the rest as (none)", async () => {
     const file = join(tempFolder("svc-labels-"), "environment.yaml");
     writeFileSync(file, "labels: {team: search, constructor: x}\n");

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ExpressionJson, FeatureJson, GraphJson } from "../../gen/svc/v1/graph_pb.ts";
-import { foldClasses, lineageAround, lineageNeighbours, lineageOf } from "../../src/domain/lineage.ts";
+import { foldClasses, lineageOf } from "../../src/domain/lineage.ts";
+import { LineageNeighbours, lineageAround } from "../../src/domain/lineage-choice.ts";
 
 const feature = (fqn: string, kind: Partial<FeatureJson> = { scalar: {} }): FeatureJson => ({
   ...{ fqn, namespace: fqn.split(".")[0] ?? "", name: fqn.split(".")[1] ?? "" },
@@ -61,7 +62,7 @@ const LINEAGE = lineageOf(GRAPH);
 
 describe("lineage", () => {
   test("goes through relations, expressions, windows, resolvers, sources and named queries", () => {
-    const needs = (id: string) => lineageNeighbours(LINEAGE, id).needs.toSorted();
+    const needs = (id: string) => new LineageNeighbours(LINEAGE).before(id).toSorted();
     expect(needs("feature:user.spent__600__")).toEqual(["feature:txn.amount", "feature:txn.at", "feature:user.limit", "feature:user.txns"]);
     expect(needs("resolver:r.risk")).toEqual([
       "feature:bank.title",
@@ -73,7 +74,7 @@ describe("lineage", () => {
     expect(needs("feature:user.bank")).toEqual(["feature:bank.id", "feature:user.bank_id"]);
     expect(needs("resolver:banks")).toEqual(["feature:bank.id", "source:pg"]);
     expect(needs("query:risk 2")).toEqual(["feature:bank.title", "feature:user.bank", "feature:user.risk"]);
-    expect(lineageNeighbours(LINEAGE, "feature:bank.title").neededBy).toEqual(["resolver:r.risk", "query:risk 2"]);
+    expect(new LineageNeighbours(LINEAGE).after("feature:bank.title")).toEqual(["resolver:r.risk", "query:risk 2"]);
   });
 
   test("has the part around a node, over so many edges", () => {
@@ -90,7 +91,7 @@ describe("lineage", () => {
     expect([...folded.nodes.keys()].toSorted()).toEqual([
       ...["class:bank", "class:txn", "class:user", "query:risk 2", "resolver:banks", "resolver:r.risk", "source:pg"],
     ]);
-    expect(lineageNeighbours(folded, "class:user").needs.toSorted()).toEqual(["class:bank", "class:txn", "resolver:r.risk"]);
+    expect(new LineageNeighbours(folded).before("class:user").toSorted()).toEqual(["class:bank", "class:txn", "resolver:r.risk"]);
     const open = foldClasses(LINEAGE, new Set(["bank"]));
     expect(open.nodes.has("feature:bank.title") && !open.nodes.has("class:bank")).toBe(true);
   });

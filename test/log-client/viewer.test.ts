@@ -72,6 +72,41 @@ describe("the view of a log", () => {
     expect(keys(filled(), "/", "q").typing).toBe("q");
   });
 
+  test("where a search is wider than the screen, its error is on it, with the caret below", () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[a-z日本語é😀]{0,60}$/u), fc.stringMatching(/^[a-z日本語é😀]{0,60}$/u), (before, after) => {
+        const start = replace(startViewer({ fieldSet: LINE_FIELDS, search: "", following: false, width: 40, height: 9 }), records(1), "");
+        const [row = "", , , , , , , caret = ""] = shown(keys(start, "/", ...`${before} levl:x ${after}`, "\r"));
+        const at = caret.indexOf("^^^^");
+        expect(at).toBeGreaterThan(-1);
+        const left = [...row].reduce((text, sign) => (Bun.stringWidth(text) < at ? text + sign : text), "");
+        expect(row.slice(left.length)).toStartWith("levl");
+      }),
+      seeded(300),
+    );
+  });
+
+  test("an open record is scrolled to its end and no further", () => {
+    const long = record(1, { text: Array.from({ length: 100 }, (_, n) => `row ${n}.`).join("\n") });
+    const opened = keys(replace(start(80, 24), [long], ""), "\r", ...Array.from({ length: 20 }, () => "\u001b[6~"));
+    expect(shown(opened)[21]).toBe("resolver  shop.get_user");
+    expect(shown(keys(opened, "k"))[21]).toBe("");
+    expect(shown(keys(opened, "k"))).not.toEqual(shown(opened));
+    expect(shown(keys(opened, "g", "G"))).toEqual(shown(opened));
+    expect(shown(resize(opened, 80, 60))[57]).toBe("resolver  shop.get_user");
+  });
+
+  test("a long value of an open record goes on below its beginning", () => {
+    const value = "worker-".repeat(12);
+    const rows = shown(keys(replace(start(40, 24), [record(1, { fields: [["pod_name", value]] })], ""), "\r"));
+    expect(rows.slice(3, 7)).toEqual([
+      `pod_name  ${value.slice(0, 30)}`,
+      `          ${value.slice(30, 60)}`,
+      `          ${value.slice(60)}`,
+      "",
+    ]);
+  });
+
   test("a record is opened and closed, and q leaves only from outside", () => {
     const opened = keys(filled(), "\r");
     expect(shown(opened).join("\n")).toMatch(/line 49\n\nresolver {2}shop\.get_user/);
@@ -81,7 +116,8 @@ describe("the view of a log", () => {
   });
 
   test("following is asked for where it is possible", () => {
-    expect(press(filled(), "f")).toMatchObject({ wish: "follow", viewer: { following: true } });
+    expect(press(filled(), "f")).toMatchObject({ wish: "search", viewer: { following: true } });
+    expect(press(keys(filled(), "f"), "f")).toMatchObject({ wish: "unfollow", viewer: { following: false } });
     const { viewer, wish } = press({ ...filled(), following: undefined }, "f");
     expect([viewer.message, wish]).toEqual(["these records are not followed", undefined]);
   });

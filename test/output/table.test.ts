@@ -67,6 +67,18 @@ describe("on a terminal", () => {
     expect(text).toMatch(/^transaction\.amount {2}the amount .*… {2}a@example\.com$/m);
   });
 
+  test("a column that can be done without is left out where this keeps rows in lines, and only there", () => {
+    const trend: Column<Row> = { header: "Trend", cell: (row) => row[3] ?? "", dispensable: true };
+    const layout = (width: number) => new TableLayout([...described, trend], terminal(width)).rows([[...amount, "#".repeat(24)]]);
+    expect(layout(110)).toMatch(/^Name +Description +Owner +Trend/);
+    for (const width of [76, 60]) {
+      expect(layout(width)).toBe(new TableLayout(described, terminal(width)).rows([amount]));
+      for (const line of layout(width).split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(width);
+    }
+    expect(layout(77)).toContain("#".repeat(24));
+    expect(layout(40)).toMatch(/\nTrend {8}#{24}\n$/);
+  });
+
   test("where whole cells do not fit side by side, each row is a block of lines, and nothing is cut", () => {
     const layout = new TableLayout(described, terminal(40));
     const text = layout.rows([amount, ["a", "", "b"]]);

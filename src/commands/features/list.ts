@@ -2,13 +2,13 @@ import type { FeatureMetadata } from "../../../gen/svc/v1/graph_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
 import { textView } from "../../output/view.ts";
-import { recentRequests, withLines } from "../../query-client/recent-requests.ts";
+import { type HourlyValues, recentRequests, withLines } from "../../query-client/recent-requests.ts";
 import { featureJson } from "./metadata-view.ts";
 
 /** The features, and how often each was asked for in the hours of the last day. */
 interface Listed {
   readonly features: readonly FeatureMetadata[];
-  readonly requests: ReadonlyMap<string, readonly (number | undefined)[]>;
+  readonly requests: HourlyValues;
 }
 
 export default defineCommand({
@@ -17,8 +17,8 @@ export default defineCommand({
   examples: ["svc features list", "svc features list --json"],
   needs: ["session"],
   async run(context): Promise<Listed> {
-    const { api, flags, progress } = context;
-    const asked = flags.json ? new Map() : recentRequests(context, "sum:feature.request_count by {feature}");
+    const { api, progress } = context;
+    const asked = recentRequests(context, "sum:feature.request_count by {feature}");
     const { features } = await (await api.graph()).listFeatures({});
     if (features.length === 0) progress.note("No features found.");
     return { features, requests: await asked };

@@ -9,8 +9,8 @@ import { typeName } from "../../domain/value.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import { sparkline } from "../../output/sparkline.ts";
 import { type Style, textView } from "../../output/view.ts";
-import { recentRequests } from "../../query-client/recent-requests.ts";
-import { factLines, placeText, sections, sourceLines, usedByLines } from "../definition-view.ts";
+import { hoursLine, recentRequests } from "../../query-client/recent-requests.ts";
+import { definitionFacts, placeText, sections, sourceLines, usedByLines } from "../definition-view.ts";
 import { featureJson } from "./metadata-view.ts";
 
 /** A feature, and how often it was asked for in the hours of the last day. */
@@ -33,9 +33,9 @@ export default defineCommand({
   args: { fqn: arg("FQN of the feature", { names: "feature" }) },
   flags: { deploymentId: text("deployment id; default: the live one", { aliases: ["--deployment"], placeholder: "<deployment>" }) },
   async run(context, { deploymentId = "", fqn: given }): Promise<Shown> {
-    const { api, flags } = context;
+    const { api } = context;
     const fqn = rawName(given.trim());
-    const asked = flags.json ? new Map() : recentRequests(context, "sum:feature.request_count by {feature}");
+    const asked = recentRequests(context, "sum:feature.request_count by {feature}");
     const answer = await (await api.graph()).getFeature({ fqn, deploymentId });
     return { answer, requests: (await asked).get(fqn) ?? [] };
   },
@@ -44,12 +44,12 @@ export default defineCommand({
       const { metadata, providers, source, statistics, versions } = answer;
       const feature = metadata?.feature;
       if (!metadata || !feature) return "";
-      const line = requests.some((value) => value) ? sparkline(requests, { ascii: !style.hasColor }) : "";
+      const line = hoursLine(requests, style);
       const head = [
         style.bold(escapeControls(readableName(feature.fqn))),
         ...(feature.description === "" ? [] : [visibleLines(feature.description)]),
         "",
-        factLines({
+        definitionFacts({
           Type: typeText(answer),
           Default: defaultText(answer),
           "Defined in": placeText(source, feature.span),

@@ -25,12 +25,12 @@ export function lineText({ time, level, component, message, resolver, attributes
   return `${style.dim(at)} ${levelMark(level, style)(level.toUpperCase().padEnd(7))} ${escapeControls(component)} ${from}${said}${more}`;
 }
 
-/** Columns of counts: their header, their levels, and their part of a bar. */
+/** Columns of counts: header, levels, and the part of a bar, with colours and without. */
 const GROUPS = [
-  { header: "Errors", levels: ["fatal", "error"], bar: "█", mark: (style: Style) => style.red },
-  { header: "Warnings", levels: ["warning"], bar: "▓", mark: (style: Style) => style.yellow },
-  { header: "Info", levels: ["info"], bar: "▒", mark: (style: Style) => style.cyan },
-  { header: "Debug", levels: ["debug", "trace"], bar: "░", mark: (style: Style) => style.dim },
+  { header: "Errors", levels: ["fatal", "error"], bar: "█", ascii: "#", mark: (style: Style) => style.red },
+  { header: "Warnings", levels: ["warning"], bar: "▓", ascii: "=", mark: (style: Style) => style.yellow },
+  { header: "Info", levels: ["info"], bar: "▒", ascii: "-", mark: (style: Style) => style.cyan },
+  { header: "Debug", levels: ["debug", "trace"], bar: "░", ascii: ".", mark: (style: Style) => style.dim },
 ] as const;
 /** Windows without lines that are drawn, so that a gap is seen as one. */
 const MOST_BARS = 200;
@@ -87,14 +87,21 @@ function bars(windows: readonly Window[], style: Style): string {
   const most = Math.max(1, ...windows.map(({ total }) => total));
   const digits = String(most).length;
   const room = Math.max(10, style.width - 22 - digits - 1);
+  const glyphs = GROUPS.map(({ ascii, bar, mark }) => ({ glyph: style.hasColor ? bar : ascii, paint: mark(style) }));
   const rows = windows.map(({ start, counts, total }) => {
-    const bar = GROUPS.map(({ bar: glyph, mark }, nth) => {
-      const count = counts[nth] ?? 0;
-      const length = count === 0 ? 0 : Math.max(1, Math.floor((count / most) * room));
-      return length === 0 ? "" : mark(style)(glyph.repeat(length));
-    });
+    const lengths = partsOf(counts, most, room);
+    const bar = glyphs.map(({ glyph, paint }, nth) => (lengths[nth] ? paint(glyph.repeat(lengths[nth])) : ""));
     return `${style.dim(formatTimestamp(start).padEnd(20))}  ${String(total).padStart(digits)} ${bar.join("")}`.trimEnd();
   });
-  const legend = GROUPS.map(({ header, bar, mark }) => `${mark(style)(bar)} ${header.toLowerCase()}`).join("  ");
+  const legend = glyphs.map(({ glyph, paint }, nth) => `${paint(glyph)} ${GROUPS[nth]?.header.toLowerCase()}`).join("  ");
   return [...rows, legend].join("\n");
+}
+
+/** Columns of the parts of a bar: at least one of what there is, which the largest part gives. */
+function partsOf(counts: readonly number[], most: number, room: number): number[] {
+  const lengths = counts.map((count) => (count === 0 ? 0 : Math.max(1, Math.floor((count / most) * room))));
+  const excess = lengths.reduce((sum, length) => sum + length, 0) - room;
+  if (excess <= 0) return lengths;
+  const largest = lengths.indexOf(Math.max(...lengths));
+  return lengths.map((length, nth) => (nth === largest ? length - excess : length));
 }

@@ -4,7 +4,8 @@ import { formatDuration } from "../../domain/duration.ts";
 import { readableName } from "../../domain/name.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { sourceException } from "../../output/source-exception.ts";
-import { tableView } from "../../output/view.ts";
+import { choiceView, tableView, type View } from "../../output/view.ts";
+import { type HourlyValues, hoursColumn, recentRequests } from "../../query-client/recent-requests.ts";
 
 const pairs = (values: Readonly<Record<string, string>>): string =>
   Object.entries(values)
@@ -14,14 +15,30 @@ const pairs = (values: Readonly<Record<string, string>>): string =>
 const stalenessOf = ({ staleness }: NamedQuery) =>
   Object.fromEntries(Object.entries(staleness).map(([name, age]) => [readableName(name), formatDuration(durationToMs(age))]));
 
+/** The named queries of a deployment, and their runs in the hours of the last day, by name. */
+interface Listed extends ListNamedQueriesResponse {
+  readonly runs: HourlyValues;
+}
+
+type Row = readonly [index: number, query: NamedQuery];
+
 export default defineCommand({
   summary: "List named queries",
+  description: "A terminal that is wide enough shows how often queries of a name ran, for each hour of the last day.",
   examples: ["svc named-query list", "svc named-query list --json"],
   needs: ["session"],
-  run: async ({ api }) => (await api.graph()).listNamedQueries({}),
-  view: tableView<ListNamedQueriesResponse, readonly [index: number, query: NamedQuery]>({
+  async run(context): Promise<Listed> {
+    const asked = recentRequests(context, "sum:query.count by {query_name}");
+    const answer = await (await context.api.graph()).listNamedQueries({});
+    return { ...answer, runs: await asked };
+  },
+  view: choiceView(({ runs }: Listed) => namedQueries(runs)),
+});
+
+function namedQueries(runs: HourlyValues): View<never> {
+  return tableView<ListNamedQueriesResponse, Row>({
     things: "named queries",
-    rows: ({ namedQueries }) => namedQueries.map((query, at) => [at + 1, query] as const),
+    rows: ({ namedQueries: queries }) => queries.map((query, at) => [at + 1, query]),
     columns: [
       { header: "Index", cell: ([index]) => String(index), align: "right" },
       { header: "Name", cell: ([, { name }]) => name },
@@ -31,11 +48,12 @@ export default defineCommand({
       { header: "Description", cell: ([, { description }]) => description, flexible: true },
       { header: "Staleness", cell: ([, query]) => pairs(stalenessOf(query)) },
       { header: "Planner Options", cell: ([, { plannerOptions }]) => pairs(plannerOptions) },
+      ...hoursColumn<Row>("Runs by Hour", runs, ([, { name }]) => name),
     ],
-    json: async ({ namedQueries }) => {
+    json: async ({ namedQueries: queries }) => {
       const { messageJson } = await import("../../contract/message-json.ts");
-      return { named_queries: namedQueries.map((query) => messageJson(query, { staleness: stalenessOf, span: sourceException })) };
+      return { named_queries: queries.map((query) => messageJson(query, { staleness: stalenessOf, span: sourceException })) };
     },
     long: true,
-  }),
-});
+  }) as View<never>;
+}

@@ -2,12 +2,8 @@ import type { GetQueryRunResponse } from "../../../gen/svc/v1/query_run_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { arg, timestamp } from "../../cli/flag.ts";
 import { msToTimestamp } from "../../domain/proto-time.ts";
-import { visibleLines } from "../../domain/visible.ts";
-import { resourceFields } from "../../output/message-view.ts";
-import { textView } from "../../output/view.ts";
-import { askedLines, RUN_FIELDS } from "./run-view.ts";
-
-const FIELDS = resourceFields(({ query }: GetQueryRunResponse) => query, RUN_FIELDS);
+import { answerFields } from "../../output/message-view.ts";
+import { askedFacts, RUN_FIELDS } from "./run-view.ts";
 
 export default defineCommand({
   summary: "Show a query run",
@@ -26,11 +22,5 @@ export default defineCommand({
   async run({ api }, { id, timestamp: at }) {
     return (await api.queryRuns()).getQueryRun({ id, ...(at !== undefined && { approximateTime: msToTimestamp(at) }) });
   },
-  view: textView(
-    (answer: GetQueryRunResponse, style) => {
-      const lines = askedLines(answer).map(visibleLines);
-      return [FIELDS.kind === "text" ? FIELDS.text(answer, style) : "", ...lines].join("\n");
-    },
-    async (answer) => (await import("../../contract/message-json.ts")).messageJson(answer),
-  ),
+  view: answerFields(({ query }: GetQueryRunResponse) => query, RUN_FIELDS, askedFacts),
 });

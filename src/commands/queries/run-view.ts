@@ -5,6 +5,8 @@ import { formatEnum } from "../../contract/contract.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { readableName } from "../../domain/name.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
+import { visibleLines } from "../../domain/visible.ts";
+import type { Fact } from "../../output/facts.ts";
 import type { FieldViews } from "../../output/message-view.ts";
 import { age } from "../../output/time.ts";
 
@@ -57,16 +59,19 @@ export const RUN_FIELDS: FieldViews<QueryRun> = {
   metaQueryId: "Meta query",
 };
 
-/** What a run was asked and why it failed, below its fields. */
-export function askedLines({ request, response, error, url }: GetQueryRunResponse): string[] {
+/** What a run was asked, why it failed, and its page. */
+export function askedFacts({ request, response, error, url }: GetQueryRunResponse): Fact[] {
   const outputs = request?.outputs.length ? request.outputs : (response?.inferredOutputs ?? []);
-  const errors = response?.errors.map(({ message }) => message) ?? [];
-  return [
-    ...(request && request.inputs.length > 0 ? [`Inputs: ${request.inputs.map(({ feature }) => readableName(feature)).join(", ")}`] : []),
-    ...(outputs.length > 0 ? [`Outputs: ${outputs.map(readableName).join(", ")}`] : []),
-    ...(error === "" ? errors : [error]).map((message) => `Error: ${message}`),
-    ...(url === "" ? [] : [`Page: ${url}`]),
-  ];
+  const errors = error === "" ? (response?.errors.map(({ message }) => message) ?? []) : [error];
+  const facts: Record<string, readonly string[]> = {
+    Inputs: [request?.inputs.map(({ feature }) => readableName(feature)).join(", ") ?? ""],
+    Outputs: [outputs.map(readableName).join(", ")],
+    Error: errors,
+    Page: [url],
+  };
+  return Object.entries(facts).flatMap(([name, texts]) =>
+    texts.flatMap((text) => (text === "" ? [] : [[name, visibleLines(text)] as const])),
+  );
 }
 
 /** Columns of a list of meta queries. */
@@ -103,12 +108,12 @@ export const META_FIELDS: FieldViews<MetaQuery> = {
   failedRuns: "With errors",
 };
 
-/** Latencies in a line; empty when the log has no run of them. */
-export function latencyLine({ latencies }: GetMetaQueryResponse): string {
-  if (!latencies || latencies.runs === 0) return "";
+/** Latencies, unless the log has no run of them. */
+export function latencyFacts({ latencies }: GetMetaQueryResponse): Fact[] {
+  if (!latencies || latencies.runs === 0) return [];
   const { p50, p95, p99, max } = latencies;
   const figures = Object.entries({ p50, p95, p99, max }).map(([name, time]) => `${name} ${formatDuration(time ? durationToMs(time) : 0)}`);
-  return `Latency of the last ${latencies.runs}: ${figures.join(", ")}`;
+  return [["Latency", `${figures.join(", ")}, of the last ${latencies.runs}`]];
 }
 
 function outputsText({ outputs }: MetaQuery): string {

@@ -8,11 +8,10 @@ import { formatDuration } from "../../domain/duration.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { visibleLines } from "../../domain/visible.ts";
-import { sparkline } from "../../output/sparkline.ts";
 import { timeText } from "../../output/time.ts";
 import { textView } from "../../output/view.ts";
-import { recentRequests } from "../../query-client/recent-requests.ts";
-import { factLines, placeText, sections, sourceLines, usedByLines } from "../definition-view.ts";
+import { hoursLine, recentRequests } from "../../query-client/recent-requests.ts";
+import { definitionFacts, placeText, sections, sourceLines, usedByLines } from "../definition-view.ts";
 import { inputPaths, RESOLVER_JSON, resolverKind } from "./view.ts";
 
 /** Runs that are shown. */
@@ -33,8 +32,8 @@ export default defineCommand({
   args: { resolver: arg("name of the resolver, or its last part") },
   flags: { deploymentId: text("deployment id; default: the live one", { aliases: ["--deployment"], placeholder: "<deployment>" }) },
   async run(context, { deploymentId = "", resolver: name }): Promise<Shown> {
-    const { api, flags } = context;
-    const asked = flags.json ? new Map() : recentRequests(context, "sum:resolver.count by {resolver}");
+    const { api } = context;
+    const asked = recentRequests(context, "sum:resolver.count by {resolver}");
     const answer = await (await api.graph()).getResolver({ resolver: name.trim(), deploymentId });
     const resolver = answer.resolver?.fqn ?? "";
     const { runs } = await (await api.resolverRuns()).listResolverRuns({ resolver, pageSize: RUNS });
@@ -44,12 +43,12 @@ export default defineCommand({
     ({ answer, calls, runs }: Shown, style) => {
       const { resolver, source } = answer;
       if (!resolver) return "";
-      const line = calls.some((value) => value) ? sparkline(calls, { ascii: !style.hasColor }) : "";
+      const line = hoursLine(calls, style);
       const head = [
         style.bold(escapeControls(resolver.fqn)),
         ...(resolver.description === "" ? [] : [visibleLines(resolver.description)]),
         "",
-        factLines({
+        definitionFacts({
           Kind: kindText(resolver),
           Inputs: resolver.inputs.flatMap(inputPaths).map(readableName).join(", "),
           Outputs: resolver.outputs.map(readableName).join(", "),

@@ -5,6 +5,8 @@ import type { JsonExceptions } from "../../contract/message-json.ts";
 import { readableName } from "../../domain/name.ts";
 import { exceptionsOf, type FieldViews, messageTable } from "../../output/message-view.ts";
 import { sourceException } from "../../output/source-exception.ts";
+import { choiceView } from "../../output/view.ts";
+import { type HourlyValues, hoursColumn } from "../../query-client/recent-requests.ts";
 
 /** `online` or `offline`. */
 export function resolverKind({ kind }: Resolver): "online" | "offline" {
@@ -53,10 +55,18 @@ const RESOLVER_FIELDS: FieldViews<Resolver> = {
 /** How the JSON of one resolver differs from the rule: it says why there is no translation. */
 export const RESOLVER_JSON: JsonExceptions<Resolver> = { ...exceptionsOf(RESOLVER_FIELDS), untranslated: null };
 
+/** The resolvers of a deployment, and their calls in the hours of the last day. */
+export interface ListedResolvers extends ListResolversResponse {
+  readonly calls: HourlyValues;
+}
+
 /**
  * The resolvers of a deployment. Of a body only the language is shown; translations are left out.
  */
-export const resolversView = messageTable<ListResolversResponse>("resolvers", RESOLVER_FIELDS, {
-  long: true,
-  json: { deploymentId: false },
-});
+export const resolversView = choiceView(({ calls }: ListedResolvers) =>
+  messageTable<ListResolversResponse>("resolvers", RESOLVER_FIELDS, {
+    long: true,
+    json: { deploymentId: false },
+    more: hoursColumn("Calls by Hour", calls, ({ fqn }) => fqn),
+  }),
+);

@@ -5,10 +5,12 @@ import { formatEnum } from "../../contract/contract.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
 import { durationToMs, timestampToMicros } from "../../domain/proto-time.ts";
 import { SPAN_ATTRIBUTES as ATTRIBUTE } from "../../domain/span-attributes.ts";
+import { displayWidth, padded, truncate } from "../../output/table.ts";
 import type { Style } from "../../output/view.ts";
 
 /** Most lines of a tree. */
 const MAX_LINES = 200;
+const GAP = "  ";
 /**
  * Columns of the bars that show when a span began and how long it took, and the terminal width from
  * which they and the begin are shown.
@@ -17,10 +19,7 @@ const BAR_WIDTH = 20;
 const WIDTH_FOR_BARS = 80;
 /** Width from which services are shown. */
 const WIDTH_FOR_SERVICES = 100;
-/**
- * Least columns for a shortened text; with less room it is left out. Errors are below the table
- * anyway, and --json has all facts.
- */
+/** Least columns of the names of spans, and of facts: with less room these are left to --json. */
 const MIN_TEXT_WIDTH = 12;
 /** What a tree and its bars are drawn with. */
 interface TreeSigns {
@@ -28,9 +27,10 @@ interface TreeSigns {
   readonly last: string;
   readonly below: string;
   readonly bar: string;
+  readonly ellipsis: string;
 }
-const BOXES: TreeSigns = { child: "├─ ", last: "└─ ", below: "│  ", bar: "━" };
-const ASCII: TreeSigns = { child: "|- ", last: "+- ", below: "|  ", bar: "=" };
+const BOXES: TreeSigns = { child: "├─ ", last: "└─ ", below: "│  ", bar: "━", ellipsis: "…" };
+const ASCII: TreeSigns = { child: "|- ", last: "+- ", below: "|  ", bar: "=", ellipsis: "..." };
 /** Facts that the span's label already contains, or that are too long for a line. */
 const QUIET_FACTS: ReadonlySet<string> = new Set([
   ATTRIBUTE.step,
@@ -105,8 +105,9 @@ export function spanRows(spans: readonly TraceSpan[], signs: TreeSigns = BOXES):
 
 /**
  * Spans as a tree: the step, its service where there are several, when it began after the first
- * one, its duration, rows in and out, the statements sent to databases; on a terminal also bars
- * that show when. A terminal without colours gets ASCII. Empty without spans.
+ * one, its duration, rows in and out, below it the statement that was sent to a database and the
+ * error; on a terminal also bars that show when. No line is wider than the terminal, and one
+ * without colours gets ASCII. Empty without spans.
  */
 export function waterfall(spans: readonly TraceSpan[], style: Style): string {
   const [first] = spans;
@@ -114,24 +115,41 @@ export function waterfall(spans: readonly TraceSpan[], style: Style): string {
   const signs = style.isTTY && !style.hasColor ? ASCII : BOXES;
   const rows = spanRows(spans, signs);
   const shown = rows.slice(0, MAX_LINES);
-  const widthOf = (text: (row: TreeRow) => string): number => Math.max(...shown.map((row) => text(row).length));
-  const [labels, starts, durations] = [widthOf(({ label }) => label), widthOf(({ start }) => start), widthOf(({ duration }) => duration)];
+  const widthOf = (text: (row: TreeRow) => string): number => Math.max(...shown.map((row) => displayWidth(text(row))));
+  const [starts, durations] = [widthOf(({ start }) => start), widthOf(({ duration }) => duration)];
   const hasServices = style.width >= WIDTH_FOR_SERVICES && new Set(spans.map(({ serviceName }) => serviceName)).size > 1;
-  const services = hasServices ? widthOf(({ span }) => span.serviceName) + 2 : 0;
+  const services = hasServices ? widthOf(serviceOf) : 0;
   const begin = Math.min(...spans.map(startMs));
   const whole = Math.max(...spans.map((span) => startMs(span) + lengthMs(span))) - begin;
   const hasStarts = style.width >= WIDTH_FOR_BARS;
-  const hasBars = style.isTTY && style.width >= WIDTH_FOR_BARS;
-  const texts = shown.map(({ label, indent, span, start, duration, facts: all, statement }) => {
-    const bar = hasBars ? `  ${barOf(startMs(span) - begin, lengthMs(span), whole, signs.bar)}` : "";
-    const service = hasServices ? `  ${escapeControls(span.serviceName)}`.padEnd(services) : "";
-    const began = hasStarts ? `  ${start.padStart(starts)}` : "";
-    const figures = `${label.padEnd(labels)}${service}${began}  ${duration.padStart(durations)}${bar}`;
-    const facts = shortened(all, style.width - figures.length - 2);
-    const text = facts === "" ? figures : `${figures}  ${facts}`;
-    const error = shortened(escapeControls(span.error.split("\n", 1)[0] ?? ""), style.width - text.length - 2);
-    const line = error === "" ? text : `${text}  ${style.red(error)}`;
-    return statement === "" ? line : `${line}\n${indent}   ${style.dim(shortened(statement, style.width - indent.length - 3))}`;
+  const hasBars = style.isTTY && hasStarts;
+  const taken = [durations, ...(hasServices ? [services] : []), ...(hasStarts ? [starts] : []), ...(hasBars ? [BAR_WIDTH] : [])];
+  const room = style.width - taken.reduce((sum, width) => sum + width + GAP.length, 0);
+  const labels = Math.min(
+    widthOf(({ label }) => label),
+    Math.max(MIN_TEXT_WIDTH, room),
+  );
+  const texts = shown.map((row) => {
+    const { label, indent, span, start, duration, statement } = row;
+    const figures = [
+      padded(truncate(label, labels, signs.ellipsis), labels),
+      ...(hasServices ? [padded(serviceOf(row), services)] : []),
+      ...(hasStarts ? [start.padStart(starts)] : []),
+      duration.padStart(durations),
+      ...(hasBars ? [barOf(startMs(span) - begin, lengthMs(span), whole, signs.bar)] : []),
+    ].join(GAP);
+    const left = style.width - displayWidth(figures) - GAP.length;
+    const facts =
+      row.facts !== "" && left >= Math.min(displayWidth(row.facts), MIN_TEXT_WIDTH) ? truncate(row.facts, left, signs.ellipsis) : "";
+    const line = facts === "" ? figures : `${figures}${GAP}${facts}`;
+    const error = escapeControls(span.error.split("\n", 1)[0] ?? "");
+    const isBeside = error !== "" && displayWidth(line) + GAP.length + displayWidth(error) <= style.width;
+    const below = (text: string): string => truncate(`${indent}   ${text}`, style.width, signs.ellipsis).slice(indent.length);
+    return [
+      isBeside ? `${line}${GAP}${style.red(error)}` : line,
+      ...(statement === "" ? [] : [`${indent}${style.dim(below(statement))}`]),
+      ...(error === "" || isBeside ? [] : [`${indent}${style.red(below(error))}`]),
+    ].join("\n");
   });
   if (rows.length > shown.length) texts.push(style.dim(`... and ${rows.length - shown.length} more spans; --json has them all`));
   return `\n${style.dim(`Trace ${first.traceId}`)}\n${texts.join("\n")}\n`;
@@ -145,10 +163,8 @@ function barOf(fromMs: number, ms: number, wholeMs: number, sign: string): strin
   return `${" ".repeat(at)}${sign.repeat(length)}`.padEnd(BAR_WIDTH);
 }
 
-/** A text shortened to some columns; empty when there is hardly room. */
-function shortened(text: string, room: number): string {
-  if (text.length <= room) return text;
-  return room < MIN_TEXT_WIDTH ? "" : `${text.slice(0, room - 3)}...`;
+function serviceOf({ span }: TreeRow): string {
+  return escapeControls(span.serviceName);
 }
 
 function labelOf(span: TraceSpan): string {

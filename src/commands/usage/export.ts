@@ -45,7 +45,7 @@ const TABLE = messageTable<ListUsageResponse>(
     queries: number("Queries", ({ queries }) => queries),
     storageGibHours: number("Disk GiB h", ({ storageGibHours }) => storageGibHours, 4),
   },
-  { things: "usage", before: creditsChart },
+  { things: "usage", before: usageChart },
 );
 
 const CSV = textView((csv: string) => csv.trimEnd());
@@ -96,19 +96,31 @@ function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits));
 }
 
-/** Credits by day or month as bars, on a terminal, where there are some of more than one. */
-function creditsChart({ usage }: ListUsageResponse, style: Style): string {
-  const credits = new Map<number, number>();
-  for (const row of usage) {
-    const time = Date.parse(row.date);
-    credits.set(time, (credits.get(time) ?? 0) + row.credits);
-  }
-  const known = [...credits.keys()].sort((one, other) => one - other);
-  if (!style.isTTY || known.length < 2 || ![...credits.values()].some((value) => value > 0)) return "";
+/** What a chart can be of: the first of which there is some. */
+const CHARTED: readonly { readonly name: string; readonly of: (row: Usage) => number; readonly digits: number }[] = [
+  { name: "Credits", of: ({ credits }) => credits, digits: 4 },
+  { name: "CPU seconds", of: ({ cpuSeconds }) => cpuSeconds, digits: 1 },
+];
+
+/**
+ * Credits by day or month as bars, or CPU time where there are none: on a terminal, of more than
+ * one day or month.
+ */
+function usageChart({ usage }: ListUsageResponse, style: Style): string {
+  const known = [...new Set(usage.map(timeOf))].sort((one, other) => one - other);
+  const charted = CHARTED.find(({ of }) => usage.some((row) => of(row) > 0));
+  if (!style.isTTY || known.length < 2 || !charted) return "";
+  const { digits, name, of } = charted;
   const isDaily = usage.every(({ date }) => date.length > "YYYY-MM".length);
   const [first = 0, last = 0] = [known[0], known.at(-1)];
   const times = isDaily ? Array.from({ length: (last - first) / DAY_MS + 1 }, (_, at) => first + at * DAY_MS) : known;
-  const series = [{ name: "Credits", values: times.map((time) => credits.get(time) ?? 0) }];
-  const title = `Credits by ${isDaily ? "day" : "month"}`;
-  return `${style.dim(title)}\n${chartText({ series, times, shape: "bars", format: (value) => String(rounded(value, 4)) }, style)}\n\n`;
+  const sums = new Map<number, number>();
+  for (const row of usage) sums.set(timeOf(row), (sums.get(timeOf(row)) ?? 0) + of(row));
+  const series = [{ name, values: times.map((time) => sums.get(time) ?? 0) }];
+  const title = `${name} by ${isDaily ? "day" : "month"}`;
+  return `${style.dim(title)}\n${chartText({ series, times, shape: "bars", format: (value) => String(rounded(value, digits)) }, style)}\n\n`;
+}
+
+function timeOf({ date }: Usage): number {
+  return Date.parse(date);
 }

@@ -1,10 +1,9 @@
 /** Searches of the log on somebody's behalf: what they may see, and what they wrote. */
 
 import { LINE_FIELDS, REQUEST_FIELDS } from "../../domain/logs.ts";
-import { SearchError } from "../../domain/search/search-error.ts";
-import { parseSearch } from "../../domain/search/tree.ts";
 import { Failure } from "../failure.ts";
 import type { LogFilter, LogKind, LogStore, StoredRecord } from "../stores/logs/store.ts";
+import { checkBounds, searchOf } from "../written-search.ts";
 
 /** Bounds of times, microseconds. */
 export interface LogTimes {
@@ -30,16 +29,8 @@ export function requestFilter(search: string, times: LogTimes): LogFilter {
   return { ...filterOf("request", search, times), environmentIds: [""] };
 }
 
-function filterOf(kind: LogKind, search: string, { from, before }: LogTimes): Omit<LogFilter, "environmentIds"> {
-  if (from !== undefined && before !== undefined && from >= before)
-    throw new Failure("invalid_argument", "The end of the time range is not after its start.");
-  try {
-    const tree = parseSearch(search, kind === "line" ? LINE_FIELDS : REQUEST_FIELDS);
-    return { kind, search: tree, ...(from !== undefined && { from }), ...(before !== undefined && { before }) };
-  } catch (error) {
-    if (!(error instanceof SearchError)) throw error;
-    throw new Failure("invalid_argument", `The search is not understood at column ${error.columnIn(search)}: ${error.message}.`);
-  }
+function filterOf(kind: LogKind, search: string, times: LogTimes): Omit<LogFilter, "environmentIds"> {
+  return { kind, search: searchOf(search, kind === "line" ? LINE_FIELDS : REQUEST_FIELDS), ...checkBounds(times) };
 }
 
 /** The times and windows of an aggregate, milliseconds. Throws Failure for too many windows. */

@@ -1,9 +1,11 @@
 import { expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
 import { TraceSpanKind, TraceSpanSchema } from "../../../gen/svc/v1/query_pb.ts";
 import { waterfall } from "../../../src/commands/trace/waterfall-view.ts";
-import { plainStyle } from "../../../src/output/style.ts";
+import { createStyle, plainStyle } from "../../../src/output/style.ts";
+import { seeded } from "../../harness/seed.ts";
 
 const span = (
   spanId: string,
@@ -62,4 +64,52 @@ test("facts are cut to the width of a terminal, and whole in a pipe", () => {
     expect(tree.split("\n").filter((line) => Bun.stringWidth(line) > width)).toEqual([]);
   }
   expect(waterfall(called, plainStyle({ width: 90, isTTY: true }))).toContain("  rows 1 -> 20, python...\n");
+});
+
+test("whatever spans are called and say, no line is wider than the terminal, and bars stand below each other", async () => {
+  const colours = await createStyle({ isTTY: true, color: "always", width: 0 });
+  const text = fc.stringMatching(/^[a-z_. 日本語🎉é]{0,120}$/u);
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ name: text, error: text, statement: text, fact: text, under: fc.nat(3) }), { minLength: 1, maxLength: 6 }),
+      fc.integer({ min: 40, max: 220 }),
+      fc.boolean(),
+      (drawn, width, hasColor) => {
+        const spans = drawn.map(({ name, error, statement, fact, under }, at) => ({
+          ...span(`s${at}`, at === 0 ? "" : `s${Math.min(under, at - 1)}`, TraceSpanKind.SQL, name, at, 500 - at, {
+            "db.query.text": statement,
+            "svc.fact": fact,
+          }),
+          error,
+          serviceName: at % 2 === 0 ? "svc" : "svc-python",
+        }));
+        const style = hasColor ? { ...colours, width } : plainStyle({ width, isTTY: true });
+        const lines = Bun.stripANSI(waterfall(spans, style)).split("\n");
+        expect(lines.filter((line) => Bun.stringWidth(line) > width && !line.startsWith("Trace "))).toEqual([]);
+        const ends = lines.flatMap((line) => {
+          const at = line.indexOf(" ms  ");
+          return at < 0 || width < 80 ? [] : [Bun.stringWidth(line.slice(0, line.indexOf(" ms  ", at + 1)))];
+        });
+        expect(new Set(ends).size).toBeLessThan(2);
+      },
+    ),
+    seeded(300),
+  );
+});
+
+test("an error is beside its span where there is room, else below it, and always told", () => {
+  const error = "no value for 7, of which nobody has heard in all these years";
+  const failed = [{ ...span("a", "", TraceSpanKind.WORKER, "features.risk", 0, 1), error: `${error}\n  in features.py` }];
+  const shown = (width: number) => waterfall(failed, plainStyle({ width, isTTY: true }));
+  expect(shown(200)).toEndWith(`=  ${error}\n`);
+  expect(waterfall(failed, plainStyle())).toEndWith(`1.00 ms  ${error}\n`);
+  for (const width of [70, 80]) expect(shown(width)).toEndWith(`\n   ${error}\n`);
+  expect(shown(40)).toEndWith(`\n   ${error.slice(0, 34)}...\n`);
+});
+
+test("a long name is cut so that the bar stays on the screen", () => {
+  const long = [span("a", "", TraceSpanKind.WORKER, `features.${"very_long_".repeat(12)}`, 0, 1)];
+  expect(waterfall(long, plainStyle({ width: 80, isTTY: true }))).toMatch(
+    /^worker features\.very_\S+\.\.\. {2}\+0\.00 ms {2}1\.00 ms {2}={20}$/m,
+  );
 });

@@ -1,11 +1,8 @@
 import type { GetMetaQueryResponse } from "../../../../gen/svc/v1/query_run_pb.ts";
 import { defineCommand } from "../../../cli/command.ts";
 import { arg } from "../../../cli/flag.ts";
-import { resourceFields } from "../../../output/message-view.ts";
-import { textView } from "../../../output/view.ts";
-import { latencyLine, META_FIELDS } from "../run-view.ts";
-
-const FIELDS = resourceFields(({ metaQuery }: GetMetaQueryResponse) => metaQuery, META_FIELDS);
+import { answerFields } from "../../../output/message-view.ts";
+import { latencyFacts, META_FIELDS } from "../run-view.ts";
 
 export default defineCommand({
   summary: "Show a meta query",
@@ -16,9 +13,5 @@ export default defineCommand({
   async run({ api }, { id }) {
     return (await api.queryRuns()).getMetaQuery({ id });
   },
-  view: textView(
-    (answer: GetMetaQueryResponse, style) =>
-      [FIELDS.kind === "text" ? FIELDS.text(answer, style) : "", latencyLine(answer)].join("\n").trimEnd(),
-    async (answer) => (await import("../../../contract/message-json.ts")).messageJson(answer),
-  ),
+  view: answerFields(({ metaQuery }: GetMetaQueryResponse) => metaQuery, META_FIELDS, latencyFacts),
 });

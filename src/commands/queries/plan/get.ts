@@ -3,6 +3,7 @@ import { defineCommand } from "../../../cli/command.ts";
 import { arg } from "../../../cli/flag.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
+import { factLines } from "../../../output/facts.ts";
 import { timeText } from "../../../output/time.ts";
 import { textView } from "../../../output/view.ts";
 
@@ -19,15 +20,14 @@ export default defineCommand({
     ({ queryPlan }: GetQueryPlanResponse) => {
       if (!queryPlan) return "";
       const { id, deploymentId, firstSeenAt, rootNamespace, outputs, explain } = queryPlan;
-      return [
-        `ID:          ${id}`,
-        `Namespace:   ${escapeControls(readableName(rootNamespace))}`,
-        `Outputs:     ${escapeControls(outputs.map(readableName).join(", "))}`,
-        `Deployment:  ${deploymentId}`,
-        `First seen:  ${timeText(firstSeenAt)}`,
-        "",
-        explain === "" ? "The plan was too large to be kept." : visibleLines(explain),
-      ].join("\n");
+      const facts = factLines([
+        ["ID", id],
+        ["Namespace", escapeControls(readableName(rootNamespace))],
+        ["Outputs", escapeControls(outputs.map(readableName).join(", "))],
+        ["Deployment", deploymentId],
+        ["First seen", timeText(firstSeenAt)],
+      ]);
+      return `${facts}\n\n${explain === "" ? "The plan was too large to be kept." : visibleLines(explain)}`;
     },
     async ({ queryPlan }) => queryPlan && (await import("../../../contract/message-json.ts")).messageJson(queryPlan),
   ),

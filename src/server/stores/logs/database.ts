@@ -316,7 +316,7 @@ export class LogsDatabase {
          where record.seq > ? and record.seq < ? and record.at <= ? and origin.environment_id = ? and origin.branch = ? and origin.component <> 'build'`,
       )
       .all(low, high, until, environmentId, branch)
-      .filter(({ message, attributes }) => mentionsKey(message, wanted) || (attributes !== "{}" && mentionsKey(attributes, wanted)));
+      .filter(({ message, attributes }) => [message, ...textsOf(attributes)].some((said) => mentionsKey(said, wanted)));
     const remove = this.#db.query("delete from line where seq = ?");
     this.#db.transaction(() => {
       for (const { seq } of gone) remove.run(seq);
@@ -394,6 +394,13 @@ export class LogsDatabase {
   #pragma(name: string): number {
     return Object.values(this.#db.query<Record<string, number>, []>(`pragma ${name}`).get() ?? {})[0] ?? 0;
   }
+}
+
+/** Names and values of attributes: their JSON has texts otherwise than they are. */
+function textsOf(attributes: string): string[] {
+  return attributes === "{}"
+    ? []
+    : Object.entries(JSON.parse(attributes) as LogAttributes).flatMap(([name, value]) => [name, String(value)]);
 }
 
 function conditionOf({ kind, environmentIds, search, from, before }: LogFilter): Condition {

@@ -12,8 +12,9 @@ import {
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { QUERY_ERROR_FIELDS } from "../../../domain/query-errors.ts";
 import { resolveScope } from "../../access/scope.ts";
-import { checkBounds, isEqual, searchOf } from "../../query-log/searching.ts";
+import { isEqual } from "../../query-log/conditions.ts";
 import type { ErrorGroup, ErrorRecord, ErrorSearch } from "../../stores/telemetry/store.ts";
+import { checkBounds, searchOf } from "../../written-search.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { pageToken, readPageToken } from "./page-token.ts";

@@ -23,7 +23,7 @@ import type { Search } from "../../../domain/search/tree.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
 import type { DescribedPlan } from "../../query/answer/plan-description.ts";
-import { checkBounds, hasPart, isEqual, searchOf } from "../../query-log/searching.ts";
+import { hasPart, isEqual } from "../../query-log/conditions.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { metaIdOf } from "../../stores/telemetry/meta-query-table.ts";
 import type {
@@ -35,6 +35,7 @@ import type {
   RecordedBounds,
   QueryRunKind as RecordedKind,
 } from "../../stores/telemetry/store.ts";
+import { checkBounds, searchOf } from "../../written-search.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { readQueryRun } from "../query/logged-run.ts";

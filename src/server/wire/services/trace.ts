@@ -14,8 +14,8 @@ import { msToDuration, msToTimestamp, timestampToMs } from "../../../domain/prot
 import { fits } from "../../../domain/search/pattern.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
-import { checkBounds } from "../../query-log/searching.ts";
 import type { RecordedBounds, SpanSearch, TraceSummary } from "../../stores/telemetry/store.ts";
+import { checkBounds } from "../../written-search.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { pageToken, readPageToken } from "./page-token.ts";

@@ -1,6 +1,7 @@
 /** What the page Lineage shows of a lineage, and how the keys move on it. */
 
-import { foldClasses, type Lineage, type LineageNode, lineageAround } from "../../../domain/lineage.ts";
+import { foldClasses, type Lineage, type LineageNode } from "../../../domain/lineage.ts";
+import { lineageAround } from "../../../domain/lineage-choice.ts";
 import type { Layout, PlacedNode } from "../../../domain/lineage-layout.ts";
 import { readableName } from "../../../domain/name.ts";
 

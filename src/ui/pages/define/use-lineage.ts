@@ -1,6 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { GetGraphResponseJson } from "../../../../gen/svc/v1/graph_pb.ts";
-import { type Lineage, type LineageNode, lineageNeighbours, lineageOf } from "../../../domain/lineage.ts";
+import { type Lineage, type LineageNode, lineageOf } from "../../../domain/lineage.ts";
+import { LineageNeighbours } from "../../../domain/lineage-choice.ts";
 import { type Loaded, useAnswer } from "../../api/load.ts";
 import { scope } from "../../app/place.ts";
 
@@ -20,8 +21,8 @@ export function useNeighbours(
   id: string,
 ): { readonly needs: readonly LineageNode[]; readonly neededBy: readonly LineageNode[] } {
   return useMemo(() => {
-    const { needs, neededBy } = lineageNeighbours(lineage, id);
+    const neighbours = new LineageNeighbours(lineage);
     const nodes = (ids: readonly string[]) => ids.flatMap((one) => lineage.nodes.get(one) ?? []);
-    return { needs: nodes(needs), neededBy: nodes(neededBy) };
+    return { needs: nodes(neighbours.before(id)), neededBy: nodes(neighbours.after(id)) };
   }, [lineage, id]);
 }

@@ -248,14 +248,22 @@ describe.each(LOG_DRIVERS)("log store: $name", (driver) => {
   test("lines with a key as a word are forgotten, in their environment and branch, up to a time", async () => {
     const gone = ["user 17 is new", "id=17;", "mail b@c.example came", "-3", "{'id': 17}"];
     record(...gone, "170", "x17");
-    store.record(line("attribute", { attributes: { user: "17" } }));
+    const attributes: Record<string, string | number>[] = [
+      { user: "17" },
+      { said: "first\n17\tlast" },
+      { said: 'for O"Brien\\' },
+      { "b@c.example": 1 },
+      { id: -3 },
+    ];
+    for (const one of attributes) store.record(line("attribute", { attributes: one }));
+    store.record(line("said", { attributes: { said: "170" } }));
     store.record(line("17 elsewhere", { environmentId: "env_2" }));
     store.record(line("17 on a branch", { branch: "b" }));
     store.record(lineAt("17 later", clock.now() + 1));
-    const what = { environmentId: "env_1", branch: "", keys: ["17", "b@c.example", "-3"], until: clock.now() * 1_000 };
+    const what = { environmentId: "env_1", branch: "", keys: ["17", "b@c.example", "-3", 'O"Brien\\'], until: clock.now() * 1_000 };
     expect(await store.forgetKeys(what, AbortSignal.abort())).toBe(0);
-    expect(await store.forgetKeys(what)).toBe(gone.length + 1);
-    expect(await texts()).toEqual(["17 later", "17 on a branch", "x17", "170"]);
+    expect(await store.forgetKeys(what)).toBe(gone.length + attributes.length);
+    expect(await texts()).toEqual(["17 later", "17 on a branch", "said", "x17", "170"]);
   });
 
   test("what is too long is cut and said", async () => {
