@@ -34,7 +34,7 @@ export function createContext(parts: ContextParts): Context {
   const toolchain = async () => {
     const [{ createToolchain }, { svcHome }] = await Promise.all([import("../python/create-toolchain.ts"), import("../config/home.ts")]);
     const { env, platform, homeDir } = surroundings;
-    return createToolchain({ home: svcHome(surroundings), env, platform, homeDir });
+    return createToolchain({ home: svcHome(surroundings), env, platform, homeDir, withoutTranslations: true });
   };
   const python = deferred<PythonToolchain>(toolchain);
   const client = () => import("../client/create.ts");

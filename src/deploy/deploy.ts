@@ -3,7 +3,7 @@
  * deploy, wait.
  */
 
-import { toJson } from "@bufbuild/protobuf";
+import { fromBinary, toJson } from "@bufbuild/protobuf";
 import { CreateDeploymentRequestSchema, type Deployment, type DeploymentDiff, DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
 import { type Diagnostic, Severity } from "../../gen/svc/v1/error_pb.ts";
 import { type Feature, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
@@ -73,8 +73,9 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   });
   showFindings(context, validation);
   if (validation.serverFailure !== undefined) throw validation.serverFailure;
-  const { diff, graph, project, environment } = validation;
-  if (!diff || !graph) throw new CliError("the server did not compare the project with what is live", { code: "broken_answer" });
+  const { diff, graph, graphBytes, project, environment } = validation;
+  if (!diff || !graph || !graphBytes)
+    throw new CliError("the server did not compare the project with what is live", { code: "broken_answer" });
   const request = {
     branch: options.branch ?? "",
     noPromote: options.noPromote,
@@ -94,7 +95,7 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   const payload = options.dump
     ? {
         request: toJson(CreateDeploymentRequestSchema, { $typeName: "svc.v1.CreateDeploymentRequest", uploadId: "", ...request }),
-        graph: toJson(GraphSchema, graph),
+        graph: toJson(GraphSchema, fromBinary(GraphSchema, graphBytes())),
         files: await project.files(environment.name),
       }
     : undefined;

@@ -46,8 +46,10 @@ export interface Validation {
   readonly project: Project;
   /** The settings of the environment that was validated for. */
   readonly environment: ProjectEnvironment;
-  /** The analyzer's graph; undefined when Python could not be run. */
+  /** The analyzer's graph without translations; undefined when Python could not be run. */
   readonly graph: Graph | undefined;
+  /** The bytes of the whole graph, for who calls this before the graph is changed. */
+  readonly graphBytes: (() => Uint8Array) | undefined;
   /** Findings of all steps, without duplicates, sorted by file and line. */
   readonly diagnostics: readonly Diagnostic[];
   /** Findings of the server alone; undefined when it was not asked. */
@@ -133,7 +135,7 @@ export async function validateProject(context: Context, options: ValidateOptions
   const diagnostics = options.skipLocalWarnings ? local.diagnostics.filter(isError) : local.diagnostics;
   const localFindings = mergeFindings(project.diagnostics, diagnostics);
   const { graph, graphBytes } = local;
-  const base = { project, environment, graph, source: (file: string) => texts.get(file) };
+  const base = { project, environment, graph, graphBytes, source: (file: string) => texts.get(file) };
   const localResult = { ...base, diagnostics: localFindings, remote: undefined, diff: undefined, liveProject: "", place: undefined };
   if (!server || !graph || !graphBytes || localFindings.some(isError) || server.failure !== undefined) {
     cache?.();

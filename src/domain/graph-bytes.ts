@@ -15,8 +15,8 @@ const { number: RESOLVERS } = GraphSchema.field.resolvers;
 export type Definitions = Pick<Graph, "featureSets" | "resolvers">;
 
 /**
- * An encoder of one graph, which encodes definitions while others are still to come. What it was
- * given must not change any more.
+ * An encoder of one graph, which encodes definitions while others are still to come: as they were
+ * when they were given.
  */
 export class GraphEncoder {
   readonly #definitions: (FeatureSet | Resolver)[] = [];
@@ -41,6 +41,14 @@ export class GraphEncoder {
       toBinary(GraphSchema, { ...rest, featureSets: [], resolvers: [] }),
     ]);
   }
+}
+
+/**
+ * Takes out of resolvers what they were translated to: half of the memory of a graph, and read by
+ * the engine alone.
+ */
+export function dropTranslations(resolvers: readonly Resolver[]): void {
+  for (const resolver of resolvers) resolver.translated = {};
 }
 
 function bytesOf(definitions: Definitions): Uint8Array {

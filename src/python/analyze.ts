@@ -34,6 +34,8 @@ export interface AnalyzerOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** File of compiled modules, which the analyzer reads and updates. */
   readonly codeFile: string;
+  /** Whether the graph is without the translations of resolvers, which `encoder` has. Default false. */
+  readonly withoutTranslations?: boolean;
 }
 
 /** A graph, what encodes it, and the effects of its import. */
@@ -96,7 +98,7 @@ async function importProject(root: string, options: AnalyzeOptions, analyzer: An
       ...(options.signal && { signal: options.signal }),
     });
     options.onStart?.();
-    const reader = new GraphReader();
+    const reader = new GraphReader(analyzer.withoutTranslations);
     const [result] = await Promise.all([running, followFile(out, running, (bytes) => reader.add(bytes))]);
     const graph = result.exitCode === 0 ? reader.graph() : undefined;
     if (graph === undefined) return { graph: unfinished(result, root, timeoutMs), encoder: new GraphEncoder(), effects: undefined };

@@ -7,7 +7,7 @@ import { create, fromBinary } from "@bufbuild/protobuf";
 import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { prune, ResultCache } from "../disk/result-cache.ts";
 import { finding } from "../domain/finding.ts";
-import { type GraphDecoder, GraphEncoder } from "../domain/graph-bytes.ts";
+import { dropTranslations, type GraphDecoder, GraphEncoder } from "../domain/graph-bytes.ts";
 import { IMPORT_FAILED } from "../domain/rules/loading.ts";
 import { AnalysisCacheEntry } from "./analysis-cache.ts";
 import { analyzeProject } from "./analyze.ts";
@@ -42,6 +42,11 @@ export interface ToolchainOptions {
    * each has its own.
    */
   readonly decodeGraph?: GraphDecoder;
+  /**
+   * Whether the graphs that are returned are without the translations of resolvers, which their
+   * bytes have: for who runs none. Default false.
+   */
+  readonly withoutTranslations?: boolean;
 }
 
 /** A toolchain. Nothing is looked for or written before it is first needed; results are kept. */
@@ -53,7 +58,14 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
   };
   const searches = new Map<string, Promise<InterpreterSearch>>();
   let unpacked: Promise<string> | undefined;
-  const { decodeGraph } = options;
+  const { withoutTranslations = false } = options;
+  const decodeGraph =
+    options.decodeGraph ??
+    ((bytes) => {
+      const graph = fromBinary(GraphSchema, bytes);
+      if (withoutTranslations) dropTranslations(graph.resolvers);
+      return graph;
+    });
   const cache = join(options.home, "cache");
   const analyses = new ResultCache(join(cache, "analyses"), ANALYSIS_LIMITS);
 
@@ -113,17 +125,21 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
       }
       const cached = new AnalysisCacheEntry(await realpath(wanted.root), python, wanted, options.env);
       const known = cached.get(analyses);
-      if (known) return { graph: decodeGraph?.(known) ?? fromBinary(GraphSchema, known), bytes: () => known, python };
+      if (known) return { graph: decodeGraph(known), bytes: () => known, python };
       const codeFile = await compiledCode(python, wanted.project);
       const scratchDir = join(options.home, "tmp");
-      const analyzer = { python, sdkRoot: await sdkRoot(), scratchDir, env: options.env, codeFile };
+      const isDecoded = options.decodeGraph !== undefined;
+      const analyzer = {
+        ...{ python, sdkRoot: await sdkRoot(), scratchDir, env: options.env, codeFile },
+        withoutTranslations: withoutTranslations || isDecoded,
+      };
       const { graph, encoder, effects } = await analyzeProject(wanted, analyzer);
       const bytes = encoded(graph, encoder);
       const keep = (): void => void (effects && cached.put(analyses, graph, bytes, effects));
       if (wanted.onCacheable) wanted.onCacheable(keep);
       else keep();
       prune(dirname(codeFile), CODE_LIMITS);
-      return { graph: decodeGraph?.(bytes()) ?? graph, bytes, python };
+      return { graph: isDecoded ? decodeGraph(bytes()) : graph, bytes, python };
     },
     compiledCode,
     cacheFolder: async () => cache,

@@ -6,7 +6,7 @@
 
 import { create, type DescMessage, fromJson, type JsonObject, type JsonValue, type MessageShape, mergeFromJson } from "@bufbuild/protobuf";
 import { FeatureSetSchema, type Graph, GraphSchema, ResolverSchema } from "../../gen/svc/v1/graph_pb.ts";
-import { GraphEncoder } from "../domain/graph-bytes.ts";
+import { dropTranslations, GraphEncoder } from "../domain/graph-bytes.ts";
 
 const NEWLINE = 0x0a;
 
@@ -26,6 +26,9 @@ export class GraphReader {
   #begun: Uint8Array[] = [];
   #isWhole = false;
   #failure: unknown;
+
+  /** @param withoutTranslations whether the graph is without those of resolvers, which are encoded all the same */
+  constructor(readonly withoutTranslations = false) {}
 
   /** Reads the next bytes of the document. What is wrong with them is thrown by `graph`. */
   add(bytes: Uint8Array): void {
@@ -55,7 +58,9 @@ export class GraphReader {
     const { featureSets, resolvers } = this.#graph;
     const [sets, others] = [featureSets.length, resolvers.length];
     for (const line of text.split("\n")) if (line !== "") this.#readLine(line.endsWith(",") ? line.slice(0, -1) : line);
-    this.encoder.add({ featureSets: featureSets.slice(sets), resolvers: resolvers.slice(others) });
+    const read = { featureSets: featureSets.slice(sets), resolvers: resolvers.slice(others) };
+    this.encoder.add(read);
+    if (this.withoutTranslations) dropTranslations(read.resolvers);
   }
 
   #readLine(line: string): void {

@@ -8,7 +8,7 @@ export interface RunOptions {
   readonly timeoutMs?: number;
   /**
    * Signal sent to the group at the time limit, before it is killed, so that the program can print
-   * where it is; it has 500 ms for that.
+   * where it is; it has two seconds for that.
    */
   readonly timeoutSignal?: NodeJS.Signals;
   readonly signal?: AbortSignal;
@@ -35,6 +35,8 @@ export interface RunResult {
   readonly stderr: string;
 }
 
+/** Time between the signal at the time limit and the kill. */
+const LAST_WORDS_MS = 2_000;
 /** Time for which output may still arrive after the program itself has ended. */
 const OUTPUT_GRACE_MS = 500;
 
@@ -64,7 +66,7 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
         timedOut = true;
         if (!options.timeoutSignal) return kill();
         killGroup(child.pid, options.timeoutSignal);
-        timers.push(setTimeout(kill, 500));
+        timers.push(setTimeout(kill, LAST_WORDS_MS));
       }, options.timeoutMs),
     );
   options.signal?.addEventListener("abort", kill, { once: true });

@@ -57,8 +57,9 @@ export interface AnalyzeOptions {
 
 /** The result of an analysis. Errors among `graph.diagnostics` stop a deployment. */
 export interface Analysis {
+  /** The graph; a toolchain may leave out the translations of resolvers. */
   readonly graph: Graph;
-  /** The graph's bytes, encoded at the first call, before which nobody changes the graph. */
+  /** The bytes of the whole graph, encoded at the first call, before which nobody changes the graph. */
   readonly bytes: () => Uint8Array;
   /**
    * The interpreter of the environment that was used; undefined when it could not be prepared

@@ -47,7 +47,7 @@ describe.skipIf(lacksWine())("svc.exe", () => {
     [machine, login] = await Promise.all([WineMachine.boot(), deployed]);
     project = join(machine.work, "my projekt ü");
     mkdirSync(project);
-  }, 120_000);
+  }, 600_000);
   afterAll(async () => {
     await machine?.[Symbol.asyncDispose]();
     await linux?.[Symbol.asyncDispose]();
@@ -223,7 +223,7 @@ describe.skipIf(lacksWine())("svc.exe", () => {
     inFront.write("\u0003");
     expect(await inFront.exited).toBe(130);
     expect(existsSync(join(machine.drive, "data2", "server.json"))).toBe(false);
-  }, 30_000);
+  }, 120_000);
 
   test("colours on a console, and none when they are not wanted", async () => {
     const red = "\u001b[31m";

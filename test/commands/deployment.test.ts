@@ -191,9 +191,12 @@ describe("apply", () => {
   }, 30_000);
   test("--dump prints the request, the graph and the files", async () => {
     const done = await run("apply", ["--dry-run", "--dump", "--json", "--metadata", "a=b"]);
-    const { payload } = done.json() as { payload: { request: unknown; graph: { featureSets: unknown[] }; files: { path: string }[] } };
+    const { payload } = done.json() as {
+      payload: { request: unknown; graph: { featureSets: unknown[]; resolvers: { translated?: unknown }[] }; files: { path: string }[] };
+    };
     expect(payload.request).toMatchObject({ metadata: { a: "b" }, projectName: "demo" });
     expect(payload.graph.featureSets.length).toBe(1);
+    expect(payload.graph.resolvers.some(({ translated }) => translated)).toBe(true);
     expect(payload.files.map(({ path }) => path)).toEqual(["features.py", "resolvers.py", "svc.yaml"]);
     const text = (await run("apply", ["--dry-run", "--dump"])).stdout;
     expect(text).toContain('"featureSets"');

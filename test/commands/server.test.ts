@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { readEntries } from "../../src/config/file.ts";
 import { isHeld, readLocalServer } from "../../src/config/local-server.ts";
 import { tempFolder } from "../client/test-context.ts";
+import { BINARY } from "../harness/sandbox.ts";
 
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 const started: { home: string; dataDir: string }[] = [];
 
 async function svc(home: string, words: readonly string[], env: Record<string, string> = {}) {
-  const child = Bun.spawn([process.execPath, MAIN, ...words], {
+  const child = Bun.spawn([BINARY, ...words], {
     cwd: home,
     env: { PATH: process.env.PATH ?? "", HOME: home, ...env },
     stdin: "ignore",
@@ -123,7 +123,7 @@ describe("svc server", () => {
     expect(first).toMatchObject({ level: "info", message: "server started", url });
   }, 30_000);
   test("logs --follow prints what comes", async () => {
-    const child = Bun.spawn([process.execPath, MAIN, "server", "logs", "--follow", "--lines", "0", "--json"], {
+    const child = Bun.spawn([BINARY, "server", "logs", "--follow", "--lines", "0", "--json"], {
       env: { PATH: process.env.PATH ?? "", HOME: home },
       stdout: "pipe",
       stderr: "ignore",
@@ -196,7 +196,7 @@ test("a lock file that is garbage is named, by every command that looks at it", 
 
 test("in the foreground: a banner, and Ctrl-C ends it cleanly", async () => {
   const home = tempFolder();
-  const child = Bun.spawn([process.execPath, MAIN, "server", "start", "--port", "0"], {
+  const child = Bun.spawn([BINARY, "server", "start", "--port", "0"], {
     env: { PATH: process.env.PATH ?? "", HOME: home },
     stdout: "pipe",
     stderr: "pipe",

@@ -35,8 +35,7 @@ import {
 } from "vscode-languageserver-protocol/node";
 import { tempFolder } from "../client/test-context.ts";
 import { shareFirstUse } from "./first-use.ts";
-
-const MAIN = join(import.meta.dir, "../../src/main.ts");
+import { BINARY } from "./sandbox.ts";
 
 /** An editor with a project. */
 export class Editor implements AsyncDisposable {
@@ -58,7 +57,7 @@ export class Editor implements AsyncDisposable {
    */
   constructor(
     private readonly files: Readonly<Record<string, string>>,
-    argv: readonly string[] = [process.execPath, MAIN, "lsp"],
+    argv: readonly string[] = [BINARY, "lsp"],
   ) {
     this.root = realpathSync(tempFolder("svc-editor-"));
     for (const [path, text] of Object.entries(files)) this.write(path, text);

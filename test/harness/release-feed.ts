@@ -14,6 +14,8 @@ import { programPath } from "./needs.ts";
 const ROOT = join(import.meta.dir, "../..");
 const DIST = join(ROOT, "dist");
 const PREFIX = "test-feed-";
+/** Longest wait for other files' releases: as long as the runner lets a file take. */
+const LOCK_MS = 1_200_000;
 const SOURCES = ["src/**/*", "gen/**/*.ts", "*.{ts,json,lock,md,sh,ps1}"];
 
 /** Whether `zstd` is installed, which makes the deltas. */
@@ -54,7 +56,7 @@ export async function builtFeed(target = TARGET): Promise<BuiltFeed> {
   const sources = sourcesHash();
   const path = join(DIST, `${PREFIX}${sources}-${target}`);
   mkdirSync(DIST, { recursive: true });
-  await withFileLock(join(DIST, ".test-feed.lock"), { what: "the lock of the tests' releases", timeoutMs: 300_000 }, async () => {
+  await withFileLock(join(DIST, ".test-feed.lock"), { what: "the lock of the tests' releases", timeoutMs: LOCK_MS }, async () => {
     if (!existsSync(path)) {
       for (const name of readdirSync(DIST))
         if (name.startsWith(PREFIX) && !name.startsWith(`${PREFIX}${sources}`)) removeUnlessUsed(join(DIST, name));

@@ -47,7 +47,7 @@ describe.skipIf(isAbsent)("without a route", () => {
     gap = await AirGap.open(join(root, "ready"));
     const started = await onServer(["server", "start", "--detach", "--releases", feed.dir, "--host", "0.0.0.0", "--port", String(PORT)]);
     expect([started.exitCode, started.stderr]).toEqual([0, expect.not.stringContaining("Error")]);
-  }, 120_000);
+  }, 600_000);
   afterAll(async () => {
     if (gap) {
       await onServer(["server", "stop"]);

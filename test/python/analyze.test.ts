@@ -3,8 +3,9 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Severity } from "../../gen/svc/v1/error_pb.ts";
-import type { Graph } from "../../gen/svc/v1/graph_pb.ts";
+import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { createToolchain } from "../../src/python/create-toolchain.ts";
 import type { AnalyzeOptions, PythonToolchain } from "../../src/python/toolchain.ts";
 
@@ -77,6 +78,22 @@ test("Python and SQL make one graph, sorted", async () => {
   expect(graph.featureSets.map((set) => set.namespace)).toEqual(["user"]);
   expect(graph.sources.map((source) => source.name)).toEqual(["lite"]);
   expect(graph.pythonVersion).toMatch(/^3\.1[0-3]\.\d+$/);
+});
+
+test("a toolchain for who runs nothing gives graphs without translations, and the bytes of whole ones", async () => {
+  const project = { ...PROJECT, "shop/resolvers.py": PROJECT["shop/resolvers.py"].replace('email.split("@")[1]', "email.lower()") };
+  const root = await write(project);
+  const files = Object.keys(project);
+  const whole = (await chain.analyze({ root, files })).graph;
+  expect(whole.resolvers.map(({ translated }) => Object.keys(translated))).toEqual([["user.domain"], []]);
+  const light = () =>
+    createToolchain({ home: join(folder, "light"), env: process.env, withoutTranslations: true }).analyze({ root, files });
+  for (const { graph, bytes } of [await light(), await light()]) {
+    const read = fromBinary(GraphSchema, bytes());
+    expect(Buffer.from(toBinary(GraphSchema, read)).equals(toBinary(GraphSchema, whole))).toBe(true);
+    expect(graph.resolvers).toEqual(whole.resolvers.map((resolver) => ({ ...resolver, translated: {} })));
+    expect({ ...graph, resolvers: [] }).toEqual({ ...whole, resolvers: [] });
+  }
 });
 
 test.each(["python310", "python311", "python312", "python313"])("%s makes the same graph", async (runtime) => {

@@ -49,7 +49,6 @@ export const LONG_FILES: Readonly<Record<string, { readonly wall: number; readon
   "test/python/analyze.test.ts": { wall: 11, cpu: 6.7 },
   "test/server/jobs/kills.test.ts": { wall: 11, cpu: 12 },
   "test/commands/lsp-workspace.test.ts": { wall: 10, cpu: 9.5 },
-  "test/client/auth.test.ts": { wall: 10, cpu: 10 },
   "test/commands/query/benchmark.test.ts": { wall: 9.8, cpu: 3.6 },
   "test/project/lint/every-rule.test.ts": { wall: 10, cpu: 8.2 },
   "test/server/nodes/two-nodes.test.ts": { wall: 9.7, cpu: 9.3 },

@@ -10,7 +10,8 @@ place of `types` or `logging`. The mode reads the remaining arguments.
 
 The process that the server started forks before it imports anything, and only the child goes on.
 The parent that user code sees, and may kill, is therefore never the server. The parent ends as its
-child does, by the same signal or with the same code. When the server is gone, which closes the pipe
+child does, by the same signal or with the same code; SIGTERM makes it end the child, which may have
+ended by itself: it still ends as that did. When the server is gone, which closes the pipe
 that is the parent's stdin, the parent kills the whole process group, whatever the child is doing.
 """
 
@@ -35,6 +36,7 @@ def fork_child() -> None:
         os.dup2(empty, 0)
         os.close(empty)
         return
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
     signal.signal(signal.SIGABRT, signal.SIG_IGN)  # the group is sent it to make the child say where it is
     mode = os.fstat(0).st_mode
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):

@@ -97,8 +97,13 @@ export class WorkerStartError extends Error {
 /** Time to wait for frames and output after the process has ended. */
 const LAST_WORDS_MS = 250;
 
-/** Time that the launcher has to end after its child, whose connections are closed by then. */
+/** Time in which a process that is too slow to start says where it is. */
+const STACK_MS = 2_000;
+
+/** Time that a child has to end after its connections, before the launcher is told to end it. */
 const EXIT_MS = 250;
+/** Time that the launcher then has, on a machine that may have much else to do. */
+const LAUNCHER_EXIT_MS = 10_000;
 
 interface Connection {
   readonly reader: FrameReader;
@@ -190,7 +195,7 @@ export class Worker {
     const timer = setTimeout(() => {
       this.slowStart = true;
       killGroup(this.process.pid, "SIGABRT");
-      setTimeout(() => this.kill(), LAST_WORDS_MS);
+      setTimeout(() => this.kill(), STACK_MS).unref();
     }, spec.startTimeoutMs);
     this.ended = this.live(path);
     this.ready.catch(() => undefined).finally(() => clearTimeout(timer));
@@ -231,6 +236,16 @@ export class Worker {
   /** Kills its process group. */
   kill(): void {
     if (this.process.exitCode === null && this.process.signalCode === null) killGroup(this.process.pid, "SIGKILL");
+  }
+
+  /**
+   * Ends the child, if it has not ended by itself, in which case the launcher still ends with its
+   * status; to kill the launcher would hide that.
+   */
+  private endChild(): void {
+    const hasLauncher = process.platform !== "win32";
+    if (hasLauncher && this.process.exitCode === null && this.process.signalCode === null) this.process.kill("SIGTERM");
+    setTimeout(() => this.kill(), hasLauncher ? LAUNCHER_EXIT_MS : 0).unref();
   }
 
   private async live(path: string): Promise<void> {
@@ -279,7 +294,7 @@ export class Worker {
     this.sockets.delete(socket);
     if (!this.draining) {
       this.events.onClosing();
-      setTimeout(() => this.kill(), EXIT_MS).unref();
+      setTimeout(() => this.endChild(), EXIT_MS).unref();
     }
     if (this.sockets.size === 0) this.quiet.resolve();
   }

@@ -1,5 +1,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
+import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { unpackSdk } from "../../../src/python/sdk.ts";
@@ -35,6 +37,20 @@ def leaves(i: Thing.i) -> Thing.out:
 @online
 def segfaults(i: Thing.i) -> Thing.out:
     return ctypes.string_at(0)
+
+@online
+def crashes_unseen(i: Thing.i) -> Thing.out:
+    os.kill(os.getppid(), signal.SIGSTOP)
+    return ctypes.string_at(0)
+
+@online
+def hides(i: Thing.i) -> Thing.out:
+    os.closerange(3, 1000)
+    time.sleep(600)
+
+@online
+def launcher(i: Thing.i) -> Thing.pid:
+    return os.getppid()
 
 @online
 def eats_memory(i: Thing.i) -> Thing.out:
@@ -93,6 +109,22 @@ test("a segmentation fault names the signal and the line", async () => {
     `the worker was killed by SIGSEGV at mod.py:${line} in segfaults while it ran resolver 'mod.segfaults' (mod.py:${line - 2})`,
   );
   expect(error?.exception).toMatchObject({ file: "mod.py", line });
+  expect(await live.value("mod.first", { i: 1 })).toBe(2);
+});
+
+test.skipIf(process.platform !== "linux")("a launcher that gets no time to see a crash tells it when it does", async () => {
+  await using live = await startPool(files);
+  const launcher = (await live.value("mod.launcher", { i: 1 })) as number;
+  const crashed = live.row("mod.crashes_unseen", { i: 1 });
+  await eventually(() => isPendingSignal(launcher, constants.signals.SIGTERM), "the server's signal");
+  process.kill(launcher, "SIGCONT");
+  expect((await crashed).errors[0]?.message).toStartWith(`the worker was killed by SIGSEGV at mod.py:${lineOf("crashes_unseen") + 3} in`);
+});
+
+test("a worker that closes its connections and lives on is ended", async () => {
+  await using live = await startPool(files);
+  const [error] = (await live.row("mod.hides", { i: 1 })).errors;
+  expect(error?.message).toStartWith("the worker was killed by SIGKILL while it ran resolver 'mod.hides'");
   expect(await live.value("mod.first", { i: 1 })).toBe(2);
 });
 
@@ -264,6 +296,12 @@ test("a project that no longer imports is named in the failure", async () => {
   const [error] = (await live.row("mod.first", { i: 1 })).errors;
   expect(error?.message).toContain("Last failure: mod.py cannot be imported: RuntimeError: changed");
 });
+
+/** Whether a process was sent a signal that it has not received yet. */
+function isPendingSignal(pid: number, number: number): boolean {
+  const [, pending = "0"] = /^ShdPnd:\s+(\w+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return ((BigInt(`0x${pending}`) >> BigInt(number - 1)) & 1n) === 1n;
+}
 
 /** An interpreter that can be removed. */
 async function copiedPython(folder: string): Promise<{ python: string }> {
