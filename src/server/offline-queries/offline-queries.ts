@@ -248,7 +248,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
     const deploymentId = await deploymentOf(target, wish.deploymentId);
     const { rows, outputs } = await settleRows({ ...target, deploymentId }, wish);
     return keep({
-      id: newId("ofq", clock.now()),
+      id: wish.id ?? newId("ofq", clock.now()),
       environmentId: target.environment.id,
       branch: target.branch,
       deploymentId,
