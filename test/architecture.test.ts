@@ -199,7 +199,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   deletions: ["deployments", "jobs", "nodes", "query-log", "stores"],
   "value-uploads": ["access", "deletions", "deployments", "jobs", "query", "stores", "tables", "writes"],
   approvals: ["access", "deletions", "deployments", "environments", "jobs", "secrets", "stores", "value-uploads"],
-  webhooks: ["access", "documents", "jobs", "query", "stores", "thread", "value-uploads"],
+  webhooks: ["access", "deletions", "documents", "jobs", "query", "stores", "thread", "value-uploads"],
   monitors: ["deployments", "metrics", "stores", "webhooks"],
   wire: [
     "access",

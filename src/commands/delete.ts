@@ -13,8 +13,8 @@ export default defineCommand({
   summary: "Delete stored values of features for given keys",
   category: "Query and explore",
   description:
-    "Removes them from the online store, the history and the query log (queries that hold one of the keys) of the environment, or with --branch of a branch, on " +
-    "all nodes. Values of a time before the deletion are not stored again for 30 days, however late they come; a query that comes after it computes anew. " +
+    "Removes them from the online store, the history, the query log (queries that hold one of the keys) and the deliveries to webhooks that wait or are kept, of " +
+    "the environment, or with --branch of a branch, on all nodes. Values of a time before the deletion are not stored again for 30 days, however late they come; a query that comes after it computes anew. " +
     "Features that are computed from deleted ones are not deleted with them, nor is what resolvers read. Datasets are copies and keep what they hold: archive " +
     "the revisions that should not.",
   examples: [
@@ -50,6 +50,7 @@ export default defineCommand({
       onlineValues: "Online values",
       offlineValues: "Offline values",
       loggedQueries: "Logged queries",
+      webhookValues: "Webhook values",
     }),
   ),
 });

@@ -45,7 +45,7 @@ test("a query stores, the deletion takes out, the next query computes anew", asy
   expect(done).toMatchObject({ exitCode: 0 });
   expect(done.stderr).toContain("the online and offline values of 1 feature (user.name) of 2 rows are deleted from environment 'default'");
   expect(done.stdout.replace(/del_\w+/, "del_1")).toMatch(
-    /^Deletion: +del_1\nOnline values: +1\nOffline values: +1\nLogged queries: +2\n$/,
+    /^Deletion: +del_1\nOnline values: +1\nOffline values: +1\nLogged queries: +2\nWebhook values: +0\n$/,
   );
   expect([await history("user.name", 1), await history("user.greeting", 1), await history("user.name", 2)]).toEqual([0, 1, 1]);
   expect([await hits(1), await hits(2)]).toEqual([
@@ -55,6 +55,7 @@ test("a query stores, the deletion takes out, the next query computes anew", asy
   await eventually(async () => (await history("user.name", 1)) === 1, "what was computed after it is stored");
   expect(await sandbox.json(["delete", "--namespace", "user", "--keys", "1", "--yes"], { cwd: project })).toEqual({
     ...{ id: expect.stringMatching(/^del_/), done: true, online_values: 2, offline_values: 2, logged_queries: 1, waiting_nodes: 0 },
+    webhook_values: 0,
   });
 }, 60_000);
 

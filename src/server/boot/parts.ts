@@ -259,6 +259,7 @@ export async function openParts({
     const { createDeletions } = await import("../deletions/deletions.ts");
     const made = createDeletions({
       ...{ metadata, online: await online(), offline, telemetry, logs, objects, bus, node: node(), clock, log },
+      deliveries: async () => (await webhooks()).deliveries,
       renewVersions: async (environmentId, signal) => (await deployments.opened())?.running.renewVersions(environmentId, signal),
     });
     await made.load().catch(async (error: unknown) => {
@@ -384,6 +385,7 @@ export async function openParts({
     const made = createWebhooks({
       ...collections,
       sealer,
+      deleted: (await deletions()).deleted,
       version,
       allowed,
       outbox: (find) => createOutboxThread({ place: metadata.outbox, keys, allowed, node: node(), version, find, clock, log }),
@@ -712,9 +714,9 @@ export async function openParts({
       await (await resolverRuns.opened())?.schedules.stop();
       await (await scheduledQueries.opened())?.schedules.stop();
       await (await jobRunner.opened())?.stop();
+      await (await deletions.opened())?.close();
       await (await webhooks.opened())?.close();
       await (await deployments.opened())?.close();
-      await (await deletions.opened())?.close();
       const endedDatasets = (await datasets.opened())?.close();
       await (await tables.opened())?.close();
       await endedDatasets;

@@ -11,6 +11,7 @@ import type { OnlineStore, OnlineWrites } from "../stores/online/store.ts";
 
 /** A feature's rows that were deleted. */
 interface Mark {
+  /** In the online store. */
   readonly scope: string;
   /** Undefined = all rows. */
   readonly keys: ReadonlySet<string> | undefined;
@@ -18,14 +19,55 @@ interface Mark {
   readonly until: number;
 }
 
+/** A value as somebody is told of it. */
+export interface ToldValue {
+  readonly fqn: string;
+  /** Primary key of its row as JSON; null when it is not known. */
+  readonly key: unknown;
+}
+
+/** Values that nobody is told of any more. It can be sent to a thread. */
+export interface SilencedValues {
+  readonly environmentId: string;
+  /** Empty = the environment's own values. */
+  readonly branch: string;
+  /** Those that came about until then, epoch milliseconds. */
+  readonly until: number;
+  /** Type-tagged keys of the rows, by the fully qualified names of the features. */
+  readonly keys: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** What nobody is told of any more after a deletion. */
+export function silencedBy({ branch, createdAt, environmentId, rows }: DeletionRecord): SilencedValues {
+  const keys = new Map<string, ReadonlySet<string>>();
+  for (const row of rows) {
+    const ofRow = new Set(row.keys);
+    for (const fqn of row.features ?? []) keys.set(fqn, ofRow);
+  }
+  return { environmentId, branch, until: createdAt, keys };
+}
+
+/** Whether a value of the deleted scope is among those that nobody is told of. */
+export function isSilenced({ keys }: SilencedValues, { fqn, key }: ToldValue): boolean {
+  return typesOfKey(key).some((one) => keys.get(fqn)?.has(one));
+}
+
+/** The keys of stores that a key as JSON may be: a large integer is a text there. */
+function typesOfKey(key: unknown): readonly string[] {
+  return typeof key === "number" || typeof key === "string" ? [`i:${key}`, `s:${key}`] : [];
+}
+
 /** The deletions that are in force. */
 export class DeletedValues {
   #marks = new Map<number, readonly Mark[]>();
+  /** The deletions of rows by environment, and when the latest one was asked for. */
+  #ofRows: ReadonlyMap<string, { readonly latest: number; readonly deletions: readonly DeletionRecord[] }> = new Map();
   /** Ids of versions that were ended. */
   #ended: ReadonlySet<number> = new Set();
 
   /** Replaces what is known. */
   replace(deletions: Iterable<DeletionRecord>): void {
+    const ofRows = new Map<string, { readonly latest: number; readonly deletions: DeletionRecord[] }>();
     const marks = new Map<number, Mark[]>();
     const ended = new Set<number>();
     const add = (ids: readonly number[], mark: Mark): void => {
@@ -35,7 +77,13 @@ export class DeletedValues {
         else marks.set(id, [mark]);
       }
     };
-    for (const { branch, createdAt, environmentId, rows, versions } of deletions) {
+    for (const deletion of deletions) {
+      const { branch, createdAt, environmentId, rows, versions } = deletion;
+      if (rows.length > 0) {
+        const known = ofRows.get(environmentId) ?? { latest: 0, deletions: [] };
+        known.deletions.push(deletion);
+        ofRows.set(environmentId, { ...known, latest: Math.max(known.latest, createdAt) });
+      }
       for (const id of versions?.ended ?? []) ended.add(id);
       for (const { keys, featureIds, relationIds } of rows) {
         const mark = { scope: onlineScope(environmentId, branch), until: createdAt };
@@ -44,6 +92,7 @@ export class DeletedValues {
       }
     }
     this.#marks = marks;
+    this.#ofRows = ofRows;
     this.#ended = ended;
   }
 
@@ -57,6 +106,17 @@ export class DeletedValues {
     if (this.#ended.has(featureId)) return true;
     const marks = this.#marks.get(featureId);
     return marks?.some((mark) => observedAt <= mark.until && mark.scope === scope && (mark.keys?.has(key) ?? true)) ?? false;
+  }
+
+  /**
+   * The test of values of an environment that came about from a time on: whether nobody may be told
+   * of one any more, whatever its branch. Undefined when everything may be told.
+   */
+  silencedSince(environmentId: string, since: number): ((branch: string, value: ToldValue) => boolean) | undefined {
+    const known = this.#ofRows.get(environmentId);
+    if (!known || since > known.latest) return undefined;
+    const later = known.deletions.filter(({ createdAt }) => since <= createdAt).map(silencedBy);
+    return (branch, value) => later.some((one) => one.branch === branch && isSilenced(one, value));
   }
 
   /** An online store that is not given what may not be stored. */

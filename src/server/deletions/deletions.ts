@@ -33,7 +33,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { FeatureVersion, Observations, OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
-import { DeletedValues } from "./deleted-values.ts";
+import { DeletedValues, type SilencedValues, silencedBy } from "./deleted-values.ts";
 import { foreignNamespace } from "./selection.ts";
 
 /** A deletion, and how far it is. */
@@ -51,6 +51,8 @@ export interface DeletionOptions {
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly logs: () => Promise<LogStore>;
   readonly objects: ObjectStore;
+  /** The deliveries to webhooks; `silence` returns the number of values that were removed. */
+  readonly deliveries: () => Promise<{ silence(values: SilencedValues): Promise<number> }>;
   /**
    * Has this node's deployments of an environment go on with the versions in use; resolves when no
    * query runs with others.
@@ -148,6 +150,11 @@ export function createDeletions(options: DeletionOptions): Deletions {
     return queries;
   };
 
+  const silence = async (deletion: DeletionRecord): Promise<number> => {
+    signal.throwIfAborted();
+    return (await options.deliveries()).silence(silencedBy(deletion));
+  };
+
   /** Removes what this node holds; it may begin again anywhere. */
   const remove = async (deletion: DeletionRecord): Promise<void> => {
     const scope = onlineScope(deletion.environmentId, deletion.branch);
@@ -160,8 +167,9 @@ export function createDeletions(options: DeletionOptions): Deletions {
     if (deletion.versions) values += await removeVersions(deletion.environmentId, deletion.versions);
     const offline = deletion.branch === "" ? await removeOffline(deletion) : 0;
     const queries = deletion.rows.length > 0 ? await forgetQueries(deletion) : 0;
+    const told = deletion.rows.length > 0 ? await silence(deletion) : 0;
     signal.throwIfAborted();
-    const removed: RemovedCounts = { online: values, offline, queries };
+    const removed: RemovedCounts = { online: values, offline, queries, told };
     await metadata.deletions.settle(deletion.id, node, removed);
     done.add(deletion.id);
     bus.publish("deletions", deletion.id);

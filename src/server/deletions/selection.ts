@@ -51,6 +51,7 @@ export function select(wanted: Selection, graph: Graph, known: readonly KnownVer
     features,
     rows: [...byNamespace].map(([namespace, featureIds]) => ({
       namespace,
+      features: features.filter((fqn) => namespaceOfFqn(fqn) === namespace),
       featureIds,
       keys: storeKeys(
         wanted.keys,

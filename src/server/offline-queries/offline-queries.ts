@@ -12,6 +12,7 @@ import { checkDatasetName } from "../datasets/names.ts";
 import type { DatasetFile, RevisionMaker } from "../datasets/revisions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { Protection } from "../deployments/environment-states.ts";
+import { namedDeployment } from "../deployments/named-deployment.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -114,7 +115,7 @@ export interface OfflineQueries {
 
 /** Makes the capability. */
 export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQueries {
-  const { metadata, objects, deployments, protection, revisions, metrics, bus, clock, log, folder } = options;
+  const { metadata, objects, deployments, revisions, metrics, bus, clock, log, folder } = options;
   const { offlineQueries: store } = metadata;
   const engine = createEngine({ clock, log, metering: { metrics, operation: "offline" } });
   const inputs = createInputs(options);
@@ -133,14 +134,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
   /** Id of the deployment that is named, or of the live one. */
   const deploymentOf = async ({ environment, branch }: DeploymentTarget, named: string): Promise<string> => {
     if (named === "") return deployments.resolve({ environment, branch, deploymentId: "" });
-    const deployment = await deployments.named(named, environment.id, branch);
-    if (!deployments.standing(deployment).answers && (await protection.isProtected(environment.id)))
-      throw new Failure(
-        "failed_precondition",
-        `Environment '${environment.name}' is protected, so queries run in live deployments alone, and ${deployment.id} is not live.`,
-        { hint: "Leave the deployment out." },
-      );
-    return deployment.id;
+    return namedDeployment(options, { environment, branch }, named, "queries");
   };
 
   /** Plans a query as its jobs will. Throws Failure for what is wrong with it. */
@@ -254,7 +248,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
     const deploymentId = await deploymentOf(target, wish.deploymentId);
     const { rows, outputs } = await settleRows({ ...target, deploymentId }, wish);
     return keep({
-      id: newId("ofq", clock.now()),
+      id: wish.id ?? newId("ofq", clock.now()),
       environmentId: target.environment.id,
       branch: target.branch,
       deploymentId,

@@ -23,6 +23,7 @@ import { OfflineStoreError, type SampledFeature, type Spine, type TableSampleabl
 import { type TableEngine, TableError, type TableWriter } from "../tables/engine.ts";
 import { primitive } from "../tables/inferred-type.ts";
 import type { FreshColumn } from "../writes/sink.ts";
+import { stored } from "../writes/stored.ts";
 import { isKept, splitTime } from "./division.ts";
 import type { Inputs } from "./inputs.ts";
 import { knownKeys } from "./known-keys.ts";
@@ -55,7 +56,7 @@ export function createQueryHandler(
     readonly tidy: (query: OfflineQueryRecord) => Promise<void>;
   },
 ): JobHandler {
-  const { metadata, deployments, online, sinks, revisions, clock, engine, inputs, inFolder, tidy } = options;
+  const { metadata, deployments, revisions, clock, engine, inputs, inFolder, tidy } = options;
   const { offlineQueries: store } = metadata;
 
   const environmentOf = async ({ environmentId }: OfflineQueryRecord) => {
@@ -219,12 +220,8 @@ export function createQueryHandler(
         signal.throwIfAborted();
         const times = (chunk.columns[0] ?? []).map((time) => parseInstant(String(time))?.micros ?? 0n);
         const given = chunk.columns.slice(1);
-        const dropped = online.dropped() + sinks.dropped();
-        const computed = await run.compute({ times, given }, { sample, into, present: clock.now(), signal });
-        if (into.online || into.offline) {
-          await Promise.all([online.flush(), sinks.flush()]);
-          if (online.dropped() + sinks.dropped() > dropped) throw new Error("the stores had no room for values");
-        }
+        const compute = () => run.compute({ times, given }, { sample, into, present: clock.now(), signal });
+        const computed = await (into.online || into.offline ? stored(options, compute) : compute());
         await environmentOf(query);
         const rows = run.outputs.some(({ isRequired }) => isRequired)
           ? [...times.keys()].filter((row) => hasRequired(run, computed, row))

@@ -34,6 +34,8 @@ export type WishedRows =
 
 /** A wish. */
 export interface OfflineQueryWish extends Omit<OfflineQueryRequest, "rows" | "time" | "deployment"> {
+  /** Id of the query, for who begins it once however often; default: a new one. */
+  readonly id?: string;
   readonly rows: WishedRows;
   /**
    * The time of all rows, microseconds since 1970; undefined = each has its own, or now. Inline

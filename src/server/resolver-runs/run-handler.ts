@@ -20,6 +20,7 @@ import type { JobRecord } from "../stores/metadata/jobs.ts";
 import type { IncrementalSpan, NewResolverRun, ResolverRunRecord } from "../stores/metadata/resolver-runs.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import { primaryKeyOf } from "../stores/online/store.ts";
+import { stored } from "../writes/stored.ts";
 import type { ResolverRunsOptions } from "./resolver-runs.ts";
 
 /** Rows that are computed together. */
@@ -38,7 +39,7 @@ export interface ScheduledResolver {
 
 /** Makes the handler. */
 export function createRunHandler(options: ResolverRunsOptions & { readonly engine: OnlineEngine }): JobHandler {
-  const { metadata, deployments, online, sinks, engine, log } = options;
+  const { metadata, deployments, engine, log } = options;
 
   /**
    * The run of a job, as it is to be stored if it is not; undefined when nothing is to run any
@@ -116,11 +117,11 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
         }
         const keys = all.slice(from, from + PART_ROWS);
         const known = await knownRows(resolverRun, run, keys, offline);
-        const dropped = online.dropped() + sinks.dropped();
-        const { rows, failedRows, error } = await resolverRun.compute(known);
-        signal.throwIfAborted();
-        await Promise.all([online.flush(), sinks.flush()]);
-        if (online.dropped() + sinks.dropped() > dropped) throw new Error("the stores had no room for values");
+        const { rows, failedRows, error } = await stored(options, async () => {
+          const computed = await resolverRun.compute(known);
+          signal.throwIfAborted();
+          return computed;
+        });
         await environmentOf(run);
         // Values of versions that were ended meanwhile were not stored.
         if (!lease.isCurrent()) continue;

@@ -57,6 +57,13 @@ interface ScheduledName {
   readonly name: string;
 }
 
+/** Which run begins, and for whom. */
+interface Begun {
+  readonly id: string;
+  /** Empty = the platform itself. */
+  readonly agentId: string;
+}
+
 /** The payload of the job after an incremental run. */
 interface CountedRun {
   readonly counts: { readonly queryId: string; readonly key: IncrementalKey; readonly revision: number };
@@ -82,13 +89,20 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
     return undefined;
   };
 
+  /** A run by its id; undefined when it was not begun. */
+  const known = async (environmentId: string, id: string): Promise<OfflineQueryStanding | undefined> =>
+    (await options.queries()).find(id, environmentId).catch((error: unknown) => {
+      if (error instanceof Failure && error.kind === "not_found") return undefined;
+      throw error;
+    });
+
   /** Begins a run, and enqueues the job that counts what it reads. */
-  const begin = async (environment: EnvironmentRecord, graph: Graph, query: ScheduledQuery, agentId: string) => {
+  const begin = async (environment: EnvironmentRecord, graph: Graph, query: ScheduledQuery, { id, agentId }: Begun) => {
     const key: IncrementalKey = { environmentId: environment.id, kind: "query", name: query.name };
     const progress = query.incrementalResolvers.length > 0 ? await metadata.incremental.progress(key) : undefined;
     const run = await (await options.queries()).start(
       { environment, branch: "", deploymentId: "" },
-      wishOf(query, progress?.maxIngested, lookbackOf(graph, query), agentId),
+      { id, ...wishOf(query, progress?.maxIngested, lookbackOf(graph, query), agentId) },
     );
     if (progress) await count(run, key, progress.revision);
     return run;
@@ -132,11 +146,11 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
         throw new Failure("failed_precondition", `A run of '${query.name}' goes on: ${open.id}.`, {
           hint: `It runs once at a time. \`svc offline-queries get ${open.id}\` shows how far it is, and \`svc offline-queries cancel\` ends it.`,
         });
-      return begin(environment, graph, query, agentId);
+      return begin(environment, graph, query, { id: newId("ofq", clock.now()), agentId });
     },
 
     handler: {
-      async run({ id, payload, createdAt }) {
+      async run({ id, payload }) {
         if (payload !== null && typeof payload === "object" && "counts" in payload) return counted(payload as CountedRun);
         const { environmentId, name } = (payload as ScheduledRun).payload as ScheduledName;
         const environment = await metadata.environment(environmentId);
@@ -147,9 +161,8 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
           log.debug("a schedule's run is dropped: the scheduled query is gone", { job: id });
           return;
         }
-        const [begun] = await (await options.queries()).list({
-          ...{ environmentId, kind: "scheduled_query", queryName: name, since: createdAt, limit: 1 },
-        });
+        const runId = runIdOf(id);
+        const begun = await known(environmentId, runId);
         if (begun) {
           // An attempt before this one began it, and may have been cut off before the rest.
           const key: IncrementalKey = { environmentId, kind: "query", name };
@@ -161,7 +174,7 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
           log.info("a run of a scheduled query is left out: the one before goes on", { query: name, run: open.id });
           return;
         }
-        await begin(environment, graph, query, "").catch((error: unknown) => {
+        await begin(environment, graph, query, { id: runId, agentId: "" }).catch((error: unknown) => {
           throw error instanceof Failure && error.kind !== "unavailable" && error.kind !== "resource_exhausted"
             ? new JobFailed(error.message)
             : error;
@@ -170,6 +183,11 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
       giveUp: () => Promise.resolve(),
     },
   };
+}
+
+/** The id of the run that a schedule's job begins, in whichever attempt. */
+function runIdOf(jobId: string): string {
+  return `ofq_${jobId.slice(jobId.indexOf("_") + 1)}`;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Deliveries as their readers and the events of this server see them. */
 
+import type { SilencedValues } from "../deletions/deleted-values.ts";
 import type { Collection } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
 import type { Log } from "../log.ts";
@@ -25,6 +26,8 @@ export interface Deliveries {
   list(filter: DeliveryFilter): Promise<JobRecord[]>;
   /** Queues an ended delivery once more. Throws Failure. */
   redeliver(environmentId: string, id: string): Promise<JobRecord>;
+  /** Removes values from all deliveries, and returns their number. */
+  silence(values: SilencedValues): Promise<number>;
   /** Removes deliveries that ended long ago. */
   purge(): Promise<void>;
   /** Removes all deliveries of an environment. */
@@ -59,6 +62,7 @@ export function createDeliveries({
     dropped: (environmentId) => dropped.get(environmentId) ?? 0,
     droppedOfAll: () => [...dropped.values()].reduce((sum, events) => sum + events, 0),
     list: outbox.list,
+    silence: outbox.silence,
     purge: outbox.purge,
     forget: outbox.forget,
 

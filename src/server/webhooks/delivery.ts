@@ -20,6 +20,11 @@ export interface WebhookEvent {
   readonly payload: string;
   /** When it happened, epoch milliseconds. */
   readonly at: number;
+  /**
+   * When the work began that its values of features come of, epoch milliseconds; absent = it has
+   * none of them.
+   */
+  readonly since?: number;
   /** The same for the same event, whoever tells of it. */
   readonly key: string;
 }
@@ -68,9 +73,12 @@ export function environmentOf(scope: string): string {
 }
 
 /** The job that delivers an event. */
-export function deliveryJob(to: Addressee, { subscription, payload, at, key }: WebhookEvent, now: number): NewJob {
+export function deliveryJob(to: Addressee, { subscription, payload, at, since, key }: WebhookEvent, now: number): NewJob {
   const idempotencyKey = idempotencyKeyOf(to.id, key);
-  const delivery: DeliveryPayload = { webhookId: to.id, subscription, payload: JSON.parse(payload), at, idempotencyKey };
+  const delivery: DeliveryPayload = {
+    ...{ webhookId: to.id, subscription, payload: JSON.parse(payload), at, idempotencyKey },
+    ...(since === undefined ? {} : { since }),
+  };
   return {
     id: newId("job", now),
     kind: DELIVERY_JOB,

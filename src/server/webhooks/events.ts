@@ -9,15 +9,18 @@ import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { errorText } from "../../domain/error-text.ts";
+import type { DeletedValues } from "../deletions/deleted-values.ts";
 import type { Collection } from "../documents/collection.ts";
 import type { Log } from "../log.ts";
 import { type ComputedCell, ComputedRecorder } from "../query/answer/computed.ts";
 import type { LiveDeployment } from "../query/live-deployment.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
+import { branchOf } from "../stores/online/scope.ts";
 import type { UploadedPart } from "../value-uploads/value-uploads.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { WebhookEvent } from "./delivery.ts";
 import { type EventType, type FeatureChoice, featuresOf, subscribesTo } from "./subscription.ts";
+import { type ToldValues, withoutValues } from "./told-values.ts";
 import type { Webhook, WebhookContent } from "./webhook.ts";
 
 /** A query that ended, in whatever way. */
@@ -70,6 +73,9 @@ export interface Events {
   close(): Promise<void>;
 }
 
+/** What was deleted, and so is told to nobody. */
+export type Silences = Pick<DeletedValues, "silencedSince">;
+
 /** Milliseconds for which events are collected. */
 const FLUSH_MS = 100;
 /** Events of a webhook that are handed to the outbox's thread in one step. */
@@ -95,11 +101,13 @@ interface Audience {
 export function createEvents({
   webhooks,
   deliveries,
+  deleted,
   clock,
   log,
 }: {
   readonly webhooks: Pick<Collection<WebhookContent>, "list" | "remembered">;
   readonly deliveries: Pick<Deliveries, "enqueue" | "countDropped">;
+  readonly deleted: Silences;
   readonly clock: Clock;
   readonly log: Log;
 }): Events {
@@ -110,9 +118,21 @@ export function createEvents({
   let flushing: Promise<void> | undefined;
   const closing = new AbortController();
 
+  /** An event without values that were deleted since; what is queued already, a deletion finds. */
+  const withoutDeleted = (environmentId: string, event: WebhookEvent): WebhookEvent => {
+    const isSilenced = event.since === undefined ? undefined : deleted.silencedSince(environmentId, event.since);
+    if (!isSilenced) return event;
+    const told = JSON.parse(event.payload) as ToldValues;
+    const rest = withoutValues(told, (value) => isSilenced(told.branch, value));
+    return rest === told ? event : { ...event, payload: JSON.stringify(rest) };
+  };
+
   const queue = async (webhook: Webhook, events: readonly WebhookEvent[]): Promise<void> => {
     try {
-      await deliveries.enqueue(webhook, events);
+      await deliveries.enqueue(
+        webhook,
+        events.map((event) => withoutDeleted(webhook.scope, event)),
+      );
     } catch (error) {
       log.warning("events for a webhook could not be queued", { webhook: webhook.id, error: errorText(error) });
       await clock.sleep(RETRY_MS, closing.signal).catch(() => undefined);
@@ -195,7 +215,7 @@ export function createEvents({
     const place = {
       query_id: queryId,
       deployment_id: deployment.id,
-      branch: deployment.scope === "main" ? "" : deployment.scope,
+      branch: branchOf(deployment.scope),
       query_name: queryName.slice(0, MAX_NAME),
       correlation_id: correlationId.slice(0, MAX_NAME),
     };
@@ -204,6 +224,7 @@ export function createEvents({
         subscription,
         payload: JSON.stringify(payload()),
         at: startedAt + durationMs,
+        ...(subscription === "feature.computed" ? { since: startedAt } : {}),
         key: `${subscription}/${key}`,
       }));
     for (const webhook of queries)
@@ -247,7 +268,7 @@ export function createEvents({
         const told = fitting(cells);
         const place = { query_id: "", upload_id: uploadId, deployment_id: deployment.id, branch, query_name: "", correlation_id: "" };
         const payload = JSON.stringify({ ...place, values: told, omitted: count - told.length });
-        return { subscription: "feature.computed", payload, at, key: `feature.computed/${uploadId}/${offset}` };
+        return { subscription: "feature.computed", payload, at, since: at, key: `feature.computed/${uploadId}/${offset}` };
       });
     }
   };

@@ -5,6 +5,7 @@
  */
 
 import { DAY_MS } from "../../domain/day.ts";
+import { isSilenced, type SilencedValues } from "../deletions/deleted-values.ts";
 import { createMemoryBus } from "../jobs/bus.ts";
 import { JobFailed, type JobHandler, type JobRunner, startJobRunner } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
@@ -22,6 +23,7 @@ import {
   scopeOf,
   type WebhookEvent,
 } from "./delivery.ts";
+import { type ToldValues, withoutValues } from "./told-values.ts";
 import type { Webhook } from "./webhook.ts";
 
 /** A page of deliveries. */
@@ -49,6 +51,11 @@ export interface Outbox {
    * wait, undefined when it has not ended.
    */
   redeliver(id: string): Promise<JobRecord | "full" | undefined>;
+  /**
+   * Removes values from all deliveries, whatever their state, and counts them there as omitted;
+   * returns their number. An attempt under way may still send them.
+   */
+  silence(values: SilencedValues): Promise<number>;
   /** Removes deliveries that ended long ago. */
   purge(): Promise<void>;
   /** Removes all deliveries of an environment. */
@@ -81,6 +88,8 @@ const KEPT = { succeeded: 500, failed: 1_000, cancelled: 100 } as const;
 const KEPT_MS = 30 * DAY_MS;
 const TRIM_EVERY = 100;
 const TRIM_BATCH = 1_000;
+/** Deliveries that are looked through in one step for values to be removed. */
+const SILENCED_AT_ONCE = 100;
 /** Milliseconds for which the ends of attempts are collected, so that many share a flush. */
 const SETTLE_MS = 100;
 
@@ -146,6 +155,23 @@ export function createOutbox(options: OutboxOptions): Outbox {
       const again = await jobs.retry(id, MAX_ATTEMPTS, MAX_WAITING);
       bus.publish("jobs");
       return again;
+    },
+
+    async silence(values) {
+      const { branch, environmentId, until } = values;
+      let removed = 0;
+      const change = (payload: unknown): DeliveryPayload | undefined => {
+        const delivery = payload as DeliveryPayload;
+        // Of deliveries of older versions it is not known when the work on them began.
+        if (delivery.subscription !== "feature.computed" || (delivery.since ?? 0) > until) return undefined;
+        const told = delivery.payload as ToldValues;
+        const rest = told.branch === branch ? withoutValues(told, (value) => isSilenced(values, value)) : told;
+        removed += rest.omitted - told.omitted;
+        return rest === told ? undefined : { ...delivery, payload: rest };
+      };
+      const page = (after: number) => jobs.amend({ kind: DELIVERY_JOB, scope: environmentId }, { after, limit: SILENCED_AT_ONCE }, change);
+      for (let last = await page(0); last !== undefined; ) last = await page(last);
+      return removed;
     },
 
     async purge() {

@@ -7,7 +7,7 @@ import { type CollectionParts, createCollection } from "../documents/collection.
 import { Failure } from "../failure.ts";
 import { createDeliveries, type Deliveries } from "./deliveries.ts";
 import { deliver, idempotencyKeyOf } from "./delivery.ts";
-import { createEvents, type Events } from "./events.ts";
+import { createEvents, type Events, type Silences } from "./events.ts";
 import type { Outbox, OutboxOptions } from "./outbox.ts";
 import { type Attempted, createSend, type Send } from "./send.ts";
 import { readSubscriptions, subscribesTo } from "./subscription.ts";
@@ -64,6 +64,8 @@ export interface WebhooksOptions extends CollectionParts {
   /** Makes the outbox, which asks for webhooks by `find`. */
   readonly outbox: (find: OutboxOptions["find"]) => Outbox;
   readonly sealer: Sealer;
+  /** The values that nobody may be told of any more. */
+  readonly deleted: Silences;
   readonly version: string;
   /** Networks that the operator allows beside public addresses. */
   readonly allowed: readonly string[];
@@ -73,12 +75,12 @@ export interface WebhooksOptions extends CollectionParts {
 
 /** Makes the capability. */
 export function createWebhooks(options: WebhooksOptions): Webhooks {
-  const { sealer, clock, log, version, allowed } = options;
+  const { sealer, deleted, clock, log, version, allowed } = options;
   const webhooks = createCollection<WebhookContent>(options, WEBHOOKS);
   const send = options.send ?? createSend({ clock, allowed });
   const outbox = options.outbox(webhooks.find);
   const deliveries = createDeliveries({ outbox, webhooks, log });
-  const events = createEvents({ webhooks, deliveries, clock, log });
+  const events = createEvents({ webhooks, deliveries, deleted, clock, log });
 
   return {
     deliveries,

@@ -4,9 +4,11 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Webhook as Verifier } from "standardwebhooks";
 import { createSealer, type Sealer } from "../../../src/server/access/sealing.ts";
+import { DeletedValues, silencedBy } from "../../../src/server/deletions/deleted-values.ts";
 import { createMemoryBus } from "../../../src/server/jobs/bus.ts";
 import { createLog } from "../../../src/server/log.ts";
 import type { LiveDeployment } from "../../../src/server/query/live-deployment.ts";
+import type { DeletionRecord } from "../../../src/server/stores/metadata/deletions.ts";
 import type { OutboxQueue } from "../../../src/server/stores/metadata/outbox.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
 import { openOutbox } from "../../../src/server/stores/metadata/sqlite-outbox.ts";
@@ -34,6 +36,7 @@ let lines: string[];
 let sent: (Outgoing & { readonly at: number })[];
 let answer: (outgoing: Outgoing) => Attempted | Promise<Attempted>;
 let webhooks: Webhooks;
+let deleted: DeletedValues;
 
 /** Seals without a thread, so that nothing is under way when the clock is moved. */
 const PLAIN: Sealer = { seal: async (text) => `sealed ${text}`, open: async (text) => text.slice("sealed ".length), isCurrent: () => true };
@@ -48,6 +51,7 @@ function open(sealer: Sealer = PLAIN): Webhooks {
     outbox: (find) => createOutbox({ jobs, find, sealer, send, clock, log, node: "a", version: "v1" }),
     documents: store.documents,
     sealer,
+    deleted,
     bus: createMemoryBus(),
     clock,
     log,
@@ -63,6 +67,7 @@ beforeEach(() => {
   lines = [];
   sent = [];
   answer = () => OK;
+  deleted = new DeletedValues();
   store = createSqliteMetadataStore({ path: join(folder.path, "meta.db"), programVersion: "1", now: clock.now });
   jobs = openOutbox(store.outbox, () => clock.now());
   webhooks = open();
@@ -282,6 +287,81 @@ test("a deployment that waits for approval is told to those who want to know", a
   expect(sent.map(({ body }) => JSON.parse(body))).toMatchObject([
     { subscription: "deployment.waiting", payload: { deployment_id: "dpl_8" } },
   ]);
+});
+
+describe("values of rows that were deleted", () => {
+  const KEPT = "9007199254740993";
+  const cells = [
+    { fqn: "user.name", key: 1, value: "Ann", resolver: "r" },
+    { fqn: "user.name", key: KEPT, value: "Bo", resolver: "r" },
+    { fqn: "user.city", key: 1, value: "Rome", resolver: "r" },
+    { fqn: "user.name", key: null, value: "unknown", resolver: "r" },
+  ];
+  const deletionOf = (keys: readonly string[], patch: Partial<DeletionRecord> = {}): DeletionRecord => ({
+    ...{ id: "del_1", environmentId: ENV, branch: "", versions: null, createdAt: clock.now(), expiresAt: clock.now() + 1e6, removed: {} },
+    rows: [{ namespace: "user", features: ["user.name"], keys, featureIds: [1], relationIds: [] }],
+    ...patch,
+  });
+  /** Tells of the cells as of a query that begins now; returns its end. */
+  const computing = (id: string, scope = "main") => {
+    const graph = { featureSets: [] } as unknown as LiveDeployment["graph"];
+    const watch = webhooks.events.watch({ ...DEPLOYMENT, scope, graph });
+    watch?.computed?.cells.push(...cells);
+    const began = facts(id);
+    return () => watch?.ended(began);
+  };
+  const told = (body: string) => {
+    const { values, omitted, branch } = (JSON.parse(body) as { payload: { values: { value: string }[]; omitted: number; branch: string } })
+      .payload;
+    return { values: values.map(({ value }) => value), omitted, branch };
+  };
+  const ALL = ["Ann", "Bo", "Rome", "unknown"];
+
+  test("are taken out of deliveries that wait, have failed and have succeeded, and are counted there", async () => {
+    await create({ subscriptions: ["feature.computed"] });
+    const outcomes: Attempted[] = [OK, { ...BROKEN, isFinal: true }, BROKEN];
+    for (const [n, outcome] of outcomes.entries()) {
+      answer = () => outcome;
+      computing(`q${n}`)();
+      await clock.advance(1_000);
+    }
+    computing("branch", "branch:env_1:b")();
+    await clock.advance(1_000);
+    expect(await states()).toEqual(["queued", "queued", "failed", "succeeded"]);
+    expect(sent.map(({ body }) => told(body).values)).toEqual([ALL, ALL, ALL, ALL]);
+    expect(await webhooks.deliveries.silence(silencedBy(deletionOf(["i:1"], { environmentId: "env_2" })))).toBe(0);
+    expect(await webhooks.deliveries.silence(silencedBy(deletionOf(["i:1"], { createdAt: clock.now() - 60_000 })))).toBe(0);
+    const silenced = silencedBy(deletionOf(["i:1", `i:${KEPT}`]));
+    expect([await webhooks.deliveries.silence(silenced), await webhooks.deliveries.silence(silenced)]).toEqual([6, 0]);
+    sent = [];
+    answer = () => OK;
+    for (const { id, state } of await webhooks.deliveries.list({ environmentId: ENV, limit: 9 }))
+      if (state !== "queued") await webhooks.deliveries.redeliver(ENV, id);
+    await clock.advance(3_600_000);
+    const rest = { values: ["Rome", "unknown"], omitted: 2, branch: "" };
+    expect(sent.map(({ body }) => told(body)).sort((a, b) => a.branch.localeCompare(b.branch))).toEqual([
+      ...[rest, rest, rest],
+      { values: ALL, omitted: 0, branch: "b" },
+    ]);
+  });
+
+  test("are not told by a query that began before the deletion and ends after it; by one that begins later they are", async () => {
+    await create({ subscriptions: ["feature.computed"] });
+    computing("warm")();
+    await clock.advance(1_000);
+    sent = [];
+    const end = computing("before");
+    await clock.advance(1_000);
+    deleted.replace([deletionOf(["i:1"])]);
+    await clock.advance(1_000);
+    end();
+    computing("after")();
+    await clock.advance(1_000);
+    expect(sent.map(({ body }) => told(body)).sort((a, b) => b.omitted - a.omitted)).toEqual([
+      { values: ALL.slice(1), omitted: 1, branch: "" },
+      { values: ALL, omitted: 0, branch: "" },
+    ]);
+  });
 });
 
 test("values of features go only to webhooks of those who may query them", async () => {

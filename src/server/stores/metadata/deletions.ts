@@ -7,6 +7,11 @@
 /** What is removed of one namespace. */
 export interface DeletedRows {
   readonly namespace: string;
+  /**
+   * Fully qualified names of the features and relations whose values are removed; absent from
+   * records of versions that kept none.
+   */
+  readonly features?: readonly string[];
   /** Type-tagged keys of the rows, see `storeKey`. */
   readonly keys: readonly string[];
   /** Ids of the features and relations whose values of these rows are removed. */
@@ -41,6 +46,8 @@ export interface RemovedCounts {
   readonly offline: number;
   /** Queries in the query log that held a key. */
   readonly queries: number;
+  /** Values in deliveries to webhooks; absent from records of versions that removed none. */
+  readonly told?: number;
 }
 
 /** A deletion. */

@@ -294,6 +294,17 @@ export interface JobStore {
    */
   nextDueIn(node: string, kinds: readonly string[]): Promise<number | undefined>;
   /**
+   * Gives jobs of a kind in a scope and below it other payloads, whatever their state: the first
+   * `limit` after a number. `change` is called for each, and returns undefined for one that stays
+   * as it is. Returns the number of the last one; undefined when there were none. An attempt that
+   * runs keeps the payload that it began with.
+   */
+  amend(
+    place: JobPlace,
+    page: { readonly after: number; readonly limit: number },
+    change: (payload: unknown) => unknown,
+  ): Promise<number | undefined>;
+  /**
    * Removes jobs that ended longer ago than this, with their attempts; returns their number, at
    * most `limit`.
    */

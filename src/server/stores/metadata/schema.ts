@@ -210,7 +210,6 @@ create table offline_query (
   revision_id text not null, error text not null, is_tidy integer not null, input_key text not null
 ) strict;
 create index offline_query_by_environment on offline_query (environment_id, seq);
-create index offline_query_open on offline_query (environment_id) where ended_at is null;
 create index offline_query_by_end on offline_query (is_tidy, ended_at) where ended_at is not null;
 create index offline_query_by_input on offline_query (input_key) where input_key <> '';
 create table offline_query_shard (
@@ -255,7 +254,6 @@ create index job_by_scope on job (kind, scope, state, seq, run_at, held_by);
 create index job_ready on job (kind, resource_group, slots, gated_by, gate, priority desc, seq) where state = 'queued' and held_by = '';
 create index job_asleep on job (kind, run_at) where state = 'queued' and held_by = 'time';
 create index job_running_of_operation on job (operation_id, seq) where state = 'running' and operation_id <> '';
-create index job_by_end on job (updated_at) where state in ('succeeded', 'failed', 'cancelled');
 create index job_by_workflow on job (workflow_id, operation_id, state, seq, kind) where workflow_id <> '';
 create index job_by_state_of_workflow on job (workflow_id, state) where workflow_id <> '';
 create table job_after (
@@ -316,6 +314,13 @@ create table monitor_silence (
   environment_id text not null, name text not null, until integer not null, created_at integer not null, client_id text not null,
   reason text not null, primary key (environment_id, name)
 ) strict, without rowid;
+`);
+  },
+  // Some files that this step finds have these: they were in an earlier step for a time.
+  (db) => {
+    db.run(`
+create index if not exists job_by_end on job (updated_at) where state in ('succeeded', 'failed', 'cancelled');
+create index if not exists offline_query_open on offline_query (environment_id) where ended_at is null;
 `);
   },
 ];

@@ -189,6 +189,10 @@ export const LONG_ENDED = `select seq from job indexed by job_by_end where state
 /** Jobs of a kind in a scope and in those below it. */
 export const IN_SCOPE = `select seq from job indexed by job_by_scope where kind = ?1 and scope = ?2
   union all select seq from job indexed by job_by_scope where kind = ?1 and scope between ?2 || '/' and ?2 || '/\u{10ffff}' limit ?3`;
+/** The first of them after a number, oldest first. */
+export const IN_SCOPE_AFTER = `select seq from job indexed by job_by_scope where kind = ?1 and scope = ?2 and seq > ?4
+  union all select seq from job indexed by job_by_scope where kind = ?1 and scope between ?2 || '/' and ?2 || '/\u{10ffff}' and seq > ?4
+  order by seq limit ?3`;
 
 /** What a row says of a job that is shown. */
 type ShownRow = Pick<JobRow, keyof typeof SHOWN>;
@@ -688,6 +692,21 @@ export function jobQueries(
       const due = [lease?.at ?? undefined, nextQueuedAt(kinds)].filter((at) => at !== undefined);
       return due.length === 0 ? undefined : Math.max(0, Math.min(...due) - now());
     },
+
+    amend: ({ kind, scope }, { after, limit }, change) =>
+      writer.write(() => {
+        const place = [kind, scope, limit, after] as const;
+        const jobs = db
+          .query<{ seq: number; payload: string }, [string, string, number, number]>(
+            `select seq, payload from job where seq in (${IN_SCOPE_AFTER}) order by seq`,
+          )
+          .all(...place);
+        for (const { seq, payload } of jobs) {
+          const changed = change(JSON.parse(payload));
+          if (changed !== undefined) db.query("update job set payload = ? where seq = ?").run(JSON.stringify(changed), seq);
+        }
+        return jobs.at(-1)?.seq;
+      }),
 
     purge: (olderThanMs, limit) =>
       writer.write(() => db.query(`delete from job where seq in (${LONG_ENDED})`).run(now() - olderThanMs, limit).changes),

@@ -149,9 +149,10 @@ export function offlineQueryQueries(
     },
 
     async list({ environmentId, id, branch, agentId, state, kind, queryName, queryNameVersion, since, before, limit }) {
+      const isOpen = state === "queued" || state === "working";
       return table
         .all(
-          `where environment_id = ?1 and (?2 is null or instr(id, ?2) > 0) and (?3 is null or branch = ?3) and (?4 is null or agent_id = ?4)
+          `${isOpen ? `indexed by offline_query_open where ${OPEN} and` : "where"} environment_id = ?1 and (?2 is null or instr(id, ?2) > 0) and (?3 is null or branch = ?3) and (?4 is null or agent_id = ?4)
              and (?5 is null or state = ?5) and (?6 is null or kind = ?6) and (?7 is null or query_name = ?7)
              and (?8 is null or query_name_version = ?8) and (?9 is null or created_at >= ?9)
              and (?10 is null or seq < (select seq from offline_query where id = ?10)) order by seq desc limit ?11`,

@@ -4,10 +4,10 @@ import type { OutboxPlace, OutboxQueue } from "./outbox.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
 
 /** "svcw" as four bytes: marks a file as this program's outbox. */
-const APPLICATION_ID = 0x73766377;
+export const OUTBOX_APPLICATION_ID = 0x73766377;
 
 /** Steps from an empty file to the newest schema, which is that of the queue in `meta.db`. */
-const MIGRATIONS: readonly Migration[] = [
+export const OUTBOX_MIGRATIONS: readonly Migration[] = [
   (db) => {
     db.run(`
 create table job (
@@ -27,7 +27,6 @@ create index job_by_scope on job (kind, scope, state, seq, run_at, held_by);
 create index job_ready on job (kind, resource_group, slots, gated_by, gate, priority desc, seq) where state = 'queued' and held_by = '';
 create index job_asleep on job (kind, run_at) where state = 'queued' and held_by = 'time';
 create index job_running_of_operation on job (operation_id, seq) where state = 'running' and operation_id <> '';
-create index job_by_end on job (updated_at) where state in ('succeeded', 'failed', 'cancelled');
 create table job_attempt (
   job_id text not null references job (id) on delete cascade, number integer not null, node text not null, started_at integer not null,
   ended_at integer, outcome text not null, error text not null, primary key (job_id, number)
@@ -37,6 +36,10 @@ create table job_after (
 ) strict, without rowid;
 create index job_after_by_after on job_after (after_id);
 `);
+  },
+  // Some files that this step finds have it: it was in the first step for a time.
+  (db) => {
+    db.run("create index if not exists job_by_end on job (updated_at) where state in ('succeeded', 'failed', 'cancelled')");
   },
 ];
 
@@ -78,5 +81,5 @@ export function openOutbox(place: OutboxPlace, now: () => number): OutboxQueue {
 }
 
 function schemaOf({ path, programVersion }: OutboxPlace): OpenOptions {
-  return { path, applicationId: APPLICATION_ID, migrations: MIGRATIONS, synchronous: "full", programVersion };
+  return { path, applicationId: OUTBOX_APPLICATION_ID, migrations: OUTBOX_MIGRATIONS, synchronous: "full", programVersion };
 }

@@ -169,13 +169,14 @@ function askedJson({ approvalId }: AskedFor): Fields {
 }
 
 function deletionJson(state: Parameters<typeof removedBy>[0]): Fields {
-  const { offline, online, queries } = removedBy(state);
+  const { offline, online, queries, told } = removedBy(state);
   return {
     deletion_id: state.deletion.id,
     done: state.waiting.length === 0,
     online_values: online,
     offline_values: offline,
     logged_queries: queries,
+    webhook_values: told,
   };
 }
 

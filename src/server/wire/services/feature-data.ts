@@ -138,13 +138,14 @@ function endedMessage(ended: EndedFeatures | AskedFor) {
 }
 
 function deletionMessage(state: DeletionState): MessageInitShape<typeof DeletionSchema> {
-  const { offline, online, queries } = removedBy(state);
+  const { offline, online, queries, told } = removedBy(state);
   return {
     id: state.deletion.id,
     done: state.waiting.length === 0,
     onlineValues: BigInt(online),
     offlineValues: BigInt(offline),
     loggedQueries: BigInt(queries),
+    webhookValues: BigInt(told),
     waitingNodes: state.waiting.length,
   };
 }

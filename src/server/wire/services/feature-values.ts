@@ -98,8 +98,8 @@ export function featureValues(platform: Platform): FeatureValues {
 }
 
 /** What all nodes removed for a deletion up to now. */
-export function removedBy({ deletion }: DeletionState): RemovedCounts {
+export function removedBy({ deletion }: DeletionState): Required<RemovedCounts> {
   const removed = Object.values(deletion.removed);
-  const sum = (of: keyof RemovedCounts): number => removed.reduce((total, one) => total + one[of], 0);
-  return { online: sum("online"), offline: sum("offline"), queries: sum("queries") };
+  const sum = (of: keyof RemovedCounts): number => removed.reduce((total, one) => total + (one[of] ?? 0), 0);
+  return { online: sum("online"), offline: sum("offline"), queries: sum("queries"), told: sum("told") };
 }

@@ -108,6 +108,30 @@ export function jobsConformance(driver: Driver<QueueOwner>): void {
         expect([await state("beside"), await state("other")]).toEqual(["queued", "queued"]);
       });
 
+      test("and those below it get other payloads, page by page, whatever their state; no others do", async () => {
+        await jobs.enqueueWithin(place, 9, wanted("1", "2", "3"));
+        for (const [id, patch] of Object.entries({
+          same: { scope: "env" },
+          beside: { scope: "env2" },
+          other: { scope: "env/a", kind: "other" },
+        }))
+          await enqueue(id, patch);
+        await jobs.succeed(await leaseOf());
+        await jobs.fail(await leaseOf(), "x");
+        const running = await leaseOf();
+        const before = await jobs.job("3");
+        const pages: (number | undefined)[] = [];
+        const change = (payload: unknown) => ((payload as { id?: string }).id === "same" ? undefined : { changed: true });
+        for (let after: number | undefined = 0; after !== undefined; pages.push(after))
+          after = await jobs.amend({ kind: "k", scope: "env" }, { after, limit: 3 }, change);
+        expect(pages).toEqual([3, 4, undefined]);
+        const payloads = await Promise.all(["1", "2", "3", "same", "beside", "other"].map(async (id) => (await jobs.job(id))?.payload));
+        const changed = { changed: true };
+        expect(payloads).toEqual([changed, changed, changed, { id: "same" }, { id: "beside" }, { id: "other" }]);
+        expect(await jobs.job("3")).toEqual({ ...(before as JobRecord), payload: changed });
+        expect(await jobs.succeed(running)).toBe(true);
+      });
+
       test("keeps the newest of its ended jobs, and all others", async () => {
         await jobs.enqueueWithin(place, 9, wanted("1", "2", "3", "4", "5"));
         for (let n = 0; n < 4; n++) await jobs.succeed(await leaseOf());

@@ -170,6 +170,9 @@ export function offlineQueriesConformance(driver: Driver<MetadataStore>): void {
       expect(await list({ branch: "b" })).toEqual(["q1"]);
       expect(await list({ agentId: "x" })).toEqual(["q1"]);
       expect(await list({ state: "canceled" })).toEqual(["q1"]);
+      expect(await list({ state: "queued" })).toEqual(["q12", "q2"]);
+      await offlineQueries.begin("q2");
+      expect([await list({ state: "queued" }), await list({ state: "working" })]).toEqual([["q12"], ["q2"]]);
       expect(await list({ kind: "scheduled_query" })).toEqual(["q2"]);
       expect(await list({ queryName: "n", queryNameVersion: "2" })).toEqual(["q12"]);
       expect(await list({ since: START + 10 })).toEqual(["q12", "q2"]);

@@ -9,6 +9,7 @@ import {
   DOOM_THOSE_AFTER,
   FREE_THOSE_AFTER,
   IN_SCOPE,
+  IN_SCOPE_AFTER,
   jobQueries,
   LONG_ENDED,
   NEWEST_OF_PLACE,
@@ -61,6 +62,10 @@ test("a page of the queue, and what is claimed next, are found by searches of in
     expect(plan(change)[0]).toBe("SEARCH job USING INDEX sqlite_autoindex_job_1 (id=?)");
   expect(plan(LONG_ENDED)).toEqual(["SEARCH job USING INDEX job_by_end (updated_at<?)"]);
   expect(plan(IN_SCOPE).filter((step) => step.startsWith("SEARCH"))).toEqual([
+    "SEARCH job USING COVERING INDEX job_by_scope (kind=? AND scope=?)",
+    "SEARCH job USING COVERING INDEX job_by_scope (kind=? AND scope>? AND scope<?)",
+  ]);
+  expect(plan(IN_SCOPE_AFTER).filter((step) => /^(SEARCH|SCAN) job/.test(step))).toEqual([
     "SEARCH job USING COVERING INDEX job_by_scope (kind=? AND scope=?)",
     "SEARCH job USING COVERING INDEX job_by_scope (kind=? AND scope>? AND scope<?)",
   ]);

@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { METADATA_APPLICATION_ID, METADATA_MIGRATIONS } from "../../../../src/server/stores/metadata/schema.ts";
 import { createSqliteMetadataStore } from "../../../../src/server/stores/metadata/sqlite.ts";
+import { OUTBOX_APPLICATION_ID, OUTBOX_MIGRATIONS, openOutbox } from "../../../../src/server/stores/metadata/sqlite-outbox.ts";
 import { type Migration, openDatabase } from "../../../../src/server/stores/sqlite/open.ts";
 import { TempFolder } from "../../../harness/running-server.ts";
 
@@ -102,7 +103,7 @@ describe("schema", () => {
 
   test("builds that older versions queued belong to their environments, and are about their deployments", async () => {
     using folder = new TempFolder();
-    const db = openDatabase(options(folder, METADATA_MIGRATIONS.slice(0, -2)));
+    const db = openDatabase(options(folder, METADATA_MIGRATIONS.slice(0, 4)));
     const job = db.query(
       `insert into job (id, kind, payload, state, priority, resource_group, slots, idempotency_key, run_at, max_attempts, attempt_timeout_ms,
          attempts, node, fence, lease_until, is_cancel_requested, progress, error, created_at, updated_at)
@@ -120,6 +121,43 @@ describe("schema", () => {
       ["job_1", "env_1", "dpl_1"],
     ]);
     await store.close();
+  });
+
+  const INDEXES = {
+    job_by_end: "create index job_by_end on job (updated_at) where state in ('succeeded', 'failed', 'cancelled')",
+    offline_query_open: "create index offline_query_open on offline_query (environment_id) where ended_at is null",
+  };
+  const FILES = [
+    { name: "meta.db", applicationId: METADATA_APPLICATION_ID, steps: METADATA_MIGRATIONS, before: 5, indexes: Object.values(INDEXES) },
+    { name: "meta.outbox.db", applicationId: OUTBOX_APPLICATION_ID, steps: OUTBOX_MIGRATIONS, before: 1, indexes: [INDEXES.job_by_end] },
+  ];
+  const EARLIER = FILES.flatMap((file) => [
+    { ...file, had: "without", indexes: [] as readonly string[] },
+    { ...file, had: "with" },
+  ]);
+  test.each(EARLIER)("ended jobs are purged from $name of earlier steps, $had what a later one adds", async (file) => {
+    using folder = new TempFolder();
+    const place = { path: join(folder.path, file.name), programVersion: "1.0.0" };
+    const db = openDatabase({ ...place, ...file, migrations: file.steps.slice(0, file.before), synchronous: "full" });
+    for (const index of file.indexes) db.run(index);
+    const job = db.query(
+      `insert into job (id, kind, payload, state, priority, resource_group, slots, scope, subject, name, operation_id, workflow_id, gate,
+         gated_by, held_by, doom, run_at, max_attempts, attempt_timeout_ms, attempts, node, fence, lease_until, is_cancel_requested, progress,
+         error, created_at, updated_at)
+       values (?, 'k', '{}', ?, 0, '', 1, '', '', '', '', '', 0, '', '', '', 0, 2, 1, 1, '', 0, 0, 0, '', '', 1, 1)`,
+    );
+    for (const [id, state] of Object.entries({ job_1: "succeeded", job_2: "queued", job_3: "failed" })) job.run(id, state);
+    db.close();
+    const isOutbox = file.steps === OUTBOX_MIGRATIONS;
+    const store = isOutbox ? openOutbox(place, () => 10) : createSqliteMetadataStore({ ...place, now: () => 10 });
+    const jobs = "jobs" in store ? store.jobs : store;
+    expect(await jobs.purge(5, 100)).toBe(2);
+    expect((await jobs.page({ limit: 10 })).map(({ id }) => id)).toEqual(["job_2"]);
+    await store.close();
+    using opened = new Database(place.path);
+    const names = Object.keys(INDEXES).slice(0, isOutbox ? 1 : 2);
+    const there = opened.query<{ name: string }, []>("select name from sqlite_schema where type = 'index'").all();
+    expect(there.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
   });
 
   test("a migration that fails halfway changes nothing", async () => {

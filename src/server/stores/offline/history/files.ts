@@ -22,7 +22,7 @@ import {
 import type { HistoryCatalog } from "./catalog.ts";
 import { type Connection, TableAppender } from "./connection.ts";
 import { fromHistory } from "./history-value.ts";
-import { insertedSql, joinedSql, keysSql, observedSql, type SampledName } from "./sampling.ts";
+import { insertedSql, keysSql, observedSql, type SampledName, sampleInto } from "./sampling.ts";
 import { KEY_TYPES, type KeyKind, nameOfTable, VALUE_CELLS, VALUE_TYPES } from "./tables.ts";
 
 /** A column of a file, computed by SQL. */
@@ -180,14 +180,7 @@ export class HistoryFiles {
     const wanted: SampledName[] = ["value"];
     if (table.type === "text" || table.type === "json") wanted.push("exact");
     if (feature.observedAtColumn !== undefined) wanted.push("observed_at");
-    const join = (asKnown: boolean) =>
-      this.connection.run(
-        `create or replace temp table ${into} as ${joinedSql(spine, observed, ttlMs, bounds, asKnown, wanted)} order by rn`,
-      );
-    await join(false);
-    const [[late] = []] = await this.connection.rows(`select count(*) from ${into} where late`, ["int64"]);
-    if (bounds.asKnown && Number(late) > 0) await join(true);
-    return Number(late);
+    return sampleInto(this.connection, into, { spine, observed, ttlMs, bounds, wanted });
   }
 
   /**

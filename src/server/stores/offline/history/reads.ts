@@ -14,7 +14,7 @@ import type {
 import { type HistoryCatalog, KEY_KINDS } from "./catalog.ts";
 import type { Connection, Kind } from "./connection.ts";
 import { fromHistory } from "./history-value.ts";
-import { insertedSql, joinedSql, keysSql, observedSql, type SampledName, sqlNumber } from "./sampling.ts";
+import { insertedSql, keysSql, observedSql, type SampledName, sampleInto, sqlNumber } from "./sampling.ts";
 import { type HistoryTable, KEY_CELLS, KEY_TYPES, type KeyKind, keyLiteral, nameOfTable, untagged, VALUE_CELLS } from "./tables.ts";
 
 const SAMPLED: readonly SampledName[] = ["value", "exact", "observed_at", "inserted_at"];
@@ -37,14 +37,8 @@ export class HistoryReads {
       let changedIfAsKnown = 0;
       for (const table of this.catalog.tablesOf(featureId).filter(({ keys }) => kinds.has(keys))) {
         const observed = { table: nameOfTable(table), featureId };
-        const join = (asKnown: boolean) =>
-          this.connection.run(
-            `create or replace temp table sampled as ${joinedSql(`spine_${table.keys}`, observed, ttlMs, bounds, asKnown, SAMPLED)}`,
-          );
-        await join(false);
-        const [[late] = []] = await this.connection.rows("select count(*) from sampled where late", ["int64"]);
-        changedIfAsKnown += Number(late);
-        if (bounds.asKnown && Number(late) > 0) await join(true);
+        const sampling = { spine: `spine_${table.keys}`, observed, ttlMs, bounds, wanted: SAMPLED };
+        changedIfAsKnown += await sampleInto(this.connection, "sampled", sampling);
         for await (const [rows, found, exact, observedTimes, insertedTimes] of this.connection.columns(
           "select rn, value, exact, observed_at, inserted_at from sampled where observed_at is not null",
           ["int64", VALUE_CELLS[table.type], "text", "double", "double"],
