@@ -12,6 +12,7 @@ import { checkDatasetName } from "../datasets/names.ts";
 import type { DatasetFile, RevisionMaker } from "../datasets/revisions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { Protection } from "../deployments/environment-states.ts";
+import { namedDeployment } from "../deployments/named-deployment.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -131,17 +132,10 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
   };
 
   /** Id of the deployment that is named, or of the live one. */
-  const deploymentOf = async ({ environment, branch }: DeploymentTarget, named: string): Promise<string> => {
-    if (named === "") return deployments.resolve({ environment, branch, deploymentId: "" });
-    const deployment = await deployments.named(named, environment.id, branch);
-    if (!deployments.standing(deployment).answers && (await protection.isProtected(environment.id)))
-      throw new Failure(
-        "failed_precondition",
-        `Environment '${environment.name}' is protected, so queries run in live deployments alone, and ${deployment.id} is not live.`,
-        { hint: "Leave the deployment out." },
-      );
-    return deployment.id;
-  };
+  const deploymentOf = async (target: DeploymentTarget, named: string): Promise<string> =>
+    named === ""
+      ? deployments.resolve({ ...target, deploymentId: "" })
+      : namedDeployment({ deployments, protection }, target, named, "queries");
 
   /** Plans a query as its jobs will. Throws Failure for what is wrong with it. */
   const planned = async (target: DeploymentTarget, request: PlannedRequest, names: readonly string[]): Promise<SpineRun> => {
@@ -301,8 +295,10 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
       const query = await find(id, environmentId);
       if (!(await store.end(id, "canceled")))
         throw new Failure("failed_precondition", `Offline query ${id} has ended: it is ${(await find(id, environmentId)).state}.`);
-      for (const job of jobIdsOf(query)) await metadata.jobs.cancel(job);
-      bus.publish("jobs");
+      for (const job of jobIdsOf(query)) {
+        await metadata.jobs.cancel(job);
+        bus.publish("jobs", job);
+      }
       const ended = await find(id, environmentId);
       await tidy(ended).catch((error: unknown) => {
         log.warning("what a cancelled query left could not be removed yet", { query: id, error: String(error) });

@@ -10,6 +10,7 @@ import type { Deployments } from "../deployments/deployments.ts";
 import type { Protection } from "../deployments/environment-states.ts";
 import { resolverNamed } from "../deployments/graph-names.ts";
 import { scheduleKey } from "../deployments/live-schedules.ts";
+import { namedDeployment } from "../deployments/named-deployment.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -91,16 +92,9 @@ export function createResolverRuns(options: ResolverRunsOptions): ResolverRuns {
    * Id of the deployment that is named, or is a branch's live one; empty = the environment's live
    * one.
    */
-  const deploymentOf = async ({ environment, branch }: DeploymentTarget, named: string): Promise<string> => {
-    if (named === "") return branch === "" ? "" : deployments.resolve({ environment, branch, deploymentId: "" });
-    const deployment = await deployments.named(named, environment.id, branch);
-    if (!deployments.standing(deployment).answers && (await protection.isProtected(environment.id)))
-      throw new Failure(
-        "failed_precondition",
-        `Environment '${environment.name}' is protected, so resolvers run in live deployments alone, and ${deployment.id} is not live.`,
-        { hint: "Leave `--deployment-id` out." },
-      );
-    return deployment.id;
+  const deploymentOf = async (target: DeploymentTarget, named: string): Promise<string> => {
+    if (named !== "") return namedDeployment({ deployments, protection }, target, named, "resolvers");
+    return target.branch === "" ? "" : deployments.resolve({ ...target, deploymentId: "" });
   };
 
   /** Refuses a request whose run could only fail. */
