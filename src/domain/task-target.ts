@@ -1,4 +1,7 @@
-/** What a task runs, as people write it: `file.py`, `module`, `file.py::function`, `module::Class::method`. */
+/**
+ * What a task runs, as people write it: `file.py`, `module`, `file.py::function`,
+ * `module::Class::method`.
+ */
 
 /** A file or a module, and a function in it. The parts that do not apply are empty. */
 export interface TaskTarget {
@@ -18,7 +21,8 @@ const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 const MAX_NAMES = 2;
 
 /**
- * Why a target is none, in words that go on after its text ("is …", "has …"); undefined = it is one.
+ * Why a target is none, in words that go on after its text ("is …", "has …"); undefined = it is
+ * one.
  */
 export function targetProblem({ path, module, callable }: TaskTarget): string | undefined {
   if ((path === "") === (module === "")) return "names neither a file nor a module";

@@ -13,7 +13,7 @@ import { followTask } from "../../task-client/follow-task.ts";
 import { lineText } from "../logs/line-view.ts";
 import { taskState } from "./task-view.ts";
 
-/** What there is to show: the tasks that were asked for, a line of one that is followed, and its end. */
+/** What there is to show: the tasks that were asked for, a line of one, and its end. */
 type Shown =
   | { readonly kind: "asked"; readonly ids: readonly string[]; readonly workflowId: string; readonly url: string }
   | { readonly kind: "line"; readonly line: LogLine }

@@ -151,7 +151,9 @@ export interface Deployments extends Promotions, Removals {
    * with BuildFailed.
    */
   runtime(id: string, environmentId: string, source: string, signal: AbortSignal): Promise<DeploymentRuntime>;
-  /** A signal that is aborted, with a reason in words, when an environment is suspended or removed. */
+  /**
+   * A signal that is aborted, with a reason in words, when an environment is suspended or removed.
+   */
   halted(environmentId: string): AbortSignal;
   /** Deployments, other than the one that answers it, that a query is to be copied to. */
   mirrorsOf(target: DeploymentTarget, answeredBy: string, correlationId: string): readonly (() => Lease | Promise<Lease>)[];

@@ -18,8 +18,9 @@ const TASKS_KEPT_MS = 90 * DAY_MS;
 const BATCH = 1_000;
 
 /**
- * The recurring jobs that remove ended jobs, workflows, runs of resolvers and tasks, expired sessions,
- * uploads and deletions, rows of nodes that are gone, and old progress lines of deployments.
+ * The recurring jobs that remove ended jobs, workflows, runs of resolvers and tasks, expired
+ * sessions, uploads and deletions, rows of nodes that are gone, and old progress lines of
+ * deployments.
  */
 export function retentionJobs(
   metadata: Pick<

@@ -1,4 +1,7 @@
-/** A worker: the process that runs a deployment's resolvers, and the messages on its two connections. */
+/**
+ * A worker: the process that runs a deployment's resolvers, and the messages on its two
+ * connections.
+ */
 
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { type Diagnostic, DiagnosticSchema } from "../../../gen/svc/v1/error_pb.ts";

@@ -16,7 +16,9 @@ export interface TaskEnding {
   readonly exitCode: number | undefined;
   /** Why it failed; empty = it did not. */
   readonly error: string;
-  /** Whether another attempt would fail alike: there is nothing to run, or not with these arguments. */
+  /**
+   * Whether another attempt would fail alike: there is nothing to run, or not with these arguments.
+   */
   readonly isWrong: boolean;
   /** What a function returned, as JSON; empty = nothing. */
   readonly result: string;
@@ -108,7 +110,9 @@ export async function runTaskProcess(options: TaskProcessOptions): Promise<TaskE
   }
 }
 
-/** An END frame. The process runs the project's code, so what does not have its form is left out. */
+/**
+ * An END frame. The process runs the project's code, so what does not have its form is left out.
+ */
 function readEnd({ error, result }: Message): { readonly error?: RaisedError; readonly result?: string } {
   const { kind, message, stack, file, line } = (error ?? {}) as Record<string, unknown>;
   const isError = [kind, message, stack, file].every((part) => typeof part === "string") && Number.isSafeInteger(line);

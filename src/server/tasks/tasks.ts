@@ -9,7 +9,7 @@ import type { Json, JsonObject } from "../../domain/json-value.ts";
 import { type TaskTarget, targetProblem, targetText } from "../../domain/task-target.ts";
 import type { DeploymentTarget } from "../access/scope.ts";
 import type { Deployments } from "../deployments/deployments.ts";
-import type { Protection } from "../deployments/environment-states.ts";
+import { type Protection, suspended } from "../deployments/environment-states.ts";
 import { namedDeployment } from "../deployments/named-deployment.ts";
 import type { SourceFiles } from "../deployments/source-files.ts";
 import { Failure } from "../failure.ts";
@@ -94,8 +94,10 @@ export function createTasks(options: TasksOptions): Tasks {
     throw new Failure("not_found", `There is no task '${id}' in this environment.`, { hint: "`svc task list` shows what there is." });
   };
 
+  /** Stores tasks and their jobs. Rejects with Failure. */
   const keep = async (target: DeploymentTarget, request: Omit<TaskRequest, "args" | "kwargs">, all: readonly TaskArguments[]) => {
     const { environment } = target;
+    if (environment.suspendedAt !== undefined) throw suspended(environment);
     const subject = targetText(request.target);
     const ids = all.map(() => newId("st", clock.now()).replace("_", "-"));
     const jobs = planWorkflow(

@@ -62,7 +62,7 @@ class Output:
         """Sends unfinished lines, and the number of lines that were dropped."""
         for stream in self._streams:
             stream.end_call()
-        self.sink.report_dropped()
+        self.sink.report_dropped(at_end=True)
 
     def _in_child(self) -> None:
         """Makes a fork leave the connection alone."""

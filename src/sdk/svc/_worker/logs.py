@@ -51,9 +51,11 @@ class LogSink:
             return
         self._frame(level, text if len(text) <= LINE_LENGTH else text[: LINE_LENGTH - 1] + "\u2026", logger)
 
-    def report_dropped(self) -> None:
-        """Sends the number of dropped lines, once the second in which they were dropped is over."""
-        if self._dropped and int(time.monotonic()) != self._second:
+    def report_dropped(self, at_end: bool = False) -> None:
+        """Sends the number of dropped lines, once the second in which they were dropped is over, or
+        when no more lines come.
+        """
+        if self._dropped and (at_end or int(time.monotonic()) != self._second):
             dropped, self._dropped = self._dropped, 0
             self._frame("warning", f"[{dropped} lines within a second were dropped]", "svc")
 
