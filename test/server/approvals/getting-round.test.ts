@@ -182,7 +182,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     deploymentId: unapproved,
   })),
   "TaskService/RunTasks": refused("tasks run in live deployments alone", ({ unapproved }) => ({
-    ...{ target: { code: { case: "path", value: "features.py" } }, arguments: [{}], deploymentId: unapproved },
+    ...{ target: { path: "features.py" }, arguments: [{}], deploymentId: unapproved },
   })),
   "TaskService/RerunTask": free("runs approved code", () => ({ id: "none" }), "not_found"),
   "TaskService/CancelTask": free("ends what runs", () => ({ id: "none" }), "not_found"),
