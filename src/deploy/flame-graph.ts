@@ -106,3 +106,28 @@ function escaped(text: string): string {
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;");
 }
+
+/** The file formats of profiles, by the ends of files' names. */
+export const PROFILE_FORMATS: Readonly<Record<string, (name: string, stacks: readonly Stack[], intervalMs: number) => string>> = {
+  ".svg": flameGraphSvg,
+  ".json": (...profile) => `${JSON.stringify(speedscopeProfile(...profile))}\n`,
+  ".txt": (_name, stacks) => collapsedStacks(stacks),
+};
+
+/** The format that a file's name asks for; undefined = none. */
+export function profileFormat(file: string) {
+  return Object.entries(PROFILE_FORMATS).find(([ending]) => file.toLowerCase().endsWith(ending))?.[1];
+}
+
+/** The function that most samples were in itself, with its share of all; empty without samples. */
+export function hottestFunction(stacks: readonly Stack[]): string {
+  const own = new Map<string, number>();
+  let all = 0;
+  for (const { frames, samples } of stacks) {
+    const innermost = frames.at(-1) ?? "";
+    own.set(innermost, (own.get(innermost) ?? 0) + samples);
+    all += samples;
+  }
+  const [most] = [...own].sort(([, a], [, b]) => b - a);
+  return most ? `${most[0]} ${Math.round((100 * most[1]) / Math.max(1, all))}%` : "";
+}

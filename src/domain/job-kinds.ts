@@ -5,6 +5,7 @@ export const JOB_KINDS = [
   "erase-environment",
   "approved-change",
   "resolver-run",
+  "script_task",
   "scheduled_query",
   "async_offline_query",
   "value-upload",
@@ -26,7 +27,6 @@ export const JOB_KINDS = [
 
 /** Kinds that this version knows by name and has no jobs of, with the reason. */
 export const ABSENT_JOB_KINDS = {
-  script_task: "this version of svc runs no scripts",
   svcsql_run: "statements are run by `svc sql`",
   dataframe_run: "this version of svc runs no data frames",
 } as const;

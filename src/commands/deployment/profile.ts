@@ -1,17 +1,10 @@
 import type { GetProfileResponse, ResolverProfile } from "../../../gen/svc/v1/deployment_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { optionalArg, path, text } from "../../cli/flag.ts";
-import { collapsedStacks, flameGraphSvg, type Stack, speedscopeProfile } from "../../deploy/flame-graph.ts";
+import { hottestFunction, PROFILE_FORMATS, profileFormat, type Stack } from "../../deploy/flame-graph.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { messageTable } from "../../output/message-view.ts";
-
-/** The file formats, by the end of the file's name. */
-const FORMATS: Readonly<Record<string, (name: string, stacks: readonly Stack[], intervalMs: number) => string>> = {
-  ".svg": flameGraphSvg,
-  ".json": (...profile) => `${JSON.stringify(speedscopeProfile(...profile))}\n`,
-  ".txt": (_name, stacks) => collapsedStacks(stacks),
-};
 
 export default defineCommand({
   summary: "Show what resolvers spent their time on",
@@ -31,8 +24,8 @@ export default defineCommand({
     out: path("file for a flame graph: .svg, .json (speedscope) or .txt (collapsed stacks)", { placeholder: "<file>" }),
   },
   check({ out }) {
-    if (out !== undefined && formatOf(out) === undefined)
-      throw new UsageError(`--out takes a file that ends in ${Object.keys(FORMATS).join(", ")}`, {
+    if (out !== undefined && profileFormat(out) === undefined)
+      throw new UsageError(`--out takes a file that ends in ${Object.keys(PROFILE_FORMATS).join(", ")}`, {
         hint: "For example: --out profile.svg",
       });
   },
@@ -45,9 +38,9 @@ export default defineCommand({
         hint: didYouMean(resolver, names) || "`svc deployment profile` shows the resolvers that have some.",
       });
     const resolvers = resolver === undefined ? profile.resolvers : profile.resolvers.filter((one) => one.resolver === resolver);
-    const format = out === undefined ? undefined : formatOf(out);
+    const format = out === undefined ? undefined : profileFormat(out);
     if (out !== undefined && format) {
-      const stacks = resolvers.flatMap((one) => one.stacks.map(({ frames, samples }) => ({ frames, samples: Number(samples) })));
+      const stacks = resolvers.flatMap(stacksOf);
       await context.machine.writeFile(out, format(resolver ?? profile.deploymentId, stacks, profile.intervalMs));
       context.progress.note(`Wrote ${out}`);
     }
@@ -57,21 +50,10 @@ export default defineCommand({
   view: messageTable<GetProfileResponse>("resolvers", {
     resolver: "Resolver",
     samples: { header: "Samples", align: "right" },
-    stacks: { header: "Mostly in", flexible: true, cell: hottest },
+    stacks: { header: "Mostly in", flexible: true, cell: (one) => hottestFunction(stacksOf(one)) },
   }),
 });
 
-function formatOf(file: string) {
-  return Object.entries(FORMATS).find(([ending]) => file.toLowerCase().endsWith(ending))?.[1];
-}
-
-/** The function that most samples were in itself, with its share of them. */
-function hottest({ samples, stacks }: ResolverProfile): string {
-  const own = new Map<string, number>();
-  for (const stack of stacks) {
-    const innermost = stack.frames.at(-1) ?? "";
-    own.set(innermost, (own.get(innermost) ?? 0) + Number(stack.samples));
-  }
-  const [most] = [...own].sort(([, a], [, b]) => b - a);
-  return most ? `${most[0]} ${Math.round((100 * most[1]) / Math.max(1, Number(samples)))}%` : "";
+function stacksOf({ stacks }: ResolverProfile): Stack[] {
+  return stacks.map(({ frames, samples }) => ({ frames, samples: Number(samples) }));
 }

@@ -6,8 +6,15 @@ import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
 import { checkJobId } from "./job-flags.ts";
 
-const ABSENT: Readonly<Record<string, string>> = ABSENT_JOB_KINDS;
-const KINDS = ["async_offline_query", "scheduled_query", ...(Object.keys(ABSENT_JOB_KINDS) as (keyof typeof ABSENT_JOB_KINDS)[])] as const;
+/** Kinds of which no job is submitted, with the reason. */
+const ABSENT: Readonly<Record<string, string>> = {
+  ...ABSENT_JOB_KINDS,
+  script_task: "a task is begun by `svc task run`, and once more by `svc task rerun`",
+};
+const KINDS = [
+  ...(["async_offline_query", "scheduled_query", "script_task"] as const),
+  ...(Object.keys(ABSENT_JOB_KINDS) as (keyof typeof ABSENT_JOB_KINDS)[]),
+];
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Flags that cannot do here what they say, with the reason. */
 const REFUSED = {

@@ -2,6 +2,7 @@
 
     python -I -B -X utf8 <sdk>/svc/_boot.py analyze --root <folder> --files <list.json> --out <graph.json> [...]
     python -I -B -X utf8 <sdk>/svc/_boot.py worker  --root <folder> --socket <path> [...]
+    python -I -B -X utf8 <sdk>/svc/_boot.py task    --root <folder> --socket <path> --request <task.json> [...]
 
 Puts the folder of the package and the project's root on `sys.path`, and sets `TARGET_ROOT`, the
 folder that resolvers load their files from. The package, and with it what it needs of the standard
@@ -24,9 +25,10 @@ import sys
 from _thread import start_new_thread
 
 
-def fork_child() -> None:
+def fork_child(keeps_term: bool) -> None:
     """Forks and returns in the child, whose stdin is empty; the parent waits for it and ends with
-    it. Where there is no `fork` it returns in this process.
+    it. Where there is no `fork` it returns in this process. With `keeps_term` only the child ends
+    by SIGTERM, which leaves it time.
     """
     if not hasattr(os, "fork"):
         return
@@ -36,7 +38,7 @@ def fork_child() -> None:
         os.dup2(empty, 0)
         os.close(empty)
         return
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if keeps_term else lambda *_: os.kill(child, signal.SIGKILL))
     signal.signal(signal.SIGABRT, signal.SIG_IGN)  # the group is sent it to make the child say where it is
     mode = os.fstat(0).st_mode
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
@@ -75,17 +77,19 @@ def project_root(argv: list[str]) -> str:
 def main(argv: list[str]) -> int:
     """Runs a mode and returns the exit code."""
     mode, rest = (argv[0], argv[1:]) if argv else ("", [])
-    if mode not in ("analyze", "worker"):
-        print("usage: _boot.py analyze|worker --root <folder> ...", file=sys.stderr)
+    if mode not in ("analyze", "worker", "task"):
+        print("usage: _boot.py analyze|worker|task --root <folder> ...", file=sys.stderr)
         return 2
     root = project_root(rest)
-    fork_child()
+    fork_child(mode == "task")
     sys.dont_write_bytecode = False  # of the package, whose folder is its own; never of the project
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]  # its `logging` is `svc.logging`, not Python's
     sys.path.insert(0, os.path.dirname(here))
     if mode == "analyze":
         from svc._analysis.analyze import main as run
+    elif mode == "task":
+        from svc._task.task import main as run
     else:
         from svc._worker.worker import main as run
     sys.dont_write_bytecode = True

@@ -4,6 +4,7 @@
  */
 
 import { rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { once } from "../../domain/once.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
@@ -55,6 +56,7 @@ import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { JobErrorRecorder, TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
+import type { Tasks } from "../tasks/tasks.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
 import type { ValueUploads } from "../value-uploads/value-uploads.ts";
@@ -156,6 +158,8 @@ export interface Parts {
   readonly scheduledQueries: () => Promise<ScheduledQueries>;
   /** Bounds of metrics, and what is told of them. */
   readonly monitors: () => Promise<Monitors>;
+  /** Scripts, modules and functions that run once. */
+  readonly tasks: () => Promise<Tasks>;
   /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: () => Promise<Workflows>;
   /** Offline queries. */
@@ -479,6 +483,23 @@ export async function openParts({
       ...{ metrics, bus, clock, log, recordError },
     });
   });
+  const tasks = once(async () => {
+    const [{ createTasks }, { createSourceFiles }] = await Promise.all([
+      import("../tasks/tasks.ts"),
+      import("../deployments/source-files.ts"),
+    ]);
+    const folder = directory.file("tasks");
+    await rm(folder, { recursive: true, force: true });
+    return createTasks({
+      metadata,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      sources: createSourceFiles(objects),
+      processes: await processes(),
+      logs: logRecorder,
+      ...{ folder, bus, clock },
+    });
+  });
   const statements = once(async () => {
     const { createStatements } = await import("../catalog/statements.ts");
     const { revisions } = await datasets();
@@ -604,6 +625,7 @@ export async function openParts({
       { recurringHandlers },
       { ERASURE_JOB },
       { RESOLVER_RUN_JOB },
+      { TASK_JOB },
       { SCHEDULED_QUERY_JOB },
       { OFFLINE_QUERY_JOB },
       { VALUE_UPLOAD_JOB },
@@ -614,6 +636,7 @@ export async function openParts({
       import("../jobs/recurring.ts"),
       import("../environments/lifecycle.ts"),
       import("../resolver-runs/resolver-runs.ts"),
+      import("../tasks/tasks.ts"),
       import("../scheduled-queries/scheduled-queries.ts"),
       import("../offline-queries/query-jobs.ts"),
       import("../value-uploads/value-uploads.ts"),
@@ -622,6 +645,7 @@ export async function openParts({
     return {
       ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
       [RESOLVER_RUN_JOB]: (await resolverRuns()).runs.handler,
+      [TASK_JOB]: (await tasks()).handler,
       [SCHEDULED_QUERY_JOB]: (await scheduledQueries()).handler,
       [OFFLINE_QUERY_JOB]: (await offlineQueries()).handler,
       [VALUE_UPLOAD_JOB]: (await valueUploads()).handler,
@@ -640,7 +664,7 @@ export async function openParts({
     const { startJobRunner } = await import("../jobs/runner.ts");
     return startJobRunner({
       ...{ jobs: metadata.jobs, bus, clock, log, node: node(), metrics },
-      ...{ slots: JOB_SLOTS, handlers: await jobHandlers() },
+      ...{ slots: JOB_SLOTS, longSlots: Math.max(2, availableParallelism()), handlers: await jobHandlers() },
     });
   });
   const scheduler = once(async () => {
@@ -693,6 +717,7 @@ export async function openParts({
     configurations,
     approvals,
     resolverRuns,
+    tasks,
     workflows,
     scheduledQueries,
     monitors,

@@ -301,6 +301,7 @@ async function startIn(
       approvals: parts.approvals,
       jobQueue: parts.jobQueue,
       resolverRuns: parts.resolverRuns,
+      tasks: parts.tasks,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
       monitors: parts.monitors,

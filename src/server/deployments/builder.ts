@@ -4,7 +4,7 @@
  */
 
 import { chmodSync, existsSync } from "node:fs";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, realpath, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, posix } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
@@ -27,6 +27,7 @@ import { userLine } from "../logs/user-line.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { PythonPool } from "../python/pool.ts";
+import type { ProjectRuntime } from "../python/process.ts";
 import { createRenewablePool } from "../python/renewable-pool.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
 import type { LiveDeployment } from "../query/live-deployment.ts";
@@ -98,6 +99,11 @@ export interface Builder {
   build(deployment: DeploymentRecord, note: Note, signal: AbortSignal, how: { readonly withoutSecrets: boolean }): Promise<void>;
   /** Starts the workers of a built deployment. Throws BuildFailed. */
   start(deployment: DeploymentRecord, note: Note, signal: AbortSignal): Promise<StartedDeployment>;
+  /**
+   * What a process of a deployment's code is started with, apart from its workers: its source is
+   * unpacked into a folder that there is not yet. Throws BuildFailed.
+   */
+  runtime(deployment: DeploymentRecord, source: string, signal: AbortSignal): Promise<DeploymentRuntime>;
   /** Ends what a build has begun for a start that does not follow. */
   abandon(id: string): Promise<void>;
   /** The stored graph. Throws Failure failed_precondition when there is none. */
@@ -111,6 +117,12 @@ export interface Builder {
   discard(id: string): Promise<void>;
   /** Removes the folders of all deployments but these. */
   tidy(keep: ReadonlySet<string>): Promise<void>;
+}
+
+/** What a process of a deployment's code is started with. */
+export interface DeploymentRuntime extends ProjectRuntime {
+  /** A text of the code without the values of secrets that it was given. */
+  readonly plain: (text: string) => string;
 }
 
 /** What a build has begun for the start that follows. */
@@ -164,7 +176,11 @@ export function createBuilder(options: BuilderOptions): Builder {
     if (existsSync(source)) return source;
     makePrivateFolder(folderOf(deployment.id));
     chmodSync(folder, 0o700);
-    const { sourceSha256 } = deployment;
+    await unpackInto(source, deployment);
+    return source;
+  };
+
+  const unpackInto = async (source: string, { sourceSha256 }: DeploymentRecord): Promise<void> => {
     const bundle = await objects.get(sourceSha256);
     if (!bundle) throw new BuildFailed("The source bundle is no longer in the object store. Deploy again with `svc apply`.");
     try {
@@ -176,7 +192,6 @@ export function createBuilder(options: BuilderOptions): Builder {
         throw new BuildFailed(`The source bundle cannot be used: ${error.message}. Deploy again with \`svc apply\`.`);
       throw error;
     }
-    return source;
   };
 
   const requirementsText = async (deployment: DeploymentRecord, source: string): Promise<string> => {
@@ -223,19 +238,14 @@ export function createBuilder(options: BuilderOptions): Builder {
     }
   };
 
-  const startPool = async (
+  /** What processes of a deployment's code are started with, in the folder of its source. */
+  const startedWith = async (
     deployment: DeploymentRecord,
-    environment: EnvironmentRecord,
-    of: Graph,
     source: string,
-    { env: variables, hidden, plain }: EnvironmentVariables,
+    { env: variables, plain }: EnvironmentVariables,
     note: Note,
     signal: AbortSignal,
-  ): Promise<PythonPool> => {
-    const resolverFqns = of.resolvers
-      .filter(({ body, environments }) => body.case === "python" && (environments.length === 0 || environments.includes(environment.name)))
-      .map(({ fqn }) => fqn);
-    if (resolverFqns.length === 0) return withoutWorkers;
+  ): Promise<ProjectRuntime> => {
     if (process.platform === "win32") throw new BuildFailed(NO_WORKERS_ON_WINDOWS);
     const chain = await python();
     const interpreter = await chain.environmentPython({
@@ -246,28 +256,49 @@ export function createBuilder(options: BuilderOptions): Builder {
       onProgress: note,
       ...(deployment.runtime === "" ? {} : { runtime: deployment.runtime }),
     });
-    const { createWorkerPool } = await import("../python/worker-pool.ts");
     const memoryLimitBytes = workerMemoryLimit(env);
-    return createWorkerPool({
+    const given = Object.entries({ ...userCodeEnv(env), ...plain, ...variables });
+    return {
       python: interpreter,
       sdkRoot: await chain.sdkRoot(),
-      codeFile: await chain.compiledCode(interpreter, deployment.projectName),
       sourceRoot: source,
-      env: { ...userCodeEnv(env), ...plain, ...variables },
+      env: Object.fromEntries(given.filter((entry): entry is [string, string] => entry[1] !== undefined)),
+      ...(memoryLimitBytes !== undefined && { memoryLimitBytes }),
+    };
+  };
+
+  const startPool = async (
+    deployment: DeploymentRecord,
+    environment: EnvironmentRecord,
+    of: Graph,
+    source: string,
+    given: EnvironmentVariables,
+    note: Note,
+    signal: AbortSignal,
+  ): Promise<PythonPool> => {
+    const { hidden } = given;
+    const resolverFqns = of.resolvers
+      .filter(({ body, environments }) => body.case === "python" && (environments.length === 0 || environments.includes(environment.name)))
+      .map(({ fqn }) => fqn);
+    if (resolverFqns.length === 0) return withoutWorkers;
+    const started = await startedWith(deployment, source, given, note, signal);
+    const { createWorkerPool } = await import("../python/worker-pool.ts");
+    return createWorkerPool({
+      ...started,
+      codeFile: await (await python()).compiledCode(started.python, deployment.projectName),
       size: deployment.branch === "" && !deployment.noPromote ? servingWorkers() : 1,
       socketDir: join(folderOf(deployment.id), "sockets", newId("req", clock.now()).slice(-8)),
       clock,
       deploymentId: deployment.id,
       environmentName: environment.name,
       defaultTimeoutMs: DEFAULT_RESOLVER_TIMEOUT_MS,
-      ...(memoryLimitBytes !== undefined && { memoryLimitBytes }),
       resolverFqns,
       ...(deployment.profiling && { onProfile: (samples) => profiles.add(deployment.id, samples) }),
       observer: {
         began: (pid) =>
           processes.began({
             ...{ kind: "worker", pid, environmentId: environment.id, deploymentId: deployment.id },
-            ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes, tag: deployment.tags[0] ?? "" },
+            ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes: started.memoryLimitBytes, tag: deployment.tags[0] ?? "" },
           }),
       },
       signal,
@@ -399,6 +430,17 @@ export function createBuilder(options: BuilderOptions): Builder {
         error: error instanceof Error ? (error.stack ?? error.message) : String(error),
       });
       return new BuildFailed(`The server failed while it built the deployment; its log has the details under ${id}.`);
+    },
+
+    async runtime(deployment, source, signal) {
+      const environment = await environmentOf(deployment);
+      const variables = await secrets.variables(environment.id);
+      await unpackInto(source, deployment);
+      const note: Note = () => undefined;
+      const root = await realpath(source);
+      const runtime = await asBuildFailure(note, () => startedWith(deployment, root, variables, note, signal));
+      const names = { TARGET_ROOT: root, SVC_DEPLOYMENT_ID: deployment.id, SVC_ENVIRONMENT_NAME: environment.name };
+      return { ...runtime, env: { ...runtime.env, ...names }, plain: (text) => withoutValues(text, variables.hidden) };
     },
 
     async abandon(id) {

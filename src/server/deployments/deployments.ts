@@ -21,7 +21,7 @@ import { environmentsToldOf } from "../secrets/secrets.ts";
 import type { DeploymentRecord, DeploymentStore, NewDeployment } from "../stores/metadata/deployments.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
-import { type Builder, type BuilderOptions, createBuilder, servingWorkers } from "./builder.ts";
+import { type Builder, type BuilderOptions, createBuilder, type DeploymentRuntime, servingWorkers } from "./builder.ts";
 import { buildJob, createBuilds } from "./builds.ts";
 import { compareWithLive } from "./comparison.ts";
 import { followEnvironments, type Protection, suspended } from "./environment-states.ts";
@@ -145,6 +145,16 @@ export interface Deployments extends Promotions, Removals {
    * @param correlationId queries with the same one go to the same deployment; default: any
    */
   acquire(target: DeploymentTarget, correlationId?: string): Lease | Promise<Lease>;
+  /**
+   * What a process of a deployment's code is started with, apart from its workers: its source is
+   * unpacked into a folder that there is not yet. Rejects with Failure when it may not run, and
+   * with BuildFailed.
+   */
+  runtime(id: string, environmentId: string, source: string, signal: AbortSignal): Promise<DeploymentRuntime>;
+  /**
+   * A signal that is aborted, with a reason in words, when an environment is suspended or removed.
+   */
+  halted(environmentId: string): AbortSignal;
   /** Deployments, other than the one that answers it, that a query is to be copied to. */
   mirrorsOf(target: DeploymentTarget, answeredBy: string, correlationId: string): readonly (() => Lease | Promise<Lease>)[];
   /** What a deployment's resolvers spent their time on, on this node. */
@@ -336,9 +346,9 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     throw await nothingLive(target);
   };
 
-  const acquireById = async (id: string, environmentId: string, branch: string): Promise<Lease> => {
+  /** A deployment whose code may run now. Rejects with Failure for any other. */
+  const runnable = async (id: string, environmentId: string): Promise<DeploymentRecord> => {
     const deployment = await find(id, environmentId);
-    refuseOtherBranch(deployment, branch);
     if (states.refusal(environmentId) !== undefined) {
       const environment = await metadata.environment(environmentId);
       if (environment) throw suspended(environment);
@@ -349,7 +359,12 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       throw new Failure("failed_precondition", `Deployment ${id} cannot answer queries: it ${why}.`);
     }
     await requireApproved(deployment);
-    return startById(deployment);
+    return deployment;
+  };
+
+  const acquireById = async (id: string, environmentId: string, branch: string): Promise<Lease> => {
+    refuseOtherBranch(await find(id, environmentId), branch);
+    return startById(await runnable(id, environmentId));
   };
 
   /** Whether a deployment may not run because nobody approved it. */
@@ -563,6 +578,9 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         ? acquireById(id, target.environment.id, target.branch)
         : acquireServing({ id, environmentId: target.environment.id, branch: target.branch });
     },
+
+    runtime: async (id, environmentId, source, signal) => builder.runtime(await runnable(id, environmentId), source, signal),
+    halted: (environmentId) => states.signal(environmentId),
 
     mirrorsOf({ environment, branch, deploymentId }, answeredBy, correlationId) {
       const route = branch === "" && deploymentId === "" ? scopes.route(environment.id) : undefined;

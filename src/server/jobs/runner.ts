@@ -12,7 +12,7 @@ import type { MetricRecorder } from "../metrics/recorder.ts";
 import { type ClaimedJob, environmentOf, type JobRecord, type JobStore } from "../stores/metadata/jobs.ts";
 import { backoffMs } from "./backoff.ts";
 import type { Bus } from "./bus.ts";
-import { createWakeablePause } from "./wakeable-pause.ts";
+import { createWakeablePause, type WakeablePause } from "./wakeable-pause.ts";
 
 /** One attempt at a job, as its handler sees it. */
 export interface Attempt {
@@ -41,6 +41,8 @@ export interface JobHandler {
    * them only at level debug.
    */
   readonly isQuiet?: boolean;
+  /** Whether its jobs may run for hours: they have slots of their own, so that no other waits. */
+  readonly isLong?: boolean;
 }
 
 /** A job failed for a reason that another attempt would not remove. */
@@ -57,8 +59,10 @@ export interface JobRunnerOptions {
   /** Id of this node; no other process uses it. */
   readonly node: string;
   readonly handlers: Readonly<Record<string, JobHandler>>;
-  /** Most jobs that run at once on this node. */
+  /** Most jobs that run at once on this node, besides the long ones. */
   readonly slots: number;
+  /** Most long jobs that run at once on this node; default: as many as others. */
+  readonly longSlots?: number;
   /** Where attempts are recorded; absent = they are not. */
   readonly metrics?: MetricRecorder;
   /**
@@ -90,6 +94,13 @@ class AttemptEnded extends Error {
   }
 }
 
+/** Jobs that share the slots of a node. */
+interface Lane {
+  readonly kinds: readonly string[];
+  readonly slots: number;
+  running: number;
+}
+
 const LEASE_MS = 30_000;
 const HEARTBEATS_PER_LEASE = 3;
 /** Longest time between two polls of the queue: notifications may be lost. */
@@ -103,8 +114,8 @@ const GRACE_MS = 10_000;
  * runs jobs. While the store cannot be used it retries.
  */
 export function startJobRunner(options: JobRunnerOptions): JobRunner {
-  const { jobs, bus, clock, log, node, handlers, slots, metrics, leaseMs = LEASE_MS } = options;
-  const kinds = Object.keys(handlers);
+  const { jobs, bus, clock, log, node, handlers, metrics, leaseMs = LEASE_MS } = options;
+  const lanes = lanesOf(options);
   const running = new Map<Promise<void>, AbortController>();
   const stopping = new AbortController();
   const counted = ({ kind, scope }: JobRecord, state: "succeeded" | "failed" | "cancelled"): void =>
@@ -131,9 +142,12 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     }
   };
 
+  /** The pauses between two heartbeats, by the ids of jobs that run. */
+  const beats = new Map<string, WakeablePause>();
+
   /**
    * Renews a lease until `over`, and aborts the attempt when the lease is lost or the job is
-   * cancelled.
+   * cancelled. A notification that names the job has it renewed at once.
    */
   const keepLease = async (
     { lease }: ClaimedJob,
@@ -141,8 +155,13 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     ended: AbortController,
     over: AbortSignal,
   ): Promise<void> => {
+    const beat = createWakeablePause(clock, over);
+    beats.set(lease.id, beat);
+    over.addEventListener("abort", () => beats.delete(lease.id), { once: true });
     for (let missed = 0; ; ) {
-      await clock.sleep(leaseMs / HEARTBEATS_PER_LEASE, over);
+      await beat.sleep(leaseMs / HEARTBEATS_PER_LEASE);
+      if (over.aborted) return;
+      beat.clear();
       const heard = await jobs.heartbeat(lease, leaseMs, progressText()).catch(() => undefined);
       missed = heard === undefined ? missed + 1 : 0;
       if (heard === "lost" || missed >= HEARTBEATS_PER_LEASE) ended.abort(new AttemptEnded("lost"));
@@ -238,14 +257,16 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     }
   };
 
-  const begin = (claimed: ClaimedJob): void => {
+  const begin = (claimed: ClaimedJob, lane: Lane): void => {
     const ended = new AbortController();
+    lane.running++;
     const done: Promise<void> = attempt(claimed, ended)
       .catch((error: unknown) => {
         if (!stopping.signal.aborted) log.error("a job's end could not be written", { job: claimed.job.id, error: errorText(error) });
       })
       .finally(() => {
         running.delete(done);
+        lane.running--;
         bus.publish("jobs");
       });
     running.set(done, ended);
@@ -257,13 +278,19 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
       try {
         if (!hasAbandoned) await jobs.abandon(node);
         hasAbandoned = true;
-        const limit = isDraining ? 0 : slots - running.size;
-        const claimed = limit > 0 ? await jobs.claim({ node, kinds, limit, leaseMs }) : [];
-        claimed.forEach(begin);
-        if (claimed.length > 0) continue;
+        const dues: number[] = [];
+        let hasClaimed = false;
+        for (const lane of lanes) {
+          const limit = isDraining ? 0 : lane.slots - lane.running;
+          if (limit <= 0) continue;
+          const claimed = await jobs.claim({ node, kinds: lane.kinds, limit, leaseMs });
+          for (const one of claimed) begin(one, lane);
+          if (claimed.length > 0) hasClaimed = true;
+          else dues.push((await jobs.nextDueIn(node, lane.kinds)) ?? POLL_MS);
+        }
+        if (hasClaimed) continue;
         if (running.size === 0) notifyIdle();
-        const due = limit > 0 ? await jobs.nextDueIn(node, kinds) : undefined;
-        await pause.sleep(Math.min(POLL_MS, Math.max(due ?? POLL_MS, 1)));
+        await pause.sleep(Math.max(Math.min(POLL_MS, ...dues), 1));
       } catch (error) {
         if (stopping.signal.aborted) return;
         log.error("the queue of jobs could not be read", { error: errorText(error) });
@@ -272,7 +299,10 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     }
   };
 
-  const unsubscribe = bus.subscribe("jobs", pause.wake);
+  const unsubscribe = bus.subscribe("jobs", (id) => {
+    pause.wake();
+    beats.get(id)?.wake();
+  });
   const polling = run();
 
   return {
@@ -294,4 +324,14 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
       notifyIdle();
     },
   };
+}
+
+function lanesOf({ handlers, slots, longSlots = slots }: JobRunnerOptions): readonly Lane[] {
+  const kinds = Object.keys(handlers);
+  const isLong = (kind: string): boolean => handlers[kind]?.isLong === true;
+  const lanes = [
+    { kinds: kinds.filter((kind) => !isLong(kind)), slots, running: 0 },
+    { kinds: kinds.filter(isLong), slots: longSlots, running: 0 },
+  ];
+  return lanes.filter((lane) => lane.kinds.length > 0);
 }

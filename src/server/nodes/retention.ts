@@ -12,15 +12,21 @@ const GONE_NODES_KEPT_MS = DAY_MS;
 const PROCESSES_KEPT_MS = 90 * DAY_MS;
 /** Milliseconds that runs of resolvers are kept after their end, with their idempotency keys. */
 const RESOLVER_RUNS_KEPT_MS = 90 * DAY_MS;
+/** Milliseconds that tasks are kept after their end. */
+const TASKS_KEPT_MS = 90 * DAY_MS;
 /** Most jobs that are removed in one step: other writes wait for it. */
 const BATCH = 1_000;
 
 /**
- * The recurring jobs that remove ended jobs, workflows and runs of resolvers, expired sessions,
- * uploads and deletions, rows of nodes that are gone, and old progress lines of deployments.
+ * The recurring jobs that remove ended jobs, workflows, runs of resolvers and tasks, expired
+ * sessions, uploads and deletions, rows of nodes that are gone, and old progress lines of
+ * deployments.
  */
 export function retentionJobs(
-  metadata: Pick<MetadataStore, "deletions" | "jobs" | "nodes" | "processes" | "progress" | "purgeExpired" | "resolverRuns" | "workflows">,
+  metadata: Pick<
+    MetadataStore,
+    "deletions" | "jobs" | "nodes" | "processes" | "progress" | "purgeExpired" | "resolverRuns" | "tasks" | "workflows"
+  >,
   now: () => number,
 ): readonly RecurringJob[] {
   return [
@@ -31,6 +37,7 @@ export function retentionJobs(
         while ((await metadata.jobs.purge(ENDED_JOBS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
         while ((await metadata.workflows.purge(ENDED_JOBS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
         while ((await metadata.resolverRuns.purge(RESOLVER_RUNS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
+        while ((await metadata.tasks.purge(TASKS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
       },
     },
     {

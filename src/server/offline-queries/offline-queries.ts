@@ -295,8 +295,10 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
       const query = await find(id, environmentId);
       if (!(await store.end(id, "canceled")))
         throw new Failure("failed_precondition", `Offline query ${id} has ended: it is ${(await find(id, environmentId)).state}.`);
-      for (const job of jobIdsOf(query)) await metadata.jobs.cancel(job);
-      bus.publish("jobs");
+      for (const job of jobIdsOf(query)) {
+        await metadata.jobs.cancel(job);
+        bus.publish("jobs", job);
+      }
       const ended = await find(id, environmentId);
       await tidy(ended).catch((error: unknown) => {
         log.warning("what a cancelled query left could not be removed yet", { query: id, error: String(error) });

@@ -1,16 +1,15 @@
 /** The Python workers of a deployment. */
 
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../context/clock.ts";
-import { systemWords } from "../../disk/disk-error.ts";
 import { finding } from "../../domain/finding.ts";
 import { IMPORT_FAILED } from "../../domain/rules/loading.ts";
 import { isPythonModule } from "../../domain/source-file.ts";
 import { ToolchainError } from "../../python/toolchain.ts";
 import type { PythonPool, WorkerLog, WorkerObserver } from "./pool.ts";
 import type { ProfileSamples } from "./profile.ts";
+import { makeSocketFolder } from "./socket-folder.ts";
 import { Supervisor } from "./supervisor.ts";
 import { type WorkerSpec, WorkerStartError } from "./worker.ts";
 
@@ -55,19 +54,13 @@ export interface WorkerPoolOptions {
 }
 
 /**
- * Longest path, in bytes, of a folder in which a Unix socket of a pool has a valid path on every
- * platform.
- */
-const SOCKET_DIR_LENGTH = 76;
-
-/**
  * Starts the workers of a deployment. Resolves when the first of them has imported the project. For
  * a graph without Python resolvers none is started. Throws ToolchainError with findings when the
  * project does not import or lacks one of the resolvers.
  */
 export async function createWorkerPool(options: WorkerPoolOptions): Promise<PythonPool> {
   const sourceRoot = await realpath(options.sourceRoot);
-  const folder = await makeFolder(options.socketDir);
+  const folder = await makeSocketFolder(options.socketDir);
   const supervisor = new Supervisor({
     ...options,
     spec: await specOf(options, sourceRoot, folder),
@@ -89,24 +82,6 @@ export async function createWorkerPool(options: WorkerPoolOptions): Promise<Pyth
     throw error instanceof WorkerStartError ? new ToolchainError(error.message, error.diagnostics) : error;
   } finally {
     signal?.removeEventListener("abort", stop);
-  }
-}
-
-async function makeFolder(wanted: string): Promise<string> {
-  if (Buffer.byteLength(wanted) > SOCKET_DIR_LENGTH) return makeTemporaryFolder();
-  await mkdir(wanted, { recursive: true, mode: 0o700 });
-  return mkdtemp(join(wanted, "pool-"));
-}
-
-async function makeTemporaryFolder(): Promise<string> {
-  const above = tmpdir();
-  try {
-    return await mkdtemp(join(above, "svc-"));
-  } catch (error) {
-    const words = systemWords(error);
-    if (words === undefined) throw error;
-    const said = IMPORT_FAILED.noFolder({ folder: above, problem: words });
-    throw new ToolchainError(said.message, [finding(said, undefined)]);
   }
 }
 

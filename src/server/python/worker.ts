@@ -1,37 +1,26 @@
-/** One worker process: its start, the messages on its two connections, and its end. */
+/**
+ * A worker: the process that runs a deployment's resolvers, and the messages on its two
+ * connections.
+ */
 
-import { chmodSync, unlinkSync } from "node:fs";
-import { join } from "node:path";
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
-import type { Socket, Subprocess, UnixSocketListener } from "bun";
 import { type Diagnostic, DiagnosticSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { finding } from "../../domain/finding.ts";
 import { IMPORT_UNFINISHED } from "../../domain/rules/loading.ts";
 import { crashedAt, lastOutput } from "../../python/crash.ts";
-import { killGroup, within, withPrivateUmask } from "../../python/subprocess.ts";
-import { encodeFrame, FrameReader, FrameWriter, type Message } from "./frames.ts";
-import { OutputCapture } from "./output-capture.ts";
-import type { PlainLog, WorkerLog } from "./pool.ts";
-import { type ProfileSamples, readProfile } from "./profile.ts";
+import { encodeFrame, type FrameWriter, type Message } from "./frames.ts";
+import type { PlainLog } from "./pool.ts";
+import { type Connection, type ProcessEnd, type ProjectRuntime, PythonProcess } from "./process.ts";
+import type { ProfileSamples } from "./profile.ts";
 
 /** Settings with which a worker is started. */
-export interface WorkerSpec {
-  /** Interpreter of the deployment's virtual environment. */
-  readonly python: string;
-  /** Folder that holds the package `svc`. */
-  readonly sdkRoot: string;
+export interface WorkerSpec extends ProjectRuntime {
   /** File of compiled modules, of which it uses those that fit. */
   readonly codeFile?: string;
-  /** Folder of the deployment's source, without symbolic links. */
-  readonly sourceRoot: string;
   /** File with the JSON list of the modules to import. */
   readonly fileList: string;
-  /** All environment variables of the worker. */
-  readonly env: Readonly<Record<string, string>>;
   /** Folder for its socket, mode 0700, with a short path. */
   readonly socketDir: string;
-  /** Cap on its address space. */
-  readonly memoryLimitBytes?: number;
   /** Whether it samples what resolvers are doing. */
   readonly profiles?: boolean;
   /** Longest time until it has imported the project. */
@@ -50,15 +39,9 @@ export interface LoadedResolver {
 }
 
 /** The end of a worker. */
-export interface WorkerEnding {
-  /** "exited with code 3" or "was killed by SIGSEGV". */
-  readonly how: string;
-  /** The last lines that it wrote to stderr. */
-  readonly stderr: string;
+export interface WorkerEnding extends ProcessEnd {
   /** Reason why it never became ready; undefined = it did. */
   readonly startFailure?: string;
-  /** Processor time of it and its children in milliseconds; undefined when unknown. */
-  readonly cpuMs?: number | undefined;
 }
 
 /** Events of a running worker. */
@@ -94,9 +77,6 @@ export class WorkerStartError extends Error {
   }
 }
 
-/** Time to wait for frames and output after the process has ended. */
-const LAST_WORDS_MS = 250;
-
 /** Time in which a process that is too slow to start says where it is. */
 const STACK_MS = 2_000;
 
@@ -104,11 +84,6 @@ const STACK_MS = 2_000;
 const EXIT_MS = 250;
 /** Time that the launcher then has, on a machine that may have much else to do. */
 const LAUNCHER_EXIT_MS = 10_000;
-
-interface Connection {
-  readonly reader: FrameReader;
-  readonly writer: FrameWriter;
-}
 
 /** A running worker. */
 export class Worker {
@@ -118,13 +93,7 @@ export class Worker {
   readonly ended: Promise<void>;
   /** Resolves when the project is imported; rejects with WorkerStartError. */
   readonly ready: Promise<void>;
-  /**
-   * The launcher, whose child runs the project's code. It ends with the child's exit status, and
-   * ends the child when its stdin, to which nothing is written, is closed.
-   */
-  private readonly process: Subprocess<"pipe", "pipe", "pipe">;
-  private readonly listener: UnixSocketListener<Connection>;
-  private readonly sockets = new Set<Socket<Connection>>();
+  private readonly process: PythonProcess;
   private data: FrameWriter | undefined;
   private control: FrameWriter | undefined;
   private slowStart = false;
@@ -133,71 +102,37 @@ export class Worker {
   private failure: WorkerStartError | undefined;
   private draining = false;
   private readonly settle = Promise.withResolvers<void>();
-  private readonly quiet = Promise.withResolvers<void>();
 
   constructor(
     private readonly spec: WorkerSpec,
     private readonly events: WorkerEvents,
   ) {
-    const path = join(spec.socketDir, `${crypto.randomUUID().slice(0, 8)}.sock`);
-    this.listener = Bun.listen<Connection>({
-      unix: path,
-      socket: {
-        open: (socket) => {
-          socket.data = { reader: new FrameReader(), writer: new FrameWriter(socket) };
-          this.sockets.add(socket);
-        },
-        data: (socket, chunk) => this.receive(socket, chunk),
-        drain: (socket) => socket.data.writer.drain(),
-        close: (socket) => this.closed(socket),
-        error: (socket) => this.closed(socket),
+    this.process = new PythonProcess(
+      {
+        ...spec,
+        mode: "worker",
+        args: [
+          "--files",
+          spec.fileList,
+          ...(spec.codeFile === undefined ? [] : ["--code", spec.codeFile]),
+          ...(spec.profiles ? ["--profile"] : []),
+        ],
       },
-    });
-    const limit = spec.memoryLimitBytes === undefined ? [] : ["--memory-limit", String(spec.memoryLimitBytes)];
-    const boot = join(spec.sdkRoot, "svc", "_boot.py");
-    const argv = [
-      spec.python,
-      "-I",
-      "-B",
-      "-X",
-      "utf8",
-      "-X",
-      "faulthandler",
-      boot,
-      "worker",
-      "--root",
-      spec.sourceRoot,
-      "--files",
-      spec.fileList,
-      "--socket",
-      path,
-      ...limit,
-      ...(spec.codeFile === undefined ? [] : ["--code", spec.codeFile]),
-      ...(spec.profiles ? ["--profile"] : []),
-    ];
-    try {
-      chmodSync(path, 0o600);
-      this.process = withPrivateUmask(() =>
-        Bun.spawn(argv, {
-          cwd: spec.sourceRoot,
-          env: { ...spec.env },
-          stdin: "pipe",
-          stdout: "pipe",
-          stderr: "pipe",
-          detached: true,
-        }),
-      );
-    } catch (error) {
-      this.stopListening(path);
-      throw error;
-    }
+      {
+        onMessage: (message, connection) => this.handle(message, connection),
+        onLog: (line) => events.onLog(line),
+        onProfile: (samples) => events.onProfile(samples),
+        onClosed: () => this.closed(),
+        onEnd: (end) => this.over(end),
+      },
+    );
     this.ready = this.settle.promise;
     const timer = setTimeout(() => {
       this.slowStart = true;
-      killGroup(this.process.pid, "SIGABRT");
+      this.process.kill("SIGABRT");
       setTimeout(() => this.kill(), STACK_MS).unref();
     }, spec.startTimeoutMs);
-    this.ended = this.live(path);
+    this.ended = this.process.ended;
     this.ready.catch(() => undefined).finally(() => clearTimeout(timer));
   }
 
@@ -235,7 +170,7 @@ export class Worker {
 
   /** Kills its process group. */
   kill(): void {
-    if (this.process.exitCode === null && this.process.signalCode === null) killGroup(this.process.pid, "SIGKILL");
+    this.process.kill();
   }
 
   /**
@@ -244,34 +179,17 @@ export class Worker {
    */
   private endChild(): void {
     const hasLauncher = process.platform !== "win32";
-    if (hasLauncher && this.process.exitCode === null && this.process.signalCode === null) this.process.kill("SIGTERM");
+    if (hasLauncher) this.process.signalLauncher("SIGTERM");
     setTimeout(() => this.kill(), hasLauncher ? LAUNCHER_EXIT_MS : 0).unref();
   }
 
-  private async live(path: string): Promise<void> {
-    const log = (level: WorkerLog["level"], logger: string) => (text: string) =>
-      this.events.onLog({ level, text, logger, resolver: "", queryId: "", timestampMs: Date.now() });
-    const stdout = new OutputCapture(this.process.stdout, log("info", "stdout"));
-    const stderr = new OutputCapture(this.process.stderr, log("warning", "stderr"));
-    await this.process.exited;
-    killGroup(this.process.pid, "SIGKILL");
-    this.stopListening(path);
-    stdout.hurry();
-    stderr.hurry();
-    const silent = Promise.all([stdout.ended, stderr.ended, this.sockets.size === 0 ? undefined : this.quiet.promise]);
-    await within(LAST_WORDS_MS, silent);
-    for (const socket of this.sockets) socket.terminate();
-    stdout.stop();
-    stderr.stop();
-    const how = this.process.signalCode ? `was killed by ${this.process.signalCode}` : `exited with code ${this.process.exitCode}`;
-    const used = this.process.resourceUsage()?.cpuTime.total;
-    const ending = { how, stderr: stderr.tail(), cpuMs: used === undefined ? undefined : Number(used) / 1000 };
-    if (!this.isReady) this.failure ??= this.startError(ending);
+  private over(end: ProcessEnd): void {
+    if (!this.isReady) this.failure ??= this.startError(end);
     if (this.failure) this.settle.reject(this.failure);
-    this.events.onEnd({ ...ending, ...(this.failure && { startFailure: this.failure.message }) });
+    this.events.onEnd({ ...end, ...(this.failure && { startFailure: this.failure.message }) });
   }
 
-  private startError(ending: WorkerEnding): WorkerStartError {
+  private startError(ending: ProcessEnd): WorkerStartError {
     const frame = crashedAt(ending.stderr, this.spec.sourceRoot);
     const place = frame ? ` at ${frame.file}:${frame.line} in ${frame.function}` : "";
     const what = this.slowStart
@@ -281,54 +199,20 @@ export class Worker {
     return new WorkerStartError(message, [finding(IMPORT_UNFINISHED.unfinished({ problem: message }), undefined)]);
   }
 
-  private stopListening(path: string): void {
-    this.listener.stop();
-    try {
-      unlinkSync(path);
-    } catch {
-      return;
-    }
+  private closed(): void {
+    if (this.draining) return;
+    this.events.onClosing();
+    setTimeout(() => this.endChild(), EXIT_MS).unref();
   }
 
-  private closed(socket: Socket<Connection>): void {
-    this.sockets.delete(socket);
-    if (!this.draining) {
-      this.events.onClosing();
-      setTimeout(() => this.endChild(), EXIT_MS).unref();
-    }
-    if (this.sockets.size === 0) this.quiet.resolve();
-  }
-
-  private receive(socket: Socket<Connection>, chunk: Buffer): void {
-    try {
-      socket.data.reader.push(chunk, (message) => this.handle(socket, message));
-    } catch {
-      this.kill();
-    }
-  }
-
-  private handle(socket: Socket<Connection>, message: Message): void {
+  private handle(message: Message, { writer }: Connection): void {
     switch (message.type) {
       case "RESULT":
         this.events.onResult(message);
         break;
-      case "LOG":
-        this.events.onLog({
-          level: message.level as WorkerLog["level"],
-          text: String(message.text),
-          logger: String(message.logger),
-          resolver: String(message.resolver),
-          queryId: String(message.queryId),
-          timestampMs: Number(message.timestampMs),
-        });
-        break;
-      case "PROFILE":
-        this.events.onProfile(readProfile(message));
-        break;
       case "HELLO":
-        if (message.launcher !== this.process.pid) socket.terminate();
-        else if (message.role === "data") this.data = socket.data.writer;
-        else this.control = socket.data.writer;
+        if (message.role === "data") this.data = writer;
+        else this.control = writer;
         break;
       case "READY":
         for (const [fqn, loaded] of Object.entries(message.resolvers as Record<string, LoadedResolver>)) this.resolvers.set(fqn, loaded);

@@ -49,6 +49,7 @@ import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { Support } from "../support/support.ts";
 import type { TableEngine } from "../tables/engine.ts";
+import type { Tasks } from "../tasks/tasks.ts";
 import type { UsageSettings } from "../usage/credits.ts";
 import type { QueryCounts } from "../usage/query-counts.ts";
 import type { Usage } from "../usage/usage.ts";
@@ -157,6 +158,8 @@ export interface Platform {
   readonly approvals: () => Promise<Approvals>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
+  /** Scripts, modules and functions that run once. */
+  readonly tasks: () => Promise<Tasks>;
   /** Offline queries. */
   readonly offlineQueries: () => Promise<OfflineQueries>;
   /** Uploads of values. */

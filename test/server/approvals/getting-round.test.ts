@@ -181,6 +181,11 @@ const RULES: Readonly<Record<string, Rule>> = {
     resolver: "get_name",
     deploymentId: unapproved,
   })),
+  "TaskService/RunTasks": refused("tasks run in live deployments alone", ({ unapproved }) => ({
+    ...{ target: { path: "features.py" }, arguments: [{}], deploymentId: unapproved },
+  })),
+  "TaskService/RerunTask": free("runs approved code", () => ({ id: "none" }), "not_found"),
+  "TaskService/CancelTask": free("ends what runs", () => ({ id: "none" }), "not_found"),
   "TrafficService/SetTraffic": refused(UNAPPROVED, () => ({ weights: { unapproved: 100 } })),
   "TrafficService/PromoteTraffic": refused("this environment has none", () => ({})),
   "TrafficService/SuspendTraffic": free("takes queries away", () => ({ tag: "unapproved" })),

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import io
 import logging
+import os
+import sys
 import time
 from typing import Any, Callable, Dict, Optional, TextIO
 
@@ -49,9 +51,11 @@ class LogSink:
             return
         self._frame(level, text if len(text) <= LINE_LENGTH else text[: LINE_LENGTH - 1] + "\u2026", logger)
 
-    def report_dropped(self) -> None:
-        """Sends the number of dropped lines, once the second in which they were dropped is over."""
-        if self._dropped and int(time.monotonic()) != self._second:
+    def report_dropped(self, at_end: bool = False) -> None:
+        """Sends the number of dropped lines, once the second in which they were dropped is over, or
+        when no more lines come.
+        """
+        if self._dropped and (at_end or int(time.monotonic()) != self._second):
             dropped, self._dropped = self._dropped, 0
             self._frame("warning", f"[{dropped} lines within a second were dropped]", "svc")
 
@@ -141,6 +145,21 @@ class LogHandler(logging.Handler):
             self._sink.emit(_level_of(record.levelno), self.format(record), record.name)
         except Exception:
             self._sink.emit("error", f"a log record of {record.pathname}:{record.lineno} could not be formatted", record.name)
+
+
+def take_over(sink: LogSink, stdout: LogStream, stderr: LogStream) -> None:
+    """Has the output, the log records and the warnings of this process sent as lines."""
+    sys.stdout, sys.stderr = stdout, stderr  # type: ignore[assignment]
+    logging.getLogger().addHandler(LogHandler(sink))
+    logging.getLogger().setLevel(level_from(os.environ.get("SVC_LOG_LEVEL")))
+    logging.captureWarnings(True)
+
+
+def write_line(message: Dict[str, Any]) -> None:
+    """Writes a LOG frame's text to the file descriptor of its stream, for a process that has no
+    connection of its own.
+    """
+    os.write(1 if message["logger"] == "stdout" else 2, (message["text"] + "\n").encode("utf-8", "backslashreplace"))
 
 
 def _level_of(number: int) -> str:

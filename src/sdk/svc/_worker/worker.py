@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import logging
 import os
 import signal
 import sys
@@ -30,7 +29,8 @@ from .._model.hooks import AFTER, BEFORE, HookDefinition
 from .._model.registry import registry
 from .._model.resolver import ResolverSpec
 from .frame_runner import runner_for
-from .logs import LogHandler, LogSink, LogStream, level_from
+from .limits import limit_memory
+from .logs import LogSink, LogStream, take_over, write_line
 from .protocol import Connection, Message
 from .raised import Project
 from .runner import CallCancelled, Runner, call_info
@@ -86,10 +86,7 @@ class Worker:
         hello = {"type": "HELLO", "launcher": os.getppid(), "python": "%d.%d.%d" % sys.version_info[:3]}
         self._data.send({**hello, "role": "data"})
         self._control.send({**hello, "role": "control"})
-        sys.stdout, sys.stderr = self.stdout, self.stderr  # type: ignore[assignment]
-        logging.getLogger().addHandler(LogHandler(self.sink))
-        logging.getLogger().setLevel(level_from(os.environ.get("SVC_LOG_LEVEL")))
-        logging.captureWarnings(True)
+        take_over(self.sink, self.stdout, self.stderr)
         os.register_at_fork(after_in_child=self._in_child)
         threading.Thread(target=self._listen, name="svc-control", daemon=True).start()
 
@@ -220,7 +217,7 @@ class Worker:
         and it ends with the resolver's call.
         """
         self._is_child = True
-        self.sink.redirect(_write_line)
+        self.sink.redirect(write_line)
         self._data.close()
         self._control.close()
 
@@ -314,11 +311,6 @@ class Worker:
         self._send_result(self._control, message, result)
 
 
-def _write_line(message: Message) -> None:
-    """Writes a LOG frame's text to the file descriptor of its stream."""
-    os.write(1 if message["logger"] == "stdout" else 2, (message["text"] + "\n").encode("utf-8", "backslashreplace"))
-
-
 def _has_children() -> bool:
     """Whether this process has children that it has not waited for. The check reaps none of them.
     """
@@ -356,7 +348,7 @@ def main(argv: List[str]) -> int:
     parser.add_argument("--code", help="file of compiled modules")
     arguments = parser.parse_args(argv)
     if arguments.memory_limit is not None:
-        _limit_memory(arguments.memory_limit)
+        limit_memory(arguments.memory_limit)
     with open(arguments.files, encoding="utf-8") as stream:
         files = json.load(stream)
     project = Project(arguments.root)
@@ -408,9 +400,3 @@ def _describe_resolver(spec: Any, project: Project) -> Dict[str, Any]:
 @lru_cache(maxsize=None)
 def _real_path(project: Project, filename: str) -> str:
     return project.relative(os.path.realpath(filename)) or ""
-
-
-def _limit_memory(limit: int) -> None:
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

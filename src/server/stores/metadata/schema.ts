@@ -323,4 +323,20 @@ create index if not exists job_by_end on job (updated_at) where state in ('succe
 create index if not exists offline_query_open on offline_query (environment_id) where ended_at is null;
 `);
   },
+  (db) => {
+    db.run(`
+create table task (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, workflow_id text not null, request text not null,
+  deployment_id text not null, branch text not null, state text not null, fence integer not null, attempts integer not null,
+  exit_code integer, error text not null, created_at integer not null, started_at integer, ended_at integer
+) strict;
+create index task_by_environment on task (environment_id, seq);
+create index task_by_workflow on task (workflow_id, seq);
+create index task_open on task (environment_id) where state in ('received', 'running');
+create index task_by_end on task (ended_at) where ended_at is not null;
+create table task_output (
+  task_id text primary key references task (id) on delete cascade, result text not null, stacks text not null, dropped integer not null
+) strict, without rowid;
+`);
+  },
 ];

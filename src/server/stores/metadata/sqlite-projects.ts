@@ -146,6 +146,7 @@ export function sqliteProjects(db: Database, writer: Writer, insertJob: (job: Ne
           "approval",
           "deletion",
           "resolver_run",
+          "task",
           "offline_query",
           "value_upload",
           "workflow",

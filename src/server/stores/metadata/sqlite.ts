@@ -27,6 +27,7 @@ import { sqliteProjects } from "./sqlite-projects.ts";
 import { resolverRunQueries } from "./sqlite-resolver-runs.ts";
 import { scheduleQueries } from "./sqlite-schedules.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
+import { taskQueries } from "./sqlite-tasks.ts";
 import { sqliteUploads } from "./sqlite-uploads.ts";
 import { usageQueries } from "./sqlite-usage.ts";
 import { sqliteValueUploads } from "./sqlite-value-uploads.ts";
@@ -89,6 +90,7 @@ export function createSqliteMetadataStore(options: {
     progress: progressQueries(db, writer, now),
     resolverRuns: resolverRunQueries(db, writer, now, insertJob, advance),
     schedules: scheduleQueries(db, writer, now, insertJob),
+    tasks: taskQueries(db, writer, now, insertJob),
     usage,
     workflows,
     valueUploads: sqliteValueUploads(db, writer, now, insertJob),

@@ -25,6 +25,7 @@ import type { ProjectStore } from "./projects.ts";
 import type { ResolverRunStore } from "./resolver-runs.ts";
 import type { ScheduleStore } from "./schedules.ts";
 import type { SessionStore } from "./sessions.ts";
+import type { TaskStore } from "./tasks.ts";
 import type { UploadStore } from "./uploads.ts";
 import type { UsageStore } from "./usage.ts";
 import type { ValueUploadStore } from "./value-uploads.ts";
@@ -62,6 +63,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly resolverRuns: ResolverRunStore;
   /** Schedules of recurring jobs. */
   readonly schedules: ScheduleStore;
+  /** Scripts, modules and functions that run once. */
+  readonly tasks: TaskStore;
   /** What was used, by day. */
   readonly usage: UsageStore;
   /** Jobs with one purpose, as a graph of operations. */

@@ -19,6 +19,7 @@ import { resolverRunsConformance } from "./resolver-runs.conformance.ts";
 import { schedulesConformance } from "./schedules.conformance.ts";
 import { sessionsConformance } from "./sessions.conformance.ts";
 import { storeConformance } from "./store.conformance.ts";
+import { tasksConformance } from "./tasks.conformance.ts";
 import { uploadsConformance } from "./uploads.conformance.ts";
 import { usageConformance } from "./usage.conformance.ts";
 import { valueUploadsConformance } from "./value-uploads.conformance.ts";
@@ -48,6 +49,7 @@ const SUITES = [
   offlineQueriesConformance,
   resolverRunsConformance,
   projectsConformance,
+  tasksConformance,
   workflowsConformance,
 ];
 

@@ -1,0 +1,1 @@
+"""Tasks: scripts, modules and functions of a project that are run once."""

@@ -1,0 +1,207 @@
+/**
+ * A process that runs a project's code: its start, its output, the connections on which it talks,
+ * and its end. What it is asked and what it answers is the business of who starts it.
+ */
+
+import { chmodSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { Socket, Subprocess, UnixSocketListener } from "bun";
+import { killGroup, within, withPrivateUmask } from "../../python/subprocess.ts";
+import { FrameReader, FrameWriter, type Message } from "./frames.ts";
+import { OutputCapture } from "./output-capture.ts";
+import type { PlainLog } from "./pool.ts";
+import { type ProfileSamples, readProfile } from "./profile.ts";
+
+/** What a process of a project is started with. */
+export interface ProjectRuntime {
+  /** Interpreter of the deployment's virtual environment. */
+  readonly python: string;
+  /** Folder that holds the package `svc`. */
+  readonly sdkRoot: string;
+  /** Folder of the deployment's source, without symbolic links. */
+  readonly sourceRoot: string;
+  /** All environment variables of the process. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Cap on its address space. */
+  readonly memoryLimitBytes?: number;
+}
+
+/** Settings with which a process is started. */
+export interface ProcessSpec extends ProjectRuntime {
+  /** The mode of `_boot.py`. */
+  readonly mode: "worker" | "task";
+  /** Arguments of that mode, besides the root, the socket and the cap. */
+  readonly args: readonly string[];
+  /** Folder for its socket, mode 0700, with a short path. */
+  readonly socketDir: string;
+}
+
+/** The end of a process. */
+export interface ProcessEnd {
+  /** Undefined when a signal ended it. */
+  readonly exitCode: number | undefined;
+  /** "exited with code 3" or "was killed by SIGSEGV". */
+  readonly how: string;
+  /** The last lines that it wrote to stderr. */
+  readonly stderr: string;
+  /** Processor time of it and its children in milliseconds; undefined when unknown. */
+  readonly cpuMs?: number | undefined;
+}
+
+/** Events of a running process. */
+export interface ProcessEvents {
+  /** A frame that is neither a line nor samples, and the connection on which it came. */
+  onMessage(message: Message, connection: Connection): void;
+  onLog(line: PlainLog): void;
+  /** Samples of what its code was doing. */
+  onProfile(samples: ProfileSamples): void;
+  /** One of its connections was closed. */
+  onClosed(): void;
+  /** The process has ended and all its messages and output were passed on. Called once. */
+  onEnd(end: ProcessEnd): void;
+}
+
+/** A connection of a process. */
+export interface Connection {
+  readonly reader: FrameReader;
+  readonly writer: FrameWriter;
+}
+
+/** Time to wait for frames and output after the process has ended. */
+const LAST_WORDS_MS = 250;
+
+/** A running process. */
+export class PythonProcess {
+  /** Resolves when the process has ended and was told of. */
+  readonly ended: Promise<void>;
+  /**
+   * The launcher, whose child runs the project's code. It ends with the child's exit status, and
+   * ends the child when its stdin, to which nothing is written, is closed.
+   */
+  private readonly launcher: Subprocess<"pipe", "pipe", "pipe">;
+  private readonly listener: UnixSocketListener<Connection>;
+  private readonly sockets = new Set<Socket<Connection>>();
+  private readonly quiet = Promise.withResolvers<void>();
+
+  /** Starts it. Throws the system's error when that fails. */
+  constructor(
+    spec: ProcessSpec,
+    private readonly events: ProcessEvents,
+  ) {
+    const path = join(spec.socketDir, `${crypto.randomUUID().slice(0, 8)}.sock`);
+    this.listener = Bun.listen<Connection>({
+      unix: path,
+      socket: {
+        open: (socket) => {
+          socket.data = { reader: new FrameReader(), writer: new FrameWriter(socket) };
+          this.sockets.add(socket);
+        },
+        data: (socket, chunk) => this.receive(socket, chunk),
+        drain: (socket) => socket.data.writer.drain(),
+        close: (socket) => this.closed(socket),
+        error: (socket) => this.closed(socket),
+      },
+    });
+    const flags = ["-I", "-B", "-X", "utf8", "-X", "faulthandler"];
+    const limit = spec.memoryLimitBytes === undefined ? [] : ["--memory-limit", String(spec.memoryLimitBytes)];
+    const boot = join(spec.sdkRoot, "svc", "_boot.py");
+    const argv = [spec.python, ...flags, boot, spec.mode, "--root", spec.sourceRoot, "--socket", path, ...limit, ...spec.args];
+    try {
+      chmodSync(path, 0o600);
+      this.launcher = withPrivateUmask(() =>
+        Bun.spawn(argv, { cwd: spec.sourceRoot, env: { ...spec.env }, stdin: "pipe", stdout: "pipe", stderr: "pipe", detached: true }),
+      );
+    } catch (error) {
+      this.stopListening(path);
+      throw error;
+    }
+    this.ended = this.live(path);
+  }
+
+  /** Process id, also that of its process group. */
+  get pid(): number {
+    return this.launcher.pid;
+  }
+
+  /** Sends its process group a signal, unless it has ended. */
+  kill(signal: NodeJS.Signals = "SIGKILL"): void {
+    if (this.launcher.exitCode === null && this.launcher.signalCode === null) killGroup(this.pid, signal);
+  }
+
+  /** Sends the launcher alone a signal, unless it has ended. */
+  signalLauncher(signal: NodeJS.Signals): void {
+    if (this.launcher.exitCode === null && this.launcher.signalCode === null) this.launcher.kill(signal);
+  }
+
+  private async live(path: string): Promise<void> {
+    const log = (level: PlainLog["level"], logger: string) => (text: string) =>
+      this.events.onLog({ level, text, logger, resolver: "", queryId: "", timestampMs: Date.now() });
+    const stdout = new OutputCapture(this.launcher.stdout, log("info", "stdout"));
+    const stderr = new OutputCapture(this.launcher.stderr, log("warning", "stderr"));
+    await this.launcher.exited;
+    killGroup(this.pid, "SIGKILL");
+    this.stopListening(path);
+    stdout.hurry();
+    stderr.hurry();
+    const silent = Promise.all([stdout.ended, stderr.ended, this.sockets.size === 0 ? undefined : this.quiet.promise]);
+    await within(LAST_WORDS_MS, silent);
+    for (const socket of this.sockets) socket.terminate();
+    stdout.stop();
+    stderr.stop();
+    const { exitCode, signalCode } = this.launcher;
+    const used = this.launcher.resourceUsage()?.cpuTime.total;
+    this.events.onEnd({
+      exitCode: signalCode ? undefined : (exitCode ?? undefined),
+      how: signalCode ? `was killed by ${signalCode}` : `exited with code ${exitCode}`,
+      stderr: stderr.tail(),
+      cpuMs: used === undefined ? undefined : Number(used) / 1000,
+    });
+  }
+
+  private stopListening(path: string): void {
+    this.listener.stop();
+    try {
+      unlinkSync(path);
+    } catch {
+      return;
+    }
+  }
+
+  private closed(socket: Socket<Connection>): void {
+    this.sockets.delete(socket);
+    this.events.onClosed();
+    if (this.sockets.size === 0) this.quiet.resolve();
+  }
+
+  private receive(socket: Socket<Connection>, chunk: Buffer): void {
+    try {
+      socket.data.reader.push(chunk, (message) => this.handle(socket, message));
+    } catch {
+      this.kill();
+    }
+  }
+
+  private handle(socket: Socket<Connection>, message: Message): void {
+    switch (message.type) {
+      case "LOG":
+        this.events.onLog({
+          level: message.level as PlainLog["level"],
+          text: String(message.text),
+          logger: String(message.logger),
+          resolver: String(message.resolver),
+          queryId: String(message.queryId),
+          timestampMs: Number(message.timestampMs),
+        });
+        break;
+      case "PROFILE":
+        this.events.onProfile(readProfile(message));
+        break;
+      case "HELLO":
+        if (message.launcher !== this.pid) socket.terminate();
+        else this.events.onMessage(message, socket.data);
+        break;
+      default:
+        this.events.onMessage(message, socket.data);
+    }
+  }
+}
