@@ -34,7 +34,9 @@ export interface AnalyzerOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** File of compiled modules, which the analyzer reads and updates. */
   readonly codeFile: string;
-  /** Whether the graph is without the translations of resolvers, which `encoder` has. Default false. */
+  /**
+   * Whether the graph is without the translations of resolvers, which `encoder` has. Default false.
+   */
   readonly withoutTranslations?: boolean;
 }
 

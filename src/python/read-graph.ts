@@ -27,7 +27,7 @@ export class GraphReader {
   #isWhole = false;
   #failure: unknown;
 
-  /** @param withoutTranslations whether the graph is without those of resolvers, which are encoded all the same */
+  /** @param withoutTranslations whether the graph lacks those of resolvers, which are encoded */
   constructor(readonly withoutTranslations = false) {}
 
   /** Reads the next bytes of the document. What is wrong with them is thrown by `graph`. */

@@ -59,7 +59,9 @@ export interface AnalyzeOptions {
 export interface Analysis {
   /** The graph; a toolchain may leave out the translations of resolvers. */
   readonly graph: Graph;
-  /** The bytes of the whole graph, encoded at the first call, before which nobody changes the graph. */
+  /**
+   * The bytes of the whole graph, encoded at the first call, before which nobody changes the graph.
+   */
   readonly bytes: () => Uint8Array;
   /**
    * The interpreter of the environment that was used; undefined when it could not be prepared

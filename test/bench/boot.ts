@@ -1,7 +1,7 @@
 /** How long a server takes from its start to its first answer. */
 
-import { createServer } from "node:net";
 import { join } from "node:path";
+import { freePort } from "../harness/free-port.ts";
 import type { Sandbox } from "../harness/sandbox.ts";
 
 const RETRY_MS = 0.5;
@@ -29,18 +29,6 @@ export async function bootOnce(sandbox: Sandbox): Promise<number> {
     server.kill();
     await server.exited;
   }
-}
-
-/** A port that nobody listens on at the moment. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => (address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
-    });
-  });
 }
 
 /** Whether `GET /health` is answered. */

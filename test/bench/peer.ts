@@ -5,9 +5,10 @@
 
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { freePort } from "../harness/free-port.ts";
 import type { Sandbox } from "../harness/sandbox.ts";
 import { anyPython } from "../server/python/project.ts";
-import { answers, freePort } from "./boot.ts";
+import { answers } from "./boot.ts";
 import { encodeBodies, type Requests, sampleText, send, serve } from "./client.ts";
 import { interleave, type Line, median, milliseconds } from "./figures.ts";
 import { queryProject, STORED_FEATURES, typeOf, wideFeatures, wideModule } from "./generate-project.ts";

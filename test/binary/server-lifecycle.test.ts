@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "../harness/eventually.ts";
+import { isAlive } from "../harness/is-alive.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { runs, seed } from "../harness/seed.ts";
 import { seeded } from "../harness/wire-fuzz.ts";
@@ -55,14 +56,6 @@ afterEach(() => sandbox[Symbol.asyncDispose]());
 
 const data = () => join(sandbox.home, ".svc/data");
 const note = () => JSON.parse(readFileSync(join(data(), "server.json"), "utf8")) as { pid: number; url: string };
-const alive = (pid: number) => {
-  try {
-    process.kill(pid, 0);
-    return !/\nState:\s+Z/.test(process.platform === "linux" ? readFileSync(`/proc/${pid}/status`, "utf8") : "");
-  } catch {
-    return false;
-  }
-};
 /** Processes of this sandbox, found by their environment. */
 function processes(): number[] {
   if (process.platform !== "linux") return [];
@@ -118,7 +111,7 @@ test("killed again and again while it is deployed to and queried: what was ackno
     isOver = true;
     const { pid } = note();
     process.kill(pid, "SIGKILL");
-    await eventually(() => !alive(pid), "the end of the server");
+    await eventually(() => !isAlive(pid), "the end of the server");
     await Promise.all([deploying, querying]);
     await eventually(() => processes().length === 0, `the end of its workers (${processes().join()})`);
     for (const name of readdirSync(data()).filter((file) => file.endsWith(".db"))) {
@@ -183,7 +176,7 @@ describe("a server that is asked to end", () => {
       await Bun.sleep(300);
       process.kill(pid, signal);
       expect(await Promise.all(running)).toEqual([1, 2, 3, 4].map((id) => [`slept ${id}`]));
-      await eventually(() => !alive(pid), "the end of the server");
+      await eventually(() => !isAlive(pid), "the end of the server");
       expect(existsSync(join(data(), "server.json"))).toBe(false);
       await eventually(() => processes().length === 0, "the end of its workers");
     },
@@ -195,7 +188,7 @@ describe("a server that is asked to end", () => {
     const { pid } = note();
     const stale = readFileSync(join(data(), "server.json"), "utf8");
     process.kill(pid, "SIGKILL");
-    await eventually(() => !alive(pid), "the end of the server");
+    await eventually(() => !isAlive(pid), "the end of the server");
     const innocent = Bun.spawn(["sleep", "600"]);
     try {
       await Bun.write(join(data(), "server.json"), stale.replace(String(pid), String(innocent.pid)));
@@ -203,7 +196,7 @@ describe("a server that is asked to end", () => {
       await sandbox.startServer();
       expect(note().pid).not.toBe(innocent.pid);
       await sandbox.svc(["server", "stop"]);
-      expect(alive(innocent.pid)).toBe(true);
+      expect(isAlive(innocent.pid)).toBe(true);
     } finally {
       innocent.kill();
     }

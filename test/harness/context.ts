@@ -80,7 +80,7 @@ export function testIo(options: TestIoOptions = {}): TestIo {
 }
 
 /** A clock that stands still until `advance` or a `sleep` moves it. */
-export function testClock(start = Date.UTC(2024, 4, 1, 12)): Clock & { advance(ms: number): void } {
+function testClock(start = Date.UTC(2024, 4, 1, 12)): Clock & { advance(ms: number): void } {
   let now = start;
   return {
     now: () => now,
@@ -109,7 +109,7 @@ export function testSurroundings(env: Readonly<Record<string, string | undefined
 }
 
 /** Global flags with their defaults, except those given. */
-export function testFlags(flags: Partial<GlobalFlags> = {}): GlobalFlags {
+function testFlags(flags: Partial<GlobalFlags> = {}): GlobalFlags {
   return {
     json: false,
     spinners: false,
@@ -190,12 +190,4 @@ export async function runMain(
     },
   });
   return { exitCode, stdout: streams.stdout(), stderr: streams.stderr() };
-}
-
-/** Whether some line of a table holds all of the cells, at any column widths. */
-export function hasRow(table: string, ...cells: string[]): boolean {
-  return table.split("\n").some((line) => {
-    const words = line.split(/\s{2,}/).map((cell) => cell.trim());
-    return cells.every((cell) => words.includes(cell));
-  });
 }

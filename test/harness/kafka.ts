@@ -7,8 +7,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Leaf } from "./authority.ts";
+import { freePort } from "./free-port.ts";
 import { lacks, programPath } from "./needs.ts";
-import { freePort } from "./postgres.ts";
 
 /** Where `.ci/install` puts the jars of `kafka/pom.xml`. */
 const JARS = process.env.SVC_TEST_KAFKA ?? join(process.env.HOME ?? "", ".cache/svc-test/kafka");

@@ -6,8 +6,8 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
+import { freePort } from "./free-port.ts";
 import { lacksProgram, programPath } from "./needs.ts";
-import { freePort } from "./postgres.ts";
 
 /** A running server. */
 export interface TestMariadb {

@@ -4,9 +4,9 @@
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "./free-port.ts";
 import { lacksProgram, programPath } from "./needs.ts";
 
 /** Whether nginx is absent, or openssl, which makes its certificate: see `lacksProgram`. */
@@ -27,18 +27,8 @@ export interface ProxyPorts {
 
 /** Free ports for a proxy, chosen before the server starts, because its options name them. */
 export async function proxyPorts(): Promise<ProxyPorts> {
-  const [plain, named, tls] = await Promise.all([freePort(), freePort(), freePort()]);
+  const [plain, named, tls] = await Promise.all([freePort(PROXY_ADDRESS), freePort(PROXY_ADDRESS), freePort(PROXY_ADDRESS)]);
   return { plain, named, tls };
-}
-
-async function freePort(): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const server = createServer().on("error", reject);
-  server.listen(0, PROXY_ADDRESS, () => {
-    const address = server.address();
-    server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-  });
-  return promise;
 }
 
 /** A running nginx. It is stopped, and its folder removed, with the test. */

@@ -4,10 +4,10 @@
  */
 
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import { systemCode } from "../../src/disk/disk-error.ts";
+import { freePort } from "./free-port.ts";
 import { lacks } from "./needs.ts";
 
 /** A running cluster. */
@@ -46,7 +46,7 @@ const LONGEST_START_MS = 60_000;
  * Folder of the server programs of the newest installed PostgreSQL; undefined when none is
  * installed.
  */
-export function postgresBin(): string | undefined {
+function postgresBin(): string | undefined {
   const versions = "/usr/lib/postgresql";
   const folders = existsSync(versions)
     ? readdirSync(versions)
@@ -58,18 +58,6 @@ export function postgresBin(): string | undefined {
 
 /** Whether PostgreSQL is absent: see `lacks`. */
 export const lacksPostgres = (): boolean => lacks("PostgreSQL", postgresBin() !== undefined);
-
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => (address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
-    });
-  });
-}
 
 /** Starts a cluster. The server refuses to run as root: root starts it as the user `postgres`. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {

@@ -8,6 +8,7 @@ import { Severity } from "../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { createToolchain } from "../../src/python/create-toolchain.ts";
 import type { AnalyzeOptions, PythonToolchain } from "../../src/python/toolchain.ts";
+import { isAlive } from "../harness/is-alive.ts";
 
 setDefaultTimeout(60_000);
 
@@ -32,15 +33,6 @@ async function write(files: Readonly<Record<string, string>>): Promise<string> {
 async function analyze(files: Readonly<Record<string, string>>, options: Partial<AnalyzeOptions> = {}): Promise<Graph> {
   const root = await write(files);
   return (await chain.analyze({ root, files: Object.keys(files), ...options })).graph;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const found = (graph: Graph) => graph.diagnostics.map((finding) => finding.code);

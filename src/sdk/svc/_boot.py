@@ -38,12 +38,19 @@ def fork_child(keeps_term: bool) -> None:
         os.dup2(empty, 0)
         os.close(empty)
         return
-    signal.signal(signal.SIGTERM, signal.SIG_IGN if keeps_term else lambda *_: os.kill(child, signal.SIGKILL))
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if keeps_term else lambda *_: _end(child))
     signal.signal(signal.SIGABRT, signal.SIG_IGN)  # the group is sent it to make the child say where it is
     mode = os.fstat(0).st_mode
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
         start_new_thread(_end_group_with_stdin, ())
     _end_like(os.waitpid(child, 0)[1])
+
+
+def _end(child: int) -> None:
+    try:
+        os.kill(child, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it has ended, and the parent is about to end like it
 
 
 def _end_group_with_stdin() -> None:

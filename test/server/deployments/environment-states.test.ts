@@ -3,6 +3,7 @@ import { DeploymentService, DeploymentStatus } from "../../../gen/svc/v1/deploym
 import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
+import { isAlive } from "../../harness/is-alive.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, follow, uploadProject } from "./deploying.ts";
 
@@ -44,24 +45,17 @@ const processOf = async (): Promise<number> => {
   const kind = data[0]?.value?.kind;
   return kind?.case === "int64Value" ? Number(kind.value) : 0;
 };
-const isRunning = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 
 test("workers end when their environment is suspended, and others begin when it is resumed", async () => {
   expectLive(await deploy(server, project()));
   const pid = await processOf();
-  expect(isRunning(pid)).toBe(true);
+  expect(isAlive(pid)).toBe(true);
   await server.client(EnvironmentService).suspendEnvironment({});
-  await eventually(() => !isRunning(pid), "the worker ends");
+  await eventually(() => !isAlive(pid), "the worker ends");
   await expect(processOf()).rejects.toThrow("is suspended");
   await server.client(EnvironmentService).resumeEnvironment({});
   const next = await processOf();
-  expect([next !== pid, isRunning(next)]).toEqual([true, true]);
+  expect([next !== pid, isAlive(next)]).toEqual([true, true]);
 }, 60_000);
 
 test("a build ends when its environment is suspended, and what was live is live again afterwards", async () => {
@@ -78,5 +72,5 @@ test("a build ends when its environment is suspended, and what was live is live 
     "The build was stopped: environment 'default' is suspended. Deploy again with `svc apply` when it runs.",
   ]);
   await server.client(EnvironmentService).resumeEnvironment({});
-  expect(isRunning(await processOf())).toBe(true);
+  expect(isAlive(await processOf())).toBe(true);
 }, 60_000);

@@ -6,9 +6,9 @@ import { systemClock } from "../../../src/context/system-clock.ts";
 import { integrationProblem, type Variables } from "../../../src/domain/integrations.ts";
 import { probe } from "../../../src/server/probes/probe.ts";
 import { Authority } from "../../harness/authority.ts";
+import { freePort } from "../../harness/free-port.ts";
 import { lacksKafka, startKafka, type TestKafka } from "../../harness/kafka.ts";
 import { lacksProgram } from "../../harness/needs.ts";
-import { freePort } from "../../harness/postgres.ts";
 
 const SECRET = "another-s3cret";
 

@@ -10,8 +10,9 @@ import { systemClock } from "../../../src/context/system-clock.ts";
 import { INTEGRATION_KIND_NAMES, type IntegrationKind, integrationProblem, type Variables } from "../../../src/domain/integrations.ts";
 import { signAws } from "../../../src/server/probes/aws-signature.ts";
 import { probe } from "../../../src/server/probes/probe.ts";
+import { freePort } from "../../harness/free-port.ts";
 import { lacksMariadb, startMariadb } from "../../harness/mariadb.ts";
-import { freePort, lacksPostgres, startPostgres } from "../../harness/postgres.ts";
+import { lacksPostgres, startPostgres } from "../../harness/postgres.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const PEM = privateKey.export({ type: "pkcs8", format: "pem" }).toString();

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { MysqlSource } from "../../../src/server/sql/mysql.ts";
 import { SqlError, type SqlSource } from "../../../src/server/sql/source.ts";
 import { eventually } from "../../harness/eventually.ts";
+import { freePort } from "../../harness/free-port.ts";
 import { lacksMariadb, startMariadb, type TestMariadb } from "../../harness/mariadb.ts";
-import { freePort } from "../../harness/postgres.ts";
 
 async function failure(run: Promise<unknown>): Promise<SqlError> {
   const error = await run.then(

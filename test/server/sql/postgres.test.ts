@@ -7,8 +7,9 @@ import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { PostgresSource } from "../../../src/server/sql/postgres.ts";
 import { SqlError, type SqlSource } from "../../../src/server/sql/source.ts";
 import { eventually } from "../../harness/eventually.ts";
+import { freePort } from "../../harness/free-port.ts";
 import { lacksProgram } from "../../harness/needs.ts";
-import { freePort, lacksPostgres, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
+import { lacksPostgres, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
 
 async function failure(run: Promise<unknown>): Promise<SqlError> {
   const error = await run.then(
