@@ -120,6 +120,16 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
     bus.publish("jobs");
   };
 
+  /** Has a run counted that began from the progress as it is now; what others set since stays. */
+  const countAgain = async (run: OfflineQueryStanding, graph: Graph, query: ScheduledQuery): Promise<void> => {
+    if (query.incrementalResolvers.length === 0) return;
+    const key: IncrementalKey = { environmentId: run.environmentId, kind: "query", name: query.name };
+    const { maxIngested, revision } = await metadata.incremental.progress(key);
+    const { rows } = run.request;
+    if (rows.from === "keys" && rows.lowerBound === (lowerBoundOf(query, maxIngested, lookbackOf(graph, query)) ?? null))
+      await count(run, key, revision);
+  };
+
   /** Counts what a run that is complete has read, unless rows of it failed. */
   const counted = async ({ counts: { queryId, key, revision } }: CountedRun): Promise<void> => {
     const run = await (await options.queries()).find(queryId, key.environmentId);
@@ -165,8 +175,7 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
         const begun = await known(environmentId, runId);
         if (begun) {
           // An attempt before this one began it, and may have been cut off before the rest.
-          const key: IncrementalKey = { environmentId, kind: "query", name };
-          if (query.incrementalResolvers.length > 0) await count(begun, key, (await metadata.incremental.progress(key)).revision);
+          await countAgain(begun, graph, query);
           return;
         }
         const open = await openRun(environment, name);
@@ -200,15 +209,20 @@ function lookbackOf({ resolvers }: Graph, { incrementalResolvers }: ScheduledQue
   return Math.max(0, ...lookbacks.map((lookback) => (lookback ? durationToMs(lookback) : 0)));
 }
 
-/** The offline query of a run. */
-function wishOf(query: ScheduledQuery, maxIngested: number | undefined, lookbackMs: number, agentId: string): OfflineQueryWish {
+/** The time, in milliseconds, from which a run reads; undefined = all times. */
+function lowerBoundOf(query: ScheduledQuery, maxIngested: number | undefined, lookbackMs: number): number | undefined {
   const lower = query.lowerBound && timestampToMs(query.lowerBound);
   const read = maxIngested === undefined ? undefined : Math.floor(maxIngested / 1_000) - lookbackMs;
   const bounds = [lower, read].filter((time) => time !== undefined);
+  return bounds.length > 0 ? Math.max(...bounds) : undefined;
+}
+
+/** The offline query of a run. */
+function wishOf(query: ScheduledQuery, maxIngested: number | undefined, lookbackMs: number, agentId: string): OfflineQueryWish {
   return {
     rows: {
       from: "keys",
-      lowerBound: bounds.length > 0 ? Math.max(...bounds) : undefined,
+      lowerBound: lowerBoundOf(query, maxIngested, lookbackMs),
       upperBound: query.upperBound && timestampToMs(query.upperBound),
       maxSamples: Number(query.maxSamples),
     },
