@@ -51,9 +51,10 @@ export function hoursLine(values: readonly (number | undefined)[] = [], { hasCol
   return values.some((value) => value) ? sparkline(values, { ascii: !hasColor }) : "";
 }
 
-/** The column of lines of a table, for terminals with room for it; none without values. */
-export function hoursColumn<Row>(header: string, values: HourlyValues, keyOf: (row: Row) => string): Column<Row>[] {
-  return values.size === 0 ? [] : [{ header, cell: (row, style) => hoursLine(values.get(keyOf(row)), style), dispensable: true }];
+/** The column of lines of a table, for terminals with room for it; none when no row has a line. */
+export function hoursColumn<Row>(header: string, values: HourlyValues, rows: readonly Row[], keyOf: (row: Row) => string): Column<Row>[] {
+  const hasLine = rows.some((row) => values.get(keyOf(row))?.some((value) => value));
+  return hasLine ? [{ header, cell: (row, style) => hoursLine(values.get(keyOf(row)), style), dispensable: true }] : [];
 }
 
 /** Names with their line at the right, where any has one and all fit into the terminal. */

@@ -168,3 +168,14 @@ test("a plan is kept with the tree that --explain gives", async () => {
   expect(stdout).toContain("get_name");
   expect((await svc("queries/plan/get", ["nothing"])).stderr).toContain("There is no query plan 'nothing'.");
 });
+
+test("named queries are listed, on a wide terminal with their runs by hour", async () => {
+  const on = (words: readonly string[]) =>
+    runCommand("named-query/list", words, { ...platform, dir: project, terminal: true, columns: 200 });
+  const piped = await svc("named-query/list");
+  expect(piped.stdout).toMatch(/^Index +Name +Version .*Planner Options\n +1 +who +1\.0\.0 /);
+  const [header = "", ...rows] = (await on([])).stdout.trimEnd().split("\n");
+  expect(header).toMatch(/ Planner Options +Runs by Hour *$/);
+  for (const row of rows) expect(row.slice(header.indexOf("Runs by Hour")).trimEnd()).toMatch(/^[ _]{22,24}#_?$/);
+  expect((await on(["--json"])).json()).toEqual((await svc("named-query/list", ["--json"])).json());
+});

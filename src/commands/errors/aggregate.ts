@@ -1,9 +1,10 @@
 import type { AggregateQueryErrorsResponse } from "../../../gen/svc/v1/query_error_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
+import { readAnswer } from "../../log-client/pages.ts";
 import { messageTable } from "../../output/message-view.ts";
 import { age } from "../../output/time.ts";
 import { notePage } from "../page-flags.ts";
-import { checkErrorFlags, errorFilter, errorFlags, readRows } from "./filter-flags.ts";
+import { checkErrorFlags, errorFilter, errorFlags, errorPages } from "./filter-flags.ts";
 
 export default defineCommand({
   summary: "Group errors by similar pattern",
@@ -17,16 +18,12 @@ export default defineCommand({
   async run(context, input) {
     const service = await context.api.queryErrors();
     const filter = errorFilter(input);
-    let last: AggregateQueryErrorsResponse | undefined;
-    const { items, nextPageToken } = await readRows(
-      async (pageSize, pageToken) => {
-        last = await service.aggregateQueryErrors({ filter, pageSize, pageToken });
-        return { items: last.groups, nextPageToken: last.nextPageToken };
-      },
-      input,
+    const answer = await readAnswer(
+      (page) => service.aggregateQueryErrors({ filter, ...page }),
+      "groups",
+      errorPages(input),
       context.signal,
     );
-    const answer = { ...(last as AggregateQueryErrorsResponse), groups: [...items], nextPageToken };
     notePage(context, answer);
     return answer;
   },

@@ -5,7 +5,6 @@ import type { QueryErrorFilterSchema } from "../../../gen/svc/v1/query_error_pb.
 import { bool, int, text, timestamp } from "../../cli/flag.ts";
 import { msToTimestamp } from "../../domain/proto-time.ts";
 import { UsageError } from "../../errors/cli-error.ts";
-import { readItems } from "../../log-client/pages.ts";
 
 const MOST = 1_000;
 
@@ -51,12 +50,7 @@ export function errorFilter({
   return { operationId, feature, resolver, queryName, ...(since !== undefined && { startTime: msToTimestamp(since) }) };
 }
 
-/** A page, or all pages, and the token of what follows. */
-export function readRows<Row>(
-  ask: (pageSize: number, pageToken: string) => Promise<{ readonly items: readonly Row[]; readonly nextPageToken: string }>,
-  { pageSize, allPages, pageToken = "" }: Pick<ErrorInput, "pageSize" | "allPages" | "pageToken">,
-  signal?: AbortSignal,
-) {
-  const limit = allPages ? Number.MAX_SAFE_INTEGER : pageSize;
-  return readItems((size, token) => ask(Math.min(size, pageSize), token), { limit, pageToken }, signal);
+/** Which rows a call shows: a page, or all of them. */
+export function errorPages({ allPages, pageSize, pageToken }: Pick<ErrorInput, "pageSize" | "allPages" | "pageToken">) {
+  return { limit: allPages ? Number.MAX_SAFE_INTEGER : pageSize, most: pageSize, pageToken };
 }

@@ -1,10 +1,11 @@
 import type { ListQueryErrorsResponse } from "../../../gen/svc/v1/query_error_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { readableName } from "../../domain/name.ts";
+import { readAnswer } from "../../log-client/pages.ts";
 import { messageTable } from "../../output/message-view.ts";
 import { age } from "../../output/time.ts";
 import { notePage } from "../page-flags.ts";
-import { checkErrorFlags, errorFilter, errorFlags, readRows } from "./filter-flags.ts";
+import { checkErrorFlags, errorFilter, errorFlags, errorPages } from "./filter-flags.ts";
 
 export default defineCommand({
   summary: "List query errors",
@@ -21,16 +22,7 @@ export default defineCommand({
   async run(context, input) {
     const service = await context.api.queryErrors();
     const filter = errorFilter(input);
-    let last: ListQueryErrorsResponse | undefined;
-    const { items, nextPageToken } = await readRows(
-      async (pageSize, pageToken) => {
-        last = await service.listQueryErrors({ filter, pageSize, pageToken });
-        return { items: last.errors, nextPageToken: last.nextPageToken };
-      },
-      input,
-      context.signal,
-    );
-    const answer = { ...(last as ListQueryErrorsResponse), errors: [...items], nextPageToken };
+    const answer = await readAnswer((page) => service.listQueryErrors({ filter, ...page }), "errors", errorPages(input), context.signal);
     notePage(context, answer);
     return answer;
   },

@@ -6,12 +6,13 @@ import { REQUEST_FIELDS } from "../../domain/logs.ts";
 import { durationToMs, msToTimestamp } from "../../domain/proto-time.ts";
 import { UsageError } from "../../errors/cli-error.ts";
 import { checkSearch } from "../../log-client/check-search.ts";
-import { readItems } from "../../log-client/pages.ts";
+import { readAnswer } from "../../log-client/pages.ts";
 import { viewRequests } from "../../log-client/show-log.ts";
 import { messageTable } from "../../output/message-view.ts";
 import { choiceView, textView, type View } from "../../output/view.ts";
 
 const MAX_LIMIT = 10_000;
+const MOST_AT_ONCE = 1_000;
 
 /** Requests, newest first, or nothing after the view was left. */
 type Shown = SearchRequestsResponse | { readonly kind: "viewed" };
@@ -41,7 +42,7 @@ export default defineCommand({
     if (tui && pageToken !== undefined) throw new UsageError("--page-token and --tui do not go together");
     checkSearch(query, REQUEST_FIELDS);
   },
-  async run(context, { query = "", startTime, endTime, limit, pageToken = "", tui }): Promise<Shown> {
+  async run(context, { query = "", startTime, endTime, limit, pageToken, tui }): Promise<Shown> {
     const { api, flags, progress, signal } = context;
     const times = {
       ...(startTime !== undefined && { startTime: msToTimestamp(startTime) }),
@@ -52,17 +53,10 @@ export default defineCommand({
       return { kind: "viewed" };
     }
     const service = await api.logs();
-    let last: SearchRequestsResponse | undefined;
-    const { items, nextPageToken } = await readItems(
-      async (size, token) => {
-        last = await service.searchRequests({ search: query, ...times, pageSize: Math.min(size, 1_000), pageToken: token });
-        return { items: last.requests, nextPageToken: last.nextPageToken };
-      },
-      { limit, pageToken },
-      signal,
-    );
-    if (nextPageToken !== "" && !flags.json) progress.note(`Older requests: --page-token ${nextPageToken}`);
-    return { ...(last as SearchRequestsResponse), requests: [...items], nextPageToken };
+    const pages = { limit, most: MOST_AT_ONCE, pageToken };
+    const answer = await readAnswer((page) => service.searchRequests({ search: query, ...times, ...page }), "requests", pages, signal);
+    if (answer.nextPageToken !== "" && !flags.json) progress.note(`Older requests: --page-token ${answer.nextPageToken}`);
+    return answer;
   },
   view: choiceView((shown: Shown) => ("kind" in shown ? NOTHING : REQUESTS)),
 });

@@ -32,13 +32,14 @@ export default defineCommand({
     const answer = await (await context.api.graph()).listNamedQueries({});
     return { ...answer, runs: await asked };
   },
-  view: choiceView(({ runs }: Listed) => namedQueries(runs)),
+  view: choiceView(queriesView),
 });
 
-function namedQueries(runs: HourlyValues): View<never> {
-  return tableView<ListNamedQueriesResponse, Row>({
+function queriesView({ namedQueries, runs }: Listed): View<never> {
+  const rows = namedQueries.map((query, at): Row => [at + 1, query]);
+  return tableView<Listed, Row>({
     things: "named queries",
-    rows: ({ namedQueries: queries }) => queries.map((query, at) => [at + 1, query]),
+    rows: () => rows,
     columns: [
       { header: "Index", cell: ([index]) => String(index), align: "right" },
       { header: "Name", cell: ([, { name }]) => name },
@@ -48,11 +49,11 @@ function namedQueries(runs: HourlyValues): View<never> {
       { header: "Description", cell: ([, { description }]) => description, flexible: true },
       { header: "Staleness", cell: ([, query]) => pairs(stalenessOf(query)) },
       { header: "Planner Options", cell: ([, { plannerOptions }]) => pairs(plannerOptions) },
-      ...hoursColumn<Row>("Runs by Hour", runs, ([, { name }]) => name),
+      ...hoursColumn<Row>("Runs by Hour", runs, rows, ([, { name }]) => name),
     ],
-    json: async ({ namedQueries: queries }) => {
+    json: async () => {
       const { messageJson } = await import("../../contract/message-json.ts");
-      return { named_queries: queries.map((query) => messageJson(query, { staleness: stalenessOf, span: sourceException })) };
+      return { named_queries: namedQueries.map((query) => messageJson(query, { staleness: stalenessOf, span: sourceException })) };
     },
     long: true,
   }) as View<never>;

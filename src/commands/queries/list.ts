@@ -1,11 +1,12 @@
-import type { ListQueryRunsResponse, QueryRun } from "../../../gen/svc/v1/query_run_pb.ts";
+import type { ListQueryRunsResponse } from "../../../gen/svc/v1/query_run_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { bool, float, int, text, timestamp } from "../../cli/flag.ts";
 import { msToDuration, msToTimestamp } from "../../domain/proto-time.ts";
 import { UsageError } from "../../errors/cli-error.ts";
-import { readItems } from "../../log-client/pages.ts";
+import { readAnswer } from "../../log-client/pages.ts";
 import { messageTable } from "../../output/message-view.ts";
 import { choiceView, type View } from "../../output/view.ts";
+import { notePage } from "../page-flags.ts";
 import { runColumns } from "./run-view.ts";
 
 const MOST = 10_000;
@@ -42,7 +43,7 @@ export default defineCommand({
     if (limit < 1 || limit > MOST) throw new UsageError(`--limit takes 1 to ${MOST}`);
     if (minLatencyMs !== undefined && !(minLatencyMs >= 0)) throw new UsageError("--min-latency-ms is no less than 0");
   },
-  async run(context, { limit, pageToken = "", since, minLatencyMs, includeLatency, ...only }) {
+  async run(context, { limit, pageToken, since, minLatencyMs, includeLatency, ...only }) {
     const service = await context.api.queryRuns();
     const wanted = {
       queryPlanId: only.queryPlanId ?? "",
@@ -56,19 +57,11 @@ export default defineCommand({
       ...(minLatencyMs !== undefined && { minLatency: msToDuration(minLatencyMs) }),
       ...(since !== undefined && { startTime: msToTimestamp(since) }),
     };
-    let last: ListQueryRunsResponse | undefined;
-    const { items, nextPageToken } = await readItems<QueryRun>(
-      async (size, token) => {
-        last = await service.listQueryRuns({ ...wanted, pageSize: Math.min(size, PAGE), pageToken: token });
-        return { items: last.queries, nextPageToken: last.nextPageToken };
-      },
-      { limit, pageToken },
-      context.signal,
-    );
-    if (nextPageToken !== "" && items.length > 0 && !context.flags.json) context.progress.note(`More: --page-token ${nextPageToken}`);
+    const pages = { limit, most: PAGE, pageToken };
+    const answer = await readAnswer((page) => service.listQueryRuns({ ...wanted, ...page }), "queries", pages, context.signal);
+    if (answer.queries.length > 0) notePage(context, answer);
     const isShown = includeLatency || minLatencyMs !== undefined;
-    const queries = isShown ? [...items] : items.map(({ latency: _, ...run }) => run);
-    return { ...(last as ListQueryRunsResponse), queries, nextPageToken };
+    return { ...answer, queries: isShown ? answer.queries : answer.queries.map(({ latency: _, ...run }) => run) };
   },
   view: choiceView(({ queries }: ListQueryRunsResponse) => table(queries.some(({ latency }) => latency !== undefined))),
 });

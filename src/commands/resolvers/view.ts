@@ -63,10 +63,10 @@ export interface ListedResolvers extends ListResolversResponse {
 /**
  * The resolvers of a deployment. Of a body only the language is shown; translations are left out.
  */
-export const resolversView = choiceView(({ calls }: ListedResolvers) =>
+export const resolversView = choiceView(({ calls, resolvers }: ListedResolvers) =>
   messageTable<ListResolversResponse>("resolvers", RESOLVER_FIELDS, {
     long: true,
     json: { deploymentId: false },
-    more: hoursColumn("Calls by Hour", calls, ({ fqn }) => fqn),
+    more: hoursColumn("Calls by Hour", calls, resolvers, ({ fqn }) => fqn),
   }),
 );

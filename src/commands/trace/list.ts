@@ -1,7 +1,7 @@
 import type { ListTracesResponse } from "../../../gen/svc/v1/trace_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { bool, int, text } from "../../cli/flag.ts";
-import { readItems } from "../../log-client/pages.ts";
+import { readAnswer } from "../../log-client/pages.ts";
 import { messageTable } from "../../output/message-view.ts";
 import { notePage } from "../page-flags.ts";
 import { checkWindow, MOST_ROWS, windowFlags, windowOf } from "./window-flags.ts";
@@ -26,19 +26,11 @@ export default defineCommand({
     pageToken: text("continue after a page, by the token that it ended with", { aliases: ["--cursor"], placeholder: "<token>" }),
   },
   check: checkWindow,
-  async run(context, { limit, allPages, pageToken = "", ...window }) {
+  async run(context, { limit, allPages, pageToken, ...window }) {
     const service = await context.api.traces();
     const wanted = windowOf(window);
-    let last: ListTracesResponse | undefined;
-    const { items, nextPageToken } = await readItems(
-      async (size, token) => {
-        last = await service.listTraces({ ...wanted, pageSize: Math.min(size, limit), pageToken: token });
-        return { items: last.traces, nextPageToken: last.nextPageToken };
-      },
-      { limit: allPages ? Number.MAX_SAFE_INTEGER : limit, pageToken },
-      context.signal,
-    );
-    const answer = { ...(last as ListTracesResponse), traces: [...items], nextPageToken };
+    const pages = { limit: allPages ? Number.MAX_SAFE_INTEGER : limit, most: limit, pageToken };
+    const answer = await readAnswer((page) => service.listTraces({ ...wanted, ...page }), "traces", pages, context.signal);
     notePage(context, answer);
     return answer;
   },
