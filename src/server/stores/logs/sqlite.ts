@@ -35,7 +35,7 @@ const FORTNIGHT_MS = 14 * 86_400_000;
 const MEBIBYTE = 1024 * 1024;
 /** Time that a record waits for others, and the most records and bytes of a batch. */
 const GATHER_MS = 200;
-const RECORDS_PER_BATCH = 512;
+const RECORDS_PER_BATCH = 2_048;
 const BYTES_PER_BATCH = MEBIBYTE;
 /** Estimated bytes of a record beside its message. */
 const RECORD_BYTES = 300;
