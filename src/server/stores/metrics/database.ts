@@ -132,8 +132,9 @@ export class MetricDatabase {
       );
       for (const { id, group } of read) {
         if (period.packMs !== undefined)
-          for (const [at, count, sum, min, max, histogram] of this.#packed.read(period, id, from, before))
-            group.add(at, count, sum, min, max, histogram);
+          this.#packed.read(period, id, from, before, (at, count, sum, min, max, histogram, begin, end) =>
+            group.add(at, count, sum, min, max, histogram, begin, end),
+          );
         for (const [at, count, sum, min, max, histogram] of rows.values(id, from, before) as unknown as BucketRow[])
           group.add(at, count, sum, min, max, histogram);
       }

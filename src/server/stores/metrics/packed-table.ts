@@ -10,6 +10,9 @@ import type { MetricBucket } from "./store.ts";
 /** A bucket as its columns: time, count, sum, min, max and histogram. */
 export type BucketRow = readonly [at: number, count: number, sum: number, min: number, max: number, histogram: Uint8Array | null];
 
+/** A packed bucket, with bytes of which a part is its histogram. */
+export type PackedBucket = readonly [...BucketRow, begin: number, end: number];
+
 /** Buckets of a table that are packed, and how. */
 export interface Packing {
   /** The table in which they are until then. */
@@ -44,7 +47,7 @@ export class PackedTable {
       for (; to < rows.length; to++) {
         const [at, count, sum, min, max, histogram, other] = rows[to] as (typeof rows)[number];
         if (other !== series || at >= begin + packMs) break;
-        addTo(sums, [at, count, sum, min, max, histogram]);
+        addTo(sums, { at, count, sum, min, max, ...(histogram && { histogram }) });
       }
       this.#put(
         table,
@@ -57,14 +60,14 @@ export class PackedTable {
     }
   }
 
-  /** The packed buckets of a series in a range, in the order of time. */
-  *read({ table, packMs }: Packing, series: number, from: number, before: number): Generator<BucketRow> {
+  /** Gives the packed buckets of a series in a range, in the order of time. */
+  read({ table, packMs }: Packing, series: number, from: number, before: number, give: (...bucket: PackedBucket) => void): void {
     const packs = this.db
       .query<never, [string, number, number, number]>(
         "select packed from packed where period = ? and series = ? and begin > ? and begin < ? order by begin",
       )
       .values(table, series, from - packMs, before) as unknown as [Uint8Array][];
-    for (const [packed] of packs) for (const bucket of unpack(packed)) if (bucket[0] >= from && bucket[0] < before) yield bucket;
+    for (const [packed] of packs) unpack(packed, from, before, give);
   }
 
   /** The number of records in the packed buckets of a series in a range. */
@@ -82,7 +85,10 @@ export class PackedTable {
       [from, Math.min(first, before)],
       [end, before],
     ] as const)
-      if (begin < finish) for (const [, more] of this.read(packing, series, begin, finish)) count += more;
+      if (begin < finish)
+        this.read(packing, series, begin, finish, (_, more) => {
+          count += more;
+        });
     return count;
   }
 
@@ -92,8 +98,7 @@ export class PackedTable {
     const cut = this.db
       .query<PackRow, [string, number]>("select series, begin, packed from packed where period = ? and first < ?")
       .all(table, before);
-    for (const { series, begin, packed } of cut)
-      this.#put(table, series, begin, [...unpack(packed)].filter(([at]) => at >= before).map(bucketOf));
+    for (const { series, begin, packed } of cut) this.#put(table, series, begin, bucketsFrom(packed, before));
   }
 
   /** The time of the first packed bucket of a table; undefined = there is none. */
@@ -108,11 +113,11 @@ export class PackedTable {
     return this.db.query<{ n: number | null }, []>("select sum(buckets) as n from packed").get()?.n ?? 0;
   }
 
-  #bucketsOf(table: string, series: number, begin: number): BucketRow[] {
+  #bucketsOf(table: string, series: number, begin: number): MetricBucket[] {
     const row = this.db
       .query<PackRow, [string, number, number]>("select packed from packed where period = ? and series = ? and begin = ?")
       .get(table, series, begin);
-    return row ? [...unpack(row.packed)] : [];
+    return row ? bucketsFrom(row.packed, begin) : [];
   }
 
   /** Writes what is packed together, or removes it when that is nothing. */
@@ -129,17 +134,13 @@ export class PackedTable {
   }
 }
 
-function addTo(sums: Map<number, BucketSum>, [at, count, sum, min, max, histogram]: BucketRow): void {
+function addTo(sums: Map<number, BucketSum>, { at, count, sum, min, max, histogram }: MetricBucket): void {
   let known = sums.get(at);
   if (!known) {
     known = new BucketSum();
     sums.set(at, known);
   }
   known.add(count, sum, min, max, histogram);
-}
-
-function bucketOf([at, count, sum, min, max, histogram]: BucketRow): MetricBucket {
-  return { at, count, sum, min, max, ...(histogram && { histogram }) };
 }
 
 /** Numbers of a bucket: its time, count, sum, min, max, and where its histogram ends. */
@@ -167,21 +168,38 @@ function pack(buckets: readonly MetricBucket[]): Uint8Array {
   return bytes;
 }
 
-/** The buckets of bytes that `pack` made. Throws RangeError for others. */
-function* unpack(packed: Uint8Array): Generator<BucketRow> {
+/** Gives the buckets in a range of bytes that `pack` made. Throws RangeError for others. */
+function unpack(packed: Uint8Array, from: number, before: number, give: (...bucket: PackedBucket) => void): void {
   const aligned = packed.byteOffset % 8 === 0 ? packed : packed.slice();
   const all = new Float64Array(aligned.buffer, aligned.byteOffset, aligned.length >> 3);
-  const size = all[0] ?? Number.NaN;
-  let begin = 8 * (1 + size * FIGURES);
-  if (!Number.isSafeInteger(size) || size < 0 || begin > aligned.length) throw new RangeError("the packed buckets are cut off");
-  for (let place = 1; place < 1 + size * FIGURES; place += FIGURES) {
-    const end = all[place + 5] as number;
-    let histogram: Uint8Array | null = null;
-    if (end !== NONE) {
-      if (!(end >= begin && end <= aligned.length)) throw new RangeError("the packed buckets are cut off");
-      histogram = aligned.subarray(begin, end);
-      begin = end;
-    }
-    yield [all[place], all[place + 1], all[place + 2], all[place + 3], all[place + 4], histogram] as BucketRow;
+  const head = 1 + (all[0] ?? Number.NaN) * FIGURES;
+  if (!(head >= 1 && head <= all.length)) throw new RangeError("the packed buckets are cut off");
+  let begin = (8 * head) | 0;
+  for (let place = 1; place < head; place += FIGURES) {
+    const at = all[place] as number;
+    // An integer for the machine too: to count up to a double takes twice as long.
+    const end = (all[place + 5] as number) | 0;
+    if (end > aligned.length) throw new RangeError("the packed buckets are cut off");
+    if (at >= from && at < before)
+      give(
+        at,
+        all[place + 1] as number,
+        all[place + 2] as number,
+        all[place + 3] as number,
+        all[place + 4] as number,
+        end === NONE ? null : aligned,
+        begin,
+        end,
+      );
+    if (end !== NONE) begin = end;
   }
+}
+
+/** The buckets of bytes that `pack` made, those before a time left out. */
+function bucketsFrom(packed: Uint8Array, from: number): MetricBucket[] {
+  const buckets: MetricBucket[] = [];
+  unpack(packed, from, Number.POSITIVE_INFINITY, (at, count, sum, min, max, histogram, begin, end) => {
+    buckets.push({ at, count, sum, min, max, ...(histogram && { histogram: histogram.subarray(begin, end) }) });
+  });
+  return buckets;
 }
