@@ -125,42 +125,41 @@ export class ExponentialHistogram {
     return histogram;
   }
 
-  /** Adds the counts of bytes that `encode` made. Throws RangeError for others. */
-  mergeEncoded(bytes: Uint8Array): void {
-    this.#read(bytes, true);
+  /** Adds the counts of bytes that `encode` made, from a place to another. Throws RangeError for others. */
+  mergeEncoded(bytes: Uint8Array, begin = 0, end = bytes.length): void {
+    this.#read(bytes, begin, end, true);
   }
 
   /** Throws RangeError for bytes that `encode` did not make. */
   static check(bytes: Uint8Array): void {
-    new ExponentialHistogram().#read(bytes, false);
+    new ExponentialHistogram().#read(bytes, 0, bytes.length, false);
   }
 
   /** Reads encoded counts, and adds them or not; in one loop, because charts read many. */
-  #read(bytes: Uint8Array, adds: boolean): void {
-    const { length } = bytes;
-    let at = 0;
+  #read(bytes: Uint8Array, begin: number, end: number, adds: boolean): void {
+    let at = begin;
     let index = LOWEST;
     let isCount = true;
-    for (let isZeros = true; at < length || isZeros; ) {
-      let byte = bytes[at++];
-      if (byte === undefined) throw new RangeError("the histogram is cut off");
+    for (let isZeros = true; at < end || isZeros; ) {
+      if (at >= end) throw new RangeError("the histogram is cut off");
+      let byte = bytes[at++] as number;
       let value = byte & 127;
       for (let factor = 128; byte >= 128; factor *= 128) {
-        byte = bytes[at++];
-        if (byte === undefined || factor > 2 ** 49) throw new RangeError("the histogram is cut off");
+        if (at >= end || factor > 2 ** 49) throw new RangeError("the histogram is cut off");
+        byte = bytes[at++] as number;
         value += (byte & 127) * factor;
       }
       if (!isCount) {
         index += value;
         if (index > HIGHEST) throw new RangeError("the histogram has a bucket that there is not");
-        if (at >= length) throw new RangeError("the histogram is cut off");
+        if (at >= end) throw new RangeError("the histogram is cut off");
       } else if (isZeros) {
         if (adds) this.#zeros += value;
         isZeros = false;
       } else if (adds) {
         const place = index - this.#first;
         // Buckets lie mostly side by side, so room for all that may follow is made at once.
-        if (place < 0 || place >= this.#counts.length) this.#makeRoom(index, Math.min(index + ((length - at) >> 1), HIGHEST));
+        if (place < 0 || place >= this.#counts.length) this.#makeRoom(index, Math.min(index + ((end - at) >> 1), HIGHEST));
         const made = index - this.#first;
         this.#counts[made] = (this.#counts[made] as number) + value;
       }

@@ -21,7 +21,14 @@ import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
-import { type Components, createComponents, logLimits, telemetryLimits } from "../infrastructure/components.ts";
+import {
+  type ComponentRecord,
+  type Components,
+  createComponents,
+  logLimits,
+  metricLimits,
+  telemetryLimits,
+} from "../infrastructure/components.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
@@ -234,6 +241,20 @@ export async function openParts({
   /** Has a writer stop and start with the component `persistence`. */
   const followPersistence = (writer: { suspend(): void; resume(): void }): void =>
     components.watch("persistence", ({ suspended }) => (suspended ? writer.suspend() : writer.resume()));
+  /** Has a store keep to the bounds that the record of the metrics sets for it. */
+  const followLimits = <Limits>(
+    name: string,
+    store: { limit(limits: Limits): Promise<void> },
+    limitsOf: (record: ComponentRecord) => Limits,
+  ): void => {
+    let limits = JSON.stringify(limitsOf({ spec: {}, suspended: false }));
+    components.watch("metrics", (record) => {
+      const wanted = limitsOf(record);
+      if (JSON.stringify(wanted) === limits) return;
+      limits = JSON.stringify(wanted);
+      store.limit(wanted).catch((error: unknown) => log.error(`${name} could not be limited`, { error: String(error) }));
+    });
+  };
   let nodeId: string | undefined;
   const node = (): string => {
     nodeId ??= readNodeId(directory.file("node.id"), { clock, log });
@@ -290,13 +311,7 @@ export async function openParts({
           },
         }
       : timed;
-    let limits = telemetryLimits({ spec: {}, suspended: false });
-    components.watch("metrics", (record) => {
-      const wanted = telemetryLimits(record);
-      if (JSON.stringify(wanted) === JSON.stringify(limits)) return;
-      limits = wanted;
-      store.limit(wanted).catch((error: unknown) => log.error("the telemetry store could not be limited", { error: String(error) }));
-    });
+    followLimits("the telemetry store", store, telemetryLimits);
     sampleDropped(metrics, "query_log", () => store.dropped() - store.droppedSpans());
     sampleDropped(metrics, "spans", () => store.droppedSpans());
     sweep("stages of queries", { everyMs: STAGES_SWEEP_MS, firstMs: 0 }, async () => {
@@ -307,13 +322,7 @@ export async function openParts({
   });
   const metricStore = once(async () => {
     const store = timedStore(await stores.metrics(), "metrics", ["append", "read", "thin"], metrics);
-    let limits = telemetryLimits({ spec: {}, suspended: false });
-    components.watch("metrics", (record) => {
-      const wanted = telemetryLimits(record);
-      if (wanted.maxBytes === limits.maxBytes && wanted.maxAgeMs === limits.maxAgeMs) return;
-      limits = wanted;
-      store.limit(wanted).catch((error: unknown) => log.error("the store of metrics could not be limited", { error: String(error) }));
-    });
+    followLimits("the store of metrics", store, metricLimits);
     sweep("metrics", { everyMs: METRICS_SWEEP_MS }, () => store.thin(clock.now()));
     return store;
   });
@@ -329,13 +338,7 @@ export async function openParts({
   });
   const logs = once(async () => {
     const store = timedStore(await stores.logs(), "logs", ["search", "after", "aggregate"], metrics);
-    let limits = logLimits({ spec: {}, suspended: false });
-    components.watch("metrics", (record) => {
-      const wanted = logLimits(record);
-      if (wanted.maxBytes === limits.maxBytes && wanted.maxAgeMs === limits.maxAgeMs) return;
-      limits = wanted;
-      store.limit(wanted).catch((error: unknown) => log.error("the log store could not be limited", { error: String(error) }));
-    });
+    followLimits("the log store", store, logLimits);
     sampleDropped(metrics, "logs", () => store.dropped());
     return store;
   });

@@ -11,6 +11,7 @@ import { type CollectionParts, createCollection, etagOf } from "../documents/col
 import { Failure } from "../failure.ts";
 import { followStore } from "../nodes/follow.ts";
 import type { LogLimits } from "../stores/logs/store.ts";
+import type { MetricLimits } from "../stores/metrics/store.ts";
 import type { TelemetryLimits } from "../stores/telemetry/store.ts";
 
 /** What is recorded of a component. */
@@ -53,20 +54,26 @@ export interface Components {
 /**
  * The bounds that the record of the metrics sets for the telemetry store; undefined = its default.
  */
-export function telemetryLimits({ spec }: ComponentRecord): TelemetryLimits {
-  return {
-    maxSpanBytes: typeof spec.trace_storage === "string" ? quantityValue(spec.trace_storage) : undefined,
-    maxSpanAgeMs: typeof spec.trace_retention === "string" ? parseDuration(spec.trace_retention) : undefined,
-    maxBytes: typeof spec.storage === "string" ? quantityValue(spec.storage) : undefined,
-    maxAgeMs: typeof spec.retention === "string" ? parseDuration(spec.retention) : undefined,
-  };
+export function telemetryLimits(record: ComponentRecord): TelemetryLimits {
+  const { maxBytes: maxSpanBytes, maxAgeMs: maxSpanAgeMs } = boundsOf(record, "trace_storage", "trace_retention");
+  return { ...metricLimits(record), maxSpanBytes, maxSpanAgeMs };
 }
 
-/** The bounds that the record of the metrics sets for the log store; undefined = its default. */
-export function logLimits({ spec }: ComponentRecord): LogLimits {
+/** The same for the store of metrics. */
+export function metricLimits(record: ComponentRecord): MetricLimits {
+  return boundsOf(record, "storage", "retention");
+}
+
+/** The same for the log store. */
+export function logLimits(record: ComponentRecord): LogLimits {
+  return boundsOf(record, "log_storage", "log_retention");
+}
+
+function boundsOf({ spec }: ComponentRecord, size: string, age: string): MetricLimits {
+  const [bytes, duration] = [spec[size], spec[age]];
   return {
-    maxBytes: typeof spec.log_storage === "string" ? quantityValue(spec.log_storage) : undefined,
-    maxAgeMs: typeof spec.log_retention === "string" ? parseDuration(spec.log_retention) : undefined,
+    maxBytes: typeof bytes === "string" ? quantityValue(bytes) : undefined,
+    maxAgeMs: typeof duration === "string" ? parseDuration(duration) : undefined,
   };
 }
 

@@ -41,19 +41,26 @@ export class QueryMeter {
 
   /** Counts a query. */
   ended({ queryName, durationMs, code, traceId }: EndedQuery): void {
-    const { environmentId, deployment, branch } = this.scope;
-    const labels = { query_name: queryName, deployment, branch };
-    let series = this.#series.get(queryName);
-    if (!series) {
-      if (this.#series.size >= KEPT_NAMES) this.#series.clear();
-      series = {
-        count: this.metrics.counter("query.count", environmentId, labels),
-        latency: this.metrics.histogram("query.latency", environmentId, labels),
-      };
-      this.#series.set(queryName, series);
-    }
+    const series = this.#series.get(queryName) ?? this.#begin(queryName);
     series.count.add();
     series.latency.observe(durationMs / 1000, traceId);
-    if (code !== "") this.metrics.counter("query.errors", environmentId, { ...labels, code }).add();
+    if (code !== "") this.metrics.counter("query.errors", this.scope.environmentId, { ...this.#labelsOf(queryName), code }).add();
+  }
+
+  #begin(queryName: string): QuerySeries {
+    if (this.#series.size >= KEPT_NAMES) this.#series.clear();
+    const { environmentId } = this.scope;
+    const labels = this.#labelsOf(queryName);
+    const series = {
+      count: this.metrics.counter("query.count", environmentId, labels),
+      latency: this.metrics.histogram("query.latency", environmentId, labels),
+    };
+    this.#series.set(queryName, series);
+    return series;
+  }
+
+  #labelsOf(queryName: string) {
+    const { deployment, branch } = this.scope;
+    return { query_name: queryName, deployment, branch };
   }
 }

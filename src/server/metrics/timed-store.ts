@@ -52,17 +52,18 @@ function isStore(member: unknown): member is object {
 function timed(method: Method, latency: Histogram): Method {
   return (...args) => {
     const began = performance.now();
-    const ended = (): void => latency.observe((performance.now() - began) / 1000);
-    let result: unknown;
+    let isUnderway = false;
     try {
-      result = method(...args);
-    } catch (error) {
-      ended();
-      throw error;
+      const result = method(...args);
+      if (result instanceof Promise) {
+        isUnderway = true;
+        const ended = (): void => latency.observe((performance.now() - began) / 1000);
+        result.then(ended, ended);
+      }
+      return result;
+    } finally {
+      if (!isUnderway) latency.observe((performance.now() - began) / 1000);
     }
-    if (result instanceof Promise) result.then(ended, ended);
-    else ended();
-    return result;
   };
 }
 

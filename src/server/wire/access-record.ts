@@ -28,18 +28,19 @@ export function accessRecord({ request, response, path, ms, now, mayStateLength,
   const { status } = response;
   const length = mayStateLength ? response.headers.get("content-length") : null;
   const trace = request.headers.get("traceparent");
+  const attributes: Record<string, string | number> = {
+    method: request.method,
+    response_code: status,
+    duration_ms: Math.round(ms * 1_000) / 1_000,
+  };
+  if (length !== null) attributes.bytes = Number(length);
+  if (clientId !== undefined) attributes.client_id = clientId;
   return {
     at: (now - ms) * 1_000,
     level: status >= 500 ? "error" : status >= 400 ? "warning" : "info",
     component: "gateway",
     message: path,
     traceId: trace === null ? "" : (parseTraceparent(trace)?.traceId ?? ""),
-    attributes: {
-      method: request.method,
-      response_code: status,
-      duration_ms: Math.round(ms * 1_000) / 1_000,
-      ...(length === null ? {} : { bytes: Number(length) }),
-      ...(clientId === undefined ? {} : { client_id: clientId }),
-    },
+    attributes,
   };
 }

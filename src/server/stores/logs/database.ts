@@ -7,9 +7,11 @@ import type { Database, SQLQueryBindings } from "bun:sqlite";
 import { ATTRIBUTES, type LogLevel } from "../../../domain/logs.ts";
 import { type Condition, toCondition } from "../../../domain/search/condition.ts";
 import type { Search } from "../../../domain/search/tree.ts";
+import type { PackedRecords } from "../../thread/records.ts";
 import { openDatabase } from "../sqlite/open.ts";
 import { boundRecord } from "./bounds.ts";
 import { carryOver } from "./carry-over.ts";
+import { recordsOf } from "./log-batch.ts";
 import { mentionsKey } from "./mentions-key.ts";
 import { LOGS_APPLICATION_ID, LOGS_MIGRATIONS } from "./schema.ts";
 import type {
@@ -157,14 +159,11 @@ export class LogsDatabase {
     }
   }
 
-  /**
-   * Writes records, all or none, and removes old ones about once a minute.
-   * @param batch JSON of records by kind
-   */
-  write(batch: string, now: number): void {
-    const records = JSON.parse(batch) as Partial<Record<LogKind, NewRecord[]>>;
+  /** Writes records, all or none, and removes old ones about once a minute. */
+  write(batch: PackedRecords, now: number): void {
+    const records = recordsOf(batch);
     this.#db.transaction(() => {
-      for (const kind of ["line", "request"] as const) this.#insert(kind, records[kind] ?? []);
+      for (const kind of ["line", "request"] as const) this.#insert(kind, records[kind]);
     })();
     if (Math.abs(now - this.#prunedAt) >= PRUNE_EVERY_MS) this.#prune(now);
   }

@@ -7,8 +7,9 @@ import type { Clock } from "../../../context/clock.ts";
 import { Thread } from "../../thread/rpc.ts";
 import { cut } from "./bounds.ts";
 import type { LogStep, LogsDatabase, LogsFile } from "./database.ts";
+import { LogGatherer } from "./log-batch.ts";
 import type { LogsEvents } from "./logs-worker.ts";
-import type { LogCount, LogKind, LogLimits, LogStore, NewRecord } from "./store.ts";
+import type { LogCount, LogKind, LogLimits, LogStore } from "./store.ts";
 
 /** Options with which the store is opened. */
 export interface LogsOptions
@@ -34,7 +35,7 @@ const FORTNIGHT_MS = 14 * 86_400_000;
 const MEBIBYTE = 1024 * 1024;
 /** Time that a record waits for others, and the most records and bytes of a batch. */
 const GATHER_MS = 200;
-const RECORDS_PER_BATCH = 512;
+const RECORDS_PER_BATCH = 2_048;
 const BYTES_PER_BATCH = MEBIBYTE;
 /** Estimated bytes of a record beside its message. */
 const RECORD_BYTES = 300;
@@ -61,7 +62,7 @@ export function createSqliteLogStore(options: LogsOptions): LogStore {
   let limited: LogLimits | undefined;
   const pending = { records: 0, bytes: 0 };
   const listeners = new Set<(kinds: ReadonlySet<LogKind>) => void>();
-  let batch: Record<LogKind, NewRecord[]> = { line: [], request: [] };
+  const batch = new LogGatherer();
   let gathered = 0;
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let sending: ReturnType<typeof setImmediate> | undefined;
@@ -81,19 +82,17 @@ export function createSqliteLogStore(options: LogsOptions): LogStore {
     noticing ??= setTimeout(notice, NOTICE_MS);
   };
 
-  const write = async (records: typeof batch, bytes: number): Promise<void> => {
-    const count = records.line.length + records.request.length;
+  const write = async ({ packed, size, kinds }: ReturnType<typeof batch.take>, bytes: number): Promise<void> => {
     try {
-      await thread.call("write", [JSON.stringify(records), clock.now()]);
+      await thread.call("write", [packed, clock.now()], [packed.numbers.buffer]);
       isFailing = false;
-      const kinds = new Set((["line", "request"] as const).filter((kind) => records[kind].length > 0));
       for (const listener of listeners) listener(kinds);
     } catch (error) {
       if (!isFailing) options.onError?.(error);
       isFailing = true;
-      drop(count);
+      drop(size);
     }
-    pending.records -= count;
+    pending.records -= size;
     pending.bytes -= bytes;
   };
 
@@ -103,9 +102,8 @@ export function createSqliteLogStore(options: LogsOptions): LogStore {
     clearImmediate(sending);
     gathering = undefined;
     sending = undefined;
-    if (batch.line.length + batch.request.length === 0) return written;
-    written = write(batch, gathered);
-    batch = { line: [], request: [] };
+    if (batch.size === 0) return written;
+    written = write(batch.take(), gathered);
     gathered = 0;
     return written;
   };
@@ -119,8 +117,8 @@ export function createSqliteLogStore(options: LogsOptions): LogStore {
       pending.records++;
       pending.bytes += bytes;
       gathered += bytes;
-      batch[record.component === "gateway" ? "request" : "line"].push(message === record.message ? record : { ...record, message });
-      if (batch.line.length + batch.request.length >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH) sending ??= setImmediate(send);
+      batch.add(message === record.message ? record : { ...record, message });
+      if (batch.size >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH) sending ??= setImmediate(send);
       else gathering ??= setTimeout(send, GATHER_MS);
     },
     search(filter, limit, beforeSeq) {

@@ -45,14 +45,18 @@ export class BucketSum {
     if (histogram) this.#own().merge(histogram);
   }
 
-  /** Adds the records of a bucket. Throws RangeError when its histogram cannot be read. */
-  add(count: number, sum: number, min: number, max: number, histogram: Uint8Array | null | undefined): void {
+  /**
+   * Adds the records of a bucket. Throws RangeError when its histogram cannot be read.
+   * @param begin, end where the histogram is among the bytes; default: it is all of them
+   */
+  add(count: number, sum: number, min: number, max: number, histogram: Uint8Array | null | undefined, begin = 0, end?: number): void {
     this.#widen(count, sum, min, max);
     if (!histogram) return;
-    if (this.#histogram || this.#encoded) this.#own().mergeEncoded(histogram);
+    if (this.#histogram || this.#encoded) this.#own().mergeEncoded(histogram, begin, end);
     else {
-      ExponentialHistogram.check(histogram);
-      this.#encoded = histogram;
+      const own = histogram.subarray(begin, end);
+      ExponentialHistogram.check(own);
+      this.#encoded = own;
     }
   }
 

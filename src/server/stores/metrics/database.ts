@@ -1,7 +1,7 @@
 /**
  * The file of the store of metrics: WAL, synchronous=NORMAL. Each bucket of a minute is added to
  * those of ten minutes and of an hour too, so that a long range reads few rows, and removing old
- * minutes loses nothing of the others.
+ * minutes loses nothing of the others. What is complete of these two is packed, many in a row.
  */
 
 import type { Database } from "bun:sqlite";
@@ -11,6 +11,7 @@ import { BucketSum } from "./bucket-sum.ts";
 import type { FeatureHour, FeatureStats } from "./feature-stats.ts";
 import { FeatureStatsTable } from "./feature-stats-table.ts";
 import { type GatheredGroup, MetricGrouping, mostCounted } from "./grouping.ts";
+import { type BucketRow, PackedTable } from "./packed-table.ts";
 import { METRICS_APPLICATION_ID, METRICS_MIGRATIONS } from "./schema.ts";
 import type {
   MetricAnswer,
@@ -38,18 +39,24 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Periods of buckets with their tables, from the longest to the shortest. */
+/**
+ * Periods of buckets with their tables, from the longest to the shortest, and the time of which
+ * buckets are packed together; those of minutes are not, because most are never read.
+ */
 const PERIODS = [
-  { table: "hour", lengthMs: HOUR_MS, keptMs: 366 * DAY_MS },
-  { table: "ten_minutes", lengthMs: 10 * MINUTE_MS, keptMs: 30 * DAY_MS },
-  { table: "minute", lengthMs: MINUTE_MS, keptMs: 2 * DAY_MS },
+  { table: "hour", lengthMs: HOUR_MS, keptMs: 366 * DAY_MS, packMs: DAY_MS },
+  { table: "ten_minutes", lengthMs: 10 * MINUTE_MS, keptMs: 30 * DAY_MS, packMs: 6 * HOUR_MS },
+  { table: "minute", lengthMs: MINUTE_MS, keptMs: 2 * DAY_MS, packMs: undefined },
 ] as const;
+/** All tables with buckets of series. */
+const BUCKET_TABLES = [...PERIODS.map(({ table }) => table), "packed"];
+/** Time in which buckets may still be added, and most that are packed at once. */
+const LATE_MS = HOUR_MS;
+const MOST_PACKED = 100_000;
 type Period = (typeof PERIODS)[number];
 
 /** Most series that are known by their ids without asking the file. */
 const KNOWN_SERIES = 50_000;
-
-type BucketRow = readonly [at: number, count: number, sum: number, min: number, max: number, histogram: Uint8Array | null];
 
 /** A part of a range that is read from one table. */
 interface Part {
@@ -64,6 +71,7 @@ export class MetricDatabase {
   #maxBytes: number;
   #maxAgeMs: number;
   readonly #features: FeatureStatsTable;
+  readonly #packed: PackedTable;
   /** Ids of series by their text. */
   readonly #ids = new Map<string, number>();
 
@@ -75,6 +83,7 @@ export class MetricDatabase {
     const schema = { applicationId: METRICS_APPLICATION_ID, migrations: METRICS_MIGRATIONS };
     this.#db = openDatabase({ path, programVersion, ...schema, synchronous: "normal" });
     this.#features = new FeatureStatsTable(this.#db);
+    this.#packed = new PackedTable(this.#db);
   }
 
   addFeatureStats(stats: Parameters<MetricStore["addFeatureStats"]>[0]): void {
@@ -121,9 +130,14 @@ export class MetricDatabase {
       const rows = this.#db.query<never, [number, number, number]>(
         `select at, count, sum, min, max, histogram from ${period.table} where series = ? and at >= ? and at < ?`,
       );
-      for (const { id, group } of read)
+      for (const { id, group } of read) {
+        if (period.packMs !== undefined)
+          this.#packed.read(period, id, from, before, (at, count, sum, min, max, histogram, begin, end) =>
+            group.add(at, count, sum, min, max, histogram, begin, end),
+          );
         for (const [at, count, sum, min, max, histogram] of rows.values(id, from, before) as unknown as BucketRow[])
           group.add(at, count, sum, min, max, histogram);
+      }
     }
     const { groups: answered, omitted } = grouping.answer();
     return { groups: answered, omitted: omitted + skipped };
@@ -140,12 +154,14 @@ export class MetricDatabase {
     return [...values].sort().slice(0, limit);
   }
 
-  /** Removes buckets by their age, and the oldest ones beyond the bound of size. */
+  /** Removes buckets by their age, and the oldest ones beyond the bound of size; packs the others. */
   thin(now: number): void {
     this.#db.transaction(() => {
       for (const period of PERIODS) this.#removeBefore(period, floorTo(now - Math.min(period.keptMs, this.#maxAgeMs), HOUR_MS));
       this.#features.removeBefore(now - Math.min(30 * DAY_MS, this.#maxAgeMs));
       this.#removeEmptySeries();
+      for (const period of PERIODS)
+        if (period.packMs !== undefined) this.#packed.pack(period, floorTo(now - LATE_MS, period.packMs), MOST_PACKED);
     })();
     for (let round = 0; round < 20 && this.#usedBytes() > this.#maxBytes; round++)
       this.#db.transaction(() => {
@@ -158,7 +174,7 @@ export class MetricDatabase {
   forgetEnvironment(environmentId: string): void {
     this.#ids.clear();
     this.#db.transaction(() => {
-      for (const { table } of PERIODS)
+      for (const table of BUCKET_TABLES)
         this.#db.query(`delete from ${table} where series in (select id from series where environment_id = ?)`).run(environmentId);
       this.#db.query("delete from series where environment_id = ?").run(environmentId);
       this.#features.forgetEnvironment(environmentId);
@@ -175,7 +191,7 @@ export class MetricDatabase {
       maxAgeMs: this.#maxAgeMs,
       defaultMaxAgeMs: this.file.maxAgeMs,
       series: count("series"),
-      buckets: PERIODS.reduce((sum, { table }) => sum + count(table), 0),
+      buckets: PERIODS.reduce((sum, { table }) => sum + count(table), this.#packed.size()),
     };
   }
 
@@ -262,13 +278,15 @@ export class MetricDatabase {
     const counts = new Map<GatheredGroup, number>();
     for (const { id, group } of series) {
       let count = counts.get(group) ?? group.count;
-      for (const { period, from, before } of parts)
+      for (const { period, from, before } of parts) {
+        if (period.packMs !== undefined) count += this.#packed.count(period, id, from, before);
         count +=
           this.#db
             .query<{ n: number | null }, [number, number, number]>(
               `select sum(count) as n from ${period.table} where series = ? and at >= ? and at < ?`,
             )
             .get(id, from, before)?.n ?? 0;
+      }
       counts.set(group, count);
     }
     const some = [...counts.keys()].filter((group) => (counts.get(group) ?? 0) > 0);
@@ -281,7 +299,9 @@ export class MetricDatabase {
     return row?.before ?? Number.MIN_SAFE_INTEGER;
   }
 
-  #removeBefore({ table }: Period, before: number): void {
+  #removeBefore(period: Period, before: number): void {
+    const { table } = period;
+    if (period.packMs !== undefined) this.#packed.removeBefore(period, before);
     this.#db.query(`delete from ${table} where at < ?`).run(before);
     this.#db
       .query("insert into thinned (period, before) values (?1, ?2) on conflict (period) do update set before = max(before, ?2)")
@@ -292,13 +312,16 @@ export class MetricDatabase {
     const ends = this.#db
       .query<{ first: number | null; last: number | null }, []>(`select min(at) as first, max(at) as last from ${period.table}`)
       .get();
-    if (ends?.first == null || ends.last == null) return;
-    this.#removeBefore(period, floorTo(ends.first + (ends.last - ends.first) / 10, HOUR_MS) + HOUR_MS);
+    const packed = period.packMs === undefined ? undefined : this.#packed.first(period);
+    const first = Math.min(ends?.first ?? Number.POSITIVE_INFINITY, packed ?? Number.POSITIVE_INFINITY);
+    if (first === Number.POSITIVE_INFINITY) return;
+    const last = Math.max(ends?.last ?? first, first);
+    this.#removeBefore(period, floorTo(first + (last - first) / 10, HOUR_MS) + HOUR_MS);
   }
 
   #removeEmptySeries(): void {
     this.#ids.clear();
-    const lacks = PERIODS.map(({ table }) => `not exists (select 1 from ${table} where series = id)`).join(" and ");
+    const lacks = BUCKET_TABLES.map((table) => `not exists (select 1 from ${table} where series = id)`).join(" and ");
     this.#db.run(`delete from series where ${lacks}`);
   }
 

@@ -32,4 +32,13 @@ create table feature_stats (
 ) strict, without rowid;
 `);
   },
+  (db) => {
+    db.run(`
+create table packed (
+  series integer not null, period text not null, begin integer not null, first integer not null, buckets integer not null, count integer not null,
+  packed blob not null, unique (series, period, begin)
+) strict;
+create index packed_by_first on packed (period, first);
+`);
+  },
 ];

@@ -9,7 +9,7 @@ import { inspectDatabase, openDatabase } from "../sqlite/open.ts";
 import { ErrorTable } from "./error-table.ts";
 import { mentions } from "./mentions.ts";
 import { MetaQueryTable, metaIdOf } from "./meta-query-table.ts";
-import type { BatchedQuery, QueryBatch } from "./query-batch.ts";
+import { type BatchedQuery, type QueryBatch, queriesOf } from "./query-batch.ts";
 import { SUMMARY, type SummaryRow, searchQueries, summaryOf } from "./query-search.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "./schema.ts";
 import { SpanTable } from "./span-table.ts";
@@ -394,8 +394,8 @@ export class TelemetryDatabase {
     this.#db.close();
   }
 
-  #writeQueries({ rows, bodies }: QueryBatch): void {
-    const packed = Bun.zstdCompressSync(bodies, PACKING);
+  #writeQueries(batch: QueryBatch): void {
+    const packed = Bun.zstdCompressSync(batch.bodies, PACKING);
     const body = Number(this.#db.query("insert into body (packed) values (?)").run(packed).lastInsertRowid);
     const names = Object.keys(LOGGED);
     const insert = this.#db.query(`insert or replace into query_log (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`);
@@ -407,7 +407,7 @@ export class TelemetryDatabase {
       metaIds.set(key, id);
       return id;
     };
-    const entries = (JSON.parse(rows) as readonly BatchedQuery[]).map((entry) => ({ ...entry, metaId: metaId(entry) }));
+    const entries = queriesOf(batch).map((entry) => ({ ...entry, metaId: metaId(entry) }));
     let bodyAt = 0;
     for (const entry of entries) {
       const key = entry.secretKey ?? entry.primaryKey;

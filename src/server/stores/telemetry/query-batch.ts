@@ -1,10 +1,10 @@
 /**
  * Batches of queries for the thread that writes them. Their bodies are concatenated, so that they
- * are transferred as one buffer and compressed as they are; the rest is one JSON text, which is
- * cheaper to pass between threads than objects.
+ * are transferred as one buffer and compressed as they are.
  */
 
-import type { Body, QueryLogEntry } from "./store.ts";
+import { type PackedRecords, RecordReader, RecordWriter } from "../../thread/records.ts";
+import type { Body, BodyEncoding, QueryLogEntry, QueryRunKind } from "./store.ts";
 
 /**
  * A query without its bodies. The batch's bytes hold its request, response and origins in this
@@ -19,8 +19,7 @@ export interface BatchedQuery extends Omit<QueryLogEntry, "request" | "response"
 
 /** Queries that are sent together. */
 export interface QueryBatch {
-  /** JSON of `BatchedQuery[]`. */
-  readonly rows: string;
+  readonly queries: PackedRecords;
   readonly bodies: Uint8Array<ArrayBuffer>;
 }
 
@@ -28,34 +27,56 @@ export interface QueryBatch {
 const KEPT_BYTES = 1024 * 1024;
 /** Most bytes of a UTF-16 unit in UTF-8. */
 const BYTES_PER_UNIT = 3;
+/** What stands for null among numbers. */
+const NULL = Number.NaN;
 
 /** Collects queries into batches. */
 export class QueryGatherer {
-  #queries: QueryLogEntry[] = [];
+  readonly #writer = new RecordWriter();
+  #size = 0;
   #bodies = Buffer.allocUnsafeSlow(KEPT_BYTES);
   #used = 0;
 
   /** Number of queries gathered. */
   get size(): number {
-    return this.#queries.length;
+    return this.#size;
   }
 
   add(query: QueryLogEntry): void {
-    this.#queries.push(query);
+    const writer = this.#writer;
+    writer.text(0, query.queryId);
+    writer.text(1, query.environmentId);
+    writer.text(2, query.deploymentId);
+    writer.text(3, query.branch);
+    writer.text(4, query.queryName);
+    writer.text(5, query.correlationId);
+    writer.text(6, query.encoding);
+    writer.text(7, query.kind);
+    writer.text(8, query.queryVersion);
+    writer.text(9, query.planHash);
+    writer.text(10, query.rootNamespace);
+    writer.text(11, query.primaryKey);
+    writer.text(12, query.agentId);
+    writer.text(13, query.errorCodes);
+    writer.text(14, query.traceId);
+    writer.optionalText(15, query.secretKey);
+    writer.optionalText(16, query.error);
+    writer.number(query.startedAt);
+    writer.number(query.durationMs);
+    writer.number(query.errorCount);
+    writer.number(query.isNamed ? 1 : 0);
+    writer.number(query.hitShare ?? NULL);
+    writer.number(query.rows);
+    writer.number(this.#append(query.request));
+    writer.number(query.response === undefined ? NULL : this.#append(query.response));
+    writer.number(this.#append(query.origins));
+    this.#size++;
   }
 
   /** Returns the collected queries as a batch, and starts the next one. */
   take(): QueryBatch {
-    const rows = this.#queries.map(
-      ({ request, response, origins, ...query }): BatchedQuery => ({
-        ...query,
-        requestSize: this.#append(request),
-        responseSize: response === undefined ? null : this.#append(response),
-        originsSize: this.#append(origins),
-      }),
-    );
-    const batch = { rows: JSON.stringify(rows), bodies: new Uint8Array(this.#bodies.subarray(0, this.#used)) };
-    this.#queries = [];
+    const batch = { queries: this.#writer.take(), bodies: new Uint8Array(this.#bodies.subarray(0, this.#used)) };
+    this.#size = 0;
     this.#used = 0;
     if (this.#bodies.length > KEPT_BYTES) this.#bodies = Buffer.allocUnsafeSlow(KEPT_BYTES);
     return batch;
@@ -74,4 +95,43 @@ export class QueryGatherer {
     this.#used += size;
     return size;
   }
+}
+
+/** The queries of a batch, in the order in which they were added. */
+export function queriesOf({ queries }: QueryBatch): BatchedQuery[] {
+  const read: BatchedQuery[] = [];
+  for (const reader = new RecordReader(queries); !reader.isAtEnd; )
+    read.push({
+      queryId: reader.text(),
+      environmentId: reader.text(),
+      deploymentId: reader.text(),
+      branch: reader.text(),
+      queryName: reader.text(),
+      correlationId: reader.text(),
+      encoding: reader.text() as BodyEncoding,
+      kind: reader.text() as QueryRunKind,
+      queryVersion: reader.text(),
+      planHash: reader.text(),
+      rootNamespace: reader.text(),
+      primaryKey: reader.text(),
+      agentId: reader.text(),
+      errorCodes: reader.text(),
+      traceId: reader.text(),
+      secretKey: reader.optionalText(),
+      error: reader.optionalText(),
+      startedAt: reader.number(),
+      durationMs: reader.number(),
+      errorCount: reader.number(),
+      isNamed: reader.number() === 1,
+      hitShare: orNull(reader.number()),
+      rows: reader.number(),
+      requestSize: reader.number(),
+      responseSize: orNull(reader.number()),
+      originsSize: reader.number(),
+    });
+  return read;
+}
+
+function orNull(number: number): number | null {
+  return Number.isNaN(number) ? null : number;
 }

@@ -40,7 +40,7 @@ const WEEK_MS = 7 * 86_400_000;
 const MEBIBYTE = 1024 * 1024;
 /** Time that a record waits for others, and the most records and bytes of a batch. */
 const GATHER_MS = 50;
-const RECORDS_PER_BATCH = 64;
+const RECORDS_PER_BATCH = 256;
 const BYTES_PER_BATCH = MEBIBYTE / 2;
 /** Factor by which the bounds are higher for failed queries and errors. */
 const ERROR_ROOM = 4;
@@ -94,7 +94,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
 
   const write = async (batch: TelemetryBatch, records: number, bytes: number): Promise<void> => {
     try {
-      await thread.call("write", [batch], batch.queries && [batch.queries.bodies.buffer]);
+      await thread.call("write", [batch], batch.queries && [batch.queries.bodies.buffer, batch.queries.queries.numbers.buffer]);
       isFailing = false;
     } catch (error) {
       if (!isFailing) options.onError?.(error);

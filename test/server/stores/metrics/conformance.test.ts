@@ -70,6 +70,11 @@ describe.each(METRIC_DRIVERS)("store of metrics: $name", (driver) => {
     folder[Symbol.dispose]();
   });
 
+  /** A store of its own, at T0. */
+  const opened = async (own: TempFolder) => {
+    const made = await driver.open(own.path, { now: () => T0 });
+    return Object.assign(made, { [Symbol.asyncDispose]: () => made.close() });
+  };
   const read = async (more: Partial<MetricSelection> = {}) => (await store.read(selection(more))).groups;
   const only = async (more: Partial<MetricSelection> = {}) => (await read(more))[0]?.buckets.map(figures);
 
@@ -212,6 +217,71 @@ describe.each(METRIC_DRIVERS)("store of metrics: $name", (driver) => {
     expect((await only({ ...range, stepMs: DAY }))?.map(([, count]) => count)).toEqual([2, 2, 2]);
     await store.append([row(at(3 * DAY), [7])]);
     expect((await only({ ...range, stepMs: MINUTE }))?.map(([, count]) => count)).toEqual([2, 2, 1, 1, 1]);
+  });
+
+  test("packing changes no answer, whatever comes late, and what is packed goes by its age", async () => {
+    const record = fc.record({
+      at: fc.integer({ min: 0, max: 40 * 60 }).map((minute) => T0 - 5 * DAY + minute * MINUTE),
+      name: fc.constantFrom("a", "b", "c"),
+      values: fc.array(fc.double({ min: 0.001, max: 1000, noNaN: true }), { minLength: 1, maxLength: 3 }),
+    });
+    const environmentId = "env_1";
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(record, { minLength: 1, maxLength: 20 }),
+        fc.array(record, { maxLength: 10 }),
+        fc.constantFrom(10, 60, 120),
+        fc.integer({ min: 0, max: 40 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (early, late, minutes, hours, maxGroups) => {
+          using own = new TempFolder();
+          await using store = await opened(own);
+          const rowsOf = (records: typeof early) => records.map(({ at, name, values }) => row(at, values, { query_name: name }));
+          const whole = { environmentId, by: ["query_name"], stepMs: minutes * MINUTE, from: T0 - 6 * DAY, before: T0 };
+          const part = { ...whole, from: T0 - 5 * DAY + hours * HOUR, before: T0 - 5 * DAY + (hours + 9) * HOUR, maxGroups };
+          const answers = async () =>
+            (await Promise.all([whole, part].map((one) => store.read(selection(one))))).map(({ groups, omitted }) => ({
+              omitted,
+              groups: groups.map(({ labels, buckets }) => ({
+                labels,
+                buckets: buckets.map(({ sum, histogram, ...bucket }) => ({
+                  ...bucket,
+                  sum: sum.toPrecision(9),
+                  histogram: ExponentialHistogram.decode(histogram as Uint8Array).buckets(),
+                })),
+              })),
+            }));
+          await store.append(rowsOf(early));
+          await store.thin(T0);
+          await store.append(rowsOf(late));
+          const { buckets } = await store.figures();
+          const unpacked = await answers();
+          const expected = new Map<string, number>();
+          for (const { at, name, values } of [...early, ...late]) {
+            const key = `${name} ${Math.floor(at / whole.stepMs) * whole.stepMs}`;
+            expected.set(key, (expected.get(key) ?? 0) + values.length);
+          }
+          const found = unpacked[0]?.groups.flatMap(({ labels, buckets }) =>
+            buckets.map(({ at, count }) => [`${labels.query_name} ${at}`, count] as const),
+          );
+          expect(new Map<string, number>(found)).toEqual(expected);
+          await store.thin(T0);
+          expect(await answers()).toEqual(unpacked);
+          expect((await store.figures()).buckets).toBeLessThanOrEqual(buckets);
+          const limit = T0 - 5 * DAY + hours * HOUR;
+          await store.limit({ maxBytes: undefined, maxAgeMs: T0 - limit });
+          const { groups } = await store.read(selection({ ...whole, stepMs: HOUR }));
+          const times = groups.flatMap(({ labels, buckets }) => buckets.map(({ at }) => `${labels.query_name} ${at}`));
+          const kept = [...early, ...late]
+            .map(({ at, name }) => [name, Math.floor(at / HOUR) * HOUR] as const)
+            .filter(([, at]) => at >= limit);
+          expect(times.sort()).toEqual([...new Set(kept.map(([name, at]) => `${name} ${at}`))].sort());
+          await store.forgetEnvironment(environmentId);
+          expect((await store.figures()).buckets).toBe(0);
+        },
+      ),
+      seeded(30, 2_000),
+    );
   });
 
   test("it keeps to limits that are set, until they are taken back", async () => {
