@@ -53,7 +53,7 @@ import type { MetricStore } from "../stores/metrics/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
-import type { JobErrorRecorder, TelemetryStore } from "../stores/telemetry/store.ts";
+import type { JobErrorRecorder, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
@@ -371,6 +371,13 @@ export async function openParts({
     ...{ offline, log, now: () => clock.now() },
   });
   sweep("the history", { everyMs: HISTORY_SWEEP_MS, firstMs: FIRST_HISTORY_SWEEP_MS }, historyRetention.enforce);
+  /** Keeps a span of what is no query, while telemetry is recorded. */
+  const recordSpan = (span: SpanRecord): void => {
+    if (components.isSuspended("telemetry")) return;
+    telemetry()
+      .then((store) => store.recordSpans([span]))
+      .catch((reason: unknown) => log.warning("a span could not be recorded", { error: String(reason) }));
+  };
   const collections: CollectionParts = { documents: metadata.documents, bus, clock, log };
   const webhooks = once(async () => {
     const [{ createWebhooks }, { createOutboxThread }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
@@ -386,7 +393,8 @@ export async function openParts({
       sealer,
       version,
       allowed,
-      outbox: (find) => createOutboxThread({ place: metadata.outbox, keys, allowed, node: node(), version, find, clock, log }),
+      outbox: (find) =>
+        createOutboxThread({ ...{ place: metadata.outbox, keys, allowed, node: node(), version, find, clock, log }, recordSpan }),
     });
     sampleDropped(metrics, "webhooks", () => made.deliveries.droppedOfAll());
     return made;

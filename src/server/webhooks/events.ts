@@ -31,6 +31,10 @@ export interface QueryFacts {
   readonly errorCount: number;
   /** Whether there is no answer because the query was wrong as a whole. */
   readonly isRefused: boolean;
+  /**
+   * W3C `traceparent` of its first span, or of the caller's; undefined = nobody asked for a trace.
+   */
+  readonly traceparent: string | undefined;
 }
 
 /** Those who want to be told of one query. */
@@ -190,7 +194,7 @@ export function createEvents({
     deployment: LiveDeployment,
     { queries, resolvers, features }: Audience,
     computed: ComputedRecorder | undefined,
-    { queryId, queryName, correlationId, startedAt, durationMs, errorCount, isRefused }: QueryFacts,
+    { queryId, queryName, correlationId, startedAt, durationMs, errorCount, isRefused, traceparent }: QueryFacts,
   ): void => {
     const place = {
       query_id: queryId,
@@ -205,6 +209,7 @@ export function createEvents({
         payload: JSON.stringify(payload()),
         at: startedAt + durationMs,
         key: `${subscription}/${key}`,
+        ...(traceparent !== undefined && { trace: { traceparent, queryId } }),
       }));
     for (const webhook of queries)
       tell(webhook, "query.run", queryId, () => ({

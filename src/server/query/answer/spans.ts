@@ -104,6 +104,15 @@ export class SpanRecorder {
   }
 }
 
+/**
+ * The `traceparent` header for what a query leads to: of its first span when somebody asked for the
+ * trace, else the caller's; undefined when there is neither.
+ */
+export function toldSpan(spans: SpanRecorder | undefined, parent: TraceParent | undefined): string | undefined {
+  if (spans?.isAsked) return spans.traceparent(spans.root);
+  return parent && formatTraceparent(parent);
+}
+
 /** Id of the trace that somebody asked for; empty when nobody did. */
 export function toldTrace(spans: SpanRecorder | undefined): string {
   return spans?.isAsked ? spans.traceId : "";
