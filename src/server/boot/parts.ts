@@ -41,6 +41,7 @@ import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
 import { sampleWaitingJobs } from "../nodes/waiting-jobs.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
+import type { MetricStreams } from "../otlp/metric-streams.ts";
 import type { OtlpSettings } from "../otlp/settings.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
@@ -120,6 +121,8 @@ export interface Parts {
   readonly logs: () => Promise<LogStore>;
   /** Hands records to the log store, which it opens by itself. */
   readonly logRecorder: LogRecorder;
+  /** What applications count. */
+  readonly metricStreams: () => Promise<MetricStreams>;
   /** SQL statements over what is stored. */
   readonly statements: () => Promise<Statements>;
   /** The table engine; its process starts with its first call. */
@@ -343,6 +346,10 @@ export async function openParts({
         },
       }
     : openRecorder;
+  const metricStreams = once(async () => {
+    const { MetricStreams } = await import("../otlp/metric-streams.ts");
+    return new MetricStreams(metrics, () => clock.now());
+  });
   const tables = once(async () => {
     const { createTableEngine } = await import("../tables/create-table-engine.ts");
     const folder = directory.file("tables");
@@ -682,6 +689,7 @@ export async function openParts({
     metricReader,
     logs,
     logRecorder,
+    metricStreams,
     tables,
     statements,
     processes,

@@ -290,6 +290,7 @@ async function startIn(
       metricReader: parts.metricReader,
       logs: parts.logs,
       logRecorder: parts.logRecorder,
+      metricStreams: parts.metricStreams,
       deployments: parts.deployments,
       deletions: parts.deletions,
       datasets: parts.datasets,

@@ -25,7 +25,7 @@ export interface WebhookEvent {
   readonly at: number;
   /** The same for the same event, whoever tells of it. */
   readonly key: string;
-  /** The query that it comes from, and W3C `traceparent` of that; absent = it is part of no trace. */
+  /** The query that it comes from, and the `traceparent` of that; absent = it has no trace. */
   readonly trace?: { readonly traceparent: string; readonly queryId: string };
 }
 
