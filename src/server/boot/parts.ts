@@ -346,9 +346,10 @@ export async function openParts({
         },
       }
     : openRecorder;
+  const startedAt = clock.now();
   const metricStreams = once(async () => {
     const { MetricStreams } = await import("../otlp/metric-streams.ts");
-    return new MetricStreams(metrics, () => clock.now());
+    return new MetricStreams(metrics, startedAt, () => clock.now());
   });
   const tables = once(async () => {
     const { createTableEngine } = await import("../tables/create-table-engine.ts");

@@ -31,12 +31,16 @@ export class MetricStreams {
    */
   #unknownSince: bigint;
 
-  /** @param now epoch milliseconds */
+  /**
+   * @param since when this node began, epoch milliseconds
+   * @param now epoch milliseconds
+   */
   constructor(
     private readonly metrics: MetricRecorder,
+    since: number,
     private readonly now: () => number,
   ) {
-    this.#unknownSince = nanoseconds(now());
+    this.#unknownSince = nanoseconds(since);
   }
 
   /** Records points, in the order in which they were received. */

@@ -21,7 +21,7 @@ function node() {
   clock.moveTo(START);
   const log = createLog({ write: () => undefined, clock });
   const metrics = createMetricRecorder({ store: () => Promise.reject(new Error("none")), clock, log });
-  const streams = new MetricStreams(metrics, () => clock.now());
+  const streams = new MetricStreams(metrics, START, () => clock.now());
   const resource = { attributes: [{ key: "service.name", value: { stringValue: "shop" } }] };
   return {
     /** Sends metrics of a second after the start; what was rejected, and why. */
