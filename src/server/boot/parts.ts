@@ -6,6 +6,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { once } from "../../domain/once.ts";
+import { samplingOf } from "../../domain/span-sampling.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
@@ -379,13 +380,21 @@ export async function openParts({
     ...{ offline, log, now: () => clock.now() },
   });
   sweep("the history", { everyMs: HISTORY_SWEEP_MS, firstMs: FIRST_HISTORY_SWEEP_MS }, historyRetention.enforce);
-  /** Keeps a span of what is no query, while telemetry is recorded. */
-  const recordSpan = (span: SpanRecord): void => {
-    if (components.isSuspended("telemetry")) return;
+  const isTracing = (): boolean => !components.isSuspended("telemetry");
+  /** Keeps spans of what is no query. */
+  const recordSpans = (spans: readonly SpanRecord[]): void => {
     telemetry()
-      .then((store) => store.recordSpans([span]))
-      .catch((reason: unknown) => log.warning("a span could not be recorded", { error: String(reason) }));
+      .then((store) => store.recordSpans(spans))
+      .catch((reason: unknown) => log.warning("spans could not be recorded", { error: String(reason) }));
   };
+  const recordSpan = (span: SpanRecord): void => {
+    if (isTracing()) recordSpans([span]);
+  };
+  let sampling = samplingOf({});
+  components.watch("metrics", ({ spec }) => {
+    sampling = samplingOf(spec);
+  });
+  const tracing = { sampling: () => sampling, isTracing, record: recordSpans };
   const collections: CollectionParts = { documents: metadata.documents, bus, clock, log };
   const webhooks = once(async () => {
     const [{ createWebhooks }, { createOutboxThread }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
@@ -490,7 +499,7 @@ export async function openParts({
       online: await online(),
       offline,
       sinks: await sinks(),
-      ...{ metrics, bus, clock, log, recordError },
+      ...{ metrics, bus, clock, log, recordError, tracing },
     });
   });
   const statements = once(async () => {
@@ -526,7 +535,7 @@ export async function openParts({
       sinks: await sinks(),
       revisions: (await datasets()).revisions,
       tables,
-      ...{ folder, metrics, bus, clock, log, recordError },
+      ...{ folder, metrics, bus, clock, log, recordError, tracing },
     });
   });
   const valueUploads = once(async () => {

@@ -40,15 +40,17 @@ export class SpanRecorder {
    * @param startedAt epoch milliseconds now
    * @param parent the caller's span
    * @param isAsked whether somebody asked for the trace, who is told its id
+   * @param kind of the first span
    */
   constructor(
     name: string,
     readonly startedAt: number,
     parent: TraceParent | undefined,
     readonly isAsked = true,
+    kind: SpanKind = "gateway",
   ) {
     this.traceId = parent?.traceId ?? newTraceId();
-    this.root = this.#make("gateway", name, parent?.spanId ?? "", {});
+    this.root = this.#make(kind, name, parent?.spanId ?? "", {});
   }
 
   /** The `traceparent` header that makes another service's spans children of a span. */
