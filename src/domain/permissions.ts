@@ -25,7 +25,7 @@ export const PERMISSIONS = [
   { name: "query.online", option: "QUERY_ONLINE", meaning: "run online queries" },
   { name: "query.offline", option: "QUERY_OFFLINE", meaning: "read stored values: offline queries, SQL and datasets" },
   { name: "data.write", option: "DATA_WRITE", meaning: "upload values of features, and datasets" },
-  { name: "telemetry.write", option: "TELEMETRY_WRITE", meaning: "send spans and log lines of applications" },
+  { name: "telemetry.write", option: "TELEMETRY_WRITE", meaning: "send spans, log lines and metrics of applications" },
   { name: "deploy", option: "DEPLOY", meaning: "deploy code, to an environment or a branch" },
   { name: "audit.read", option: "AUDIT_READ", meaning: "see who called what, and usage", isTeamWide: true },
   { name: "secrets.read", option: "SECRETS_READ", meaning: "see the values of secrets" },

@@ -38,6 +38,13 @@ export const SPAN_ATTRIBUTES = {
   pythonMs: "svc.python.duration_ms",
   stages: "svc.stages",
   spansLeftOut: "svc.spans_left_out",
+  /** Id of the webhook that an event was delivered to, and the event's type. */
+  webhook: "svc.webhook.id",
+  event: "svc.webhook.event",
+  httpMethod: "http.request.method",
+  httpStatus: "http.response.status_code",
+  /** Host that a request was sent to. */
+  host: "server.address",
 } as const;
 
 /** An attribute's name. */

@@ -727,7 +727,7 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
   "headers of the export by OTLP": {
     pieces: ["a", "=", ",", "%", "2C", "%0a", " ", "é", "\u202e", "__proto__", "authorization", "Bearer x"],
     refuses: among(StartError),
-    parse: (given) => readOtlpSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318", OTEL_EXPORTER_OTLP_HEADERS: given }),
+    parse: (given) => readOtlpSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318", OTEL_EXPORTER_OTLP_HEADERS: given }, 0),
   },
   "OTLP's JSON": {
     pieces: [

@@ -141,7 +141,7 @@ export enum Permission {
   DATA_WRITE = 16,
 
   /**
-   * Send spans and lines of the log of applications.
+   * Send spans, lines of the log and metrics of applications.
    *
    * @generated from enum value: PERMISSION_TELEMETRY_WRITE = 17;
    */

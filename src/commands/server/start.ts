@@ -90,11 +90,11 @@ export default defineCommand({
     "it was told to stop, while /health/ready already answers 503.\n\n" +
     "/metrics has counters for Prometheus, with a token of the whole team that may read; with --metrics-open programs on this machine need none.\n\n" +
     "With OTEL_EXPORTER_OTLP_ENDPOINT, such as http://127.0.0.1:4318, what is recorded goes to an OpenTelemetry collector too: spans, log lines and metrics, by OTLP over HTTP. " +
-    "OTEL_EXPORTER_OTLP_PROTOCOL is http/protobuf or http/json; _HEADERS, _COMPRESSION (gzip or none) and _TIMEOUT are as OpenTelemetry says, and each can be said for one signal: " +
+    "OTEL_EXPORTER_OTLP_PROTOCOL is http/protobuf or http/json; _HEADERS, _COMPRESSION (gzip or none), _TIMEOUT, _CERTIFICATE (authorities of the collector), _CLIENT_CERTIFICATE and _CLIENT_KEY are as OpenTelemetry says, and each can be said for one signal: " +
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is that of spans, in full. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES name this server; OTEL_METRIC_EXPORT_INTERVAL is in milliseconds; " +
     "OTEL_LOGS_EXPORTER=none leaves a signal out, OTEL_SDK_DISABLED=true all. Lines have what resolvers print. Requests of the gateway, and what applications sent here, are not exported.\n\n" +
-    "Applications send their spans and log lines to /v1/traces and /v1/logs by OTLP over HTTP, with a token that has the permission telemetry.write; their spans stand in one trace with those of " +
-    "the queries they make, and `svc logs` finds their lines by component:app. Of a span its events and links are not kept; metrics of applications are refused.\n\n" +
+    "Applications send their spans, log lines and metrics to /v1/traces, /v1/logs and /v1/metrics by OTLP over HTTP, with a token that has the permission telemetry.write; their spans stand in one trace with those of " +
+    "the queries they make, and `svc logs` finds their lines by component:app. Of a span its events and links are not kept. Metrics are series of app.counter, app.gauge and app.histogram: `svc metrics query 'sum:app.counter{name:orders} by {service}'`.\n\n" +
     "Tokens and addresses are signed with a key that is made in the data directory. SVC_SERVER_KEY_FILE names a file of keys to use instead, SVC_SERVER_KEY gives " +
     "them: 32 random bytes in base64 each, one in a line (`head -c 32 /dev/urandom | base64`). The first signs, all are taken. To change a key, put a new one behind " +
     "it and start again, then the new one in front and start again, and remove the old one an hour later.\n\n" +

@@ -24,7 +24,7 @@ export default defineCommand({
   examples: ["svc trace get --trace-id 4bf92f3577b34da6a3ce929d0e0e4736", "svc trace get --operation-id 0198c0de7a4b7f1e9c52d8e3b6a1f047"],
   needs: ["session"],
   flags: {
-    operationId: text("the query that it is of", { placeholder: "<id>" }),
+    operationId: text("the query, run of a resolver or offline query that it is of", { placeholder: "<id>" }),
     traceId: text("the trace", { placeholder: "<id>" }),
   },
   check({ operationId, traceId }) {

@@ -52,9 +52,9 @@ export class ExponentialHistogram {
     return this.#zeros;
   }
 
-  /** Counts a value. */
-  record(value: number): void {
-    this.#add(ExponentialHistogram.indexOf(value), 1);
+  /** Counts a value, once or a number of times. */
+  record(value: number, count = 1): void {
+    this.#add(ExponentialHistogram.indexOf(value), count);
   }
 
   /** Adds the counts of another. */

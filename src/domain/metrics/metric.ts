@@ -33,10 +33,12 @@ export const SERVER_SCOPE = "";
 const QUERY_LABELS = ["query_name", "deployment", "branch"] as const;
 const RESOLVER_LABELS = ["resolver", "deployment", "branch", "operation"] as const;
 const FEATURE_LABELS = ["feature", "branch"] as const;
+const APP_LABELS = ["name", "service", "unit", "attributes"] as const;
 
 /**
  * Metrics by name. `operation` of resolvers is `online`, `offline` or `run`; `deployment` is an id,
- * or its tag where it has one.
+ * or its tag where it has one. Metrics of applications are told apart by the label `name`; their
+ * attributes are one label, as `a=1,b=2`.
  */
 export const METRICS = {
   "query.count": { kind: "counter", unit: "one", labels: QUERY_LABELS, summary: "Queries" },
@@ -72,6 +74,9 @@ export const METRICS = {
   "http.latency": { kind: "histogram", unit: "seconds", labels: ["endpoint"], summary: "Time in which requests were answered" },
   "process.cpu": { kind: "counter", unit: "seconds", labels: ["node"], summary: "CPU time of the server" },
   "process.memory": { kind: "gauge", unit: "bytes", labels: ["node"], summary: "Resident memory of the server" },
+  "app.counter": { kind: "counter", unit: "one", labels: APP_LABELS, summary: "What applications count" },
+  "app.gauge": { kind: "gauge", unit: "one", labels: APP_LABELS, summary: "What applications measure" },
+  "app.histogram": { kind: "histogram", unit: "one", labels: APP_LABELS, summary: "Values of which applications tell the distribution" },
   "telemetry.dropped": { kind: "counter", unit: "one", labels: ["signal"], summary: "Records that were dropped" },
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
@@ -99,4 +104,9 @@ export function metricNamed(name: MetricName): MetricDefinition {
 /** Whether a metric is about the server, for all environments: its series are of `SERVER_SCOPE`. */
 export function isOfServer(name: MetricName): boolean {
   return /^(?:http|process|store|telemetry)\./.test(name);
+}
+
+/** Whether a metric is of applications, which sent it: its unit is a label of each series. */
+export function isOfApplications(name: string): boolean {
+  return name.startsWith("app.");
 }

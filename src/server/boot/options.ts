@@ -1,11 +1,11 @@
 /** Options of a server: its address, its data directory, its stores and limits. */
 
 import type { Clock } from "../../context/clock.ts";
+import type { CertificateFiles } from "../certificate.ts";
 import type { Bus } from "../jobs/bus.ts";
 import type { LogLevel } from "../log.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
-import type { CertificateFiles } from "../wire/http/certificate.ts";
 
 /** Options of `start`. */
 export interface StartOptions {

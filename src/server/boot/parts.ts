@@ -7,6 +7,7 @@ import { rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { once } from "../../domain/once.ts";
+import { samplingOf } from "../../domain/span-sampling.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
@@ -49,6 +50,7 @@ import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
 import { sampleWaitingJobs } from "../nodes/waiting-jobs.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
+import type { MetricStreams } from "../otlp/metric-streams.ts";
 import type { OtlpSettings } from "../otlp/settings.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
@@ -61,7 +63,7 @@ import type { MetricStore } from "../stores/metrics/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
-import type { JobErrorRecorder, TelemetryStore } from "../stores/telemetry/store.ts";
+import type { JobErrorRecorder, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
@@ -129,6 +131,8 @@ export interface Parts {
   readonly logs: () => Promise<LogStore>;
   /** Hands records to the log store, which it opens by itself. */
   readonly logRecorder: LogRecorder;
+  /** What applications count. */
+  readonly metricStreams: () => Promise<MetricStreams>;
   /** SQL statements over what is stored. */
   readonly statements: () => Promise<Statements>;
   /** The table engine; its process starts with its first call. */
@@ -351,6 +355,11 @@ export async function openParts({
         },
       }
     : openRecorder;
+  const startedAt = clock.now();
+  const metricStreams = once(async () => {
+    const { MetricStreams } = await import("../otlp/metric-streams.ts");
+    return new MetricStreams(metrics, startedAt, () => clock.now());
+  });
   const tables = once(async () => {
     const { createTableEngine } = await import("../tables/create-table-engine.ts");
     const folder = directory.file("tables");
@@ -379,6 +388,21 @@ export async function openParts({
     ...{ offline, log, now: () => clock.now() },
   });
   sweep("the history", { everyMs: HISTORY_SWEEP_MS, firstMs: FIRST_HISTORY_SWEEP_MS }, historyRetention.enforce);
+  const isTracing = (): boolean => !components.isSuspended("telemetry");
+  /** Keeps spans of what is no query. */
+  const recordSpans = (spans: readonly SpanRecord[]): void => {
+    telemetry()
+      .then((store) => store.recordSpans(spans))
+      .catch((reason: unknown) => log.warning("spans could not be recorded", { error: String(reason) }));
+  };
+  const recordSpan = (span: SpanRecord): void => {
+    if (isTracing()) recordSpans([span]);
+  };
+  let sampling = samplingOf({});
+  components.watch("metrics", ({ spec }) => {
+    sampling = samplingOf(spec);
+  });
+  const tracing = { sampling: () => sampling, isTracing, record: recordSpans };
   const collections: CollectionParts = { documents: metadata.documents, bus, clock, log };
   const webhooks = once(async () => {
     const [{ createWebhooks }, { createOutboxThread }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
@@ -395,7 +419,8 @@ export async function openParts({
       deleted: (await deletions()).deleted,
       version,
       allowed,
-      outbox: (find) => createOutboxThread({ place: metadata.outbox, keys, allowed, node: node(), version, find, clock, log }),
+      outbox: (find) =>
+        createOutboxThread({ ...{ place: metadata.outbox, keys, allowed, node: node(), version, find, clock, log }, recordSpan }),
     });
     sampleDropped(metrics, "webhooks", () => made.deliveries.droppedOfAll());
     return made;
@@ -483,7 +508,7 @@ export async function openParts({
       online: await online(),
       offline,
       sinks: await sinks(),
-      ...{ metrics, bus, clock, log, recordError },
+      ...{ metrics, bus, clock, log, recordError, tracing },
     });
   });
   const tasks = once(async () => {
@@ -536,7 +561,7 @@ export async function openParts({
       sinks: await sinks(),
       revisions: (await datasets()).revisions,
       tables,
-      ...{ folder, metrics, bus, clock, log, recordError },
+      ...{ folder, metrics, bus, clock, log, recordError, tracing },
     });
   });
   const valueUploads = once(async () => {
@@ -703,6 +728,7 @@ export async function openParts({
     metricReader,
     logs,
     logRecorder,
+    metricStreams,
     tables,
     statements,
     processes,

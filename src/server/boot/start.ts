@@ -15,6 +15,7 @@ import type { OidcSettings } from "../access/oidc/settings.ts";
 import { createOwner, OWNER_FILE } from "../access/owner.ts";
 import { createTokens } from "../access/tokens.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
+import { type Certificate, readCertificate } from "../certificate.ts";
 import { StartError } from "../failure.ts";
 import { createLog, type Log } from "../log.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
@@ -29,7 +30,6 @@ import type { NewRecord } from "../stores/logs/store.ts";
 import { MAX_OBJECT_BYTES } from "../stores/objects/store.ts";
 import type { UsageSettings } from "../usage/credits.ts";
 import { createBodyBudget } from "../wire/http/body-budget.ts";
-import { type Certificate, readCertificate } from "../wire/http/certificate.ts";
 import { isEncrypted } from "../wire/http/forwarded.ts";
 import { createGuard, isLoopback, remoteHosts, remoteUrl } from "../wire/http/guard.ts";
 import type { ReleaseMirror } from "../wire/http/releases.ts";
@@ -76,6 +76,7 @@ const RELEASES_ONLY =
  * first answers do not wait for that.
  */
 const WARM_UP_AFTER_MS = 25;
+const TLS_HINT = "Name a certificate and its key with `--tls-cert` and `--tls-key`.";
 /** Milliseconds until a failed load is tried again, for example on a full disk. */
 const WARM_UP_RETRY_MS = 5_000;
 
@@ -100,7 +101,7 @@ export async function start(options: StartOptions): Promise<Server> {
       "Leave `--insecure-http` out, or name another address with `--host`.",
     );
   }
-  const certificate = options.tls && readCertificate(options.tls, options.clock.now());
+  const certificate = options.tls && readCertificate(options.tls, options.clock.now(), TLS_HINT);
   workerMemoryLimit(options.env);
   if (options.env.SVC_WORKER_ENV) (await import("../python/worker-env.ts")).refuseWrongWorkerEnv(options.env);
   if (options.env.SVC_WEBHOOK_ALLOW) (await import("../webhooks/address-guard.ts")).readAllowedNetworks(options.env.SVC_WEBHOOK_ALLOW);
@@ -110,7 +111,7 @@ export async function start(options: StartOptions): Promise<Server> {
   const settings = readStoreSettings({ flags: options.stores ?? {}, env: options.env, file });
   const usage = readUsageSettings(file);
   const login = readLoginSettings(file, options.env);
-  const exported = readOtlpSettings(options.env);
+  const exported = readOtlpSettings(options.env, options.clock.now());
   if (options.anew) refuseElsewhere(settings);
   const directory = holdDataDirectory(options.dataDir);
   try {
@@ -289,6 +290,7 @@ async function startIn(
       metricReader: parts.metricReader,
       logs: parts.logs,
       logRecorder: parts.logRecorder,
+      metricStreams: parts.metricStreams,
       deployments: parts.deployments,
       deletions: parts.deletions,
       datasets: parts.datasets,

@@ -32,11 +32,11 @@ function meteredSource(source: SqlSource, environmentId: string, metrics: Metric
     columnTypes: (statement) => source.columnTypes(statement),
     test: () => source.test(),
     close: () => source.close(),
-    async query(statement, parameters, signal) {
+    async query(statement, parameters, signal, traceparent) {
       const began = performance.now();
       count.add();
       try {
-        return await source.query(statement, parameters, signal);
+        return await source.query(statement, parameters, signal, traceparent);
       } catch (error) {
         errors.add();
         throw error;

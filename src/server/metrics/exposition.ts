@@ -3,7 +3,7 @@
  * rule: `query.latency` is `svc_query_latency_seconds`.
  */
 
-import { METRICS, type MetricDefinition, type MetricName, SERVER_SCOPE } from "../../domain/metrics/metric.ts";
+import { isOfApplications, METRICS, type MetricDefinition, type MetricName, SERVER_SCOPE } from "../../domain/metrics/metric.ts";
 import { bucketBound, type MetricFamily, type MetricSample } from "../../domain/openmetrics.ts";
 import { AGE_BOUNDS, classicBuckets, LATENCY_BOUNDS } from "./classic-buckets.ts";
 import type { MetricRecording } from "./recorder.ts";
@@ -32,7 +32,8 @@ export function* metricFamilies(
   for (const metric of Object.keys(METRICS) as MetricName[]) {
     const { kind, summary }: MetricDefinition = METRICS[metric];
     const series = recorded.get(metric);
-    if (!series) continue;
+    // An application's own endpoint tells them under their own names.
+    if (!series || isOfApplications(metric)) continue;
     const labelsOf = ({ environmentId, labels }: RecordedSeries): MetricSample["labels"] => ({
       ...environmentLabels(environmentId, nameOf),
       ...labels,

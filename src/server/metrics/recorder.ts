@@ -7,6 +7,7 @@
 import type { Clock } from "../../context/clock.ts";
 import { errorText } from "../../domain/error-text.ts";
 import {
+  isOfApplications,
   type LabelsOf,
   MAX_SERIES,
   type MetricName,
@@ -20,7 +21,7 @@ import { BucketSum } from "../stores/metrics/bucket-sum.ts";
 import type { MetricGrouping } from "../stores/metrics/grouping.ts";
 import type { MetricRow, MetricSelection, MetricStore } from "../stores/metrics/store.ts";
 import { PERIOD_MS, RecentPeriods } from "./recent-periods.ts";
-import { RecordedSeries } from "./series.ts";
+import { type Exemplar, RecordedSeries } from "./series.ts";
 
 /** A series that counts. */
 export interface Counter {
@@ -41,6 +42,8 @@ export interface Histogram {
    * @param traceId of the call that it is about, where that was traced
    */
   observe(value: number, traceId?: string): void;
+  /** Adds values that were counted elsewhere, and the traces of some of them. */
+  merge(values: BucketSum, exemplars: readonly Exemplar[]): void;
 }
 
 /**
@@ -100,10 +103,10 @@ const MINUTE_MS = 60_000;
  * others.
  */
 const IDLE_MS = 3_600_000;
-/** Most series of all metrics and environments. */
+/** Most series of all metrics and environments; those of applications find room in half of it. */
 const MAX_ALL_SERIES = 20_000;
 /** Longest value of a label, in characters. */
-const MAX_LABEL = 200;
+export const MAX_LABEL = 200;
 
 /** Begins the recording. */
 export function createMetricRecorder(parts: RecordingParts): MetricRecording {
@@ -137,6 +140,12 @@ class Handle implements Counter, Gauge, Histogram {
     if (traceId !== "") series.exemplify({ value, traceId, at: this.recording.now() });
   }
 
+  merge(values: BucketSum, exemplars: readonly Exemplar[]): void {
+    const series = this.#active();
+    series.current.merge(values);
+    for (const exemplar of exemplars) series.exemplify(exemplar);
+  }
+
   #active(): RecordedSeries {
     const series = this.#series;
     if (series?.isActive) return series;
@@ -146,7 +155,7 @@ class Handle implements Counter, Gauge, Histogram {
 }
 
 /** What records nothing. */
-const SILENT: Counter & Gauge & Histogram = { add() {}, set() {}, observe() {} };
+const SILENT: Counter & Gauge & Histogram = { add() {}, set() {}, observe() {}, merge() {} };
 
 class NodeRecording implements MetricRecording {
   readonly #series = new Map<string, RecordedSeries>();
@@ -368,7 +377,8 @@ class NodeRecording implements MetricRecording {
     if (known) return known;
     const count = this.#counts.get(place) ?? 0;
     const isOther = values.every((value) => value === OTHER_LABEL);
-    if (!isOther && (count >= MAX_SERIES - 1 || this.#series.size >= MAX_ALL_SERIES)) {
+    const most = isOfApplications(metric) ? MAX_ALL_SERIES / 2 : MAX_ALL_SERIES;
+    if (!isOther && (count >= MAX_SERIES - 1 || this.#series.size >= most)) {
       this.#overflow.add();
       return this.#find(metric, environmentId, Object.fromEntries(names.map((name) => [name, OTHER_LABEL])));
     }

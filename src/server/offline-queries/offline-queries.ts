@@ -20,6 +20,7 @@ import type { JobHandler } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import { createEngine } from "../query/create-engine.ts";
+import type { JobTracerOptions } from "../query/job-tracer.ts";
 import type { SpineRun } from "../query/spine/spine-run.ts";
 import type {
   OfflineQueryFilter,
@@ -74,6 +75,8 @@ export interface OfflineQueriesOptions {
   readonly log: Log;
   /** Takes what queries failed with; absent = nobody does. */
   readonly recordError?: JobErrorRecorder | undefined;
+  /** Where and how often queries are traced; absent = none is. */
+  readonly tracing?: JobTracerOptions | undefined;
 }
 
 /** The capability. */
@@ -82,8 +85,9 @@ export interface OfflineQueries {
    * Stores a query and its jobs, durably when this resolves. Rejects with Failure before anything
    * runs: invalid_argument for what is wrong with it, failed_precondition for a deployment that may
    * not run it, resource_exhausted when too many wait.
+   * @param traceparent of the caller that asks for a trace
    */
-  start(target: DeploymentTarget, wish: OfflineQueryWish): Promise<OfflineQueryStanding>;
+  start(target: DeploymentTarget, wish: OfflineQueryWish, traceparent?: string): Promise<OfflineQueryStanding>;
   /** A query of an environment. Rejects with Failure not_found. */
   find(id: string, environmentId: string): Promise<OfflineQueryStanding>;
   /** Selected queries, newest first. */
@@ -217,8 +221,8 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
   };
 
   /** Stores a query that was checked. */
-  const keep = async (query: Parameters<typeof store.create>[0]): Promise<OfflineQueryStanding> => {
-    const made = await store.create(query, queryJobs(query, clock.now()), MAX_OPEN);
+  const keep = async (query: Parameters<typeof store.create>[0], traceparent?: string): Promise<OfflineQueryStanding> => {
+    const made = await store.create(query, queryJobs(query, clock.now(), traceparent), MAX_OPEN);
     if (made === "full")
       throw new Failure("resource_exhausted", `${MAX_OPEN} offline queries wait or run in this environment, which is as many as may.`, {
         hint: "Begin it again when some have ended; `svc offline-query list` shows them.",
@@ -242,23 +246,29 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
     });
   };
 
-  const begin = async (target: DeploymentTarget, wish: OfflineQueryWish, retryOf: string): Promise<OfflineQueryStanding> => {
+  const begin = async (
+    target: DeploymentTarget,
+    wish: OfflineQueryWish,
+    retryOf: string,
+    traceparent?: string,
+  ): Promise<OfflineQueryStanding> => {
     checkWish(wish);
     if (wish.datasetName !== "") checkDatasetName(wish.datasetName);
     const deploymentId = await deploymentOf(target, wish.deploymentId);
     const { rows, outputs } = await settleRows({ ...target, deploymentId }, wish);
-    return keep({
+    const query = {
       id: wish.id ?? newId("ofq", clock.now()),
       environmentId: target.environment.id,
       branch: target.branch,
       deploymentId,
       ...{ kind: wish.kind, agentId: wish.agentId, queryName: wish.queryName, queryNameVersion: wish.queryNameVersion },
       ...{ datasetName: wish.datasetName, outputs, request: requestOf(wish, rows), retryOf },
-    });
+    };
+    return keep(query, traceparent);
   };
 
   const queries: OfflineQueries = {
-    start: (target, wish) => begin(target, wish, ""),
+    start: (target, wish, traceparent) => begin(target, wish, "", traceparent),
     find,
     list: (filter) => store.list(filter),
 

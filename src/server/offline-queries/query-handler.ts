@@ -8,6 +8,7 @@
 import { join } from "node:path";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { errorText } from "../../domain/error-text.ts";
 import { formatMicros, parseInstant } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { BegunFor } from "../datasets/revisions.ts";
@@ -15,6 +16,8 @@ import type { Lease } from "../deployments/running.ts";
 import { Failure } from "../failure.ts";
 import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { OnlineEngine } from "../query/create-engine.ts";
+import { createJobTracer } from "../query/job-tracer.ts";
+import type { Tracing } from "../query/query-context.ts";
 import type { ComputedSpine, SpineRun } from "../query/spine/spine-run.ts";
 import { CHUNK_ROWS } from "../query/spine/spine-run.ts";
 import type { JobRecord } from "../stores/metadata/jobs.ts";
@@ -58,6 +61,7 @@ export function createQueryHandler(
 ): JobHandler {
   const { metadata, deployments, revisions, clock, engine, inputs, inFolder, tidy } = options;
   const { offlineQueries: store } = metadata;
+  const tracer = createJobTracer(options.tracing, clock);
 
   const environmentOf = async ({ environmentId }: OfflineQueryRecord) => {
     const environment = await metadata.environment(environmentId);
@@ -78,7 +82,7 @@ export function createQueryHandler(
   };
 
   /** The rows of a query. */
-  const sourceOf = async (query: OfflineQueryRecord, { deployment }: Lease, folder: string, signal: AbortSignal): Promise<SpineSource> => {
+  const sourceOf = async (query: TracedQuery, { deployment }: Lease, folder: string, signal: AbortSignal): Promise<SpineSource> => {
     const { rows, recompute, time } = query.request;
     switch (rows.from) {
       case "inline":
@@ -108,7 +112,7 @@ export function createQueryHandler(
   };
 
   /** Writes the rows of a query, with a time for each, and divides them into shards. */
-  const prepare = async (query: OfflineQueryRecord, { signal, progress }: Attempt): Promise<void> => {
+  const prepare = async (query: TracedQuery, { signal, progress }: Attempt): Promise<void> => {
     if (query.totalRows !== undefined) return;
     await inFolder((folder) =>
       withDeployment(query, async (lease) => {
@@ -155,7 +159,7 @@ export function createQueryHandler(
   };
 
   /** Runs with the rows that were written, the plan of their columns, and a folder for files. */
-  const withGivens = (query: OfflineQueryRecord, run: (given: Given) => Promise<void>): Promise<void> =>
+  const withGivens = (query: TracedQuery, run: (given: Given) => Promise<void>): Promise<void> =>
     inFolder((folder) =>
       withDeployment(query, async (lease) => {
         const file = (await revisions.files(query.revisionId)).find(({ kind }) => kind === "givens");
@@ -169,7 +173,7 @@ export function createQueryHandler(
     );
 
   /** Computes the rows of a shard. */
-  const computeShard = async (query: OfflineQueryRecord, shard: OfflineShard, job: JobRecord, attempt: Attempt): Promise<void> => {
+  const computeShard = async (query: TracedQuery, shard: OfflineShard, job: JobRecord, attempt: Attempt): Promise<void> => {
     const { revisionId } = query;
     const { signal } = attempt;
     const report = async (counts: ShardCounts, isDone: boolean): Promise<void> => {
@@ -246,7 +250,7 @@ export function createQueryHandler(
   };
 
   /** Completes the revision of a query whose shards are all done. */
-  const complete = async (query: OfflineQueryRecord): Promise<void> => {
+  const complete = async (query: TracedQuery): Promise<void> => {
     await withGivens(query, ({ run }) => revisions.complete(query.revisionId, layoutOf(run, query)));
     await store.end(query.id, "completed");
     const { failedRows, rowError } = (await store.query(query.id)) ?? { failedRows: 0, rowError: "" };
@@ -262,8 +266,10 @@ export function createQueryHandler(
   return {
     async run(job, attempt) {
       const step = job.payload as QueryStep;
-      const query = await store.begin(step.queryId);
-      if (!query) return;
+      const begun = await store.begin(step.queryId);
+      if (!begun) return;
+      const trace = tracer.begin(begun, `offline query ${nameOf(step)}`, step.traceparent);
+      const query: TracedQuery = { ...begun, tracing: trace?.tracing };
       try {
         if (step.step === "prepare") await prepare(query, attempt);
         else if (step.step !== "shard") await complete(query);
@@ -271,7 +277,9 @@ export function createQueryHandler(
           const shard = await store.shard(query.id, step.shard);
           if (shard && !shard.isDone) await computeShard(query, shard, job, attempt);
         }
+        trace?.end();
       } catch (error) {
+        trace?.end({}, errorText(error));
         const now = await store.query(query.id);
         if (error instanceof Ended || now?.state === "canceled") {
           if (now?.endedAt !== undefined && now.state !== "completed") await tidy(now);
@@ -291,6 +299,11 @@ export function createQueryHandler(
   };
 }
 
+/** What a job of a query does, as its span is named. */
+function nameOf(step: QueryStep): string {
+  return step.step === "shard" ? `shard ${step.shard}` : step.step;
+}
+
 /** A shard whose rows are to be written. */
 interface Part extends Omit<SampledPartOptions, "store" | "signal"> {
   readonly run: SpineRun;
@@ -306,6 +319,9 @@ interface DonePart {
   readonly failed: { readonly path: string; readonly rows: number } | undefined;
 }
 
+/** A query, with the trace of the attempt at one of its jobs; undefined = it is not kept. */
+type TracedQuery = OfflineQueryRecord & { readonly tracing?: Tracing | undefined };
+
 /** The query ended while a job of it ran. */
 class Ended extends Error {}
 
@@ -316,9 +332,9 @@ export function originOf({ environmentId, kind, id }: OfflineQueryRecord): Begun
   return { environmentId, origin: ORIGINS[kind], originId: id };
 }
 
-function planned(query: OfflineQueryRecord): Parameters<typeof planSpine>[2] {
-  const { queryName, queryNameVersion, request } = query;
-  return { ...request, queryName, queryNameVersion, operation: query.id };
+function planned(query: TracedQuery): Parameters<typeof planSpine>[2] {
+  const { queryName, queryNameVersion, request, tracing } = query;
+  return { ...request, queryName, queryNameVersion, operation: query.id, tracing };
 }
 
 /** Whether another attempt would fail alike. */

@@ -15,23 +15,27 @@ const ATTEMPT_TIMEOUT_MS = 6 * 3_600_000;
 const GATE = 4;
 
 /** The payload of a job. */
-export type QueryStep =
-  | { readonly queryId: string; readonly step: "prepare" | "complete" }
-  | { readonly queryId: string; readonly step: "shard"; readonly shard: number };
+export type QueryStep = {
+  readonly queryId: string;
+  /** The `traceparent` of the caller that asked for a trace; absent = nobody did. */
+  readonly traceparent?: string;
+} & ({ readonly step: "prepare" | "complete" } | { readonly step: "shard"; readonly shard: number });
 
 /**
  * The jobs of a query, each after those that it waits for: a workflow of its own.
  * @param now epoch milliseconds, for the workflow's id
+ * @param traceparent of the caller that asks for a trace; undefined = nobody does
  */
 export function queryJobs(
   query: Pick<NewOfflineQuery, "id" | "environmentId" | "deploymentId" | "kind" | "queryName" | "request">,
   now: number,
+  traceparent?: string,
 ): NewJob[] {
   const { id, environmentId, deploymentId, kind, queryName, request } = query;
   const job = (index: number, payload: QueryStep): NewJob => ({
     id: jobId(id, index),
     kind: OFFLINE_QUERY_JOB,
-    payload,
+    payload: { ...payload, ...(traceparent !== undefined && { traceparent }) },
     scope: environmentId,
     subject: id,
     maxAttempts: MAX_ATTEMPTS,

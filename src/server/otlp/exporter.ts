@@ -5,7 +5,7 @@
  */
 
 import { errorText } from "../../domain/error-text.ts";
-import { SERVER_SCOPE } from "../../domain/metrics/metric.ts";
+import { isOfApplications, SERVER_SCOPE } from "../../domain/metrics/metric.ts";
 import type { Log } from "../log.ts";
 import { environmentLabels } from "../metrics/exposition.ts";
 import type { MetricRecording } from "../metrics/recorder.ts";
@@ -90,7 +90,8 @@ export function createOtlpExporter(parts: ExporterParts): OtlpExporter {
   const snapshot = async (): Promise<MetricPoint[]> => {
     const names = await environmentNames();
     const at = now();
-    const points = metrics.series().flatMap((series) => {
+    const own = metrics.series().filter(({ metric }) => !isOfApplications(metric));
+    const points = own.flatMap((series) => {
       if (!begun.has(series)) begun.set(series, lookedAt);
       const labels = { ...environmentLabels(series.environmentId, (id) => names.get(id) ?? ""), ...series.labels };
       return metricPoint(series, labels, begun.get(series) ?? lookedAt, at) ?? [];

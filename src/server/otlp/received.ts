@@ -13,11 +13,11 @@ import { receivedAttributes, valueText } from "./attributes.ts";
 /** Most records of a request; the rest is rejected. */
 export const MAX_RECEIVED = 5_000;
 /** Most attributes that are kept of a record. */
-const MAX_ATTRIBUTES = 32;
+export const MAX_ATTRIBUTES = 32;
 const MAX_NAME = 500;
 const MAX_ERROR = 2_000;
 /** How far a record's time may be ahead of this server's clock, milliseconds. */
-const AHEAD_MS = 3_600_000;
+export const AHEAD_MS = 3_600_000;
 
 /** Where what was received belongs. */
 export interface ReceivedPlace {
@@ -57,13 +57,15 @@ export function receivedLogs({ resourceLogs }: ExportLogsServiceRequest, place: 
 }
 
 /** A record that is not taken; the message says why. */
-class Rejected extends Error {}
+export class Rejected extends Error {}
 
-class Taking<R> {
+/** Takes the records of a request, at most as many as it may have. */
+export class Taking<R> {
   readonly #records: R[] = [];
   #rejected = 0;
   #reason = "";
 
+  /** Takes a record, unless making it throws Rejected. */
   take(make: () => R): void {
     try {
       if (this.#records.length >= MAX_RECEIVED) throw new Rejected(`a request has at most ${MAX_RECEIVED} records`);
@@ -75,15 +77,17 @@ class Taking<R> {
     }
   }
 
+  /** What was taken until now. */
   received(): Received<R> {
     return { records: this.#records, rejected: this.#rejected, reason: this.#reason };
   }
 }
 
-type Service = Readonly<Record<string, string>>;
+/** Attributes of a resource whose names begin with `service.`. */
+export type Service = Readonly<Record<string, string>>;
 
 /** The attributes of a resource that say which application it is: `service.name` and its like. */
-function serviceOf(resource: Resource | undefined): Service {
+export function serviceOf(resource: Resource | undefined): Service {
   const named = resource?.attributes.filter(({ key }) => key.startsWith("service.")) ?? [];
   return receivedAttributes(named, MAX_ATTRIBUTES);
 }
@@ -149,6 +153,6 @@ function levelOf(severity: SeverityNumber): LogLevel {
 }
 
 /** An id as hex digits; empty when it is not of that many bytes, or all zero. */
-function idOf(bytes: Uint8Array, length: number): string {
+export function idOf(bytes: Uint8Array, length: number): string {
   return bytes.length === length && bytes.some((byte) => byte !== 0) ? bytes.toHex() : "";
 }

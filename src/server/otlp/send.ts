@@ -8,7 +8,7 @@ import { isLoopbackHost } from "../../domain/ip-address.ts";
 import { backoffMs } from "../jobs/backoff.ts";
 import { answerBytes, plain } from "../web-answer.ts";
 import { otlpText, readOtlpText } from "./json-form.ts";
-import type { SignalSettings } from "./settings.ts";
+import type { ExportTls, SignalSettings } from "./settings.ts";
 
 /** What became of a batch. */
 export interface Sent {
@@ -77,7 +77,7 @@ type Asked =
   | { readonly isRepeated: boolean; readonly waitMs: number | undefined; readonly reason: string };
 
 async function ask(
-  { timeoutMs, url }: SignalSettings,
+  { timeoutMs, tls, url }: SignalSettings,
   headers: Readonly<Record<string, string>>,
   body: Uint8Array<ArrayBuffer>,
   end: AbortSignal,
@@ -85,7 +85,7 @@ async function ask(
   try {
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), end]);
     const direct = isLoopbackHost(new URL(url).hostname) ? { proxy: false } : {};
-    const init = { method: "POST", headers, body, redirect: "manual", signal, ...direct };
+    const init = { method: "POST", headers, body, redirect: "manual", signal, ...direct, ...(tls && { tls: optionsOf(tls) }) };
     const answer = await fetch(url, init as unknown as RequestInit);
     const bytes = (await answerBytes(answer, MAX_ANSWER_BYTES)) ?? new Uint8Array(0);
     if (answer.status >= 200 && answer.status < 300) return { bytes };
@@ -94,6 +94,11 @@ async function ask(
   } catch (error) {
     return { isRepeated: true, waitMs: undefined, reason: `the collector cannot be reached: ${faultOf(error)}` };
   }
+}
+
+/** The options of a request; they hold whatever the process was told of certificates. */
+function optionsOf({ authorities, own }: ExportTls): Bun.TLSOptions {
+  return { rejectUnauthorized: true, ...(authorities !== undefined && { ca: authorities }), ...own };
 }
 
 /** The wait that a collector asks for, in seconds or until a time. */

@@ -6,7 +6,11 @@ import type { SpanKind, SpanRecord } from "../stores/telemetry/store.ts";
 import { sentAttributes } from "./attributes.ts";
 
 /** Kinds of spans that are calls from or to others; all others are internal. */
-const KINDS: Readonly<Partial<Record<SpanKind, Span_SpanKind>>> = { gateway: Span_SpanKind.SERVER, sql: Span_SpanKind.CLIENT };
+const KINDS: Readonly<Partial<Record<SpanKind, Span_SpanKind>>> = {
+  gateway: Span_SpanKind.SERVER,
+  sql: Span_SpanKind.CLIENT,
+  delivery: Span_SpanKind.CLIENT,
+};
 
 /** The message of a span. */
 export function sentSpan(span: SpanRecord): MessageInitShape<typeof SpanSchema> {

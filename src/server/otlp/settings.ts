@@ -3,6 +3,7 @@
  * endpoint nothing is exported.
  */
 
+import { type Certificate, readAuthorities, readCertificate } from "../certificate.ts";
 import { StartError } from "../failure.ts";
 
 /** The signals of OpenTelemetry, as paths of OTLP name them. */
@@ -24,6 +25,16 @@ export interface SignalSettings {
   readonly isCompressed: boolean;
   /** Milliseconds that a request may take. */
   readonly timeoutMs: number;
+  /** Absent = the system's authorities, and no certificate of this server's own. */
+  readonly tls?: ExportTls;
+}
+
+/** What a connection to a collector is made with, in PEM form. */
+export interface ExportTls {
+  /** Authorities that the collector's certificate may be of; absent = the system's. */
+  readonly authorities?: string;
+  /** The certificate by which the collector knows this server. */
+  readonly own?: Certificate;
 }
 
 /** The settings of the export. */
@@ -48,14 +59,16 @@ const METRIC_INTERVAL_MS = 60_000;
 const MAX_MS = 3_600_000;
 
 /**
- * The settings that the variables give; undefined = nothing is exported.
+ * The settings that the variables give, with the files that they name; undefined = nothing is
+ * exported.
+ * @param now epoch milliseconds
  * @throws StartError when one of them cannot be used
  */
-export function readOtlpSettings(env: Variables): OtlpSettings | undefined {
+export function readOtlpSettings(env: Variables, now: number): OtlpSettings | undefined {
   if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === "true") return undefined;
   const signals: Partial<Record<Signal, SignalSettings>> = {};
   for (const signal of SIGNALS) {
-    const settings = signalSettings(env, signal);
+    const settings = signalSettings(env, signal, now);
     if (settings) signals[signal] = settings;
   }
   if (Object.keys(signals).length === 0) return undefined;
@@ -65,11 +78,11 @@ export function readOtlpSettings(env: Variables): OtlpSettings | undefined {
   return { signals, resource: { ...named, "service.name": name }, metricIntervalMs };
 }
 
-function signalSettings(env: Variables, signal: Signal): SignalSettings | undefined {
+function signalSettings(env: Variables, signal: Signal, now: number): SignalSettings | undefined {
   const upper = signal.toUpperCase();
   if (!one(`OTEL_${upper}_EXPORTER`, env[`OTEL_${upper}_EXPORTER`], EXPORTERS, "otlp")) return undefined;
   /** The signal's own variable, or that of all; the name is for messages. */
-  const find = (end: string): readonly [name: string, text: string | undefined] => {
+  const find: Find = (end) => {
     const own = `OTEL_EXPORTER_OTLP_${upper}_${end}`;
     return given(env[own]) === undefined ? [`OTEL_EXPORTER_OTLP_${end}`, env[`OTEL_EXPORTER_OTLP_${end}`]] : [own, env[own]];
   };
@@ -85,12 +98,48 @@ function signalSettings(env: Variables, signal: Signal): SignalSettings | undefi
     );
   const url = endpointUrl(endpointName, text);
   if (endpointName === "OTEL_EXPORTER_OTLP_ENDPOINT") url.pathname = `${url.pathname.replace(/\/+$/, "")}/v1/${signal}`;
+  const tls = tlsOf(url, now, find);
   return {
     url: url.href,
     headers: headersOf(...find("HEADERS")),
     encoding: one(protocolName, protocol, PROTOCOLS, "http/protobuf"),
     isCompressed: one(...find("COMPRESSION"), COMPRESSIONS, "gzip"),
     timeoutMs: milliseconds(...find("TIMEOUT"), TIMEOUT_MS),
+    ...(tls && { tls }),
+  };
+}
+
+/** Finds a variable by its end: its name, and its text. */
+type Find = (end: string) => readonly [name: string, text: string | undefined];
+
+/** What the variables of certificates give; undefined = nothing. */
+function tlsOf(url: URL, now: number, find: Find): ExportTls | undefined {
+  const [[caName, caText], [certName, certText], [keyName, keyText]] = [
+    find("CERTIFICATE"),
+    find("CLIENT_CERTIFICATE"),
+    find("CLIENT_KEY"),
+  ];
+  const [ca, cert, key] = [given(caText), given(certText), given(keyText)];
+  const named = ca !== undefined ? caName : cert !== undefined ? certName : key !== undefined ? keyName : undefined;
+  if (named === undefined) return undefined;
+  if (url.protocol !== "https:")
+    throw new StartError(
+      "setting_invalid",
+      `${named} is set, and the endpoint ${url.origin} is not encrypted.`,
+      "Give the endpoint https://, or leave the certificates out.",
+    );
+  if ((cert === undefined) !== (key === undefined))
+    throw new StartError(
+      "setting_invalid",
+      `${cert === undefined ? keyName : certName} is set without ${cert === undefined ? certName : keyName}.`,
+      "The collector knows this server by both: a certificate and its key.",
+    );
+  return {
+    ...(ca !== undefined && { authorities: readAuthorities(ca, `${caName} names a file with the authorities of the collector.`) }),
+    ...(cert !== undefined &&
+      key !== undefined && {
+        own: readCertificate({ cert, key }, now, `${certName} and ${keyName} name the certificate of this server and its key.`),
+      }),
   };
 }
 

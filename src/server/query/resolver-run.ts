@@ -19,7 +19,7 @@ import type { Scan } from "./ops/scan.ts";
 import { runScan } from "./ops/scan-op.ts";
 import { keysOfBody } from "./ops/sql-own-keys.ts";
 import { gives } from "./plan/calls.ts";
-import { QueryContext } from "./query-context.ts";
+import { QueryContext, type Tracing } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
 import type { Preparer } from "./request/prepare.ts";
 import { EMPTY_REQUEST, type QueryRequest } from "./request/request.ts";
@@ -37,6 +37,8 @@ export interface ResolverRunOptions {
   readonly now: number;
   /** Id of the run, for what the resolver logs; default: none. */
   readonly operation?: string | undefined;
+  /** The trace of the run; undefined = its spans are not kept. */
+  readonly tracing?: Tracing | undefined;
   readonly into: StoredInto;
   readonly signal: AbortSignal;
   /**
@@ -149,7 +151,7 @@ export function createResolverRun(
     log,
     signal,
     compile,
-    tracing: undefined,
+    tracing: options.tracing,
     operation: options.operation,
     meter,
   };
@@ -235,7 +237,7 @@ export function createResolverRun(
           preparer,
           () => context,
           (execution) => keep(execution, context, now, into),
-          undefined,
+          options.tracing?.spans,
         );
         const { failures } = await bulk.answer();
         const failedRows = sum.failedRows + new Set(failures.map(({ row }) => row)).size;

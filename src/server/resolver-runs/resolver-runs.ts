@@ -19,6 +19,7 @@ import { planWorkflow } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import { createEngine } from "../query/create-engine.ts";
+import type { JobTracerOptions } from "../query/job-tracer.ts";
 import { QueryRefused } from "../query/refusal.ts";
 import type { NewJob } from "../stores/metadata/jobs.ts";
 import type { ResolverRunFilter, ResolverRunRecord, ResolverRunRequest } from "../stores/metadata/resolver-runs.ts";
@@ -27,7 +28,7 @@ import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { JobErrorRecorder } from "../stores/telemetry/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
-import { createRunHandler } from "./run-handler.ts";
+import { type AskedRun, createRunHandler } from "./run-handler.ts";
 
 /** The kind of the jobs, and of the schedules that make them. */
 export const RESOLVER_RUN_JOB = "resolver-run";
@@ -52,6 +53,8 @@ export interface ResolverRunsOptions {
   readonly log: Log;
   /** Takes what runs failed with; absent = nobody does. */
   readonly recordError?: JobErrorRecorder | undefined;
+  /** Where and how often runs are traced; absent = none is. */
+  readonly tracing?: JobTracerOptions | undefined;
 }
 
 /** A wish for a run, as a caller states it. */
@@ -66,6 +69,8 @@ export interface RunWish extends Omit<ResolverRunRequest, "persistOnline" | "per
   readonly persistOffline: boolean | undefined;
   /** Empty = another run each time. */
   readonly idempotencyKey: string;
+  /** Of a caller that asks for a trace; undefined = it does not. */
+  readonly traceparent?: string | undefined;
 }
 
 /** The capability. */
@@ -119,7 +124,7 @@ export function createResolverRuns(options: ResolverRunsOptions): ResolverRuns {
   };
 
   return {
-    async trigger(target, { idempotencyKey, persistOnline, persistOffline, deploymentId: named, ...wish }) {
+    async trigger(target, { idempotencyKey, persistOnline, persistOffline, deploymentId: named, traceparent, ...wish }) {
       const { environment, branch } = target;
       if (idempotencyKey.length > MAX_KEY)
         throw new Failure(
@@ -148,7 +153,7 @@ export function createResolverRuns(options: ResolverRunsOptions): ResolverRuns {
       const id = newId("job", clock.now());
       const run = await metadata.resolverRuns.create(
         { id, environmentId: environment.id, cause: "trigger", request, idempotencyKey: idempotencyKey || undefined },
-        runJob(id, environment.id, request, clock.now()),
+        runJob(id, environment.id, request, clock.now(), traceparent),
         MAX_OPEN,
       );
       if (run === "full")
@@ -185,11 +190,17 @@ export function createResolverRuns(options: ResolverRunsOptions): ResolverRuns {
  * The job of a run that was asked for, a workflow of its own. It shares its group with those of the
  * resolver's schedule, so that one runs at a time.
  */
-function runJob(id: string, environmentId: string, { resolver, deploymentId }: ResolverRunRequest, now: number): NewJob {
+function runJob(
+  id: string,
+  environmentId: string,
+  { resolver, deploymentId }: ResolverRunRequest,
+  now: number,
+  traceparent: string | undefined,
+): NewJob {
   const job: NewJob = {
     id,
     kind: RESOLVER_RUN_JOB,
-    payload: { environmentId },
+    payload: { environmentId, ...(traceparent !== undefined && { traceparent }) } satisfies AskedRun,
     scope: environmentId,
     subject: id,
     group: { name: `schedule:${RESOLVER_RUN_JOB}/${scheduleKey(environmentId, resolver)}`, slots: 1 },

@@ -5,13 +5,17 @@
  */
 
 import { IncrementalBasis, IncrementalMode } from "../../../gen/svc/v1/graph_pb.ts";
+import { errorText } from "../../domain/error-text.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
+import { SPAN_ATTRIBUTES as ATTRIBUTE } from "../../domain/span-attributes.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import { Failure } from "../failure.ts";
 import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { ScheduledRun } from "../jobs/scheduler.ts";
 import type { OnlineEngine } from "../query/create-engine.ts";
+import { createJobTracer } from "../query/job-tracer.ts";
 import type { LiveDeployment } from "../query/live-deployment.ts";
+import type { Tracing } from "../query/query-context.ts";
 import { QueryRefused } from "../query/refusal.ts";
 import { type ComputedRows, type KnownRows, MAX_RUN_ROWS, type ResolverRun } from "../query/resolver-run.ts";
 import { CallFailed } from "../query/run/outcome.ts";
@@ -37,9 +41,17 @@ export interface ScheduledResolver {
   readonly resolver: string;
 }
 
+/** The payload of the job of a run that was asked for. */
+export interface AskedRun {
+  readonly environmentId: string;
+  /** Of the caller that asked for a trace; absent = it did not. */
+  readonly traceparent?: string;
+}
+
 /** Makes the handler. */
 export function createRunHandler(options: ResolverRunsOptions & { readonly engine: OnlineEngine }): JobHandler {
   const { metadata, deployments, engine, log } = options;
+  const tracer = createJobTracer(options.tracing, options.clock);
 
   /**
    * The run of a job, as it is to be stored if it is not; undefined when nothing is to run any
@@ -88,6 +100,7 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
     run: ResolverRunRecord,
     job: JobRecord,
     { signal, progress }: Attempt,
+    tracing: Tracing | undefined,
   ): Promise<ComputedRows & { readonly span: IncrementalSpan | undefined }> => {
     const { request, createdAt: now } = run;
     const environment = await environmentOf(run);
@@ -97,7 +110,7 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
     const since = continued?.since === null ? undefined : continued && BigInt(continued.since);
     const incremental = continued && { since };
     const begin = (deployment: LiveDeployment): ResolverRun =>
-      engine.runResolver(deployment, { resolver: request.resolver, now, operation: run.id, into, signal, incremental });
+      engine.runResolver(deployment, { resolver: request.resolver, now, operation: run.id, tracing, into, signal, incremental });
     const offline = await options.offline();
     let lease = await deployments.acquire(target);
     try {
@@ -154,9 +167,12 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
       const run = await metadata.resolverRuns.begin(wanted, job.fence, job.createdAt, deploymentId ?? "");
       if (!run) return;
       if (run.deploymentId === "") throw new JobFailed("nothing is live in its environment");
-      const { span, ...done } = await compute(run, job, attempt).catch((error: unknown) => {
+      const trace = tracer.begin(run, `run ${run.resolver}`, (job.payload as Partial<AskedRun>).traceparent);
+      const { span, ...done } = await compute(run, job, attempt, trace?.tracing).catch((error: unknown) => {
+        trace?.end({}, errorText(error));
         throw isFinal(error) ? new JobFailed(error.message) : error;
       });
+      trace?.end({ [ATTRIBUTE.rowsOut]: done.rows - done.failedRows, [ATTRIBUTE.rowsFailed]: done.failedRows || undefined }, done.error);
       const state = done.rows > 0 && done.failedRows === done.rows ? "failed" : "succeeded";
       const step = span && done.failedRows === 0 ? stepOf(run, span) : undefined;
       await metadata.resolverRuns.update(run.id, job.fence, { ...done, state }, step);

@@ -6,11 +6,15 @@ import { SqlError } from "./source.ts";
 
 const STATEMENT_TIMEOUT_MS = 60_000;
 const UNKNOWN_VARIABLE = 1193;
+/** Statements with a unique text after which a connection is closed, and what it keeps with it. */
+const MAX_UNIQUE_TEXTS = 64;
 
 interface Connection {
   readonly sql: Bun.ReservedSQL;
   /** The server's id of the connection, for KILL. */
   readonly id: number;
+  /** Statements with a unique text that it has run. The driver keeps each of them prepared. */
+  uniqueTexts: number;
 }
 
 /** A small pool. Statements wait for a free connection in the order of the calls. */
@@ -33,8 +37,9 @@ export class MysqlConnections {
   /**
    * Runs a statement. When the signal is aborted, the server is asked to stop it and the promise
    * rejects with the signal's reason.
+   * @param isUnique whether the text never comes again
    */
-  async run(text: string, parameters: readonly unknown[], signal?: AbortSignal): Promise<DriverRows> {
+  async run(text: string, parameters: readonly unknown[], signal?: AbortSignal, isUnique = false): Promise<DriverRows> {
     while (this.lent >= this.size) await new Promise<void>((resolve) => this.waiting.push(resolve));
     this.lent++;
     let connection: Connection | undefined;
@@ -42,11 +47,12 @@ export class MysqlConnections {
       if (this.closed) throw new SqlError("the source was closed");
       signal?.throwIfAborted();
       connection = this.idle.pop() ?? (await this.open());
+      if (isUnique) connection.uniqueTexts++;
       const rows = await runAbortable(connection.sql.unsafe(text, [...parameters]).values() as SQL.Query<unknown[][]>, signal);
-      this.idle.push(connection);
+      this.giveBack(connection);
       return rows;
     } catch (error) {
-      if (connection && isStatementError(error)) this.idle.push(connection);
+      if (connection && isStatementError(error)) this.giveBack(connection);
       else if (connection) this.abandon(connection, signal);
       throw error;
     } finally {
@@ -68,11 +74,16 @@ export class MysqlConnections {
       await sql.unsafe("set session transaction read only");
       await limitTime(sql);
       const [row] = (await sql.unsafe("select connection_id()").values()) as unknown[][];
-      return { sql, id: Number(row?.[0]) };
+      return { sql, id: Number(row?.[0]), uniqueTexts: 0 };
     } catch (error) {
       await sql.close().catch(() => {});
       throw error;
     }
+  }
+
+  private giveBack(connection: Connection): void {
+    if (connection.uniqueTexts < MAX_UNIQUE_TEXTS) this.idle.push(connection);
+    else this.abandon(connection, undefined);
   }
 
   /** Closes a connection that is lost, or busy with a statement whose caller gave up. */

@@ -118,7 +118,7 @@ export class PostgresSource extends ServerSource<PostgresPlan> {
     const { host, port, user, password, database, tls, rootCertificate } = this.settings;
     const address = new URL("postgres://localhost");
     address.searchParams.set("sslmode", tls);
-    const client = new SQL(address, {
+    const options: SQL.Options = {
       adapter: "postgres",
       hostname: host,
       port,
@@ -138,10 +138,19 @@ export class PostgresSource extends ServerSource<PostgresPlan> {
         DateStyle: "ISO",
         IntervalStyle: "postgres",
       },
-    });
+    };
+    const client = new SQL(address, options);
+    /** For texts that are unique: on these connections no statement is kept under a name. */
+    let unnamed: SQL | undefined;
     return {
-      run: (text, parameters, signal) => runAbortable(client.unsafe(text, [...parameters]).values() as SQL.Query<unknown[][]>, signal),
-      close: () => client.close({ timeout: 0 }),
+      run(text, parameters, signal, isUnique) {
+        if (isUnique) unnamed ??= new SQL(address, { ...options, prepare: false });
+        const meant = (isUnique && unnamed) || client;
+        return runAbortable(meant.unsafe(text, [...parameters]).values() as SQL.Query<unknown[][]>, signal);
+      },
+      async close() {
+        await Promise.all([client.close({ timeout: 0 }), unnamed?.close({ timeout: 0 })]);
+      },
     };
   }
 

@@ -43,11 +43,11 @@ export function createRenewableSources(first: SqlSources, onError: (error: unkno
     kind,
     quote: (identifier) => current.sources.get(name).quote(identifier),
     placeholder: (position, type) => current.sources.get(name).placeholder(position, type),
-    query: (statement, parameters, signal) =>
+    query: (statement, parameters, signal, traceparent) =>
       run(name, (source) => {
         if (source.kind !== kind)
           throw new SqlError(`source '${name}' has become another kind of database; deploy again with \`svc apply\``);
-        return source.query(statement, parameters, signal);
+        return source.query(statement, parameters, signal, traceparent);
       }),
     describe: (statement) => run(name, (source) => source.describe(statement)),
     columnTypes: (statement) => run(name, (source) => source.columnTypes(statement)),

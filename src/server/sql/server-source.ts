@@ -13,6 +13,7 @@ import { SqlError, type SqlResult, type SqlSource, type SqlType } from "./source
 import type { SourceSettings } from "./source-driver.ts";
 import { comparable } from "./statement-text.ts";
 import { type TlsMode, tlsMode } from "./tls.ts";
+import { withTraceparent } from "./traceparent-comment.ts";
 
 /** Connection settings of a server. */
 export interface ServerSettings {
@@ -78,8 +79,11 @@ export type StatementText = Pick<DescribedStatement, "text" | "shift">;
 
 /** Connections to a server. */
 export interface Connections {
-  /** Runs a text; rejects with the signal's reason when it is aborted. */
-  run(text: string, parameters: readonly unknown[], signal?: AbortSignal): Promise<DriverRows>;
+  /**
+   * Runs a text; rejects with the signal's reason when it is aborted.
+   * @param isUnique whether the text never comes again, so that nothing is kept for it
+   */
+  run(text: string, parameters: readonly unknown[], signal?: AbortSignal, isUnique?: boolean): Promise<DriverRows>;
   close(): Promise<void>;
 }
 
@@ -124,11 +128,11 @@ export abstract class ServerSource<Plan extends DescribedStatement> implements S
   /** Throws ParameterError for values that the server cannot represent. */
   protected checkParameters(_parameters: readonly FeatureValue[]): void {}
 
-  async query(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal): Promise<SqlResult> {
+  async query(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal, traceparent?: string): Promise<SqlResult> {
     this.checkParameters(parameters);
     for (let attempt = 0; ; attempt++) {
       const plan = this.described.get(statement) ?? (await this.learn(statement, parameters, signal));
-      const rows = await this.run(plan, parameters, statement, signal);
+      const rows = await this.run(plan, parameters, statement, signal, traceparent);
       if (!this.isOfPlan(plan, rows) && attempt === 0) {
         this.described.delete(statement);
         continue;
@@ -179,13 +183,15 @@ export abstract class ServerSource<Plan extends DescribedStatement> implements S
     parameters: readonly FeatureValue[],
     statement: string,
     signal?: AbortSignal,
+    traceparent?: string,
   ): Promise<DriverRows> {
+    const sent = traceparent === undefined ? text : withTraceparent(text, dialectOfKind(this.kind), traceparent);
     for (let attempt = 0; ; attempt++) {
       if (this.closed) throw new SqlError(`source '${this.name}' is closed`);
       this.connections ??= this.connect();
       const { connections } = this;
       try {
-        return await connections.run(text, parameters, signal);
+        return await connections.run(sent, parameters, signal, traceparent !== undefined);
       } catch (error) {
         if (signal?.aborted) throw signal.reason;
         const isReplaced = this.connections !== connections;

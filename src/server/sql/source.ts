@@ -77,8 +77,11 @@ export interface SqlSource {
    * of integers.
    */
   placeholder(position: number, type?: "float"): string;
-  /** Runs a read-only statement. Throws SqlError; rejects with the signal's reason when aborted. */
-  query(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal): Promise<SqlResult>;
+  /**
+   * Runs a read-only statement. Throws SqlError; rejects with the signal's reason when aborted.
+   * @param traceparent of the span that the statement is; a database server sees it in a comment
+   */
+  query(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal, traceparent?: string): Promise<SqlResult>;
   /** The names of a statement's columns; the statement is prepared, not run. Throws SqlError. */
   describe(statement: string): Promise<readonly string[]>;
   /**

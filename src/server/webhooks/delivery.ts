@@ -2,9 +2,12 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../context/clock.ts";
+import { SPAN_ATTRIBUTES as ATTRIBUTE } from "../../domain/span-attributes.ts";
+import { formatTraceparent, newSpanId, parseTraceparent } from "../../domain/traceparent.ts";
 import type { Sealer } from "../access/sealing.ts";
 import { newId } from "../identifier.ts";
 import type { NewJob } from "../stores/metadata/jobs.ts";
+import type { SpanRecord } from "../stores/telemetry/store.ts";
 import { ATTEMPT_MS, type Attempted, type Send } from "./send.ts";
 import { signedHeaders } from "./signature.ts";
 import { type Webhook, webhookSecrets } from "./webhook.ts";
@@ -27,6 +30,8 @@ export interface WebhookEvent {
   readonly since?: number;
   /** The same for the same event, whoever tells of it. */
   readonly key: string;
+  /** The query that it comes from, and the `traceparent` of that; absent = it has no trace. */
+  readonly trace?: { readonly traceparent: string; readonly queryId: string };
 }
 
 /** The payload of a delivery's job. */
@@ -73,12 +78,9 @@ export function environmentOf(scope: string): string {
 }
 
 /** The job that delivers an event. */
-export function deliveryJob(to: Addressee, { subscription, payload, at, since, key }: WebhookEvent, now: number): NewJob {
+export function deliveryJob(to: Addressee, { key, payload, ...event }: WebhookEvent, now: number): NewJob {
   const idempotencyKey = idempotencyKeyOf(to.id, key);
-  const delivery: DeliveryPayload = {
-    ...{ webhookId: to.id, subscription, payload: JSON.parse(payload), at, idempotencyKey },
-    ...(since === undefined ? {} : { since }),
-  };
+  const delivery: DeliveryPayload = { ...event, webhookId: to.id, payload: JSON.parse(payload), idempotencyKey };
   return {
     id: newId("job", now),
     kind: DELIVERY_JOB,
@@ -103,6 +105,8 @@ export interface DeliveryParts {
   readonly clock: Clock;
   /** Version of the program, for the user agent. */
   readonly version: string;
+  /** Keeps the span of an attempt whose trace is kept; absent = none is. */
+  readonly recordSpan?: ((span: SpanRecord) => void) | undefined;
 }
 
 /**
@@ -111,8 +115,8 @@ export interface DeliveryParts {
  */
 export async function deliver(
   { id, scope: environmentId, content }: Webhook,
-  { subscription, payload, at, idempotencyKey }: Omit<DeliveryPayload, "webhookId">,
-  { sealer, send, clock, version }: DeliveryParts,
+  { subscription, payload, at, idempotencyKey, trace }: Omit<DeliveryPayload, "webhookId">,
+  { sealer, send, clock, version, recordSpan }: DeliveryParts,
   signal?: AbortSignal,
 ): Promise<Attempted> {
   const { secret, headers } = await webhookSecrets(sealer, environmentId).open(content);
@@ -124,10 +128,31 @@ export async function deliver(
     event_timestamp: new Date(at).toISOString(),
     idempotency_key: idempotencyKey,
   });
+  const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  const parent = parseTraceparent(trace?.traceparent ?? null);
+  const span = parent && (parent.sampled ? { ...parent, spanId: newSpanId() } : parent);
   const own = {
     "content-type": "application/json",
-    ...(Object.keys(headers).some((name) => name.toLowerCase() === "user-agent") ? {} : { "user-agent": `svc/${version}` }),
+    ...(!given.has("user-agent") && { "user-agent": `svc/${version}` }),
+    ...(span && !given.has("traceparent") && { traceparent: formatTraceparent(span) }),
     ...signedHeaders({ id: idempotencyKey, at: clock.now(), body }, secret),
   };
-  return send({ url: content.url, headers: { ...headers, ...own }, body }, signal);
+  const startedAt = clock.now();
+  const began = performance.now();
+  const attempted = await send({ url: content.url, headers: { ...headers, ...own }, body }, signal);
+  if (span?.sampled && trace)
+    recordSpan?.({
+      ...{ traceId: span.traceId, spanId: span.spanId, parentSpanId: parent?.spanId ?? "" },
+      ...{ kind: "delivery", name: `deliver ${subscription}`, startedAt, durationMs: performance.now() - began },
+      error: attempted.error,
+      attributes: {
+        [ATTRIBUTE.webhook]: id,
+        [ATTRIBUTE.event]: subscription,
+        [ATTRIBUTE.httpMethod]: "POST",
+        [ATTRIBUTE.host]: new URL(content.url).hostname,
+        ...(attempted.status > 0 && { [ATTRIBUTE.httpStatus]: String(attempted.status) }),
+      },
+      ...{ queryId: trace.queryId, environmentId, deploymentId: "" },
+    });
+  return attempted;
 }

@@ -34,6 +34,10 @@ export interface QueryFacts {
   readonly errorCount: number;
   /** Whether there is no answer because the query was wrong as a whole. */
   readonly isRefused: boolean;
+  /**
+   * W3C `traceparent` of its first span, or of the caller's; undefined = nobody asked for a trace.
+   */
+  readonly traceparent: string | undefined;
 }
 
 /** Those who want to be told of one query. */
@@ -210,7 +214,7 @@ export function createEvents({
     deployment: LiveDeployment,
     { queries, resolvers, features }: Audience,
     computed: ComputedRecorder | undefined,
-    { queryId, queryName, correlationId, startedAt, durationMs, errorCount, isRefused }: QueryFacts,
+    { queryId, queryName, correlationId, startedAt, durationMs, errorCount, isRefused, traceparent }: QueryFacts,
   ): void => {
     const place = {
       query_id: queryId,
@@ -226,6 +230,7 @@ export function createEvents({
         at: startedAt + durationMs,
         ...(subscription === "feature.computed" ? { since: startedAt } : {}),
         key: `${subscription}/${key}`,
+        ...(traceparent !== undefined && { trace: { traceparent, queryId } }),
       }));
     for (const webhook of queries)
       tell(webhook, "query.run", queryId, () => ({

@@ -14,7 +14,7 @@ import type { Outbox, OutboxOptions } from "./outbox.ts";
 import type { OutboxCalls, OutboxEvents, OutboxSettings } from "./outbox-worker.ts";
 
 /** What an outbox in a thread is made with. */
-export interface OutboxThreadOptions extends Pick<OutboxOptions, "find" | "node" | "version"> {
+export interface OutboxThreadOptions extends Pick<OutboxOptions, "find" | "node" | "version" | "recordSpan"> {
   readonly place: OutboxPlace;
   /** The keys that open the secrets of webhooks. */
   readonly keys: KeyRing;
@@ -29,7 +29,7 @@ const RESTART_MS = 1_000;
 
 /** Makes an outbox in a thread. Nothing is started yet. */
 export function createOutboxThread(options: OutboxThreadOptions): Outbox {
-  const { place, keys, allowed, node, version, find, clock, log } = options;
+  const { place, keys, allowed, node, version, find, recordSpan, clock, log } = options;
   const closing = new AbortController();
   let delivers = false;
   let hasBegun = false;
@@ -43,6 +43,7 @@ export function createOutboxThread(options: OutboxThreadOptions): Outbox {
     listeners: {
       log: (level, message, fields) => log[level](message, fields),
       find: (environmentId, webhookId) => void answer(environmentId, webhookId),
+      span: (span) => recordSpan?.(span),
     },
   });
 

@@ -8,6 +8,7 @@ import type { Log, LogFields, LogLevel } from "../log.ts";
 import type { OutboxPlace } from "../stores/metadata/outbox.ts";
 import { openOutbox } from "../stores/metadata/sqlite-outbox.ts";
 import { isDamage, setAside } from "../stores/sqlite/open.ts";
+import type { SpanRecord } from "../stores/telemetry/store.ts";
 import { type Emit, serve } from "../thread/rpc.ts";
 import { yieldToOthers } from "../thread/yielding.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
@@ -32,6 +33,8 @@ export type OutboxEvents = {
   readonly log: readonly [level: LogLevel, message: string, fields: LogFields | undefined];
   /** It wants a webhook as it is now, and waits for a call of `found`. */
   readonly find: readonly [environmentId: string, webhookId: string];
+  /** An attempt ended that is part of a trace. */
+  readonly span: readonly [span: SpanRecord];
 };
 
 /** The outbox as the thread serves it. */
@@ -72,6 +75,7 @@ function make({ place, keys, allowed, node, version, debugs }: OutboxSettings, e
     send: createSend({ clock: systemClock, allowed }),
     clock: systemClock,
     log: logTo(emit, debugs),
+    recordSpan: (span) => emit("span", span),
     node,
     version,
   });

@@ -3,9 +3,9 @@
  * until it has a handler.
  */
 
+import type { Certificate } from "../certificate.ts";
 import { StartError } from "../failure.ts";
 import type { FetchHandler } from "./connection.ts";
-import type { Certificate } from "./http/certificate.ts";
 import { urlHost } from "./http/guard.ts";
 
 /** A bound listener. */

@@ -36,6 +36,7 @@ import type { MetricRecording } from "../metrics/recorder.ts";
 import type { Monitors } from "../monitors/monitors.ts";
 import type { Readiness } from "../nodes/readiness.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
+import type { MetricStreams } from "../otlp/metric-streams.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
@@ -139,6 +140,8 @@ export interface Platform {
   readonly logs: () => Promise<LogStore>;
   /** Hands records to the log store. */
   readonly logRecorder: LogRecorder;
+  /** What applications count. */
+  readonly metricStreams: () => Promise<MetricStreams>;
   readonly deployments: () => Promise<Deployments>;
   readonly deletions: () => Promise<Deletions>;
   /** Datasets and their revisions. */

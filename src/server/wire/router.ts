@@ -133,8 +133,8 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     return ({ request, connection, share }) => receiveLogs(platform, request, connection, share);
   },
   "/v1/metrics": async (platform) => {
-    const { refuseMetrics } = await import("./http/otlp.ts");
-    return ({ request }) => refuseMetrics(platform, request);
+    const { receiveMetrics } = await import("./http/otlp.ts");
+    return ({ request, connection, share }) => receiveMetrics(platform, request, connection, share);
   },
   "/v1/":
     async () =>
@@ -176,7 +176,7 @@ const READINESS_PATH = "/health/ready";
  */
 const QUIET_PATHS: ReadonlySet<string> = new Set([
   ...["/health", READINESS_PATH, "/v1/query/online", "/svc.v1.QueryService/Query"],
-  ...["/v1/traces", "/v1/logs"],
+  ...["/v1/traces", "/v1/logs", "/v1/metrics"],
 ]);
 
 /** Makes the handler of a server. */

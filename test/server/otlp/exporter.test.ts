@@ -235,7 +235,7 @@ describe("a collector", () => {
     using collector = new Collector();
     const never = Promise.withResolvers<Response>();
     collector.answer = () => never.promise;
-    const settings = readOtlpSettings({ OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: `${collector.url}v1/logs` });
+    const settings = readOtlpSettings({ OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: `${collector.url}v1/logs` }, Date.now());
     if (!settings) throw new Error("nothing is exported");
     const clock = new TestClock();
     const log = createLog({ write: () => undefined, clock });

@@ -1,19 +1,34 @@
 /** The variables of the export. */
 
 import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { readOtlpSettings } from "../../../src/server/otlp/settings.ts";
+import { TempFolder } from "../../harness/running-server.ts";
 
+const read = (variables: Readonly<Record<string, string>>) => readOtlpSettings(variables, Date.now());
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
 
 test("nothing is exported without an endpoint, or when that is turned off", () => {
-  expect(readOtlpSettings({ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc", OTEL_SERVICE_NAME: "a" })).toBeUndefined();
-  expect(readOtlpSettings({ ...ENDPOINT, OTEL_SDK_DISABLED: "TRUE", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" })).toBeUndefined();
+  expect(read({ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc", OTEL_SERVICE_NAME: "a" })).toBeUndefined();
+  expect(read({ ...ENDPOINT, OTEL_SDK_DISABLED: "TRUE", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" })).toBeUndefined();
   const none = { OTEL_TRACES_EXPORTER: "none", OTEL_LOGS_EXPORTER: "none", OTEL_METRICS_EXPORTER: "none" };
-  expect(readOtlpSettings({ ...ENDPOINT, ...none })).toBeUndefined();
+  expect(read({ ...ENDPOINT, ...none })).toBeUndefined();
+});
+
+test("a file of certificates that is not there, or holds none, is refused", () => {
+  using folder = new TempFolder();
+  const none = join(folder.path, "none.pem");
+  const empty = join(folder.path, "empty.pem");
+  writeFileSync(empty, "no certificate");
+  const at = (path: string) => () =>
+    read({ OTEL_EXPORTER_OTLP_ENDPOINT: "https://collector", OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: path });
+  expect(at(none)).toThrow(`There is no file ${none}.`);
+  expect(at(empty)).toThrow(`${empty} holds no certificate in PEM form.`);
 });
 
 test("a signal's own variables go before those of all, and its endpoint is taken as it is", () => {
-  const settings = readOtlpSettings({
+  const settings = read({
     OTEL_EXPORTER_OTLP_ENDPOINT: "https://collector/otlp/",
     OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: "http://127.0.0.1:9/lines?x=1",
     OTEL_EXPORTER_OTLP_HEADERS: "a=1, b = two%2C2 ,",
@@ -48,11 +63,19 @@ describe("what cannot be used is refused, and never shown where it may be secret
     [{ OTEL_EXPORTER_OTLP_HEADERS: "a=hidden%0d%0ax:y" }, "OTEL_EXPORTER_OTLP_HEADERS has what is no header of HTTP."],
     [{ OTEL_EXPORTER_OTLP_HEADERS: "a=%hidden" }, "OTEL_EXPORTER_OTLP_HEADERS cannot be read at its entry 1."],
     [{ OTEL_EXPORTER_OTLP_TIMEOUT: "1.5" }, "OTEL_EXPORTER_OTLP_TIMEOUT is '1.5'."],
+    [
+      { OTEL_EXPORTER_OTLP_CERTIFICATE: "ca.pem" },
+      "OTEL_EXPORTER_OTLP_CERTIFICATE is set, and the endpoint http://collector:4318 is not encrypted.",
+    ],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: "https://collector", OTEL_EXPORTER_OTLP_CLIENT_KEY: "hidden.key" },
+      "OTEL_EXPORTER_OTLP_CLIENT_KEY is set without OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE.",
+    ],
     [{ OTEL_METRICS_EXPORTER: "prometheus" }, "OTEL_METRICS_EXPORTER is 'prometheus'."],
   ])("%j", (variables, message) => {
     let said: unknown;
     try {
-      readOtlpSettings({ ...ENDPOINT, ...variables });
+      read({ ...ENDPOINT, ...variables });
     } catch (error) {
       said = error;
     }

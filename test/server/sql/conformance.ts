@@ -103,6 +103,27 @@ export function sourceConformance(kind: SourceUnderTest): void {
       expect((await failure(source.query("select * from missing", []))).message).toContain("missing");
     });
 
+    test("a traced statement says the same and fails the same; a server sees its span", async () => {
+      source = open();
+      const spans = Array.from(
+        { length: 150 },
+        (_, at) => `00-0af7651916cd43dd8448eb211c80319c-${(at + 1).toString(16).padStart(16, "0")}-01`,
+      );
+      const where = `where id = ${source.placeholder(1)} order by id`;
+      const statements = [`select id, score from person ${where}; `, `select id, score from person ${where} -- a note`];
+      for (const statement of statements)
+        for (const answer of await Promise.all(spans.map((span, at) => source.query(statement, [(at % 3) + 1], undefined, span))))
+          expect(answer.columns).toEqual(["id", "score"]);
+      const [, seen] = await Promise.all(spans.slice(0, 2).map((span) => source.query(kind.ownText, [], undefined, span)));
+      const text = String(seen?.rows[0]?.[0]);
+      const comment = `/*traceparent='${spans[1]}'*/`;
+      expect(kind.isServer ? text.endsWith(comment) : !text.includes("traceparent")).toBe(true);
+      expect(String((await source.query(kind.ownText, [])).rows[0]?.[0])).not.toContain("traceparent");
+      const faulty = "select 'é\u{1f600}' as e, nope from person";
+      const error = await failure(source.query(faulty, [], undefined, spans[0]));
+      expect([error.offset, error.message.includes("traceparent")]).toEqual([faulty.indexOf("nope"), false]);
+    });
+
     test("is read only and runs one statement at a time", async () => {
       source = open();
       await failure(source.query("delete from person", []));

@@ -30,6 +30,8 @@ export interface SourceUnderTest {
   readonly isServer: boolean;
   /** An expression that takes far longer than a test. */
   readonly slow: string;
+  /** A statement that gives its own text as the server was sent it; of SQLite, any text. */
+  readonly ownText: string;
   /** Variables of a source that is not there, with the password `hunter22` where there is one. */
   readonly unreachable: Readonly<Record<string, string>>;
   /** Types of the columns: a `bigint`, a `double precision` and a `varchar`. */
@@ -73,6 +75,7 @@ export const SOURCES: readonly SourceUnderTest[] = [
     isAbsent: false,
     isServer: false,
     slow: "(with recursive n(x) as (select 1 union all select x + 1 from n where x < 4000000000) select count(*) from n)",
+    ownText: "select 'itself' as text",
     unreachable: { SQLITE_PATH: "/nowhere/none.db" },
     columnTypes: { id: "any", score: "any", name: "any" },
     async start() {
@@ -95,6 +98,7 @@ export const SOURCES: readonly SourceUnderTest[] = [
     isAbsent: lacksPostgres(),
     isServer: true,
     slow: "(select count(*) from pg_sleep(600))",
+    ownText: "select current_query() as text",
     unreachable: { PGPORT: "1", PGPASSWORD: "hunter22" },
     columnTypes: { id: "int", score: "float", name: "text" },
     start: async () => startServer("postgres", "PG", await startPostgres()),
@@ -104,6 +108,7 @@ export const SOURCES: readonly SourceUnderTest[] = [
     isAbsent: lacksMariadb(),
     isServer: true,
     slow: "sleep(600)",
+    ownText: "select info from information_schema.processlist where id = connection_id()",
     unreachable: { MYSQL_PORT: "1", MYSQL_PASSWORD: "hunter22" },
     columnTypes: { id: "int", score: "float", name: "text" },
     start: async () => startServer("mariadb", "MYSQL_", await startMariadb()),

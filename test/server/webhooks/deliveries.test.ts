@@ -104,6 +104,7 @@ const facts = (queryId: string) => ({
   durationMs: 1,
   errorCount: 0,
   isRefused: false,
+  traceparent: undefined,
 });
 const query = (id: string, deployment = DEPLOYMENT) => webhooks.events.watch(deployment)?.ended(facts(id));
 const states = async () => (await webhooks.deliveries.list({ environmentId: ENV, limit: 5_000 })).map(({ state }) => state);

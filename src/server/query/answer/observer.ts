@@ -149,7 +149,7 @@ export class QueryObserver implements RunObserver {
           [ATTRIBUTE.dbStatement]: text,
         });
         try {
-          const result = await source.query(statement, parameters, signal);
+          const result = await source.query(statement, parameters, signal, spans.traceparent(span));
           spans.end(span, { [ATTRIBUTE.dbRows]: result.rows.length });
           return result;
         } catch (error) {

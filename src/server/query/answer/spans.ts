@@ -40,15 +40,17 @@ export class SpanRecorder {
    * @param startedAt epoch milliseconds now
    * @param parent the caller's span
    * @param isAsked whether somebody asked for the trace, who is told its id
+   * @param kind of the first span
    */
   constructor(
     name: string,
     readonly startedAt: number,
     parent: TraceParent | undefined,
     readonly isAsked = true,
+    kind: SpanKind = "gateway",
   ) {
     this.traceId = parent?.traceId ?? newTraceId();
-    this.root = this.#make("gateway", name, parent?.spanId ?? "", {});
+    this.root = this.#make(kind, name, parent?.spanId ?? "", {});
   }
 
   /** The `traceparent` header that makes another service's spans children of a span. */
@@ -102,6 +104,15 @@ export class SpanRecorder {
   #make(kind: SpanKind, name: string, parentId: string, facts: SpanFacts): OpenSpan {
     return { id: newSpanId(), parentId, kind, name, began: performance.now(), facts, error: "" };
   }
+}
+
+/**
+ * The `traceparent` header for what a query leads to: of its first span when somebody asked for the
+ * trace, else the caller's; undefined when there is neither.
+ */
+export function toldSpan(spans: SpanRecorder | undefined, parent: TraceParent | undefined): string | undefined {
+  if (spans?.isAsked) return spans.traceparent(spans.root);
+  return parent && formatTraceparent(parent);
 }
 
 /** Id of the trace that somebody asked for; empty when nobody did. */

@@ -19,7 +19,7 @@ import type { LiveDeployment } from "../live-deployment.ts";
 import { FIRST_ROW, type Row, type SlotId } from "../plan/ids.ts";
 import type { OutputFeature, PathFeature, Plan, PlanShape } from "../plan/plan.ts";
 import { planQuery } from "../plan/planner.ts";
-import { QueryContext } from "../query-context.ts";
+import { QueryContext, type Tracing } from "../query-context.ts";
 import { QueryRefused, type Refusal, refusal } from "../refusal.ts";
 import { givenValue } from "../request/given.ts";
 import { absoluteRoot, resolveName } from "../request/names.ts";
@@ -59,6 +59,8 @@ export interface SpineRequest extends SpineOutputs {
   readonly plannerOptions: Readonly<Record<string, string>>;
   /** Id of the offline query, for what its resolvers log; default: none. */
   readonly operation?: string | undefined;
+  /** The trace of the offline query; undefined = its spans are not kept. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** A column that is given with the rows. */
@@ -560,7 +562,7 @@ function contextOf(
   { tags }: PlanShape,
   { present, signal }: SpineAccess,
   shared: { scans: RunCaches["scans"] | undefined },
-  { operation, queryName }: Pick<SpineRequest, "operation" | "queryName">,
+  { operation, queryName, tracing }: Pick<SpineRequest, "operation" | "queryName" | "tracing">,
 ): QueryContext {
   const context = new QueryContext({
     deployment,
@@ -571,7 +573,7 @@ function contextOf(
     log,
     signal,
     compile: index.compile,
-    tracing: undefined,
+    tracing,
     meter,
   });
   for (const [resolver, scan] of shared.scans ?? []) context.caches.scans.set(resolver, scan);

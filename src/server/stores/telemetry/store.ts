@@ -244,7 +244,7 @@ export interface PlanRecord {
 }
 
 /** Kind of work that a span measures; `app`: that of an application, which sent it. */
-export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store" | "app";
+export type SpanKind = "gateway" | "plan" | "op" | "worker" | "sql" | "store" | "app" | "delivery" | "job";
 
 /** A piece of work of a traced query. */
 export interface SpanRecord {

@@ -69,7 +69,7 @@ export async function beginQuery(platform: Platform, { request, connection, shar
     environment: text(context.environment, "context.environment") || names.environment,
     branch: text(context.branch, "context.branch") || names.branch,
   });
-  const query = await startQuery(platform, caller, target, requestOf(body));
+  const query = await startQuery(platform, caller, target, requestOf(body), request.headers);
   if (note) note.about = { id: query.id };
   return json(document(query));
 }

@@ -1,6 +1,6 @@
 /**
- * Traces and logs that applications send by OTLP over HTTP: `POST /v1/traces` and `POST /v1/logs`,
- * as protobuf or JSON. They belong to the environment that the headers name.
+ * Traces, logs and metrics that applications send by OTLP over HTTP: `POST /v1/traces` and its
+ * like, as protobuf or JSON. They belong to the environment that the headers name.
  */
 
 import { create, type DescMessage, fromBinary, type MessageInitShape, type MessageShape, toBinary } from "@bufbuild/protobuf";
@@ -9,22 +9,26 @@ import {
   ExportLogsServiceResponseSchema,
 } from "../../../../gen/opentelemetry/proto/collector/logs/v1/logs_service_pb.ts";
 import {
+  ExportMetricsServiceRequestSchema,
+  ExportMetricsServiceResponseSchema,
+} from "../../../../gen/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.ts";
+import {
   ExportTraceServiceRequestSchema,
   ExportTraceServiceResponseSchema,
 } from "../../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts";
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../../access/authorize.ts";
 import { resolveScope } from "../../access/scope.ts";
-import { Failure } from "../../failure.ts";
 import { OtlpRefused, otlpText, readOtlpText } from "../../otlp/json-form.ts";
 import { type Received, type ReceivedPlace, receivedLogs, receivedSpans } from "../../otlp/received.ts";
+import { receivedMetrics } from "../../otlp/received-metrics.ts";
 import type { Connection } from "../connection.ts";
 import type { Platform } from "../platform.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
 import { JsonRefused, jsonText } from "./json-text.ts";
 import { checkMessage, MessageRefused } from "./message-check.ts";
-import { errorAnswer, failureResponse, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
+import { errorAnswer, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
 
 /** Longest body in bytes, inflated: it is decoded in one go, and other requests wait for that. */
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -85,16 +89,19 @@ export const receiveLogs = receiver({
     }),
 });
 
-/** Refuses metrics of applications, which have no place here. */
-export async function refuseMetrics(platform: Platform, request: Request): Promise<Response> {
-  await placeOf(platform, request);
-  if (request.method !== "POST") return methodNotAllowed("POST");
-  return failureResponse(
-    new Failure("unimplemented", "Metrics of applications are not kept here: this server takes traces and logs.", {
-      hint: "Set OTEL_METRICS_EXPORTER=none in the application, or send its metrics elsewhere with OTEL_EXPORTER_OTLP_METRICS_ENDPOINT.",
+/** Takes metrics of applications. */
+export const receiveMetrics = receiver({
+  request: ExportMetricsServiceRequestSchema,
+  read: receivedMetrics,
+  async store({ metricStreams }, points) {
+    (await metricStreams()).record(points);
+    return true;
+  },
+  answer: (isJson, rejected, errorMessage) =>
+    encoded(ExportMetricsServiceResponseSchema, isJson, {
+      ...(errorMessage !== "" && { partialSuccess: { rejectedDataPoints: BigInt(rejected), errorMessage } }),
     }),
-  );
-}
+});
 
 function receiver<Q extends DescMessage, R>({ request: type, read, store, answer }: Receiving<Q, R>) {
   return async (platform: Platform, request: Request, connection: Connection, share: BodyShare): Promise<Response> => {

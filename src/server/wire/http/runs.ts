@@ -47,7 +47,7 @@ export async function triggerResolver(platform: Platform, { request, connection,
   const asked = requestOf(parsedBody(bytes, FIELDS));
   if (note) note.about = { resolver: clipped(asked.resolver, MAX_TOLD) };
   const target = await resolveScope(platform.environments, caller, request.headers);
-  const run = await triggerRun(platform, target, asked);
+  const run = await triggerRun(platform, target, asked, request.headers);
   if (note) note.about = { id: run.id, resolver: run.resolver, ...(run.deploymentId !== "" && { deployment_id: run.deploymentId }) };
   return json(document(run, platform, request));
 }

@@ -11,7 +11,7 @@ import { carriedHeaders, parseTraceparent, type TraceParent } from "../../../dom
 import { SCOPE_HEADERS, scopeHeader } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
 import { type Answer, type AnswerHead, answerOrigins } from "../../query/answer/answer.ts";
-import { type SpanFacts, SpanRecorder } from "../../query/answer/spans.ts";
+import { type SpanFacts, SpanRecorder, toldSpan } from "../../query/answer/spans.ts";
 import type { BulkAnswer } from "../../query/bulk.ts";
 import type { OnlineEngine, Tracing } from "../../query/create-engine.ts";
 import type { LiveDeployment } from "../../query/live-deployment.ts";
@@ -264,6 +264,7 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
       durationMs: answer.durationMs,
       errorCount,
       isRefused: false,
+      traceparent: toldSpan(spans, parent),
     });
     if (spans)
       keepSpans(
@@ -288,7 +289,11 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     code = error instanceof QueryRefused ? (error.errors[0]?.code ?? ErrorCode.INVALID_QUERY) : ErrorCode.INTERNAL_SERVER_ERROR;
     const run = { ...base, queryId, durationMs, error: message, rows: 0, hitShare: null, origins: "" };
     runner.recordQuery(deployment, run, { failures: refusalsOf(error, code, message) });
-    watch?.ended({ queryId, queryName, correlationId, startedAt, durationMs, errorCount: 1, isRefused: error instanceof QueryRefused });
+    watch?.ended({
+      ...{ queryId, queryName, correlationId, startedAt, durationMs, errorCount: 1 },
+      isRefused: error instanceof QueryRefused,
+      traceparent: toldSpan(spans, parent),
+    });
     if (spans)
       keepSpans(
         runner,

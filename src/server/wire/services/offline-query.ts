@@ -25,6 +25,7 @@ import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
 import type { ExportedTable } from "../../offline-queries/offline-queries.ts";
 import type { OfflineQueryWish, WishedRows } from "../../offline-queries/wish.ts";
+import { askedTrace } from "../../query/job-tracer.ts";
 import type { OfflineQueryStanding, OfflineQueryState } from "../../stores/metadata/offline-queries.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -59,7 +60,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     async startOfflineQuery(request, context) {
       const caller = callerOf(context);
       const target = await scopeOf(context);
-      const query = await startQuery(platform, caller, target, request);
+      const query = await startQuery(platform, caller, target, request, context.requestHeader);
       return create(StartOfflineQueryResponseSchema, { query: queryMessage(query) });
     },
 
@@ -134,9 +135,10 @@ export async function startQuery(
   caller: Caller,
   target: DeploymentTarget,
   request: StartOfflineQueryRequest,
+  headers: Headers,
 ): Promise<OfflineQueryStanding> {
   requireWrites(caller, request);
-  return (await platform.offlineQueries()).start(target, wishOf(request, caller.clientId, target.deploymentId));
+  return (await platform.offlineQueries()).start(target, wishOf(request, caller.clientId, target.deploymentId), askedTrace(headers));
 }
 
 /** Throws Failure permission_denied for values that the caller may not store. */

@@ -36,6 +36,8 @@ const KINDS: Readonly<Record<SpanKind, TraceSpanKind>> = {
   sql: TraceSpanKind.SQL,
   store: TraceSpanKind.STORE,
   app: TraceSpanKind.APP,
+  delivery: TraceSpanKind.DELIVERY,
+  job: TraceSpanKind.JOB,
 };
 
 /** The methods. */

@@ -17,6 +17,7 @@ import {
 import { addressOf } from "../../../domain/addresses.ts";
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
+import { askedTrace } from "../../query/job-tracer.ts";
 import type { ResolverSchedule } from "../../resolver-runs/resolver-schedules.ts";
 import type { ResolverRunRecord } from "../../stores/metadata/resolver-runs.ts";
 import { callerOf } from "../interceptors.ts";
@@ -38,7 +39,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
   router.service(ResolverRunService, {
     async triggerResolver(request, context) {
-      const run = await triggerRun(platform, await scopeOf(context), request);
+      const run = await triggerRun(platform, await scopeOf(context), request, context.requestHeader);
       return create(TriggerResolverResponseSchema, { run: shown(run, context) });
     },
 
@@ -75,10 +76,11 @@ export async function triggerRun(
   platform: Platform,
   target: DeploymentTarget,
   { resolver, persistOnline, persistOffline, idempotencyKey, lowerBound, upperBound, deploymentId }: TriggerResolverRequest,
+  headers: Headers,
 ): Promise<ResolverRunRecord> {
   const { runs } = await platform.resolverRuns();
   return runs.trigger(target, {
-    ...{ resolver, persistOnline, persistOffline, idempotencyKey },
+    ...{ resolver, persistOnline, persistOffline, idempotencyKey, traceparent: askedTrace(headers) },
     deploymentId: deploymentId || target.deploymentId,
     lowerBound: lowerBound ? timestampToMs(lowerBound) : null,
     upperBound: upperBound ? timestampToMs(upperBound) : null,

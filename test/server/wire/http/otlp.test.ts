@@ -5,6 +5,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { ExportTraceServiceRequestSchema } from "../../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts";
 import { Component, InfraService } from "../../../../gen/svc/v1/infra_pb.ts";
 import { LogService } from "../../../../gen/svc/v1/log_pb.ts";
+import { MetricService } from "../../../../gen/svc/v1/metric_pb.ts";
 import { QueryService, TraceSpanKind } from "../../../../gen/svc/v1/query_pb.ts";
 import { TempFolder, TestServer } from "../../../harness/running-server.ts";
 import { deploy, expectLive, GREETING } from "../../deployments/deploying.ts";
@@ -101,6 +102,60 @@ describe.skipIf(lacksOpenTelemetry())("OpenTelemetry's SDK for Python", () => {
   });
 });
 
+const MEASURING = `
+import os
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider
+from opentelemetry.sdk.metrics.export import AggregationTemporality, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.view import ExponentialBucketHistogramAggregation, View
+from opentelemetry.sdk.resources import Resource
+temporality = AggregationTemporality[os.environ["TEMPORALITY"]]
+to = {"endpoint": os.environ["SVC_URL"] + "/v1/metrics", "headers": {"authorization": "Bearer " + os.environ["SVC_TOKEN"]}}
+exporter = OTLPMetricExporter(**to, preferred_temporality={Counter: temporality, Histogram: temporality})
+reader = PeriodicExportingMetricReader(exporter, export_interval_millis=3600000)
+views = [View(instrument_name="wait", aggregation=ExponentialBucketHistogramAggregation())]
+resource = Resource.create({"service.name": os.environ["TEMPORALITY"].lower(), "service.instance.id": "a"})
+meters = MeterProvider(resource=resource, metric_readers=[reader], views=views)
+meter = meters.get_meter("shop")
+orders, open_carts = meter.create_counter("orders", unit="{order}"), meter.create_up_down_counter("carts.open")
+took, wait = meter.create_histogram("took", unit="s", explicit_bucket_boundaries_advisory=[0.1, 1, 10]), meter.create_histogram("wait", unit="s")
+for round in range(3):
+    orders.add(2, {"country": "de", "paid": True})
+    orders.add(1, {"country": "fr"})
+    open_carts.add(5 - round * 3)
+    for value in (0.5, 0.6, 2.0): took.record(value); wait.record(value)
+    meters.force_flush()
+meters.shutdown()
+`;
+
+describe.skipIf(lacksOpenTelemetry())("metrics of OpenTelemetry's SDK for Python", () => {
+  test.each(["DELTA", "CUMULATIVE"])("are series (%s)", async (temporality) => {
+    await python(MEASURING, { SVC_URL: server.url, SVC_TOKEN: token, TEMPORALITY: temporality });
+    const service = temporality.toLowerCase();
+    const asked = async (expression: string) => {
+      const { series } = await server.client(MetricService).queryMetric({ expression });
+      return series.map(({ labels, points }) => [
+        Object.values(labels).join(" "),
+        points.reduce((last: number | undefined, { value }) => value ?? last, undefined),
+      ]);
+    };
+    expect(await asked(`sum:app.counter{name:orders,service:${service}} by {attributes,unit}.rollup(1d)`)).toEqual([
+      ["country=de,paid=true {order}", 6],
+      ["country=fr {order}", 3],
+    ]);
+    expect(await asked(`max:app.gauge{name:carts.open,service:${service}} by {attributes}.rollup(1d)`)).toEqual([
+      ["service.instance.id=a", 7],
+    ]);
+    for (const name of ["took", "wait"]) {
+      const of = `app.histogram{name:${name},service:${service}}`;
+      expect(await asked(`count:${of}.rollup(1d)`)).toEqual([["", 9]]);
+      expect((await asked(`sum:${of}.rollup(1d)`))[0]?.[1]).toBeCloseTo(9.3, 9);
+      expect((await asked(`max:${of}.rollup(1d)`))[0]?.[1]).toBe(2);
+    }
+    expect((await asked(`p50:app.histogram{name:wait,service:${service}}.rollup(1d)`))[0]?.[1]).toBeWithin(0.6 / 1.1, 0.6 * 1.1);
+  });
+});
+
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const startedNow = () => `${Date.now()}000000`;
 const jsonSpan = (more: object = {}) => ({
@@ -113,6 +168,34 @@ const jsonSpan = (more: object = {}) => ({
 const jsonTraces = (...spans: object[]) => JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
 
 describe("OTLP by hand", () => {
+  const gauge = (...values: readonly (number | string)[]) =>
+    JSON.stringify({
+      resourceMetrics: [
+        {
+          scopeMetrics: [
+            { metrics: [{ name: "by.hand", gauge: { dataPoints: values.map((asDouble) => ({ timeUnixNano: startedNow(), asDouble })) } }] },
+          ],
+        },
+      ],
+    });
+
+  test("metrics come as JSON too, compressed or not; what is not kept is told", async () => {
+    expect(await (await post("/v1/metrics", gauge(1, "NaN"))).json()).toEqual({
+      partialSuccess: { rejectedDataPoints: "1", errorMessage: "a point's value is no finite number" },
+    });
+    const zipped = Bun.gzipSync(new TextEncoder().encode(gauge(4)));
+    expect(await (await post("/v1/metrics", zipped, { "content-encoding": "gzip" })).json()).toEqual({});
+    const { series } = await server.client(MetricService).queryMetric({ expression: "max:app.gauge{name:by.hand}.rollup(1d)" });
+    expect(series.flatMap(({ points }) => points.flatMap(({ value }) => value ?? []))).toEqual([4]);
+    const bomb = Bun.gzipSync(new Uint8Array(9 * 1024 * 1024));
+    expect((await post("/v1/metrics", bomb, { "content-encoding": "gzip" })).status).toBe(413);
+  });
+
+  test("metrics of applications are not told as the server's own", async () => {
+    const text = await (await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text();
+    expect([text.includes("svc_http_count_total"), text.includes("svc_app")]).toEqual([true, false]);
+  });
+
   test("JSON has ids in hex, in the answer's form too", async () => {
     const parent = "00F067AA0BA902B7";
     const response = await post("/v1/traces", jsonTraces(jsonSpan({ parentSpanId: parent, kind: 3, aFieldOfTomorrow: [1] })));
@@ -157,7 +240,7 @@ describe("OTLP by hand", () => {
     ["JSON of another message", "/v1/logs", '{"resourceLogs": 1}', {}, 400],
     ["bytes that are no message", "/v1/traces", "\x0a\xff", { "content-type": "application/x-protobuf" }, 400],
     ["a body that is too long", "/v1/logs", " ".repeat(8 * 1024 * 1024 + 1), {}, 413],
-    ["metrics", "/v1/metrics", "{}", {}, 501],
+    ["metrics of another message", "/v1/metrics", '{"resourceMetrics": {}}', {}, 400],
     ["an unknown environment", "/v1/logs", "{}", { "svc-environment": "elsewhere" }, 404],
     ["no token", "/v1/traces", "\x0a\xff", { authorization: "" }, 401],
   ] as const)("%s is refused", async (_, path, body, headers, status) => {
