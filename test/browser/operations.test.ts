@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
+import { MonitorService } from "../../gen/svc/v1/monitor_pb.ts";
 import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
 import { violations } from "./accessibility.ts";
@@ -20,6 +21,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   requests: { path: () => "/logs?tab=requests&q=CreateDeployment", shows: "DeploymentService/CreateDeployment" },
   "a board of metrics": { path: () => "/metrics", shows: "Latency of queries" },
   "an expression": { path: () => "/metrics?e=count:query.latency%20by%20%7Bquery_name%7D", shows: "query_name:browse" },
+  monitors: { path: () => "/monitors", shows: "above 5 for 1m" },
+  "a monitor": { path: () => "/monitors/busy", shows: "sum:query.count{query_name:browse}.rollup(10m)" },
   "runs of resolvers": { path: () => "/runs", shows: "resolvers.known" },
   "offline queries": { path: () => "/runs?kind=offline", shows: "user.name, user.score" },
   workflows: { path: () => "/runs?kind=workflows", shows: /^wf_/ },
@@ -145,6 +148,32 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     await box.fill("p99:query.nothing");
     await page.keyboard.press("Enter");
     expect(await page.getByRole("alert").textContent()).toContain("Column 5");
+  }, 60_000);
+
+  test("a monitor is tested over the last week, silenced with a reason, and heard again", async () => {
+    const { page } = tab;
+    await open("/monitors");
+    await page.getByRole("link", { name: "busy" }).click();
+    await page.getByRole("heading", { name: "Monitor busy" }).waitFor();
+    await page.getByRole("button", { name: "Test against the last 7d" }).click();
+    await page
+      .getByRole("status")
+      .getByText(/ evaluations every 10m: \d+ beyond the bound/)
+      .waitFor();
+    await page.getByRole("button", { name: "Silence: Silence busy" }).click();
+    const dialog = page.getByRole("dialog", { name: "Silence busy?" });
+    await dialog.getByRole("combobox").selectOption("3600");
+    await dialog.getByLabel("Why, for others").fill("a known load");
+    await dialog.getByText(/^svc monitors silence busy --for 1h --reason 'a known load' /).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Silence", exact: true }).click();
+    await page.getByText(/: a known load$/).waitFor();
+    const { monitors } = await server.client(MonitorService).listMonitors({});
+    expect(monitors.find(({ monitor }) => monitor?.name === "busy")?.silence?.reason).toBe("a known load");
+    await page.getByRole("button", { name: /^End silence/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "End silence" }).click();
+    await page.getByRole("button", { name: "Silence: Silence busy" }).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
   }, 60_000);
 
   test("weights whose sum is not 100 are refused in place; others are set once one agrees", async () => {

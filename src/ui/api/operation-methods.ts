@@ -10,6 +10,7 @@ import type { IncrementalService } from "../../../gen/svc/v1/incremental_pb.ts";
 import type { JobService } from "../../../gen/svc/v1/job_pb.ts";
 import type { LogService } from "../../../gen/svc/v1/log_pb.ts";
 import type { MetricService } from "../../../gen/svc/v1/metric_pb.ts";
+import type { MonitorService } from "../../../gen/svc/v1/monitor_pb.ts";
 import type { OfflineQueryService } from "../../../gen/svc/v1/offline_query_pb.ts";
 import type { OfflineStoreService } from "../../../gen/svc/v1/offline_store_pb.ts";
 import type { ResolverRunService } from "../../../gen/svc/v1/resolver_run_pb.ts";
@@ -35,6 +36,7 @@ export interface OperationMethods
     UnaryMethods<"JobService", typeof JobService>,
     UnaryMethods<"LogService", typeof LogService>,
     UnaryMethods<"MetricService", typeof MetricService>,
+    UnaryMethods<"MonitorService", typeof MonitorService>,
     UnaryMethods<"OfflineQueryService", typeof OfflineQueryService>,
     UnaryMethods<"OfflineStoreService", typeof OfflineStoreService>,
     UnaryMethods<"ResolverRunService", typeof ResolverRunService>,
