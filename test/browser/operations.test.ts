@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
+import { MetricService } from "../../gen/svc/v1/metric_pb.ts";
 import { MonitorService } from "../../gen/svc/v1/monitor_pb.ts";
 import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
@@ -148,6 +149,27 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     await box.fill("p99:query.nothing");
     await page.keyboard.press("Enter");
     expect(await page.getByRole("alert").textContent()).toContain("Column 5");
+  }, 60_000);
+
+  test("an expression is pinned as a chart of the project, and unpinned", async () => {
+    const { page } = tab;
+    await open("/metrics?e=sum%3Aquery.count&range=6h");
+    await page.getByRole("button", { name: /^Pin/ }).click();
+    const dialog = page.getByRole("dialog", { name: "Keep the chart with the project?" });
+    await dialog.getByLabel("Title").fill("<b>mine</b>");
+    await dialog.getByText(/--expression sum:query.count --range 6h /).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Pin" }).click();
+    await page.getByRole("tab", { name: "Project" }).waitFor();
+    const { charts } = await server.client(MetricService).listCharts({});
+    expect(charts[0]).toMatchObject({ name: "<b>mine</b>", range: { seconds: 21_600n }, series: [{ expression: "sum:query.count" }] });
+    await open("/metrics");
+    await page.getByRole("heading", { name: "<b>mine</b>" }).waitFor();
+    await page.getByRole("button", { name: /^Unpin/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Unpin" }).click();
+    await page.getByRole("tab", { name: "Project" }).waitFor({ state: "detached" });
+    expect((await server.client(MetricService).listCharts({})).charts[0]?.board).toBe("queries");
+    expect(tab.complaints.splice(0)).toEqual([]);
   }, 60_000);
 
   test("a monitor is tested over the last week, silenced with a reason, and heard again", async () => {
