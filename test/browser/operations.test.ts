@@ -47,6 +47,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   clients: { path: () => "/settings/clients", shows: "this one" },
   sessions: { path: () => "/settings/sessions", shows: "this one" },
   permissions: { path: () => "/settings/permissions", shows: "query.offline" },
+  "what is kept": { path: () => "/settings/kept", shows: "trace_retention, trace_storage" },
   connections: { path: () => "/settings/connections", shows: "svc offline-store connection create" },
 };
 

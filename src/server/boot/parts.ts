@@ -20,7 +20,7 @@ import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
-import { type Components, createComponents, logLimits, telemetryLimits } from "../infrastructure/components.ts";
+import { type Components, createComponents, logLimits, metricLimits, telemetryLimits } from "../infrastructure/components.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
@@ -302,9 +302,9 @@ export async function openParts({
   });
   const metricStore = once(async () => {
     const store = timedStore(await stores.metrics(), "metrics", ["append", "read", "thin"], metrics);
-    let limits = telemetryLimits({ spec: {}, suspended: false });
+    let limits = metricLimits({ spec: {}, suspended: false });
     components.watch("metrics", (record) => {
-      const wanted = telemetryLimits(record);
+      const wanted = metricLimits(record);
       if (wanted.maxBytes === limits.maxBytes && wanted.maxAgeMs === limits.maxAgeMs) return;
       limits = wanted;
       store.limit(wanted).catch((error: unknown) => log.error("the store of metrics could not be limited", { error: String(error) }));

@@ -11,6 +11,7 @@ import { type CollectionParts, createCollection, etagOf } from "../documents/col
 import { Failure } from "../failure.ts";
 import { followStore } from "../nodes/follow.ts";
 import type { LogLimits } from "../stores/logs/store.ts";
+import type { MetricLimits } from "../stores/metrics/store.ts";
 import type { TelemetryLimits } from "../stores/telemetry/store.ts";
 
 /** What is recorded of a component. */
@@ -67,6 +68,14 @@ export function logLimits({ spec }: ComponentRecord): LogLimits {
   return {
     maxBytes: typeof spec.log_storage === "string" ? quantityValue(spec.log_storage) : undefined,
     maxAgeMs: typeof spec.log_retention === "string" ? parseDuration(spec.log_retention) : undefined,
+  };
+}
+
+/** The bounds that the record of the metrics sets for their store; undefined = its default. */
+export function metricLimits({ spec }: ComponentRecord): MetricLimits {
+  return {
+    maxBytes: typeof spec.metric_storage === "string" ? quantityValue(spec.metric_storage) : undefined,
+    maxAgeMs: typeof spec.metric_retention === "string" ? parseDuration(spec.metric_retention) : undefined,
   };
 }
 

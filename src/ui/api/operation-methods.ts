@@ -7,6 +7,7 @@ import type { DatasetService } from "../../../gen/svc/v1/dataset_pb.ts";
 import type { DeploymentService } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import type { IncrementalService } from "../../../gen/svc/v1/incremental_pb.ts";
+import type { InfraService } from "../../../gen/svc/v1/infra_pb.ts";
 import type { JobService } from "../../../gen/svc/v1/job_pb.ts";
 import type { LogService } from "../../../gen/svc/v1/log_pb.ts";
 import type { MetricService } from "../../../gen/svc/v1/metric_pb.ts";
@@ -33,6 +34,7 @@ export interface OperationMethods
     UnaryMethods<"DeploymentService", typeof DeploymentService>,
     UnaryMethods<"EnvironmentService", typeof EnvironmentService>,
     UnaryMethods<"IncrementalService", typeof IncrementalService>,
+    UnaryMethods<"InfraService", typeof InfraService>,
     UnaryMethods<"JobService", typeof JobService>,
     UnaryMethods<"LogService", typeof LogService>,
     UnaryMethods<"MetricService", typeof MetricService>,
