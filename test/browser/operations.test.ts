@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { MetricService } from "../../gen/svc/v1/metric_pb.ts";
 import { MonitorService } from "../../gen/svc/v1/monitor_pb.ts";
+import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
 import { violations } from "./accessibility.ts";
@@ -152,6 +153,22 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     await box.fill("p99:query.nothing");
     await page.keyboard.press("Enter");
     expect(await page.getByRole("alert").textContent()).toContain("Column 5");
+  }, 60_000);
+
+  test("a traced value of a chart leads to its trace", async () => {
+    const { page } = tab;
+    const asked = server.client(QueryService);
+    const inputs = [{ feature: "user.id", value: { case: "text", value: "1" } } as const];
+    const { meta } = await asked.query({ inputs, outputs: ["user.score"], queryName: "traced", trace: true, includeMeta: true });
+    await open("/metrics?e=p99%3Aquery.latency%7Bquery_name%3Atraced%7D");
+    await page.getByText("Traces of the highest values:").first().waitFor();
+    const link = page.locator(".traced a").first();
+    expect(await link.getAttribute("href")).toEndWith(`/traces/${meta?.traceId}`);
+    await page.locator(".chart canvas").first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    await link.click();
+    await page.getByRole("heading", { level: 1, name: `Trace ${meta?.traceId}` }).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
   }, 60_000);
 
   test("an expression is pinned as a chart of the project, and unpinned", async () => {

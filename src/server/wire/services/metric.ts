@@ -30,6 +30,7 @@ import type { Caller } from "../../access/tokens.ts";
 import { type KeptChart, keptExpressions } from "../../charts/kept-charts.ts";
 import { Failure } from "../../failure.ts";
 import { evaluateMetrics, type MetricQuestion } from "../../metrics/evaluation.ts";
+import { exemplarsOf } from "../../metrics/exemplars.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 
@@ -55,20 +56,22 @@ export function register(router: ConnectRouter, { charts, clock, environments, m
     const ofServer = expressions.flatMap(({ expression }) => termsOf(expression)).find(({ metric }) => isOfServer(metric));
     if (ofServer) requireWholeTeam(caller, `metrics of the server such as ${ofServer.metric}`);
     const asked = expressions.map(({ expression }) => expression);
-    const { answers, isIncomplete, stepMs, times } = await evaluateMetrics(await metricReader(), { ...question, expressions: asked });
+    const reader = await metricReader();
+    const { answers, isIncomplete, stepMs, times } = await evaluateMetrics(reader, { ...question, expressions: asked });
     const stamps = times.map(msToTimestamp);
     const [last] = times.slice(-1);
+    const range = { environmentId: question.environmentId, from: times[0] ?? question.from, before: question.before };
     return {
       step: msToDuration(stepMs),
       ...(isIncomplete && last !== undefined && { incompleteFrom: msToTimestamp(last) }),
-      series: expressions.flatMap(({ expression, name }, at) =>
-        (answers[at]?.series ?? []).map(({ labels, values }) => ({
-          name,
-          labels: { ...labels },
-          unit: UNITS[unitOf(expression) ?? "one"],
+      series: expressions.flatMap(({ expression, name }, at) => {
+        const exemplars = exemplarsOf(reader, expression, range);
+        return (answers[at]?.series ?? []).map(({ labels, values }) => ({
+          ...{ name, labels: { ...labels }, unit: UNITS[unitOf(expression) ?? "one"] },
           points: stamps.map((time, point) => ({ time, ...(values[point] !== undefined && { value: values[point] }) })),
-        })),
-      ),
+          exemplars: exemplars(labels).map((one) => ({ time: msToTimestamp(one.at), value: one.value, traceId: one.traceId })),
+        }));
+      }),
       omittedSeries: answers.reduce((sum, { omitted }) => sum + omitted, 0),
     };
   }

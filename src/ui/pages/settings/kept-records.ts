@@ -2,14 +2,15 @@
 
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json-value.ts";
 import { quantityValue } from "../../../domain/quantity.ts";
+import { sizeText } from "../../../domain/size.ts";
 
 /** Records of one kind: their bounds, and what they take now. */
 export interface KeptRecords {
   readonly what: string;
   /** Age above which they are removed, such as `14d`. */
   readonly age: string;
-  /** Bytes above which the oldest are removed. */
-  readonly mostBytes: number;
+  /** Size above which the oldest are removed, as a setting is written: `2Gi`. */
+  readonly size: string;
   /** Bytes that they take now; undefined when it is not told. */
   readonly bytes: number | undefined;
   /** Keys of the spec that set the bounds. */
@@ -35,11 +36,16 @@ export function keptRecords(text: string): readonly KeptRecords[] {
     return {
       what,
       age: textOf(status.max_age) || textOf(spec[settings[0]]),
-      mostBytes: numberOf(status.max_size_bytes) ?? quantityValue(textOf(spec[settings[1]])) ?? 0,
+      size: sizeOf(numberOf(status.max_size_bytes), textOf(spec[settings[1]])),
       bytes: numberOf(status.size_bytes),
       settings,
     };
   });
+}
+
+/** The bytes that act, in the words of the setting where those mean the same. */
+function sizeOf(acting: number | undefined, set: string): string {
+  return acting === undefined || quantityValue(set) === acting ? set : sizeText(acting);
 }
 
 function objectOf(value: Json | undefined): JsonObject {

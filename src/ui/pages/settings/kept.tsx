@@ -11,7 +11,7 @@ import { type KeptRecords, keptRecords } from "./kept-records.ts";
 const COLUMNS: readonly Column<KeptRecords>[] = [
   { name: "what", title: "What", width: "8rem", cell: ({ what }) => what },
   { name: "age", title: "Kept for", width: "7rem", isNumber: true, cell: ({ age }) => age },
-  { name: "most", title: "Up to", width: "8rem", isNumber: true, cell: ({ mostBytes }) => sizeText(mostBytes) },
+  { name: "most", title: "Up to", width: "8rem", isNumber: true, cell: ({ size }) => size },
   { name: "now", title: "Now", width: "8rem", isNumber: true, cell: ({ bytes }) => bytes !== undefined && sizeText(bytes) },
   {
     name: "settings",

@@ -58,7 +58,7 @@ test("what is kept is told by what acts, else by the spec, and by nothing that i
   const [queries, spans, lines, metrics] = keptRecords(
     JSON.stringify({ retention: "14d", storage: "2Gi", log_retention: "14d", trace_retention: 7, status: { logs } }),
   );
-  expect(queries).toEqual({ what: "Query log", age: "14d", mostBytes: 2 ** 31, bytes: undefined, settings: ["retention", "storage"] });
-  expect(lines).toMatchObject({ age: "3d", mostBytes: 1024, bytes: 10, settings: ["log_retention", "log_storage"] });
-  expect([spans?.age, spans?.mostBytes, metrics?.bytes]).toEqual(["", 0, undefined]);
+  expect(queries).toEqual({ what: "Query log", age: "14d", size: "2Gi", bytes: undefined, settings: ["retention", "storage"] });
+  expect(lines).toMatchObject({ age: "3d", size: "2 kB", bytes: 10, settings: ["log_retention", "log_storage"] });
+  expect([spans?.age, spans?.size, metrics?.bytes]).toEqual(["", "", undefined]);
 });
