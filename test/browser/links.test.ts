@@ -18,7 +18,7 @@ interface Printed {
 
 /** Fields of the contract named `url` that are addresses of pages; those of one thing have a row below. */
 const PAGES = [
-  ...["Deployment", "GetQueryRunResponse", "QueryMeta", "ResolverRun", "TriggerScheduledQueryResponse"],
+  ...["Deployment", "GetQueryRunResponse", "MonitorStanding", "QueryMeta", "ResolverRun", "TriggerScheduledQueryResponse"],
   // Where one logs in, which other tests open.
   ...["CreateEntryResponse", "CreateLoginSessionResponse"],
 ];
@@ -31,10 +31,11 @@ const NO_PAGES = [
 
 /** What runs by itself. */
 const RUNS = `from features import User
-from svc import DataFrame, offline
+from svc import DataFrame, Monitor, offline
 from svc.queries import ScheduledQuery
 
 ScheduledQuery(name="names", schedule="30 2 * * *", output=[User.name])
+Monitor("slow queries/p99", "p99:query.latency", above="80ms")
 
 
 @offline(cron="1d")
@@ -61,7 +62,7 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
   /** The last address in a text. */
   const addressIn = (text: string) => text.match(/https?:\/\/\S+/g)?.at(-1) ?? "";
 
-  /** A row for each command that prints an address. */
+  /** A row for each command that prints an address. What has a name instead of an id has that. */
   const ROWS: Readonly<Record<string, () => Promise<Printed>>> = {
     apply: () => deploy(),
     "apply --await": () => deploy("--await"),
@@ -86,6 +87,10 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       const { meta } = (await json("query", ...inputs)) as { meta: { query_id: string } };
       const { url } = (await json("queries/get", meta.query_id)) as { url: string };
       return { id: meta.query_id, url };
+    },
+    async "monitors list"() {
+      const { monitors } = (await json("monitors/list")) as { monitors: readonly { monitor: { name: string }; url: string }[] };
+      return { id: monitors[0]?.monitor.name ?? "", url: monitors[0]?.url ?? "" };
     },
     trigger: async () => (await json("trigger", "--resolver", "known")) as Printed,
     async "trigger, as text"() {
@@ -119,7 +124,7 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
     async (_, print) => {
       const { id, url } = await print();
       expect(id).not.toBe("");
-      expect(placeOf(url.slice(platform.url.length))?.params).toMatchObject({ id });
+      expect(placeOf(url.slice(platform.url.length))?.params ?? {}).toContainValue(id);
       const response = await tab.page.goto(url);
       expect(response?.status()).toBe(200);
       await tab.page.getByRole("heading", { level: 1, name: new RegExp(`${id}$`) }).waitFor();

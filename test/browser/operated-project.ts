@@ -15,7 +15,8 @@ import { HOSTILE } from "./hostile-project.ts";
 const TEXT = HOSTILE.replace("\u202e", "");
 
 const FILES = {
-  "features.py": `from svc.features import features
+  "features.py": `from svc import Monitor
+from svc.features import features
 from svc.queries import ScheduledQuery
 
 @features(max_staleness="1h")
@@ -25,6 +26,8 @@ class User:
     score: float
 
 ScheduledQuery(name="scores", schedule="30 2 * * *", output=[User.score])
+Monitor("busy", "sum:query.count{query_name:browse}.rollup(10m)", above=5, for_="1m", notify=["webhook:ops"])
+Monitor(${JSON.stringify(TEXT.slice(0, 90))}, "p99:query.latency by {query_name}", above="80ms", owner=${JSON.stringify(TEXT)}, description=${JSON.stringify(TEXT)})
 `,
   "resolvers.py": `import logging
 from svc import Cron, DataFrame, offline, online

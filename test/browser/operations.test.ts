@@ -2,6 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
+import { MetricService } from "../../gen/svc/v1/metric_pb.ts";
+import { MonitorService } from "../../gen/svc/v1/monitor_pb.ts";
+import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
 import { violations } from "./accessibility.ts";
@@ -20,6 +23,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   requests: { path: () => "/logs?tab=requests&q=CreateDeployment", shows: "DeploymentService/CreateDeployment" },
   "a board of metrics": { path: () => "/metrics", shows: "Latency of queries" },
   "an expression": { path: () => "/metrics?e=count:query.latency%20by%20%7Bquery_name%7D", shows: "query_name:browse" },
+  monitors: { path: () => "/monitors", shows: "above 5 for 1m" },
+  "a monitor": { path: () => "/monitors/busy", shows: "sum:query.count{query_name:browse}.rollup(10m)" },
   "runs of resolvers": { path: () => "/runs", shows: "resolvers.known" },
   "offline queries": { path: () => "/runs?kind=offline", shows: "user.name, user.score" },
   workflows: { path: () => "/runs?kind=workflows", shows: /^wf_/ },
@@ -33,6 +38,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   "files of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=files`, shows: /\.parquet$/ },
   branches: { path: () => "/branches", shows: /^dpl_/ },
   traffic: { path: () => "/traffic", shows: "The weights add up to 100." },
+  "rates by weights": { path: () => "/traffic", shows: /^20$/ },
+  "what a deployment changed": { path: ({ live }) => `/deployments/${live}`, shows: "No resolver, no feature and no monitor changed." },
   "what two deployments differ in": { path: ({ live, ready }) => `/deployments/${live}?with=${ready}`, shows: "more.py, added" },
   "the audit log": { path: () => "/audit", shows: "TrafficService/SetTraffic" },
   usage: { path: () => "/usage?figure=cpu", shows: "CPU seconds over time" },
@@ -43,6 +50,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   clients: { path: () => "/settings/clients", shows: "this one" },
   sessions: { path: () => "/settings/sessions", shows: "this one" },
   permissions: { path: () => "/settings/permissions", shows: "query.offline" },
+  "what is kept": { path: () => "/settings/kept", shows: "trace_retention, trace_storage" },
   connections: { path: () => "/settings/connections", shows: "svc offline-store connection create" },
 };
 
@@ -145,6 +153,69 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     await box.fill("p99:query.nothing");
     await page.keyboard.press("Enter");
     expect(await page.getByRole("alert").textContent()).toContain("Column 5");
+  }, 60_000);
+
+  test("a traced value of a chart leads to its trace", async () => {
+    const { page } = tab;
+    const asked = server.client(QueryService);
+    const inputs = [{ feature: "user.id", value: { case: "text", value: "1" } } as const];
+    const { meta } = await asked.query({ inputs, outputs: ["user.score"], queryName: "traced", trace: true, includeMeta: true });
+    await open("/metrics?e=p99%3Aquery.latency%7Bquery_name%3Atraced%7D");
+    await page.getByText("Traces of the highest values:").first().waitFor();
+    const link = page.locator(".traced a").first();
+    expect(await link.getAttribute("href")).toEndWith(`/traces/${meta?.traceId}`);
+    await page.locator(".chart canvas").first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    await link.click();
+    await page.getByRole("heading", { level: 1, name: `Trace ${meta?.traceId}` }).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 60_000);
+
+  test("an expression is pinned as a chart of the project, and unpinned", async () => {
+    const { page } = tab;
+    await open("/metrics?e=sum%3Aquery.count&range=6h");
+    await page.getByRole("button", { name: /^Pin/ }).click();
+    const dialog = page.getByRole("dialog", { name: "Keep the chart with the project?" });
+    await dialog.getByLabel("Title").fill("<b>mine</b>");
+    await dialog.getByText(/--expression sum:query.count --range 6h /).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Pin" }).click();
+    await page.getByRole("tab", { name: "Project" }).waitFor();
+    const { charts } = await server.client(MetricService).listCharts({});
+    expect(charts[0]).toMatchObject({ name: "<b>mine</b>", range: { seconds: 21_600n }, series: [{ expression: "sum:query.count" }] });
+    await open("/metrics");
+    await page.getByRole("heading", { name: "<b>mine</b>" }).waitFor();
+    await page.getByRole("button", { name: /^Unpin/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Unpin" }).click();
+    await page.getByRole("tab", { name: "Project" }).waitFor({ state: "detached" });
+    expect((await server.client(MetricService).listCharts({})).charts[0]?.board).toBe("queries");
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 60_000);
+
+  test("a monitor is tested over the last week, silenced with a reason, and heard again", async () => {
+    const { page } = tab;
+    await open("/monitors");
+    await page.getByRole("link", { name: "busy" }).click();
+    await page.getByRole("heading", { name: "Monitor busy" }).waitFor();
+    await page.getByRole("button", { name: "Test against the last 7d" }).click();
+    await page
+      .getByRole("status")
+      .getByText(/ evaluations every 10m: \d+ beyond the bound/)
+      .waitFor();
+    await page.getByRole("button", { name: "Silence: Silence busy" }).click();
+    const dialog = page.getByRole("dialog", { name: "Silence busy?" });
+    await dialog.getByRole("combobox").selectOption("3600");
+    await dialog.getByLabel("Why, for others").fill("a known load");
+    await dialog.getByText(/^svc monitors silence busy --for 1h --reason 'a known load' /).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Silence", exact: true }).click();
+    await page.getByText(/: a known load$/).waitFor();
+    const { monitors } = await server.client(MonitorService).listMonitors({});
+    expect(monitors.find(({ monitor }) => monitor?.name === "busy")?.silence?.reason).toBe("a known load");
+    await page.getByRole("button", { name: /^End silence/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "End silence" }).click();
+    await page.getByRole("button", { name: "Silence: Silence busy" }).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
   }, 60_000);
 
   test("weights whose sum is not 100 are refused in place; others are set once one agrees", async () => {

@@ -42,6 +42,11 @@ const SHOTS: readonly Shot[] = [
   { name: "deployments", path: () => "/deployments" },
   { name: "deployment", path: ({ ready }) => `/deployments/${ready}`, isWhole: true },
   { name: "deployment-failed", path: ({ failed }) => `/deployments/${failed}`, isWhole: true },
+  { name: "deployment-compared", path: ({ live, ready }) => `/deployments/${live}?with=${ready}`, isWhole: true },
+  { name: "traffic", path: () => "/traffic" },
+  { name: "metrics", path: () => "/metrics", isWhole: true },
+  { name: "monitors", path: () => "/monitors" },
+  { name: "kept", path: () => "/settings/kept" },
   { name: "gallery", path: () => "/gallery", isWhole: true },
   { name: "nothing-here", path: () => "/nothing" },
   {

@@ -413,6 +413,22 @@ describe("diff", () => {
     const plain = await run("diff", ["try"]);
     expect(plain.stdout).toContain('<     return f"user-{id}"');
   });
+  test("what a deployment changed, since the one before and since another", async () => {
+    const { stderr, stdout } = await run("deployment/changes", [main]);
+    expect(stderr).toMatch(/Nothing was live before it|Against dpl_/);
+    expect(stdout).toMatch(/^Change +What +Name +Details\n/);
+    expect(stdout).toMatch(/\nadded +resolver +resolvers.get_name +version 1 *\n/);
+    const none = await run("deployment/changes", [main, "--base", main]);
+    expect([none.exitCode, none.stdout, none.stderr]).toEqual([
+      0,
+      "Change  What  Name  Details\n",
+      expect.stringContaining("No changes found"),
+    ]);
+    const document = (await run("deployment/changes", [main, "--base", main, "--json"])).json();
+    expect(document).toMatchObject({ base_deployment_id: main, resolvers: [], features: [], monitors: [] });
+    const unknown = await run("deployment/changes", [main, "--base", "no-such-tag"]);
+    expect([unknown.exitCode, unknown.stderr]).toEqual([1, expect.stringContaining("There is no deployment 'no-such-tag'")]);
+  });
   test("without a diff tool the lines are compared here", async () => {
     const done = await run("diff", ["try"], { machine: { which: () => undefined } });
     expect(done.exitCode).toBe(0);

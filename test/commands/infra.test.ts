@@ -59,7 +59,7 @@ describe("describing", () => {
     expect(await described("metrics")).toMatchObject({
       database_name: "telemetry.db",
       database_replicas: 1,
-      storage: "512Mi",
+      storage: "2Gi",
       status: { state: "running", driver: "sqlite", schema_version: 3, dropped_records: 0, size_bytes: expect.any(Number) },
     });
     expect(await described("persistence")).toMatchObject({
@@ -100,11 +100,11 @@ describe("describing", () => {
 describe("applying", () => {
   test("a change is shown, asked for, and acts where it means something here", async () => {
     const refused = await svc("infra/apply/metrics", ["--storage", "64Mi"], { input: ["n"] });
-    expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('@ [storage]\n- "512Mi"\n+ "64Mi"')]);
-    expect(await described("metrics")).toMatchObject({ storage: "512Mi" });
+    expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('@ [storage]\n- "2Gi"\n+ "64Mi"')]);
+    expect(await described("metrics")).toMatchObject({ storage: "2Gi" });
     const done = await svc("infra/apply/metrics", ["--storage", "64Mi", "--replicas", "3", "--yes"]);
     expect(done.stdout).toBe(
-      'Changes to spec:\n@ [database_replicas]\n- 1\n+ 3\n@ [storage]\n- "512Mi"\n+ "64Mi"\n\ndatabase_replicas: recorded, not applied\nstorage: applied\n',
+      'Changes to spec:\n@ [database_replicas]\n- 1\n+ 3\n@ [storage]\n- "2Gi"\n+ "64Mi"\n\ndatabase_replicas: recorded, not applied\nstorage: applied\n',
     );
     expect(await described("metrics")).toMatchObject({
       storage: "64Mi",
@@ -115,7 +115,41 @@ describe("applying", () => {
     expect([again.exitCode, again.stdout]).toEqual([0, "No changes: the spec is as given already.\n"]);
     const file = spec("storage: null\ndatabaseReplicas: null\n");
     expect((await svc("infra/apply/metrics", ["--file", file, "--yes"])).exitCode).toBe(0);
-    expect(await described("metrics")).toMatchObject({ storage: "512Mi", database_replicas: 1, status: { max_size_bytes: 512 * 2 ** 20 } });
+    expect(await described("metrics")).toMatchObject({ storage: "2Gi", database_replicas: 1, status: { max_size_bytes: 2 ** 31 } });
+  });
+
+  test("how long each kind of record is kept acts, and is the kind's alone", async () => {
+    const kinds = { "": [], log_: ["logs"], trace_: ["traces"], metric_: ["metrics_store"] } as const;
+    const bounds = async () => {
+      const { status, ...own } = await described("metrics");
+      return Object.entries(kinds).map(([prefix, [place]]) => {
+        const at = (place === undefined ? status : (status as Record<string, unknown>)[place]) as Record<string, unknown>;
+        return [own[`${prefix}retention`], at.max_age, own[`${prefix}storage`], at.max_size_bytes];
+      });
+    };
+    const gibibyte = 2 ** 30;
+    expect(await bounds()).toEqual([
+      ["14d", "14d", "2Gi", 2 * gibibyte],
+      ["14d", "14d", "1Gi", gibibyte],
+      ["7d", "7d", "1Gi", gibibyte],
+      ["366d", "366d", "512Mi", gibibyte / 2],
+    ]);
+    for (const [at, prefix] of Object.keys(kinds).entries()) {
+      const before = await bounds();
+      const wanted = [`${at + 2}h`, `${at + 2}h`, `${at + 100}Mi`, (at + 100) * 2 ** 20];
+      const file = spec(`${prefix}retention: ${at + 2}h\n${prefix}storage: ${at + 100}Mi\n`);
+      expect((await svc("infra/apply/metrics", ["--file", file, "--yes"])).stdout.match(/: applied$/gm)).toHaveLength(2);
+      await eventually(async () => Bun.deepEquals(await bounds(), before.with(at, wanted)), `${prefix} acts`);
+    }
+    const none = Object.keys(kinds).flatMap((prefix) => [`${prefix}retention: null`, `${prefix}storage: null`]);
+    expect((await svc("infra/apply/metrics", ["--file", spec(none.join("\n")), "--yes"])).exitCode).toBe(0);
+    for (const prefix of Object.keys(kinds)) {
+      const { exitCode, stderr } = await svc("infra/apply/metrics", ["--file", spec(`${prefix}retention: 1m`), "--yes"]);
+      expect([exitCode, stderr]).toEqual([
+        1,
+        expect.stringContaining(`${prefix}retention is "1m", and has to be a duration of at least an hour`),
+      ]);
+    }
   });
 
   test("what describe prints changes nothing when it is applied", async () => {

@@ -204,6 +204,64 @@ describe("charts", () => {
     expect([whole.incomplete_from, whole.series[0]?.points.length]).toEqual([null, 2]);
   });
 
+  test("are kept with the project, listed first, evaluated by their names, and deleted", async () => {
+    const words = [
+      "--name",
+      "Share of errors",
+      "--expression",
+      "share=sum:query.errors / sum:query.count",
+      "--expression",
+      "sum:query.count",
+    ];
+    const created = await svc("charts/create", [...words, "--range", "2h"]);
+    expect([created.exitCode, created.stderr]).toEqual([0, ""]);
+    expect(created.stdout).toMatch(
+      /^ID: +cht_\w+\nName: +Share of errors\nShows: +share=sum:query.errors \/ sum:query.count, sum:query.count\nRange: +2h\n/,
+    );
+    const taken = await svc("charts/create", words);
+    expect([taken.exitCode > 0, taken.stderr]).toEqual([true, expect.stringContaining("'Share of errors'")]);
+    const { charts } = (await svc("charts/list")).json() as { charts: { id: string; board: string; name: string; range: string | null }[] };
+    expect(charts[0]).toMatchObject({ board: "project", name: "Share of errors", range: "2h" });
+    for (const chart of [charts[0]?.id, "Share of errors"]) {
+      const { series } = (await svc("charts/evaluate", [JSON.stringify({ chart })])).json() as Answer;
+      expect(series.map(({ name }) => name)).toEqual(["share", "sum:query.count"]);
+      const times = (series[1]?.points ?? []).map(({ time }) => Date.parse(time));
+      expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(3_600_000);
+    }
+    const near = await svc("charts/delete", ["Share of error", "--yes"]);
+    expect(near.stderr).toContain("did you mean 'Share of errors'?");
+    const deleted = await svc("charts/delete", ["Share of errors", "--yes"]);
+    expect([deleted.exitCode, deleted.stdout]).toEqual([0, expect.stringContaining("Share of errors")]);
+    const builtIn = await svc("charts/delete", ["queries.latency", "--yes"]);
+    expect([builtIn.exitCode > 0, builtIn.stderr]).toEqual([true, expect.stringContaining("Every server has the chart")]);
+    expect(((await svc("charts/list")).json() as { charts: unknown[] }).charts).toHaveLength(BUILT_IN_CHARTS.length);
+  });
+
+  test("are kept as a request or its description describes them", async () => {
+    const series = [
+      { metric: "METRIC_KIND_QUERY_LATENCY", windowFunction: "WINDOW_FUNCTION_KIND_PERCENTILE_99", groupBy: ["GROUP_BY_KIND_QUERY_NAME"] },
+    ];
+    for (const given of [{ metricConfig: { windowPeriod: "5m", series } }, { windowPeriod: "5m", series }]) {
+      const { exitCode, stderr, json } = await svc("charts/create", ["--name", "Described", "--config", JSON.stringify(given), "--json"]);
+      expect([exitCode, stderr]).toEqual([0, ""]);
+      expect(json()).toMatchObject({
+        series: [{ name: "p99:query.latency by {query_name}", expression: "p99:query.latency by {query_name}.rollup(5m)" }],
+      });
+      await svc("charts/delete", ["Described", "--yes"]);
+    }
+  });
+
+  test.each([
+    [["--name", "x"], "nothing says what the chart shows"],
+    [["--name", "x", "--expression", "sum:query.count", "--config", "{}"], "--expression and --config do not go together"],
+    [["--name", "x", "--expression", "a=p99:query.count"], "the metric expression cannot be read"],
+    [["--name", "x", "--config", '{"series": []}'], "metricConfig.series is empty"],
+    [["--name", "x", "--expression", "sum:query.count", "--range", "400d"], "A chart cannot show 400d"],
+  ])("that cannot be kept are refused: %j", async (words, message) => {
+    const outcome = await svc("charts/create", words);
+    expect([outcome.exitCode > 0, outcome.stdout, outcome.stderr]).toEqual([true, "", expect.stringContaining(message)]);
+  });
+
   test.each([
     ['{"metricConfig": {"series": [}}', "the argument:1:30 is no JSON:\n"],
     ["[]", "the request is not an object: []"],

@@ -136,6 +136,10 @@ describe("a monitor", () => {
       { subscription: "monitor.firing", payload: { ...payload, value: 4 } },
       { subscription: "monitor.resolved", payload: { ...payload, value: 1 } },
     ]);
+    const told = (await ok("webhook/deliveries/list", "--webhook=ops", "--json")).json() as {
+      readonly deliveries: readonly { readonly monitor: string }[];
+    };
+    expect(told.deliveries.filter(({ monitor }) => monitor === "busy")).toHaveLength(2);
     expect(bodies(all, "busy")).toEqual([]);
     await eventually(() => bodies(all, "idle").length >= 2, "what names no webhook is told to all");
     expect(bodies(all, "idle").map(({ subscription }) => subscription)).toEqual(["monitor.firing", "monitor.resolved"]);

@@ -1302,7 +1302,8 @@ export type DiffDeploymentRequest = Message<"svc.v1.DiffDeploymentRequest"> & {
   deploymentId: string;
 
   /**
-   * Id of the deployment to compare with; empty = the one that was live before.
+   * Deployment to compare with: an id, of whatever branch, or a tag; empty = the one that was live
+   * before.
    *
    * @generated from field: string base_deployment_id = 2;
    */
@@ -1323,7 +1324,8 @@ export type DiffDeploymentRequestJson = {
   deploymentId?: string;
 
   /**
-   * Id of the deployment to compare with; empty = the one that was live before.
+   * Deployment to compare with: an id, of whatever branch, or a tag; empty = the one that was live
+   * before.
    *
    * @generated from field: string base_deployment_id = 2;
    */

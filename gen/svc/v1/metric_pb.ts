@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/metric.proto.
  */
 export const file_svc_v1_metric: GenFile = /*@__PURE__*/
-  fileDesc("ChNzdmMvdjEvbWV0cmljLnByb3RvEgZzdmMudjEirwEKElF1ZXJ5TWV0cmljUmVxdWVzdBISCgpleHByZXNzaW9uGAEgASgJEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgRzdGVwGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIsUBChNRdWVyeU1ldHJpY1Jlc3BvbnNlEhIKCmV4cHJlc3Npb24YASABKAkSJwoEc3RlcBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIzCg9pbmNvbXBsZXRlX2Zyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBnNlcmllcxgEIAMoCzIULnN2Yy52MS5NZXRyaWNTZXJpZXMSFgoOb21pdHRlZF9zZXJpZXMYBSABKAUixAEKDE1ldHJpY1NlcmllcxIMCgRuYW1lGAEgASgJEjAKBmxhYmVscxgCIAMoCzIgLnN2Yy52MS5NZXRyaWNTZXJpZXMuTGFiZWxzRW50cnkSIAoEdW5pdBgDIAEoDjISLnN2Yy52MS5NZXRyaWNVbml0EiMKBnBvaW50cxgEIAMoCzITLnN2Yy52MS5NZXRyaWNQb2ludBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIlUKC01ldHJpY1BvaW50EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKBXZhbHVlGAIgASgBSACIAQFCCAoGX3ZhbHVlIiQKEkxpc3RNZXRyaWNzUmVxdWVzdBIOCgZtZXRyaWMYASABKAkiNgoTTGlzdE1ldHJpY3NSZXNwb25zZRIfCgdtZXRyaWNzGAEgAygLMg4uc3ZjLnYxLk1ldHJpYyK2AQoGTWV0cmljEgwKBG5hbWUYASABKAkSDwoHc3VtbWFyeRgCIAEoCRIgCgR0eXBlGAMgASgOMhIuc3ZjLnYxLk1ldHJpY1R5cGUSIAoEdW5pdBgEIAEoDjISLnN2Yy52MS5NZXRyaWNVbml0EhEKCWZ1bmN0aW9ucxgFIAMoCRIjCgZsYWJlbHMYBiADKAsyEy5zdmMudjEuTWV0cmljTGFiZWwSEQoJb2Zfc2VydmVyGAcgASgIIisKC01ldHJpY0xhYmVsEgwKBG5hbWUYASABKAkSDgoGdmFsdWVzGAIgAygJIhMKEUxpc3RDaGFydHNSZXF1ZXN0IjMKEkxpc3RDaGFydHNSZXNwb25zZRIdCgZjaGFydHMYASADKAsyDS5zdmMudjEuQ2hhcnQiWQoFQ2hhcnQSCgoCaWQYASABKAkSDQoFYm9hcmQYAiABKAkSDAoEbmFtZRgDIAEoCRInCgZzZXJpZXMYBCADKAsyFy5zdmMudjEuQ2hhcnRFeHByZXNzaW9uIjMKD0NoYXJ0RXhwcmVzc2lvbhIMCgRuYW1lGAEgASgJEhIKCmV4cHJlc3Npb24YAiABKAki9AEKFEV2YWx1YXRlQ2hhcnRSZXF1ZXN0Eg0KBWNoYXJ0GAEgASgJEioKDW1ldHJpY19jb25maWcYAiABKAsyEy5zdmMudjEuQ2hhcnRDb25maWcSLgoKc3RhcnRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKE3VzZV9zdGFydF9hc19vcmlnaW4YBSABKAgSJgoeZXhjbHVkZV9pbmNvbXBsZXRlX2xhc3RfYnVja2V0GAYgASgIIn8KC0NoYXJ0Q29uZmlnEgwKBG5hbWUYASABKAkSFQoNd2luZG93X3BlcmlvZBgCIAEoCRIjCgZzZXJpZXMYAyADKAsyEy5zdmMudjEuQ2hhcnRTZXJpZXMSJgoIZm9ybXVsYXMYBCADKAsyFC5zdmMudjEuQ2hhcnRGb3JtdWxhInwKC0NoYXJ0U2VyaWVzEg4KBm1ldHJpYxgBIAEoCRIkCgdmaWx0ZXJzGAIgAygLMhMuc3ZjLnYxLkNoYXJ0RmlsdGVyEgwKBG5hbWUYAyABKAkSFwoPd2luZG93X2Z1bmN0aW9uGAQgASgJEhAKCGdyb3VwX2J5GAUgAygJIj4KC0NoYXJ0RmlsdGVyEgwKBGtpbmQYASABKAkSEgoKY29tcGFyYXRvchgCIAEoCRINCgV2YWx1ZRgDIAMoCSI8CgxDaGFydEZvcm11bGESDAoEbmFtZRgBIAEoCRIMCgRraW5kGAIgASgJEhAKCG9wZXJhbmRzGAMgAygJIsEBChVFdmFsdWF0ZUNoYXJ0UmVzcG9uc2USDAoEbmFtZRgBIAEoCRInCgRzdGVwGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjMKD2luY29tcGxldGVfZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJAoGc2VyaWVzGAQgAygLMhQuc3ZjLnYxLk1ldHJpY1NlcmllcxIWCg5vbWl0dGVkX3NlcmllcxgFIAEoBSp0CgpNZXRyaWNUeXBlEhsKF01FVFJJQ19UWVBFX1VOU1BFQ0lGSUVEEAASFwoTTUVUUklDX1RZUEVfQ09VTlRFUhABEhUKEU1FVFJJQ19UWVBFX0dBVUdFEAISGQoVTUVUUklDX1RZUEVfSElTVE9HUkFNEAMqhQEKCk1ldHJpY1VuaXQSGwoXTUVUUklDX1VOSVRfVU5TUEVDSUZJRUQQABITCg9NRVRSSUNfVU5JVF9PTkUQARIXChNNRVRSSUNfVU5JVF9TRUNPTkRTEAISFQoRTUVUUklDX1VOSVRfQllURVMQAxIVChFNRVRSSUNfVU5JVF9SQVRJTxAEMtYCCg1NZXRyaWNTZXJ2aWNlEk8KC1F1ZXJ5TWV0cmljEhouc3ZjLnYxLlF1ZXJ5TWV0cmljUmVxdWVzdBobLnN2Yy52MS5RdWVyeU1ldHJpY1Jlc3BvbnNlIgeQAgGItRgDEk8KC0xpc3RNZXRyaWNzEhouc3ZjLnYxLkxpc3RNZXRyaWNzUmVxdWVzdBobLnN2Yy52MS5MaXN0TWV0cmljc1Jlc3BvbnNlIgeQAgGItRgDEkwKCkxpc3RDaGFydHMSGS5zdmMudjEuTGlzdENoYXJ0c1JlcXVlc3QaGi5zdmMudjEuTGlzdENoYXJ0c1Jlc3BvbnNlIgeQAgGItRgDElUKDUV2YWx1YXRlQ2hhcnQSHC5zdmMudjEuRXZhbHVhdGVDaGFydFJlcXVlc3QaHS5zdmMudjEuRXZhbHVhdGVDaGFydFJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChNzdmMvdjEvbWV0cmljLnByb3RvEgZzdmMudjEirwEKElF1ZXJ5TWV0cmljUmVxdWVzdBISCgpleHByZXNzaW9uGAEgASgJEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgRzdGVwGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIsUBChNRdWVyeU1ldHJpY1Jlc3BvbnNlEhIKCmV4cHJlc3Npb24YASABKAkSJwoEc3RlcBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIzCg9pbmNvbXBsZXRlX2Zyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBnNlcmllcxgEIAMoCzIULnN2Yy52MS5NZXRyaWNTZXJpZXMSFgoOb21pdHRlZF9zZXJpZXMYBSABKAUi7wEKDE1ldHJpY1NlcmllcxIMCgRuYW1lGAEgASgJEjAKBmxhYmVscxgCIAMoCzIgLnN2Yy52MS5NZXRyaWNTZXJpZXMuTGFiZWxzRW50cnkSIAoEdW5pdBgDIAEoDjISLnN2Yy52MS5NZXRyaWNVbml0EiMKBnBvaW50cxgEIAMoCzITLnN2Yy52MS5NZXRyaWNQb2ludBIpCglleGVtcGxhcnMYBSADKAsyFi5zdmMudjEuTWV0cmljRXhlbXBsYXIaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJbCg5NZXRyaWNFeGVtcGxhchIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgV2YWx1ZRgCIAEoARIQCgh0cmFjZV9pZBgDIAEoCSJVCgtNZXRyaWNQb2ludBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgV2YWx1ZRgCIAEoAUgAiAEBQggKBl92YWx1ZSIkChJMaXN0TWV0cmljc1JlcXVlc3QSDgoGbWV0cmljGAEgASgJIjYKE0xpc3RNZXRyaWNzUmVzcG9uc2USHwoHbWV0cmljcxgBIAMoCzIOLnN2Yy52MS5NZXRyaWMitgEKBk1ldHJpYxIMCgRuYW1lGAEgASgJEg8KB3N1bW1hcnkYAiABKAkSIAoEdHlwZRgDIAEoDjISLnN2Yy52MS5NZXRyaWNUeXBlEiAKBHVuaXQYBCABKA4yEi5zdmMudjEuTWV0cmljVW5pdBIRCglmdW5jdGlvbnMYBSADKAkSIwoGbGFiZWxzGAYgAygLMhMuc3ZjLnYxLk1ldHJpY0xhYmVsEhEKCW9mX3NlcnZlchgHIAEoCCIrCgtNZXRyaWNMYWJlbBIMCgRuYW1lGAEgASgJEg4KBnZhbHVlcxgCIAMoCSITChFMaXN0Q2hhcnRzUmVxdWVzdCIzChJMaXN0Q2hhcnRzUmVzcG9uc2USHQoGY2hhcnRzGAEgAygLMg0uc3ZjLnYxLkNoYXJ0IsYBCgVDaGFydBIKCgJpZBgBIAEoCRINCgVib2FyZBgCIAEoCRIMCgRuYW1lGAMgASgJEicKBnNlcmllcxgEIAMoCzIXLnN2Yy52MS5DaGFydEV4cHJlc3Npb24SKAoFcmFuZ2UYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJY2xpZW50X2lkGAcgASgJIjMKD0NoYXJ0RXhwcmVzc2lvbhIMCgRuYW1lGAEgASgJEhIKCmV4cHJlc3Npb24YAiABKAkioQEKEkNyZWF0ZUNoYXJ0UmVxdWVzdBIMCgRuYW1lGAEgASgJEicKBnNlcmllcxgCIAMoCzIXLnN2Yy52MS5DaGFydEV4cHJlc3Npb24SKgoNbWV0cmljX2NvbmZpZxgDIAEoCzITLnN2Yy52MS5DaGFydENvbmZpZxIoCgVyYW5nZRgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiIzChNDcmVhdGVDaGFydFJlc3BvbnNlEhwKBWNoYXJ0GAEgASgLMg0uc3ZjLnYxLkNoYXJ0IiAKEkRlbGV0ZUNoYXJ0UmVxdWVzdBIKCgJpZBgBIAEoCSIzChNEZWxldGVDaGFydFJlc3BvbnNlEhwKBWNoYXJ0GAEgASgLMg0uc3ZjLnYxLkNoYXJ0IvQBChRFdmFsdWF0ZUNoYXJ0UmVxdWVzdBINCgVjaGFydBgBIAEoCRIqCg1tZXRyaWNfY29uZmlnGAIgASgLMhMuc3ZjLnYxLkNoYXJ0Q29uZmlnEi4KCnN0YXJ0X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbChN1c2Vfc3RhcnRfYXNfb3JpZ2luGAUgASgIEiYKHmV4Y2x1ZGVfaW5jb21wbGV0ZV9sYXN0X2J1Y2tldBgGIAEoCCJ/CgtDaGFydENvbmZpZxIMCgRuYW1lGAEgASgJEhUKDXdpbmRvd19wZXJpb2QYAiABKAkSIwoGc2VyaWVzGAMgAygLMhMuc3ZjLnYxLkNoYXJ0U2VyaWVzEiYKCGZvcm11bGFzGAQgAygLMhQuc3ZjLnYxLkNoYXJ0Rm9ybXVsYSJ8CgtDaGFydFNlcmllcxIOCgZtZXRyaWMYASABKAkSJAoHZmlsdGVycxgCIAMoCzITLnN2Yy52MS5DaGFydEZpbHRlchIMCgRuYW1lGAMgASgJEhcKD3dpbmRvd19mdW5jdGlvbhgEIAEoCRIQCghncm91cF9ieRgFIAMoCSI+CgtDaGFydEZpbHRlchIMCgRraW5kGAEgASgJEhIKCmNvbXBhcmF0b3IYAiABKAkSDQoFdmFsdWUYAyADKAkiPAoMQ2hhcnRGb3JtdWxhEgwKBG5hbWUYASABKAkSDAoEa2luZBgCIAEoCRIQCghvcGVyYW5kcxgDIAMoCSLBAQoVRXZhbHVhdGVDaGFydFJlc3BvbnNlEgwKBG5hbWUYASABKAkSJwoEc3RlcBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIzCg9pbmNvbXBsZXRlX2Zyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBnNlcmllcxgEIAMoCzIULnN2Yy52MS5NZXRyaWNTZXJpZXMSFgoOb21pdHRlZF9zZXJpZXMYBSABKAUqdAoKTWV0cmljVHlwZRIbChdNRVRSSUNfVFlQRV9VTlNQRUNJRklFRBAAEhcKE01FVFJJQ19UWVBFX0NPVU5URVIQARIVChFNRVRSSUNfVFlQRV9HQVVHRRACEhkKFU1FVFJJQ19UWVBFX0hJU1RPR1JBTRADKoUBCgpNZXRyaWNVbml0EhsKF01FVFJJQ19VTklUX1VOU1BFQ0lGSUVEEAASEwoPTUVUUklDX1VOSVRfT05FEAESFwoTTUVUUklDX1VOSVRfU0VDT05EUxACEhUKEU1FVFJJQ19VTklUX0JZVEVTEAMSFQoRTUVUUklDX1VOSVRfUkFUSU8QBDLyAwoNTWV0cmljU2VydmljZRJPCgtRdWVyeU1ldHJpYxIaLnN2Yy52MS5RdWVyeU1ldHJpY1JlcXVlc3QaGy5zdmMudjEuUXVlcnlNZXRyaWNSZXNwb25zZSIHkAIBiLUYAxJPCgtMaXN0TWV0cmljcxIaLnN2Yy52MS5MaXN0TWV0cmljc1JlcXVlc3QaGy5zdmMudjEuTGlzdE1ldHJpY3NSZXNwb25zZSIHkAIBiLUYAxJMCgpMaXN0Q2hhcnRzEhkuc3ZjLnYxLkxpc3RDaGFydHNSZXF1ZXN0Ghouc3ZjLnYxLkxpc3RDaGFydHNSZXNwb25zZSIHkAIBiLUYAxJMCgtDcmVhdGVDaGFydBIaLnN2Yy52MS5DcmVhdGVDaGFydFJlcXVlc3QaGy5zdmMudjEuQ3JlYXRlQ2hhcnRSZXNwb25zZSIEiLUYCxJMCgtEZWxldGVDaGFydBIaLnN2Yy52MS5EZWxldGVDaGFydFJlcXVlc3QaGy5zdmMudjEuRGVsZXRlQ2hhcnRSZXNwb25zZSIEiLUYCxJVCg1FdmFsdWF0ZUNoYXJ0Ehwuc3ZjLnYxLkV2YWx1YXRlQ2hhcnRSZXF1ZXN0Gh0uc3ZjLnYxLkV2YWx1YXRlQ2hhcnRSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * Request of QueryMetric.
@@ -220,6 +220,15 @@ export type MetricSeries = Message<"svc.v1.MetricSeries"> & {
    * @generated from field: repeated svc.v1.MetricPoint points = 4;
    */
   points: MetricPoint[];
+
+  /**
+   * Of percentiles and other values of one histogram: the last traced value of each of its buckets,
+   * in the order of time, the latest 20; as far as the node that answers recorded them since its
+   * start.
+   *
+   * @generated from field: repeated svc.v1.MetricExemplar exemplars = 5;
+   */
+  exemplars: MetricExemplar[];
 };
 
 /**
@@ -255,6 +264,15 @@ export type MetricSeriesJson = {
    * @generated from field: repeated svc.v1.MetricPoint points = 4;
    */
   points?: MetricPointJson[];
+
+  /**
+   * Of percentiles and other values of one histogram: the last traced value of each of its buckets,
+   * in the order of time, the latest 20; as far as the node that answers recorded them since its
+   * start.
+   *
+   * @generated from field: repeated svc.v1.MetricExemplar exemplars = 5;
+   */
+  exemplars?: MetricExemplarJson[];
 };
 
 /**
@@ -263,6 +281,69 @@ export type MetricSeriesJson = {
  */
 export const MetricSeriesSchema: GenMessage<MetricSeries, {jsonType: MetricSeriesJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_metric, 2);
+
+/**
+ * A value that was recorded, and the trace that it is of.
+ *
+ * @generated from message svc.v1.MetricExemplar
+ */
+export type MetricExemplar = Message<"svc.v1.MetricExemplar"> & {
+  /**
+   * When it was recorded.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * The value, in the unit of the series.
+   *
+   * @generated from field: double value = 2;
+   */
+  value: number;
+
+  /**
+   * Id of the trace, which may be gone by now.
+   *
+   * @generated from field: string trace_id = 3;
+   */
+  traceId: string;
+};
+
+/**
+ * A value that was recorded, and the trace that it is of.
+ *
+ * @generated from message svc.v1.MetricExemplar
+ */
+export type MetricExemplarJson = {
+  /**
+   * When it was recorded.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: TimestampJson;
+
+  /**
+   * The value, in the unit of the series.
+   *
+   * @generated from field: double value = 2;
+   */
+  value?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Id of the trace, which may be gone by now.
+   *
+   * @generated from field: string trace_id = 3;
+   */
+  traceId?: string;
+};
+
+/**
+ * Describes the message svc.v1.MetricExemplar.
+ * Use `create(MetricExemplarSchema)` to create a new message.
+ */
+export const MetricExemplarSchema: GenMessage<MetricExemplar, {jsonType: MetricExemplarJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_metric, 3);
 
 /**
  * The value of a period.
@@ -311,7 +392,7 @@ export type MetricPointJson = {
  * Use `create(MetricPointSchema)` to create a new message.
  */
 export const MetricPointSchema: GenMessage<MetricPoint, {jsonType: MetricPointJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 3);
+  messageDesc(file_svc_v1_metric, 4);
 
 /**
  * Request of ListMetrics.
@@ -346,7 +427,7 @@ export type ListMetricsRequestJson = {
  * Use `create(ListMetricsRequestSchema)` to create a new message.
  */
 export const ListMetricsRequestSchema: GenMessage<ListMetricsRequest, {jsonType: ListMetricsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 4);
+  messageDesc(file_svc_v1_metric, 5);
 
 /**
  * Response of ListMetrics.
@@ -381,7 +462,7 @@ export type ListMetricsResponseJson = {
  * Use `create(ListMetricsResponseSchema)` to create a new message.
  */
 export const ListMetricsResponseSchema: GenMessage<ListMetricsResponse, {jsonType: ListMetricsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 5);
+  messageDesc(file_svc_v1_metric, 6);
 
 /**
  * A metric.
@@ -500,7 +581,7 @@ export type MetricJson = {
  * Use `create(MetricSchema)` to create a new message.
  */
 export const MetricSchema: GenMessage<Metric, {jsonType: MetricJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 6);
+  messageDesc(file_svc_v1_metric, 7);
 
 /**
  * A label of a metric.
@@ -549,7 +630,7 @@ export type MetricLabelJson = {
  * Use `create(MetricLabelSchema)` to create a new message.
  */
 export const MetricLabelSchema: GenMessage<MetricLabel, {jsonType: MetricLabelJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 7);
+  messageDesc(file_svc_v1_metric, 8);
 
 /**
  * Request of ListCharts.
@@ -572,7 +653,7 @@ export type ListChartsRequestJson = {
  * Use `create(ListChartsRequestSchema)` to create a new message.
  */
 export const ListChartsRequestSchema: GenMessage<ListChartsRequest, {jsonType: ListChartsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 8);
+  messageDesc(file_svc_v1_metric, 9);
 
 /**
  * Response of ListCharts.
@@ -581,7 +662,7 @@ export const ListChartsRequestSchema: GenMessage<ListChartsRequest, {jsonType: L
  */
 export type ListChartsResponse = Message<"svc.v1.ListChartsResponse"> & {
   /**
-   * The charts, by board.
+   * Those that are kept with the project by name, then those that every server has, by board.
    *
    * @generated from field: repeated svc.v1.Chart charts = 1;
    */
@@ -595,7 +676,7 @@ export type ListChartsResponse = Message<"svc.v1.ListChartsResponse"> & {
  */
 export type ListChartsResponseJson = {
   /**
-   * The charts, by board.
+   * Those that are kept with the project by name, then those that every server has, by board.
    *
    * @generated from field: repeated svc.v1.Chart charts = 1;
    */
@@ -607,7 +688,7 @@ export type ListChartsResponseJson = {
  * Use `create(ListChartsResponseSchema)` to create a new message.
  */
 export const ListChartsResponseSchema: GenMessage<ListChartsResponse, {jsonType: ListChartsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 9);
+  messageDesc(file_svc_v1_metric, 10);
 
 /**
  * A chart of expressions.
@@ -616,21 +697,21 @@ export const ListChartsResponseSchema: GenMessage<ListChartsResponse, {jsonType:
  */
 export type Chart = Message<"svc.v1.Chart"> & {
   /**
-   * Id, such as `queries.latency`.
+   * Id, such as `queries.latency`; with prefix `cht_` when it is kept with the project.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * The board that it belongs to.
+   * The board that it belongs to; `project` when it is kept with the project.
    *
    * @generated from field: string board = 2;
    */
   board: string;
 
   /**
-   * Title.
+   * Title; of those that are kept unique in the project.
    *
    * @generated from field: string name = 3;
    */
@@ -642,6 +723,27 @@ export type Chart = Message<"svc.v1.Chart"> & {
    * @generated from field: repeated svc.v1.ChartExpression series = 4;
    */
   series: ChartExpression[];
+
+  /**
+   * Length of the time that it shows when a request states none; absent = an hour.
+   *
+   * @generated from field: google.protobuf.Duration range = 5;
+   */
+  range?: Duration | undefined;
+
+  /**
+   * When it was kept; absent for one that every server has.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 6;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Id of the client that keeps it; empty for one that every server has.
+   *
+   * @generated from field: string client_id = 7;
+   */
+  clientId: string;
 };
 
 /**
@@ -651,21 +753,21 @@ export type Chart = Message<"svc.v1.Chart"> & {
  */
 export type ChartJson = {
   /**
-   * Id, such as `queries.latency`.
+   * Id, such as `queries.latency`; with prefix `cht_` when it is kept with the project.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * The board that it belongs to.
+   * The board that it belongs to; `project` when it is kept with the project.
    *
    * @generated from field: string board = 2;
    */
   board?: string;
 
   /**
-   * Title.
+   * Title; of those that are kept unique in the project.
    *
    * @generated from field: string name = 3;
    */
@@ -677,6 +779,27 @@ export type ChartJson = {
    * @generated from field: repeated svc.v1.ChartExpression series = 4;
    */
   series?: ChartExpressionJson[];
+
+  /**
+   * Length of the time that it shows when a request states none; absent = an hour.
+   *
+   * @generated from field: google.protobuf.Duration range = 5;
+   */
+  range?: DurationJson;
+
+  /**
+   * When it was kept; absent for one that every server has.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 6;
+   */
+  createdAt?: TimestampJson;
+
+  /**
+   * Id of the client that keeps it; empty for one that every server has.
+   *
+   * @generated from field: string client_id = 7;
+   */
+  clientId?: string;
 };
 
 /**
@@ -684,7 +807,7 @@ export type ChartJson = {
  * Use `create(ChartSchema)` to create a new message.
  */
 export const ChartSchema: GenMessage<Chart, {jsonType: ChartJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 10);
+  messageDesc(file_svc_v1_metric, 11);
 
 /**
  * An expression of a chart.
@@ -733,7 +856,193 @@ export type ChartExpressionJson = {
  * Use `create(ChartExpressionSchema)` to create a new message.
  */
 export const ChartExpressionSchema: GenMessage<ChartExpression, {jsonType: ChartExpressionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 11);
+  messageDesc(file_svc_v1_metric, 12);
+
+/**
+ * Request of CreateChart.
+ *
+ * @generated from message svc.v1.CreateChartRequest
+ */
+export type CreateChartRequest = Message<"svc.v1.CreateChartRequest"> & {
+  /**
+   * Title, unique among the charts of the project; at most 200 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What it shows, 1 to 20; none = `metric_config` describes it. An empty name in the legend is the
+   * expression; a name has at most 200 characters.
+   *
+   * @generated from field: repeated svc.v1.ChartExpression series = 2;
+   */
+  series: ChartExpression[];
+
+  /**
+   * The chart as EvaluateChart takes it; its own name is left out.
+   *
+   * @generated from field: svc.v1.ChartConfig metric_config = 3;
+   */
+  metricConfig?: ChartConfig | undefined;
+
+  /**
+   * Length of the time that it shows when a request states none, 10 seconds to 366 days; absent = an
+   * hour.
+   *
+   * @generated from field: google.protobuf.Duration range = 4;
+   */
+  range?: Duration | undefined;
+};
+
+/**
+ * Request of CreateChart.
+ *
+ * @generated from message svc.v1.CreateChartRequest
+ */
+export type CreateChartRequestJson = {
+  /**
+   * Title, unique among the charts of the project; at most 200 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * What it shows, 1 to 20; none = `metric_config` describes it. An empty name in the legend is the
+   * expression; a name has at most 200 characters.
+   *
+   * @generated from field: repeated svc.v1.ChartExpression series = 2;
+   */
+  series?: ChartExpressionJson[];
+
+  /**
+   * The chart as EvaluateChart takes it; its own name is left out.
+   *
+   * @generated from field: svc.v1.ChartConfig metric_config = 3;
+   */
+  metricConfig?: ChartConfigJson;
+
+  /**
+   * Length of the time that it shows when a request states none, 10 seconds to 366 days; absent = an
+   * hour.
+   *
+   * @generated from field: google.protobuf.Duration range = 4;
+   */
+  range?: DurationJson;
+};
+
+/**
+ * Describes the message svc.v1.CreateChartRequest.
+ * Use `create(CreateChartRequestSchema)` to create a new message.
+ */
+export const CreateChartRequestSchema: GenMessage<CreateChartRequest, {jsonType: CreateChartRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_metric, 13);
+
+/**
+ * Response of CreateChart.
+ *
+ * @generated from message svc.v1.CreateChartResponse
+ */
+export type CreateChartResponse = Message<"svc.v1.CreateChartResponse"> & {
+  /**
+   * The chart.
+   *
+   * @generated from field: svc.v1.Chart chart = 1;
+   */
+  chart?: Chart | undefined;
+};
+
+/**
+ * Response of CreateChart.
+ *
+ * @generated from message svc.v1.CreateChartResponse
+ */
+export type CreateChartResponseJson = {
+  /**
+   * The chart.
+   *
+   * @generated from field: svc.v1.Chart chart = 1;
+   */
+  chart?: ChartJson;
+};
+
+/**
+ * Describes the message svc.v1.CreateChartResponse.
+ * Use `create(CreateChartResponseSchema)` to create a new message.
+ */
+export const CreateChartResponseSchema: GenMessage<CreateChartResponse, {jsonType: CreateChartResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_metric, 14);
+
+/**
+ * Request of DeleteChart.
+ *
+ * @generated from message svc.v1.DeleteChartRequest
+ */
+export type DeleteChartRequest = Message<"svc.v1.DeleteChartRequest"> & {
+  /**
+   * Id or name.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Request of DeleteChart.
+ *
+ * @generated from message svc.v1.DeleteChartRequest
+ */
+export type DeleteChartRequestJson = {
+  /**
+   * Id or name.
+   *
+   * @generated from field: string id = 1;
+   */
+  id?: string;
+};
+
+/**
+ * Describes the message svc.v1.DeleteChartRequest.
+ * Use `create(DeleteChartRequestSchema)` to create a new message.
+ */
+export const DeleteChartRequestSchema: GenMessage<DeleteChartRequest, {jsonType: DeleteChartRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_metric, 15);
+
+/**
+ * Response of DeleteChart.
+ *
+ * @generated from message svc.v1.DeleteChartResponse
+ */
+export type DeleteChartResponse = Message<"svc.v1.DeleteChartResponse"> & {
+  /**
+   * What was deleted.
+   *
+   * @generated from field: svc.v1.Chart chart = 1;
+   */
+  chart?: Chart | undefined;
+};
+
+/**
+ * Response of DeleteChart.
+ *
+ * @generated from message svc.v1.DeleteChartResponse
+ */
+export type DeleteChartResponseJson = {
+  /**
+   * What was deleted.
+   *
+   * @generated from field: svc.v1.Chart chart = 1;
+   */
+  chart?: ChartJson;
+};
+
+/**
+ * Describes the message svc.v1.DeleteChartResponse.
+ * Use `create(DeleteChartResponseSchema)` to create a new message.
+ */
+export const DeleteChartResponseSchema: GenMessage<DeleteChartResponse, {jsonType: DeleteChartResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_metric, 16);
 
 /**
  * Request of EvaluateChart: a snapshot of a chart.
@@ -742,7 +1051,7 @@ export const ChartExpressionSchema: GenMessage<ChartExpression, {jsonType: Chart
  */
 export type EvaluateChartRequest = Message<"svc.v1.EvaluateChartRequest"> & {
   /**
-   * Id of a chart of the list; empty = `metric_config` describes it.
+   * Id of a chart of the list, or name of one that is kept; empty = `metric_config` describes it.
    *
    * @generated from field: string chart = 1;
    */
@@ -756,7 +1065,7 @@ export type EvaluateChartRequest = Message<"svc.v1.EvaluateChartRequest"> & {
   metricConfig?: ChartConfig | undefined;
 
   /**
-   * First time; absent = an hour before the end.
+   * First time; absent = as long before the end as the chart says, else an hour.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 3;
    */
@@ -791,7 +1100,7 @@ export type EvaluateChartRequest = Message<"svc.v1.EvaluateChartRequest"> & {
  */
 export type EvaluateChartRequestJson = {
   /**
-   * Id of a chart of the list; empty = `metric_config` describes it.
+   * Id of a chart of the list, or name of one that is kept; empty = `metric_config` describes it.
    *
    * @generated from field: string chart = 1;
    */
@@ -805,7 +1114,7 @@ export type EvaluateChartRequestJson = {
   metricConfig?: ChartConfigJson;
 
   /**
-   * First time; absent = an hour before the end.
+   * First time; absent = as long before the end as the chart says, else an hour.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 3;
    */
@@ -838,7 +1147,7 @@ export type EvaluateChartRequestJson = {
  * Use `create(EvaluateChartRequestSchema)` to create a new message.
  */
 export const EvaluateChartRequestSchema: GenMessage<EvaluateChartRequest, {jsonType: EvaluateChartRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 12);
+  messageDesc(file_svc_v1_metric, 17);
 
 /**
  * A chart as a request describes it. Names of metrics, functions and labels are those of
@@ -919,7 +1228,7 @@ export type ChartConfigJson = {
  * Use `create(ChartConfigSchema)` to create a new message.
  */
 export const ChartConfigSchema: GenMessage<ChartConfig, {jsonType: ChartConfigJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 13);
+  messageDesc(file_svc_v1_metric, 18);
 
 /**
  * A metric of a chart.
@@ -1010,7 +1319,7 @@ export type ChartSeriesJson = {
  * Use `create(ChartSeriesSchema)` to create a new message.
  */
 export const ChartSeriesSchema: GenMessage<ChartSeries, {jsonType: ChartSeriesJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 14);
+  messageDesc(file_svc_v1_metric, 19);
 
 /**
  * A condition of a chart's metric.
@@ -1073,7 +1382,7 @@ export type ChartFilterJson = {
  * Use `create(ChartFilterSchema)` to create a new message.
  */
 export const ChartFilterSchema: GenMessage<ChartFilter, {jsonType: ChartFilterJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 15);
+  messageDesc(file_svc_v1_metric, 20);
 
 /**
  * Arithmetic of a chart's series.
@@ -1136,7 +1445,7 @@ export type ChartFormulaJson = {
  * Use `create(ChartFormulaSchema)` to create a new message.
  */
 export const ChartFormulaSchema: GenMessage<ChartFormula, {jsonType: ChartFormulaJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 16);
+  messageDesc(file_svc_v1_metric, 21);
 
 /**
  * Response of EvaluateChart.
@@ -1227,7 +1536,7 @@ export type EvaluateChartResponseJson = {
  * Use `create(EvaluateChartResponseSchema)` to create a new message.
  */
 export const EvaluateChartResponseSchema: GenMessage<EvaluateChartResponse, {jsonType: EvaluateChartResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 17);
+  messageDesc(file_svc_v1_metric, 22);
 
 /**
  * How records make the value of a period.
@@ -1363,7 +1672,8 @@ export const MetricService: GenService<{
     output: typeof ListMetricsResponseSchema;
   },
   /**
-   * The charts that can be evaluated by id.
+   * The charts that can be evaluated by id: those that are kept with the environment's project, then
+   * those that every server has.
    *
    * @generated from rpc svc.v1.MetricService.ListCharts
    */
@@ -1371,6 +1681,30 @@ export const MetricService: GenService<{
     methodKind: "unary";
     input: typeof ListChartsRequestSchema;
     output: typeof ListChartsResponseSchema;
+  },
+  /**
+   * Keeps a chart with the environment's project, for all its environments. ALREADY_EXISTS when its
+   * name is taken; INVALID_ARGUMENT for one that could not be evaluated, with the place in it;
+   * RESOURCE_EXHAUSTED when the project has 100; PERMISSION_DENIED to callers that are limited to
+   * some environments.
+   *
+   * @generated from rpc svc.v1.MetricService.CreateChart
+   */
+  createChart: {
+    methodKind: "unary";
+    input: typeof CreateChartRequestSchema;
+    output: typeof CreateChartResponseSchema;
+  },
+  /**
+   * Deletes a chart that is kept. NOT_FOUND; FAILED_PRECONDITION for one that every server has;
+   * PERMISSION_DENIED as CreateChart.
+   *
+   * @generated from rpc svc.v1.MetricService.DeleteChart
+   */
+  deleteChart: {
+    methodKind: "unary";
+    input: typeof DeleteChartRequestSchema;
+    output: typeof DeleteChartResponseSchema;
   },
   /**
    * Values of a chart: one of the list, or one that the request describes. INVALID_ARGUMENT with

@@ -1721,7 +1721,7 @@ export const QueryRunStatusSchema: GenEnum<QueryRunStatus, QueryRunStatusJson> =
 
 /**
  * Online queries that ran, what they have in common, and their plans. Each node has the log of its
- * own, for 7 days up to 512 MB unless `svc infra apply metrics` says otherwise. Runs of other
+ * own, for 14 days up to 2 GB unless `svc infra apply metrics` says otherwise. Runs of other
  * environments are not found.
  *
  * @generated from service svc.v1.QueryRunService

@@ -1,17 +1,15 @@
 import { defineCommand } from "../../cli/command.ts";
 import { arg } from "../../cli/flag.ts";
-import { ChartError, chartExpressions } from "../../domain/metrics/chart.ts";
-import { type ChartRequest, ChartRequestError, readChartRequest } from "../../domain/metrics/chart-request.ts";
 import { microsToTimestamp } from "../../domain/proto-time.ts";
-import { UsageError } from "../../errors/cli-error.ts";
 import { answerDocument, jsonView } from "../../output/json-view.ts";
 import { readArgumentValue } from "../document-flags.ts";
+import { configMessage, readRequest } from "./chart-flags.ts";
 
 export default defineCommand({
   summary: "Evaluate a chart snapshot request",
   alsoAt: ["metrics snapshot", "metric snapshot"],
   description:
-    "The request is JSON: metricConfig describes a chart, or chart names one of `svc charts list`; startTime and endTime are times such as 2024-05-01T12:00:00Z, by default the last hour. " +
+    "The request is JSON: metricConfig describes a chart, or chart names one of `svc charts list` by its id, or one that is kept by its title; startTime and endTime are times such as 2024-05-01T12:00:00Z, by default the last hour, or what the chart says. " +
     "metricConfig has name, windowPeriod (300s or 5m), series[] {metric, filters[] {kind, comparator, value[]}, name, windowFunction, groupBy[]} and formulas[] {name, kind, operands[]}; " +
     "`svc charts options` lists the names. useStartAsOrigin counts periods from the start time, excludeIncompleteLastBucket leaves out a period that is not over. The answer is JSON, always.",
   examples: [
@@ -25,7 +23,7 @@ export default defineCommand({
     const { endTime, startTime, metricConfig, ...request } = readRequest(await readArgumentValue(context, json));
     const answer = await (await context.api.metrics()).evaluateChart({
       ...request,
-      ...(metricConfig && { metricConfig: messageOf(metricConfig) }),
+      ...(metricConfig && { metricConfig: configMessage(metricConfig) }),
       ...(startTime !== undefined && { startTime: microsToTimestamp(startTime) }),
       ...(endTime !== undefined && { endTime: microsToTimestamp(endTime) }),
     });
@@ -33,27 +31,3 @@ export default defineCommand({
   },
   view: jsonView,
 });
-
-/** The request of a value. Throws a UsageError with the place of what is wrong. */
-function readRequest(value: unknown): ChartRequest {
-  try {
-    const request = readChartRequest(value);
-    if (request.metricConfig) chartExpressions(request.metricConfig);
-    return request;
-  } catch (error) {
-    if (!(error instanceof ChartRequestError || error instanceof ChartError)) throw error;
-    throw new UsageError(error.message, error.hint === "" ? {} : { hint: error.hint });
-  }
-}
-
-function messageOf({ formulas, series, ...config }: NonNullable<ChartRequest["metricConfig"]>) {
-  return {
-    ...config,
-    series: series.map(({ filters, groupBy, ...one }) => ({
-      ...one,
-      groupBy: [...groupBy],
-      filters: filters.map(({ value, ...filter }) => ({ ...filter, value: [...value] })),
-    })),
-    formulas: formulas.map(({ operands, ...one }) => ({ ...one, operands: [...operands] })),
-  };
-}

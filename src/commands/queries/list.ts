@@ -15,7 +15,7 @@ const PAGE = 1_000;
 export default defineCommand({
   summary: "List query runs",
   description:
-    "Newest first: online queries of the environment that this node answered, also those that were refused; the last 7 days, up to 512 MB. A key is shown " +
+    "Newest first: online queries of the environment that this node answered, also those that were refused; the last 14 days, up to 2 GB. A key is shown " +
     "of queries for one row, unless it is tagged pii; --root-ns-pkey finds those too.",
   examples: [
     "svc queries list",

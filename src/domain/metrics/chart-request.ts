@@ -35,7 +35,7 @@ export function readChartRequest(value: unknown): ChartRequest {
     ...["chart", "metricConfig", "startTime", "endTime", "useStartAsOrigin", "excludeIncompleteLastBucket"],
   ]);
   const chart = textOf(request.chart, "chart");
-  const metricConfig = request.metricConfig === undefined ? undefined : configOf(request.metricConfig);
+  const metricConfig = request.metricConfig === undefined ? undefined : readChartConfig(request.metricConfig);
   if ((chart === "") === (metricConfig === undefined))
     throw new ChartRequestError(
       chart === "" ? "the request has no metricConfig" : "the request has both a chart and a metricConfig",
@@ -51,7 +51,8 @@ export function readChartRequest(value: unknown): ChartRequest {
   };
 }
 
-function configOf(given: unknown): ChartConfig {
+/** The description of a chart that a JSON value is. Throws ChartRequestError. */
+export function readChartConfig(given: unknown): ChartConfig {
   const config = membersOf(given, "metricConfig", ["name", "windowPeriod", "series", "formulas"]);
   return {
     name: textOf(config.name, "metricConfig.name"),

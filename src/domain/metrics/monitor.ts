@@ -26,6 +26,19 @@ const USUAL_PERIOD_MS = 5 * 60_000;
 /** The longest one: records are kept by the minute for as long. */
 const MAX_PERIOD_MS = 2 * 86_400_000;
 
+/**
+ * Milliseconds for which a replay goes by the minute. Records are kept so for two days, and the
+ * replay takes a while.
+ */
+export const REPLAYED_BY_MINUTE_MS = MAX_PERIOD_MS - 5 * 60_000;
+/** Length of the periods by which records are kept from then on, milliseconds. */
+export const REPLAYED_LATER_BY_MS = 10 * 60_000;
+
+/** Milliseconds for which a replay of periods of a length may look back. */
+export function longestReplay(periodMs: number): number {
+  return periodMs % REPLAYED_LATER_BY_MS === 0 ? 30 * 86_400_000 : REPLAYED_BY_MINUTE_MS;
+}
+
 /** The error of a period that a monitor cannot have. */
 export class MonitorPeriodError extends Error {
   override readonly name = "MonitorPeriodError";

@@ -259,6 +259,7 @@ async function startIn(
         return createUsage({ metadata, clock, settings: usage, processes, queryCounts, storage, labels });
       }),
       queryCounts: parts.queryCounts,
+      charts: once(async () => (await import("../charts/kept-charts.ts")).createKeptCharts(parts.collections)),
       support: once(async () => (await import("../support/support.ts")).createSupport({ ...parts.collections, objects })),
       components: parts.components,
       http,

@@ -77,6 +77,14 @@ function boundsOf({ spec }: ComponentRecord, size: string, age: string): MetricL
   };
 }
 
+/** The bounds that the record of the metrics sets for their store; undefined = its default. */
+export function metricLimits({ spec }: ComponentRecord): MetricLimits {
+  return {
+    maxBytes: typeof spec.metric_storage === "string" ? quantityValue(spec.metric_storage) : undefined,
+    maxAgeMs: typeof spec.metric_retention === "string" ? parseDuration(spec.metric_retention) : undefined,
+  };
+}
+
 const KIND = "component";
 /** Components belong to no team or environment. */
 const SCOPE = "server";

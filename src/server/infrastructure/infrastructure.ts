@@ -115,7 +115,7 @@ const LEAST_STORAGE = 8 * 1024 * 1024;
 const LEAST_RETENTION_MS = 3_600_000;
 /** Keys of the metrics' spec that this server acts on. */
 const APPLIED_METRICS: readonly string[] = [
-  ...["retention", "storage", "log_retention", "log_storage", "trace_retention", "trace_storage"],
+  ...["retention", "storage", "log_retention", "log_storage", "trace_retention", "trace_storage", "metric_retention", "metric_storage"],
   ...["trace_sample_rate", "trace_sample_limit"],
 ];
 /** Traces that can be kept in a second although nobody asks for them. */
@@ -137,7 +137,7 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
   const running: Readonly<Record<SpecKind, () => Promise<Running>>> = {
     async metrics() {
       const [telemetry, logs] = await Promise.all([parts.telemetry(), parts.logs()]);
-      const lines = await logs.figures();
+      const [lines, series] = await Promise.all([logs.figures(), (await parts.metrics()).figures()]);
       const figures = await telemetry.figures();
       const { bytes, defaultMaxAgeMs, defaultMaxBytes, maxAgeMs, maxBytes, pendingRecords, removedQueries, schemaVersion } = figures;
       const { rate, perSecond } = samplingOf({});
@@ -152,6 +152,8 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
           log_storage: bytesQuantity(lines.defaultMaxBytes),
           trace_retention: formatDuration(figures.defaultMaxSpanAgeMs),
           trace_storage: bytesQuantity(figures.defaultMaxSpanBytes),
+          metric_retention: formatDuration(series.defaultMaxAgeMs),
+          metric_storage: bytesQuantity(series.defaultMaxBytes),
           trace_sample_rate: rate,
           trace_sample_limit: perSecond,
         },
@@ -422,7 +424,7 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
 /** Refuses values that have a meaning here and cannot be applied. */
 function checkLocal(kind: SpecKind, spec: JsonObject): void {
   if (kind !== "metrics") return;
-  for (const store of ["", "log_", "trace_"]) checkBounds(`${store}retention`, `${store}storage`, spec);
+  for (const store of ["", "log_", "trace_", "metric_"]) checkBounds(`${store}retention`, `${store}storage`, spec);
   const { trace_sample_rate: rate, trace_sample_limit: limit } = spec;
   if (typeof rate === "number" && !(rate >= 0 && rate <= 1))
     throw new Failure("invalid_argument", `trace_sample_rate is ${rate}, and has to be a share of queries from 0 to 1.`);

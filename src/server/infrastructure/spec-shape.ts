@@ -23,11 +23,12 @@ const RESOURCES = keys({ cpu: "quantity", memory: "quantity" });
 const SHAPES: Readonly<Record<SpecKind, Keys>> = {
   metrics: keys({
     ...texts("backup_bucket", "backup_iam_role_arn", "connection_pool_max_connections", "connection_pool_size", "database_name"),
-    ...texts("log_retention", "trace_retention", "namespace", "retention", "secret_name", "timescale_image"),
+    ...texts("log_retention", "metric_retention", "trace_retention", "namespace", "retention", "secret_name", "timescale_image"),
     connection_pool_replicas: "count",
     database_replicas: "count",
     limit: RESOURCES,
     log_storage: "quantity",
+    metric_storage: "quantity",
     trace_storage: "quantity",
     trace_sample_rate: "number",
     trace_sample_limit: "number",

@@ -9,7 +9,7 @@ import type { Clock } from "../../context/clock.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { errorText } from "../../domain/error-text.ts";
-import { type Watch, watchOf } from "../../domain/metrics/monitor.ts";
+import { longestReplay, type Watch, watchOf } from "../../domain/metrics/monitor.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import { createLiveScopes } from "../deployments/live-scopes.ts";
 import { Failure } from "../failure.ts";
@@ -19,7 +19,7 @@ import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { MonitorSilence, MonitorStanding } from "../stores/metadata/monitors.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { Events } from "../webhooks/events.ts";
-import { longestReplay, observe, type Replay, replay } from "./replay.ts";
+import { observe, type Replay, replay } from "./replay.ts";
 import { type Observed, standingAfter } from "./standing.ts";
 
 /** The services that monitors need. */

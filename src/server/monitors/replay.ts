@@ -1,7 +1,6 @@
 /** What a monitor would have done: its values of the past, and the states that they lead to. */
 
-import type { Watch } from "../../domain/metrics/monitor.ts";
-import { breaks } from "../../domain/metrics/monitor.ts";
+import { breaks, REPLAYED_BY_MINUTE_MS, REPLAYED_LATER_BY_MS, type Watch } from "../../domain/metrics/monitor.ts";
 import { evaluateMetrics } from "../metrics/evaluation.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import type { MonitorStanding } from "../stores/metadata/monitors.ts";
@@ -34,10 +33,6 @@ export interface Replay {
 }
 
 const MINUTE_MS = 60_000;
-/** Records are kept by the minute for two days, and the replay takes a while. */
-const BY_MINUTE_MS = 2 * 86_400_000 - 5 * MINUTE_MS;
-/** What records are kept by from then on. */
-const OLD_MS = 10 * MINUTE_MS;
 /** Most evaluations in the length of a period: each takes a read of the whole range. */
 const MAX_OVERLAP = 12;
 /** Most periods of one read. */
@@ -79,14 +74,9 @@ async function observeAll(
   });
 }
 
-/** Milliseconds for which a replay of periods of a length may look back. */
-export function longestReplay(periodMs: number): number {
-  return periodMs % OLD_MS === 0 ? 30 * 86_400_000 : BY_MINUTE_MS;
-}
-
 /** Milliseconds between two evaluations of a replay. */
 function replayStep(periodMs: number, isOld: boolean): number {
-  const unit = isOld ? OLD_MS : MINUTE_MS;
+  const unit = isOld ? REPLAYED_LATER_BY_MS : MINUTE_MS;
   let step = unit;
   while (periodMs % step !== 0 || periodMs / step > MAX_OVERLAP) step += unit;
   return step;
@@ -103,7 +93,7 @@ export async function replay(
   { sinceMs, now, signal }: { readonly sinceMs: number; readonly now: number; readonly signal?: AbortSignal | undefined },
 ): Promise<Replay> {
   const { periodMs } = watch;
-  const stepMs = replayStep(periodMs, sinceMs > BY_MINUTE_MS);
+  const stepMs = replayStep(periodMs, sinceMs > REPLAYED_BY_MINUTE_MS);
   const until = floorTo(now, stepMs);
   const from = Math.min(until, floorTo(now - sinceMs + periodMs + stepMs - 1, stepMs));
   const observed: Observed[] = [];

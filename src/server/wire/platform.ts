@@ -16,6 +16,7 @@ import type { Caller, Tokens } from "../access/tokens.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Statements } from "../catalog/statements.ts";
+import type { KeptCharts } from "../charts/kept-charts.ts";
 import type { Connections } from "../connections/create-connections.ts";
 import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
@@ -154,6 +155,8 @@ export interface Platform {
   readonly jobQueue: () => Promise<JobQueue>;
   /** Offline queries that run by themselves. */
   readonly scheduledQueries: () => Promise<ScheduledQueries>;
+  /** Charts that are kept with projects. */
+  readonly charts: () => Promise<KeptCharts>;
   readonly monitors: () => Promise<Monitors>;
   /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: () => Promise<Workflows>;

@@ -7,9 +7,11 @@ import type { DatasetService } from "../../../gen/svc/v1/dataset_pb.ts";
 import type { DeploymentService } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import type { IncrementalService } from "../../../gen/svc/v1/incremental_pb.ts";
+import type { InfraService } from "../../../gen/svc/v1/infra_pb.ts";
 import type { JobService } from "../../../gen/svc/v1/job_pb.ts";
 import type { LogService } from "../../../gen/svc/v1/log_pb.ts";
 import type { MetricService } from "../../../gen/svc/v1/metric_pb.ts";
+import type { MonitorService } from "../../../gen/svc/v1/monitor_pb.ts";
 import type { OfflineQueryService } from "../../../gen/svc/v1/offline_query_pb.ts";
 import type { OfflineStoreService } from "../../../gen/svc/v1/offline_store_pb.ts";
 import type { ResolverRunService } from "../../../gen/svc/v1/resolver_run_pb.ts";
@@ -32,9 +34,11 @@ export interface OperationMethods
     UnaryMethods<"DeploymentService", typeof DeploymentService>,
     UnaryMethods<"EnvironmentService", typeof EnvironmentService>,
     UnaryMethods<"IncrementalService", typeof IncrementalService>,
+    UnaryMethods<"InfraService", typeof InfraService>,
     UnaryMethods<"JobService", typeof JobService>,
     UnaryMethods<"LogService", typeof LogService>,
     UnaryMethods<"MetricService", typeof MetricService>,
+    UnaryMethods<"MonitorService", typeof MonitorService>,
     UnaryMethods<"OfflineQueryService", typeof OfflineQueryService>,
     UnaryMethods<"OfflineStoreService", typeof OfflineStoreService>,
     UnaryMethods<"ResolverRunService", typeof ResolverRunService>,

@@ -12,6 +12,15 @@ export interface Series {
   readonly values: readonly (number | null)[];
 }
 
+/** A single value at a time, beside the lines. */
+export interface Dot {
+  /** In milliseconds. */
+  readonly time: number;
+  readonly value: number;
+  /** Index of the line that it belongs to. */
+  readonly line: number;
+}
+
 /** What a chart shows. */
 export interface LineChartParts {
   readonly label: string;
@@ -25,6 +34,12 @@ export interface LineChartParts {
   readonly group?: string;
   /** Called with the range that was drawn with the mouse, in milliseconds. */
   readonly onRange?: (from: number, to: number) => void;
+  readonly dots?: readonly Dot[];
+  /**
+   * Called with the index of the dot that was clicked. The page names what dots lead to as links
+   * too, because only a mouse reaches them.
+   */
+  readonly onDot?: (index: number) => void;
 }
 
 const MOST_COLOURS = 5;
@@ -45,7 +60,7 @@ export function LineChart(parts: LineChartParts) {
       isWanted = false;
       destroy?.();
     };
-  }, [times, series, theme.value]);
+  }, [times, series, parts.dots, theme.value]);
   const index = at.value ?? times.length - 1;
   return (
     <figure class="chart">

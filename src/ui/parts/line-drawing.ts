@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { figureText } from "./figure-text.ts";
-import { DASHES, type LineChartParts } from "./line-chart.tsx";
+import { DASHES, type Dot, type LineChartParts } from "./line-chart.tsx";
 import { localText } from "./time-text.ts";
 
 const HEIGHT = 200;
@@ -13,7 +13,7 @@ const COLOURS = 5;
  * cursor, or undefined. Returns the way to remove it.
  */
 export function drawLines(place: HTMLElement, parts: LineChartParts, onCursor: (index: number | undefined) => void): () => void {
-  const { times, series, figure = figureText, height = HEIGHT, group, onRange } = parts;
+  const { times, series, figure = figureText, height = HEIGHT, group, onRange, dots = [], onDot } = parts;
   const colour = colourOf(place);
   const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
   const chart = new uPlot(
@@ -36,11 +36,18 @@ export function drawLines(place: HTMLElement, parts: LineChartParts, onCursor: (
           stroke: colour(`--c${(line % COLOURS) + 1}`),
           width: 1.5,
           dash: [...(DASHES[line % DASHES.length] ?? [])],
-          points: { show: times.length < 2 },
+          points: { show: true, size: 5, filter: (drawn: uPlot, at: number) => isolated(drawn.data[at] ?? []) },
         })),
       ],
+      scales: { y: { range: (_, low, high) => valueRange(low, high, dots) } },
       hooks: {
-        setCursor: [({ cursor }) => onCursor(cursor.idx ?? undefined)],
+        draw: [(drawn) => drawDots(drawn, dots, (line) => colour(`--c${(line % COLOURS) + 1}`))],
+        setCursor: [
+          (drawn) => {
+            onCursor(drawn.cursor.idx ?? undefined);
+            drawn.over.style.cursor = dotAt(drawn, dots) === undefined ? "" : "pointer";
+          },
+        ],
         setSelect: [
           (drawn) => {
             const [from, to] = [drawn.select.left, drawn.select.left + drawn.select.width].map((x) => drawn.posToVal(x, "x") * 1000);
@@ -52,12 +59,63 @@ export function drawLines(place: HTMLElement, parts: LineChartParts, onCursor: (
     [times.map((ms) => ms / 1000), ...series.map(({ values }) => [...values])],
     place,
   );
+  chart.over.addEventListener("click", () => {
+    const found = dotAt(chart, dots);
+    if (found !== undefined) onDot?.(found);
+  });
   const sizes = new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height }));
   sizes.observe(place);
   return () => {
     sizes.disconnect();
     chart.destroy();
   };
+}
+
+const DOT_RADIUS = 4;
+/** Pixels from a dot at which it is meant. */
+const NEAR = 10;
+
+/** The indices of values without a neighbour, which no line shows. */
+function isolated(values: uPlot.AlignedData[number]): number[] {
+  const isThere = (at: number) => values[at] !== null && values[at] !== undefined;
+  return Array.from(values, (_, at) => at).filter((at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1));
+}
+
+/** The range of the values' scale: with the dots, from 0 where all values are the same. */
+function valueRange(low: number | null, high: number | null, dots: readonly Dot[]): uPlot.Range.MinMax {
+  const values = [...dots.map(({ value }) => value), ...[low, high].filter((one) => one !== null)];
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  if (values.length === 0 || (least === 0 && most === 0)) return [0, 1];
+  if (least === most) return least > 0 ? [0, 2 * least] : [2 * least, 0];
+  const range = uPlot.rangeNum(least, most, 0.1, true);
+  return [range[0] ?? least, range[1] ?? most];
+}
+
+function drawDots(drawn: uPlot, dots: readonly Dot[], colour: (line: number) => string): void {
+  const { ctx } = drawn;
+  ctx.save();
+  for (const { time, value, line } of dots) {
+    const [x, y] = [drawn.valToPos(time / 1000, "x", true), drawn.valToPos(value, "y", true)];
+    if (x < drawn.bbox.left || x > drawn.bbox.left + drawn.bbox.width) continue;
+    ctx.beginPath();
+    ctx.arc(x, y, DOT_RADIUS * devicePixelRatio, 0, 2 * Math.PI);
+    ctx.fillStyle = colour(line);
+    ctx.globalAlpha = 0.35;
+    ctx.fill();
+    ctx.globalAlpha = 1;
+    ctx.strokeStyle = colour(line);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+/** The index of the dot below the cursor; undefined when there is none. */
+function dotAt(drawn: uPlot, dots: readonly Dot[]): number | undefined {
+  const { left = -1, top = -1 } = drawn.cursor;
+  if (left < 0 || top < 0) return undefined;
+  const far = dots.map(({ time, value }) => Math.hypot(drawn.valToPos(time / 1000, "x") - left, drawn.valToPos(value, "y") - top));
+  const nearest = far.indexOf(Math.min(...far));
+  return (far[nearest] ?? Number.POSITIVE_INFINITY) <= NEAR ? nearest : undefined;
 }
 
 /** The marks of the time's scale: times of the day, or days when they are a day apart. */

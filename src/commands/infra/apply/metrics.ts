@@ -9,8 +9,9 @@ import { appliedView, applySpec } from "../apply-flags.ts";
 export default defineCommand({
   summary: "Create or update the metrics database",
   description:
-    "Keys of the file replace those of the spec, null removes one, and flags win over the file. On this server storage acts at once: it is the size of the " +
-    "telemetry store above which its oldest records are removed. All else is recorded, not applied.",
+    "Keys of the file replace those of the spec, null removes one, and flags win over the file. On this server these act at once: retention and storage, the age and " +
+    "the size above which the oldest runs are removed from the log of queries; log_retention and log_storage for lines, trace_retention and trace_storage for spans, " +
+    "metric_retention and metric_storage for metrics; trace_sample_rate and trace_sample_limit. All else is recorded, not applied.",
   examples: [
     { run: "svc infra apply metrics --storage 1Gi --yes", does: "Keep more telemetry, without a question" },
     "svc infra apply metrics --file metrics.yaml",

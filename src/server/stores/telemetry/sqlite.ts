@@ -37,6 +37,7 @@ export interface TelemetryOptions
 }
 
 const WEEK_MS = 7 * 86_400_000;
+const FORTNIGHT_MS = 2 * WEEK_MS;
 const MEBIBYTE = 1024 * 1024;
 /** Time that a record waits for others, and the most records and bytes of a batch. */
 const GATHER_MS = 50;
@@ -49,7 +50,7 @@ const NOTICE_MS = 1_000;
 /** Makes the store. The thread is started and the file opened with the first record or read. */
 export function createSqliteTelemetryStore(options: TelemetryOptions): TelemetryStore {
   const { clock, maxPending = 20_000, maxPendingBytes = 64 * MEBIBYTE } = options;
-  const { path, programVersion, ttlMs = WEEK_MS, maxBytes = 512 * MEBIBYTE, maxStageBytes = 1024 * MEBIBYTE } = options;
+  const { path, programVersion, ttlMs = FORTNIGHT_MS, maxBytes = 2048 * MEBIBYTE, maxStageBytes = 1024 * MEBIBYTE } = options;
   const { spanTtlMs = WEEK_MS, maxSpanBytes = 1024 * MEBIBYTE } = options;
   const file: TelemetryFile = { path, programVersion, ttlMs, maxBytes, maxStageBytes, spanTtlMs, maxSpanBytes };
   const thread = new Thread<TelemetryDatabase, TelemetryFile, TelemetryEvents>({

@@ -174,9 +174,13 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async diffDeployment({ deploymentId, baseDeploymentId }, context) {
       const { environment, branch } = await resolveScope(environments, callerOf(context), context.requestHeader);
-      const deployment = await (await platform.deployments()).named(deploymentId, environment.id, branch);
+      const deployments = await platform.deployments();
+      const deployment = await deployments.named(deploymentId, environment.id, branch);
+      // An id may be of another branch.
+      const isTag = baseDeploymentId !== "" && !baseDeploymentId.startsWith("dpl_");
+      const base = isTag ? (await deployments.named(baseDeploymentId, environment.id, branch)).id : baseDeploymentId;
       const { deploymentDiff } = await import("../../deployments/deployment-diff.ts");
-      return create(DiffDeploymentResponseSchema, { diff: await deploymentDiff(metadata, deployment, baseDeploymentId) });
+      return create(DiffDeploymentResponseSchema, { diff: await deploymentDiff(metadata, deployment, base) });
     },
 
     async promoteDeployment({ deploymentId }, context) {

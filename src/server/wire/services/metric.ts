@@ -1,12 +1,14 @@
 /** MetricService: metrics over time, as expressions and as charts. */
 
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { ConnectRouter } from "@connectrpc/connect";
-import { MetricService, MetricType, MetricUnit } from "../../../../gen/svc/v1/metric_pb.ts";
+import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
+import { type ChartSchema, MetricService, MetricType, MetricUnit } from "../../../../gen/svc/v1/metric_pb.ts";
 import { didYouMean } from "../../../domain/closest.ts";
 import { BUILT_IN_CHARTS, builtInExpressions, ChartError, chartExpressions, type NamedExpression } from "../../../domain/metrics/chart.ts";
 import {
   functionsOf,
+  type MetricExpression,
   MetricExpressionError,
   parseMetricExpression,
   printMetricExpression,
@@ -25,8 +27,10 @@ import {
 import { durationToMs, msToDuration, msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { requireWholeTeam, resolveScope } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
+import { type KeptChart, keptExpressions } from "../../charts/kept-charts.ts";
 import { Failure } from "../../failure.ts";
 import { evaluateMetrics, type MetricQuestion } from "../../metrics/evaluation.ts";
+import { exemplarsOf } from "../../metrics/exemplars.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 
@@ -34,6 +38,9 @@ import type { Platform } from "../platform.ts";
 const USUAL_RANGE_MS = 3_600_000;
 /** Most values of a label that are listed. */
 const MAX_VALUES = 100;
+
+/** The board of charts that are kept with the project. */
+const KEPT_BOARD = "project";
 
 const TYPES: Readonly<Record<MetricKind, MetricType>> = {
   counter: MetricType.COUNTER,
@@ -43,34 +50,56 @@ const TYPES: Readonly<Record<MetricKind, MetricType>> = {
 const UNITS = { one: MetricUnit.ONE, seconds: MetricUnit.SECONDS, bytes: MetricUnit.BYTES, ratio: MetricUnit.RATIO } as const;
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { clock, environments, metricReader }: Platform): void {
+export function register(router: ConnectRouter, { charts, clock, environments, metricReader }: Platform): void {
   /** The values of expressions in the caller's environment, as the fields of an answer. */
   async function valuesOf(caller: Caller, expressions: readonly NamedExpression[], question: Omit<MetricQuestion, "expressions">) {
     const ofServer = expressions.flatMap(({ expression }) => termsOf(expression)).find(({ metric }) => isOfServer(metric));
     if (ofServer) requireWholeTeam(caller, `metrics of the server such as ${ofServer.metric}`);
     const asked = expressions.map(({ expression }) => expression);
-    const { answers, isIncomplete, stepMs, times } = await evaluateMetrics(await metricReader(), { ...question, expressions: asked });
+    const reader = await metricReader();
+    const { answers, isIncomplete, stepMs, times } = await evaluateMetrics(reader, { ...question, expressions: asked });
     const stamps = times.map(msToTimestamp);
     const [last] = times.slice(-1);
+    const range = { environmentId: question.environmentId, from: times[0] ?? question.from, before: question.before };
     return {
       step: msToDuration(stepMs),
       ...(isIncomplete && last !== undefined && { incompleteFrom: msToTimestamp(last) }),
-      series: expressions.flatMap(({ expression, name }, at) =>
-        (answers[at]?.series ?? []).map(({ labels, values }) => ({
-          name,
-          labels: { ...labels },
-          unit: UNITS[unitOf(expression) ?? "one"],
+      series: expressions.flatMap(({ expression, name }, at) => {
+        const exemplars = exemplarsOf(reader, expression, range);
+        return (answers[at]?.series ?? []).map(({ labels, values }) => ({
+          ...{ name, labels: { ...labels }, unit: UNITS[unitOf(expression) ?? "one"] },
           points: stamps.map((time, point) => ({ time, ...(values[point] !== undefined && { value: values[point] }) })),
-        })),
-      ),
+          exemplars: exemplars(labels).map((one) => ({ time: msToTimestamp(one.at), value: one.value, traceId: one.traceId })),
+        }));
+      }),
       omittedSeries: answers.reduce((sum, { omitted }) => sum + omitted, 0),
     };
   }
 
-  const rangeOf = ({ endTime, startTime }: { readonly startTime?: Timestamp; readonly endTime?: Timestamp }) => {
+  const rangeOf = (
+    { endTime, startTime }: { readonly startTime?: Timestamp; readonly endTime?: Timestamp },
+    usualMs: number = USUAL_RANGE_MS,
+  ) => {
     const now = clock.now();
     const before = endTime ? timestampToMs(endTime) : now;
-    return { now, before, from: startTime ? timestampToMs(startTime) : before - USUAL_RANGE_MS };
+    return { now, before, from: startTime ? timestampToMs(startTime) : before - usualMs };
+  };
+
+  /** A chart as it is evaluated. Rejects with Failure not_found. */
+  const chartOf = async (projectId: string, id: string): Promise<EvaluatedChart> => {
+    const builtIn = BUILT_IN_CHARTS.find((one) => one.id === id);
+    if (builtIn) return { name: builtIn.name, expressions: builtInExpressions(builtIn), rangeMs: USUAL_RANGE_MS };
+    const kept = await (await charts()).find(projectId, id);
+    if (!kept) throw noChart(id, await (await charts()).list(projectId));
+    return { name: kept.name, expressions: refusingText(() => keptExpressions(kept)), rangeMs: kept.content.rangeMs };
+  };
+
+  /** The project of the environment that a caller reaches, for changes of what is the project's. */
+  const projectOf = async (context: HandlerContext): Promise<{ readonly caller: Caller; readonly projectId: string }> => {
+    const caller = callerOf(context);
+    const { environment } = await resolveScope(environments, caller, context.requestHeader);
+    requireWholeTeam(caller, "charts that are kept with a project");
+    return { caller, projectId: environment.projectId };
   };
 
   router.service(MetricService, {
@@ -116,13 +145,32 @@ export function register(router: ConnectRouter, { clock, environments, metricRea
     },
 
     async listCharts(_request, context) {
-      await resolveScope(environments, callerOf(context), context.requestHeader);
-      return {
-        charts: BUILT_IN_CHARTS.map(({ series, ...chart }) => ({
-          ...chart,
-          series: Object.entries(series).map(([name, expression]) => ({ name, expression })),
-        })),
-      };
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
+      const kept = await (await charts()).list(environment.projectId);
+      const builtIn = BUILT_IN_CHARTS.map(({ series, ...chart }) => ({
+        ...chart,
+        series: Object.entries(series).map(([name, expression]) => ({ name, expression })),
+      }));
+      return { charts: [...kept.map(keptMessage), ...builtIn] };
+    },
+
+    async createChart({ name, series, metricConfig, range }, context) {
+      const { caller, projectId } = await projectOf(context);
+      if ((series.length === 0) === (metricConfig === undefined))
+        throw new Failure(
+          "invalid_argument",
+          "The request describes no chart, or two: series lists expressions, metricConfig describes it.",
+        );
+      const expressions = metricConfig ? describedExpressions(metricConfig) : series.map(statedExpression);
+      const rangeMs = range && durationToMs(range);
+      return { chart: keptMessage(await (await charts()).create(projectId, { name, expressions, rangeMs, clientId: caller.clientId })) };
+    },
+
+    async deleteChart({ id }, context) {
+      const { projectId } = await projectOf(context);
+      if (BUILT_IN_CHARTS.some((one) => one.id === id))
+        throw new Failure("failed_precondition", `Every server has the chart '${id}': it cannot be deleted.`);
+      return { chart: keptMessage(await (await charts()).delete(projectId, id)) };
     },
 
     async evaluateChart(request, context) {
@@ -131,13 +179,13 @@ export function register(router: ConnectRouter, { clock, environments, metricRea
       const { excludeIncompleteLastBucket, metricConfig, useStartAsOrigin } = request;
       if ((request.chart === "") === (metricConfig === undefined))
         throw new Failure("invalid_argument", "The request states no chart, or two: metricConfig describes one, chart is the id of one.");
-      const chart = BUILT_IN_CHARTS.find(({ id }) => id === request.chart);
-      if (!metricConfig && !chart) throw noChart(request.chart);
-      const expressions = metricConfig ? describedExpressions(metricConfig) : chart ? builtInExpressions(chart) : [];
+      const { expressions, name, rangeMs } = metricConfig
+        ? { name: metricConfig.name, expressions: describedExpressions(metricConfig), rangeMs: USUAL_RANGE_MS }
+        : await chartOf(environment.projectId, request.chart);
       return {
-        name: metricConfig?.name ?? chart?.name ?? "",
+        name,
         ...(await valuesOf(caller, expressions, {
-          ...{ environmentId: environment.id, ...rangeOf(request) },
+          ...{ environmentId: environment.id, ...rangeOf(request, rangeMs) },
           startsAtOrigin: useStartAsOrigin,
           excludesIncomplete: excludeIncompleteLastBucket,
         })),
@@ -146,10 +194,28 @@ export function register(router: ConnectRouter, { clock, environments, metricRea
   });
 }
 
+/** A chart as it is evaluated. */
+interface EvaluatedChart {
+  readonly name: string;
+  readonly expressions: readonly NamedExpression[];
+  readonly rangeMs: number;
+}
+
 /** The expression of a text. Throws Failure invalid_argument. */
-function readExpression(text: string) {
+function readExpression(text: string): MetricExpression {
+  return refusingText(() => parseMetricExpression(text));
+}
+
+/** An expression that a request states; without a name it has that of its text. */
+function statedExpression({ expression: text, name }: { readonly name: string; readonly expression: string }): NamedExpression {
+  const expression = readExpression(text);
+  return { name: name.trim() || printMetricExpression(expression), expression };
+}
+
+/** What `read` makes of texts. Throws Failure invalid_argument for one that cannot be read. */
+function refusingText<T>(read: () => T): T {
   try {
-    return parseMetricExpression(text);
+    return read();
   } catch (error) {
     if (!(error instanceof MetricExpressionError)) throw error;
     throw new Failure(
@@ -174,7 +240,15 @@ function noMetric(name: string): Failure {
   return new Failure("not_found", `There is no metric '${name}'.`, { hint: didYouMean(name, Object.keys(METRICS)) });
 }
 
-function noChart(id: string): Failure {
-  const ids = BUILT_IN_CHARTS.map((chart) => chart.id);
+function keptMessage({ content, createdAt, id, name }: KeptChart): MessageInitShape<typeof ChartSchema> {
+  const { clientId, rangeMs, series } = content;
+  return {
+    ...{ id, name, board: KEPT_BOARD, series: series.map((one) => ({ ...one })), clientId },
+    ...{ range: msToDuration(rangeMs), createdAt: msToTimestamp(createdAt) },
+  };
+}
+
+function noChart(id: string, kept: readonly KeptChart[]): Failure {
+  const ids = [...kept.map(({ name }) => name), ...BUILT_IN_CHARTS.map((chart) => chart.id)];
   return new Failure("not_found", `There is no chart '${id}'.`, { hint: didYouMean(id, ids) || `There is: ${ids.join(", ")}.` });
 }

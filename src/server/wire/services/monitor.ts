@@ -4,6 +4,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { MetricUnit } from "../../../../gen/svc/v1/metric_pb.ts";
 import { MonitorService, type MonitorStandingSchema, MonitorState } from "../../../../gen/svc/v1/monitor_pb.ts";
+import { addressOf } from "../../../domain/addresses.ts";
 import { durationToMs, msToDuration, msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
@@ -22,11 +23,17 @@ const UNITS = { one: MetricUnit.ONE, seconds: MetricUnit.SECONDS, bytes: MetricU
 const MAX_FIRINGS = 1_000;
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { clock, environments, monitors }: Platform): void {
+export function register(router: ConnectRouter, { addressFor, clock, environments, headless, monitors }: Platform): void {
+  const standingOf = (view: MonitorView, environmentId: string, headers: Headers): MessageInitShape<typeof MonitorStandingSchema> => ({
+    ...standingMessage(view),
+    url: headless ? "" : addressFor(headers) + addressOf("monitor", { name: view.monitor.name }, { environment: environmentId }),
+  });
+
   router.service(MonitorService, {
     async listMonitors(_request, context) {
       const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
-      return { monitors: (await (await monitors()).list(environment)).map(standingOf) };
+      const views = await (await monitors()).list(environment);
+      return { monitors: views.map((view) => standingOf(view, environment.id, context.requestHeader)) };
     },
 
     async testMonitor({ name, since }, context) {
@@ -52,17 +59,19 @@ export function register(router: ConnectRouter, { clock, environments, monitors 
         throw new Failure("invalid_argument", "The request does not say when the silence ends.", { hint: "Give --for or --until." });
       const until = end.case === "until" ? timestampToMs(end.value) : clock.now() + durationToMs(end.value);
       const wish = { until, clientId: caller.clientId, reason: reason.trim() };
-      return { monitor: standingOf(await (await monitors()).silence(environment, name, wish)) };
+      const view = await (await monitors()).silence(environment, name, wish);
+      return { monitor: standingOf(view, environment.id, context.requestHeader) };
     },
 
     async endMonitorSilence({ name }, context) {
       const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
-      return { monitor: standingOf(await (await monitors()).endSilence(environment, name)) };
+      const view = await (await monitors()).endSilence(environment, name);
+      return { monitor: standingOf(view, environment.id, context.requestHeader) };
     },
   });
 }
 
-function standingOf({ monitor, silence, standing, watch }: MonitorView): MessageInitShape<typeof MonitorStandingSchema> {
+function standingMessage({ monitor, silence, standing, watch }: MonitorView): MessageInitShape<typeof MonitorStandingSchema> {
   return {
     ...{ monitor, unit: UNITS[watch.unit], bound: watch.bound, period: msToDuration(watch.periodMs) },
     ...(standing && {

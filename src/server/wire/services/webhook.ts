@@ -135,7 +135,7 @@ function webhookMessage(webhook: Webhook): WebhookMessage {
 }
 
 function deliveryMessage(job: JobRecord, names: ReadonlyMap<string, string>): WebhookDelivery {
-  const { webhookId, subscription, at, idempotencyKey } = job.payload as DeliveryPayload;
+  const { webhookId, subscription, payload, at, idempotencyKey } = job.payload as DeliveryPayload;
   return create(WebhookDeliverySchema, {
     id: job.id,
     webhookId,
@@ -149,5 +149,12 @@ function deliveryMessage(job: JobRecord, names: ReadonlyMap<string, string>): We
     eventTime: msToTimestamp(at),
     ...(job.state === "queued" ? { nextAttemptAt: msToTimestamp(Math.max(job.runAt, job.updatedAt)) } : {}),
     updatedAt: msToTimestamp(job.updatedAt),
+    monitor: monitorOf(subscription, payload),
   });
+}
+
+/** The monitor that an event is about, as its payload names it. */
+function monitorOf(subscription: string, payload: unknown): string {
+  if (!subscription.startsWith("monitor.") || typeof payload !== "object" || payload === null || !("monitor" in payload)) return "";
+  return typeof payload.monitor === "string" ? payload.monitor : "";
 }

@@ -26,6 +26,24 @@ export function failingThings(series: readonly MetricSeriesJson[], label: string
     .slice(0, most);
 }
 
+/** What was slow, and how slow its slowest period was. */
+export interface SlowThing {
+  readonly name: string;
+  /** In the unit of the series. */
+  readonly worst: number;
+}
+
+/** The values of a label with the highest value of a period, the slowest first, at most `most`. */
+export function slowestThings(series: readonly MetricSeriesJson[], label: string, most: number): readonly SlowThing[] {
+  return series
+    .flatMap(({ labels = {}, points = [] }) => {
+      const worst = Math.max(...points.map(({ value }) => (typeof value === "number" ? value : Number.NEGATIVE_INFINITY)));
+      return Number.isFinite(worst) ? [{ name: labels[label] ?? "", worst }] : [];
+    })
+    .sort((one, other) => other.worst - one.worst || (one.name < other.name ? -1 : 1))
+    .slice(0, most);
+}
+
 /** The values of one series in their order; null = none at that time. */
 export function valuesOf([first]: readonly MetricSeriesJson[]): readonly (number | null)[] {
   return (first?.points ?? []).map(({ value }) => (typeof value === "number" ? value : null));

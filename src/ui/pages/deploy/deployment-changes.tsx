@@ -1,15 +1,18 @@
 import type { ChangeKindJson, DeploymentDiffJson } from "../../../../gen/svc/v1/deployment_pb.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
+import { visibleLines } from "../../../domain/visible.ts";
 import { useAnswer } from "../../api/load.ts";
+import { useCommand } from "../../app/command.ts";
 import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
+import { Command } from "../../parts/command.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Status, type Tone } from "../../parts/status.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 
 interface Change {
   readonly kind: string;
-  readonly what: "feature" | "resolver";
+  readonly what: "feature" | "monitor" | "resolver";
   readonly name: string;
   readonly details: string;
 }
@@ -22,13 +25,21 @@ const COLUMNS: readonly Column<Change>[] = [
   { name: "details", title: "Details", cell: ({ details }) => escapeControls(details) },
 ];
 
-/** What a deployment changed against the one that was live before it. */
-export function DeploymentChanges({ id }: { readonly id: string }) {
-  const answer = useAnswer("DeploymentService/DiffDeployment", { deploymentId: id }, environmentScope.value);
-  if (answer.error?.code === "failed_precondition") return null;
+interface ChangesParts {
+  readonly id: string;
+  /** Id of the deployment to compare with; empty = the one that was live before. */
+  readonly base: string;
+}
+
+/** What a deployment changed against another one. */
+export function DeploymentChanges({ id, base }: ChangesParts) {
+  const command = useCommand();
+  const request = { deploymentId: id, ...(base !== "" && { baseDeploymentId: base }) };
+  const answer = useAnswer("DeploymentService/DiffDeployment", request, environmentScope.value);
+  if (answer.error?.code === "failed_precondition") return <p class="dim">{visibleLines(answer.error.message)}</p>;
   return (
     <>
-      <h2>Changes</h2>
+      <Command line={command("deployment", "changes", id, ...(base === "" ? [] : ["--base", base]))} />
       <Loading of={answer}>{({ diff = {} }) => <Changes diff={diff} />}</Loading>
     </>
   );
@@ -48,7 +59,7 @@ function Changes({ diff }: { readonly diff: DeploymentDiffJson }) {
         )}
       </p>
       {changes.length === 0 ? (
-        <p>No resolver and no feature changed.</p>
+        <p>No resolver, no feature and no monitor changed.</p>
       ) : (
         <WindowTable label="Changes" columns={COLUMNS} rows={changes} keyOf={({ what, name }) => `${what} ${name}`} />
       )}
@@ -56,7 +67,7 @@ function Changes({ diff }: { readonly diff: DeploymentDiffJson }) {
   );
 }
 
-function changesOf({ features = [], resolvers = [] }: DeploymentDiffJson): Change[] {
+function changesOf({ features = [], monitors = [], resolvers = [] }: DeploymentDiffJson): Change[] {
   const kindOf = (change: ChangeKindJson | undefined) => (change ?? "").replace("CHANGE_KIND_", "").toLowerCase();
   return [
     ...resolvers.map(({ fqn = "", change, oldVersion, newVersion }) => ({
@@ -65,6 +76,9 @@ function changesOf({ features = [], resolvers = [] }: DeploymentDiffJson): Chang
     })),
     ...features.map(({ fqn = "", change, details = [] }) => ({
       ...{ kind: kindOf(change), what: "feature" as const, name: readableName(fqn), details: details.join("; ") },
+    })),
+    ...monitors.map(({ name = "", change, details = [] }) => ({
+      ...{ kind: kindOf(change), what: "monitor" as const, name, details: details.join("; ") },
     })),
   ];
 }

@@ -18,12 +18,11 @@ import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { PageProps } from "../../routes.ts";
+import { Comparison } from "./comparison.tsx";
 import { DeploymentActions } from "./deployment-actions.tsx";
-import { DeploymentChanges } from "./deployment-changes.tsx";
 import { DeploymentLog } from "./deployment-log.tsx";
 import { DeploymentState, isUnderWay } from "./deployment-state.tsx";
 import { LatestQueries } from "./latest-queries.tsx";
-import { SourceDiff } from "./source-diff.tsx";
 
 /** One deployment: its state as it changes, what it was made from, and what was found. */
 export default function Deployment({ place }: PageProps<"deployment">) {
@@ -107,8 +106,7 @@ function Content({
         </>
       )}
       {error && <Failed error={error} />}
-      {!isUnderWay(deployment) && <DeploymentChanges id={id} />}
-      <SourceDiff id={id} branch={branch} />
+      {!isUnderWay(deployment) && <Comparison deployment={deployment} />}
       <DeploymentLog id={id} progress={progress} />
       {!isUnderWay(deployment) && <LatestQueries deploymentId={id} />}
     </>

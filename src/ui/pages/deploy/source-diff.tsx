@@ -2,48 +2,24 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { escapeControls } from "../../../domain/name.ts";
 import { CallError, call } from "../../api/call.ts";
-import { useAnswer } from "../../api/load.ts";
 import { useCommand } from "../../app/command.ts";
-import { queried, setQueried } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Command } from "../../parts/command.tsx";
 import { Diff } from "../../parts/diff.tsx";
 import { Failed } from "../../parts/failed.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
-import { stateText } from "./deployment-state.tsx";
 import { changedFiles, type SourceFiles } from "./source-files.ts";
 
-/** Deployments that one can compare with. */
-const MOST_OFFERED = 50;
-
-/** How the source of a deployment differs from that of another one, which the address names. */
-export function SourceDiff({ id, branch }: { readonly id: string; readonly branch: string }) {
+/** How the source of a deployment differs from that of another one. */
+export function SourceDiff({ id, other }: { readonly id: string; readonly other: string }) {
   const command = useCommand();
-  const other = queried("with");
-  const list = useAnswer("DeploymentService/ListDeployments", { branch, pageSize: MOST_OFFERED }, environmentScope.value);
-  const offered = (list.data?.deployments ?? []).filter((one) => one.id !== id);
-  const ids = [...new Set([...(other === "" ? [] : [other]), ...offered.map((one) => one.id ?? "")])];
   return (
     <>
-      <h2>Source</h2>
-      <label>
-        Compare with{" "}
-        <select value={other} onChange={({ currentTarget }) => setQueried({ with: currentTarget.value })}>
-          <option value="">nothing</option>
-          {ids.map((one) => {
-            const found = offered.find((deployment) => deployment.id === one);
-            return <option key={one} value={one}>{`${escapeControls(one)}${found ? `, ${stateText(found)}` : ""}`}</option>;
-          })}
-        </select>
-      </label>
-      {other !== "" && (
-        <>
-          <p>
-            <Command line={command("diff", other, id)} />
-          </p>
-          <Differences before={other} after={id} />
-        </>
-      )}
+      <h3>Source</h3>
+      <p>
+        <Command line={command("diff", other, id)} />
+      </p>
+      <Differences before={other} after={id} />
     </>
   );
 }

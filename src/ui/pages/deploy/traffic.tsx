@@ -1,19 +1,24 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useCallback, useEffect } from "preact/hooks";
 import type { TrafficTagJson } from "../../../../gen/svc/v1/traffic_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { call } from "../../api/call.ts";
 import { useAnswer } from "../../api/load.ts";
 import { Action } from "../../app/action.tsx";
 import { useCommand } from "../../app/command.ts";
+import { useLive } from "../../app/live.ts";
 import { href } from "../../app/place.ts";
 import { environmentScope, useMay } from "../../app/who.ts";
 import { Command } from "../../parts/command.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
+import { Sparkline } from "../../parts/sparkline.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { failedShare, type Rates, ratesOf } from "./traffic-rates.ts";
 import { changedWeights, type TypedWeight, trafficFlags, typedWeights, weightsProblem } from "./traffic-weights.ts";
+
+const BY_DEPLOYMENT = " by {deployment}.rollup(1m)";
 
 /** Which deployments answer the environment's queries, by weights of their tags. */
 export default function Traffic() {
@@ -70,10 +75,32 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
       onInput={({ currentTarget }) => change(tag, part, currentTarget.value)}
     />
   );
+  const asked = useAnswer("MetricService/QueryMetric", { expression: `sum:query.count${BY_DEPLOYMENT}` }, environmentScope.value);
+  const failing = useAnswer("MetricService/QueryMetric", { expression: `sum:query.errors${BY_DEPLOYMENT}` }, environmentScope.value);
+  useLive(
+    useCallback(() => {
+      asked.reload();
+      failing.reload();
+    }, [environmentScope.value.environment]),
+  );
+  const rates = (...names: readonly string[]) => ratesOf(names, asked.data?.series ?? [], failing.data?.series ?? []);
   const columns: readonly Column<TrafficTagJson>[] = [
     { name: "tag", title: "Tag", width: "9rem", cell: ({ tag = "" }) => <code>{escapeControls(tag)}</code> },
     { name: "weight", title: "Queries, %", width: "8rem", cell: ({ tag = "" }) => field(tag, "weight") },
     { name: "mirror", title: "Copies, %", width: "8rem", cell: ({ tag = "" }) => field(tag, "mirror") },
+    {
+      name: "asked",
+      title: "Queries, last hour",
+      width: "13rem",
+      cell: ({ deploymentId: id = "", tag = "" }) => asked.data && <Asked rates={rates(id, tag)} />,
+    },
+    {
+      name: "failed",
+      title: "With errors",
+      width: "7rem",
+      isNumber: true,
+      cell: ({ deploymentId: id = "", tag = "" }) => failing.data && <Failed rates={rates(id, tag)} />,
+    },
     {
       name: "deployment",
       title: "Deployment",
@@ -114,6 +141,19 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
       </p>
     </>
   );
+}
+
+function Asked({ rates: { byMinute, queries } }: { readonly rates: Rates }) {
+  return (
+    <>
+      <span class="figure">{queries.toLocaleString("en")}</span>{" "}
+      {queries > 0 && <Sparkline label="Queries by minute" values={byMinute} width={90} height={20} />}
+    </>
+  );
+}
+
+function Failed({ rates }: { readonly rates: Rates }) {
+  return <span class={rates.failed > 0 ? "bad" : "dim"}>{failedShare(rates)}</span>;
 }
 
 function Suspend({ tag, onDone }: { readonly tag: string; readonly onDone: () => void }) {

@@ -3,7 +3,7 @@ import type { ChartExpressionJson, MetricSeriesJson } from "../../../../gen/svc/
 import { type Loaded, useAnswer } from "../../api/load.ts";
 import type { Method, Methods } from "../../api/methods.ts";
 import { useSteady } from "../../api/steady.ts";
-import { href, setQueried } from "../../app/place.ts";
+import { go, href, setQueried } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Command } from "../../parts/command.tsx";
 import { LineChart } from "../../parts/line-chart.tsx";
@@ -11,7 +11,8 @@ import { Loading } from "../../parts/loading.tsx";
 import { rangeTimes } from "../../parts/range-times.ts";
 import { saveText } from "../../parts/save-text.ts";
 import { rangeText, type TimeRange } from "../../parts/time-range.ts";
-import { chartData, csvOf, figureOf } from "./metric-series.ts";
+import { chartData, csvOf, figureOf, tracedDots } from "./metric-series.ts";
+import { TracedValues } from "./traced-values.tsx";
 
 /** Most lines of one chart; the table and the file have the same. */
 const MOST_LINES = 20;
@@ -88,6 +89,7 @@ interface DrawnParts {
 
 function Drawn({ title, series, before, lengthMs, omitted, isExpression }: DrawnParts) {
   const shown = useMemo(() => chartData(series.slice(0, MOST_LINES), before.slice(0, MOST_LINES), lengthMs), [series, before, lengthMs]);
+  const dots = useMemo(() => tracedDots(series.slice(0, MOST_LINES)), [series]);
   const left = omitted + Math.max(series.length - MOST_LINES, 0);
   const isEmpty = shown.series.every(({ values }) => values.every((value) => value === null));
   if (isEmpty) return <p class="dim">No values in this time.{isExpression && " See whether the labels' values are right."}</p>;
@@ -100,7 +102,10 @@ function Drawn({ title, series, before, lengthMs, omitted, isExpression }: Drawn
         figure={figureOf(series[0]?.unit)}
         group="metrics"
         onRange={(from, to) => setQueried({ range: rangeText({ from, to }) })}
+        dots={dots}
+        onDot={(index) => go(href("trace", { id: dots[index]?.traceId ?? "" }))}
       />
+      <TracedValues dots={dots} figure={figureOf(series[0]?.unit)} />
       {left > 0 && <p class="dim">{`${left} more series are not shown: a filter selects some.`}</p>}
       <button type="button" class="quiet" onClick={() => saveText("metrics.csv", "text/csv", csvOf(shown))}>
         Save as CSV

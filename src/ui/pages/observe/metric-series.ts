@@ -4,7 +4,7 @@ import type { MetricSeriesJson } from "../../../../gen/svc/v1/metric_pb.ts";
 import { sizeText } from "../../../domain/size.ts";
 import { durationText } from "../../parts/duration.tsx";
 import { figureText } from "../../parts/figure-text.ts";
-import type { Series } from "../../parts/line-chart.tsx";
+import type { Dot, Series } from "../../parts/line-chart.tsx";
 
 /** Series over common times. */
 export interface ChartData {
@@ -41,6 +41,26 @@ function pointsOf({ points = [] }: MetricSeriesJson, move: number): ReadonlyMap<
       return [Date.parse(time) + move, Number.isFinite(number) ? number : null];
     }),
   );
+}
+
+/** A traced value of a chart. */
+export interface TracedDot extends Dot {
+  readonly traceId: string;
+}
+
+/**
+ * The traced values of series, each the dot of the first line that has it: percentiles of one
+ * metric share them.
+ */
+export function tracedDots(series: readonly MetricSeriesJson[]): readonly TracedDot[] {
+  const dots = new Map<string, TracedDot>();
+  for (const [line, { exemplars = [] }] of series.entries())
+    for (const { time = "", traceId = "", value = 0 } of exemplars) {
+      const dot = { time: Date.parse(time), value: Number(value), line, traceId };
+      const key = `${traceId} ${time} ${value}`;
+      if (traceId !== "" && Number.isFinite(dot.time) && Number.isFinite(dot.value) && !dots.has(key)) dots.set(key, dot);
+    }
+  return [...dots.values()];
 }
 
 /** How values of a unit are written. */

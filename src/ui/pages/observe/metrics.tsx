@@ -12,11 +12,14 @@ import { Range } from "../../parts/range.tsx";
 import { rangeTimes } from "../../parts/range-times.ts";
 import { Tabs } from "../../parts/tabs.tsx";
 import { readRange } from "../../parts/time-range.ts";
+import { durationMs } from "../define/feature-text.ts";
 import { ExpressionBox, expressionProblem } from "./expression-box.tsx";
+import { PinChart, UnpinChart } from "./kept-chart.tsx";
 import { MetricChart } from "./metric-chart.tsx";
 
 /**
- * What was recorded over time: an expression of one's own, and the charts that every server has.
+ * What was recorded over time: an expression of one's own, the charts that are kept with the
+ * project, and those that every server has.
  */
 export default function Metrics() {
   const command = useCommand();
@@ -37,7 +40,12 @@ export default function Metrics() {
           time before
         </label>
       </div>
-      {isEvaluated && <MetricChart title={expression} of={{ expression }} range={range} withBefore={withBefore} command={ofExpression} />}
+      {isEvaluated && (
+        <>
+          <MetricChart title={expression} of={{ expression }} range={range} withBefore={withBefore} command={ofExpression} />
+          <PinChart key={expression} expression={expression} lengthMs={range.to - range.from} onDone={charts.reload} />
+        </>
+      )}
       <Loading of={charts} lines={8}>
         {({ charts: all = [] }) =>
           all.length === 0 ? (
@@ -49,7 +57,7 @@ export default function Metrics() {
               tabs={[...Map.groupBy(all, ({ board = "" }) => board)].map(([board, own]) => ({
                 name: board,
                 title: `${board.charAt(0).toUpperCase()}${board.slice(1)}`,
-                content: () => <Board charts={own} withBefore={withBefore} />,
+                content: () => <Board charts={own} withBefore={withBefore} onChange={charts.reload} />,
               }))}
             />
           )
@@ -59,22 +67,41 @@ export default function Metrics() {
   );
 }
 
-function Board({ charts, withBefore }: { readonly charts: readonly ChartJson[]; readonly withBefore: boolean }) {
-  const command = useCommand();
-  const range = readRange(queried("range"), now.value);
-  const times = range.lastMs === 3_600_000 ? {} : rangeTimes(range);
+interface BoardParts {
+  readonly charts: readonly ChartJson[];
+  readonly withBefore: boolean;
+  /** Called when charts were taken away. */
+  readonly onChange: () => void;
+}
+
+function Board({ charts, withBefore, onChange }: BoardParts) {
   return (
     <div class="board">
-      {charts.map(({ id = "", name = "", series = [] }) => (
-        <MetricChart
-          key={id}
-          title={name}
-          of={{ chart: id, series }}
-          range={range}
-          withBefore={withBefore}
-          command={command("charts", "evaluate", JSON.stringify({ chart: id, ...times }))}
-        />
+      {charts.map((chart) => (
+        <div key={chart.id}>
+          <BoardChart chart={chart} withBefore={withBefore} />
+          {chart.createdAt !== undefined && <UnpinChart chart={chart} onDone={onChange} />}
+        </div>
       ))}
     </div>
+  );
+}
+
+/** A chart over the range of the address; without one, over that which it was kept with. */
+function BoardChart({ chart, withBefore }: { readonly chart: ChartJson; readonly withBefore: boolean }) {
+  const command = useCommand();
+  const { id = "", name = "", series = [] } = chart;
+  const own = chart.range === undefined ? "" : formatDuration(durationMs(chart.range));
+  const isOwn = queried("range") === "";
+  const range = readRange(queried("range") || own, now.value);
+  const times = isOwn ? {} : rangeTimes(range);
+  return (
+    <MetricChart
+      title={name}
+      of={{ chart: id, series }}
+      range={range}
+      withBefore={withBefore}
+      command={command("charts", "evaluate", JSON.stringify({ chart: id, ...times }))}
+    />
   );
 }

@@ -21,5 +21,6 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   clients: { title: "Command lines and programs", words: ["logout", "--list"], load: () => import("./clients.tsx") },
   sessions: { title: "Browser sessions", words: ["logout", "--list"], load: () => import("./sessions.tsx") },
   permissions: { title: "Permissions", words: ["permissions", "list"], load: () => import("./permissions.tsx") },
+  kept: { title: "What is kept", words: ["infra", "describe", "metrics"], load: () => import("./kept.tsx") },
   connections: { title: "Connections", words: ["offline-store", "connection", "list"], load: () => import("./connections.tsx") },
 };

@@ -55,6 +55,44 @@ describe("credentials that are limited to an environment", () => {
   });
 });
 
+describe("charts that are kept", () => {
+  const metrics = (environment = "default") => server.client(MetricService, { headers: { "svc-environment": environment } });
+  const series = [{ expression: "sum:query.count" }];
+
+  test("are the project's: seen in each of its environments, changed by nobody who is limited to some", async () => {
+    const { chart } = await metrics().createChart({ name: "mine", series });
+    expect(chart?.clientId).toBe(server.credentials.clientId);
+    expect((await metrics("staging").listCharts({})).charts[0]?.name).toBe("mine");
+    expect(await call("EvaluateChart", { chart: "mine" }, "staging")).toBe("ok");
+    const made = await server
+      .client(ServiceTokenService)
+      .createServiceToken({ name: "settings", permissions: ["read", "settings.write"], environments: ["staging"] });
+    const token = await exchange(server.url, made.serviceToken?.clientId ?? "", made.clientSecret);
+    expect(await call("CreateChart", { name: "theirs", series }, "staging", token)).toBe("permission_denied");
+    expect(await call("DeleteChart", { id: "mine" }, "staging", token)).toBe("permission_denied");
+    await metrics("staging").deleteChart({ id: chart?.id ?? "" });
+    expect((await metrics().listCharts({})).charts[0]?.board).not.toBe("project");
+  });
+
+  test("are bounded in number and size", async () => {
+    const refused = (request: object) =>
+      metrics()
+        .createChart({ name: "n", ...request })
+        .then(
+          () => "ok",
+          ({ rawMessage }) => rawMessage,
+        );
+    expect(await refused({ series: Array.from({ length: 21 }, () => series[0]) })).toContain("1 to 20 expressions; this one 21");
+    expect(await refused({ series: [{ expression: "sum:query.count", name: "n".repeat(201) }] })).toContain("at most 200 characters");
+    expect(await refused({ name: "n".repeat(201), series })).toContain("The name of a chart cannot be");
+    expect(await refused({ series, range: { seconds: 5n } })).toContain("A chart cannot show 5s");
+    expect(await refused({})).toContain("describes no chart, or two");
+    for (let at = 0; at < 100; at++) await metrics().createChart({ name: `chart ${at}`, series });
+    expect(await refused({ series })).toContain("100");
+    for (let at = 0; at < 100; at++) await metrics().deleteChart({ id: `chart ${at}` });
+  }, 60_000);
+});
+
 describe("what cannot be answered is refused", () => {
   const metrics = () => server.client(MetricService);
   const codeOf = (answer: Promise<unknown>) => answer.then(() => "ok").catch((error: { rawMessage: string }) => error.rawMessage);

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { MetricSeriesJson } from "../../../../gen/svc/v1/metric_pb.ts";
-import { failingThings, total, valuesOf } from "../../../../src/ui/pages/define/last-hour.ts";
+import { failingThings, slowestThings, total, valuesOf } from "../../../../src/ui/pages/define/last-hour.ts";
 
 const time = "2024-05-01T12:00:00Z";
 const SERIES: readonly MetricSeriesJson[] = [
@@ -27,4 +27,18 @@ test("periods without a value add nothing and leave a gap", () => {
   expect(total(SERIES)).toBe(20);
   expect(valuesOf(SERIES)).toEqual([1, null, 2]);
   expect(valuesOf([])).toEqual([]);
+});
+
+test("what was slow is listed by its slowest period, also without a name, and not without a value", () => {
+  const latencies: readonly MetricSeriesJson[] = [
+    { labels: { query_name: "a" }, points: [{ time, value: 0.1 }, { time, value: 0.3 }, { time }] },
+    { labels: {}, points: [{ time, value: 0.2 }] },
+    { labels: { query_name: "none" }, points: [{ time }] },
+    { labels: { query_name: "odd" }, points: [{ time, value: "Infinity" }] },
+  ];
+  expect(slowestThings(latencies, "query_name", 5)).toEqual([
+    { name: "a", worst: 0.3 },
+    { name: "", worst: 0.2 },
+  ]);
+  expect(slowestThings(latencies, "query_name", 1)).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { changedFiles, sourceFiles } from "../../../../src/ui/pages/deploy/source-files.ts";
+import { failedShare, ratesOf } from "../../../../src/ui/pages/deploy/traffic-rates.ts";
 import { changedWeights, trafficFlags, typedWeights, weightsProblem } from "../../../../src/ui/pages/deploy/traffic-weights.ts";
 import { sumsBy } from "../../../../src/ui/pages/observe/usage-sums.ts";
 
@@ -26,6 +27,18 @@ test("only what differs is set", () => {
   const changes = changedWeights(TAGS, next);
   expect(changes).toEqual({ weights: { blue: 0, green: 100 }, mirrorWeights: { green: 0, old: 20 } });
   expect(trafficFlags(changes)).toEqual(["--tags", "blue=0,green=100", "--mirror", "green=0,old=20"]);
+});
+
+test("rates are those of the deployment alone, and nothing where nothing was recorded", () => {
+  const series = (deployment: string, ...values: readonly number[]) => ({
+    labels: { deployment },
+    points: values.map((value) => ({ value })),
+  });
+  const rates = ratesOf(["blue", "dpl_1"], [series("dpl_2", 5), series("dpl_1", 1, 2)], [series("dpl_1", 1)]);
+  expect(rates).toEqual({ queries: 3, failed: 1, byMinute: [1, 2] });
+  expect(failedShare(rates)).toBe("33 %");
+  expect(ratesOf(["dpl_3"], [series("dpl_2", 5)], [])).toEqual({ queries: 0, failed: 0, byMinute: [] });
+  expect([failedShare({ queries: 0, failed: 0 }), failedShare({ queries: 3, failed: 0 })]).toEqual(["", "0 %"]);
 });
 
 const bundle = async (files: Record<string, string | Uint8Array>) =>

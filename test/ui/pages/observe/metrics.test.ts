@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { functionsOf, parseMetricExpression } from "../../../../src/domain/metrics/expression.ts";
 import { METRICS, type MetricName } from "../../../../src/domain/metrics/metric.ts";
 import { completionAt, metricOfValues } from "../../../../src/ui/pages/observe/metric-completion.ts";
-import { chartData, csvOf, figureOf, seriesName } from "../../../../src/ui/pages/observe/metric-series.ts";
+import { chartData, csvOf, figureOf, seriesName, tracedDots } from "../../../../src/ui/pages/observe/metric-series.ts";
 
 const ALL = Object.keys(METRICS).map((name) => ({
   name,
@@ -76,4 +76,15 @@ test("values are written with their unit", () => {
   expect(figureOf("METRIC_UNIT_BYTES")(2e9)).toBe("2.0 GB");
   expect(figureOf("METRIC_UNIT_RATIO")(0.5)).toBe("50 %");
   expect(figureOf(undefined)(12_345)).toBe("12.3k");
+});
+
+test("traced values are dots on the lines of their series; what is no value or no trace is none", () => {
+  const exemplars = [
+    { time: "2026-01-01T00:00:00Z", value: 0.5, traceId: "a" },
+    { time: "2026-01-01T00:00:01Z", value: "NaN", traceId: "b" },
+    { time: "2026-01-01T00:00:02Z", value: 1 },
+  ] as const;
+  expect(tracedDots([{ exemplars: [] }, {}, { exemplars: [...exemplars] }, { exemplars: [exemplars[0]] }])).toEqual([
+    { time: Date.UTC(2026, 0, 1), value: 0.5, line: 2, traceId: "a" },
+  ]);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { parse } from "yaml";
 import { configText } from "../../../../src/ui/pages/settings/config-text.ts";
+import { keptRecords } from "../../../../src/ui/pages/settings/kept-records.ts";
 import { yamlText } from "../../../../src/ui/pages/settings/yaml-text.ts";
 
 test("YAML is read back as what was written, by another's reader", () => {
@@ -50,4 +51,14 @@ test("a configuration is said whole, also what is not set", () => {
   const read = parse(configText({ id: "env_1", name: "prod" }, given)) as Record<string, unknown>;
   expect(read).toMatchObject({ id: "env_1", name: "prod", labels: { team: "risk" }, protected: true, additional_env_vars: {} });
   expect(JSON.stringify(read)).toContain('"cpu":"2"');
+});
+
+test("what is kept is told by what acts, else by the spec, and by nothing that is not there", () => {
+  const logs = { max_age: "3d", max_size_bytes: 1024, size_bytes: 10 };
+  const [queries, spans, lines, metrics] = keptRecords(
+    JSON.stringify({ retention: "14d", storage: "2Gi", log_retention: "14d", trace_retention: 7, status: { logs } }),
+  );
+  expect(queries).toEqual({ what: "Query log", age: "14d", size: "2Gi", bytes: undefined, settings: ["retention", "storage"] });
+  expect(lines).toMatchObject({ age: "3d", size: "2 kB", bytes: 10, settings: ["log_retention", "log_storage"] });
+  expect([spans?.age, spans?.size, metrics?.bytes]).toEqual(["", "", undefined]);
 });
