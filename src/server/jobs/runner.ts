@@ -12,6 +12,7 @@ import type { MetricRecorder } from "../metrics/recorder.ts";
 import { type ClaimedJob, environmentOf, type JobRecord, type JobStore } from "../stores/metadata/jobs.ts";
 import { backoffMs } from "./backoff.ts";
 import type { Bus } from "./bus.ts";
+import { noteChange } from "./changes.ts";
 import { createWakeablePause } from "./wakeable-pause.ts";
 
 /** One attempt at a job, as its handler sees it. */
@@ -112,6 +113,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
   let isDraining = false;
   const pause = createWakeablePause(clock, stopping.signal);
   const idleWaiters: (() => void)[] = [];
+  const changed = ({ scope }: JobRecord): void => noteChange(bus, "runs", environmentOf(scope));
   const notifyIdle = (): void => {
     for (const resolve of idleWaiters.splice(0)) resolve();
   };
@@ -136,14 +138,18 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
    * cancelled.
    */
   const keepLease = async (
-    { lease }: ClaimedJob,
+    { job, lease }: ClaimedJob,
     progressText: () => string | undefined,
     ended: AbortController,
     over: AbortSignal,
   ): Promise<void> => {
+    let told: string | undefined;
     for (let missed = 0; ; ) {
       await clock.sleep(leaseMs / HEARTBEATS_PER_LEASE, over);
-      const heard = await jobs.heartbeat(lease, leaseMs, progressText()).catch(() => undefined);
+      const text = progressText();
+      const heard = await jobs.heartbeat(lease, leaseMs, text).catch(() => undefined);
+      if (text !== told) changed(job);
+      told = text;
       missed = heard === undefined ? missed + 1 : 0;
       if (heard === "lost" || missed >= HEARTBEATS_PER_LEASE) ended.abort(new AttemptEnded("lost"));
       if (heard === "cancel") ended.abort(new AttemptEnded("cancelled"));
@@ -232,6 +238,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     try {
       await carryOut(claimed, ended, (text) => {
         progressText = text;
+        changed(claimed.job);
       });
     } finally {
       over.abort();
@@ -247,8 +254,10 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
       .finally(() => {
         running.delete(done);
         bus.publish("jobs");
+        changed(claimed.job);
       });
     running.set(done, ended);
+    changed(claimed.job);
   };
 
   const run = async (): Promise<void> => {

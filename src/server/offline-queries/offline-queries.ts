@@ -15,6 +15,7 @@ import type { Protection } from "../deployments/environment-states.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
@@ -230,6 +231,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
         hint: "Begin it again when some have ended; `svc offline-query list` shows them.",
       });
     bus.publish("jobs");
+    noteChange(bus, "runs", query.environmentId);
     return made;
   };
 
@@ -303,6 +305,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
         throw new Failure("failed_precondition", `Offline query ${id} has ended: it is ${(await find(id, environmentId)).state}.`);
       for (const job of jobIdsOf(query)) await metadata.jobs.cancel(job);
       bus.publish("jobs");
+      noteChange(bus, "runs", environmentId);
       const ended = await find(id, environmentId);
       await tidy(ended).catch((error: unknown) => {
         log.warning("what a cancelled query left could not be removed yet", { query: id, error: String(error) });
