@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import { escapeControls } from "../../../domain/name.ts";
 import { useAnswer } from "../../api/load.ts";
 import { useLive } from "../../app/live.ts";
@@ -23,11 +22,9 @@ export function Recently() {
   const resolvers = useMetric(`sum:resolver.errors${of} by {resolver}.rollup(1m)`);
   const jobs = useMetric("sum:job.count{state:failed} by {kind}.rollup(1m)");
   const all = [queries, failed, resolvers, jobs];
-  useLive(
-    useCallback(() => {
-      for (const { reload } of all) reload();
-    }, [environmentScope.value.environment, branch]),
-  );
+  useLive(["metrics"], () => {
+    for (const { reload } of all) reload();
+  });
   return (
     <>
       <h2>Last hour</h2>

@@ -6,6 +6,7 @@ import { call } from "../../api/call.ts";
 import { useAnswer } from "../../api/load.ts";
 import { Action } from "../../app/action.tsx";
 import { useCommand } from "../../app/command.ts";
+import { useLive } from "../../app/live.ts";
 import { href } from "../../app/place.ts";
 import { environmentScope, useMay } from "../../app/who.ts";
 import { Command } from "../../parts/command.tsx";
@@ -19,6 +20,7 @@ import { changedWeights, type TypedWeight, trafficFlags, typedWeights, weightsPr
 export default function Traffic() {
   const command = useCommand();
   const answer = useAnswer("TrafficService/GetTraffic", {}, environmentScope.value);
+  useLive(["deployments"], answer.reload);
   return (
     <Page title="Traffic" command={command("traffic", "get")}>
       <Loading of={answer} lines={6}>
