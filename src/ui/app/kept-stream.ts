@@ -10,7 +10,7 @@ import { isCutOff } from "./cut-off.ts";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
-/** Milliseconds without a message after which a stream is taken for dead: servers send one in 15 s. */
+/** Milliseconds of silence after which a stream is taken for dead: servers break it every 15 s. */
 const SILENCE_MS = 40_000;
 /** Milliseconds that a hidden tab keeps its stream: people look at another one and come back. */
 const HIDDEN_MS = 5_000;

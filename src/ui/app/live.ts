@@ -20,7 +20,7 @@ export type LiveTopic = Exclude<NameOf<WatchTopicJson>, "unspecified">;
 const UNHINTED_MS = 30_000;
 /** Milliseconds from a look to the next one, however fast hints come. */
 const BETWEEN_LOOKS_MS = 1_000;
-/** Milliseconds that topics are waited for: a page that is left has others than the one after it. */
+/** Milliseconds that topics are waited for: a page has others than the one before it. */
 const SETTLE_MS = 50;
 
 /** Somebody who looks again when one of the topics changes. */
