@@ -237,8 +237,8 @@ export const WatchService: GenService<{
    * caller's own methods do not show; so who relies on them also reads at longer intervals.
    * PERMISSION_DENIED for a topic whose methods the caller may not call. Ends with UNAUTHENTICATED
    * when the session or client is gone, with RESOURCE_EXHAUSTED when the same session opened further
-   * streams (a session has the newest 4, a client of tokens at most 256), and with UNAVAILABLE when
-   * the server stops.
+   * streams (a session has the newest 4, a client of tokens at most 256), and with UNAVAILABLE, or
+   * without an end, when the server stops.
    *
    * @generated from rpc svc.v1.WatchService.Watch
    */

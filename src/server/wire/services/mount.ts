@@ -149,9 +149,17 @@ function streamHandler(platform: Platform, handler: UniversalHandler): CallHandl
     } catch (error) {
       return respond(handler, request, NO_BODY, refuse(toConnectError(platform, handler.requestPath.slice(1), error)));
     }
-    request.signal.addEventListener("abort", stream.close, { once: true });
     const values = admit(caller, address?.() ?? "").set(endingKey, stream.signal);
-    return respond(handler, request, body, values, stream);
+    try {
+      const response = await respond(handler, request, body, values, stream);
+      // A body that nobody takes does not end.
+      if (request.signal.aborted) stream.close();
+      else request.signal.addEventListener("abort", stream.close, { once: true });
+      return response;
+    } catch (error) {
+      stream.close();
+      throw error;
+    }
   };
 }
 
