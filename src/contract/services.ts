@@ -61,6 +61,7 @@ export const SERVICES = {
   queryErrors: service<typeof import("../../gen/svc/v1/query_error_pb.ts").QueryErrorService>("svc.v1.QueryErrorService"),
   traces: service<typeof import("../../gen/svc/v1/trace_pb.ts").TraceService>("svc.v1.TraceService"),
   metrics: service<typeof import("../../gen/svc/v1/metric_pb.ts").MetricService>("svc.v1.MetricService"),
+  watches: service<typeof import("../../gen/svc/v1/watch_pb.ts").WatchService>("svc.v1.WatchService"),
   monitors: service<typeof import("../../gen/svc/v1/monitor_pb.ts").MonitorService>("svc.v1.MonitorService"),
 };
 

@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [jobs] [recording] [metrics] [logs] [historical] [paint] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -23,7 +23,8 @@
  * metrics `metrics` reads of the store of metrics `logs` searches of 100,000, 1,000,000 and
  * 3,000,000 lines `historical` point-in-time samples against Feast's, which is installed as for
  * `peer`, compared row by row `paint` first paint of the dashboard against a page of one paragraph,
- * and pages with their data, in a browser
+ * and pages with their data, in a browser `tail` the log followed in a tab while 1,000 lines a second
+ * come, twelve seconds a round
  */
 
 import { Sandbox } from "../harness/sandbox.ts";
@@ -44,6 +45,7 @@ import { measureRecording } from "./recording.ts";
 import { measureSize } from "./size.ts";
 import { measureStart } from "./start.ts";
 import { measureTables } from "./tables.ts";
+import { measureTail } from "./tail.ts";
 import { measureTranslation } from "./translate.ts";
 import { measureUpload } from "./upload.ts";
 import { measureWebhooks } from "./webhooks.ts";
@@ -67,6 +69,7 @@ const PARTS = {
   metrics: { title: "Store of metrics", measure: measureMetrics },
   logs: { title: "Log", measure: measureLogs },
   paint: { title: "First paint of the dashboard", measure: measurePaint },
+  tail: { title: "The log followed in a tab", measure: measureTail },
   historical: { title: "Feast's historical retrieval", measure: measureHistorical },
 } as const;
 

@@ -10,6 +10,7 @@ import { ownPath } from "../../domain/addresses.ts";
 import { onlyReading } from "../../domain/permissions.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
+import type { Bus } from "../jobs/bus.ts";
 import type { Log } from "../log.ts";
 import type { BrowserSessionRecord, SessionStore } from "../stores/metadata/sessions.ts";
 import { type Clients, callerOf, isOver } from "./clients.ts";
@@ -76,11 +77,12 @@ export interface BrowserSessions {
 export function createBrowserSessions(options: {
   readonly metadata: SessionStore;
   readonly clients: Clients;
+  readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
   readonly port: number;
 }): BrowserSessions {
-  const { metadata, clients, clock, log } = options;
+  const { metadata, clients, bus, clock, log } = options;
   const cookieName = `svc_session_${options.port}`;
 
   const find = async (headers: Headers): Promise<BrowserSessionRecord | undefined> => {
@@ -96,6 +98,11 @@ export function createBrowserSessions(options: {
     metadata
       .touchBrowserSession(session.id, { lastUsedAt: now, expiresAt })
       .catch((error: unknown) => log.warning("a session's last use was not noted", { error: String(error) }));
+  };
+
+  const end = async (ids: readonly string[]): Promise<void> => {
+    await metadata.deleteBrowserSessions(ids);
+    for (const id of ids) bus.publish("sessions", id);
   };
 
   return {
@@ -141,7 +148,7 @@ export function createBrowserSessions(options: {
       const entry = await metadata.redeemEntry(hashSecret(code), session, MOST_SESSIONS);
       if (!entry) return undefined;
       const gone = [...(before ? [before.id] : []), ...((await clients.find(entry.clientId)) ? [] : [session.id])];
-      if (gone.length > 0) await metadata.deleteBrowserSessions(gone);
+      if (gone.length > 0) await end(gone);
       log.info("browser session", { session: session.id, client: entry.clientId, opened: !gone.includes(session.id) });
       if (gone.includes(session.id)) return undefined;
       const expiresAt = endOf({ createdAt: now, endsAt: entry.sessionEndsAt });
@@ -164,7 +171,7 @@ export function createBrowserSessions(options: {
       return named.flatMap(({ session, client }) => (client?.teamId === teamId ? [{ ...session, clientName: client.name }] : []));
     },
 
-    end: (ids) => metadata.deleteBrowserSessions(ids),
+    end,
 
     setCookie(value, secure) {
       const life = value === undefined ? 0 : SESSION_LIFETIME_MS / 1000;

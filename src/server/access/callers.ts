@@ -22,6 +22,11 @@ export interface Callers {
    * session.
    */
   ofSession(headers: Headers): Promise<Caller | undefined>;
+  /**
+   * A caller of before as it is now, also when its token has expired since; undefined when its
+   * session has ended, or its client.
+   */
+  still(caller: Caller, headers: Headers): Promise<Caller | undefined>;
 }
 
 /** Makes the lookup of callers. */
@@ -50,5 +55,10 @@ export function createCallers(options: {
         }),
       ),
     ofSession: (headers) => sessions.callerOf(headers),
+    async still(caller, headers) {
+      if (caller.sessionId !== undefined) return sessions.callerOf(headers);
+      const client = await clients.find(caller.clientId);
+      return client && !isOver(client, clock.now()) ? callerOf(client, caller.permissions) : undefined;
+    },
   };
 }

@@ -16,6 +16,7 @@ import type { Configurations } from "../environments/configuration.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import { createWakeablePause } from "../jobs/wakeable-pause.ts";
@@ -175,6 +176,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     if (!decided) throw notPending(await get(approval.id), decision.at);
     if (how.state !== "approved") await discard(approval);
     if (job) bus.publish("jobs");
+    noteChange(bus, "runs", decided.environmentId);
     if (decided.deploymentId !== "") await deployments.decided(decided.deploymentId);
     return decided;
   };

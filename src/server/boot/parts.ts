@@ -31,6 +31,7 @@ import {
   telemetryLimits,
 } from "../infrastructure/components.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
 import type { JobHandler, JobRunner } from "../jobs/runner.ts";
@@ -69,6 +70,8 @@ import type { Tasks } from "../tasks/tasks.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
 import type { ValueUploads } from "../value-uploads/value-uploads.ts";
+import { gatherNotes, notedLines, notedTelemetry } from "../watches/noted-records.ts";
+import { createRecentChanges, type RecentChanges } from "../watches/recent-changes.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import type { DataDirectory } from "./data-directory.ts";
@@ -111,6 +114,8 @@ export interface Parts {
   readonly objects: ObjectStore;
   /** Notifications about changes, on this node and on others. */
   readonly bus: Bus;
+  /** Changes that callers may follow. */
+  readonly recentChanges: RecentChanges;
   /** What is recorded of the server's components. */
   readonly components: Components;
   /** Id of this node. */
@@ -231,10 +236,18 @@ export async function openParts({
     addresses: () => createObjectAddresses({ keys: serverKeys().objects, clock }),
     ...(shared && { shared }),
   });
-  const metrics = createMetricRecorder({ store: () => metricStore(), clock, log, isOff: env[RECORDING_VARIABLE] === "off" });
+  const bus = shared?.bus ?? createMemoryBus();
+  const recentChanges = createRecentChanges({ bus, clock });
+  const notes = gatherNotes(bus);
+  const metrics = createMetricRecorder({
+    store: () => metricStore(),
+    ...{ clock, log, isOff: env[RECORDING_VARIABLE] === "off" },
+    onPeriod: (environmentIds) => {
+      for (const environmentId of environmentIds) noteChange(bus, "metrics", environmentId);
+    },
+  });
   const metadata = timedStores(stores.metadata, "metadata", metrics);
   const objects = timedStore(stores.objects, "objects", ["put", "get", "size", "list", "delete"], metrics);
-  const bus = shared?.bus ?? createMemoryBus();
   const sealer = createSealer(serverKeys().sealing);
   const components = await createComponents({ documents: metadata.documents, bus, clock, log }).catch(async (error: unknown) => {
     const explained = stores.explain(error);
@@ -306,15 +319,16 @@ export async function openParts({
   });
   const telemetry = once(async () => {
     const timed = timedStore(await stores.telemetry(), "telemetry", ["query", "queries", "spans"], metrics);
+    const noted = notedTelemetry(timed, notes);
     const store: TelemetryStore = exporter
       ? {
-          ...timed,
+          ...noted,
           recordSpans(spans) {
-            timed.recordSpans(spans);
+            noted.recordSpans(spans);
             exporter.spans(spans);
           },
         }
-      : timed;
+      : noted;
     followLimits("the telemetry store", store, telemetryLimits);
     sampleDropped(metrics, "query_log", () => store.dropped() - store.droppedSpans());
     sampleDropped(metrics, "spans", () => store.droppedSpans());
@@ -347,14 +361,15 @@ export async function openParts({
     return store;
   });
   const openRecorder = createLogRecorder(logs);
+  const notedRecorder = notedLines(openRecorder, notes);
   const logRecorder: LogRecorder = exporter
     ? {
         record(record) {
-          openRecorder.record(record);
+          notedRecorder.record(record);
           exporter.line(record);
         },
       }
-    : openRecorder;
+    : notedRecorder;
   const startedAt = clock.now();
   const metricStreams = once(async () => {
     const { MetricStreams } = await import("../otlp/metric-streams.ts");
@@ -587,7 +602,7 @@ export async function openParts({
   const monitors = once(async () => {
     const { createMonitors } = await import("../monitors/monitors.ts");
     return createMonitors({
-      ...{ metadata, deployments: await deployments(), reader: metricReader, clock, log },
+      ...{ metadata, deployments: await deployments(), reader: metricReader, bus, clock, log },
       events: async () => (await webhooks()).events,
     });
   });
@@ -716,6 +731,7 @@ export async function openParts({
     },
     objects,
     bus,
+    recentChanges,
     components,
     node,
     online,
@@ -787,6 +803,8 @@ export async function openParts({
       await Promise.all(sweeps.map((one) => one.stop()));
       await storage.settle();
       await openRecorder.close();
+      notes.close();
+      recentChanges.close();
       const opened = await Promise.all([offline.opened(), telemetry.opened(), logs.opened(), online.opened(), metricStore.opened()]);
       for (const store of opened) await store?.close();
       await stores.close();

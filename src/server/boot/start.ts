@@ -34,6 +34,7 @@ import { isEncrypted } from "../wire/http/forwarded.ts";
 import { createGuard, isLoopback, remoteHosts, remoteUrl } from "../wire/http/guard.ts";
 import type { ReleaseMirror } from "../wire/http/releases.ts";
 import { type Listener, listen } from "../wire/listener.ts";
+import { createOpenStreams } from "../wire/open-streams.ts";
 import type { Platform } from "../wire/platform.ts";
 import { createRouter } from "../wire/router.ts";
 import { type DataDirectory, holdDataDirectory } from "./data-directory.ts";
@@ -211,10 +212,13 @@ async function startIn(
     });
     const http = createHttpMeter(parts.metrics);
     const bodies = createBodyBudget();
-    const browserSessions = createBrowserSessions({ metadata, clients, clock, log, port });
+    const browserSessions = createBrowserSessions({ metadata, clients, bus, clock, log, port });
     const oidc =
       login && (await openLogins({ settings: login, metadata, clients, browserSessions, sealer: parts.sealer, clock, log, teamId }));
     const stops = new AbortController();
+    const callers = createCallers({ tokens, clients, sessions: browserSessions, clock });
+    const openStreams = createOpenStreams({ callers, clients, bus, clock });
+    ends.push(openStreams.close);
     const platform: Platform = {
       clock,
       stopping: stops.signal,
@@ -242,7 +246,9 @@ async function startIn(
         const { createEnvironmentLifecycle } = await import("../environments/lifecycle.ts");
         return createEnvironmentLifecycle({ metadata, bus, clock, invalidate: environments.invalidate });
       }),
-      callers: createCallers({ tokens, clients, sessions: browserSessions, clock }),
+      callers,
+      openStreams,
+      recentChanges: parts.recentChanges,
       browserSessions,
       loginSessions: createLoginSessions({ metadata, clock }),
       oidc,

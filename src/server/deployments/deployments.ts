@@ -15,6 +15,7 @@ import { createCollection } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import { followStore } from "../nodes/follow.ts";
 import { environmentsToldOf } from "../secrets/secrets.ts";
@@ -259,10 +260,11 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     for (const { id } of running.list()) if (!scopes.serves(id) && !(await metadata.deployment(id))) void running.retire(id);
   };
 
-  /** Makes this node and then the others see what answers queries now. */
-  const announceLive = async (id: string): Promise<void> => {
+  /** Makes this node and then the others see what answers queries of an environment now. */
+  const announceLive = async (environmentId: string): Promise<void> => {
     await live.reread().catch(() => undefined);
-    bus.publish("live", id);
+    bus.publish("live", environmentId);
+    noteChange(bus, "deployments", environmentId);
   };
 
   const lifecycle = createLifecycle({
@@ -443,6 +445,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
     if (!deployment) return;
     relay.publish({ deployment, progress: "" });
     bus.publish("jobs");
+    noteChange(bus, "runs", deployment.environmentId);
     if (isSettled(deployment.status)) await options.settled?.(deployment);
   };
 
@@ -517,6 +520,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       for (const { deploymentId } of replaced) await decided(deploymentId);
       relay.publish({ deployment, progress: "" });
       bus.publish("jobs");
+      noteChange(bus, "runs", deployment.environmentId);
       return deployment;
     },
 

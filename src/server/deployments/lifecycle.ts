@@ -38,8 +38,11 @@ export function createLifecycle(options: {
   readonly logs: LogRecorder;
   /** Sends an event to the followers of a deployment on all nodes. */
   readonly publish: (event: ProgressEvent) => void;
-  /** Makes the nodes switch to the live deployment; called before its state LIVE is published. */
-  readonly promoted: (id: string) => Promise<void>;
+  /**
+   * Makes the nodes switch to an environment's live deployment; called before its state LIVE is
+   * published.
+   */
+  readonly promoted: (environmentId: string) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }): Lifecycle {
@@ -89,9 +92,9 @@ export function createLifecycle(options: {
       return deployment;
     },
 
-    async promote({ id, branch }, signal) {
+    async promote({ id, branch, environmentId }, signal) {
       const replaced = await keep(id, signal, () => metadata.promote(id, clock.now()));
-      await promoted(id);
+      await promoted(environmentId);
       const live = await metadata.deployment(id);
       if (live) publish({ deployment: live, progress: "" });
       log.info("deployment", { deployment: id, status: "LIVE", branch, replaced });

@@ -7,6 +7,7 @@
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import { NEVER } from "../jobs/next-run.ts";
 import type { Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
@@ -94,14 +95,15 @@ export function createLiveSchedules(
   const settle = async (): Promise<void> => {
     const stored = new Map((await metadata.schedules.list(kind)).map((one) => [one.key, one]));
     const now = await wanted();
-    let isChanged = false;
-    for (const key of stored.keys()) if (!now.has(key)) isChanged = (await metadata.schedules.delete({ kind, key })) || isChanged;
+    const changed = new Set<string>();
+    for (const [key, { scope }] of stored) if (!now.has(key) && (await metadata.schedules.delete({ kind, key }))) changed.add(scope);
     for (const [key, { text, environmentId, name }] of now) {
       if (stored.get(key)?.text === text) continue;
       await metadata.schedules.put({ kind, key, text, scope: environmentId, payload: payloadOf(environmentId, name), isEnabled: true });
-      isChanged = true;
+      changed.add(environmentId);
     }
-    if (isChanged) bus.publish("schedules");
+    if (changed.size > 0) bus.publish("schedules");
+    for (const environmentId of changed) noteChange(bus, "schedules", environmentId);
   };
 
   const following: { stop(): Promise<void> }[] = [];

@@ -5,6 +5,7 @@
 
 import type { Clock } from "../../context/clock.ts";
 import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { Log } from "../log.ts";
 import { followStore } from "../nodes/follow.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
@@ -96,7 +97,10 @@ export function relayProgress(options: {
       const isKept = progress !== "" && !isSettled(deployment.status);
       const kept = isKept ? metadata.progress.add({ deploymentId: deployment.id, node, text: progress }) : Promise.resolve();
       kept.then(
-        () => bus.publish("progress", deployment.id),
+        () => {
+          bus.publish("progress", deployment.id);
+          noteChange(bus, "deployments", deployment.environmentId);
+        },
         () => undefined,
       );
     },

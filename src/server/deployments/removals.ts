@@ -56,8 +56,8 @@ export function createRemovals(options: {
   readonly now: () => number;
   /** Stops a deployment on this node. */
   readonly retire: (id: string) => Promise<void>;
-  /** Makes all nodes read again what is live. */
-  readonly announceLive: (id: string) => Promise<void>;
+  /** Makes all nodes read again what is live in an environment. */
+  readonly announceLive: (environmentId: string) => Promise<void>;
   readonly bus: Bus;
 }): Removals {
   const { metadata, online, objects, traffic, now, retire, announceLive, bus } = options;
@@ -88,7 +88,7 @@ export function createRemovals(options: {
           });
     const ids = outcome.deleted.map(({ id }) => id);
     bus.publish("jobs");
-    await announceLive("");
+    await announceLive(environmentId);
     await traffic.forget(environmentId, ids);
     await Promise.all(ids.map(retire));
     return outcome.deleted;

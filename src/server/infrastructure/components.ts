@@ -56,12 +56,12 @@ export interface Components {
  */
 export function telemetryLimits(record: ComponentRecord): TelemetryLimits {
   const { maxBytes: maxSpanBytes, maxAgeMs: maxSpanAgeMs } = boundsOf(record, "trace_storage", "trace_retention");
-  return { ...metricLimits(record), maxSpanBytes, maxSpanAgeMs };
+  return { ...boundsOf(record, "storage", "retention"), maxSpanBytes, maxSpanAgeMs };
 }
 
 /** The same for the store of metrics. */
 export function metricLimits(record: ComponentRecord): MetricLimits {
-  return boundsOf(record, "storage", "retention");
+  return boundsOf(record, "metric_storage", "metric_retention");
 }
 
 /** The same for the log store. */
@@ -74,14 +74,6 @@ function boundsOf({ spec }: ComponentRecord, size: string, age: string): MetricL
   return {
     maxBytes: typeof bytes === "string" ? quantityValue(bytes) : undefined,
     maxAgeMs: typeof duration === "string" ? parseDuration(duration) : undefined,
-  };
-}
-
-/** The bounds that the record of the metrics sets for their store; undefined = its default. */
-export function metricLimits({ spec }: ComponentRecord): MetricLimits {
-  return {
-    maxBytes: typeof spec.metric_storage === "string" ? quantityValue(spec.metric_storage) : undefined,
-    maxAgeMs: typeof spec.metric_retention === "string" ? parseDuration(spec.metric_retention) : undefined,
   };
 }
 

@@ -5,7 +5,17 @@
  */
 
 /** The topic of a notification. */
-export type Topic = "jobs" | "schedules" | "live" | "progress" | "clients" | "environments" | "documents" | "deletions";
+export type Topic =
+  | "jobs"
+  | "schedules"
+  | "live"
+  | "progress"
+  | "clients"
+  | "sessions"
+  | "environments"
+  | "documents"
+  | "deletions"
+  | "changes";
 
 /** The bus of a platform. */
 export interface Bus {

@@ -12,6 +12,7 @@ import type { MetricRecorder } from "../metrics/recorder.ts";
 import { type ClaimedJob, environmentOf, type JobRecord, type JobStore } from "../stores/metadata/jobs.ts";
 import { backoffMs } from "./backoff.ts";
 import type { Bus } from "./bus.ts";
+import { noteChange } from "./changes.ts";
 import { createWakeablePause, type WakeablePause } from "./wakeable-pause.ts";
 
 /** One attempt at a job, as its handler sees it. */
@@ -123,6 +124,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
   let isDraining = false;
   const pause = createWakeablePause(clock, stopping.signal);
   const idleWaiters: (() => void)[] = [];
+  const changed = ({ scope }: JobRecord): void => noteChange(bus, "runs", environmentOf(scope));
   const notifyIdle = (): void => {
     for (const resolve of idleWaiters.splice(0)) resolve();
   };
@@ -150,7 +152,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
    * cancelled. A notification that names the job has it renewed at once.
    */
   const keepLease = async (
-    { lease }: ClaimedJob,
+    { job, lease }: ClaimedJob,
     progressText: () => string | undefined,
     ended: AbortController,
     over: AbortSignal,
@@ -158,11 +160,15 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     const beat = createWakeablePause(clock, over);
     beats.set(lease.id, beat);
     over.addEventListener("abort", () => beats.delete(lease.id), { once: true });
+    let told: string | undefined;
     for (let missed = 0; ; ) {
       await beat.sleep(leaseMs / HEARTBEATS_PER_LEASE);
       if (over.aborted) return;
       beat.clear();
-      const heard = await jobs.heartbeat(lease, leaseMs, progressText()).catch(() => undefined);
+      const text = progressText();
+      const heard = await jobs.heartbeat(lease, leaseMs, text).catch(() => undefined);
+      if (text !== told) changed(job);
+      told = text;
       missed = heard === undefined ? missed + 1 : 0;
       if (heard === "lost" || missed >= HEARTBEATS_PER_LEASE) ended.abort(new AttemptEnded("lost"));
       if (heard === "cancel") ended.abort(new AttemptEnded("cancelled"));
@@ -251,6 +257,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     try {
       await carryOut(claimed, ended, (text) => {
         progressText = text;
+        changed(claimed.job);
       });
     } finally {
       over.abort();
@@ -268,8 +275,10 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
         running.delete(done);
         lane.running--;
         bus.publish("jobs");
+        changed(claimed.job);
       });
     running.set(done, ended);
+    changed(claimed.job);
   };
 
   const run = async (): Promise<void> => {

@@ -12,6 +12,7 @@ import { environmentOf } from "../stores/metadata/jobs.ts";
 import type { RunJob, ScheduleRecord, ScheduleStore } from "../stores/metadata/schedules.ts";
 import type { WorkflowKind } from "../stores/metadata/workflows.ts";
 import type { Bus } from "./bus.ts";
+import { noteChange } from "./changes.ts";
 import { nextRun } from "./next-run.ts";
 import { keepSchedules, type RecurringJob } from "./recurring.ts";
 import { createWakeablePause } from "./wakeable-pause.ts";
@@ -94,7 +95,11 @@ export function startScheduler({ schedules, recurring, workflows = {}, bus, cloc
     const next = await plan(schedule, now);
     const run = isDue && next !== undefined ? inWorkflow(schedule, runOf(schedule, now), now) : undefined;
     const { job } = await schedules.advance(schedule, next ?? now + MISREAD_MS, run);
-    if (job) bus.publish("jobs", job.id);
+    const environmentId = environmentOf(schedule.scope);
+    noteChange(bus, "schedules", environmentId);
+    if (!job) return;
+    bus.publish("jobs", job.id);
+    noteChange(bus, "runs", environmentId);
   };
 
   const run = async (): Promise<void> => {

@@ -17,6 +17,7 @@ import type {
   WorkflowStore,
 } from "../stores/metadata/workflows.ts";
 import type { Bus } from "./bus.ts";
+import { noteChange } from "./changes.ts";
 import { checkOffset } from "./offset.ts";
 
 /** An operation as it is planned. */
@@ -135,6 +136,7 @@ export function createWorkflows({
     async begin(plan) {
       const made = await jobs.enqueueAll(planWorkflow(plan, now()));
       bus.publish("jobs");
+      noteChange(bus, "runs", plan.environmentId);
       return made;
     },
 

@@ -95,6 +95,8 @@ export interface RecordingParts {
   readonly log: Log;
   /** Whether nothing is recorded, to measure what recording costs; default: false. */
   readonly isOff?: boolean;
+  /** Told which environments had records in a period of ten seconds, when it is over. */
+  readonly onPeriod?: (environmentIds: ReadonlySet<string>) => void;
 }
 
 const MINUTE_MS = 60_000;
@@ -331,6 +333,7 @@ class NodeRecording implements MetricRecording {
       this.#inMinute.add(series);
     }
     this.#active = [];
+    if (this.parts.onPeriod && active.length > 0) this.parts.onPeriod(new Set(active.map(({ environmentId }) => environmentId)));
   }
 
   #endMinute(): void {

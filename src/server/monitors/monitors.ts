@@ -13,6 +13,8 @@ import { longestReplay, type Watch, watchOf } from "../../domain/metrics/monitor
 import type { Deployments } from "../deployments/deployments.ts";
 import { createLiveScopes } from "../deployments/live-scopes.ts";
 import { Failure } from "../failure.ts";
+import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { Log } from "../log.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
@@ -28,6 +30,7 @@ export interface MonitorsOptions {
   readonly deployments: Pick<Deployments, "graph" | "resolve" | "traffic">;
   readonly reader: () => Promise<Pick<MetricReader, "read">>;
   readonly events: () => Promise<Pick<Events, "monitorChanged">>;
+  readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -89,7 +92,7 @@ const MAX_SILENCE_MS = 30 * 86_400_000;
 const MAX_REASON = 500;
 
 /** Makes the capability. */
-export function createMonitors({ metadata, deployments, reader, events, clock, log }: MonitorsOptions): Monitors {
+export function createMonitors({ metadata, deployments, reader, events, bus, clock, log }: MonitorsOptions): Monitors {
   const { monitors: store } = metadata;
   /** The monitors of deployments that are live, by id: a deployment never changes. */
   let known = new Map<string, readonly Monitor[]>();
@@ -175,6 +178,7 @@ export function createMonitors({ metadata, deployments, reader, events, clock, l
         });
         standing = standingAfter(key, standing, watch, observed);
         await store.put([standing]);
+        noteChange(bus, "monitors", environmentId);
       }
       if (standing.firedAt !== standing.toldAt && !silences.has(keyOf(environmentId, monitor.name)))
         await tell(monitor, watch, deploymentId, standing);
@@ -215,6 +219,7 @@ export function createMonitors({ metadata, deployments, reader, events, clock, l
       if (reason.length > MAX_REASON) throw new Failure("invalid_argument", `The reason is longer than ${MAX_REASON} characters.`);
       const silence: MonitorSilence = { environmentId: environment.id, name: monitor.name, until, createdAt, clientId, reason };
       await store.silence(silence);
+      noteChange(bus, "monitors", environment.id);
       return { monitor, ...view, silence };
     },
 
@@ -225,6 +230,7 @@ export function createMonitors({ metadata, deployments, reader, events, clock, l
         throw new Failure("failed_precondition", `The monitor '${view.monitor.name}' is not silenced.`, {
           hint: "`svc monitors list` shows which are.",
         });
+      noteChange(bus, "monitors", environment.id);
       return { ...view, silence: undefined };
     },
 

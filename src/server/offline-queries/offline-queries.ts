@@ -16,6 +16,7 @@ import { namedDeployment } from "../deployments/named-deployment.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
@@ -228,6 +229,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
         hint: "Begin it again when some have ended; `svc offline-query list` shows them.",
       });
     bus.publish("jobs");
+    noteChange(bus, "runs", query.environmentId);
     return made;
   };
 
@@ -309,6 +311,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
         await metadata.jobs.cancel(job);
         bus.publish("jobs", job);
       }
+      noteChange(bus, "runs", environmentId);
       const ended = await find(id, environmentId);
       await tidy(ended).catch((error: unknown) => {
         log.warning("what a cancelled query left could not be removed yet", { query: id, error: String(error) });

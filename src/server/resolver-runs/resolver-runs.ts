@@ -14,6 +14,7 @@ import { namedDeployment } from "../deployments/named-deployment.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import { planWorkflow } from "../jobs/workflows.ts";
 import type { Log } from "../log.ts";
@@ -169,6 +170,7 @@ export function createResolverRuns(options: ResolverRunsOptions): ResolverRuns {
           },
         );
       bus.publish("jobs", run.id);
+      noteChange(bus, "runs", run.environmentId);
       return run;
     },
 

@@ -13,6 +13,7 @@ import { createLiveSchedules, type LiveSchedules } from "../deployments/live-sch
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import { JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { ScheduledRun } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
@@ -118,6 +119,7 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
       attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
     });
     bus.publish("jobs");
+    noteChange(bus, "runs", key.environmentId);
   };
 
   /** Has a run counted that began from the progress as it is now; what others set since stays. */

@@ -14,6 +14,7 @@ import { onlineScope } from "../deployments/live-scopes.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { RecurringJob } from "../jobs/recurring.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
@@ -229,6 +230,7 @@ export async function createValueUploads(options: ValueUploadsOptions): Promise<
         hint: "`svc jobs list` shows them; upload again when some have ended.",
       });
     bus.publish("jobs", id);
+    noteChange(bus, "runs", environmentId);
     return made;
   };
 

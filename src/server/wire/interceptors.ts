@@ -36,6 +36,11 @@ const admissionKey: ContextKey<Admission> = createContextKey<Admission>(
 /** Address of the client; empty when unknown. */
 export const addressKey: ContextKey<string> = createContextKey("", { description: "client address" });
 
+/** Ends a stream, with the error that its caller gets. */
+export const endingKey: ContextKey<AbortSignal | undefined> = createContextKey<AbortSignal | undefined>(undefined, {
+  description: "end of the stream",
+});
+
 const noteKey: ContextKey<CallNote | undefined> = createContextKey<CallNote | undefined>(undefined, { description: "audit note" });
 
 /** What the audit log will say of a call that has a row there; for methods to add to. */
@@ -121,11 +126,18 @@ export function errorInterceptor(platform: ErrorContext): Interceptor {
     try {
       const response = await next(request);
       if (!response.stream) return response;
-      return { ...response, message: translated(response.message, (error) => toConnectError(platform, method, error)) };
+      const messages = untilEnded(response.message, request.contextValues.get(endingKey));
+      return { ...response, message: translated(messages, (error) => toConnectError(platform, method, error)) };
     } catch (error) {
       throw toConnectError(platform, method, error);
     }
   };
+}
+
+/** The messages of a stream, and then the reason why it had to end, if it had. */
+async function* untilEnded<T>(messages: AsyncIterable<T>, ending: AbortSignal | undefined): AsyncIterable<T> {
+  yield* messages;
+  ending?.throwIfAborted();
 }
 
 async function* translated<T>(messages: AsyncIterable<T>, translate: (error: unknown) => unknown): AsyncIterable<T> {

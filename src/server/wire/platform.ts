@@ -56,9 +56,11 @@ import type { UsageSettings } from "../usage/credits.ts";
 import type { QueryCounts } from "../usage/query-counts.ts";
 import type { Usage } from "../usage/usage.ts";
 import type { ValueUploads } from "../value-uploads/value-uploads.ts";
+import type { RecentChanges } from "../watches/recent-changes.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { BodyBudget } from "./http/body-budget.ts";
 import type { ReleaseMirror } from "./http/releases.ts";
+import type { OpenStreams } from "./open-streams.ts";
 import type { Queries } from "./query/endpoint.ts";
 
 /**
@@ -135,6 +137,10 @@ export interface Platform {
   readonly featureRecorder: FeatureRecorder;
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
+  /** The streams that callers hold open. */
+  readonly openStreams: OpenStreams;
+  /** Changes that callers may follow. */
+  readonly recentChanges: RecentChanges;
   /** Aborted when the server is told to stop: streams without an end of their own end then. */
   readonly stopping: AbortSignal;
   /** Lines and requests. */

@@ -21,6 +21,7 @@ import type { ServiceTokenService } from "../../../gen/svc/v1/service_token_pb.t
 import type { StorageConfigService } from "../../../gen/svc/v1/storage_config_pb.ts";
 import type { TrafficService } from "../../../gen/svc/v1/traffic_pb.ts";
 import type { UsageService } from "../../../gen/svc/v1/usage_pb.ts";
+import type { WatchService } from "../../../gen/svc/v1/watch_pb.ts";
 import type { WebhookService } from "../../../gen/svc/v1/webhook_pb.ts";
 import type { WorkflowService } from "../../../gen/svc/v1/workflow_pb.ts";
 import type { StreamingMethods, UnaryMethods } from "./service-methods.ts";
@@ -54,4 +55,5 @@ export interface OperationMethods
 /** Those with a stream of responses. */
 export interface OperationStreams
   extends StreamingMethods<"DatasetService", typeof DatasetService>,
-    StreamingMethods<"LogService", typeof LogService> {}
+    StreamingMethods<"LogService", typeof LogService>,
+    StreamingMethods<"WatchService", typeof WatchService> {}

@@ -1,7 +1,9 @@
 import { useEffect } from "preact/hooks";
 import { addressOf, isOfEnvironment } from "../../domain/addresses.ts";
 import { isLoggedIn } from "../api/session.ts";
+import { Status } from "../parts/status.tsx";
 import { AccountMenu } from "./account-menu.tsx";
+import { isCutOff } from "./cut-off.ts";
 import { KeyHelp, openPalette, PaletteHost } from "./keys.tsx";
 import { LoginNotice } from "./login-notice.tsx";
 import { Navigation } from "./navigation.tsx";
@@ -24,6 +26,7 @@ export function Shell() {
           svc
         </a>
         {isOpen && <ScopeSwitch />}
+        {isOpen && isCutOff.value && <Status tone="warn">Not live</Status>}
         <span class="space" />
         {isOpen && (
           <button type="button" class="go-to" aria-keyshortcuts="Control+K" onClick={openPalette}>

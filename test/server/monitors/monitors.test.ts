@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { GraphSchema, type MonitorSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import { ExponentialHistogram } from "../../../src/domain/metrics/exponential-histogram.ts";
+import { createMemoryBus } from "../../../src/server/jobs/bus.ts";
 import { createLog } from "../../../src/server/log.ts";
 import { createMonitors, type Monitors } from "../../../src/server/monitors/monitors.ts";
 import type { EnvironmentRecord } from "../../../src/server/stores/metadata/identity.ts";
@@ -57,6 +58,7 @@ function open(): Monitors {
       resolve: async ({ environment }) => deploymentOf(environment.id),
       traffic: { all: async () => [] } as never,
     },
+    bus: createMemoryBus(),
     reader: async () => ({ read: (selection) => metrics.read(selection) }),
     events: async () => ({
       async monitorChanged(event) {

@@ -60,7 +60,10 @@ async function beginning({ body }: Response): Promise<string> {
 /** Tokens and their callers. */
 function everybodyExists(): { tokens: Tokens; callers: Callers } {
   const tokens = createTokens({ keys: [{ id: "k", secret: new Uint8Array(32) }], clock: new TestClock() });
-  return { tokens, callers: { ofToken: (token) => tokens.verify(token), ofSession: async () => undefined } };
+  return {
+    tokens,
+    callers: { ofToken: (token) => tokens.verify(token), ofSession: async () => undefined, still: async (caller) => caller },
+  };
 }
 
 describe("the contract", () => {

@@ -19,6 +19,7 @@ import {
   timestampToMs,
 } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
+import { Failure } from "../../failure.ts";
 import { type LogTimes, lineFilter, requestFilter, tailOf, windowsOf } from "../../logs/searching.ts";
 import type { LogFilter, StoredRecord } from "../../stores/logs/store.ts";
 import { callerOf } from "../interceptors.ts";
@@ -106,6 +107,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       }
       const signal = AbortSignal.any([context.signal, platform.stopping]);
       for await (const { records, last, skipped } of tailOf(store, filter, after, signal)) yield message(records, last, skipped);
+      if (platform.stopping.aborted) throw new Failure("unavailable", "The server stops.", { hint: "Try again." });
     },
 
     async searchRequests(request) {

@@ -17,7 +17,8 @@ import { type CallNote, keepRow, rowOf } from "../call-audit.ts";
 import { SHORT_BODY_BYTES } from "../http/body.ts";
 import type { BodyShare } from "../http/body-budget.ts";
 import { MIN_COMPRESSED_BYTES } from "../http/content-encoding.ts";
-import { admit, auditInterceptor, errorInterceptor, refuse, requestGate, toConnectError } from "../interceptors.ts";
+import { admit, auditInterceptor, endingKey, errorInterceptor, refuse, requestGate, toConnectError } from "../interceptors.ts";
+import type { OpenStream } from "../open-streams.ts";
 import type { Platform } from "../platform.ts";
 import { checkCallBody } from "./call-body.ts";
 import { COMPRESSIONS, hasSecret, readCallBody, uncompressed } from "./call-encoding.ts";
@@ -86,7 +87,11 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
     return new Map(
       router.handlers.map((made) => {
         const handler = hasSecret(made.method.output) ? uncompressed(made) : made;
-        const general = isAudited(handler.method) ? auditedHandler(platform, handler) : generalHandler(handler);
+        const general = isAudited(handler.method)
+          ? auditedHandler(platform, handler)
+          : isStream(handler)
+            ? streamHandler(platform, handler)
+            : generalHandler(handler);
         const needed = getOption(handler.method, permission);
         const maxBytes = getOption(handler.method, max_body_bytes) || SHORT_BODY_BYTES;
         return [
@@ -129,6 +134,35 @@ function generalHandler(handler: UniversalHandler, note?: CallNote): CallHandler
   };
 }
 
+function isStream({ method }: UniversalHandler): boolean {
+  return method.methodKind === "server_streaming";
+}
+
+/** The same for a method that answers with a stream, which is looked after while it is open. */
+function streamHandler(platform: Platform, handler: UniversalHandler): CallHandler {
+  return async (request, body, caller, address) => {
+    if (!caller) return generalHandler(handler)(request, body, caller, address);
+    let stream: OpenStream;
+    try {
+      checkCallBody(handler.method.input, request.headers.get("content-type") ?? "", body);
+      stream = platform.openStreams.open(caller, request.headers);
+    } catch (error) {
+      return respond(handler, request, NO_BODY, refuse(toConnectError(platform, handler.requestPath.slice(1), error)));
+    }
+    const values = admit(caller, address?.() ?? "").set(endingKey, stream.signal);
+    try {
+      const response = await respond(handler, request, body, values, stream);
+      // A body that nobody takes does not end.
+      if (request.signal.aborted) stream.close();
+      else request.signal.addEventListener("abort", stream.close, { once: true });
+      return response;
+    } catch (error) {
+      stream.close();
+      throw error;
+    }
+  };
+}
+
 /** The same for a method whose calls are answered when the audit log has their row. */
 function auditedHandler(platform: Platform, handler: UniversalHandler): CallHandler {
   const endpoint = endpointName(handler.method);
@@ -145,20 +179,36 @@ function auditedHandler(platform: Platform, handler: UniversalHandler): CallHand
   };
 }
 
-async function respond(handler: UniversalHandler, request: Request, body: Uint8Array, contextValues: ContextValues): Promise<Response> {
+async function respond(
+  handler: UniversalHandler,
+  request: Request,
+  body: Uint8Array,
+  contextValues: ContextValues,
+  stream?: OpenStream,
+): Promise<Response> {
   const response = await handler({
     httpVersion: "1.1",
     method: request.method,
     url: request.url,
     header: request.headers,
     body: once(body),
-    signal: request.signal,
+    signal: stream ? AbortSignal.any([request.signal, stream.signal]) : request.signal,
     contextValues,
   });
+  if (stream) return universalServerResponseToFetch({ ...response, body: closing(response.body ?? once(NO_BODY), stream) });
   if (handler.method.methodKind !== "unary" || !response.body) return universalServerResponseToFetch(response);
   const headers = new Headers(response.header);
   headers.set("vary", "accept-encoding");
   return new Response(await collect(response.body), { status: response.status, headers });
+}
+
+/** The body of a stream, which is noted as ended with it. */
+async function* closing(body: AsyncIterable<Uint8Array>, stream: OpenStream): AsyncIterable<Uint8Array> {
+  try {
+    yield* body;
+  } finally {
+    stream.close();
+  }
 }
 
 async function* once(body: Uint8Array): AsyncIterable<Uint8Array> {

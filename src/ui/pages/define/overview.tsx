@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import { escapeControls } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
 import { useAnswer } from "../../api/load.ts";
@@ -29,12 +28,8 @@ export default function Overview() {
   const health = useAnswer("HealthService/CheckHealth", {}, own);
   const { environments } = useEnvironments();
   const current = environments.find(({ id, name }) => id === environment || name === environment);
-  useLive(
-    useCallback(() => {
-      latest.reload();
-      health.reload();
-    }, [environment, branch]),
-  );
+  useLive(["deployments"], latest.reload);
+  useLive([], health.reload);
   const deployments = latest.data?.deployments ?? [];
   const dropped = health.data?.droppedRecords ?? "0";
   const hasFeatures = (features.data?.features ?? []).length > 0;

@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import type { MonitorStandingJson } from "../../../../gen/svc/v1/monitor_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { useAnswer } from "../../api/load.ts";
@@ -28,11 +27,9 @@ export function Recently() {
   const latency = useMetric(`p99:query.latency${of} by {query_name}.rollup(10m)`);
   const monitors = useAnswer("MonitorService/ListMonitors", {}, environmentScope.value);
   const all = [queries, failed, resolvers, jobs, latency, monitors];
-  useLive(
-    useCallback(() => {
-      for (const { reload } of all) reload();
-    }, [environmentScope.value.environment, branch]),
-  );
+  useLive(["metrics", "monitors"], () => {
+    for (const { reload } of all) reload();
+  });
   return (
     <>
       <h2>Last hour</h2>

@@ -4,6 +4,7 @@ import { call } from "../../api/call.ts";
 import { useAnswer } from "../../api/load.ts";
 import { Action } from "../../app/action.tsx";
 import { useCommand } from "../../app/command.ts";
+import { useLive } from "../../app/live.ts";
 import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Empty } from "../../parts/empty.tsx";
@@ -16,6 +17,7 @@ import { type Column, WindowTable } from "../../parts/window-table.tsx";
 export default function Branches() {
   const command = useCommand();
   const answer = useAnswer("DeploymentService/ListBranches", {}, environmentScope.value);
+  useLive(["deployments"], answer.reload);
   const columns: readonly Column<BranchJson>[] = [
     {
       name: "name",

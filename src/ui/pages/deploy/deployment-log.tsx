@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { usePages } from "../../api/pages.ts";
 import { useCommand } from "../../app/command.ts";
 import { useLive } from "../../app/live.ts";
@@ -47,7 +47,7 @@ function Lines({ search, progress }: { readonly search: string; readonly progres
   );
   const { rows } = pages;
   const { reload } = pages.first;
-  useLive(useCallback(reload, [search]));
+  useLive(["logs"], reload);
   useEffect(() => {
     if (progress !== "") reload();
   }, [progress]);

@@ -6,7 +6,7 @@ import { visibleLines } from "../../../domain/visible.ts";
 import type { CallError } from "../../api/call.ts";
 import { useAnswer } from "../../api/load.ts";
 import { useCommand } from "../../app/command.ts";
-import { follow } from "../../app/live.ts";
+import { follow, useLive } from "../../app/live.ts";
 import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Badge } from "../../parts/badge.tsx";
@@ -30,6 +30,7 @@ export default function Deployment({ place }: PageProps<"deployment">) {
   const { id } = place.params;
   const answer = useAnswer("DeploymentService/GetDeployment", { deploymentId: id }, environmentScope.value);
   const watched = useWatched(id, answer.data?.deployment);
+  useLive(["deployments"], answer.reload, answer.data?.deployment !== undefined && !isUnderWay(answer.data.deployment));
   const shown = watched.deployment ?? answer.data?.deployment;
   return (
     <Page
@@ -126,7 +127,7 @@ function useWatched(id: string, answered: DeploymentJson | undefined) {
     if (!isOpen) return;
     return follow(
       "DeploymentService/WatchDeployment",
-      { deploymentId: id },
+      () => ({ deploymentId: id }),
       environmentScope.value,
       (message) => {
         if (message.deployment) deployment.value = message.deployment;

@@ -1,5 +1,4 @@
 import { useSignal } from "@preact/signals";
-import { useCallback } from "preact/hooks";
 import type { DeploymentJson, ListDeploymentsResponseJson } from "../../../../gen/svc/v1/deployment_pb.ts";
 import { CallError, call } from "../../api/call.ts";
 import { useAnswer } from "../../api/load.ts";
@@ -21,7 +20,7 @@ export default function Deployments() {
   const { branch, environment } = scope.value;
   const own = { environment, branch, deployment: "" };
   const answer = useAnswer("DeploymentService/ListDeployments", { branch, pageSize: PAGE_SIZE }, own);
-  useLive(useCallback(answer.reload, [environment, branch]));
+  useLive(["deployments"], answer.reload);
   return (
     <Page title={branch === "" ? "Deployments" : `Deployments of branch ${branch}`} command={command("deployment", "list")}>
       <Loading of={answer} lines={8}>

@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import type { QueryRunJson } from "../../../../gen/svc/v1/query_run_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { useAnswer } from "../../api/load.ts";
@@ -45,7 +44,7 @@ const COLUMNS: readonly Column<QueryRunJson>[] = [
 export function LatestQueries({ deploymentId }: { readonly deploymentId: string }) {
   const request = { search: `deployment:${deploymentId}`, pageSize: LATEST };
   const answer = useAnswer("QueryRunService/ListQueryRuns", request, environmentScope.value);
-  useLive(useCallback(answer.reload, [deploymentId]));
+  useLive(["queries"], answer.reload);
   return (
     <>
       <h2>Latest queries</h2>

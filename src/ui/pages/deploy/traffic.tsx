@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useCallback, useEffect } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { TrafficTagJson } from "../../../../gen/svc/v1/traffic_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { call } from "../../api/call.ts";
@@ -24,6 +24,7 @@ const BY_DEPLOYMENT = " by {deployment}.rollup(1m)";
 export default function Traffic() {
   const command = useCommand();
   const answer = useAnswer("TrafficService/GetTraffic", {}, environmentScope.value);
+  useLive(["deployments"], answer.reload);
   return (
     <Page title="Traffic" command={command("traffic", "get")}>
       <Loading of={answer} lines={6}>
@@ -77,12 +78,10 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
   );
   const asked = useAnswer("MetricService/QueryMetric", { expression: `sum:query.count${BY_DEPLOYMENT}` }, environmentScope.value);
   const failing = useAnswer("MetricService/QueryMetric", { expression: `sum:query.errors${BY_DEPLOYMENT}` }, environmentScope.value);
-  useLive(
-    useCallback(() => {
-      asked.reload();
-      failing.reload();
-    }, [environmentScope.value.environment]),
-  );
+  useLive(["metrics"], () => {
+    asked.reload();
+    failing.reload();
+  });
   const rates = (...names: readonly string[]) => ratesOf(names, asked.data?.series ?? [], failing.data?.series ?? []);
   const columns: readonly Column<TrafficTagJson>[] = [
     { name: "tag", title: "Tag", width: "9rem", cell: ({ tag = "" }) => <code>{escapeControls(tag)}</code> },

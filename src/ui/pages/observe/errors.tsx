@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import type { QueryErrorGroupJson } from "../../../../gen/svc/v1/query_error_pb.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
 import { QUERY_ERROR_FIELDS } from "../../../domain/query-errors.ts";
@@ -40,7 +39,7 @@ export default function Errors() {
     keyOf,
     JSON.stringify([wanted, rangeText(range)]),
   );
-  useLive(useCallback(pages.first.reload, [JSON.stringify(filter)]), range.lastMs !== undefined);
+  useLive(["queries"], pages.first.reload, range.lastMs !== undefined);
   return (
     <Page title="Errors" command={command("errors", "aggregate", ...sinceFlags(range))}>
       <Range />

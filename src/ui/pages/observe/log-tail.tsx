@@ -24,8 +24,8 @@ export function LogTail({ search }: { readonly search: string }) {
   const pausedAt = useRef(0);
   useEffect(() => {
     const store = new LineStore();
-    // A stream that broke off goes on from here: its request is written anew each time.
-    const request = { search, recent: RECENT, cursor: "" };
+    // Where a stream that broke off goes on.
+    let cursor = "";
     let frame = 0;
     const draw = () => {
       frame = 0;
@@ -34,10 +34,10 @@ export function LogTail({ search }: { readonly search: string }) {
     };
     const end = follow(
       "LogService/TailLogs",
-      request,
+      () => ({ search, recent: RECENT, cursor }),
       environmentScope.value,
       (message) => {
-        request.cursor = message.cursor ?? request.cursor;
+        cursor = message.cursor ?? cursor;
         skipped.value += Number(message.skipped ?? 0);
         store.add(message.lines ?? []);
         if (frame === 0) frame = requestAnimationFrame(draw);

@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import type { MonitorStandingJson } from "../../../../gen/svc/v1/monitor_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
@@ -27,7 +26,7 @@ export default function Monitor({ place }: PageProps<"monitor">) {
   const command = useCommand();
   const { name } = place.params;
   const answer = useAnswer("MonitorService/ListMonitors", {}, environmentScope.value);
-  useLive(useCallback(() => answer.reload(), [environmentScope.value.environment]));
+  useLive(["monitors"], () => answer.reload());
   const standing = answer.data?.monitors?.find(({ monitor }) => monitor?.name === name);
   return (
     <Page

@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import type { MonitorStandingJson } from "../../../../gen/svc/v1/monitor_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { useAnswer } from "../../api/load.ts";
@@ -29,7 +28,7 @@ export default function Monitors() {
   const command = useCommand();
   const answer = useAnswer("MonitorService/ListMonitors", {}, environmentScope.value);
   const sort = queried("sort") || "state";
-  useLive(useCallback(() => answer.reload(), [environmentScope.value.environment]));
+  useLive(["monitors"], () => answer.reload());
   if (answer.error?.code === "failed_precondition")
     return (
       <Page title="Monitors" command={command("monitors", "list")}>

@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import type { TraceJson } from "../../../../gen/svc/v1/trace_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { usePages } from "../../api/pages.ts";
@@ -76,7 +75,7 @@ export default function Traces() {
     keyOf,
     JSON.stringify([spanName, rangeText(range)]),
   );
-  useLive(useCallback(pages.first.reload, [JSON.stringify(request)]), range.lastMs !== undefined);
+  useLive(["queries"], pages.first.reload, range.lastMs !== undefined);
   const longest = Math.max(...pages.rows.map(({ duration }) => durationMs(duration)), Number.MIN_VALUE);
   const since = range.lastMs === undefined ? rangeFlags(range, "") : ["--start", `-${rangeText(range)}`];
   const flags = [...since, ...(spanName === "" ? [] : ["--span-name", spanName])];

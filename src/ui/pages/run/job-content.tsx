@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import type { JobAttemptJson, JobJson } from "../../../../gen/svc/v1/job_pb.ts";
 import type { ResolverRunJson } from "../../../../gen/svc/v1/resolver_run_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
@@ -29,13 +28,11 @@ export function JobContent({ id }: { readonly id: string }) {
     environmentScope.value,
   );
   const isOpen = isGoingOn(enumWord(job.data?.job?.state, "JOB_STATE_"));
-  useLive(
-    useCallback(() => {
-      job.reload();
-      run.reload();
-    }, [id, run.data === undefined]),
-    isOpen,
-  );
+  const look = () => {
+    job.reload();
+    run.reload();
+  };
+  useLive(["runs"], look, isOpen);
   return (
     <Loading of={job} lines={8}>
       {({ job: found = {} }) => (

@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import type { OfflineQueryJson } from "../../../../gen/svc/v1/offline_query_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
@@ -24,7 +23,7 @@ export function OfflineQueryContent({ id }: { readonly id: string }) {
   // Its jobs are named after it; the first one knows the workflow.
   const job = useAnswer("JobService/GetJob", { id: `${id}.1` }, environmentScope.value);
   const isOpen = isGoingOn(enumWord(answer.data?.query?.status, "OFFLINE_QUERY_STATUS_"));
-  useLive(useCallback(answer.reload, [id]), isOpen);
+  useLive(["runs"], answer.reload, isOpen);
   const workflowId = job.data?.job?.workflowId ?? "";
   return (
     <Loading of={answer} lines={8}>

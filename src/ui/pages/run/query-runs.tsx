@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import type { QueryRunJson } from "../../../../gen/svc/v1/query_run_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { QUERY_RUN_FIELDS } from "../../../domain/query-runs.ts";
@@ -78,7 +77,7 @@ export default function QueryRuns() {
     keyOf,
     JSON.stringify([wanted, branch, rangeText(range)]),
   );
-  useLive(useCallback(pages.first.reload, [JSON.stringify(request)]), range.lastMs !== undefined);
+  useLive(["queries"], pages.first.reload, range.lastMs !== undefined);
   const errorsOnly = /(^|\s)errors>0(\s|$)/.test(search);
   return (
     <Page title="Query runs" command={command("queries", "list", ...sinceFlags(range), errorsOnly ? "--errors-only" : undefined)}>

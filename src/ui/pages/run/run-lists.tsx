@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import type { JobJson } from "../../../../gen/svc/v1/job_pb.ts";
 import type { OfflineQueryJson } from "../../../../gen/svc/v1/offline_query_pb.ts";
 import type { ResolverRunJson } from "../../../../gen/svc/v1/resolver_run_pb.ts";
@@ -40,7 +39,7 @@ function RunList<M extends Method, Row extends { readonly id?: string }>({
   columns,
 }: ListParts<M, Row>) {
   const pages = usePages(method, request, environmentScope.value, rowsOf, ({ id = "" }) => id);
-  useLive(useCallback(pages.first.reload, [JSON.stringify(request), environmentScope.value.environment]));
+  useLive(["runs"], pages.first.reload);
   return (
     <Paged of={pages} things={things} empty={<Empty command={makes}>There are no {things} yet. To begin one:</Empty>}>
       {(rows) => <WindowTable label={things} columns={columns} rows={rows} keyOf={({ id = "" }) => id} />}

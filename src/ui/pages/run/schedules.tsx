@@ -5,6 +5,7 @@ import { call } from "../../api/call.ts";
 import { useAnswer } from "../../api/load.ts";
 import { Action } from "../../app/action.tsx";
 import { useCommand } from "../../app/command.ts";
+import { useLive } from "../../app/live.ts";
 import { go, href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Command } from "../../parts/command.tsx";
@@ -20,6 +21,11 @@ export default function Schedules() {
   const command = useCommand();
   const resolvers = useAnswer("ResolverRunService/ListScheduledResolvers", {}, environmentScope.value);
   const queries = useAnswer("ScheduledQueryService/ListScheduledQueries", {}, environmentScope.value);
+  const look = () => {
+    resolvers.reload();
+    queries.reload();
+  };
+  useLive(["schedules"], look);
   const isBare = resolvers.error?.code === "failed_precondition" || queries.error?.code === "failed_precondition";
   if (isBare)
     return (

@@ -1,4 +1,3 @@
-import { useCallback } from "preact/hooks";
 import { escapeControls } from "../../../domain/name.ts";
 import { useAnswer } from "../../api/load.ts";
 import { useLive } from "../../app/live.ts";
@@ -17,7 +16,7 @@ import { workflowLayers } from "./workflow-layers.ts";
 export function WorkflowContent({ id }: { readonly id: string }) {
   const answer = useAnswer("WorkflowService/GetWorkflow", { id }, environmentScope.value);
   const isOpen = isGoingOn(enumWord(answer.data?.workflow?.status, "WORKFLOW_STATUS_"));
-  useLive(useCallback(answer.reload, [id]), isOpen);
+  useLive(["runs"], answer.reload, isOpen);
   return (
     <Loading of={answer} lines={8}>
       {({ workflow: { createdAt, deploymentId = "", endedAt, kind, startedAt, status, subject = "" } = {} }) => (
@@ -49,7 +48,7 @@ export function WorkflowContent({ id }: { readonly id: string }) {
 /** The operations of a workflow from left to right, each behind those that it waits for. */
 export function WorkflowGraph({ id, isOpen }: { readonly id: string; readonly isOpen: boolean }) {
   const answer = useAnswer("WorkflowService/GetWorkflowGraph", { id }, environmentScope.value);
-  useLive(useCallback(answer.reload, [id]), isOpen);
+  useLive(["runs"], answer.reload, isOpen);
   return (
     <>
       <h2>Operations</h2>
