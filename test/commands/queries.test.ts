@@ -1,6 +1,7 @@
 /** Runs of queries, meta queries and plans of a real server that answered real queries. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { patientClock } from "../harness/patient-clock.ts";
 import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
 interface Run {
@@ -171,7 +172,7 @@ test("a plan is kept with the tree that --explain gives", async () => {
 
 test("named queries are listed, on a wide terminal with their runs by hour", async () => {
   const on = (words: readonly string[]) =>
-    runCommand("named-query/list", words, { ...platform, dir: project, terminal: true, columns: 200 });
+    runCommand("named-query/list", words, { ...platform, dir: project, clock: patientClock, terminal: true, columns: 200 });
   const piped = await svc("named-query/list");
   expect(piped.stdout).toMatch(/^Index +Name +Version .*Planner Options\n +1 +who +1\.0\.0 /);
   const [header = "", ...rows] = (await on([])).stdout.trimEnd().split("\n");
