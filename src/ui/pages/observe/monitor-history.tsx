@@ -30,6 +30,7 @@ export function MonitorHistory({ standing: { bound = 0, monitor = {}, unit } }: 
     const limit = { name: boundText({ ...monitor, pendingFor: undefined }), values: times.map(() => Number(bound)) };
     return { times, series: [...lines, limit] };
   }, [series, bound]);
+  const left = (answer.data?.omittedSeries ?? 0) + Math.max((series ?? []).length - MOST_LINES, 0);
   const isEmpty = drawn.series.slice(0, -1).every(({ values }) => values.every((value) => value === null));
   return (
     <>
@@ -52,6 +53,7 @@ export function MonitorHistory({ standing: { bound = 0, monitor = {}, unit } }: 
           )
         }
       </Loading>
+      {left > 0 && <p class="dim">{`${left} more series are not shown: the page of metrics has more.`}</p>}
       <Command line={command("metrics", "query", expression)} />
     </>
   );

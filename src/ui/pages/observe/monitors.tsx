@@ -79,7 +79,7 @@ function columnsOf(onDone: () => void): readonly Column<MonitorStandingJson>[] {
     {
       name: "state",
       title: "State",
-      width: "9rem",
+      width: "11rem",
       cell: (standing) => <Status tone={stateOf(standing).tone}>{stateOf(standing).word}</Status>,
       sort: (standing) => URGENCY.indexOf(stateOf(standing).word),
     },
