@@ -65,3 +65,22 @@ export function readPageToken(keys: KeyRing, filter: string, token: string): str
   if (!isSignedBy(keys, ["page", filter, cursor], signature)) throw refused;
   return cursor;
 }
+
+/** The number in a token, where the page before ended; undefined for the first page. */
+export function readPlace(keys: KeyRing, filter: string, token: string): number | undefined {
+  return token === "" ? undefined : Number(readPageToken(keys, filter, token));
+}
+
+/** A token that holds the number where a page ended; empty when it was the last one. */
+export function placeToken(keys: KeyRing, filter: string, next: number | undefined): string {
+  return next === undefined ? "" : pageToken(keys, filter, String(next));
+}
+
+/** Records of a page: of queries, errors or spans, when a call does not say, and at most. */
+const USUAL_RECORDS = 100;
+const MOST_RECORDS = 1_000;
+
+/** Records of a page by what a call says; 0 and less = the default. */
+export function recordsOf(wanted: number): number {
+  return Math.min(wanted > 0 ? wanted : USUAL_RECORDS, MOST_RECORDS);
+}

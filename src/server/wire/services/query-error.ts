@@ -17,10 +17,7 @@ import type { ErrorGroup, ErrorRecord, ErrorSearch } from "../../stores/telemetr
 import { checkBounds, searchOf } from "../../written-search.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { pageToken, readPageToken } from "./page-token.ts";
-
-const DEFAULT_PAGE = 100;
-const MAX_PAGE = 1_000;
+import { placeToken, readPlace, recordsOf } from "./page-token.ts";
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, { environments, keys, telemetry }: Platform): void {
@@ -49,30 +46,26 @@ export function register(router: ConnectRouter, { environments, keys, telemetry 
     async listQueryErrors({ filter: wanted, pageSize, pageToken: token }, context) {
       const { filter, listed } = await filterOf(wanted, context);
       const list = `errors ${listed}`;
-      const before = token === "" ? undefined : Number(readPageToken(keys.objects, list, token));
-      const { records, next } = await (await telemetry()).searchErrors(filter, sizeOf(pageSize), before);
+      const before = readPlace(keys.objects, list, token);
+      const { records, next } = await (await telemetry()).searchErrors(filter, recordsOf(pageSize), before);
       return create(ListQueryErrorsResponseSchema, {
         errors: records.map(errorMessage),
-        nextPageToken: next === undefined ? "" : pageToken(keys.objects, list, String(next)),
+        nextPageToken: placeToken(keys.objects, list, next),
       });
     },
 
     async aggregateQueryErrors({ filter: wanted, pageSize, pageToken: token }, context) {
       const { filter, listed } = await filterOf(wanted, context);
       const list = `groups ${listed}`;
-      const offset = token === "" ? 0 : Number(readPageToken(keys.objects, list, token));
-      const size = sizeOf(pageSize);
+      const offset = readPlace(keys.objects, list, token) ?? 0;
+      const size = recordsOf(pageSize);
       const groups = await (await telemetry()).groupErrors(filter, size + 1, offset);
       return create(AggregateQueryErrorsResponseSchema, {
         groups: groups.slice(0, size).map(groupMessage),
-        nextPageToken: groups.length > size ? pageToken(keys.objects, list, String(offset + size)) : "",
+        nextPageToken: placeToken(keys.objects, list, groups.length > size ? offset + size : undefined),
       });
     },
   });
-}
-
-function sizeOf(wanted: number): number {
-  return Math.min(wanted > 0 ? wanted : DEFAULT_PAGE, MAX_PAGE);
 }
 
 function codeOf(name: string): ErrorCode {

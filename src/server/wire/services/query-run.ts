@@ -39,10 +39,8 @@ import { checkBounds, searchOf } from "../../written-search.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { readQueryRun } from "../query/logged-run.ts";
-import { pageToken, readPage, readPageToken } from "./page-token.ts";
+import { placeToken, readPage, readPlace, recordsOf } from "./page-token.ts";
 
-const DEFAULT_PAGE = 100;
-const MAX_PAGE = 1_000;
 /** How far a run may be from the time that was given with its id, milliseconds. */
 const APPROXIMATE_MS = 86_400_000;
 
@@ -79,12 +77,12 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const filter = filterOf(request, id);
       const { from: _from, before: _before, ...listed } = filter;
       const list = JSON.stringify(["query runs", listed]);
-      const before = request.pageToken === "" ? undefined : Number(readPageToken(keys.objects, list, request.pageToken));
-      const size = Math.min(request.pageSize > 0 ? request.pageSize : DEFAULT_PAGE, MAX_PAGE);
+      const before = readPlace(keys.objects, list, request.pageToken);
+      const size = recordsOf(request.pageSize);
       const { records, next } = await (await platform.telemetry()).searchQueries(filter, size, before);
       return create(ListQueryRunsResponseSchema, {
         queries: records.map(runMessage),
-        nextPageToken: next === undefined ? "" : pageToken(keys.objects, list, String(next)),
+        nextPageToken: placeToken(keys.objects, list, next),
       });
     },
 

@@ -20,13 +20,10 @@ import { resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
 import { linesOfOperation } from "../../logs/reading.ts";
 import { readStage } from "../../query-log/stages.ts";
-import type { SpanKind, SpanRecord, StageRecord } from "../../stores/telemetry/store.ts";
+import type { SpanKind, SpanRecord, StageRecord, TelemetryStore } from "../../stores/telemetry/store.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { pageToken, readPageToken } from "./page-token.ts";
-
-const DEFAULT_PAGE = 100;
-const MAX_PAGE = 1_000;
+import { pageToken, readPlace, recordsOf } from "./page-token.ts";
 
 const KINDS: Readonly<Record<SpanKind, TraceSpanKind>> = {
   gateway: TraceSpanKind.GATEWAY,
@@ -61,14 +58,8 @@ export function queryRunMethods(
   return {
     async getTrace({ trace }, context) {
       const environmentId = await environmentOf(context);
-      if (trace.case === undefined || trace.value === "") throw new Failure("invalid_argument", "Give the id of a trace or of a query.");
-      const filter = trace.case === "traceId" ? { traceId: trace.value.toLowerCase() } : { queryId: trace.value };
-      const spans = (await (await platform.telemetry()).spans(filter)).filter((span) => span.environmentId === environmentId);
-      if (spans.length > 0) return create(GetTraceResponseSchema, { spans: spans.map(spanMessage) });
-      const what = trace.case === "traceId" ? `trace '${trace.value}'` : `trace of the query '${trace.value}'`;
-      throw new Failure("not_found", `There is no ${what}.`, {
-        hint: "Spans are kept for queries with --trace, as long as `svc infra describe metrics` says.",
-      });
+      const spans = await spansOfTrace(await platform.telemetry(), environmentId, trace);
+      return create(GetTraceResponseSchema, { spans: spans.map(spanMessage) });
     },
 
     async getQueryRunStages({ queryId }, context) {
@@ -93,8 +84,8 @@ export function queryRunMethods(
           hint: stages.length === 1 ? "It has stage 0." : `It has the stages 0 to ${stages.length - 1}.`,
         });
       const filter = `${queryId}/${wanted}`;
-      const from = token === "" ? 0 : Number(readPageToken(keys.objects, filter, token));
-      const to = from + Math.min(pageSize > 0 ? pageSize : DEFAULT_PAGE, MAX_PAGE);
+      const from = readPlace(keys.objects, filter, token) ?? 0;
+      const to = from + recordsOf(pageSize);
       const { rows, types } = await readStage(objects, stage, from, to);
       return create(GetQueryRunStageRowsResponseSchema, {
         rows: rows.map(({ row, values, errors }) => ({ row, values: values.map((value, at) => toProtoValue(value, types[at])), errors })),
@@ -105,7 +96,7 @@ export function queryRunMethods(
     async getQueryRunLog({ queryId, limit }, context) {
       const environmentId = await environmentOf(context);
       if (queryId === "") throw new Failure("invalid_argument", "Give the id of a query.");
-      const most = Math.min(limit > 0 ? limit : DEFAULT_PAGE, MAX_PAGE);
+      const most = recordsOf(limit);
       const lines = await linesOfOperation(await platform.logs(), environmentId, queryId, most);
       return create(GetQueryRunLogResponseSchema, {
         lines: lines.map(({ at, level, logger, resolver, message }) => ({
@@ -118,6 +109,33 @@ export function queryRunMethods(
       });
     },
   };
+}
+
+/** A trace, or the operation whose trace is meant, as a request names it. */
+interface NamedTrace {
+  readonly case: "traceId" | "queryId" | "operationId" | undefined;
+  readonly value?: string | undefined;
+}
+
+/** The spans of a trace or an operation in an environment, at least one. Throws Failure. */
+export async function spansOfTrace(
+  store: Pick<TelemetryStore, "spans">,
+  environmentId: string,
+  named: NamedTrace,
+): Promise<[SpanRecord, ...SpanRecord[]]> {
+  const { case: by, value = "" } = named;
+  if (by === undefined || value === "") throw new Failure("invalid_argument", "Give the id of a trace or of an operation.");
+  const found = await store.spans(by === "traceId" ? { traceId: value.toLowerCase() } : { queryId: value });
+  const [first, ...others] = found.filter((span) => span.environmentId === environmentId);
+  if (!first) throw noTrace(named);
+  return [first, ...others];
+}
+
+/** The refusal of a trace that there is not. */
+export function noTrace({ case: by, value }: NamedTrace): Failure {
+  return new Failure("not_found", `There is no trace ${by === "traceId" ? "" : "of "}'${value}'.`, {
+    hint: "Spans are kept of what asks for it (`svc query --trace`), of sampled callers, and of one operation in a hundred.",
+  });
 }
 
 /** A span as a message. */

@@ -18,11 +18,9 @@ import type { RecordedBounds, SpanSearch, TraceSummary } from "../../stores/tele
 import { checkBounds } from "../../written-search.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { pageToken, readPageToken } from "./page-token.ts";
-import { spanMessage } from "./recorded-query.ts";
+import { pageToken, placeToken, readPageToken, readPlace, recordsOf } from "./page-token.ts";
+import { noTrace, spanMessage, spansOfTrace } from "./recorded-query.ts";
 
-const DEFAULT_PAGE = 100;
-const MAX_PAGE = 1_000;
 const HOUR_MS = 3_600_000;
 /** Longest name of a service or a span that is searched for. */
 const MAX_NAME = 500;
@@ -39,7 +37,7 @@ export function register(router: ConnectRouter, { clock, environments, keys, tel
       const [startedAt = "", traceId = ""] =
         request.pageToken === "" ? [] : readPageToken(keys.objects, list, request.pageToken).split("/");
       const after = request.pageToken === "" ? undefined : { startedAt: Number(startedAt), traceId };
-      const { traces, next } = await (await telemetry()).traces(filter, sizeOf(request.pageSize), after);
+      const { traces, next } = await (await telemetry()).traces(filter, recordsOf(request.pageSize), after);
       return create(ListTracesResponseSchema, {
         traces: traces.map(traceMessage),
         nextPageToken: next === undefined ? "" : pageToken(keys.objects, list, `${next.startedAt}/${next.traceId}`),
@@ -48,28 +46,20 @@ export function register(router: ConnectRouter, { clock, environments, keys, tel
 
     async getTrace({ trace: wanted }, context) {
       const environmentId = await environmentOf(context);
-      if (wanted.case === undefined || wanted.value === "")
-        throw new Failure("invalid_argument", "Give the id of a trace or of an operation.");
       const store = await telemetry();
-      const isById = wanted.case === "traceId";
-      const found = await store.spans(isById ? { traceId: wanted.value.toLowerCase() } : { queryId: wanted.value });
-      const spans = found.filter((span) => span.environmentId === environmentId);
-      const [first] = spans;
-      const trace = first && (await store.trace(environmentId, first.traceId));
-      if (!first || !trace)
-        throw new Failure("not_found", isById ? `There is no trace '${wanted.value}'.` : `There is no trace of '${wanted.value}'.`, {
-          hint: "Spans are kept of queries that ask for it (`svc query --trace`), of sampled callers, and of one query in a hundred.",
-        });
+      const spans = await spansOfTrace(store, environmentId, wanted);
+      const trace = await store.trace(environmentId, spans[0].traceId);
+      if (!trace) throw noTrace(wanted);
       return create(TraceServiceGetTraceResponseSchema, { trace: traceMessage(trace), spans: spans.map(spanMessage) });
     },
 
     async listSpans(request, context) {
       const filter = await searchOf(request, context);
       const store = await telemetry();
-      const size = sizeOf(request.pageSize);
+      const size = recordsOf(request.pageSize);
       const list = JSON.stringify(["spans", filter.environmentId, request.traceId, filter.service, filter.name]);
-      const cursor = request.pageToken === "" ? undefined : Number(readPageToken(keys.objects, list, request.pageToken));
-      const token = (next: number | undefined): string => (next === undefined ? "" : pageToken(keys.objects, list, String(next)));
+      const cursor = readPlace(keys.objects, list, request.pageToken);
+      const token = (next: number | undefined): string => placeToken(keys.objects, list, next);
       if (request.traceId === "") {
         const { records, next } = await store.searchSpans({ ...filter, ...lastHour(request, clock.now()) }, size, cursor);
         return create(ListSpansResponseSchema, { spans: records.map(spanMessage), nextPageToken: token(next) });
@@ -124,10 +114,6 @@ function boundsOf({ startTime, endTime }: Times): RecordedBounds {
 function lastHour(times: Times, now: number): RecordedBounds {
   const bounds = boundsOf(times);
   return { from: bounds.from ?? (bounds.before ?? now) - HOUR_MS, ...(bounds.before !== undefined && { before: bounds.before }) };
-}
-
-function sizeOf(wanted: number): number {
-  return Math.min(wanted > 0 ? wanted : DEFAULT_PAGE, MAX_PAGE);
 }
 
 /** Whether a name is meant by a text in which `*` stands for anything; empty = any is. */
