@@ -33,7 +33,7 @@ export default function Feature({ place }: PageProps<"feature">) {
   return (
     <Page
       title={readableName(fqn)}
-      command={command("query", "--in", `${key || "ID"}=...`, "--out", readableName(fqn))}
+      command={command("features", "show", readableName(fqn))}
       actions={metadata && <Actions fqn={fqn} primaryKey={key} />}
     >
       <Loading of={features} lines={10}>

@@ -29,7 +29,7 @@ export default function Resolver({ place }: PageProps<"resolver">) {
   const answer = useAnswer("GraphService/ListResolvers", {}, scope.value);
   const resolver = answer.data?.resolvers?.find((one) => one.fqn === fqn);
   return (
-    <Page title={fqn} command={command("resolvers")} actions={resolver && <Actions resolver={resolver} />}>
+    <Page title={fqn} command={command("resolvers", "show", fqn)} actions={resolver && <Actions resolver={resolver} />}>
       <Loading of={answer} lines={10}>
         {({ deploymentId = "" }) =>
           resolver ? (
