@@ -4,9 +4,12 @@ import uPlot from "uplot";
 import { figureText } from "./figure-text.ts";
 import { DASHES, type LineChartParts } from "./line-chart.tsx";
 import { localText } from "./time-text.ts";
+import { flatScale, loneValues } from "./value-scale.ts";
 
 const HEIGHT = 200;
 const COLOURS = 5;
+/** Share of the values' range that is left free above and below. */
+const PADDING = 0.1;
 
 /**
  * Draws into an element and follows its width; `onCursor` gets the index of the time below the
@@ -16,6 +19,7 @@ export function drawLines(place: HTMLElement, parts: LineChartParts, onCursor: (
   const { times, series, figure = figureText, height = HEIGHT, group, onRange } = parts;
   const colour = colourOf(place);
   const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
+  const lone = series.map(({ values }) => loneValues(values));
   const chart = new uPlot(
     {
       width: place.clientWidth,
@@ -25,6 +29,7 @@ export function drawLines(place: HTMLElement, parts: LineChartParts, onCursor: (
         ...(group === undefined ? {} : { sync: { key: group } }),
         drag: { x: onRange !== undefined, y: false, setScale: false },
       },
+      scales: { y: { range: (_, low, high) => flatScale(low, high) ?? uPlot.rangeNum(low, high, PADDING, true) } },
       axes: [
         { ...axis, values: (_, splits) => timeMarks(splits) },
         { ...axis, size: 56, values: (_, splits) => splits.map((value) => (value === null ? "" : figure(value))) },
@@ -36,7 +41,7 @@ export function drawLines(place: HTMLElement, parts: LineChartParts, onCursor: (
           stroke: colour(`--c${(line % COLOURS) + 1}`),
           width: 1.5,
           dash: [...(DASHES[line % DASHES.length] ?? [])],
-          points: { show: times.length < 2 },
+          points: { show: false, filter: () => lone[line] ?? [] },
         })),
       ],
       hooks: {

@@ -12,8 +12,8 @@ import { Range } from "../../parts/range.tsx";
 import { rangeTimes } from "../../parts/range-times.ts";
 import { Tabs } from "../../parts/tabs.tsx";
 import { readRange } from "../../parts/time-range.ts";
+import { Chart } from "./chart.tsx";
 import { ExpressionBox, expressionProblem } from "./expression-box.tsx";
-import { MetricChart } from "./metric-chart.tsx";
 
 /**
  * What was recorded over time: an expression of one's own, and the charts that every server has.
@@ -37,7 +37,7 @@ export default function Metrics() {
           time before
         </label>
       </div>
-      {isEvaluated && <MetricChart title={expression} of={{ expression }} range={range} withBefore={withBefore} command={ofExpression} />}
+      {isEvaluated && <Chart title={expression} of={{ expression }} range={range} withBefore={withBefore} command={ofExpression} />}
       <Loading of={charts} lines={8}>
         {({ charts: all = [] }) =>
           all.length === 0 ? (
@@ -66,7 +66,7 @@ function Board({ charts, withBefore }: { readonly charts: readonly ChartJson[]; 
   return (
     <div class="board">
       {charts.map(({ id = "", name = "", series = [] }) => (
-        <MetricChart
+        <Chart
           key={id}
           title={name}
           of={{ chart: id, series }}

@@ -1,10 +1,10 @@
 /** Series of metrics as charts, tables and files have them. */
 
-import type { MetricSeriesJson } from "../../../../gen/svc/v1/metric_pb.ts";
-import { sizeText } from "../../../domain/size.ts";
-import { durationText } from "../../parts/duration.tsx";
-import { figureText } from "../../parts/figure-text.ts";
-import type { Series } from "../../parts/line-chart.tsx";
+import type { MetricSeriesJson } from "../../../gen/svc/v1/metric_pb.ts";
+import { sizeText } from "../../domain/size.ts";
+import { durationText } from "./duration.tsx";
+import { figureText } from "./figure-text.ts";
+import type { Series } from "./line-chart.tsx";
 
 /** Series over common times. */
 export interface ChartData {
@@ -41,6 +41,11 @@ function pointsOf({ points = [] }: MetricSeriesJson, move: number): ReadonlyMap<
       return [Date.parse(time) + move, Number.isFinite(number) ? number : null];
     }),
   );
+}
+
+/** Whether no series has a value. */
+export function isEmpty({ series }: ChartData): boolean {
+  return series.every(({ values }) => values.every((value) => value === null));
 }
 
 /** How values of a unit are written. */
