@@ -77,6 +77,7 @@ const SHOTS: readonly Shot<Deployed>[] = [
 /** Those of a server at work. */
 const SHOTS_AT_WORK: readonly Shot<Operated>[] = [
   { name: "schedules", path: () => "/schedules", isWhole: true },
+  { name: "feature-values", path: () => "/features/user.score", isWhole: true },
   { name: "runs", path: () => "/runs" },
   { name: "run", path: ({ offlineQuery }) => `/runs/${offlineQuery}`, isWhole: true },
 ];
