@@ -1,6 +1,7 @@
 /** Series of metrics as charts, tables and files have them. */
 
 import type { MetricSeriesJson } from "../../../gen/svc/v1/metric_pb.ts";
+import { csvText } from "../../domain/csv.ts";
 import { sizeText } from "../../domain/size.ts";
 import { durationText } from "./duration.tsx";
 import { figureText } from "./figure-text.ts";
@@ -62,11 +63,5 @@ export function csvOf({ series, times }: ChartData): string {
     ["time", ...series.map(({ name }) => name)],
     ...times.map((time, at) => [new Date(time).toISOString(), ...series.map(({ values }) => String(values[at] ?? ""))]),
   ];
-  return rows.map((row) => `${row.map(csvCell).join(",")}\r\n`).join("");
-}
-
-/** A cell. Text that a spreadsheet would compute is kept from that by an apostrophe. */
-function csvCell(text: string): string {
-  const plain = /^[=+\-@\t\r]/.test(text) && !/^-?[\d.e+-]+$/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+  return csvText(rows);
 }

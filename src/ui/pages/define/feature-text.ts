@@ -74,7 +74,7 @@ export function primaryKeyOf(all: readonly FeatureMetadataJson[], namespace: str
 
 const WINDOW = /__\d+__$/;
 
-/** FQNs of all windows of the feature that one of them is of, the shortest first; empty of others. */
+/** FQNs of all windows of the feature that one is of, the shortest first; empty of others. */
 export function windowsOf(all: readonly FeatureMetadataJson[], fqn: string): string[] {
   if (!WINDOW.test(fqn)) return [];
   const base = fqn.replace(WINDOW, "");

@@ -11,7 +11,7 @@ import { distributionOf, shareText } from "./value-distribution.ts";
 
 const TONES: Readonly<Record<ReturnType<typeof driftWord>, Tone>> = { "as before": "good", moved: "warn", "moved far": "bad" };
 
-/** What queries were answered of a feature in the last day: counts, ages, and how its values lie. */
+/** What queries were answered of a feature in the last day, and how its values lie. */
 export function FeatureValues({ isPersonal, statistics }: { readonly isPersonal: boolean; readonly statistics?: FeatureStatisticsJson }) {
   if (!statistics) return <p class="dim">No query has asked for it in the last day.</p>;
   const { count = "0", drift, errors = "0", medianAgeSeconds, nulls = "0", sampled = "0" } = statistics;
