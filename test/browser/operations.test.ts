@@ -233,6 +233,25 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     expect(tab.complaints.splice(0)).toEqual([]);
   }, 60_000);
 
+  test("a run is made again with changes, by a form that is filled with what it was", async () => {
+    const { page } = tab;
+    await open(`/runs/${made.resolverRun}`);
+    await page.getByRole("button", { name: "Run again" }).click();
+    const dialog = page.getByRole("dialog", { name: "Run resolvers.known again" });
+    expect(await dialog.getByLabel("Store online").isChecked()).toBe(true);
+    await dialog.getByLabel("Only inputs before").fill("yesterday");
+    await dialog.getByRole("button", { name: "Run", exact: true }).click();
+    await dialog.getByText("'yesterday' is no time with its zone.").waitFor();
+    await dialog.getByLabel("Only inputs before").fill("");
+    await dialog.getByLabel("Store offline").uncheck();
+    await dialog.getByText("svc trigger --resolver resolvers.known --persist-online=true --persist-offline=false").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Run", exact: true }).click();
+    await page.waitForURL((url) => /\/runs\/job_/.test(url.pathname) && !url.pathname.endsWith(made.resolverRun));
+    await page.locator("dt:has-text('Stored') + dd").getByText("online", { exact: true }).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 60_000);
+
   test("what cannot be undone asks for its name, and Escape does nothing", async () => {
     const { page } = tab;
     await open("/branches");

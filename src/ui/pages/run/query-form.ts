@@ -134,7 +134,8 @@ export function requestOf(
   };
 }
 
-function isInstant(text: string): boolean {
+/** Whether a text is a time with its zone, in ISO 8601. */
+export function isInstant(text: string): boolean {
   return /^\d{4}-\d\d-\d\d[T ].*(Z|[+-]\d\d:?\d\d)$/i.test(text) && !Number.isNaN(Date.parse(text));
 }
 
