@@ -36,6 +36,14 @@ const SHOTS: readonly Shot<Deployed>[] = [
       await page.getByRole("heading", { name: "Trace" }).waitFor();
     },
   },
+  {
+    name: "query-comparison",
+    path: ({ ready }) => `/query?in=user.id%3D1&out=user.name&out=user.greeting&against=deployment:${ready}`,
+    async prepare(page) {
+      await page.getByRole("button", { name: "Run", exact: true }).click();
+      await page.getByRole("region", { name: "Comparison" }).or(page.getByRole("alert")).first().waitFor();
+    },
+  },
   { name: "query-runs", path: () => "/query-runs" },
   { name: "query-run", path: ({ queryRun }) => `/query-runs/${queryRun}`, isWhole: true },
   { name: "trace", path: ({ trace }) => `/traces/${trace}` },
