@@ -1,7 +1,7 @@
 import { defineCommand } from "../cli/command.ts";
 import { bool, optionalArg } from "../cli/flag.ts";
 import { browserFilesDir } from "../config/home.ts";
-import { addressOf } from "../domain/addresses.ts";
+import { inEnvironment } from "../domain/addresses.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 
@@ -33,15 +33,16 @@ export default defineCommand({
   async run({ api, flags, io, machine, surroundings }, { noBrowser, page, readOnly }): Promise<Page> {
     const auth = await api.auth();
     const me = await auth.whoAmI({});
-    const address = URL.parse(page ?? addressOf("overview", {}, { environment: me.environmentId }), me.dashboardUrl);
+    const address = URL.parse(page ?? "/", me.dashboardUrl);
     if (address?.origin !== new URL(me.dashboardUrl).origin)
       throw new UsageError(`'${page}' is no page of ${me.dashboardUrl}`, {
         hint: "Give a path that begins with a slash, or the page's address.",
       });
-    const { url } = await auth.createEntry({ path: address.pathname + address.search + address.hash, readOnly });
+    const path = inEnvironment(address.pathname + address.search + address.hash, me.environmentId);
+    const { url } = await auth.createEntry({ path, readOnly });
     const tried = !noBrowser && !flags.json && io.stdoutIsTTY;
     const opened = tried && (await machine.openUrl(url, { privately: browserFilesDir(surroundings) }));
-    return { url, page: address.href, opened };
+    return { url, page: new URL(path, address).href, opened };
   },
   view: textView(
     ({ url, page, opened }: Page) => (opened ? `Opened ${page}\nIf no browser shows it: \`svc dashboard --no-browser\`.` : url),

@@ -17,6 +17,7 @@ import { countLine, formatDiagnostics, lspDiagnostic } from "../output/diagnosti
 import { largeFiles } from "../project/bundle.ts";
 import { secretsLeftOut } from "../project/secrets.ts";
 import { followDeployment, statusName } from "./follow.ts";
+import { pausedSchedules } from "./paused-schedules.ts";
 import type { Provenance } from "./provenance.ts";
 import { uploadBundle } from "./upload-bundle.ts";
 import { environmentNames, type Validation, validateProject } from "./validate.ts";
@@ -109,6 +110,8 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   yield { kind: "diff", ...plan };
   const created = creationOf(validation);
   if (created !== undefined) context.progress.note(created);
+  const paused = validation.liveProject === "" || request.branch !== "" ? undefined : await pausedSchedules(context, graph);
+  if (paused !== undefined) context.progress.note(paused);
   if (options.dryRun) return;
   if (!options.force && !(await context.prompt.confirm("Would you like to deploy?"))) throw new AbortedError();
 

@@ -186,6 +186,17 @@ export function placeOf(address: string): Place | undefined {
   return { ...found, scope, query } as Place;
 }
 
+/**
+ * An address with the environment, where it is of a page of one and names none; any other as it is.
+ */
+export function inEnvironment(address: string, environment: string): string {
+  const place = placeOf(address);
+  if (!place || !isOfEnvironment(place.page) || place.scope.environment !== "" || environment === "") return address;
+  const { page, params, query, scope } = place;
+  const [, fragment = ""] = address.split(/(#.*)/s);
+  return addressOf(page, params as never, { ...scope, environment, query }) + fragment;
+}
+
 /** The address that logs a browser in: the code is in the fragment, which browsers send nowhere. */
 export function entryAddress(code: string, to: string): string {
   return `${addressOf("entry", {})}#code=${code}&to=${encodeURIComponent(to)}`;

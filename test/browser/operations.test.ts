@@ -265,6 +265,64 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     expect(await page.content()).not.toContain(secret);
   }, 60_000);
 
+  test("a schedule shows its next runs in both times and its last ones, is paused and resumed, and stays so", async () => {
+    const { page } = tab;
+    await open("/schedules");
+    const row = page.getByRole("row", { name: /resolvers\.known/ });
+    expect(await row.locator("time[datetime]").count()).toBe(6);
+    const [local, utc] = await Promise.all(
+      [3, 4].map((column) =>
+        row
+          .getByRole("cell")
+          .nth(column)
+          .locator("time")
+          .evaluateAll((all) => all.map((one) => one.textContent ?? "")),
+      ),
+    );
+    // The tab's zone is five and a half hours ahead.
+    const isSame = (local ?? []).map(
+      (text, at) => Date.parse(`${text.replace(" ", "T")}+05:30`) === Date.parse(`${utc?.[at]?.replace(" ", "T")}Z`),
+    );
+    expect(isSame).toEqual([true, true, true]);
+    await row.getByRole("img", { name: "Last runs of resolvers.known: 1 of 1 good" }).waitFor();
+    await page
+      .getByRole("row", { name: /scores/ })
+      .getByText("none yet")
+      .waitFor();
+    await row.getByRole("button", { name: "Pause: Pause resolvers.known" }).click();
+    expect(await page.getByRole("dialog").textContent()).toContain("svc scheduled-resolver pause resolvers.known");
+    await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
+    await row.getByText("paused", { exact: true }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.reload();
+    await settled(page);
+    await row.getByText("paused", { exact: true }).waitFor();
+    expect(await row.locator("time[datetime]").count()).toBe(0);
+    await row.getByRole("button", { name: "Resume: Resume resolvers.known" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
+    await row.locator("time[datetime]").first().waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 60_000);
+
+  test("a run is made again with changes, by a form that is filled with what it was", async () => {
+    const { page } = tab;
+    await open(`/runs/${made.resolverRun}`);
+    await page.getByRole("button", { name: "Run again" }).click();
+    const dialog = page.getByRole("dialog", { name: "Run resolvers.known again" });
+    expect(await dialog.getByLabel("Store online").isChecked()).toBe(true);
+    await dialog.getByLabel("Only inputs before").fill("yesterday");
+    await dialog.getByRole("button", { name: "Run", exact: true }).click();
+    await dialog.getByText("'yesterday' is no time with its zone.").waitFor();
+    await dialog.getByLabel("Only inputs before").fill("");
+    await dialog.getByLabel("Store offline").uncheck();
+    await dialog.getByText("svc trigger --resolver resolvers.known --persist-online=true --persist-offline=false").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Run", exact: true }).click();
+    await page.waitForURL((url) => /\/runs\/job_/.test(url.pathname) && !url.pathname.endsWith(made.resolverRun));
+    await page.locator("dt:has-text('Stored') + dd").getByText("online", { exact: true }).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 60_000);
+
   test("what cannot be undone asks for its name, and Escape does nothing", async () => {
     const { page } = tab;
     await open("/branches");
@@ -287,7 +345,7 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
       ["/settings/secrets", /Reveal|Set a secret|Delete/],
       ["/settings/service-tokens", /Make|Delete/],
       ["/traffic", /Set|Promote|Suspend/],
-      ["/schedules", /Run now/],
+      ["/schedules", /Run now|Pause/],
       [`/runs/${made.offlineQuery}`, /Begin again/],
       [`/deployments/${made.live}`, /Roll back/],
     ] as const) {

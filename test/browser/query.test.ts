@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
+import { eventually } from "../harness/eventually.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
 import { violations } from "./accessibility.ts";
 import { deployShop } from "./shop-project.ts";
@@ -125,6 +126,86 @@ describe.skipIf(lacksBrowser())("the page Query", () => {
     expect(await page.getByRole("alert").first().textContent()).toContain("user.account.id");
     expect(tab.complaints.splice(0)).toEqual([]);
   });
+
+  test("an answer is compared with a branch's and with a run's, and what differs is marked", async () => {
+    const { page } = tab;
+    await deployShop(server, { branch: "try", change: (text) => text.replace('"Good day, "', '"Hello, "') });
+    await page.goto(`${base()}/query?in=user.id%3D1&out=user.greeting&out=user.name&out=user.credit`);
+    await settled(page);
+    await page.getByLabel("Compare with").selectOption("branch");
+    await page.getByLabel("Which").fill("try");
+    await page.waitForURL(/against=branch%3Atry/);
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    const comparison = page.getByRole("region", { name: "Comparison" });
+    await comparison.getByText("1 of 3 features differ").waitFor();
+    const row = comparison.getByRole("row", { name: /user.greeting/ });
+    expect((await row.getByRole("cell").allTextContents()).slice(0, 3)).toEqual([
+      "Good day, Ada of account 11",
+      "Hello, Ada of account 11",
+      "differs",
+    ]);
+    expect(await comparison.getByRole("row", { name: /user.name/ }).textContent()).not.toContain("differs");
+    expect(await violations(page)).toEqual([]);
+    const run = await page.getByRole("region", { name: "Answer" }).getByRole("link").first().textContent();
+    await page.getByLabel("Compare with").selectOption("run");
+    await page.getByLabel("Which").fill(run ?? "");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await comparison.getByText("All 3 features are the same").waitFor();
+    await page.getByLabel("Which").fill("none");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("alert").first().waitFor();
+    expect(await comparison.count()).toBe(0);
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 60_000);
+
+  test("a file's rows are asked for together; what is wrong with it is said", async () => {
+    const { page } = tab;
+    await page.setViewportSize({ width: 420, height: 800 });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.goto(`${base()}/query?in=user.id%3D1&out=user.name&out=user.credit`);
+    await settled(page);
+    await page.getByText("Many rows, from a file").click();
+    const file = page.getByLabel("CSV file");
+    const give = (text: string) => file.setInputFiles({ name: "rows.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
+    await give("user.id\n1,2\n");
+    await page.getByRole("alert").getByText("Row 1 has 2 cells").waitFor();
+    await give("user.idd\n1\n");
+    await page.getByText("Unknown: user.idd").waitFor();
+    await give("user.id\n1\n2\n3\n");
+    await page.getByRole("button", { name: "Run 3 rows" }).click();
+    const answer = page.getByRole("region", { name: "Rows of the answer" });
+    await answer.getByText("3 errors").waitFor();
+    await answer.getByText("no credit for 2").first().waitFor();
+    const rows = await answer.getByRole("table", { name: "Rows" }).getByRole("row").allTextContents();
+    expect(rows.slice(1).map((row) => row.replace(/null$/, ""))).toEqual(["1Ada", "2user 2", "3user 3"]);
+    const download = page.waitForEvent("download");
+    await answer.getByRole("button", { name: "Save as CSV" }).click();
+    expect(await Bun.file(await (await download).path()).text()).toBe(
+      "user.id,user.name,user.credit\r\n1,Ada,\r\n2,user 2,\r\n3,user 3,\r\n",
+    );
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+    expect(await violations(page)).toEqual([]);
+    expect(tab.complaints.splice(0)).toEqual([]);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.emulateMedia({ colorScheme: "light" });
+  }, 60_000);
+
+  test("a query is run again by itself once somebody ran it, and not when it is stopped", async () => {
+    const { page } = tab;
+    let asked = 0;
+    page.on("request", (request) => {
+      if (request.url().endsWith("QueryService/Query")) asked++;
+    });
+    await page.goto(`${base()}/query?in=user.id%3D1&out=user.name`);
+    await settled(page);
+    await page.getByLabel("Again").selectOption("1");
+    expect(asked).toBe(0);
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await eventually(() => asked >= 3, "the query is asked again");
+    await page.getByLabel("Again").selectOption("0");
+    await page.getByRole("region", { name: "Answer" }).getByText("Ada").waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 60_000);
 
   test("who may only read is told so, and the server is not asked", async () => {
     await using other = await openTab(browser, server.url);

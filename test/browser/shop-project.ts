@@ -82,9 +82,16 @@ NamedQuery(name="spending", input=[User.id], output=[User.name, User.orders])
 `,
 };
 
-/** Deploys the project. Returns the deployment's id. */
-export async function deployShop(server: TestServer): Promise<string> {
-  const deployment = await deploy(server, FILES);
+interface Deploying {
+  readonly branch?: string;
+  readonly change?: (text: string) => string;
+}
+
+/**
+ * Deploys the project, to a branch or with a change of its text. Returns the deployment's id.
+ */
+export async function deployShop(server: TestServer, { branch = "", change = (text) => text }: Deploying = {}): Promise<string> {
+  const deployment = await deploy(server, { "features.py": change(FILES["features.py"]) }, { branch });
   expectLive(deployment);
   return deployment.id;
 }

@@ -1,6 +1,6 @@
 /**
- * Screenshots of the dashboard for people to look at: `bun test/browser/shots.ts FOLDER`. They are
- * compared with nothing.
+ * Screenshots of the dashboard for people to look at: `bun test/browser/shots.ts FOLDER [NAME]`.
+ * They are compared with nothing.
  */
 
 import { mkdirSync } from "node:fs";
@@ -9,18 +9,19 @@ import type { Page } from "playwright-core";
 import { launchBrowser } from "../harness/browser.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
 import { type Deployed, deployHostile } from "./hostile-project.ts";
+import { type Operated, operate } from "./operated-project.ts";
 import { logIn, openTab, settled } from "./tab.ts";
 
-interface Shot {
+interface Shot<Made> {
   readonly name: string;
   /** Path without the environment; `/` at the beginning of one with it is left to the page. */
-  readonly path: (deployed: Deployed) => string;
+  readonly path: (made: Made) => string;
   /** What is done before it is taken. */
   readonly prepare?: (page: Page) => Promise<void>;
   readonly isWhole?: boolean;
 }
 
-const SHOTS: readonly Shot[] = [
+const SHOTS: readonly Shot<Deployed>[] = [
   { name: "overview", path: () => "/" },
   { name: "features", path: () => "/features" },
   { name: "feature", path: () => "/features/user.greeting", isWhole: true },
@@ -33,6 +34,14 @@ const SHOTS: readonly Shot[] = [
     async prepare(page) {
       await page.getByRole("button", { name: "Run" }).click();
       await page.getByRole("heading", { name: "Trace" }).waitFor();
+    },
+  },
+  {
+    name: "query-comparison",
+    path: ({ ready }) => `/query?in=user.id%3D1&out=user.name&out=user.greeting&against=deployment:${ready}`,
+    async prepare(page) {
+      await page.getByRole("button", { name: "Run", exact: true }).click();
+      await page.getByRole("region", { name: "Comparison" }).or(page.getByRole("alert")).first().waitFor();
     },
   },
   { name: "query-runs", path: () => "/query-runs" },
@@ -78,6 +87,16 @@ const SHOTS: readonly Shot[] = [
   },
 ];
 
+/** Those of a server at work. */
+const SHOTS_AT_WORK: readonly Shot<Operated>[] = [
+  { name: "schedules", path: () => "/schedules", isWhole: true },
+  { name: "feature-values", path: () => "/features/user.score", isWhole: true },
+  { name: "runs", path: () => "/runs" },
+  { name: "run", path: ({ offlineQuery }) => `/runs/${offlineQuery}`, isWhole: true },
+];
+
+/** Part of the names of the shots that are wanted; default: all. */
+const wanted = process.argv[3] ?? "";
 const out = resolve(process.argv[2] ?? "shots");
 mkdirSync(out, { recursive: true });
 using folder = new TempFolder();
@@ -98,18 +117,25 @@ async function take(page: Page, name: string, isWhole = false): Promise<void> {
   await logIn(tab, server, token);
   await take(tab.page, "overview-fresh");
 }
-const deployed = await deployHostile(server);
-for (const theme of ["light", "dark"] as const) {
-  for (const width of [1280, 420]) {
-    await using tab = await openTab(browser, server.url, { theme, width });
-    await logIn(tab, server, token);
-    await settled(tab.page);
-    for (const { isWhole, name, path, prepare } of SHOTS) {
-      await tab.page.goto(server.url + path(deployed));
+await takeAll(server, SHOTS, await deployHostile(server));
+using folderAtWork = new TempFolder();
+await using serverAtWork = await TestServer.start(folderAtWork.path);
+await takeAll(serverAtWork, SHOTS_AT_WORK, await operate(serverAtWork));
+console.log(`Screenshots in ${out}`);
+
+/** Takes shots in both themes and widths. */
+async function takeAll<Made>(of: TestServer, shots: readonly Shot<Made>[], made: Made): Promise<void> {
+  for (const theme of ["light", "dark"] as const) {
+    for (const width of [1280, 420]) {
+      await using tab = await openTab(browser, of.url, { theme, width });
+      await logIn(tab, of, await of.token());
       await settled(tab.page);
-      await prepare?.(tab.page);
-      await take(tab.page, `${name}-${theme}-${width}`, isWhole);
+      for (const { isWhole, name, path, prepare } of shots.filter((shot) => shot.name.includes(wanted))) {
+        await tab.page.goto(of.url + path(made));
+        await settled(tab.page);
+        await prepare?.(tab.page);
+        await take(tab.page, `${name}-${theme}-${width}`, isWhole);
+      }
     }
   }
 }
-console.log(`Screenshots in ${out}`);

@@ -327,6 +327,7 @@ describe("small ones", () => {
     const toOf = (done: { stdout: string }) => new URLSearchParams(new URL(done.stdout.trim()).hash.slice(1)).get("to");
     expect(toOf(await run("dashboard", ["/environments/x?from=2#stages", "-n"]))).toBe("/environments/x?from=2#stages");
     expect(toOf(await run("dashboard", [`${platform.url}/cli/login_1`, "-n"]))).toBe("/cli/login_1");
+    expect(toOf(await run("dashboard", ["/metrics?e=x", "-n"]))).toBe(`/environments/${platform.environmentId}/metrics?e=x`);
     for (const page of ["https://evil.example/", "//evil.example/x", "/\\\\evil.example"])
       expect([page, (await run("dashboard", [page, "-n"])).exitCode]).toEqual([page, 2]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { addressOf, entryAddress, isOfEnvironment, PAGE_NAMES, type PageName, placeOf } from "../../src/domain/addresses.ts";
+import { addressOf, entryAddress, inEnvironment, isOfEnvironment, PAGE_NAMES, type PageName, placeOf } from "../../src/domain/addresses.ts";
 import { seeded } from "../harness/seed.ts";
 
 /** The parameters that each page with any has; a page without a row has none. */
@@ -97,6 +97,19 @@ describe("addresses", () => {
   test.each(["/features/%", "/features/%ff", "/environments/e//x", "/features//", "/deployments/a/b"])("%p is none", (address) =>
     expect(placeOf(address)).toBeUndefined(),
   );
+
+  test("an address takes the environment that it lacks, and keeps the one that it names", () => {
+    const cases: Record<string, string> = {
+      "/": "/environments/env_1",
+      "/metrics": "/environments/env_1/metrics",
+      "/features/user.id?q=a%20b&branch=b#x=1#y": "/environments/env_1/features/user.id?q=a+b&branch=b#x=1#y",
+      "/environments/env_2/metrics": "/environments/env_2/metrics",
+      "/cli/login_5": "/cli/login_5",
+      "/nothing": "/nothing",
+    };
+    for (const [address, whole] of Object.entries(cases)) expect([address, inEnvironment(address, "env_1")]).toEqual([address, whole]);
+    expect(inEnvironment("/metrics", "")).toBe("/metrics");
+  });
 
   test("a parameter that is empty is refused: the address would be another page's", () => {
     expect(() => addressOf("feature", { fqn: "" })).toThrow(RangeError);

@@ -20,6 +20,7 @@ import { readEntries } from "../../src/config/file.ts";
 import { DiskError } from "../../src/disk/disk-error.ts";
 import { didYouMean } from "../../src/domain/closest.ts";
 import { scheduleProblem } from "../../src/domain/cron.ts";
+import { CsvError, parseCsv } from "../../src/domain/csv.ts";
 import { formatDuration, parseDuration } from "../../src/domain/duration.ts";
 import { EvaluationError } from "../../src/domain/expressions/evaluation-error.ts";
 import { compileLinear } from "../../src/domain/expressions/regexp.ts";
@@ -501,6 +502,11 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
     parse: (given) => [readSpec("metrics", given), readSpec("persistence", given)],
   },
   "a quantity": { pieces: [...TIME, "Ki", "Mi", "G", "m", "e9", "."], parse: (given) => quantityValue(given) },
+  "comma-separated values": {
+    pieces: ['"', '""', ",", "\n", "\r\n", "\ufeff", "a", "=1", " "],
+    parse: (given) => parseCsv(given, 100),
+    refuses: among(CsvError),
+  },
   "a schedule": { pieces: CRON, parse: (given) => scheduleProblem(given) },
   "a duration": {
     pieces: TIME,

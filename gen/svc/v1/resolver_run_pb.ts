@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/resolver_run.proto.
  */
 export const file_svc_v1_resolver_run: GenFile = /*@__PURE__*/
-  fileDesc("ChlzdmMvdjEvcmVzb2x2ZXJfcnVuLnByb3RvEgZzdmMudjEijQQKC1Jlc29sdmVyUnVuEgoKAmlkGAEgASgJEhAKCHJlc29sdmVyGAIgASgJEicKBXN0YXRlGAMgASgOMhguc3ZjLnYxLlJlc29sdmVyUnVuU3RhdGUSJwoFY2F1c2UYBCABKA4yGC5zdmMudjEuUmVzb2x2ZXJSdW5DYXVzZRIVCg1kZXBsb3ltZW50X2lkGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRyb3dzGAkgASgDEhMKC2ZhaWxlZF9yb3dzGAogASgDEg0KBWVycm9yGAsgASgJEhYKDnBlcnNpc3Rfb25saW5lGAwgASgIEhcKD3BlcnNpc3Rfb2ZmbGluZRgNIAEoCBIvCgtsb3dlcl9ib3VuZBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBwZXJfYm91bmQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2lkZW1wb3RlbmN5X2tleRgQIAEoCRILCgN1cmwYESABKAkiuQEKEVNjaGVkdWxlZFJlc29sdmVyEhAKCHJlc29sdmVyGAEgASgJEhAKCHNjaGVkdWxlGAIgASgJEi8KC25leHRfcnVuX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtsYXN0X3J1bl9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGZmlsdGVyGAUgASgJEg4KBnNhbXBsZRgGIAEoCSKeAgoWVHJpZ2dlclJlc29sdmVyUmVxdWVzdBIQCghyZXNvbHZlchgBIAEoCRIbCg5wZXJzaXN0X29ubGluZRgCIAEoCEgAiAEBEhwKD3BlcnNpc3Rfb2ZmbGluZRgDIAEoCEgBiAEBEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIvCgtsb3dlcl9ib3VuZBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBwZXJfYm91bmQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWRlcGxveW1lbnRfaWQYByABKAlCEQoPX3BlcnNpc3Rfb25saW5lQhIKEF9wZXJzaXN0X29mZmxpbmUiOwoXVHJpZ2dlclJlc29sdmVyUmVzcG9uc2USIAoDcnVuGAEgASgLMhMuc3ZjLnYxLlJlc29sdmVyUnVuIh8KHUxpc3RTY2hlZHVsZWRSZXNvbHZlcnNSZXF1ZXN0Ik4KHkxpc3RTY2hlZHVsZWRSZXNvbHZlcnNSZXNwb25zZRIsCglyZXNvbHZlcnMYASADKAsyGS5zdmMudjEuU2NoZWR1bGVkUmVzb2x2ZXIiqAEKF0xpc3RSZXNvbHZlclJ1bnNSZXF1ZXN0EhAKCHJlc29sdmVyGAEgASgJEikKBXNpbmNlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkiVgoYTGlzdFJlc29sdmVyUnVuc1Jlc3BvbnNlEiEKBHJ1bnMYASADKAsyEy5zdmMudjEuUmVzb2x2ZXJSdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiMKFUdldFJlc29sdmVyUnVuUmVxdWVzdBIKCgJpZBgBIAEoCSI6ChZHZXRSZXNvbHZlclJ1blJlc3BvbnNlEiAKA3J1bhgBIAEoCzITLnN2Yy52MS5SZXNvbHZlclJ1biq4AQoQUmVzb2x2ZXJSdW5TdGF0ZRIiCh5SRVNPTFZFUl9SVU5fU1RBVEVfVU5TUEVDSUZJRUQQABIfChtSRVNPTFZFUl9SVU5fU1RBVEVfUkVDRUlWRUQQARIeChpSRVNPTFZFUl9SVU5fU1RBVEVfUlVOTklORxACEiAKHFJFU09MVkVSX1JVTl9TVEFURV9TVUNDRUVERUQQAxIdChlSRVNPTFZFUl9SVU5fU1RBVEVfRkFJTEVEEAQqdwoQUmVzb2x2ZXJSdW5DYXVzZRIiCh5SRVNPTFZFUl9SVU5fQ0FVU0VfVU5TUEVDSUZJRUQQABIeChpSRVNPTFZFUl9SVU5fQ0FVU0VfVFJJR0dFUhABEh8KG1JFU09MVkVSX1JVTl9DQVVTRV9TQ0hFRFVMRRACMpoDChJSZXNvbHZlclJ1blNlcnZpY2USWAoPVHJpZ2dlclJlc29sdmVyEh4uc3ZjLnYxLlRyaWdnZXJSZXNvbHZlclJlcXVlc3QaHy5zdmMudjEuVHJpZ2dlclJlc29sdmVyUmVzcG9uc2UiBIi1GAUScAoWTGlzdFNjaGVkdWxlZFJlc29sdmVycxIlLnN2Yy52MS5MaXN0U2NoZWR1bGVkUmVzb2x2ZXJzUmVxdWVzdBomLnN2Yy52MS5MaXN0U2NoZWR1bGVkUmVzb2x2ZXJzUmVzcG9uc2UiB5ACAYi1GAMSXgoQTGlzdFJlc29sdmVyUnVucxIfLnN2Yy52MS5MaXN0UmVzb2x2ZXJSdW5zUmVxdWVzdBogLnN2Yy52MS5MaXN0UmVzb2x2ZXJSdW5zUmVzcG9uc2UiB5ACAYi1GAMSWAoOR2V0UmVzb2x2ZXJSdW4SHS5zdmMudjEuR2V0UmVzb2x2ZXJSdW5SZXF1ZXN0Gh4uc3ZjLnYxLkdldFJlc29sdmVyUnVuUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChlzdmMvdjEvcmVzb2x2ZXJfcnVuLnByb3RvEgZzdmMudjEijQQKC1Jlc29sdmVyUnVuEgoKAmlkGAEgASgJEhAKCHJlc29sdmVyGAIgASgJEicKBXN0YXRlGAMgASgOMhguc3ZjLnYxLlJlc29sdmVyUnVuU3RhdGUSJwoFY2F1c2UYBCABKA4yGC5zdmMudjEuUmVzb2x2ZXJSdW5DYXVzZRIVCg1kZXBsb3ltZW50X2lkGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRyb3dzGAkgASgDEhMKC2ZhaWxlZF9yb3dzGAogASgDEg0KBWVycm9yGAsgASgJEhYKDnBlcnNpc3Rfb25saW5lGAwgASgIEhcKD3BlcnNpc3Rfb2ZmbGluZRgNIAEoCBIvCgtsb3dlcl9ib3VuZBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBwZXJfYm91bmQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2lkZW1wb3RlbmN5X2tleRgQIAEoCRILCgN1cmwYESABKAki+wEKEVNjaGVkdWxlZFJlc29sdmVyEhAKCHJlc29sdmVyGAEgASgJEhAKCHNjaGVkdWxlGAIgASgJEi8KC25leHRfcnVuX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtsYXN0X3J1bl9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGZmlsdGVyGAUgASgJEg4KBnNhbXBsZRgGIAEoCRIOCgZwYXVzZWQYByABKAgSMAoMbmV4dF9ydW5zX2F0GAggAygLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKeAgoWVHJpZ2dlclJlc29sdmVyUmVxdWVzdBIQCghyZXNvbHZlchgBIAEoCRIbCg5wZXJzaXN0X29ubGluZRgCIAEoCEgAiAEBEhwKD3BlcnNpc3Rfb2ZmbGluZRgDIAEoCEgBiAEBEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIvCgtsb3dlcl9ib3VuZBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBwZXJfYm91bmQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWRlcGxveW1lbnRfaWQYByABKAlCEQoPX3BlcnNpc3Rfb25saW5lQhIKEF9wZXJzaXN0X29mZmxpbmUiOwoXVHJpZ2dlclJlc29sdmVyUmVzcG9uc2USIAoDcnVuGAEgASgLMhMuc3ZjLnYxLlJlc29sdmVyUnVuIh8KHUxpc3RTY2hlZHVsZWRSZXNvbHZlcnNSZXF1ZXN0Ik4KHkxpc3RTY2hlZHVsZWRSZXNvbHZlcnNSZXNwb25zZRIsCglyZXNvbHZlcnMYASADKAsyGS5zdmMudjEuU2NoZWR1bGVkUmVzb2x2ZXIiMQodUGF1c2VTY2hlZHVsZWRSZXNvbHZlclJlcXVlc3QSEAoIcmVzb2x2ZXIYASABKAkiTQoeUGF1c2VTY2hlZHVsZWRSZXNvbHZlclJlc3BvbnNlEisKCHJlc29sdmVyGAEgASgLMhkuc3ZjLnYxLlNjaGVkdWxlZFJlc29sdmVyIjIKHlJlc3VtZVNjaGVkdWxlZFJlc29sdmVyUmVxdWVzdBIQCghyZXNvbHZlchgBIAEoCSJOCh9SZXN1bWVTY2hlZHVsZWRSZXNvbHZlclJlc3BvbnNlEisKCHJlc29sdmVyGAEgASgLMhkuc3ZjLnYxLlNjaGVkdWxlZFJlc29sdmVyIqgBChdMaXN0UmVzb2x2ZXJSdW5zUmVxdWVzdBIQCghyZXNvbHZlchgBIAEoCRIpCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJIlYKGExpc3RSZXNvbHZlclJ1bnNSZXNwb25zZRIhCgRydW5zGAEgAygLMhMuc3ZjLnYxLlJlc29sdmVyUnVuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIjChVHZXRSZXNvbHZlclJ1blJlcXVlc3QSCgoCaWQYASABKAkiOgoWR2V0UmVzb2x2ZXJSdW5SZXNwb25zZRIgCgNydW4YASABKAsyEy5zdmMudjEuUmVzb2x2ZXJSdW4quAEKEFJlc29sdmVyUnVuU3RhdGUSIgoeUkVTT0xWRVJfUlVOX1NUQVRFX1VOU1BFQ0lGSUVEEAASHwobUkVTT0xWRVJfUlVOX1NUQVRFX1JFQ0VJVkVEEAESHgoaUkVTT0xWRVJfUlVOX1NUQVRFX1JVTk5JTkcQAhIgChxSRVNPTFZFUl9SVU5fU1RBVEVfU1VDQ0VFREVEEAMSHQoZUkVTT0xWRVJfUlVOX1NUQVRFX0ZBSUxFRBAEKncKEFJlc29sdmVyUnVuQ2F1c2USIgoeUkVTT0xWRVJfUlVOX0NBVVNFX1VOU1BFQ0lGSUVEEAASHgoaUkVTT0xWRVJfUlVOX0NBVVNFX1RSSUdHRVIQARIfChtSRVNPTFZFUl9SVU5fQ0FVU0VfU0NIRURVTEUQAjL7BAoSUmVzb2x2ZXJSdW5TZXJ2aWNlElgKD1RyaWdnZXJSZXNvbHZlchIeLnN2Yy52MS5UcmlnZ2VyUmVzb2x2ZXJSZXF1ZXN0Gh8uc3ZjLnYxLlRyaWdnZXJSZXNvbHZlclJlc3BvbnNlIgSItRgFEnAKFkxpc3RTY2hlZHVsZWRSZXNvbHZlcnMSJS5zdmMudjEuTGlzdFNjaGVkdWxlZFJlc29sdmVyc1JlcXVlc3QaJi5zdmMudjEuTGlzdFNjaGVkdWxlZFJlc29sdmVyc1Jlc3BvbnNlIgeQAgGItRgDEm0KFlBhdXNlU2NoZWR1bGVkUmVzb2x2ZXISJS5zdmMudjEuUGF1c2VTY2hlZHVsZWRSZXNvbHZlclJlcXVlc3QaJi5zdmMudjEuUGF1c2VTY2hlZHVsZWRSZXNvbHZlclJlc3BvbnNlIgSItRgFEnAKF1Jlc3VtZVNjaGVkdWxlZFJlc29sdmVyEiYuc3ZjLnYxLlJlc3VtZVNjaGVkdWxlZFJlc29sdmVyUmVxdWVzdBonLnN2Yy52MS5SZXN1bWVTY2hlZHVsZWRSZXNvbHZlclJlc3BvbnNlIgSItRgFEl4KEExpc3RSZXNvbHZlclJ1bnMSHy5zdmMudjEuTGlzdFJlc29sdmVyUnVuc1JlcXVlc3QaIC5zdmMudjEuTGlzdFJlc29sdmVyUnVuc1Jlc3BvbnNlIgeQAgGItRgDElgKDkdldFJlc29sdmVyUnVuEh0uc3ZjLnYxLkdldFJlc29sdmVyUnVuUmVxdWVzdBoeLnN2Yy52MS5HZXRSZXNvbHZlclJ1blJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * A run of a resolver.
@@ -323,6 +323,20 @@ export type ScheduledResolver = Message<"svc.v1.ScheduledResolver"> & {
    * @generated from field: string sample = 6;
    */
   sample: string;
+
+  /**
+   * Whether somebody paused it: then nothing comes next.
+   *
+   * @generated from field: bool paused = 7;
+   */
+  paused: boolean;
+
+  /**
+   * The next runs, `next_run_at` first; at most three.
+   *
+   * @generated from field: repeated google.protobuf.Timestamp next_runs_at = 8;
+   */
+  nextRunsAt: Timestamp[];
 };
 
 /**
@@ -374,6 +388,20 @@ export type ScheduledResolverJson = {
    * @generated from field: string sample = 6;
    */
   sample?: string;
+
+  /**
+   * Whether somebody paused it: then nothing comes next.
+   *
+   * @generated from field: bool paused = 7;
+   */
+  paused?: boolean;
+
+  /**
+   * The next runs, `next_run_at` first; at most three.
+   *
+   * @generated from field: repeated google.protobuf.Timestamp next_runs_at = 8;
+   */
+  nextRunsAt?: TimestampJson[];
 };
 
 /**
@@ -596,6 +624,146 @@ export const ListScheduledResolversResponseSchema: GenMessage<ListScheduledResol
   messageDesc(file_svc_v1_resolver_run, 5);
 
 /**
+ * Request of PauseScheduledResolver.
+ *
+ * @generated from message svc.v1.PauseScheduledResolverRequest
+ */
+export type PauseScheduledResolverRequest = Message<"svc.v1.PauseScheduledResolverRequest"> & {
+  /**
+   * FQN of the resolver, or its last part where that is clear.
+   *
+   * @generated from field: string resolver = 1;
+   */
+  resolver: string;
+};
+
+/**
+ * Request of PauseScheduledResolver.
+ *
+ * @generated from message svc.v1.PauseScheduledResolverRequest
+ */
+export type PauseScheduledResolverRequestJson = {
+  /**
+   * FQN of the resolver, or its last part where that is clear.
+   *
+   * @generated from field: string resolver = 1;
+   */
+  resolver?: string;
+};
+
+/**
+ * Describes the message svc.v1.PauseScheduledResolverRequest.
+ * Use `create(PauseScheduledResolverRequestSchema)` to create a new message.
+ */
+export const PauseScheduledResolverRequestSchema: GenMessage<PauseScheduledResolverRequest, {jsonType: PauseScheduledResolverRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_resolver_run, 6);
+
+/**
+ * Response of PauseScheduledResolver.
+ *
+ * @generated from message svc.v1.PauseScheduledResolverResponse
+ */
+export type PauseScheduledResolverResponse = Message<"svc.v1.PauseScheduledResolverResponse"> & {
+  /**
+   * The resolver as it stands.
+   *
+   * @generated from field: svc.v1.ScheduledResolver resolver = 1;
+   */
+  resolver?: ScheduledResolver | undefined;
+};
+
+/**
+ * Response of PauseScheduledResolver.
+ *
+ * @generated from message svc.v1.PauseScheduledResolverResponse
+ */
+export type PauseScheduledResolverResponseJson = {
+  /**
+   * The resolver as it stands.
+   *
+   * @generated from field: svc.v1.ScheduledResolver resolver = 1;
+   */
+  resolver?: ScheduledResolverJson;
+};
+
+/**
+ * Describes the message svc.v1.PauseScheduledResolverResponse.
+ * Use `create(PauseScheduledResolverResponseSchema)` to create a new message.
+ */
+export const PauseScheduledResolverResponseSchema: GenMessage<PauseScheduledResolverResponse, {jsonType: PauseScheduledResolverResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_resolver_run, 7);
+
+/**
+ * Request of ResumeScheduledResolver.
+ *
+ * @generated from message svc.v1.ResumeScheduledResolverRequest
+ */
+export type ResumeScheduledResolverRequest = Message<"svc.v1.ResumeScheduledResolverRequest"> & {
+  /**
+   * FQN of the resolver, or its last part where that is clear.
+   *
+   * @generated from field: string resolver = 1;
+   */
+  resolver: string;
+};
+
+/**
+ * Request of ResumeScheduledResolver.
+ *
+ * @generated from message svc.v1.ResumeScheduledResolverRequest
+ */
+export type ResumeScheduledResolverRequestJson = {
+  /**
+   * FQN of the resolver, or its last part where that is clear.
+   *
+   * @generated from field: string resolver = 1;
+   */
+  resolver?: string;
+};
+
+/**
+ * Describes the message svc.v1.ResumeScheduledResolverRequest.
+ * Use `create(ResumeScheduledResolverRequestSchema)` to create a new message.
+ */
+export const ResumeScheduledResolverRequestSchema: GenMessage<ResumeScheduledResolverRequest, {jsonType: ResumeScheduledResolverRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_resolver_run, 8);
+
+/**
+ * Response of ResumeScheduledResolver.
+ *
+ * @generated from message svc.v1.ResumeScheduledResolverResponse
+ */
+export type ResumeScheduledResolverResponse = Message<"svc.v1.ResumeScheduledResolverResponse"> & {
+  /**
+   * The resolver as it stands.
+   *
+   * @generated from field: svc.v1.ScheduledResolver resolver = 1;
+   */
+  resolver?: ScheduledResolver | undefined;
+};
+
+/**
+ * Response of ResumeScheduledResolver.
+ *
+ * @generated from message svc.v1.ResumeScheduledResolverResponse
+ */
+export type ResumeScheduledResolverResponseJson = {
+  /**
+   * The resolver as it stands.
+   *
+   * @generated from field: svc.v1.ScheduledResolver resolver = 1;
+   */
+  resolver?: ScheduledResolverJson;
+};
+
+/**
+ * Describes the message svc.v1.ResumeScheduledResolverResponse.
+ * Use `create(ResumeScheduledResolverResponseSchema)` to create a new message.
+ */
+export const ResumeScheduledResolverResponseSchema: GenMessage<ResumeScheduledResolverResponse, {jsonType: ResumeScheduledResolverResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_resolver_run, 9);
+
+/**
  * Request of ListResolverRuns. Empty fields limit nothing.
  *
  * @generated from message svc.v1.ListResolverRunsRequest
@@ -684,7 +852,7 @@ export type ListResolverRunsRequestJson = {
  * Use `create(ListResolverRunsRequestSchema)` to create a new message.
  */
 export const ListResolverRunsRequestSchema: GenMessage<ListResolverRunsRequest, {jsonType: ListResolverRunsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_resolver_run, 6);
+  messageDesc(file_svc_v1_resolver_run, 10);
 
 /**
  * Response of ListResolverRuns.
@@ -733,7 +901,7 @@ export type ListResolverRunsResponseJson = {
  * Use `create(ListResolverRunsResponseSchema)` to create a new message.
  */
 export const ListResolverRunsResponseSchema: GenMessage<ListResolverRunsResponse, {jsonType: ListResolverRunsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_resolver_run, 7);
+  messageDesc(file_svc_v1_resolver_run, 11);
 
 /**
  * Request of GetResolverRun.
@@ -768,7 +936,7 @@ export type GetResolverRunRequestJson = {
  * Use `create(GetResolverRunRequestSchema)` to create a new message.
  */
 export const GetResolverRunRequestSchema: GenMessage<GetResolverRunRequest, {jsonType: GetResolverRunRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_resolver_run, 8);
+  messageDesc(file_svc_v1_resolver_run, 12);
 
 /**
  * Response of GetResolverRun.
@@ -803,7 +971,7 @@ export type GetResolverRunResponseJson = {
  * Use `create(GetResolverRunResponseSchema)` to create a new message.
  */
 export const GetResolverRunResponseSchema: GenMessage<GetResolverRunResponse, {jsonType: GetResolverRunResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_resolver_run, 9);
+  messageDesc(file_svc_v1_resolver_run, 13);
 
 /**
  * State of a run.
@@ -934,6 +1102,30 @@ export const ResolverRunService: GenService<{
     methodKind: "unary";
     input: typeof ListScheduledResolversRequestSchema;
     output: typeof ListScheduledResolversResponseSchema;
+  },
+  /**
+   * Has a resolver run by its schedule no more, until ResumeScheduledResolver; nor by that of later
+   * deployments, as long as each has one. Runs that have begun or wait go on, and TriggerResolver
+   * runs it all the same. NOT_FOUND when the live deployment has no such resolver, FAILED_PRECONDITION when it has no
+   * schedule or none here. Pausing again changes nothing.
+   *
+   * @generated from rpc svc.v1.ResolverRunService.PauseScheduledResolver
+   */
+  pauseScheduledResolver: {
+    methodKind: "unary";
+    input: typeof PauseScheduledResolverRequestSchema;
+    output: typeof PauseScheduledResolverResponseSchema;
+  },
+  /**
+   * Has a resolver run by its schedule again: the next run is the next that comes due, and none is
+   * made up for. Fails as PauseScheduledResolver does.
+   *
+   * @generated from rpc svc.v1.ResolverRunService.ResumeScheduledResolver
+   */
+  resumeScheduledResolver: {
+    methodKind: "unary";
+    input: typeof ResumeScheduledResolverRequestSchema;
+    output: typeof ResumeScheduledResolverResponseSchema;
   },
   /**
    * Runs of the environment, newest first.

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/scheduled_query.proto.
  */
 export const file_svc_v1_scheduled_query: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvdjEvc2NoZWR1bGVkX3F1ZXJ5LnByb3RvEgZzdmMudjEiygEKFlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmcSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEh0KFWluY3JlbWVudGFsX3Jlc29sdmVycxgEIAMoCRIvCgtuZXh0X3J1bl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbGFzdF9ydW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIh0KG0xpc3RTY2hlZHVsZWRRdWVyaWVzUmVxdWVzdCJZChxMaXN0U2NoZWR1bGVkUXVlcmllc1Jlc3BvbnNlEjkKEXNjaGVkdWxlZF9xdWVyaWVzGAEgAygLMh4uc3ZjLnYxLlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmciLAocVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5UmVxdWVzdBIMCgRuYW1lGAEgASgJImQKHVRyaWdnZXJTY2hlZHVsZWRRdWVyeVJlc3BvbnNlEgoKAmlkGAEgASgJEioKBnN0YXR1cxgCIAEoDjIaLnN2Yy52MS5PZmZsaW5lUXVlcnlTdGF0dXMSCwoDdXJsGAMgASgJMu8BChVTY2hlZHVsZWRRdWVyeVNlcnZpY2USagoUTGlzdFNjaGVkdWxlZFF1ZXJpZXMSIy5zdmMudjEuTGlzdFNjaGVkdWxlZFF1ZXJpZXNSZXF1ZXN0GiQuc3ZjLnYxLkxpc3RTY2hlZHVsZWRRdWVyaWVzUmVzcG9uc2UiB5ACAYi1GAMSagoVVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5EiQuc3ZjLnYxLlRyaWdnZXJTY2hlZHVsZWRRdWVyeVJlcXVlc3QaJS5zdmMudjEuVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5UmVzcG9uc2UiBIi1GAViBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_offline_query, file_svc_v1_options]);
+  fileDesc("ChxzdmMvdjEvc2NoZWR1bGVkX3F1ZXJ5LnByb3RvEgZzdmMudjEijAIKFlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmcSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEh0KFWluY3JlbWVudGFsX3Jlc29sdmVycxgEIAMoCRIvCgtuZXh0X3J1bl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbGFzdF9ydW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnBhdXNlZBgHIAEoCBIwCgxuZXh0X3J1bnNfYXQYCCADKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIh0KG0xpc3RTY2hlZHVsZWRRdWVyaWVzUmVxdWVzdCJZChxMaXN0U2NoZWR1bGVkUXVlcmllc1Jlc3BvbnNlEjkKEXNjaGVkdWxlZF9xdWVyaWVzGAEgAygLMh4uc3ZjLnYxLlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmciKgoaUGF1c2VTY2hlZHVsZWRRdWVyeVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJWChtQYXVzZVNjaGVkdWxlZFF1ZXJ5UmVzcG9uc2USNwoPc2NoZWR1bGVkX3F1ZXJ5GAEgASgLMh4uc3ZjLnYxLlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmciKwobUmVzdW1lU2NoZWR1bGVkUXVlcnlSZXF1ZXN0EgwKBG5hbWUYASABKAkiVwocUmVzdW1lU2NoZWR1bGVkUXVlcnlSZXNwb25zZRI3Cg9zY2hlZHVsZWRfcXVlcnkYASABKAsyHi5zdmMudjEuU2NoZWR1bGVkUXVlcnlTdGFuZGluZyIsChxUcmlnZ2VyU2NoZWR1bGVkUXVlcnlSZXF1ZXN0EgwKBG5hbWUYASABKAkiZAodVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5UmVzcG9uc2USCgoCaWQYASABKAkSKgoGc3RhdHVzGAIgASgOMhouc3ZjLnYxLk9mZmxpbmVRdWVyeVN0YXR1cxILCgN1cmwYAyABKAkyvgMKFVNjaGVkdWxlZFF1ZXJ5U2VydmljZRJqChRMaXN0U2NoZWR1bGVkUXVlcmllcxIjLnN2Yy52MS5MaXN0U2NoZWR1bGVkUXVlcmllc1JlcXVlc3QaJC5zdmMudjEuTGlzdFNjaGVkdWxlZFF1ZXJpZXNSZXNwb25zZSIHkAIBiLUYAxJkChNQYXVzZVNjaGVkdWxlZFF1ZXJ5EiIuc3ZjLnYxLlBhdXNlU2NoZWR1bGVkUXVlcnlSZXF1ZXN0GiMuc3ZjLnYxLlBhdXNlU2NoZWR1bGVkUXVlcnlSZXNwb25zZSIEiLUYBRJnChRSZXN1bWVTY2hlZHVsZWRRdWVyeRIjLnN2Yy52MS5SZXN1bWVTY2hlZHVsZWRRdWVyeVJlcXVlc3QaJC5zdmMudjEuUmVzdW1lU2NoZWR1bGVkUXVlcnlSZXNwb25zZSIEiLUYBRJqChVUcmlnZ2VyU2NoZWR1bGVkUXVlcnkSJC5zdmMudjEuVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5UmVxdWVzdBolLnN2Yy52MS5UcmlnZ2VyU2NoZWR1bGVkUXVlcnlSZXNwb25zZSIEiLUYBWIGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_v1_offline_query, file_svc_v1_options]);
 
 /**
  * A scheduled query as it stands.
@@ -64,6 +64,20 @@ export type ScheduledQueryStanding = Message<"svc.v1.ScheduledQueryStanding"> & 
    * @generated from field: google.protobuf.Timestamp last_run_at = 6;
    */
   lastRunAt?: Timestamp | undefined;
+
+  /**
+   * Whether somebody paused it: then nothing comes next.
+   *
+   * @generated from field: bool paused = 7;
+   */
+  paused: boolean;
+
+  /**
+   * The next runs, `next_run_at` first; at most three.
+   *
+   * @generated from field: repeated google.protobuf.Timestamp next_runs_at = 8;
+   */
+  nextRunsAt: Timestamp[];
 };
 
 /**
@@ -113,6 +127,20 @@ export type ScheduledQueryStandingJson = {
    * @generated from field: google.protobuf.Timestamp last_run_at = 6;
    */
   lastRunAt?: TimestampJson;
+
+  /**
+   * Whether somebody paused it: then nothing comes next.
+   *
+   * @generated from field: bool paused = 7;
+   */
+  paused?: boolean;
+
+  /**
+   * The next runs, `next_run_at` first; at most three.
+   *
+   * @generated from field: repeated google.protobuf.Timestamp next_runs_at = 8;
+   */
+  nextRunsAt?: TimestampJson[];
 };
 
 /**
@@ -181,6 +209,146 @@ export const ListScheduledQueriesResponseSchema: GenMessage<ListScheduledQueries
   messageDesc(file_svc_v1_scheduled_query, 2);
 
 /**
+ * Request of PauseScheduledQuery.
+ *
+ * @generated from message svc.v1.PauseScheduledQueryRequest
+ */
+export type PauseScheduledQueryRequest = Message<"svc.v1.PauseScheduledQueryRequest"> & {
+  /**
+   * Name of the scheduled query.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Request of PauseScheduledQuery.
+ *
+ * @generated from message svc.v1.PauseScheduledQueryRequest
+ */
+export type PauseScheduledQueryRequestJson = {
+  /**
+   * Name of the scheduled query.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+};
+
+/**
+ * Describes the message svc.v1.PauseScheduledQueryRequest.
+ * Use `create(PauseScheduledQueryRequestSchema)` to create a new message.
+ */
+export const PauseScheduledQueryRequestSchema: GenMessage<PauseScheduledQueryRequest, {jsonType: PauseScheduledQueryRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_scheduled_query, 3);
+
+/**
+ * Response of PauseScheduledQuery.
+ *
+ * @generated from message svc.v1.PauseScheduledQueryResponse
+ */
+export type PauseScheduledQueryResponse = Message<"svc.v1.PauseScheduledQueryResponse"> & {
+  /**
+   * The scheduled query as it stands.
+   *
+   * @generated from field: svc.v1.ScheduledQueryStanding scheduled_query = 1;
+   */
+  scheduledQuery?: ScheduledQueryStanding | undefined;
+};
+
+/**
+ * Response of PauseScheduledQuery.
+ *
+ * @generated from message svc.v1.PauseScheduledQueryResponse
+ */
+export type PauseScheduledQueryResponseJson = {
+  /**
+   * The scheduled query as it stands.
+   *
+   * @generated from field: svc.v1.ScheduledQueryStanding scheduled_query = 1;
+   */
+  scheduledQuery?: ScheduledQueryStandingJson;
+};
+
+/**
+ * Describes the message svc.v1.PauseScheduledQueryResponse.
+ * Use `create(PauseScheduledQueryResponseSchema)` to create a new message.
+ */
+export const PauseScheduledQueryResponseSchema: GenMessage<PauseScheduledQueryResponse, {jsonType: PauseScheduledQueryResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_scheduled_query, 4);
+
+/**
+ * Request of ResumeScheduledQuery.
+ *
+ * @generated from message svc.v1.ResumeScheduledQueryRequest
+ */
+export type ResumeScheduledQueryRequest = Message<"svc.v1.ResumeScheduledQueryRequest"> & {
+  /**
+   * Name of the scheduled query.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Request of ResumeScheduledQuery.
+ *
+ * @generated from message svc.v1.ResumeScheduledQueryRequest
+ */
+export type ResumeScheduledQueryRequestJson = {
+  /**
+   * Name of the scheduled query.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+};
+
+/**
+ * Describes the message svc.v1.ResumeScheduledQueryRequest.
+ * Use `create(ResumeScheduledQueryRequestSchema)` to create a new message.
+ */
+export const ResumeScheduledQueryRequestSchema: GenMessage<ResumeScheduledQueryRequest, {jsonType: ResumeScheduledQueryRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_scheduled_query, 5);
+
+/**
+ * Response of ResumeScheduledQuery.
+ *
+ * @generated from message svc.v1.ResumeScheduledQueryResponse
+ */
+export type ResumeScheduledQueryResponse = Message<"svc.v1.ResumeScheduledQueryResponse"> & {
+  /**
+   * The scheduled query as it stands.
+   *
+   * @generated from field: svc.v1.ScheduledQueryStanding scheduled_query = 1;
+   */
+  scheduledQuery?: ScheduledQueryStanding | undefined;
+};
+
+/**
+ * Response of ResumeScheduledQuery.
+ *
+ * @generated from message svc.v1.ResumeScheduledQueryResponse
+ */
+export type ResumeScheduledQueryResponseJson = {
+  /**
+   * The scheduled query as it stands.
+   *
+   * @generated from field: svc.v1.ScheduledQueryStanding scheduled_query = 1;
+   */
+  scheduledQuery?: ScheduledQueryStandingJson;
+};
+
+/**
+ * Describes the message svc.v1.ResumeScheduledQueryResponse.
+ * Use `create(ResumeScheduledQueryResponseSchema)` to create a new message.
+ */
+export const ResumeScheduledQueryResponseSchema: GenMessage<ResumeScheduledQueryResponse, {jsonType: ResumeScheduledQueryResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_scheduled_query, 6);
+
+/**
  * Request of TriggerScheduledQuery.
  *
  * @generated from message svc.v1.TriggerScheduledQueryRequest
@@ -213,7 +381,7 @@ export type TriggerScheduledQueryRequestJson = {
  * Use `create(TriggerScheduledQueryRequestSchema)` to create a new message.
  */
 export const TriggerScheduledQueryRequestSchema: GenMessage<TriggerScheduledQueryRequest, {jsonType: TriggerScheduledQueryRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_scheduled_query, 3);
+  messageDesc(file_svc_v1_scheduled_query, 7);
 
 /**
  * Response of TriggerScheduledQuery.
@@ -276,7 +444,7 @@ export type TriggerScheduledQueryResponseJson = {
  * Use `create(TriggerScheduledQueryResponseSchema)` to create a new message.
  */
 export const TriggerScheduledQueryResponseSchema: GenMessage<TriggerScheduledQueryResponse, {jsonType: TriggerScheduledQueryResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_scheduled_query, 4);
+  messageDesc(file_svc_v1_scheduled_query, 8);
 
 /**
  * Scheduled queries: offline queries that run by themselves while their deployment is live. One runs
@@ -294,6 +462,30 @@ export const ScheduledQueryService: GenService<{
     methodKind: "unary";
     input: typeof ListScheduledQueriesRequestSchema;
     output: typeof ListScheduledQueriesResponseSchema;
+  },
+  /**
+   * Has one run by its schedule no more, until ResumeScheduledQuery; nor by that of later deployments,
+   * as long as each has one of the name. A run that has begun or waits goes on, and
+   * TriggerScheduledQuery runs it all the same. NOT_FOUND when the live deployment has none of the
+   * name. Pausing again changes nothing.
+   *
+   * @generated from rpc svc.v1.ScheduledQueryService.PauseScheduledQuery
+   */
+  pauseScheduledQuery: {
+    methodKind: "unary";
+    input: typeof PauseScheduledQueryRequestSchema;
+    output: typeof PauseScheduledQueryResponseSchema;
+  },
+  /**
+   * Has one run by its schedule again: the next run is the next that comes due, and none is made up
+   * for. Fails as PauseScheduledQuery does.
+   *
+   * @generated from rpc svc.v1.ScheduledQueryService.ResumeScheduledQuery
+   */
+  resumeScheduledQuery: {
+    methodKind: "unary";
+    input: typeof ResumeScheduledQueryRequestSchema;
+    output: typeof ResumeScheduledQueryResponseSchema;
   },
   /**
    * Begins a run of one now, which is durable when this returns. NOT_FOUND when there is none of

@@ -2,6 +2,7 @@ import type { FeatureProvider, FeatureStatistics, FeatureVersion, GetFeatureResp
 import { ProviderKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { arg, text } from "../../cli/flag.ts";
+import { driftWord } from "../../domain/drift.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { escapeControls, rawName, readableName } from "../../domain/name.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
@@ -120,11 +121,12 @@ function versionLine({ ended, internalVersion, type }: FeatureVersion): string {
 
 function statisticLines(statistics: FeatureStatistics | undefined): string[] {
   if (!statistics) return [];
-  const { bins, count, errors, medianAgeSeconds, nulls, quantiles, sampled, values } = statistics;
+  const { bins, count, drift, errors, medianAgeSeconds, nulls, quantiles, sampled, values } = statistics;
   const share = (part: bigint) => (count === 0n ? "0" : ((100 * Number(part)) / Number(count)).toFixed(1).replace(/\.0$/, ""));
   const age = medianAgeSeconds === undefined ? "" : `, stored ones ${formatDuration(Math.round(medianAgeSeconds) * 1000)} old (median)`;
   return [
     `${count} values, ${share(nulls)} % null, ${share(errors)} % failed${age}`,
+    ...(drift === undefined ? [] : [`Drift ${number(drift)} against the week before: ${driftWord(drift)}`]),
     ...(sampled > 0n ? [`Of ${sampled} that were sampled:`] : []),
     ...quantiles.map(({ share: of, value }) => `  ${quantileName(of).padEnd(6)} ${number(value)}`),
     ...(bins.length > 1

@@ -1,7 +1,7 @@
 import { defineGroup } from "../../cli/command.ts";
 
 export default defineGroup({
-  summary: "Show scheduled queries, and run one now",
+  summary: "Show and pause scheduled queries, and run one now",
   category: "Query and explore",
   examples: ["svc scheduled-query list", { run: "svc scheduled-query trigger --name nightly", does: "Now, beside its schedule" }],
 });

@@ -1,7 +1,7 @@
 import type { ListScheduledQueriesResponse } from "../../../gen/svc/v1/scheduled_query_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { readableName } from "../../domain/name.ts";
 import { messageTable } from "../../output/message-view.ts";
+import { SCHEDULE_FIELDS } from "./schedule-view.ts";
 
 export default defineCommand({
   summary: "List scheduled queries",
@@ -9,15 +9,5 @@ export default defineCommand({
   examples: ["svc scheduled-query list", { run: "svc scheduled-query list --json", does: "With exact times" }],
   needs: ["session"],
   run: async ({ api }) => (await api.scheduledQueries()).listScheduledQueries({}),
-  view: messageTable<ListScheduledQueriesResponse>(
-    "scheduledQueries",
-    {
-      name: "Name",
-      schedule: "Cron Schedule",
-      outputs: { header: "Output Features", cell: ({ outputs }) => outputs.map(readableName).join(", "), flexible: true },
-      incrementalResolvers: { header: "Incremental", cell: ({ incrementalResolvers }) => incrementalResolvers.join(", "), flexible: true },
-      nextRunAt: "Next Run",
-    },
-    { things: "scheduled queries" },
-  ),
+  view: messageTable<ListScheduledQueriesResponse>("scheduledQueries", SCHEDULE_FIELDS, { things: "scheduled queries" }),
 });

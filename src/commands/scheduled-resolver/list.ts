@@ -1,6 +1,7 @@
 import type { ListScheduledResolversResponse } from "../../../gen/svc/v1/resolver_run_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { messageTable } from "../../output/message-view.ts";
+import { SCHEDULE_FIELDS } from "./schedule-view.ts";
 
 export default defineCommand({
   summary: "List scheduled resolvers",
@@ -10,16 +11,5 @@ export default defineCommand({
   examples: ["svc scheduled-resolver list", { run: "svc scheduled-resolver list --json", does: "With exact times" }],
   needs: ["session"],
   run: async ({ api }) => (await api.resolverRuns()).listScheduledResolvers({}),
-  view: messageTable<ListScheduledResolversResponse>(
-    "resolvers",
-    {
-      resolver: { header: "Resolver FQN", flexible: true },
-      schedule: "Cron Schedule",
-      nextRunAt: "Next Run",
-      lastRunAt: "Last Run",
-      filter: "Filter",
-      sample: { header: "Sample", flexible: true },
-    },
-    { things: "scheduled resolvers" },
-  ),
+  view: messageTable<ListScheduledResolversResponse>("resolvers", SCHEDULE_FIELDS, { things: "scheduled resolvers" }),
 });

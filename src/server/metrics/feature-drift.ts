@@ -2,13 +2,14 @@
 
 import type { Clock } from "../../context/clock.ts";
 import { stabilityIndex } from "../../domain/metrics/value-sketch.ts";
-import type { FeatureStatsStore } from "../stores/metrics/feature-stats.ts";
+import type { FeatureHour, FeatureStatsStore } from "../stores/metrics/feature-stats.ts";
 import { mergedSketches } from "../stores/metrics/feature-stats-table.ts";
 import type { FeatureRecorder } from "./feature-recorder.ts";
 import type { MetricRecorder } from "./recorder.ts";
 
 const HOUR_MS = 3_600_000;
-const WEEK_MS = 7 * 24 * HOUR_MS;
+/** Length of the time before, whose values are the reference. */
+export const DRIFT_REFERENCE_MS = 7 * 24 * HOUR_MS;
 /** Fewest values that are compared, on either side: of fewer, chance says more than drift. */
 const LEAST_VALUES = 100;
 /** Most features that are compared in an hour. */
@@ -47,10 +48,20 @@ export async function recordDrift(store: FeatureStatsStore, metrics: MetricRecor
   for (const { environmentId, feature } of await store.featuresWithStats({ from, before, limit: MAX_FEATURES })) {
     if (signal?.aborted) return;
     const of = { environmentId, feature };
-    const actual = mergedSketches(await store.featureStats({ ...of, from, before }));
-    const reference = mergedSketches(await store.featureStats({ ...of, from: from - WEEK_MS, before: from }));
-    if (!actual || !reference || actual.count < LEAST_VALUES || reference.count < LEAST_VALUES) continue;
-    const index = stabilityIndex(actual, reference);
+    const index = driftOf(
+      await store.featureStats({ ...of, from, before }),
+      await store.featureStats({ ...of, from: from - DRIFT_REFERENCE_MS, before: from }),
+    );
     if (index !== undefined) metrics.gauge("feature.drift", environmentId, { feature }).set(index);
   }
+}
+
+/**
+ * How far the values of hours have moved from those of hours before; undefined when either has too
+ * few that were sampled.
+ */
+export function driftOf(hours: readonly FeatureHour[], before: readonly FeatureHour[]): number | undefined {
+  const [actual, reference] = [mergedSketches(hours), mergedSketches(before)];
+  if (!actual || !reference || actual.count < LEAST_VALUES || reference.count < LEAST_VALUES) return undefined;
+  return stabilityIndex(actual, reference);
 }

@@ -43,6 +43,8 @@ export interface ScheduledQueries {
   readonly schedules: LiveSchedules;
   /** The scheduled queries of the environment's live deployment, by name. */
   list(environment: EnvironmentRecord): Promise<readonly ScheduledQuery[]>;
+  /** Pauses the schedule of one, or has it run again. Rejects with Failure not_found. */
+  pause(environment: EnvironmentRecord, name: string, isPaused: boolean): Promise<void>;
   /**
    * Begins a run now, for a client. Rejects with Failure not_found, failed_precondition while a run
    * goes on, and as `OfflineQueries.start` does.
@@ -140,15 +142,21 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
     await metadata.incremental.advance({ key, revision, maxIngested: (run.createdAt + 1) * 1_000, lastExecution: run.createdAt * 1_000 });
   };
 
+  const schedules = createLiveSchedules(
+    options,
+    SCHEDULED_QUERY_JOB,
+    ({ scheduledQueries }) => scheduledQueries.map(({ name, schedule }) => ({ name, text: schedule, environments: [] })),
+    (environmentId, name): ScheduledName => ({ environmentId, name }),
+  );
+
   return {
-    schedules: createLiveSchedules(
-      options,
-      SCHEDULED_QUERY_JOB,
-      ({ scheduledQueries }) => scheduledQueries.map(({ name, schedule }) => ({ name, text: schedule, environments: [] })),
-      (environmentId, name): ScheduledName => ({ environmentId, name }),
-    ),
+    schedules,
 
     list: async (environment) => (await liveGraph(environment)).scheduledQueries,
+
+    async pause(environment, name, isPaused) {
+      await schedules.setPaused(environment.id, scheduledQueryNamed(await liveGraph(environment), name).name, isPaused);
+    },
 
     async trigger(environment, name, agentId) {
       const graph = await liveGraph(environment);

@@ -1,116 +1,78 @@
 /**
- * The methods that pages call, with the JSON forms of their requests and responses. The types come
- * from the contract and cost the bundle nothing; a page that calls another method adds its row.
+ * The methods that pages call, with the JSON forms of their requests and responses, by service. The
+ * types come from the contract and cost the bundle nothing; a page that calls another service adds
+ * its row.
  */
 
-import type {
-  EndSessionRequestJson,
-  EndSessionResponseJson,
-  ListSessionsRequestJson,
-  ListSessionsResponseJson,
-  WhoAmIRequestJson,
-  WhoAmIResponseJson,
-} from "../../../gen/svc/v1/auth_pb.ts";
-import type {
-  DiffDeploymentRequestJson,
-  DiffDeploymentResponseJson,
-  GetDeploymentRequestJson,
-  GetDeploymentResponseJson,
-  GetSourceRequestJson,
-  GetSourceResponseJson,
-  ListBranchesRequestJson,
-  ListBranchesResponseJson,
-  ListDeploymentsRequestJson,
-  ListDeploymentsResponseJson,
-  PromoteDeploymentRequestJson,
-  PromoteDeploymentResponseJson,
-  RollBackDeploymentRequestJson,
-  RollBackDeploymentResponseJson,
-  WatchDeploymentRequestJson,
-  WatchDeploymentResponseJson,
-} from "../../../gen/svc/v1/deployment_pb.ts";
-import type {
-  GetGraphRequestJson,
-  GetGraphResponseJson,
-  ListFeaturesRequestJson,
-  ListFeaturesResponseJson,
-  ListNamedQueriesRequestJson,
-  ListNamedQueriesResponseJson,
-  ListResolversRequestJson,
-  ListResolversResponseJson,
-} from "../../../gen/svc/v1/graph_pb.ts";
-import type { CheckHealthRequestJson, CheckHealthResponseJson } from "../../../gen/svc/v1/health_pb.ts";
-import type { QueryMetricRequestJson, QueryMetricResponseJson } from "../../../gen/svc/v1/metric_pb.ts";
-import type {
-  AggregateQueryErrorsRequestJson,
-  AggregateQueryErrorsResponseJson,
-  ListQueryErrorsRequestJson,
-  ListQueryErrorsResponseJson,
-} from "../../../gen/svc/v1/query_error_pb.ts";
-import type {
-  GetQueryRunLogRequestJson,
-  GetQueryRunLogResponseJson,
-  GetQueryRunStageRowsRequestJson,
-  GetQueryRunStageRowsResponseJson,
-  GetQueryRunStagesRequestJson,
-  GetQueryRunStagesResponseJson,
-  GetTraceRequestJson,
-  GetTraceResponseJson,
-  QueryRequestJson,
-  QueryResponseJson,
-} from "../../../gen/svc/v1/query_pb.ts";
-import type {
-  GetQueryPlanRequestJson,
-  GetQueryPlanResponseJson,
-  GetQueryRunRequestJson,
-  GetQueryRunResponseJson,
-  ListQueryRunsRequestJson,
-  ListQueryRunsResponseJson,
-} from "../../../gen/svc/v1/query_run_pb.ts";
-import type {
-  ListTracesRequestJson,
-  ListTracesResponseJson,
-  TraceServiceGetTraceRequestJson,
-  TraceServiceGetTraceResponseJson,
-} from "../../../gen/svc/v1/trace_pb.ts";
-import type { OperationMethods, OperationStreams } from "./operation-methods.ts";
+import type { AuditService } from "../../../gen/svc/v1/audit_pb.ts";
+import type { AuthService } from "../../../gen/svc/v1/auth_pb.ts";
+import type { CloudAccountService } from "../../../gen/svc/v1/cloud_account_pb.ts";
+import type { DatasetService } from "../../../gen/svc/v1/dataset_pb.ts";
+import type { DeploymentService } from "../../../gen/svc/v1/deployment_pb.ts";
+import type { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
+import type { GraphService } from "../../../gen/svc/v1/graph_pb.ts";
+import type { HealthService } from "../../../gen/svc/v1/health_pb.ts";
+import type { IncrementalService } from "../../../gen/svc/v1/incremental_pb.ts";
+import type { InfraService } from "../../../gen/svc/v1/infra_pb.ts";
+import type { JobService } from "../../../gen/svc/v1/job_pb.ts";
+import type { LogService } from "../../../gen/svc/v1/log_pb.ts";
+import type { MetricService } from "../../../gen/svc/v1/metric_pb.ts";
+import type { MonitorService } from "../../../gen/svc/v1/monitor_pb.ts";
+import type { OfflineQueryService } from "../../../gen/svc/v1/offline_query_pb.ts";
+import type { OfflineStoreService } from "../../../gen/svc/v1/offline_store_pb.ts";
+import type { QueryErrorService } from "../../../gen/svc/v1/query_error_pb.ts";
+import type { QueryService } from "../../../gen/svc/v1/query_pb.ts";
+import type { QueryRunService } from "../../../gen/svc/v1/query_run_pb.ts";
+import type { ResolverRunService } from "../../../gen/svc/v1/resolver_run_pb.ts";
+import type { ScheduledQueryService } from "../../../gen/svc/v1/scheduled_query_pb.ts";
+import type { SecretService } from "../../../gen/svc/v1/secret_pb.ts";
+import type { ServiceTokenService } from "../../../gen/svc/v1/service_token_pb.ts";
+import type { StorageConfigService } from "../../../gen/svc/v1/storage_config_pb.ts";
+import type { TraceService } from "../../../gen/svc/v1/trace_pb.ts";
+import type { TrafficService } from "../../../gen/svc/v1/traffic_pb.ts";
+import type { UsageService } from "../../../gen/svc/v1/usage_pb.ts";
+import type { WatchService } from "../../../gen/svc/v1/watch_pb.ts";
+import type { WebhookService } from "../../../gen/svc/v1/webhook_pb.ts";
+import type { WorkflowService } from "../../../gen/svc/v1/workflow_pb.ts";
+import type { StreamingMethods, UnaryMethods } from "./service-methods.ts";
+
+interface Services {
+  readonly AuditService: typeof AuditService;
+  readonly AuthService: typeof AuthService;
+  readonly CloudAccountService: typeof CloudAccountService;
+  readonly DatasetService: typeof DatasetService;
+  readonly DeploymentService: typeof DeploymentService;
+  readonly EnvironmentService: typeof EnvironmentService;
+  readonly GraphService: typeof GraphService;
+  readonly HealthService: typeof HealthService;
+  readonly IncrementalService: typeof IncrementalService;
+  readonly InfraService: typeof InfraService;
+  readonly JobService: typeof JobService;
+  readonly LogService: typeof LogService;
+  readonly MetricService: typeof MetricService;
+  readonly MonitorService: typeof MonitorService;
+  readonly OfflineQueryService: typeof OfflineQueryService;
+  readonly OfflineStoreService: typeof OfflineStoreService;
+  readonly QueryErrorService: typeof QueryErrorService;
+  readonly QueryRunService: typeof QueryRunService;
+  readonly QueryService: typeof QueryService;
+  readonly ResolverRunService: typeof ResolverRunService;
+  readonly ScheduledQueryService: typeof ScheduledQueryService;
+  readonly SecretService: typeof SecretService;
+  readonly ServiceTokenService: typeof ServiceTokenService;
+  readonly StorageConfigService: typeof StorageConfigService;
+  readonly TraceService: typeof TraceService;
+  readonly TrafficService: typeof TrafficService;
+  readonly UsageService: typeof UsageService;
+  readonly WatchService: typeof WatchService;
+  readonly WebhookService: typeof WebhookService;
+  readonly WorkflowService: typeof WorkflowService;
+}
 
 /** Methods with one response: `Service/Method` to request and response. */
-export interface Methods extends OperationMethods {
-  "AuthService/EndSession": [EndSessionRequestJson, EndSessionResponseJson];
-  "AuthService/ListSessions": [ListSessionsRequestJson, ListSessionsResponseJson];
-  "AuthService/WhoAmI": [WhoAmIRequestJson, WhoAmIResponseJson];
-  "DeploymentService/DiffDeployment": [DiffDeploymentRequestJson, DiffDeploymentResponseJson];
-  "DeploymentService/GetDeployment": [GetDeploymentRequestJson, GetDeploymentResponseJson];
-  "DeploymentService/GetSource": [GetSourceRequestJson, GetSourceResponseJson];
-  "DeploymentService/ListBranches": [ListBranchesRequestJson, ListBranchesResponseJson];
-  "DeploymentService/ListDeployments": [ListDeploymentsRequestJson, ListDeploymentsResponseJson];
-  "DeploymentService/PromoteDeployment": [PromoteDeploymentRequestJson, PromoteDeploymentResponseJson];
-  "DeploymentService/RollBackDeployment": [RollBackDeploymentRequestJson, RollBackDeploymentResponseJson];
-  "GraphService/GetGraph": [GetGraphRequestJson, GetGraphResponseJson];
-  "GraphService/ListFeatures": [ListFeaturesRequestJson, ListFeaturesResponseJson];
-  "GraphService/ListNamedQueries": [ListNamedQueriesRequestJson, ListNamedQueriesResponseJson];
-  "GraphService/ListResolvers": [ListResolversRequestJson, ListResolversResponseJson];
-  "HealthService/CheckHealth": [CheckHealthRequestJson, CheckHealthResponseJson];
-  "MetricService/QueryMetric": [QueryMetricRequestJson, QueryMetricResponseJson];
-  "QueryErrorService/AggregateQueryErrors": [AggregateQueryErrorsRequestJson, AggregateQueryErrorsResponseJson];
-  "QueryErrorService/ListQueryErrors": [ListQueryErrorsRequestJson, ListQueryErrorsResponseJson];
-  "QueryRunService/GetQueryPlan": [GetQueryPlanRequestJson, GetQueryPlanResponseJson];
-  "QueryRunService/GetQueryRun": [GetQueryRunRequestJson, GetQueryRunResponseJson];
-  "QueryRunService/ListQueryRuns": [ListQueryRunsRequestJson, ListQueryRunsResponseJson];
-  "QueryService/GetQueryRunLog": [GetQueryRunLogRequestJson, GetQueryRunLogResponseJson];
-  "QueryService/GetQueryRunStageRows": [GetQueryRunStageRowsRequestJson, GetQueryRunStageRowsResponseJson];
-  "QueryService/GetQueryRunStages": [GetQueryRunStagesRequestJson, GetQueryRunStagesResponseJson];
-  "QueryService/GetTrace": [GetTraceRequestJson, GetTraceResponseJson];
-  "TraceService/GetTrace": [TraceServiceGetTraceRequestJson, TraceServiceGetTraceResponseJson];
-  "TraceService/ListTraces": [ListTracesRequestJson, ListTracesResponseJson];
-  "QueryService/Query": [QueryRequestJson, QueryResponseJson];
-}
-
+export type Methods = UnaryMethods<Services>;
 /** Methods with a stream of responses. */
-export interface StreamMethods extends OperationStreams {
-  "DeploymentService/WatchDeployment": [WatchDeploymentRequestJson, WatchDeploymentResponseJson];
-}
+export type StreamMethods = StreamingMethods<Services>;
 
 /** Name of a method with one response. */
 export type Method = keyof Methods;

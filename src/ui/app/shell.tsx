@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import { addressOf, isOfEnvironment } from "../../domain/addresses.ts";
+import { inEnvironment } from "../../domain/addresses.ts";
 import { isLoggedIn } from "../api/session.ts";
 import { Status } from "../parts/status.tsx";
 import { AccountMenu } from "./account-menu.tsx";
@@ -8,7 +8,7 @@ import { KeyHelp, openPalette, PaletteHost } from "./keys.tsx";
 import { LoginNotice } from "./login-notice.tsx";
 import { Navigation } from "./navigation.tsx";
 import { OpenPage } from "./open-page.tsx";
-import { address, go, href, place } from "./place.ts";
+import { address, go, href } from "./place.ts";
 import { ScopeSwitch } from "./scope-switch.tsx";
 import { Toasts } from "./toasts.tsx";
 import { useCaller } from "./who.ts";
@@ -49,22 +49,10 @@ export function Shell() {
 /** The page, once its address names the environment that it is of. */
 function Inside() {
   const caller = useCaller();
-  const here = place.value;
-  const lacksEnvironment = here !== undefined && isOfEnvironment(here.page) && here.scope.environment === "";
-  const own = caller.data?.environmentId ?? "";
+  const whole = inEnvironment(address.value, caller.data?.environmentId ?? "");
+  const isWhole = whole === address.value;
   useEffect(() => {
-    if (lacksEnvironment && own !== "" && place.peek() === here)
-      go(
-        addressOf(here.page, here.params as never, {
-          ...here.scope,
-          environment: own,
-          query: here.query,
-          fragment: location.hash.slice(1),
-        }),
-        {
-          replace: true,
-        },
-      );
-  }, [lacksEnvironment, own, address.value]);
-  return lacksEnvironment && own !== "" ? null : <OpenPage caller={caller} />;
+    if (!isWhole) go(whole + location.hash, { replace: true });
+  }, [whole, isWhole]);
+  return isWhole ? <OpenPage caller={caller} /> : null;
 }

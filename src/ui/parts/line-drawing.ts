@@ -4,9 +4,12 @@ import uPlot from "uplot";
 import { figureText } from "./figure-text.ts";
 import { DASHES, type Dot, type LineChartParts } from "./line-chart.tsx";
 import { localText } from "./time-text.ts";
+import { flatScale, loneValues } from "./value-scale.ts";
 
 const HEIGHT = 200;
 const COLOURS = 5;
+/** Share of the values' range that is left free above and below. */
+const PADDING = 0.1;
 
 /**
  * Draws into an element and follows its width; `onCursor` gets the index of the time below the
@@ -16,6 +19,7 @@ export function drawLines(place: HTMLElement, parts: LineChartParts, onCursor: (
   const { times, series, figure = figureText, height = HEIGHT, group, onRange, dots = [], onDot } = parts;
   const colour = colourOf(place);
   const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
+  const lone = series.map(({ values }) => loneValues(values));
   const chart = new uPlot(
     {
       width: place.clientWidth,
@@ -36,7 +40,7 @@ export function drawLines(place: HTMLElement, parts: LineChartParts, onCursor: (
           stroke: colour(`--c${(line % COLOURS) + 1}`),
           width: 1.5,
           dash: [...(DASHES[line % DASHES.length] ?? [])],
-          points: { show: true, size: 5, filter: (drawn: uPlot, at: number) => isolated(drawn.data[at] ?? []) },
+          points: { show: true, size: 5, filter: () => lone[line] ?? [] },
         })),
       ],
       scales: { y: { range: (_, low, high) => valueRange(low, high, dots) } },
@@ -75,20 +79,12 @@ const DOT_RADIUS = 4;
 /** Pixels from a dot at which it is meant. */
 const NEAR = 10;
 
-/** The indices of values without a neighbour, which no line shows. */
-function isolated(values: uPlot.AlignedData[number]): number[] {
-  const isThere = (at: number) => values[at] !== null && values[at] !== undefined;
-  return Array.from(values, (_, at) => at).filter((at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1));
-}
-
-/** The range of the values' scale: with the dots, from 0 where all values are the same. */
+/** The ends of the scale of values, of which the dots are some. */
 function valueRange(low: number | null, high: number | null, dots: readonly Dot[]): uPlot.Range.MinMax {
   const values = [...dots.map(({ value }) => value), ...[low, high].filter((one) => one !== null)];
+  if (values.length === 0) return [0, 1];
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  if (values.length === 0 || (least === 0 && most === 0)) return [0, 1];
-  if (least === most) return least > 0 ? [0, 2 * least] : [2 * least, 0];
-  const range = uPlot.rangeNum(least, most, 0.1, true);
-  return [range[0] ?? least, range[1] ?? most];
+  return flatScale(least, most) ?? uPlot.rangeNum(least, most, PADDING, true);
 }
 
 function drawDots(drawn: uPlot, dots: readonly Dot[], colour: (line: number) => string): void {

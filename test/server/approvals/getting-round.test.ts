@@ -167,6 +167,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   "MetricService/DeleteChart": free(LOOK, () => ({ id: "none" }), "not_found"),
   "MonitorService/SilenceMonitor": free(TOLD, () => ({ name: "none", duration: "60s" }), "not_found"),
   "MonitorService/EndMonitorSilence": free(TOLD, () => ({ name: "none" }), "not_found"),
+  "ScheduledQueryService/PauseScheduledQuery": free("runs nothing", () => ({ name: "none" }), "not_found"),
+  "ScheduledQueryService/ResumeScheduledQuery": free("runs approved code", () => ({ name: "none" }), "not_found"),
   "ScheduledQueryService/TriggerScheduledQuery": free("runs approved code", () => ({ name: "none" }), "not_found"),
   "SecretService/RevealSecrets": free(LOOK, () => ({})),
   "SecretService/SetSecrets": held(() => ({ secrets: [{ name: "KEY", value: "changed" }] })),
@@ -179,6 +181,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   "StorageConfigService/DeleteStorageConfig": free(TEAM, ({ storage }) => ({ id: storage })),
   "SupportService/CreateFlare": free("is run by nobody", ({ upload }) => ({ uploadId: upload, name: "f" })),
   "SupportService/SendFeedback": free(TOLD, () => ({ text: "fine" })),
+  "ResolverRunService/PauseScheduledResolver": free("runs nothing", () => ({ resolver: "none" }), "not_found"),
+  "ResolverRunService/ResumeScheduledResolver": free("runs approved code", () => ({ resolver: "none" }), "not_found"),
   "ResolverRunService/TriggerResolver": refused("resolvers run in live deployments alone", ({ unapproved }) => ({
     resolver: "get_name",
     deploymentId: unapproved,

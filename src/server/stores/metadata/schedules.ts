@@ -21,13 +21,14 @@ export interface NewSchedule extends ScheduleKey {
   readonly scope?: string;
   /** The input of its jobs, JSON. */
   readonly payload: unknown;
-  /** Whether it runs; a disabled one stays stored. */
-  readonly isEnabled: boolean;
+  /** Whether it runs; a disabled one stays stored. Undefined = as before, yes when it is new. */
+  readonly isEnabled?: boolean;
 }
 
 /** A schedule as it is stored. */
 export interface ScheduleRecord extends NewSchedule {
   readonly scope: string;
+  readonly isEnabled: boolean;
   /**
    * Time from which a duration is counted: that of the schedule's creation, or of the last change
    * of its text.
@@ -54,6 +55,11 @@ export interface ScheduleStore {
    * Stores a schedule. An existing one keeps its next run, unless its text or `isEnabled` changes.
    */
   put(schedule: NewSchedule): Promise<void>;
+  /**
+   * Enables or disables a schedule, which changes its next run; false when there is none. One that
+   * is so already stays as it is.
+   */
+  setEnabled(key: ScheduleKey, isEnabled: boolean): Promise<boolean>;
   schedule(key: ScheduleKey): Promise<ScheduleRecord | undefined>;
   /** Schedules of a kind or all, by kind and key. */
   list(kind?: string): Promise<ScheduleRecord[]>;

@@ -33,9 +33,10 @@ export function scheduleQueries(db: Database, writer: Writer, now: () => number,
     db.query("select 1 from job where state = 'queued' and kind = ? and resource_group = ?").get(kind, group.name) !== null;
 
   return {
-    put: ({ kind, key, text: wanted, scope = "", payload, isEnabled }) =>
+    put: ({ kind, key, text: wanted, scope = "", payload, isEnabled: isWanted }) =>
       writer.write(() => {
         const known = find({ kind, key });
+        const isEnabled = isWanted ?? known?.isEnabled ?? true;
         const at = now();
         if (!known) {
           const made: ScheduleRecord = {
@@ -53,6 +54,13 @@ export function scheduleQueries(db: Database, writer: Writer, now: () => number,
           ...(known.text === wanted ? {} : { anchorAt: at }),
           ...(isMoved ? { nextAt: undefined } : {}),
         });
+      }),
+
+    setEnabled: (key, isEnabled) =>
+      writer.write(() => {
+        const known = find(key);
+        if (known && known.isEnabled !== isEnabled) update(known, { isEnabled, nextAt: undefined, revision: known.revision + 1 });
+        return known !== undefined;
       }),
 
     async schedule(key) {

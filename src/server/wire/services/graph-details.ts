@@ -26,6 +26,7 @@ import { msToTimestamp } from "../../../domain/proto-time.ts";
 import type { Provider } from "../../../domain/providers.ts";
 import { typeName } from "../../../domain/value.ts";
 import type { SourceFile } from "../../deployments/source-files.ts";
+import { driftOf } from "../../metrics/feature-drift.ts";
 import type { KnownVersion } from "../../stores/metadata/versions.ts";
 import type { FeatureHour } from "../../stores/metrics/feature-stats.ts";
 import { mergedSketches } from "../../stores/metrics/feature-stats-table.ts";
@@ -113,10 +114,12 @@ function typeText(dtype: string): string {
 
 /**
  * Hours as one; undefined without any. The distribution is for those who may read stored values.
+ * `before` are the hours that they are compared with.
  */
 export function statisticsMessage(
   hours: readonly FeatureHour[],
   mayReadValues: boolean,
+  before: readonly FeatureHour[] = [],
 ): MessageInitShape<typeof FeatureStatisticsSchema> | undefined {
   const [first] = hours;
   if (!first) return undefined;
@@ -124,12 +127,14 @@ export function statisticsMessage(
   const ages = new ExponentialHistogram();
   for (const hour of hours) ages.mergeEncoded(hour.ages);
   const medianAgeSeconds = ages.quantile(0.5);
+  const drift = driftOf(hours, before);
   return {
     startTime: msToTimestamp(first.at),
     count: sum(({ count }) => count),
     nulls: sum(({ nulls }) => nulls),
     errors: sum(({ errors }) => errors),
     ...(medianAgeSeconds !== undefined && { medianAgeSeconds }),
+    ...(drift !== undefined && { drift }),
     ...(mayReadValues && distribution(hours)),
   };
 }

@@ -30,6 +30,7 @@ import { featureKeys } from "../../deployments/feature-keys.ts";
 import { resolverNamed } from "../../deployments/graph-names.ts";
 import { createSourceFiles } from "../../deployments/source-files.ts";
 import { Failure } from "../../failure.ts";
+import { DRIFT_REFERENCE_MS } from "../../metrics/feature-drift.ts";
 import { LruMap } from "../../query/lru.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
@@ -133,8 +134,9 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const known = await metadata.knownFeatures(environment.id);
       const now = clock.now();
       const from = Math.floor((now - DAY_MS) / HOUR_MS) * HOUR_MS;
-      const hours = await (await platform.metricReader()).featureStats(environment.id, fqn, from, now);
-      const statistics = statisticsMessage(hours, allows(callerOf(context).permissions, "query.offline"));
+      const hours = await (await platform.metricReader()).featureStats(environment.id, fqn, from - DRIFT_REFERENCE_MS, now);
+      const [before, lastDay] = [hours.filter(({ at }) => at < from), hours.filter(({ at }) => at >= from)];
+      const statistics = statisticsMessage(lastDay, allows(callerOf(context).permissions, "query.offline"), before);
       const source = await sourceOf(id, environment.id, feature.span, "field");
       return create(GetFeatureResponseSchema, {
         metadata: {

@@ -23,6 +23,7 @@ import type { ResolverRunRecord } from "../../stores/metadata/resolver-runs.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { readPage } from "./page-token.ts";
+import { standingMessage } from "./schedule-message.ts";
 
 const STATES = {
   received: ResolverRunState.RECEIVED,
@@ -36,6 +37,10 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const scopeOf = async (context: HandlerContext): Promise<DeploymentTarget> =>
     resolveScope(platform.environments, callerOf(context), context.requestHeader);
   const shown = (run: ResolverRunRecord, { requestHeader }: HandlerContext) => runMessage(run, platform, requestHeader);
+  const paused = async (resolver: string, isPaused: boolean, context: HandlerContext) => {
+    const { environment } = await scopeOf(context);
+    return scheduleMessage(await (await platform.resolverRuns()).schedules.pause(environment, resolver, isPaused));
+  };
 
   router.service(ResolverRunService, {
     async triggerResolver(request, context) {
@@ -47,6 +52,14 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const { environment } = await scopeOf(context);
       const { schedules } = await platform.resolverRuns();
       return create(ListScheduledResolversResponseSchema, { resolvers: (await schedules.list(environment.id)).map(scheduleMessage) });
+    },
+
+    async pauseScheduledResolver({ resolver }, context) {
+      return { resolver: await paused(resolver, true, context) };
+    },
+
+    async resumeScheduledResolver({ resolver }, context) {
+      return { resolver: await paused(resolver, false, context) };
     },
 
     async listResolverRuns({ resolver, since, until, pageSize, pageToken }, context) {
@@ -113,15 +126,10 @@ export function runMessage(
 
 function scheduleMessage({
   name: resolver,
-  text,
+  text: schedule,
   filter,
   sample,
-  nextAt,
-  lastAt,
+  ...standing
 }: ResolverSchedule): MessageInitShape<typeof ScheduledResolverSchema> {
-  return {
-    ...{ resolver, schedule: text, filter, sample },
-    ...(nextAt !== undefined && { nextRunAt: msToTimestamp(nextAt) }),
-    ...(lastAt !== undefined && { lastRunAt: msToTimestamp(lastAt) }),
-  };
+  return { ...{ resolver, schedule, filter, sample }, ...standingMessage(standing) };
 }

@@ -1,8 +1,9 @@
 /** Features in words. */
 
-import type { FeatureJson } from "../../../../gen/svc/v1/graph_pb.ts";
+import type { FeatureJson, FeatureMetadataJson, FeatureProviderJson, FeatureVersionJson } from "../../../../gen/svc/v1/graph_pb.ts";
 import type { DataTypeJson } from "../../../../gen/svc/v1/value_pb.ts";
 import { formatDuration } from "../../../domain/duration.ts";
+import { compareNames, escapeControls } from "../../../domain/name.ts";
 
 const PRIMITIVES: Readonly<Record<string, string>> = {
   INT64: "int",
@@ -52,4 +53,50 @@ export function durationMs(text: string | undefined): number {
 export function cachedFor({ maxStaleness }: FeatureJson): string {
   const ms = durationMs(maxStaleness);
   return ms === 0 ? "" : ms === Number.POSITIVE_INFINITY ? "always" : formatDuration(ms);
+}
+
+/** Where values are stored, by the options of the feature. */
+export function storedText({
+  storeOnline = true,
+  storeOffline = true,
+}: {
+  readonly storeOnline?: boolean;
+  readonly storeOffline?: boolean;
+}): string {
+  if (storeOnline && storeOffline) return "online and offline";
+  return storeOnline ? "online only" : storeOffline ? "offline only" : "nowhere";
+}
+
+/** FQN of the primary key of a class; empty when it is not among the features. */
+export function primaryKeyOf(all: readonly FeatureMetadataJson[], namespace: string | undefined): string {
+  return all.find(({ feature }) => feature?.namespace === namespace && feature?.scalar?.primary)?.feature?.fqn ?? "";
+}
+
+const WINDOW = /__\d+__$/;
+
+/** FQNs of all windows of the feature that one is of, the shortest first; empty of others. */
+export function windowsOf(all: readonly FeatureMetadataJson[], fqn: string): string[] {
+  if (!WINDOW.test(fqn)) return [];
+  const base = fqn.replace(WINDOW, "");
+  return all
+    .flatMap(({ feature }) => feature?.fqn ?? [])
+    .filter((one) => WINDOW.test(one) && one.replace(WINDOW, "") === base)
+    .sort(compareNames);
+}
+
+/** A version: `2 float`, `1 int (ended)`. */
+export function versionText({ ended = false, internalVersion = 1, type = "" }: FeatureVersionJson): string {
+  return `${internalVersion} ${escapeControls(type)}${ended ? " (ended)" : ""}`;
+}
+
+const PROVIDERS: Readonly<Record<string, string>> = {
+  PROVIDER_KIND_ONLINE_STORE: "the online store",
+  PROVIDER_KIND_JOIN: "its join",
+  PROVIDER_KIND_EXPRESSION: "its expression",
+  PROVIDER_KIND_DEFAULT: "its default",
+};
+
+/** What a provider is; empty of a resolver, which has a name of its own. */
+export function providerText({ kind = "PROVIDER_KIND_UNSPECIFIED" }: FeatureProviderJson): string {
+  return PROVIDERS[kind] ?? "";
 }

@@ -1,4 +1,4 @@
-import type { FeatureMetadataJson, GetGraphResponseJson } from "../../../../gen/svc/v1/graph_pb.ts";
+import type { GetFeatureResponseJson } from "../../../../gen/svc/v1/graph_pb.ts";
 import { lineageId } from "../../../domain/lineage.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
@@ -16,35 +16,34 @@ import { Range } from "../../parts/range.tsx";
 import { Value } from "../../parts/values.tsx";
 import type { PageProps } from "../../routes.ts";
 import { ResolverLink } from "../run/answer.tsx";
-import { cachedFor, featureKind, featureType } from "./feature-text.ts";
+import { FeatureErrors } from "./feature-errors.tsx";
+import { cachedFor, featureKind, featureType, primaryKeyOf, storedText, versionText, windowsOf } from "./feature-text.ts";
+import { FeatureValues } from "./feature-values.tsx";
 import { featureMetric } from "./metric-expressions.ts";
-import { NodeList } from "./node-links.tsx";
+import { Neighbours } from "./neighbours.tsx";
+import { Providers } from "./providers.tsx";
 import { SourceText } from "./source-text.tsx";
-import { useGraph, useLineage, useNeighbours } from "./use-lineage.ts";
 
-/** One feature: what it is, where it comes from, what needs it, and how often it is asked for. */
+/** One feature: what it is, where its values come from, what needs it, and how they lie. */
 export default function Feature({ place }: PageProps<"feature">) {
   const command = useCommand();
   const { fqn } = place.params;
-  const features = useAnswer("GraphService/ListFeatures", {}, scope.value);
-  const graph = useGraph();
-  const metadata = features.data?.features?.find(({ feature }) => feature?.fqn === fqn);
-  const key = graph.data?.graph?.featureSets?.find(({ namespace }) => namespace === metadata?.feature?.namespace)?.primaryKey ?? "";
+  const answer = useAnswer("GraphService/GetFeature", { fqn }, scope.value);
+  const all = useAnswer("GraphService/ListFeatures", {}, scope.value).data?.features ?? [];
+  const isUnknown = answer.error?.code === "not_found";
   return (
     <Page
       title={readableName(fqn)}
-      command={command("query", "--in", `${key || "ID"}=...`, "--out", readableName(fqn))}
-      actions={metadata && <Actions fqn={fqn} primaryKey={key} />}
+      command={command("features", "show", readableName(fqn))}
+      actions={answer.data && <Actions fqn={fqn} primaryKey={primaryKeyOf(all, answer.data.metadata?.feature?.namespace)} />}
     >
-      <Loading of={features} lines={10}>
-        {({ deploymentId = "" }) =>
-          metadata ? (
-            <Content metadata={metadata} deployment={deploymentId} graph={graph.data} />
-          ) : (
-            <Empty command={command("features", "list")}>The deployment defines no feature of this name. Those that it defines:</Empty>
-          )
-        }
-      </Loading>
+      {isUnknown ? (
+        <Empty command={command("features", "list")}>The deployment defines no feature of this name. Those that it defines:</Empty>
+      ) : (
+        <Loading of={answer} lines={10}>
+          {(data) => <Content answer={data} windows={windowsOf(all, fqn)} />}
+        </Loading>
+      )}
     </Page>
   );
 }
@@ -67,16 +66,16 @@ function Actions({ fqn, primaryKey }: { readonly fqn: string; readonly primaryKe
 }
 
 interface ContentParts {
-  readonly metadata: FeatureMetadataJson;
-  readonly deployment: string;
-  readonly graph: GetGraphResponseJson | undefined;
+  readonly answer: GetFeatureResponseJson;
+  /** FQNs of all windows of it; empty of others. */
+  readonly windows: readonly string[];
 }
 
-function Content({ metadata: { feature = {}, internalVersion, resolvers = [] }, deployment, graph }: ContentParts) {
+function Content({ answer, windows }: ContentParts) {
+  const { deploymentId = "", metadata = {}, providers = [], statistics, versions = [] } = answer;
+  const { feature = {}, internalVersion, resolvers = [] } = metadata;
   const { deprecated, description = "", fqn = "", hasMany, hasOne, owner = "", scalar, span, tags = [] } = feature;
   const { branch } = scope.value;
-  const lineage = useLineage(graph);
-  const { needs, neededBy } = useNeighbours(lineage, lineageId("feature", fqn));
   return (
     <>
       {description !== "" && <p class="description">{visibleLines(description)}</p>}
@@ -84,6 +83,7 @@ function Content({ metadata: { feature = {}, internalVersion, resolvers = [] }, 
         facts={[
           ["Kind", featureKind(feature)],
           ["Type", escapeControls(featureType(feature))],
+          ["Windows", windows.length > 1 && <Windows all={windows} shown={fqn} />],
           ["Deprecated", deprecated && <Badge text="deprecated" tone="warn" />],
           ["Served from the store", cachedFor(feature) === "" ? "never" : `for ${cachedFor(feature)}`],
           ["Stored", scalar && storedText(scalar)],
@@ -94,19 +94,21 @@ function Content({ metadata: { feature = {}, internalVersion, resolvers = [] }, 
           ["Owner", owner !== "" && escapeControls(owner)],
           ["Tags", tags.length > 0 && tags.map((tag) => <Badge key={tag} text={tag} />)],
           ["Version", internalVersion !== undefined && internalVersion > 1 && String(internalVersion)],
+          ["Versions", versions.length > 1 && versions.map(versionText).join(", ")],
           ["Defined", span?.file && <code>{`${escapeControls(span.file)}:${span.line}`}</code>],
         ]}
       />
-      <div class="columns">
-        <section aria-label="Needs">
-          <h2>Needs</h2>
-          <NodeList nodes={needs} none="Nothing: it comes with a query, or from its default." />
-        </section>
-        <section aria-label="Needed by">
-          <h2>Needed by</h2>
-          <NodeList nodes={neededBy} none="Nothing in this deployment." />
-        </section>
-      </div>
+      <h2>Where its value comes from</h2>
+      <Providers all={providers} />
+      <Neighbours
+        id={lineageId("feature", fqn)}
+        needs={["Needs", "Nothing: it comes with a query, or from its default."]}
+        neededBy={["Needed by", "Nothing in this deployment."]}
+      />
+      <section aria-label="Values of the last day">
+        <h2>Values of the last day</h2>
+        <FeatureValues isPersonal={tags.includes("pii")} {...(statistics && { statistics })} />
+      </section>
       <h2>Over time</h2>
       <Range />
       <div class="charts">
@@ -126,26 +128,36 @@ function Content({ metadata: { feature = {}, internalVersion, resolvers = [] }, 
             ["p99", featureMetric("p99", "feature.age", fqn, branch)],
           ]}
         />
+        <MetricChart
+          label="Drift from the week before, by hour"
+          expressions={[["index", featureMetric("avg", "feature.drift", fqn, "")]]}
+        />
       </div>
-      {span?.file && deployment !== "" && (
+      <section aria-label="Errors">
+        <h2>Errors</h2>
+        <FeatureErrors fqn={fqn} />
+      </section>
+      {span?.file && deploymentId !== "" && (
         <>
           <h2>Definition</h2>
-          <SourceText deployment={deployment} span={span} />
+          <SourceText deployment={deploymentId} span={span} />
         </>
       )}
     </>
   );
 }
 
-function storedText({
-  storeOnline = true,
-  storeOffline = true,
-}: {
-  readonly storeOnline?: boolean;
-  readonly storeOffline?: boolean;
-}): string {
-  if (storeOnline && storeOffline) return "online and offline";
-  return storeOnline ? "online only" : storeOffline ? "offline only" : "nowhere";
+/** Windows of one feature, this one without a link. */
+function Windows({ all, shown }: { readonly all: readonly string[]; readonly shown: string }) {
+  return (
+    <>
+      {all.map((fqn) => (
+        <span key={fqn}>
+          {fqn === shown ? <strong class="name">{escapeControls(readableName(fqn))}</strong> : <FeatureLink fqn={fqn} />}{" "}
+        </span>
+      ))}
+    </>
+  );
 }
 
 function FeatureLink({ fqn }: { readonly fqn: string }) {

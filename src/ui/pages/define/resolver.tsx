@@ -17,10 +17,9 @@ import { Range } from "../../parts/range.tsx";
 import type { PageProps } from "../../routes.ts";
 import { durationMs } from "./feature-text.ts";
 import { resolverMetric } from "./metric-expressions.ts";
-import { NodeList } from "./node-links.tsx";
+import { Neighbours } from "./neighbours.tsx";
 import { inputPaths, resolverKind, resultText, translationText } from "./resolver-text.ts";
 import { SourceText } from "./source-text.tsx";
-import { useGraph, useLineage, useNeighbours } from "./use-lineage.ts";
 
 /** One resolver: what it computes of what, how long that takes, and its source. */
 export default function Resolver({ place }: PageProps<"resolver">) {
@@ -29,7 +28,7 @@ export default function Resolver({ place }: PageProps<"resolver">) {
   const answer = useAnswer("GraphService/ListResolvers", {}, scope.value);
   const resolver = answer.data?.resolvers?.find((one) => one.fqn === fqn);
   return (
-    <Page title={fqn} command={command("resolvers")} actions={resolver && <Actions resolver={resolver} />}>
+    <Page title={fqn} command={command("resolvers", "show", fqn)} actions={resolver && <Actions resolver={resolver} />}>
       <Loading of={answer} lines={10}>
         {({ deploymentId = "" }) =>
           resolver ? (
@@ -66,8 +65,6 @@ function Actions({ resolver }: { readonly resolver: ResolverJson }) {
 function Content({ resolver, deployment }: { readonly resolver: ResolverJson; readonly deployment: string }) {
   const { description = "", environments = [], fqn = "", owner = "", schedule = "", span, sql, tags = [], timeout } = resolver;
   const { branch } = scope.value;
-  const graph = useGraph();
-  const { needs, neededBy } = useNeighbours(useLineage(graph.data), lineageId("resolver", fqn));
   const metric = (fn: Parameters<typeof resolverMetric>[0], name: Parameters<typeof resolverMetric>[1]) =>
     resolverMetric(fn, name, fqn, branch);
   return (
@@ -87,16 +84,7 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
           ["Defined", span?.file && <code>{`${escapeControls(span.file)}:${span.line}`}</code>],
         ]}
       />
-      <div class="columns">
-        <section aria-label="Inputs">
-          <h2>Inputs</h2>
-          <NodeList nodes={needs} none="None: it takes nothing." />
-        </section>
-        <section aria-label="Outputs">
-          <h2>Outputs</h2>
-          <NodeList nodes={neededBy} none="None." />
-        </section>
-      </div>
+      <Neighbours id={lineageId("resolver", fqn)} needs={["Inputs", "None: it takes nothing."]} neededBy={["Outputs", "None."]} />
       <h2>Over time</h2>
       <Range />
       <div class="charts">

@@ -4,6 +4,7 @@ import { Bars } from "../../parts/bars.tsx";
 import { durationText } from "../../parts/duration.tsx";
 import { Histogram } from "../../parts/histogram.tsx";
 import { LineChart } from "../../parts/line-chart.tsx";
+import { MetricLines } from "../../parts/metric-lines.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { utcText } from "../../parts/time-text.ts";
 import { Waterfall } from "../../parts/waterfall.tsx";
@@ -49,9 +50,30 @@ function Lines() {
   );
 }
 
+/** Times with one value, and with nothing but zeros. */
+function FewValues({
+  label,
+  values,
+  unit,
+}: {
+  readonly label: string;
+  readonly values: readonly (number | null)[];
+  readonly unit: string;
+}) {
+  const data = useMemo(
+    () => ({ times: values.map((_, at) => START_MS + at * MINUTE_MS), series: [{ name: label, values }] }),
+    [label, values],
+  );
+  return <MetricLines label={label} data={data} unit={unit} height={120} />;
+}
+const ONE = [null, null, 0.4, null, null];
+const ZEROS = [0, 0, 0, 0];
+
 /** What is drawn. */
 export const CHARTS: readonly Example[] = [
   ["Line chart", () => <Lines />],
+  ["Line chart of one value", () => <FewValues label="One" values={ONE} unit="METRIC_UNIT_SECONDS" />],
+  ["Line chart of zeros", () => <FewValues label="Zeros" values={ZEROS} unit="METRIC_UNIT_RATIO" />],
   [
     "Sparkline",
     () => (

@@ -13,9 +13,9 @@ import { rangeTimes } from "../../parts/range-times.ts";
 import { Tabs } from "../../parts/tabs.tsx";
 import { readRange } from "../../parts/time-range.ts";
 import { durationMs } from "../define/feature-text.ts";
+import { Chart } from "./chart.tsx";
 import { ExpressionBox, expressionProblem } from "./expression-box.tsx";
 import { PinChart, UnpinChart } from "./kept-chart.tsx";
-import { MetricChart } from "./metric-chart.tsx";
 
 /**
  * What was recorded over time: an expression of one's own, the charts that are kept with the
@@ -42,7 +42,7 @@ export default function Metrics() {
       </div>
       {isEvaluated && (
         <>
-          <MetricChart title={expression} of={{ expression }} range={range} withBefore={withBefore} command={ofExpression} />
+          <Chart title={expression} of={{ expression }} range={range} withBefore={withBefore} command={ofExpression} />
           <PinChart key={expression} expression={expression} lengthMs={range.to - range.from} onDone={charts.reload} />
         </>
       )}
@@ -96,7 +96,7 @@ function BoardChart({ chart, withBefore }: { readonly chart: ChartJson; readonly
   const range = readRange(queried("range") || own, now.value);
   const times = isOwn ? {} : rangeTimes(range);
   return (
-    <MetricChart
+    <Chart
       title={name}
       of={{ chart: id, series }}
       range={range}

@@ -9,10 +9,10 @@ import { environmentScope } from "../../app/who.ts";
 import { Command } from "../../parts/command.tsx";
 import { LineChart } from "../../parts/line-chart.tsx";
 import { Loading } from "../../parts/loading.tsx";
+import { chartData, figureOf } from "../../parts/metric-series.ts";
 import { Range } from "../../parts/range.tsx";
 import { rangeTimes } from "../../parts/range-times.ts";
 import { rangeText, readRange } from "../../parts/time-range.ts";
-import { chartData, figureOf } from "./metric-series.ts";
 import { boundText } from "./monitor-text.ts";
 
 /** Series that are drawn at most beside the bound. */

@@ -3,10 +3,10 @@
 import type { MonitorJson } from "../../../../gen/svc/v1/graph_pb.ts";
 import type { MonitorStandingJson } from "../../../../gen/svc/v1/monitor_pb.ts";
 import { formatDuration } from "../../../domain/duration.ts";
+import { figureOf } from "../../parts/metric-series.ts";
 import type { Tone } from "../../parts/status.tsx";
 import { durationMs } from "../define/feature-text.ts";
 import { enumWord } from "../run/run-state.ts";
-import { figureOf } from "./metric-series.ts";
 
 const TONES: Readonly<Record<string, Tone>> = { ok: "good", pending: "warn", firing: "bad" };
 

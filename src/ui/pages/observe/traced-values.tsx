@@ -1,6 +1,6 @@
 import { href } from "../../app/place.ts";
+import type { TracedDot } from "../../parts/metric-series.ts";
 import { Time } from "../../parts/time.tsx";
-import type { TracedDot } from "./metric-series.ts";
 
 /** Traces that are named beside a chart. */
 const MOST_NAMED = 5;

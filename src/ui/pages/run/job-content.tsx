@@ -2,18 +2,17 @@ import type { JobAttemptJson, JobJson } from "../../../../gen/svc/v1/job_pb.ts";
 import type { ResolverRunJson } from "../../../../gen/svc/v1/resolver_run_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
-import { call } from "../../api/call.ts";
 import { useAnswer } from "../../api/load.ts";
-import { Action } from "../../app/action.tsx";
 import { now } from "../../app/clock.ts";
 import { useLive } from "../../app/live.ts";
-import { go, href } from "../../app/place.ts";
+import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Duration } from "../../parts/duration.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { RunAgain } from "./run-again-action.tsx";
 import { RunLines } from "./run-lines.tsx";
 import { RunLink } from "./run-lists.tsx";
 import { enumWord, isGoingOn, tookMs } from "./run-state.ts";
@@ -145,15 +144,6 @@ function ResolverRun({ run }: { readonly run: ResolverRunJson }) {
     rows = "0",
     upperBound,
   } = run;
-  const again = async () => {
-    const { run: next } = await call(
-      "ResolverRunService/TriggerResolver",
-      { resolver, persistOffline, persistOnline },
-      environmentScope.value,
-    );
-    if (next?.id) go(href("run", { id: next.id }));
-    return `${resolver} runs again.`;
-  };
   return (
     <>
       <h2>Run of {escapeControls(resolver)}</h2>
@@ -168,9 +158,7 @@ function ResolverRun({ run }: { readonly run: ResolverRunJson }) {
           ["To", upperBound && <Time at={upperBound} />],
         ]}
       />
-      <Action verb="Run again" question={`Run ${escapeControls(resolver)} again?`} permission="deploy" act={again}>
-        <p>It computes its features for every row that it is for, and stores the values.</p>
-      </Action>
+      <RunAgain run={run} />
     </>
   );
 }

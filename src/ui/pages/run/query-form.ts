@@ -94,11 +94,17 @@ export function filled(form: QueryForm): QueryForm {
   };
 }
 
-/** The request of a form, and a sentence for each text that is none of what it should be. */
-export function requestOf(form: QueryForm): { readonly request: QueryRequestJson; readonly problems: readonly string[] } {
+/**
+ * The request of a form, and a sentence for each text that is none of what it should be. One that
+ * is `isBulk` may have no inputs: its rows bring them.
+ */
+export function requestOf(
+  form: QueryForm,
+  { isBulk = false }: { readonly isBulk?: boolean } = {},
+): { readonly request: QueryRequestJson; readonly problems: readonly string[] } {
   const { inputs, outputs, staleness, plannerOptions, context, tags, now, ...rest } = filled(form);
   const problems = [...readPlannerOptions(Object.fromEntries(plannerOptions)).problems];
-  if (inputs.length === 0 && rest.queryName === "") problems.push("Say what to query with: at least one input.");
+  if (inputs.length === 0 && !isBulk && rest.queryName === "") problems.push("Say what to query with: at least one input.");
   for (const [name] of repeated(inputs)) problems.push(`'${name}' is given more than one value; a query answers for one row.`);
   const ages = staleness.map(([feature, text]) => {
     const read = readStaleness(text);
@@ -128,7 +134,8 @@ export function requestOf(form: QueryForm): { readonly request: QueryRequestJson
   };
 }
 
-function isInstant(text: string): boolean {
+/** Whether a text is a time with its zone, in ISO 8601. */
+export function isInstant(text: string): boolean {
   return /^\d{4}-\d\d-\d\d[T ].*(Z|[+-]\d\d:?\d\d)$/i.test(text) && !Number.isNaN(Date.parse(text));
 }
 

@@ -1,12 +1,10 @@
+import type { ComponentChildren } from "preact";
 import type { ScheduledResolverJson } from "../../../../gen/svc/v1/resolver_run_pb.ts";
 import type { ScheduledQueryStandingJson } from "../../../../gen/svc/v1/scheduled_query_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
-import { call } from "../../api/call.ts";
 import { useAnswer } from "../../api/load.ts";
-import { Action } from "../../app/action.tsx";
 import { useCommand } from "../../app/command.ts";
 import { useLive } from "../../app/live.ts";
-import { go, href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Command } from "../../parts/command.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -14,7 +12,11 @@ import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { ResolverLink } from "./answer.tsx";
 import { Progress } from "./incremental-progress.tsx";
+import { NextRuns } from "./next-runs.tsx";
+import { PauseQuery, PauseResolver, RunQuery, RunResolver } from "./schedule-actions.tsx";
+import { QueryOutcomes, ResolverOutcomes } from "./schedule-runs.tsx";
 
 /** What runs by a schedule: resolvers and offline queries of the live deployment. */
 export default function Schedules() {
@@ -41,7 +43,13 @@ export default function Schedules() {
           rows.length === 0 ? (
             <Empty>No resolver runs by a schedule. One does with @online(cron="1h"), or @offline(cron="30 2 * * *").</Empty>
           ) : (
-            <WindowTable label="Resolvers" columns={RESOLVERS} rows={rows} keyOf={({ resolver = "" }) => resolver} />
+            <WindowTable
+              label="Resolvers"
+              columns={resolverColumns(resolvers.reload)}
+              rows={rows}
+              rowHeight={ROW_HEIGHT}
+              keyOf={({ resolver = "" }) => resolver}
+            />
           )
         }
       </Loading>
@@ -52,7 +60,13 @@ export default function Schedules() {
           rows.length === 0 ? (
             <Empty>No query runs by a schedule. One does with ScheduledQuery(name="nightly", schedule="30 2 * * *", output=[...]).</Empty>
           ) : (
-            <WindowTable label="Queries" columns={QUERIES} rows={rows} keyOf={({ name = "" }) => name} />
+            <WindowTable
+              label="Queries"
+              columns={queryColumns(queries.reload)}
+              rows={rows}
+              rowHeight={ROW_HEIGHT}
+              keyOf={({ name = "" }) => name}
+            />
           )
         }
       </Loading>
@@ -60,56 +74,96 @@ export default function Schedules() {
   );
 }
 
-const RESOLVERS: readonly Column<ScheduledResolverJson>[] = [
-  { name: "resolver", title: "Resolver", width: "12rem", cell: ({ resolver = "" }) => <code>{escapeControls(resolver)}</code> },
-  { name: "schedule", title: "Schedule", width: "9rem", cell: ({ schedule = "" }) => <code>{escapeControls(schedule)}</code> },
-  { name: "rows", title: "For", width: "12rem", cell: ({ filter = "", sample = "" }) => escapeControls(filter || sample || "all rows") },
-  { name: "last", title: "Last", width: "11rem", cell: ({ lastRunAt }) => <Time at={lastRunAt} /> },
-  { name: "next", title: "Next", width: "11rem", cell: ({ nextRunAt }) => <Time at={nextRunAt} /> },
-  { name: "run", title: "Actions", width: "7rem", cell: ({ resolver = "" }) => <RunResolver resolver={resolver} /> },
-];
+/** Of rows with three times. */
+const ROW_HEIGHT = 80;
 
-const QUERIES: readonly Column<ScheduledQueryStandingJson>[] = [
-  { name: "name", title: "Query", width: "12rem", cell: ({ name = "" }) => <code>{escapeControls(name)}</code> },
-  { name: "schedule", title: "Schedule", width: "9rem", cell: ({ schedule = "" }) => <code>{escapeControls(schedule)}</code> },
-  { name: "outputs", title: "Outputs", width: "16rem", cell: ({ outputs = [] }) => <code>{outputs.map(escapeControls).join(", ")}</code> },
-  { name: "last", title: "Last", width: "11rem", cell: ({ lastRunAt }) => <Time at={lastRunAt} /> },
-  { name: "next", title: "Next", width: "11rem", cell: ({ nextRunAt }) => <Time at={nextRunAt} /> },
-  {
-    name: "run",
-    title: "Actions",
-    width: "13rem",
-    cell: ({ incrementalResolvers = [], name = "" }) => (
-      <span class="actions">
-        <RunQuery name={name} />
-        {incrementalResolvers.length > 0 && <Progress name={name} />}
-      </span>
+interface Standing {
+  readonly lastRunAt?: string;
+  readonly nextRunsAt?: string[];
+  readonly paused?: boolean;
+  readonly schedule?: string;
+}
+
+/** The columns that everything with a schedule has. */
+function columnsOf<Row extends Standing>(parts: {
+  readonly title: string;
+  readonly name: (row: Row) => ComponentChildren;
+  /** What it is about, below its name. */
+  readonly about: (row: Row) => string;
+  readonly outcomes: (row: Row) => ComponentChildren;
+  readonly actions: (row: Row) => ComponentChildren;
+}): readonly Column<Row>[] {
+  return [
+    {
+      name: "name",
+      title: parts.title,
+      width: "13rem",
+      cell: (row) => (
+        <>
+          {parts.name(row)}
+          <br />
+          <span class="dim">{escapeControls(parts.about(row))}</span>
+        </>
+      ),
+    },
+    { name: "schedule", title: "Schedule", width: "7rem", cell: ({ schedule = "" }) => <code>{escapeControls(schedule)}</code> },
+    {
+      name: "runs",
+      title: "Last 30 runs",
+      width: "11rem",
+      cell: (row) => (
+        <>
+          {parts.outcomes(row)}
+          {row.lastRunAt !== undefined && (
+            <>
+              <br />
+              last <Time at={row.lastRunAt} />
+            </>
+          )}
+        </>
+      ),
+    },
+    {
+      name: "next",
+      title: "Next, local time",
+      width: "11rem",
+      cell: ({ nextRunsAt, paused }) => <NextRuns of={{ paused, times: nextRunsAt }} />,
+    },
+    {
+      name: "utc",
+      title: "Next, UTC",
+      width: "11rem",
+      cell: ({ nextRunsAt, paused }) => <NextRuns of={{ paused, times: nextRunsAt }} isUtc />,
+    },
+    { name: "run", title: "Actions", width: "11.5rem", cell: (row) => <span class="actions">{parts.actions(row)}</span> },
+  ];
+}
+
+const resolverColumns = (onDone: () => void) =>
+  columnsOf<ScheduledResolverJson>({
+    title: "Resolver",
+    name: ({ resolver = "" }) => <ResolverLink fqn={resolver} />,
+    about: ({ filter = "", sample = "" }) => filter || sample || "all rows",
+    outcomes: ({ resolver = "" }) => <ResolverOutcomes resolver={resolver} />,
+    actions: ({ paused = false, resolver = "" }) => (
+      <>
+        <RunResolver resolver={resolver} />
+        <PauseResolver {...{ resolver, paused, onDone }} />
+      </>
     ),
-  },
-];
+  });
 
-function RunResolver({ resolver }: { readonly resolver: string }) {
-  const trigger = async () => {
-    const { run } = await call("ResolverRunService/TriggerResolver", { resolver }, environmentScope.value);
-    if (run?.id) go(href("run", { id: run.id }));
-    return `${resolver} runs.`;
-  };
-  return (
-    <Action verb="Run now" question={`Run ${escapeControls(resolver)} now?`} permission="deploy" act={trigger}>
-      <p>It computes its features for every row that it is for, and stores the values. Its schedule stays.</p>
-    </Action>
-  );
-}
-
-function RunQuery({ name }: { readonly name: string }) {
-  const trigger = async () => {
-    const { id } = await call("ScheduledQueryService/TriggerScheduledQuery", { name }, environmentScope.value);
-    if (id) go(href("run", { id }));
-    return `${name} runs.`;
-  };
-  return (
-    <Action verb="Run now" question={`Run ${escapeControls(name)} now?`} permission="deploy" act={trigger}>
-      <p>It becomes an offline query of its own. Its schedule stays.</p>
-    </Action>
-  );
-}
+const queryColumns = (onDone: () => void) =>
+  columnsOf<ScheduledQueryStandingJson>({
+    title: "Query",
+    name: ({ name = "" }) => <code>{escapeControls(name)}</code>,
+    about: ({ outputs = [] }) => outputs.join(", "),
+    outcomes: ({ name = "" }) => <QueryOutcomes name={name} />,
+    actions: ({ incrementalResolvers = [], name = "", paused = false }) => (
+      <>
+        <RunQuery name={name} />
+        <PauseQuery {...{ name, paused, onDone }} />
+        {incrementalResolvers.length > 0 && <Progress name={name} />}
+      </>
+    ),
+  });

@@ -1,24 +1,24 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { QueryRequestJson, QueryResponseJson } from "../../../../gen/svc/v1/query_pb.ts";
-import { CallError, type CallScope, call } from "../../api/call.ts";
+import type { QueryResponseJson } from "../../../../gen/svc/v1/query_pb.ts";
+import { CallError } from "../../api/call.ts";
 import { durationText } from "../../parts/duration.tsx";
 import { durationMs } from "../define/feature-text.ts";
 
 /** A query that is run on request, and its last answer. */
-export interface QueryRun {
-  readonly answer: QueryResponseJson | undefined;
+export interface QueryRun<Answer> {
+  readonly answer: Answer | undefined;
   readonly error: CallError | undefined;
   readonly isRunning: boolean;
-  /** What the last run came to, for screen readers. */
-  readonly said: string;
-  readonly start: (request: QueryRequestJson, scope: CallScope) => Promise<void>;
+  readonly start: (ask: (signal: AbortSignal) => Promise<Answer>) => Promise<void>;
   readonly cancel: () => void;
+  /** Forgets the answer. */
+  readonly clear: () => void;
 }
 
 /** Runs queries, one at a time: a new one ends the one before, and so does leaving the page. */
-export function useQueryRun(): QueryRun {
-  const answer = useSignal<QueryResponseJson | undefined>(undefined);
+export function useQueryRun<Answer = QueryResponseJson>(): QueryRun<Answer> {
+  const answer = useSignal<Answer | undefined>(undefined);
   const error = useSignal<CallError | undefined>(undefined);
   const running = useSignal<AbortController | undefined>(undefined);
   const latest = useRef<AbortController | undefined>(undefined);
@@ -28,14 +28,14 @@ export function useQueryRun(): QueryRun {
     running.value = undefined;
   };
   useEffect(() => cancel, []);
-  const start = async (request: QueryRequestJson, scope: CallScope) => {
+  const start = async (ask: (signal: AbortSignal) => Promise<Answer>) => {
     cancel();
     const own = new AbortController();
     latest.current = own;
     running.value = own;
     error.value = undefined;
     try {
-      const response = await call("QueryService/Query", request, scope, own.signal);
+      const response = await ask(own.signal);
       if (latest.current === own) answer.value = response;
     } catch (thrown) {
       if (latest.current !== own) return;
@@ -49,9 +49,13 @@ export function useQueryRun(): QueryRun {
     answer: answer.value,
     error: error.value,
     isRunning: running.value !== undefined,
-    said: answer.value ? summaryText(answer.value) : "",
     start,
     cancel,
+    clear() {
+      cancel();
+      answer.value = undefined;
+      error.value = undefined;
+    },
   };
 }
 

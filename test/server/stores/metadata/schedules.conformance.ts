@@ -107,6 +107,22 @@ export function schedulesConformance(driver: Driver<MetadataStore>): void {
       expect([await due(), await get("a")]).toMatchObject([["a"], { nextAt: undefined }]);
     });
 
+    test("one that is turned off stays so while it is put anew, and a new one is on", async () => {
+      const only = (text: string) => schedules.put({ kind: "k", key: "a", text, payload: null });
+      expect(await schedules.setEnabled({ kind: "k", key: "a" }, false)).toBe(false);
+      await only("1h");
+      await schedules.advance(await get("a"), START + 10);
+      const planned = await get("a");
+      expect([planned.isEnabled, await schedules.setEnabled(planned, true), await get("a")]).toEqual([true, true, planned]);
+      expect(await schedules.setEnabled(planned, false)).toBe(true);
+      expect((await schedules.advance(planned, START + 20, run("j1", "a"))).isLost).toBe(true);
+      await only("2h");
+      now = START + 100;
+      expect([await get("a"), await due()]).toMatchObject([{ text: "2h", isEnabled: false, nextAt: undefined }, []]);
+      await schedules.setEnabled(planned, true);
+      expect(await due()).toEqual(["a"]);
+    });
+
     test("one that is deleted is no longer due, also for who read it before; jobs that it made stay", async () => {
       await put("a");
       const read = await get("a");

@@ -111,6 +111,18 @@ describe("statistics", () => {
     expect(values.at(-1)).toBeCloseTo(50, -1);
   });
 
+  test("have the drift from the hours before, unless either side has too few values", () => {
+    const around = (centre: number) => {
+      const sketch = new NumberSketch();
+      for (let value = 0; value < 200; value++) sketch.record(centre + (value % 20));
+      return [{ at: 0, ...hour, sketch: sketch.toJSON() }];
+    };
+    const few = [{ at: 0, ...hour, sketch: words.toJSON() }];
+    expect(statisticsMessage(around(100), false, around(100))?.drift).toBeCloseTo(0, 5);
+    expect(statisticsMessage(around(100), false, around(500))?.drift).toBeGreaterThan(1);
+    expect([statisticsMessage(around(100), true, few)?.drift, statisticsMessage(around(100), true)?.drift]).toEqual([undefined, undefined]);
+  });
+
   test("of texts have the most frequent values first", () => {
     const { values } = statisticsMessage([{ at: 0, ...hour, sketch: words.toJSON() }], true) ?? {};
     expect(values?.map(({ count, value }) => [value, count])).toEqual([

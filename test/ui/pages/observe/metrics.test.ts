@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { functionsOf, parseMetricExpression } from "../../../../src/domain/metrics/expression.ts";
 import { METRICS, type MetricName } from "../../../../src/domain/metrics/metric.ts";
 import { completionAt, metricOfValues } from "../../../../src/ui/pages/observe/metric-completion.ts";
-import { chartData, csvOf, figureOf, seriesName, tracedDots } from "../../../../src/ui/pages/observe/metric-series.ts";
+import { chartData, csvOf, figureOf, seriesName, tracedDots } from "../../../../src/ui/parts/metric-series.ts";
 
 const ALL = Object.keys(METRICS).map((name) => ({
   name,

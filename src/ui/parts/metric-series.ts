@@ -1,10 +1,11 @@
 /** Series of metrics as charts, tables and files have them. */
 
-import type { MetricSeriesJson } from "../../../../gen/svc/v1/metric_pb.ts";
-import { sizeText } from "../../../domain/size.ts";
-import { durationText } from "../../parts/duration.tsx";
-import { figureText } from "../../parts/figure-text.ts";
-import type { Dot, Series } from "../../parts/line-chart.tsx";
+import type { MetricSeriesJson } from "../../../gen/svc/v1/metric_pb.ts";
+import { csvText } from "../../domain/csv.ts";
+import { sizeText } from "../../domain/size.ts";
+import { durationText } from "./duration.tsx";
+import { figureText } from "./figure-text.ts";
+import type { Dot, Series } from "./line-chart.tsx";
 
 /** Series over common times. */
 export interface ChartData {
@@ -63,6 +64,11 @@ export function tracedDots(series: readonly MetricSeriesJson[]): readonly Traced
   return [...dots.values()];
 }
 
+/** Whether no series has a value. */
+export function isEmpty({ series }: ChartData): boolean {
+  return series.every(({ values }) => values.every((value) => value === null));
+}
+
 /** How values of a unit are written. */
 export function figureOf(unit: string | undefined): (value: number) => string {
   if (unit === "METRIC_UNIT_SECONDS") return (value) => durationText(value * 1000);
@@ -77,11 +83,5 @@ export function csvOf({ series, times }: ChartData): string {
     ["time", ...series.map(({ name }) => name)],
     ...times.map((time, at) => [new Date(time).toISOString(), ...series.map(({ values }) => String(values[at] ?? ""))]),
   ];
-  return rows.map((row) => `${row.map(csvCell).join(",")}\r\n`).join("");
-}
-
-/** A cell. Text that a spreadsheet would compute is kept from that by an apostrophe. */
-function csvCell(text: string): string {
-  const plain = /^[=+\-@\t\r]/.test(text) && !/^-?[\d.e+-]+$/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+  return csvText(rows);
 }

@@ -3,15 +3,15 @@ import type { ChartExpressionJson, MetricSeriesJson } from "../../../../gen/svc/
 import { type Loaded, useAnswer } from "../../api/load.ts";
 import type { Method, Methods } from "../../api/methods.ts";
 import { useSteady } from "../../api/steady.ts";
-import { go, href, setQueried } from "../../app/place.ts";
+import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Command } from "../../parts/command.tsx";
-import { LineChart } from "../../parts/line-chart.tsx";
 import { Loading } from "../../parts/loading.tsx";
+import { MetricLines } from "../../parts/metric-lines.tsx";
+import { chartData, csvOf, figureOf, isEmpty, tracedDots } from "../../parts/metric-series.ts";
 import { rangeTimes } from "../../parts/range-times.ts";
 import { saveText } from "../../parts/save-text.ts";
-import { rangeText, type TimeRange } from "../../parts/time-range.ts";
-import { chartData, csvOf, figureOf, tracedDots } from "./metric-series.ts";
+import type { TimeRange } from "../../parts/time-range.ts";
 import { TracedValues } from "./traced-values.tsx";
 
 /** Most lines of one chart; the table and the file have the same. */
@@ -30,7 +30,7 @@ interface ChartParts {
 type SeriesMethod = "MetricService/EvaluateChart" | "MetricService/QueryMetric";
 
 /** A chart over a range, its numbers as a table and as a file, and the command that prints them. */
-export function MetricChart({ title, of, range, withBefore, command }: ChartParts) {
+export function Chart({ title, of, range, withBefore, command }: ChartParts) {
   const times = rangeTimes(range);
   const lengthMs = Date.parse(times.endTime) - Date.parse(times.startTime);
   const earlier = { startTime: moved(times.startTime, -lengthMs), endTime: times.startTime };
@@ -91,20 +91,10 @@ function Drawn({ title, series, before, lengthMs, omitted, isExpression }: Drawn
   const shown = useMemo(() => chartData(series.slice(0, MOST_LINES), before.slice(0, MOST_LINES), lengthMs), [series, before, lengthMs]);
   const dots = useMemo(() => tracedDots(series.slice(0, MOST_LINES)), [series]);
   const left = omitted + Math.max(series.length - MOST_LINES, 0);
-  const isEmpty = shown.series.every(({ values }) => values.every((value) => value === null));
-  if (isEmpty) return <p class="dim">No values in this time.{isExpression && " See whether the labels' values are right."}</p>;
+  if (isEmpty(shown)) return <p class="dim">No values in this time.{isExpression && " See whether the labels' values are right."}</p>;
   return (
     <>
-      <LineChart
-        label={title}
-        times={shown.times}
-        series={shown.series}
-        figure={figureOf(series[0]?.unit)}
-        group="metrics"
-        onRange={(from, to) => setQueried({ range: rangeText({ from, to }) })}
-        dots={dots}
-        onDot={(index) => go(href("trace", { id: dots[index]?.traceId ?? "" }))}
-      />
+      <MetricLines label={title} data={shown} unit={series[0]?.unit} dots={dots} />
       <TracedValues dots={dots} figure={figureOf(series[0]?.unit)} />
       {left > 0 && <p class="dim">{`${left} more series are not shown: a filter selects some.`}</p>}
       <button type="button" class="quiet" onClick={() => saveText("metrics.csv", "text/csv", csvOf(shown))}>
