@@ -125,7 +125,10 @@ export class ExponentialHistogram {
     return histogram;
   }
 
-  /** Adds the counts of bytes that `encode` made, from a place to another. Throws RangeError for others. */
+  /**
+   * Adds the counts of bytes that `encode` made, from a place to another. Throws RangeError for
+   * others.
+   */
   mergeEncoded(bytes: Uint8Array, begin = 0, end = bytes.length): void {
     this.#read(bytes, begin, end, true);
   }

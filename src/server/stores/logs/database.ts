@@ -8,6 +8,7 @@ import { ATTRIBUTES, type LogLevel } from "../../../domain/logs.ts";
 import { type Condition, toCondition } from "../../../domain/search/condition.ts";
 import type { Search } from "../../../domain/search/tree.ts";
 import type { PackedRecords } from "../../thread/records.ts";
+import { schemaVersion, usedBytes } from "../sqlite/file-figures.ts";
 import { openDatabase } from "../sqlite/open.ts";
 import { boundRecord } from "./bounds.ts";
 import { carryOver } from "./carry-over.ts";
@@ -326,8 +327,8 @@ export class LogsDatabase {
   /** The schema, the bytes in use and their bounds. */
   figures(): Omit<LogFigures, "pendingRecords"> {
     return {
-      schemaVersion: this.#pragma("user_version"),
-      bytes: this.#usedBytes(),
+      schemaVersion: schemaVersion(this.#db),
+      bytes: usedBytes(this.#db),
       maxBytes: this.#maxBytes,
       defaultMaxBytes: this.file.maxBytes,
       maxAgeMs: this.#maxAgeMs,
@@ -362,7 +363,7 @@ export class LogsDatabase {
       const first = this.#firstSince(kind, limit);
       this.#removed += this.#db.query(`delete from ${kind} where seq < ?`).run(first).changes;
     }
-    for (let round = 0; round < 20 && this.#usedBytes() > this.#maxBytes; round++) this.#pruneTenth();
+    for (let round = 0; round < 20 && usedBytes(this.#db) > this.#maxBytes; round++) this.#pruneTenth();
     this.#pruneOrigins();
   }
 
@@ -384,14 +385,6 @@ export class LogsDatabase {
     if (count < MANY_ORIGINS) return;
     this.#db.run("delete from origin where id not in (select origin from line union select origin from request)");
     this.#origins.clear();
-  }
-
-  #usedBytes(): number {
-    return (this.#pragma("page_count") - this.#pragma("freelist_count")) * this.#pragma("page_size");
-  }
-
-  #pragma(name: string): number {
-    return Object.values(this.#db.query<Record<string, number>, []>(`pragma ${name}`).get() ?? {})[0] ?? 0;
   }
 }
 

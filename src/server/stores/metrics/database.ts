@@ -5,6 +5,7 @@
  */
 
 import type { Database } from "bun:sqlite";
+import { schemaVersion, usedBytes } from "../sqlite/file-figures.ts";
 import { openDatabase } from "../sqlite/open.ts";
 import { type AnswerColumns, toColumns } from "./answer-columns.ts";
 import { BucketSum } from "./bucket-sum.ts";
@@ -154,7 +155,10 @@ export class MetricDatabase {
     return [...values].sort().slice(0, limit);
   }
 
-  /** Removes buckets by their age, and the oldest ones beyond the bound of size; packs the others. */
+  /**
+   * Removes buckets by their age, and the oldest ones beyond the bound of size; packs those that
+   * are complete.
+   */
   thin(now: number): void {
     this.#db.transaction(() => {
       for (const period of PERIODS) this.#removeBefore(period, floorTo(now - Math.min(period.keptMs, this.#maxAgeMs), HOUR_MS));
@@ -163,7 +167,7 @@ export class MetricDatabase {
       for (const period of PERIODS)
         if (period.packMs !== undefined) this.#packed.pack(period, floorTo(now - LATE_MS, period.packMs), MOST_PACKED);
     })();
-    for (let round = 0; round < 20 && this.#usedBytes() > this.#maxBytes; round++)
+    for (let round = 0; round < 20 && usedBytes(this.#db) > this.#maxBytes; round++)
       this.#db.transaction(() => {
         for (const period of PERIODS) this.#removeTenth(period);
         this.#removeEmptySeries();
@@ -184,8 +188,8 @@ export class MetricDatabase {
   figures(): MetricFigures {
     const count = (table: string): number => this.#db.query<{ n: number }, []>(`select count(*) as n from ${table}`).get()?.n ?? 0;
     return {
-      schemaVersion: this.#pragma("user_version"),
-      bytes: this.#usedBytes(),
+      schemaVersion: schemaVersion(this.#db),
+      bytes: usedBytes(this.#db),
       maxBytes: this.#maxBytes,
       defaultMaxBytes: this.file.maxBytes,
       maxAgeMs: this.#maxAgeMs,
@@ -323,14 +327,6 @@ export class MetricDatabase {
     this.#ids.clear();
     const lacks = BUCKET_TABLES.map((table) => `not exists (select 1 from ${table} where series = id)`).join(" and ");
     this.#db.run(`delete from series where ${lacks}`);
-  }
-
-  #usedBytes(): number {
-    return (this.#pragma("page_count") - this.#pragma("freelist_count")) * this.#pragma("page_size");
-  }
-
-  #pragma(name: string): number {
-    return Object.values(this.#db.query<Record<string, number>, []>(`pragma ${name}`).get() ?? {})[0] ?? 0;
   }
 }
 

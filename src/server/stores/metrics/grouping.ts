@@ -16,7 +16,10 @@ export class GatheredGroup {
     readonly stepMs: number,
   ) {}
 
-  /** Adds a bucket that begins at a time, epoch milliseconds; its histogram as `BucketSum.add` takes it. */
+  /**
+   * Adds a bucket that begins at a time, epoch milliseconds; its histogram as `BucketSum.add` takes
+   * it.
+   */
   add(at: number, count: number, sum: number, min: number, max: number, histogram?: Uint8Array | null, begin?: number, end?: number): void {
     this.count += count;
     this.#period(at).add(count, sum, min, max, histogram, begin, end);

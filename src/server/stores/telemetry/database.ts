@@ -5,6 +5,7 @@
  */
 
 import type { Database } from "bun:sqlite";
+import { schemaVersion, usedBytes } from "../sqlite/file-figures.ts";
 import { inspectDatabase, openDatabase } from "../sqlite/open.ts";
 import { ErrorTable } from "./error-table.ts";
 import { mentions } from "./mentions.ts";
@@ -352,8 +353,8 @@ export class TelemetryDatabase {
   /** The schema, the bytes in use and their bound. */
   figures(): Omit<TelemetryFigures, "pendingRecords" | "pendingBytes"> {
     return {
-      schemaVersion: this.#pragma("user_version"),
-      bytes: this.#usedBytes(),
+      schemaVersion: schemaVersion(this.#db),
+      bytes: usedBytes(this.#db),
       maxBytes: this.#maxBytes,
       defaultMaxBytes: this.file.maxBytes,
       maxAgeMs: this.#maxAgeMs,
@@ -379,7 +380,7 @@ export class TelemetryDatabase {
   /** The move of the schema since the last call; the first begins where the file was opened. */
   migrate(): SchemaMove {
     const from = this.#reportedVersion;
-    this.#reportedVersion = this.#pragma("user_version");
+    this.#reportedVersion = schemaVersion(this.#db);
     return { from, to: this.#reportedVersion };
   }
 
@@ -506,7 +507,7 @@ export class TelemetryDatabase {
   }
 
   #pruneToSize(): void {
-    for (let round = 0; round < 10 && this.#usedBytes() - this.#spans.bytes() > this.#maxBytes; round++)
+    for (let round = 0; round < 10 && usedBytes(this.#db) - this.#spans.bytes() > this.#maxBytes; round++)
       this.#db.transaction(() => this.#pruneTenth())();
   }
 
@@ -522,14 +523,6 @@ export class TelemetryDatabase {
 
   #pruneBodies(): void {
     this.#db.run("delete from body where id < coalesce((select body from query_log order by seq limit 1), (select max(id) + 1 from body))");
-  }
-
-  #usedBytes(): number {
-    return (this.#pragma("page_count") - this.#pragma("freelist_count")) * this.#pragma("page_size");
-  }
-
-  #pragma(name: string): number {
-    return Object.values(this.#db.query<Record<string, number>, []>(`pragma ${name}`).get() ?? {})[0] ?? 0;
   }
 }
 
