@@ -4,7 +4,6 @@
  */
 
 import { rm } from "node:fs/promises";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { once } from "../../domain/once.ts";
 import { samplingOf } from "../../domain/span-sampling.ts";
@@ -98,6 +97,8 @@ const TIMED_OFFLINE = ["append", "sample", "scanKeys", "scan", "latest", "delete
 const RECORDING_VARIABLE = "SVC_BENCH_RECORDING";
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
+/** Most long jobs that run at once, which compute. */
+const LONG_JOB_SLOTS = 4;
 
 /**
  * The parts of a server. Their functions load a part on first use and return the same one from then
@@ -707,7 +708,7 @@ export async function openParts({
     const { startJobRunner } = await import("../jobs/runner.ts");
     return startJobRunner({
       ...{ jobs: metadata.jobs, bus, clock, log, node: node(), metrics },
-      ...{ slots: JOB_SLOTS, longSlots: Math.max(2, availableParallelism()), handlers: await jobHandlers() },
+      ...{ slots: JOB_SLOTS, longSlots: LONG_JOB_SLOTS, handlers: await jobHandlers() },
     });
   });
   const scheduler = once(async () => {
