@@ -18,7 +18,8 @@ interface Printed {
 
 /** Fields of the contract named `url` that are addresses of pages; those of one thing have a row below. */
 const PAGES = [
-  ...["Deployment", "GetQueryRunResponse", "MonitorStanding", "QueryMeta", "ResolverRun", "TriggerScheduledQueryResponse"],
+  ...["Deployment", "GetQueryRunResponse", "MonitorStanding", "QueryMeta", "ResolverRun", "RunTasksResponse", "Task"],
+  "TriggerScheduledQueryResponse",
   // Where one logs in, which other tests open.
   ...["CreateEntryResponse", "CreateLoginSessionResponse"],
 ];
@@ -101,6 +102,24 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       const { id } = (await json("trigger", "--resolver", "known")) as Printed;
       return (await json("scheduled-resolver/runs/get", id)) as Printed;
     },
+    async "task run"() {
+      const { task_ids: ids, url } = (await json("task/run", "work.py::main")) as { task_ids: readonly string[]; url: string };
+      return { id: ids[0] ?? "", url };
+    },
+    async "task run, of many"() {
+      const lines = join(project, "lines.jsonl");
+      await Bun.write(lines, "{}\n{}\n");
+      const { workflow_id: id, url } = (await json("task/run", "work.py::main", "--args-file", lines)) as {
+        workflow_id: string;
+        url: string;
+      };
+      return { id, url };
+    },
+    async "task list"() {
+      await json("task/run", "work.py::main");
+      const { tasks } = (await json("task/list")) as { tasks: readonly Printed[] };
+      return tasks[0] as Printed;
+    },
     "scheduled-query trigger": async () => (await json("scheduled-query/trigger", "--name", "names")) as Printed,
   };
 
@@ -108,6 +127,7 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
     [platform, browser] = await Promise.all([startPlatform(), launchBrowser()]);
     project = writeProject();
     await Bun.write(join(project, "runs.py"), RUNS);
+    await Bun.write(join(project, "work.py"), "def main():\n    print('worked')\n");
     await deploy("--await");
     tab = await openTab(browser, platform.url);
     const { SVC_CLIENT_ID: id = "", SVC_CLIENT_SECRET: secret = "" } = platform.env;

@@ -5,6 +5,7 @@ import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import { ResolverRunService, ResolverRunState } from "../../gen/svc/v1/resolver_run_pb.ts";
 import { SecretService } from "../../gen/svc/v1/secret_pb.ts";
 import { ServiceTokenService } from "../../gen/svc/v1/service_token_pb.ts";
+import { TaskService, TaskState } from "../../gen/svc/v1/task_pb.ts";
 import { TrafficService } from "../../gen/svc/v1/traffic_pb.ts";
 import { WebhookService } from "../../gen/svc/v1/webhook_pb.ts";
 import { eventually } from "../harness/eventually.ts";
@@ -49,6 +50,7 @@ def known() -> DataFrame[User.id, User.score]:
     print("known users")
     return DataFrame({User.id: [1, 2, 3], User.score: [0.5, 1.0, 1.5]})
 `,
+  "work.py": "def shout(text):\n    print('worked', text)\n    return text\n",
 };
 
 const idOf = (id: number) => ({ feature: "user.id", value: { case: "text", value: String(id) } }) as const;
@@ -59,6 +61,7 @@ export interface Operated {
   readonly ready: string;
   readonly resolverRun: string;
   readonly offlineQuery: string;
+  readonly task: string;
   readonly dataset: string;
 }
 
@@ -88,6 +91,11 @@ export async function operate(server: TestServer): Promise<Operated> {
     const { run } = await runs.getResolverRun({ id: resolverRun });
     return run?.state === ResolverRunState.SUCCEEDED;
   }, "the run is done");
+  const tasks = server.client(TaskService);
+  const target = { code: { case: "path", value: "work.py" }, callable: "shout" } as const;
+  const { ids } = await tasks.runTasks({ target, arguments: [{ argsJson: JSON.stringify([TEXT]) }] });
+  const task = ids[0] ?? "";
+  await eventually(async () => (await tasks.getTask({ id: task })).task?.state === TaskState.SUCCEEDED, "the task is done");
   await server.client(SecretService).setSecrets({ secrets: [{ name: "API_KEY", value: `secret-${TEXT}` }] });
   const url = "https://hooks.example.com/events";
   await server
@@ -95,5 +103,5 @@ export async function operate(server: TestServer): Promise<Operated> {
     .createWebhook({ name: TEXT.slice(0, 60), url, subscriptions: ["nothing.happens"], secret: "long enough a secret" });
   await server.client(ServiceTokenService).createServiceToken({ name: TEXT.slice(0, 60), role: "viewer" });
   await server.client(TrafficService).setTraffic({ weights: { stable: 30, canary: 70 } });
-  return { live: second.id, ready: first.id, resolverRun, offlineQuery, dataset };
+  return { live: second.id, ready: first.id, resolverRun, offlineQuery, task, dataset };
 }

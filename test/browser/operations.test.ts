@@ -27,6 +27,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   "a monitor": { path: () => "/monitors/busy", shows: "sum:query.count{query_name:browse}.rollup(10m)" },
   "runs of resolvers": { path: () => "/runs", shows: "resolvers.known" },
   "offline queries": { path: () => "/runs?kind=offline", shows: "user.name, user.score" },
+  tasks: { path: () => "/runs?kind=tasks", shows: "work.py::shout" },
+  "a task": { path: ({ task }) => `/runs/${task}`, shows: /worked <img src=x/ },
   workflows: { path: () => "/runs?kind=workflows", shows: /^wf_/ },
   jobs: { path: () => "/runs?kind=jobs", shows: "async_offline_query" },
   "a run of a resolver": { path: ({ resolverRun }) => `/runs/${resolverRun}`, shows: "known users" },
@@ -347,6 +349,7 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
       ["/traffic", /Set|Promote|Suspend/],
       ["/schedules", /Run now|Pause/],
       [`/runs/${made.offlineQuery}`, /Begin again/],
+      [`/runs/${made.task}`, /Run again/],
       [`/deployments/${made.live}`, /Roll back/],
     ] as const) {
       await viewer.page.goto(base() + path);

@@ -28,6 +28,7 @@ import type { ScheduledQueryService } from "../../../gen/svc/v1/scheduled_query_
 import type { SecretService } from "../../../gen/svc/v1/secret_pb.ts";
 import type { ServiceTokenService } from "../../../gen/svc/v1/service_token_pb.ts";
 import type { StorageConfigService } from "../../../gen/svc/v1/storage_config_pb.ts";
+import type { TaskService } from "../../../gen/svc/v1/task_pb.ts";
 import type { TraceService } from "../../../gen/svc/v1/trace_pb.ts";
 import type { TrafficService } from "../../../gen/svc/v1/traffic_pb.ts";
 import type { UsageService } from "../../../gen/svc/v1/usage_pb.ts";
@@ -61,6 +62,7 @@ interface Services {
   readonly SecretService: typeof SecretService;
   readonly ServiceTokenService: typeof ServiceTokenService;
   readonly StorageConfigService: typeof StorageConfigService;
+  readonly TaskService: typeof TaskService;
   readonly TraceService: typeof TraceService;
   readonly TrafficService: typeof TrafficService;
   readonly UsageService: typeof UsageService;

@@ -1,6 +1,7 @@
 import type { JobJson } from "../../../../gen/svc/v1/job_pb.ts";
 import type { OfflineQueryJson } from "../../../../gen/svc/v1/offline_query_pb.ts";
 import type { ResolverRunJson } from "../../../../gen/svc/v1/resolver_run_pb.ts";
+import type { TaskJson } from "../../../../gen/svc/v1/task_pb.ts";
 import type { WorkflowJson } from "../../../../gen/svc/v1/workflow_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import type { Method, Methods } from "../../api/methods.ts";
@@ -16,6 +17,7 @@ import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 import { enumWord, tookMs } from "./run-state.ts";
 import { State } from "./state.tsx";
+import { taskTarget } from "./task-target-text.ts";
 
 const PAGE_SIZE = 50;
 
@@ -132,6 +134,21 @@ const OFFLINE_QUERIES: readonly Column<OfflineQueryJson>[] = [
   ...timeColumns<OfflineQueryJson>(),
 ];
 
+const TASKS: readonly Column<TaskJson>[] = [
+  idColumn("Task"),
+  { name: "target", title: "Target", width: "16rem", cell: (task) => <code>{escapeControls(taskTarget(task))}</code> },
+  { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="TASK_STATE_" /> },
+  { name: "exit", title: "Exit", width: "4rem", isNumber: true, cell: ({ exitCode }) => (exitCode === undefined ? "" : String(exitCode)) },
+  {
+    name: "attempts",
+    title: "Attempts",
+    width: "6rem",
+    isNumber: true,
+    cell: ({ attempts = 0, maxRetries = 0 }) => `${attempts} of ${maxRetries + 1}`,
+  },
+  ...timeColumns<TaskJson>(),
+];
+
 /** Resolvers that run by themselves. */
 export const ResolverRuns = () => (
   <RunList
@@ -153,6 +170,18 @@ export const OfflineQueries = () => (
     things="offline queries"
     makes="svc offline-query --in user.id=1 --out user"
     columns={OFFLINE_QUERIES}
+  />
+);
+
+/** Scripts and functions that run once. */
+export const Tasks = () => (
+  <RunList
+    method="TaskService/ListTasks"
+    request={{ pageSize: PAGE_SIZE }}
+    rowsOf={({ tasks = [] }) => tasks}
+    things="tasks"
+    makes="svc task run scripts/report.py"
+    columns={TASKS}
   />
 );
 

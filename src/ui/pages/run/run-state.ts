@@ -20,6 +20,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   dead: "bad",
   lost: "bad",
   canceled: "warn",
+  cancelled: "warn",
 };
 
 /** What a state means to its reader; those that wait are dim. */
@@ -33,7 +34,8 @@ export function isGoingOn(word: string): boolean {
 }
 
 /** The kinds of runs by the form of their ids: a number is that of a job. */
-export function runKindOf(id: string): "job" | "workflow" | "offline query" {
+export function runKindOf(id: string): "job" | "workflow" | "offline query" | "task" {
+  if (id.startsWith("st-")) return "task";
   if (id.startsWith("wf_")) return "workflow";
   return id.startsWith("ofq_") && !id.includes(".") ? "offline query" : "job";
 }

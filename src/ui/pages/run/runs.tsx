@@ -2,11 +2,12 @@ import { useCommand } from "../../app/command.ts";
 import { queried } from "../../app/place.ts";
 import { Page } from "../../parts/page.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
-import { Jobs, OfflineQueries, ResolverRuns, Workflows } from "./run-lists.tsx";
+import { Jobs, OfflineQueries, ResolverRuns, Tasks, Workflows } from "./run-lists.tsx";
 
 const KINDS = [
   { name: "resolvers", title: "Resolvers", words: ["scheduled-resolver", "runs", "list"], content: () => <ResolverRuns /> },
   { name: "offline", title: "Offline queries", words: ["offline-query", "list"], content: () => <OfflineQueries /> },
+  { name: "tasks", title: "Tasks", words: ["task", "list"], content: () => <Tasks /> },
   { name: "workflows", title: "Workflows", words: ["workflows", "list"], content: () => <Workflows /> },
   { name: "jobs", title: "Jobs", words: ["jobs", "list"], content: () => <Jobs /> },
 ] as const;
