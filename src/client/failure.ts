@@ -106,7 +106,7 @@ export function callError(failure: WireFailure, endpoint: Endpoint, redactor: Re
       });
     case "unavailable":
       return new CallError(failure, `${endpoint.url} (${endpoint.what}) is not available: ${message}`, {
-        code,
+        code: failure.code,
         hint: detail?.hint || "Try again in a moment; `svc healthcheck` shows which part does not work.",
         details: detailsOf(detail),
       });

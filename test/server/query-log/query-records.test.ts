@@ -205,7 +205,7 @@ describe("stages", () => {
     server = await TestServer.start(folder.path, { clock, credentials });
     const { stages } = await server.client(QueryService).getQueryRunStages({ queryId: meta.query_id });
     expect(stages.length).toBe(meta.plan_stages ?? 0);
-    clock.advance(8 * 86_400_000);
+    clock.advance(15 * 86_400_000);
     const { credentials: again } = server;
     await server[Symbol.asyncDispose]();
     server = await TestServer.start(folder.path, { clock, credentials: again });

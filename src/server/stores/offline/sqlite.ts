@@ -99,6 +99,9 @@ export function createSqliteOfflineStore(options: SqliteOfflineOptions): SqliteO
       measured = { change, measures: { bytes, environments } };
       return measured.measures;
     },
+    async probe() {
+      await call(reading, "figures", []);
+    },
     query: (statement, limits) => call(reading, "query", [statement, limits]),
     verify: () => call(reading, "verify", []),
     state: () => call(writing, "state", []),

@@ -194,6 +194,8 @@ export interface OfflineStore {
   latest(featureIds: readonly number[], options: { readonly after?: string; readonly limit: number }): Promise<LatestTuple[]>;
   /** What is stored. */
   measure(): Promise<OfflineMeasures>;
+  /** Resolves when the store answers, however much waits to be put in order. */
+  probe(): Promise<void>;
   /**
    * Removes the observations of rows that were observed or stored until a time, epoch milliseconds;
    * default: all. Returns their number. Durable when it resolves.

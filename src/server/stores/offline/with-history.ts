@@ -257,6 +257,11 @@ export function withHistory(options: OfflineStoreWithHistoryOptions): OfflineSto
       for (const [id, count] of rows) environments.set(id, (environments.get(id) ?? 0) + Math.round((bytes * count) / Math.max(all, 1)));
       return { bytes: measures.bytes + bytes, environments };
     },
+    async probe() {
+      refuseClosed();
+      await landing.probe();
+      if (await hasHistory()) await link.call("facts");
+    },
     async close() {
       isClosed = true;
       await Promise.all(asking);

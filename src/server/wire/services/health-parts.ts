@@ -119,9 +119,9 @@ async function probeQueries(platform: Platform): Promise<string> {
   return count === 1 ? "1 deployment runs" : `${count} deployments run`;
 }
 
-/** Reads the history, in the process that has it. */
+/** Asks the history, in the process that has it. */
 async function probeHistory({ offline }: Platform): Promise<string> {
-  await (await offline()).scanKeys("", "", undefined, 1);
+  await (await offline()).probe();
   return "";
 }
 

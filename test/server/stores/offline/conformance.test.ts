@@ -479,8 +479,10 @@ for (const driver of OFFLINE_DRIVERS)
     test("a store that was closed refuses, what it was asked before being done", async () => {
       const version = feature();
       const appending = store.append([observationsOf(version, [["i:1", 1, 1]])]);
+      await store.probe();
       await store.close();
       expect(await appending).toEqual([]);
+      expect(await failureOf(store.probe())).toMatchObject({ code: "failed" });
       expect(await failureOf(store.scanKeys("env_1", "user"))).toMatchObject({ code: "failed" });
       store = await open();
       expect(await valuesAt(version, [["i:1", 1]])).toEqual([1]);

@@ -121,6 +121,22 @@ test("nothing is moved, and no process started, while little is stored; reads ar
   await store.close();
 });
 
+test("a probe is answered without a move, however much waits", async () => {
+  using folder = new TempFolder();
+  let starts = 0;
+  const store = openEmbedded(folder.path, { rowsPerMove: 100, onStart: () => starts++ });
+  const version = featureVersion(1);
+  await append(store, version, upTo(100));
+  await eventually(() => starts === 1, "the process of the history");
+  expect(await valuesOf(store, 1)).toHaveLength(100);
+  await append(store, version, [100, 101]);
+  await store.probe();
+  await store.close();
+  const landing = createSqliteOfflineStore({ path: join(folder.path, "offline.db"), programVersion: "1.0.0", now: () => 1 });
+  expect(sorted(await valuesOf(landing, 1))).toEqual([100, 101]);
+  await landing.close();
+});
+
 test("a file of before, with more than one move holds, moves over page by page", async () => {
   using folder = new TempFolder();
   const before = createSqliteOfflineStore({ path: join(folder.path, "offline.db"), programVersion: "1.0.0", now: () => 1 });
