@@ -83,8 +83,8 @@ async function* eventsOf(context: Context, input: Input): AsyncGenerator<Shown> 
   yield { kind: "asked", ids, workflowId, url };
   if (!watch) return;
   for await (const event of followTask(context, ids[0] as string)) {
-    yield event;
     if (event.kind === "ended" && event.task.state !== TaskState.SUCCEEDED) throw notSucceeded(event.task);
+    yield event;
   }
 }
 
@@ -128,8 +128,10 @@ function asText(shown: Shown, style: Style): string {
   switch (shown.kind) {
     case "line":
       return lineText(shown.line, style);
-    case "ended":
-      return `Task ${escapeControls(shown.task.id)} ${taskState(shown.task).toLowerCase()}`;
+    case "ended": {
+      const returned = shown.task.resultJson === "" ? "" : `, and returned ${escapeControls(shown.task.resultJson)}`;
+      return `Task ${escapeControls(shown.task.id)} succeeded${returned}`;
+    }
     default: {
       const [id = ""] = shown.ids;
       const what = shown.ids.length === 1 ? `Task ${id}` : `${shown.ids.length} tasks: svc task list --workflow ${shown.workflowId}`;
