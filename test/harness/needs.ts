@@ -7,8 +7,8 @@
 /** Prefix of the line that names an absent program or right. */
 export const ABSENT = "Skipped for want of: ";
 
-/** Programs that are in no Debian package, and so never required. */
-const NOT_IN_DEBIAN = ["pwsh"];
+/** Programs that no Debian package has, and none can be built with, and so are never required. */
+const NOT_IN_DEBIAN = ["pwsh", "otelcol"];
 
 const said = new Set<string>();
 
