@@ -66,7 +66,7 @@ function refusedIfNoGzip(error: unknown): unknown {
 
 /**
  * The bytes of one file of a gzip-compressed tar, which is read no further than to its end;
- * undefined when the archive has no such file, or it is larger than `maxBytes`.
+ * undefined when the archive has no such file, and `too large` when it is larger than `maxBytes`.
  * @throws ArchiveRefused when the archive is damaged, too big or unsafe
  */
 export async function readArchivedFile(
@@ -74,11 +74,11 @@ export async function readArchivedFile(
   path: string,
   maxBytes: number,
   limits: ArchiveLimits = UNPACK_LIMITS,
-): Promise<Uint8Array | undefined> {
+): Promise<Uint8Array | "too large" | undefined> {
   try {
     for await (const entry of readArchive(gunzipped(gzip), limits)) {
       if (entry.kind !== "file" || entry.path !== path) continue;
-      return entry.size > maxBytes ? undefined : Bun.concatArrayBuffers(await Array.fromAsync(entry.content()), maxBytes, true);
+      return entry.size > maxBytes ? "too large" : Bun.concatArrayBuffers(await Array.fromAsync(entry.content()), maxBytes, true);
     }
     return undefined;
   } catch (error) {

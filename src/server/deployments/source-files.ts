@@ -18,8 +18,8 @@ const MOST_FILE_BYTES = 512 * 1024;
 /** Files that are remembered, with their texts. */
 const MOST_KEPT = 16;
 
-/** A file's text, or the reason why there is none. */
-export type SourceFile = { readonly text: string } | { readonly missing: string };
+/** A file's text, or the reason why there is none; `isAbsent` when the source has no such file. */
+export type SourceFile = { readonly text: string } | { readonly missing: string; readonly isAbsent?: boolean };
 
 /** The files. */
 export interface SourceFiles {
@@ -40,9 +40,9 @@ export function createSourceFiles(objects: Pick<ObjectStore, "get" | "size">): S
     try {
       const limits = { ...ARCHIVE_LIMITS, maxBytes: MOST_UNPACKED_BYTES };
       const bytes = await readArchivedFile(verified(bundle, sha256), path, MOST_FILE_BYTES, limits);
-      return bytes
+      return bytes instanceof Uint8Array
         ? { text: new TextDecoder().decode(bytes) }
-        : { missing: `The source has no file ${path} that can be shown; ${elsewhere}` };
+        : { missing: `The source has no file ${path} that can be shown; ${elsewhere}`, isAbsent: bytes === undefined };
     } catch (error) {
       if (error instanceof ArchiveRefused) return { missing: `The source cannot be read here (${error.message}); ${elsewhere}` };
       if (error instanceof ObjectMismatch) return { missing: "The stored source is damaged. Deploy again with `svc apply`." };

@@ -123,19 +123,21 @@ export function createTasks(options: TasksOptions): Tasks {
     return { ids, workflowId };
   };
 
-  /** Rejects when the source of a deployment does not have the target. */
+  /**
+   * Rejects when the source of a deployment does not have the target. What cannot be read here is
+   * left to the task.
+   */
   const checkTarget = async (target: TaskTarget, deploymentId: string, environmentId: string): Promise<void> => {
     const deployment = await deployments.find(deploymentId, environmentId);
     const stem = target.module.replaceAll(".", "/");
     const last = target.callable === "" ? [`${stem}/__main__.py`] : [];
     const paths = target.path !== "" ? [target.path] : [`${stem}.py`, `${stem}/__init__.py`, ...last];
-    let missing = "";
     for (const path of paths) {
       const file = await sources.read(deployment, path);
       if ("text" in file) return requireBound(target, path, file.text);
-      missing ||= file.missing;
+      if (!file.isAbsent) return;
     }
-    throw new Failure("invalid_argument", `Deployment ${deploymentId} has no ${target.path || `module ${target.module}`}: ${missing}`, {
+    throw new Failure("invalid_argument", `Deployment ${deploymentId} has no ${target.path || `module ${target.module}`}.`, {
       hint: "Deploy it first with `svc apply`, or give --skip-validation for what a package brings.",
     });
   };

@@ -11,6 +11,7 @@ import { SecretService } from "../../../gen/svc/v1/secret_pb.ts";
 import { type Task, TaskService, TaskState } from "../../../gen/svc/v1/task_pb.ts";
 import { WorkflowService } from "../../../gen/svc/v1/workflow_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
+import { isAlive } from "../../harness/is-alive.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
 
@@ -114,6 +115,7 @@ if __name__ == "__main__":
     print("beside", beside.VALUE)
     sys.exit(beside.CODE)
 `,
+  "jobs/vast.py": `def add():\n    return 1\n${"# filler\n".repeat(70_000)}`,
   "beside.py": "VALUE = 41\nCODE = 3\n",
   "odd/my-script.py": "def f():\n    return __name__\n",
   "tests/helper.py": "def f():\n    return __name__\n",
@@ -172,14 +174,6 @@ const refusal = async (request: Asked): Promise<string> => {
 };
 const linesOf = async (id: string) =>
   (await server.client(LogService).searchLogs({ search: `operation_id:"${id}"`, pageSize: 1_000 })).lines.toReversed();
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
-  } catch {
-    return false;
-  }
-};
 const pidsIn = async (path: string): Promise<number[]> => {
   await eventually(() => existsSync(path) && readFileSync(path, "utf8").endsWith("]"), "a task that runs");
   return JSON.parse(readFileSync(path, "utf8")) as number[];
@@ -426,6 +420,11 @@ test.each<[string, Asked, string]>([
   const before = (await service.listTasks({})).tasks[0]?.id;
   expect(await refusal(request)).toContain(message);
   expect((await service.listTasks({})).tasks[0]?.id).toBe(before);
+});
+
+test("a file that is too large to be looked at is left to the task", async () => {
+  const { ids } = await service.runTasks({ target: { code: { case: "path", value: "jobs/vast.py" }, callable: "add" }, arguments: [{}] });
+  expect(await ended(ids[0] as string)).toMatchObject({ state: TaskState.SUCCEEDED, resultJson: "1" });
 });
 
 test("a task of another environment is none", async () => {
