@@ -1,6 +1,9 @@
 /** A server in its own process, which a test can kill. */
 
 import { join } from "node:path";
+import type { DescService } from "@bufbuild/protobuf";
+import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
 import type { InitialCredentials } from "../../src/server/boot/start.ts";
 
 /** A started process. */
@@ -10,6 +13,15 @@ export interface SpawnedServer extends Disposable {
   readonly credentials: InitialCredentials;
   /** Kills it with SIGKILL, and waits until it is gone. */
   kill(): Promise<void>;
+}
+
+/** A client of a service of a server, with a token. */
+export function clientOf<S extends DescService>(service: S, { url }: Pick<SpawnedServer, "url">, token: string): Client<S> {
+  const interceptor: Interceptor = (next) => (request) => {
+    request.header.set("authorization", `Bearer ${token}`);
+    return next(request);
+  };
+  return createClient(service, createConnectTransport({ baseUrl: url, interceptors: [interceptor] }));
 }
 
 /** Starts a process and waits until it answers. */

@@ -32,6 +32,7 @@ export function targetOf(target: TaskTarget | undefined): string {
 const attempts = {
   header: "Attempts",
   cell: (task: Task) => `${task.attempts} of ${task.maxRetries + 1}`,
+  dispensable: true,
 };
 
 /** Columns of a list. */
@@ -40,7 +41,7 @@ export const TASK_COLUMNS: FieldViews<Task> = {
   target: { header: "Target", cell: ({ target }) => targetOf(target), flexible: true },
   state: { header: "Status", cell: taskState },
   attempts,
-  exitCode: { header: "Exit", align: "right" },
+  exitCode: { header: "Exit", align: "right", dispensable: true },
   createdAt: { header: "Created", cell: ({ createdAt }, style) => age(createdAt, style) },
 };
 

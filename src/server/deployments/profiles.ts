@@ -3,7 +3,7 @@
  * that ends leaves its samples; a deployment's are forgotten when many others were profiled since.
  */
 
-import { type ProfileSamples, SAMPLE_INTERVAL_MS, type SampledStack } from "../python/profile.ts";
+import { type ProfileSamples, SAMPLE_INTERVAL_MS, type SampledStack, SampleSum } from "../python/profile.ts";
 
 /** What one resolver spent its time on. */
 export interface ResolverSamples {
@@ -35,42 +35,30 @@ const MAX_DEPLOYMENTS = 20;
 /** Most different stacks of a deployment; samples of others are counted only. */
 const MAX_STACKS = 2_000;
 
-interface Kept {
-  readonly stacks: Map<string, SampledStack>;
-  dropped: number;
-}
-
 /** Makes the profiles. */
 export function createProfiles(): Profiles {
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, SampleSum>();
   return {
-    add(deploymentId, { stacks, dropped }) {
-      const known = kept.get(deploymentId) ?? { stacks: new Map(), dropped: 0 };
+    add(deploymentId, samples) {
+      const known = kept.get(deploymentId) ?? new SampleSum(MAX_STACKS);
       kept.delete(deploymentId);
       kept.set(deploymentId, known);
       for (const oldest of kept.keys()) {
         if (kept.size <= MAX_DEPLOYMENTS) break;
         kept.delete(oldest);
       }
-      known.dropped += dropped;
-      for (const stack of stacks) {
-        const key = JSON.stringify([stack.resolver, ...stack.frames]);
-        const before = known.stacks.get(key);
-        if (!before && known.stacks.size >= MAX_STACKS) known.dropped += stack.samples;
-        else known.stacks.set(key, { ...stack, samples: stack.samples + (before?.samples ?? 0) });
-      }
+      known.add(samples);
     },
 
     of(deploymentId) {
-      const { stacks, dropped } = kept.get(deploymentId) ?? { stacks: new Map<string, SampledStack>(), dropped: 0 };
-      const byResolver = Map.groupBy(stacks.values(), ({ resolver }) => resolver);
-      const most = (a: { readonly samples: number }, b: { readonly samples: number }): number => b.samples - a.samples;
+      const known = kept.get(deploymentId);
+      const byResolver = Map.groupBy(known?.stacks() ?? [], ({ resolver }) => resolver);
       return {
         resolvers: [...byResolver]
-          .map(([resolver, own]) => ({ resolver, samples: own.reduce((sum, { samples }) => sum + samples, 0), stacks: own.sort(most) }))
-          .sort(most),
+          .map(([resolver, stacks]) => ({ resolver, samples: stacks.reduce((sum, { samples }) => sum + samples, 0), stacks }))
+          .sort((one, other) => other.samples - one.samples),
         intervalMs: SAMPLE_INTERVAL_MS,
-        dropped,
+        dropped: known?.dropped ?? 0,
       };
     },
   };

@@ -21,6 +21,35 @@ export interface ProfileSamples {
   readonly dropped: number;
 }
 
+/** Samples of a while, added up by their stacks. */
+export class SampleSum {
+  readonly #stacks = new Map<string, SampledStack>();
+  #dropped = 0;
+
+  /** @param most different stacks; samples of others are counted only */
+  constructor(private readonly most: number) {}
+
+  /** Samples that are in no stack. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  add({ stacks, dropped }: ProfileSamples): void {
+    this.#dropped += dropped;
+    for (const stack of stacks) {
+      const key = JSON.stringify([stack.resolver, ...stack.frames]);
+      const before = this.#stacks.get(key);
+      if (!before && this.#stacks.size >= this.most) this.#dropped += stack.samples;
+      else this.#stacks.set(key, { ...stack, samples: stack.samples + (before?.samples ?? 0) });
+    }
+  }
+
+  /** By samples, most first. */
+  stacks(): SampledStack[] {
+    return [...this.#stacks.values()].sort((one, other) => other.samples - one.samples);
+  }
+}
+
 /** Most stacks of a message, functions of a stack, and characters of a text. */
 const MAX_STACKS = 1_000;
 const MAX_FRAMES = 64;

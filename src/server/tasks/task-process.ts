@@ -6,7 +6,7 @@ import { crashedAt, lastOutput } from "../../python/crash.ts";
 import type { Message } from "../python/frames.ts";
 import type { PlainLog } from "../python/pool.ts";
 import { type ProcessEnd, type ProjectRuntime, PythonProcess } from "../python/process.ts";
-import type { ProfileSamples } from "../python/profile.ts";
+import { SampleSum } from "../python/profile.ts";
 import { makeSocketFolder } from "../python/socket-folder.ts";
 import type { TaskRequest, TaskStackRecord } from "../stores/metadata/tasks.ts";
 
@@ -70,7 +70,7 @@ export async function runTaskProcess(options: TaskProcessOptions): Promise<TaskE
   const { target, args, kwargs, texts, profiling } = request;
   await writeFile(asked, JSON.stringify({ ...target, args, kwargs, texts }), { mode: 0o600 });
   let said: { readonly error?: RaisedError; readonly result?: string } = {};
-  const profile = createSamples();
+  const profile = new SampleSum(MAX_STACKS);
   const ended = Promise.withResolvers<ProcessEnd>();
   try {
     const child = new PythonProcess(
@@ -80,7 +80,7 @@ export async function runTaskProcess(options: TaskProcessOptions): Promise<TaskE
           if (message.type === "END") said = readEnd(message);
         },
         onLog,
-        onProfile: profile.add,
+        onProfile: (samples) => profile.add(samples),
         onClosed: () => undefined,
         onEnd: ended.resolve,
       },
@@ -102,7 +102,8 @@ export async function runTaskProcess(options: TaskProcessOptions): Promise<TaskE
       error: ending.exitCode === 0 ? "" : errorOf(ending, said.error, runtime.sourceRoot).slice(0, MAX_ERROR),
       isWrong: ending.exitCode === WRONG_TASK && said.error?.kind === "",
       result: said.result ?? "",
-      ...profile.taken(),
+      stacks: profile.stacks().map(({ frames, samples }) => ({ frames, samples })),
+      dropped: profile.dropped,
       cpuMs: ending.cpuMs,
     };
   } finally {
@@ -141,22 +142,4 @@ function errorOf({ how, stderr }: ProcessEnd, raised: RaisedError | undefined, r
   const frame = crashedAt(stderr, root);
   const place = frame ? ` at ${frame.file}:${frame.line} in ${frame.function}` : "";
   return [`the task ${how}${place}`, ...lastOutput(stderr, 3)].join("\n");
-}
-
-/** Samples of a process, added up by their stacks. */
-function createSamples() {
-  const stacks = new Map<string, TaskStackRecord>();
-  let dropped = 0;
-  return {
-    add(samples: ProfileSamples): void {
-      dropped += samples.dropped;
-      for (const stack of samples.stacks) {
-        const key = JSON.stringify(stack.frames);
-        const before = stacks.get(key)?.samples;
-        if (before === undefined && stacks.size >= MAX_STACKS) dropped += stack.samples;
-        else stacks.set(key, { frames: stack.frames, samples: stack.samples + (before ?? 0) });
-      }
-    },
-    taken: () => ({ stacks: [...stacks.values()].sort((a, b) => b.samples - a.samples), dropped }),
-  };
 }

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Client, createClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-web";
+import type { DescService } from "@bufbuild/protobuf";
+import type { Client } from "@connectrpc/connect";
 import { DatasetService } from "../../../gen/svc/v1/dataset_pb.ts";
 import { OfflineQueryService, OfflineQueryStatus } from "../../../gen/svc/v1/offline_query_pb.ts";
 import { SqlFormat, SqlService } from "../../../gen/svc/v1/sql_pb.ts";
@@ -13,7 +13,7 @@ import { CHUNK_ROWS } from "../../../src/server/query/spine/spine-run.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { runs, seed } from "../../harness/seed.ts";
-import { type SpawnedServer, spawnServer } from "../../harness/spawned-server.ts";
+import { clientOf, type SpawnedServer, spawnServer } from "../../harness/spawned-server.ts";
 import { deploy, expectLive } from "../deployments/deploying.ts";
 import { answerOf, column, endOf, historyProject, START } from "./worlds.ts";
 
@@ -37,19 +37,8 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => folder[Symbol.dispose]());
 
-const serviceOf = <S extends Parameters<typeof createClient>[0]>(service: S, { url }: SpawnedServer, bearer = token): Client<S> =>
-  createClient(
-    service,
-    createConnectTransport({
-      baseUrl: url,
-      interceptors: [
-        (next) => (request) => {
-          request.header.set("authorization", `Bearer ${bearer}`);
-          return next(request);
-        },
-      ],
-    }),
-  );
+const serviceOf = <S extends DescService>(service: S, server: SpawnedServer, bearer = token): Client<S> =>
+  clientOf(service, server, bearer);
 const IDS = Array.from({ length: ROWS }, (_, at) => at);
 const request = (datasetName: string) => ({
   inputs: [column("user.id", IDS), column("user.score", IDS)],
@@ -104,7 +93,7 @@ def get_level(id: User.id) -> User.level:
   expectLive(await deploy(first, files));
   const [ownToken, ownCredentials] = [await first.token(), first.credentials];
   await first[Symbol.asyncDispose]();
-  const of = <S extends Parameters<typeof createClient>[0]>(service: S, server: SpawnedServer) => serviceOf(service, server, ownToken);
+  const of = <S extends DescService>(service: S, server: SpawnedServer) => serviceOf(service, server, ownToken);
   const storedIn = async (server: SpawnedServer): Promise<number> => {
     const pieces: Uint8Array[] = [];
     const statement = "select count(*) as n from historical.user.level";

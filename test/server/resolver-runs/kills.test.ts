@@ -3,34 +3,18 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { createClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-web";
 import { type ResolverRun, ResolverRunService, ResolverRunState } from "../../../gen/svc/v1/resolver_run_pb.ts";
 import { timestampToMs } from "../../../src/domain/proto-time.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { runs, seed } from "../../harness/seed.ts";
-import { type SpawnedServer, spawnServer } from "../../harness/spawned-server.ts";
+import { clientOf, type SpawnedServer, spawnServer } from "../../harness/spawned-server.ts";
 import { deploy, expectLive } from "../deployments/deploying.ts";
 import { ageOf, ended, history, scheduledProject, USERS } from "./worlds.ts";
 
 /** Moments at which the server is killed, in milliseconds after the run was asked for. */
 const MOMENTS = Array.from({ length: runs(6, 100) }, (_, round) => (seed + round * 23) % 150);
 
-/** A client of a spawned server's runs. */
-function runsOf({ url }: SpawnedServer, token: string) {
-  return createClient(
-    ResolverRunService,
-    createConnectTransport({
-      baseUrl: url,
-      interceptors: [
-        (next) => (request) => {
-          request.header.set("authorization", `Bearer ${token}`);
-          return next(request);
-        },
-      ],
-    }),
-  );
-}
+const runsOf = (server: SpawnedServer, token: string) => clientOf(ResolverRunService, server, token);
 
 test("an incremental run that is killed passes over nothing: every change is stored, whenever the server died", async () => {
   using folder = new TempFolder();

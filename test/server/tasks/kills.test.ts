@@ -3,12 +3,11 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-web";
 import { TaskService, TaskState } from "../../../gen/svc/v1/task_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
+import { isAlive } from "../../harness/is-alive.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
-import { type SpawnedServer, spawnServer } from "../../harness/spawned-server.ts";
+import { clientOf, spawnServer } from "../../harness/spawned-server.ts";
 import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
 
 const PROJECT = {
@@ -29,29 +28,6 @@ def first_hangs(path: str):
 `,
 };
 
-function tasksOf({ url }: SpawnedServer, token: string) {
-  return createClient(
-    TaskService,
-    createConnectTransport({
-      baseUrl: url,
-      interceptors: [
-        (next) => (request) => {
-          request.header.set("authorization", `Bearer ${token}`);
-          return next(request);
-        },
-      ],
-    }),
-  );
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
-  } catch {
-    return false;
-  }
-};
-
 test.each([
   [0, { state: TaskState.FAILED, attempts: 1 }],
   [1, { state: TaskState.SUCCEEDED, attempts: 2, resultJson: "2" }],
@@ -69,7 +45,7 @@ test.each([
     let pids: number[] = [];
     {
       using server = await spawnServer(folder.path, credentials);
-      const { ids } = await tasksOf(server, token).runTasks({
+      const { ids } = await clientOf(TaskService, server, token).runTasks({
         target: { code: { case: "path", value: "work.py" }, callable: "first_hangs" },
         arguments: [{ argsJson: JSON.stringify([path]) }],
         maxRetries,
@@ -82,7 +58,7 @@ test.each([
     }
     await eventually(() => !pids.some(isAlive), "the end of what the task started");
     using server = await spawnServer(folder.path, credentials);
-    const service = tasksOf(server, token);
+    const service = clientOf(TaskService, server, token);
     await eventually(async () => (await service.getTask({ id })).task?.endedAt !== undefined, "the end of the task");
     const { task } = await service.getTask({ id });
     expect(task).toMatchObject(outcome);
