@@ -29,7 +29,7 @@ import {
 import { inferredType, primitive } from "./inferred-type.ts";
 import { select } from "./select.ts";
 import { refuseSameNames, type Shape, shapeOf } from "./shape.ts";
-import { type FailureContext, isChildEnded, tableFailure } from "./table-failure.ts";
+import { type FailureContext, isChildEnded, isOutOfMemory, tableFailure } from "./table-failure.ts";
 import {
   copyToParquet,
   copyToText,
@@ -49,6 +49,8 @@ const READ_ROWS = 10_000;
 const MAX_COLUMNS = 5_000;
 /** Row groups that fit the engine's memory: one is built by each thread, in several copies. */
 const GROUPS_IN_MEMORY = 16;
+/** Times that a writer's rows are copied to its file at most, where memory did not suffice. */
+const MOST_COPIES = 4;
 /** Frames of a writer that are on their way at once. */
 const FRAMES_AHEAD = 4;
 
@@ -365,13 +367,31 @@ class ParquetWriter implements TableWriter {
       );
       const query = `SELECT ${list.join(", ")} FROM written`;
       return await writeWhole(this.#path, async (partial) => {
-        await this.#session.run(copyToParquet(query, partial, typesText(this.#columns), this.#groupRows()));
+        await this.#copy(query, partial);
         return this.#rows;
       });
     } catch (error) {
       throw tableFailure(error, { path: this.#path });
     } finally {
       await this.#session.close();
+    }
+  }
+
+  /**
+   * Writes the rows to the file. What threads hold at once depends on how they meet, so that rows
+   * for which memory did not suffice are written again in smaller groups: they are all still there.
+   */
+  async #copy(query: string, partial: string): Promise<void> {
+    const types = typesText(this.#columns);
+    let groupRows = this.#groupRows();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#session.run(copyToParquet(query, partial, types, groupRows));
+        return;
+      } catch (error) {
+        if (attempt === MOST_COPIES || !isOutOfMemory(error)) throw error;
+        groupRows = CHUNK_ROWS;
+      }
     }
   }
 

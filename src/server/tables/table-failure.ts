@@ -18,13 +18,18 @@ export function isChildEnded(error: unknown): boolean {
   return error instanceof ChildEnded && !error.isMemory;
 }
 
+/** Whether a statement failed because the engine's memory did not suffice. Its process lives on. */
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && /^Out of Memory Error/.test(error.message);
+}
+
 /** The error of the table engine for one of its database process. */
 export function tableFailure(error: unknown, { path, isInput = false }: FailureContext): unknown {
   if (error instanceof TableError) return error;
   if (error instanceof ChildEnded) return new TableError(error.isMemory ? "exhausted" : "failed", error.message);
   if (!(error instanceof Error)) return error;
   const message = plainMessage(error.message);
-  if (/^Out of Memory Error/.test(error.message)) return new TableError("exhausted", `the table engine ran out of memory: ${message}`);
+  if (isOutOfMemory(error)) return new TableError("exhausted", `the table engine ran out of memory: ${message}`);
   if (/no space left/i.test(message) || isFull(dirname(path)))
     return new TableError("failed", `cannot write ${path}: no space left on the device`);
   if (
