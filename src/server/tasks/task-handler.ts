@@ -81,7 +81,11 @@ export function createTaskHandler({ store, deployments, processes, logs, folder 
       const task = await store.begin(stored.id, job.fence, { deploymentId: id, branch, attempts: job.attempts });
       if (!task) return;
       const halted = deployments.halted(task.environmentId);
-      const { error, isWrong, exitCode, ...output } = await attemptOf(task, deployment, AbortSignal.any([signal, halted]));
+      const over = AbortSignal.any([signal, halted]);
+      const { error, isWrong, exitCode, ...output } = await attemptOf(task, deployment, over).catch(async (failure: unknown) => {
+        if (!over.aborted) await store.update(task.id, job.fence, { state: "received", error: errorText(failure).slice(0, MAX_ERROR) });
+        throw failure;
+      });
       signal.throwIfAborted();
       const outcome = { exitCode, output: { result: output.result, stacks: output.stacks, dropped: output.dropped } };
       if (exitCode === 0) {
