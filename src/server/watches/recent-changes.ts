@@ -7,6 +7,7 @@
 import type { Clock } from "../../context/clock.ts";
 import type { Bus } from "../jobs/bus.ts";
 import { type ChangeTopic, changeOf } from "../jobs/changes.ts";
+import { createWakeablePause, type WakeablePause } from "../jobs/wakeable-pause.ts";
 
 /** What a follower is told. */
 export interface ToldChanges {
@@ -47,11 +48,11 @@ const JUST_BEFORE_MS = 10_000;
 /** Topics of environments whose latest change is known. */
 const MOST_KNOWN = 10_000;
 
-interface Follower extends Followed {
+interface Follower extends Omit<Followed, "cursor"> {
   /** Changes that were not told, by topic. */
   waiting: Map<ChangeTopic, number>;
   missed: boolean;
-  wake: () => void;
+  readonly pause: WakeablePause;
 }
 
 /** Begins to listen to the bus. */
@@ -86,7 +87,7 @@ export function createRecentChanges({ bus, clock }: { readonly bus: Bus; readonl
       if (change === undefined) follower.missed = true;
       else if (follower.environmentId !== change.environmentId || !follower.topics.has(change.topic)) continue;
       else follower.waiting.set(change.topic, (follower.waiting.get(change.topic) ?? 0) + 1);
-      follower.wake();
+      follower.pause.wake();
     }
   };
 
@@ -97,7 +98,7 @@ export function createRecentChanges({ bus, clock }: { readonly bus: Bus; readonl
     return given !== undefined && given >= forgotten && given <= number ? given : undefined;
   };
 
-  const begin = ({ environmentId, topics, cursor }: Followed): Follower => {
+  const begin = ({ environmentId, topics, cursor }: Followed, signal: AbortSignal): Follower => {
     const after = cursor === "" ? undefined : numberOf(cursor);
     const since = clock.now() - JUST_BEFORE_MS;
     const waiting = new Map<ChangeTopic, number>();
@@ -105,7 +106,8 @@ export function createRecentChanges({ bus, clock }: { readonly bus: Bus; readonl
       const known = latest.get(keyOf(topic, environmentId));
       if (known && (cursor === "" ? known.at >= since : known.number > (after ?? 0))) waiting.set(topic, 1);
     }
-    return { environmentId, topics, cursor, waiting, missed: cursor !== "" && after === undefined, wake: () => undefined };
+    const missed = cursor !== "" && after === undefined;
+    return { environmentId, topics, waiting, missed, pause: createWakeablePause(clock, signal) };
   };
 
   const take = (follower: Follower): ToldChanges => {
@@ -114,28 +116,20 @@ export function createRecentChanges({ bus, clock }: { readonly bus: Bus; readonl
     const heard = [...waiting.values()].reduce((sum, count) => sum + count, 0);
     follower.waiting = new Map();
     follower.missed = false;
+    follower.pause.clear();
     return { topics: told, cursor: `${mark}.${number}`, missed, skipped: heard - waiting.size };
-  };
-
-  /** Resolves when the follower has something to be told, after a heartbeat, or with the signal. */
-  const rest = async (follower: Follower, signal: AbortSignal): Promise<void> => {
-    const awake = new AbortController();
-    const over = AbortSignal.any([awake.signal, signal]);
-    follower.wake = () => awake.abort();
-    await clock.sleep(HEARTBEAT_MS, over).catch(() => undefined);
-    follower.wake = () => undefined;
   };
 
   const unsubscribe = bus.subscribe("changes", hear);
   return {
     async *follow(followed, signal) {
-      const follower = begin(followed);
+      const follower = begin(followed, signal);
       followers.add(follower);
       try {
         while (!signal.aborted) {
           yield take(follower);
           await clock.sleep(PAUSE_MS, signal).catch(() => undefined);
-          if (!follower.missed && follower.waiting.size === 0) await rest(follower, signal);
+          await follower.pause.sleep(HEARTBEAT_MS);
         }
       } finally {
         followers.delete(follower);

@@ -6,6 +6,7 @@ import { AuthService } from "../../../../gen/svc/v1/auth_pb.ts";
 import { EnvironmentService } from "../../../../gen/svc/v1/environment_pb.ts";
 import { LogService } from "../../../../gen/svc/v1/log_pb.ts";
 import { QueryService } from "../../../../gen/svc/v1/query_pb.ts";
+import { ResolverRunService } from "../../../../gen/svc/v1/resolver_run_pb.ts";
 import { ServiceTokenService } from "../../../../gen/svc/v1/service_token_pb.ts";
 import { type WatchResponse, WatchService, WatchTopic } from "../../../../gen/svc/v1/watch_pb.ts";
 import { exchange, openSession, type TestSession } from "../../../harness/browser-session.ts";
@@ -13,6 +14,7 @@ import { eventually } from "../../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../../harness/running-server.ts";
 import { deploy, expectLive, GREETING } from "../../deployments/deploying.ts";
 import { Cluster } from "../../nodes/two-nodes.ts";
+import { scheduledProject } from "../../resolver-runs/worlds.ts";
 
 const folder = new TempFolder();
 let server: TestServer;
@@ -84,6 +86,22 @@ describe("hints", () => {
     await hears(metrics, METRICS);
     expect(monitors.messages.flatMap(({ topics }) => topics)).toEqual([]);
     for (const one of [again, monitors, metrics]) one.close();
+  }, 60_000);
+
+  test("come when a schedule is paused, and when it is resumed", async () => {
+    expectLive(await deploy(server, scheduledProject(folder.path, "0 7 1 1 *")));
+    const runs = server.client(ResolverRunService);
+    const isPlanned = async () => (await runs.listScheduledResolvers({})).resolvers[0]?.nextRunAt !== undefined;
+    await eventually(isPlanned, "the next run is planned");
+    const watched = watch(server, [WatchTopic.SCHEDULES]);
+    await begun(watched);
+    watched.messages.length = 0;
+    await runs.pauseScheduledResolver({ resolver: "everyone" });
+    await hears(watched, WatchTopic.SCHEDULES);
+    watched.messages.length = 0;
+    await runs.resumeScheduledResolver({ resolver: "everyone" });
+    await hears(watched, WatchTopic.SCHEDULES);
+    watched.close();
   }, 60_000);
 
   test("are of one environment, and nobody hears of one that he may not reach", async () => {
