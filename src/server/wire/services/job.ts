@@ -63,11 +63,22 @@ export function register(router: ConnectRouter, { environments, jobQueue, keys }
 
     async getJob({ id }, context) {
       const looking = await viewer(callerOf(context));
-      if (id === "") throw new Failure("invalid_argument", "Name the job, by its number or its id.");
+      checkNamed(id);
       const found = await (await jobQueue()).get(looking, id);
       return { job: { ...message(found, looking.names), attemptsMade: found.attempts.map(attemptMessage) } };
     },
+
+    async setJobPriority({ id, priority }, context) {
+      const looking = await viewer(callerOf(context));
+      checkNamed(id);
+      return { job: message(await (await jobQueue()).setPriority(looking, id, priority), looking.names) };
+    },
   });
+}
+
+/** Throws Failure invalid_argument for a job that is not named. */
+function checkNamed(id: string): void {
+  if (id === "") throw new Failure("invalid_argument", "Name the job, by its number or its id.");
 }
 
 /** Throws Failure invalid_argument for states that there are not, and for too many. */

@@ -12,6 +12,7 @@ import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { JobPriority } from "./job-priority.tsx";
 import { RunAgain } from "./run-again-action.tsx";
 import { RunLines } from "./run-lines.tsx";
 import { RunLink } from "./run-lists.tsx";
@@ -37,6 +38,7 @@ export function JobContent({ id }: { readonly id: string }) {
       {({ job: found = {} }) => (
         <>
           <JobFacts job={found} />
+          <JobPriority job={found} onDone={look} />
           {run.data?.run && <ResolverRun run={run.data.run} />}
           <h2>Attempts</h2>
           <Attempts attempts={found.attemptsMade ?? []} />
@@ -57,6 +59,7 @@ function JobFacts({ job }: { readonly job: JobJson }) {
     maxAttempts = 0,
     name = "",
     node = "",
+    priority = 0,
     progress = "",
     resourceGroup = "",
   } = job;
@@ -72,6 +75,7 @@ function JobFacts({ job }: { readonly job: JobJson }) {
         ["Kind", escapeControls(name === "" ? kind : `${kind}, ${name}`)],
         ["About", <Subject key="" subject={subject} />],
         ["Workflow", workflowId !== "" && <RunLink id={workflowId} />],
+        ["Priority", priority !== 0 && priority],
         ["Attempts", `${attempts} of ${maxAttempts}`],
         ["Node", node !== "" && <code>{escapeControls(node)}</code>],
         ["Resource group", resourceGroup !== "" && <code>{escapeControls(resourceGroup)}</code>],
