@@ -73,7 +73,7 @@ export interface JobQueue {
   get(viewer: JobViewer, id: string): Promise<ShownJob & { readonly attempts: readonly JobAttempt[] }>;
   /**
    * Gives a job that waits another priority. Rejects as `get` does, and with Failure
-   * invalid_argument for one out of bounds, and failed_precondition for a job that runs or has ended.
+   * invalid_argument for one out of bounds, failed_precondition for a job that runs or has ended.
    */
   setPriority(viewer: JobViewer, id: string, priority: number): Promise<ShownJob>;
 }

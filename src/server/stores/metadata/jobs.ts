@@ -261,9 +261,8 @@ export interface JobStore {
    */
   cancel(id: string): Promise<JobRecord | undefined>;
   /**
-   * Gives a queued job another priority, with which it stands in its lane from then on, also when an
-   * attempt fails. Returns the job as it stands, unchanged when it was not queued; undefined when
-   * there is no such job.
+   * Gives a queued job another priority, which it keeps, also when an attempt fails. Returns the
+   * job as it stands, unchanged when it was not queued; undefined when there is no such job.
    */
   setPriority(id: string, priority: number): Promise<JobRecord | undefined>;
   job(id: string): Promise<JobRecord | undefined>;

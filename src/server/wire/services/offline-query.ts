@@ -73,9 +73,9 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async getOfflineQuery({ id }, context) {
       const { environment } = await scopeOf(context);
-      return create(GetOfflineQueryResponseSchema, {
-        query: queryMessage(await (await platform.offlineQueries()).find(id, environment.id)),
-      });
+      const query = await (await platform.offlineQueries()).find(id, environment.id);
+      const traceId = await (await platform.telemetry()).traceIdOf(environment.id, query.id);
+      return create(GetOfflineQueryResponseSchema, { query: { ...queryMessage(query), traceId: traceId ?? "" } });
     },
 
     async listOfflineQueries({ pageSize, pageToken, status, since, ...wanted }, context) {

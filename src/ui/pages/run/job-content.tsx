@@ -63,7 +63,7 @@ function JobFacts({ job }: { readonly job: JobJson }) {
     progress = "",
     resourceGroup = "",
   } = job;
-  const { runAt, subject = "", waitsFor, workflowId = "" } = job;
+  const { runAt, subject = "", traceId = "", waitsFor, workflowId = "" } = job;
   return (
     <Facts
       facts={[
@@ -79,6 +79,7 @@ function JobFacts({ job }: { readonly job: JobJson }) {
         ["Attempts", `${attempts} of ${maxAttempts}`],
         ["Node", node !== "" && <code>{escapeControls(node)}</code>],
         ["Resource group", resourceGroup !== "" && <code>{escapeControls(resourceGroup)}</code>],
+        ["Trace", traceId !== "" && <TraceLink id={traceId} />],
         ["Begun", <Time key="" at={createdAt} />],
         ["Due", runAt && <Time at={runAt} />],
         ["Ended", endedAt && <Time at={endedAt} />],
@@ -96,6 +97,15 @@ export function Subject({ subject }: { readonly subject: string }) {
       </a>
     );
   return /^(ofq|wf|job)_/.test(subject) ? <RunLink id={subject} /> : <code>{escapeControls(subject)}</code>;
+}
+
+/** A link to the page of a trace. */
+export function TraceLink({ id }: { readonly id: string }) {
+  return (
+    <a class="name" href={href("trace", { id }, { deployment: "" })}>
+      {escapeControls(id)}
+    </a>
+  );
 }
 
 function WaitsFor({ wait: { behind = [], reason, until } }: { readonly wait: NonNullable<JobJson["waitsFor"]> }) {

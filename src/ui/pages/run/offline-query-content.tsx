@@ -11,6 +11,7 @@ import { Badge } from "../../parts/badge.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Time } from "../../parts/time.tsx";
+import { TraceLink } from "./job-content.tsx";
 import { RunLines } from "./run-lines.tsx";
 import { RunLink } from "./run-lists.tsx";
 import { enumWord, isGoingOn } from "./run-state.ts";
@@ -68,6 +69,7 @@ function QueryFacts({ query }: { readonly query: OfflineQueryJson }) {
     retryOf = "",
     rows = "0",
     tags = [],
+    traceId = "",
   } = query;
   const total = Number(query.totalRows ?? 0);
   return (
@@ -99,6 +101,7 @@ function QueryFacts({ query }: { readonly query: OfflineQueryJson }) {
         ["Parts", numShards > 1 && numShards],
         ["Tags", tags.length > 0 && tags.map((tag) => <Badge key={tag} text={tag} />)],
         ["Again", retryOf !== "" && <RunLink id={retryOf} />],
+        ["Trace", traceId !== "" && <TraceLink id={traceId} />],
         ["Begun", <Time key="" at={createdAt} />],
         ["Ended", endedAt && <Time at={endedAt} />],
       ]}
