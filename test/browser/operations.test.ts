@@ -332,6 +332,27 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     expect(tab.complaints.splice(0)).toEqual([]);
   }, 60_000);
 
+  test("an offline query is begun again with changes, by a form that is filled with what it was", async () => {
+    const { page } = tab;
+    await open(`/runs/${made.offlineQuery}`);
+    await page.getByRole("button", { name: "Begin again" }).click();
+    const dialog = page.getByRole("dialog", { name: `Begin ${made.offlineQuery} again` });
+    expect(await dialog.getByLabel("Outputs, separated by commas").inputValue()).toBe("user.name, user.score");
+    expect(await dialog.getByLabel("Computed by resolvers").inputValue()).toBe("all");
+    await dialog.getByLabel("Parts side by side").fill("some");
+    await dialog.getByRole("button", { name: "Begin", exact: true }).click();
+    await dialog.getByText("'some' is no number of parts or rows.").waitFor();
+    await dialog.getByLabel("Parts side by side").fill("2");
+    await dialog.getByLabel("Outputs, separated by commas").fill("user.score");
+    await dialog.getByText(`svc offline-query retry ${made.offlineQuery} --out user.score --num-shards 2`).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Begin", exact: true }).click();
+    await page.waitForURL((url) => /\/runs\/ofq_/.test(url.pathname) && !url.pathname.endsWith(made.offlineQuery));
+    await page.locator("dt:has-text('Outputs') + dd").getByText("user.score", { exact: true }).waitFor();
+    await page.locator("dt:has-text('Again') + dd").getByText(made.offlineQuery).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 60_000);
+
   test("a job that waits is put before others, and one that has ended is not", async () => {
     const { page } = tab;
     await open("/runs/job_waits");
