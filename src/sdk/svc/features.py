@@ -77,6 +77,7 @@ def feature(
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
     cache_nulls: Optional[bool] = None,
+    deprecated: bool = False,
     **others: NoReturn,
 ) -> Any:
     """The options of a feature beside its type, to the right of `=` in a feature class.
@@ -96,10 +97,25 @@ def feature(
     store_offline: False keeps its values out of the offline store. Default: the class's, else True.
     cache_nulls: False keeps None out of the online store; an older value stays until it is too old.
         Default: the class's, else True.
+    deprecated: whether it should not be used any more: lint warns of each use (193), and a query is
+        told so in its answer, with the description.
     """
-    storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
     unknown = kept("feature", others)
-    return FeatureOptions(max_staleness, default, owner, tags, description, primary, name, expression, others=unknown, **storing)
+    return FeatureOptions(
+        max_staleness,
+        default,
+        owner,
+        tags,
+        description,
+        primary,
+        name,
+        expression,
+        store_online,
+        store_offline,
+        cache_nulls,
+        deprecated,
+        others=unknown,
+    )
 
 
 def has_one(join: Callable[[], Any], **others: NoReturn) -> Any:

@@ -27,6 +27,7 @@ def windowed(
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
     cache_nulls: Optional[bool] = None,
+    deprecated: bool = False,
     **others: NoReturn,
 ) -> Any:
     """The windows of a feature of type `Windowed[...]`:
@@ -41,9 +42,23 @@ def windowed(
         Without one, resolvers give the values.
     The rest is as for `feature`.
     """
-    storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
     unknown = kept("windowed", others)
-    return WindowedOptions(max_staleness, default, owner, tags, description, False, name, expression, others=unknown, windows=windows, **storing)
+    return WindowedOptions(
+        max_staleness,
+        default,
+        owner,
+        tags,
+        description,
+        False,
+        name,
+        expression,
+        store_online,
+        store_offline,
+        cache_nulls,
+        deprecated,
+        others=unknown,
+        windows=windows,
+    )
 
 
 if not TYPE_CHECKING:

@@ -146,6 +146,7 @@ def _feature(
         tags=list(dict.fromkeys([*tag_list(field.options.tags), *comment.tags, *facts.tags])),
         description=comment.text if own is None else own,
         maxStaleness=None if staleness is None else duration_json(staleness),
+        deprecated=field.options.deprecated is True,
         span=span.json(),
     )
 

@@ -55,6 +55,7 @@ class FeatureOptions:
     store_online: Optional[bool] = None
     store_offline: Optional[bool] = None
     cache_nulls: Optional[bool] = None
+    deprecated: bool = False
     others: Others = ()
 
 

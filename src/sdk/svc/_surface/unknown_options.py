@@ -62,7 +62,6 @@ _VALUE: Mapping[str, str] = {
     "contains": _NO_VALIDATION,
     "decoder": _NO_ENCODING,
     "default_version": _NO_VERSIONS,
-    "deprecated": "a feature that is not wanted any more is taken out",
     "dtype": "the annotation is the type",
     "encoder": _NO_ENCODING,
     "max": _NO_VALIDATION,

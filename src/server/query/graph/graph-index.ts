@@ -5,6 +5,7 @@
 
 import type { Expression, Feature, Graph, NamedQuery, Resolver } from "../../../../gen/svc/v1/graph_pb.ts";
 import { OutputShape, ResolverKind, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
+import { deprecationText } from "../../../domain/deprecation.ts";
 import { Derivation } from "../../../domain/derivation.ts";
 import { durationToMs } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
@@ -195,6 +196,7 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
     storesOnline: storeOnline !== false,
     storesNull: cacheNulls !== false,
     storesOffline: storeOffline !== false,
+    deprecation: feature.deprecated ? deprecationText(feature.description) : undefined,
     primary,
     featureTime,
     strict: compileCoercer(dtype, primary || keys.has(feature.fqn) ? "key" : "strict"),

@@ -36,6 +36,8 @@ export interface ScalarInfo {
   readonly storesNull: boolean;
   /** Whether its values go to the history (`store_offline`). */
   readonly storesOffline: boolean;
+  /** What callers are told when it is deprecated: `is deprecated: use user.name`. */
+  readonly deprecation?: string | undefined;
   readonly primary: boolean;
   readonly featureTime: boolean;
   /** Coercion of values that resolvers return. */
