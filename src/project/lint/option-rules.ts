@@ -32,6 +32,7 @@ const CHECKS: Readonly<Record<OptionOwner, Readonly<Record<string, Check>>>> = {
     description: text,
     primary: flag,
     deprecated: flag,
+    strict: flag,
     ...STORING,
   },
   resolver: { timeout, cron, environment: environments, tags: texts, owner: text, name: text, translate: flag },

@@ -22,6 +22,7 @@ from .joins import Join
 from .monitor_rules import ResolvedMonitor
 from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
+from .validation_rules import validations_json
 from .spans import call_span, class_span, resolver_span
 
 
@@ -164,6 +165,9 @@ def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
         except DefinitionError:
             pass
     document.update({name: False for option, name in _STORING.items() if not field.stores(option)})
+    validations = validations_json(field)
+    if validations:
+        document["validations"] = validations
     if isinstance(field, WindowField):
         document.update(window=f"{field.seconds}s", windowedBase=field.base.fqn)
     return _put(
