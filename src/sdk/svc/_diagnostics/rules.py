@@ -170,6 +170,7 @@ class BadDefault:
     """A default does not fit."""
 
     code = 115
+    breaks_rule = Message(code, "the default of '{feature}' is {value}, which breaks its validation {rule}", "breaks {rule}")
     mutable = Message(
         code,
         "the default of '{feature}' is a {mutable}, which could be changed by whoever reads it: {advice}",
