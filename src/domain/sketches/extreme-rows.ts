@@ -23,11 +23,13 @@ export class ExtremeRows {
    * @param sign 1 for the greatest keys, -1 for the least
    * @param most 1 to `MAX_ROWS`
    * @param compareKeys order of keys; by it equal keys may differ, such as decimals in their digits
+   * @param compareValues total order of values
    */
   constructor(
     readonly sign: 1 | -1,
     readonly most: number,
     readonly compareKeys: (a: FeatureValue, b: FeatureValue) => number,
+    readonly compareValues: (a: FeatureValue, b: FeatureValue) => number = compareAny,
   ) {}
 
   add(value: FeatureValue, key: FeatureValue): void {
@@ -68,6 +70,6 @@ export class ExtremeRows {
   }
 
   #compare([key, value]: Row, [otherKey, otherValue]: Row): number {
-    return -this.sign * this.compareKeys(key, otherKey) || compareAny(value, otherValue) || compareAny(key, otherKey);
+    return -this.sign * this.compareKeys(key, otherKey) || this.compareValues(value, otherValue) || compareAny(key, otherKey);
   }
 }

@@ -36,9 +36,14 @@ interface Counter {
   count: number;
 }
 
+type Counters = ReadonlyMap<string, Counter>;
+
 /** Values with how often each was added. */
 export class HeavyHitters {
   #counters = new Map<string, Counter>();
+
+  /** @param compare total order of values */
+  constructor(readonly compare: (a: FeatureValue, b: FeatureValue) => number = compareAny) {}
 
   /** Counts a value; rows in memory are counted exactly, however many differ. */
   add(value: FeatureValue): void {
@@ -54,15 +59,15 @@ export class HeavyHitters {
     reader.end();
     if (counters.some(({ count }) => count === 0)) throw new DamagedState("a count of a state is none");
     for (const { count, value } of counters) this.#increase(value, count);
-    if (this.#counters.size > MAX_MERGED) this.#counters = reduced(this.#counters, COUNTERS);
+    if (this.#counters.size > MAX_MERGED) this.#counters = this.#reduced(this.#counters, COUNTERS);
   }
 
   /** Throws EvaluationError when the values are too long to be kept. */
   encode(): Uint8Array {
-    const kept = fitting(this.#counters);
+    const kept = this.#fitting();
     const writer = stateOf(SKETCH_KINDS.heavyHitters);
     writer.natural(kept.size);
-    for (const { count, value } of ranked(kept)) {
+    for (const { count, value } of this.#ranked(kept)) {
       writer.natural(count);
       writeValue(writer, value);
     }
@@ -71,7 +76,7 @@ export class HeavyHitters {
 
   /** At most so many values, the most frequent first, of equally frequent ones the least. */
   result(most: number): FeatureValue[] {
-    return ranked(this.#counters)
+    return this.#ranked(this.#counters)
       .slice(0, most)
       .map(({ value }) => value);
   }
@@ -82,29 +87,30 @@ export class HeavyHitters {
     if (counter) counter.count += by;
     else this.#counters.set(key, { value: Object.is(value, -0) ? 0 : value, count: by });
   }
+
+  #ranked(counters: Counters): Counter[] {
+    return [...counters.values()].sort((a, b) => b.count - a.count || this.compare(a.value, b.value));
+  }
+
+  /** The counters that a state has room for. */
+  #fitting(): Counters {
+    let kept = this.#counters.size > MAX_KEPT ? this.#reduced(this.#counters, COUNTERS) : this.#counters;
+    for (let most = COUNTERS; most >= FEWEST_COUNTERS && bytesOf(kept) > MAX_STATE_BYTES; most /= 2) kept = this.#reduced(kept, most);
+    return kept;
+  }
+
+  /** The greatest counters, each less by the count of the greatest that does not stay. */
+  #reduced(counters: Counters, most: number): Map<string, Counter> {
+    const ordered = this.#ranked(counters);
+    const lost = ordered[most]?.count ?? 0;
+    const kept = ordered.filter(({ count }) => count > lost).map(({ value, count }) => ({ value, count: count - lost }));
+    return new Map(kept.map((counter) => [identity(counter.value), counter]));
+  }
 }
 
-function ranked(counters: ReadonlyMap<string, Counter>): Counter[] {
-  return [...counters.values()].sort((a, b) => b.count - a.count || compareAny(a.value, b.value));
-}
-
-/** The counters that a state has room for. */
-function fitting(counters: ReadonlyMap<string, Counter>): ReadonlyMap<string, Counter> {
-  let kept = counters.size > MAX_KEPT ? reduced(counters, COUNTERS) : counters;
-  for (let most = COUNTERS; most >= FEWEST_COUNTERS && !isFitting(kept); most /= 2) kept = reduced(kept, most);
-  return kept;
-}
-
-function isFitting(counters: ReadonlyMap<string, Counter>): boolean {
+/** The length of a state with the counters, or more. */
+function bytesOf(counters: Counters): number {
   let bytes = 16;
   for (const { value } of counters.values()) bytes += new TextEncoder().encode(encodeStored(value)).length + 12;
-  return bytes <= MAX_STATE_BYTES;
-}
-
-/** The greatest counters, each less by the count of the greatest that does not stay. */
-function reduced(counters: ReadonlyMap<string, Counter>, most: number): Map<string, Counter> {
-  const ordered = ranked(counters);
-  const lost = ordered[most]?.count ?? 0;
-  const kept = ordered.filter(({ count }) => count > lost).map(({ value, count }) => ({ value, count: count - lost }));
-  return new Map(kept.map((counter) => [identity(counter.value), counter]));
+  return bytes;
 }

@@ -5,8 +5,8 @@
  * Masson, Rim, Lee: "DDSketch: a fast and fully-mergeable quantile sketch with relative-error
  * guarantees" (2019), with the uniform collapse of Epicoco, Melle, Cafaro, Pulimeno, Morleo:
  * "UDDSketch: accurate tracking of quantiles in data streams" (2020). A bin is the first bits of a
- * number's IEEE 754 form: its exponent and some bits of its fraction. When more than `MAX_BINS` have
- * numbers, every bin takes one bit less, so that two become one.
+ * number's IEEE 754 form: its exponent and some bits of its fraction. When more than `MAX_BINS`
+ * have numbers, every bin takes one bit less, so that two become one.
  *
  * The state is a function of the numbers alone, whatever their order and the grouping of merges. Up
  * to `FEW` numbers quantiles are exact, and the least and the greatest always are. With `b` bits of
@@ -195,7 +195,10 @@ export class QuantileSketch {
   }
 }
 
-/** The rank, from 1 to `count`, of a quantile: exact for the decimals that the quantile is written in. */
+/**
+ * The rank, from 1 to `count`, of a quantile: exact for the decimals that the quantile is written
+ * in.
+ */
 export function rankOf(quantile: number, count: number): number {
   const [, digits = "0", fraction = "", exponent = "0"] = /^(\d+)(?:\.(\d+))?(?:e(.+))?$/.exec(String(quantile)) ?? [];
   const scale = 10n ** BigInt(fraction.length - Number(exponent));
