@@ -128,8 +128,8 @@ export function valueOrder(type: DataType | undefined): (a: FeatureValue, b: Fea
 }
 
 /**
- * The form of a value that is the same for equal values of a type: decimals in as few digits as they
- * need.
+ * The form of a value that is the same for equal values of a type: decimals in as few digits as
+ * they need.
  */
 export function canonicalForm(type: DataType | undefined): (value: FeatureValue) => FeatureValue {
   return isDecimal(type) ? (value) => addDecimal("0", canonicalDecimal(value as string)) : (value) => value;
