@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/graph.proto.
  */
 export const file_svc_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJcChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5EhUKDWRlcGxveW1lbnRfaWQYAiABKAkiYAoPRmVhdHVyZU1ldGFkYXRhEiAKB2ZlYXR1cmUYASABKAsyDy5zdmMudjEuRmVhdHVyZRIRCglyZXNvbHZlcnMYAiADKAkSGAoQaW50ZXJuYWxfdmVyc2lvbhgDIAEoBSI3ChFHZXRGZWF0dXJlUmVxdWVzdBILCgNmcW4YASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSK/AgoSR2V0RmVhdHVyZVJlc3BvbnNlEikKCG1ldGFkYXRhGAEgASgLMhcuc3ZjLnYxLkZlYXR1cmVNZXRhZGF0YRIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0EioKCXByb3ZpZGVycxgEIAMoCzIXLnN2Yy52MS5GZWF0dXJlUHJvdmlkZXISJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFEigKCHZlcnNpb25zGAcgAygLMhYuc3ZjLnYxLkZlYXR1cmVWZXJzaW9uEi0KCnN0YXRpc3RpY3MYCCABKAsyGS5zdmMudjEuRmVhdHVyZVN0YXRpc3RpY3MiWgoKU291cmNlVGV4dBIMCgRmaWxlGAEgASgJEgwKBGxpbmUYAiABKAUSDAoEdGV4dBgDIAEoCRIRCgl0cnVuY2F0ZWQYBCABKAgSDwoHbWlzc2luZxgFIAEoCSJnCg9GZWF0dXJlUHJvdmlkZXISIgoEa2luZBgBIAEoDjIULnN2Yy52MS5Qcm92aWRlcktpbmQSEAoIcmVzb2x2ZXIYAiABKAkSDgoGdXNhYmxlGAMgASgIEg4KBnJlYXNvbhgEIAEoCSJHCg5GZWF0dXJlVmVyc2lvbhIYChBpbnRlcm5hbF92ZXJzaW9uGAEgASgFEgwKBHR5cGUYAiABKAkSDQoFZW5kZWQYAyABKAgiyAIKEUZlYXR1cmVTdGF0aXN0aWNzEi4KCnN0YXJ0X3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNvdW50GAIgASgDEg0KBW51bGxzGAMgASgDEg4KBmVycm9ycxgEIAEoAxIfChJtZWRpYW5fYWdlX3NlY29uZHMYBSABKAFIAIgBARIPCgdzYW1wbGVkGAYgASgDEiMKCXF1YW50aWxlcxgHIAMoCzIQLnN2Yy52MS5RdWFudGlsZRIiCgRiaW5zGAggAygLMhQuc3ZjLnYxLkhpc3RvZ3JhbUJpbhIlCgZ2YWx1ZXMYCSADKAsyFS5zdmMudjEuRnJlcXVlbnRWYWx1ZRISCgVkcmlmdBgKIAEoAUgBiAEBQhUKE19tZWRpYW5fYWdlX3NlY29uZHNCCAoGX2RyaWZ0IigKCFF1YW50aWxlEg0KBXNoYXJlGAEgASgBEg0KBXZhbHVlGAIgASgBIjsKDEhpc3RvZ3JhbUJpbhINCgVsb3dlchgBIAEoARINCgV1cHBlchgCIAEoARINCgVjb3VudBgDIAEoAyItCg1GcmVxdWVudFZhbHVlEg0KBXZhbHVlGAEgASgJEg0KBWNvdW50GAIgASgDIj0KEkdldFJlc29sdmVyUmVxdWVzdBIQCghyZXNvbHZlchgBIAEoCRIVCg1kZXBsb3ltZW50X2lkGAIgASgJIsUBChNHZXRSZXNvbHZlclJlc3BvbnNlEiIKCHJlc29sdmVyGAEgASgLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkSIgoGc291cmNlGAMgASgLMhIuc3ZjLnYxLlNvdXJjZVRleHQSDwoHdmVyc2lvbhgEIAEoBRIkCgd1c2VkX2J5GAUgAygLMhMuc3ZjLnYxLkxpbmVhZ2VOb2RlEhgKEHVzZWRfYnlfbGVmdF9vZmYYBiABKAUikwEKEUdldExpbmVhZ2VSZXF1ZXN0EgoKAm9uGAEgASgJEg0KBWRlcHRoGAIgASgFEisKCWRpcmVjdGlvbhgDIAEoDjIYLnN2Yy52MS5MaW5lYWdlRGlyZWN0aW9uEhAKCGJ5X2NsYXNzGAQgASgIEg0KBWxpbWl0GAUgASgFEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiswEKEkdldExpbmVhZ2VSZXNwb25zZRIiCgVub2RlcxgBIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIiCgVlZGdlcxgCIAMoCzITLnN2Yy52MS5MaW5lYWdlRWRnZRIWCg5ub2Rlc19sZWZ0X29mZhgDIAEoBRIWCg5lZGdlc19sZWZ0X29mZhgEIAEoBRIOCgZjaG9zZW4YBSADKAkSFQoNZGVwbG95bWVudF9pZBgGIAEoCSJKCgtMaW5lYWdlTm9kZRIKCgJpZBgBIAEoCRIhCgRraW5kGAIgASgOMhMuc3ZjLnYxLkxpbmVhZ2VLaW5kEgwKBG5hbWUYAyABKAkiJwoLTGluZWFnZUVkZ2USDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCSLSAgoFR3JhcGgSKAoMZmVhdHVyZV9zZXRzGAEgAygLMhIuc3ZjLnYxLkZlYXR1cmVTZXQSIwoJcmVzb2x2ZXJzGAIgAygLMhAuc3ZjLnYxLlJlc29sdmVyEikKDW5hbWVkX3F1ZXJpZXMYAyADKAsyEi5zdmMudjEuTmFtZWRRdWVyeRIjCgdzb3VyY2VzGAQgAygLMhIuc3ZjLnYxLkRhdGFTb3VyY2USJwoLZGlhZ25vc3RpY3MYBSADKAsyEi5zdmMudjEuRGlhZ25vc3RpYxITCgtzZGtfdmVyc2lvbhgGIAEoCRIWCg5weXRob25fdmVyc2lvbhgHIAEoCRIxChFzY2hlZHVsZWRfcXVlcmllcxgIIAMoCzIWLnN2Yy52MS5TY2hlZHVsZWRRdWVyeRIhCghtb25pdG9ycxgJIAMoCzIPLnN2Yy52MS5Nb25pdG9yIt8BCgpGZWF0dXJlU2V0EhEKCW5hbWVzcGFjZRgBIAEoCRISCgpjbGFzc19uYW1lGAIgASgJEg4KBm1vZHVsZRgDIAEoCRIhCghmZWF0dXJlcxgEIAMoCzIPLnN2Yy52MS5GZWF0dXJlEhMKC3ByaW1hcnlfa2V5GAUgASgJEhQKDGZlYXR1cmVfdGltZRgGIAEoCRINCgVvd25lchgHIAEoCRIMCgR0YWdzGAggAygJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbiLEAgoHRmVhdHVyZRILCgNmcW4YASABKAkSDAoEbmFtZRgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSJwoGc2NhbGFyGAQgASgLMhUuc3ZjLnYxLlNjYWxhckZlYXR1cmVIABIhCgdoYXNfb25lGAUgASgLMg4uc3ZjLnYxLkhhc09uZUgAEiMKCGhhc19tYW55GAYgASgLMg8uc3ZjLnYxLkhhc01hbnlIABINCgVvd25lchgHIAEoCRIMCgR0YWdzGAggAygJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEjAKDW1heF9zdGFsZW5lc3MYCiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhIKCmRlcHJlY2F0ZWQYDCABKAhCBgoEa2luZCKRAwoNU2NhbGFyRmVhdHVyZRIfCgVkdHlwZRgBIAEoCzIQLnN2Yy52MS5EYXRhVHlwZRIQCghudWxsYWJsZRgCIAEoCBIkCg1kZWZhdWx0X3ZhbHVlGAMgASgLMg0uc3ZjLnYxLlZhbHVlEg8KB3ByaW1hcnkYBCABKAgSFAoMZmVhdHVyZV90aW1lGAUgASgIEhIKCnJlZmVyZW5jZXMYBiABKAkSJgoKZXhwcmVzc2lvbhgHIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uEikKBndpbmRvdxgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIVCg13aW5kb3dlZF9iYXNlGAkgASgJEhkKDHN0b3JlX29ubGluZRgKIAEoCEgAiAEBEhoKDXN0b3JlX29mZmxpbmUYCyABKAhIAYgBARIYCgtjYWNoZV9udWxscxgMIAEoCEgCiAEBQg8KDV9zdG9yZV9vbmxpbmVCEAoOX3N0b3JlX29mZmxpbmVCDgoMX2NhY2hlX251bGxzIqUCCgpFeHByZXNzaW9uEiAKB2xpdGVyYWwYASABKAsyDS5zdmMudjEuVmFsdWVIABIrCgdmZWF0dXJlGAIgASgLMhguc3ZjLnYxLkZlYXR1cmVSZWZlcmVuY2VIABIkCgRjYWxsGAMgASgLMhQuc3ZjLnYxLkZ1bmN0aW9uQ2FsbEgAEioKC2FnZ3JlZ2F0aW9uGAQgASgLMhMuc3ZjLnYxLkFnZ3JlZ2F0aW9uSAASKwoMd2luZG93X3N0YXJ0GAUgASgLMhMuc3ZjLnYxLldpbmRvd1N0YXJ0SAASJQoJcXVlcnlfbm93GAYgASgLMhAuc3ZjLnYxLlF1ZXJ5Tm93SAASGgoEc3BhbhgHIAEoCzIMLnN2Yy52MS5TcGFuQgYKBG5vZGUiLwoQRmVhdHVyZVJlZmVyZW5jZRIMCgRwYXRoGAEgAygJEg0KBXNjb3BlGAIgASgFIkcKDEZ1bmN0aW9uQ2FsbBIQCghmdW5jdGlvbhgBIAEoCRIlCglhcmd1bWVudHMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbiKYAQoLQWdncmVnYXRpb24SDAoEcGF0aBgBIAMoCRIjCgdmaWx0ZXJzGAIgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24SIgoGY29sdW1uGAMgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SEAoIZnVuY3Rpb24YBCABKAkSIAoJYXJndW1lbnRzGAUgAygLMg0uc3ZjLnYxLlZhbHVlIg0KC1dpbmRvd1N0YXJ0IgoKCFF1ZXJ5Tm93IlQKBkhhc09uZRIZChFmb3JlaWduX25hbWVzcGFjZRgBIAEoCRIdCgRqb2luGAIgAygLMg8uc3ZjLnYxLkpvaW5LZXkSEAoIb3B0aW9uYWwYAyABKAgiQwoHSGFzTWFueRIZChFmb3JlaWduX25hbWVzcGFjZRgBIAEoCRIdCgRqb2luGAIgAygLMg8uc3ZjLnYxLkpvaW5LZXkiKQoHSm9pbktleRINCgVsb2NhbBgBIAEoCRIPCgdmb3JlaWduGAIgASgJIoYFCghSZXNvbHZlchILCgNmcW4YASABKAkSIgoEa2luZBgCIAEoDjIULnN2Yy52MS5SZXNvbHZlcktpbmQSJQoGaW5wdXRzGAMgAygLMhUuc3ZjLnYxLlJlc29sdmVySW5wdXQSDwoHb3V0cHV0cxgEIAMoCRIMCgR0YWdzGAUgAygJEhQKDGVudmlyb25tZW50cxgGIAMoCRINCgVvd25lchgHIAEoCRITCgtkZXNjcmlwdGlvbhgIIAEoCRIqCgd0aW1lb3V0GAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhAKCHNjaGVkdWxlGAogASgJEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhIVCg1zb3VyY2Vfc2hhMjU2GAwgASgJEigKBnB5dGhvbhgNIAEoCzIWLnN2Yy52MS5QeXRob25GdW5jdGlvbkgAEh8KA3NxbBgOIAEoCzIQLnN2Yy52MS5TcWxRdWVyeUgAEikKDG91dHB1dF9zaGFwZRgPIAEoDjITLnN2Yy52MS5PdXRwdXRTaGFwZRINCgV0b3RhbBgQIAEoCBIQCghyZWxhdGlvbhgRIAEoCRI0Cgp0cmFuc2xhdGVkGBIgAygLMiAuc3ZjLnYxLlJlc29sdmVyLlRyYW5zbGF0ZWRFbnRyeRIUCgx1bnRyYW5zbGF0ZWQYEyABKAkSEgoKcnVuX2ZpbHRlchgUIAEoCRISCgpydW5fc2FtcGxlGBUgASgJGkUKD1RyYW5zbGF0ZWRFbnRyeRILCgNrZXkYASABKAkSIQoFdmFsdWUYAiABKAsyEi5zdmMudjEuRXhwcmVzc2lvbjoCOAFCBgoEYm9keSK3AQoNUmVzb2x2ZXJJbnB1dBIMCgRuYW1lGAEgASgJEicKB2ZlYXR1cmUYAiABKAsyFC5zdmMudjEuRmVhdHVyZUlucHV0SAASHwoDbm93GAMgASgLMhAuc3ZjLnYxLk5vd0lucHV0SAASIQoEcm93cxgEIAEoCzIRLnN2Yy52MS5Sb3dzSW5wdXRIABIjCgV0YWJsZRgFIAEoCzISLnN2Yy52MS5UYWJsZUlucHV0SABCBgoEa2luZCJwCglSb3dzSW5wdXQSDAoEcGF0aBgBIAEoCRIPCgdjb2x1bW5zGAIgAygJEiMKB2ZpbHRlcnMYAyADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhINCgVsaW1pdBgEIAEoBRIQCghvcHRpb25hbBgFIAEoCCIdCgpUYWJsZUlucHV0Eg8KB2NvbHVtbnMYASADKAkiVAoMRmVhdHVyZUlucHV0EgwKBHBhdGgYASABKAkSEAoIb3B0aW9uYWwYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZSIKCghOb3dJbnB1dCJACg5QeXRob25GdW5jdGlvbhIOCgZtb2R1bGUYASABKAkSDAoEbmFtZRgCIAEoCRIQCghpc19hc3luYxgDIAEoCCKrAgoIU3FsUXVlcnkSDgoGc291cmNlGAEgASgJEgwKBGJvZHkYAiABKAkSKAoKcGFyYW1ldGVycxgDIAMoCzIULnN2Yy52MS5TcWxQYXJhbWV0ZXISIgoHY29sdW1ucxgEIAMoCzIRLnN2Yy52MS5TcWxDb2x1bW4SHwoFY291bnQYBSABKA4yEC5zdmMudjEuUm93Q291bnQSEQoJYm9keV9saW5lGAYgASgFEg0KBXRvdGFsGAcgASgIEgwKBHN0YXIYCCABKAgSEQoJbmFtZXNwYWNlGAkgASgJEiEKC3NvdXJjZV9zcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4SLAoLaW5jcmVtZW50YWwYCyABKAsyFy5zdmMudjEuSW5jcmVtZW50YWxSZWFkIp4BCg9JbmNyZW1lbnRhbFJlYWQSJQoEbW9kZRgBIAEoDjIXLnN2Yy52MS5JbmNyZW1lbnRhbE1vZGUSDgoGY29sdW1uGAIgASgJEisKCGxvb2tiYWNrGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEicKBWJhc2lzGAQgASgOMhguc3ZjLnYxLkluY3JlbWVudGFsQmFzaXMiUQoMU3FsUGFyYW1ldGVyEgwKBHBhdGgYASABKAkSDgoGb2Zmc2V0GAIgASgFEg4KBmxlbmd0aBgDIAEoBRITCgtpbmNyZW1lbnRhbBgEIAEoCCJICglTcWxDb2x1bW4SDgoGY29sdW1uGAEgASgJEg8KB2ZlYXR1cmUYAiABKAkSGgoEc3BhbhgDIAEoCzIMLnN2Yy52MS5TcGFuIpUDCgpOYW1lZFF1ZXJ5EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIOCgZpbnB1dHMYAyADKAkSDwoHb3V0cHV0cxgEIAMoCRIMCgR0YWdzGAUgAygJEjQKCXN0YWxlbmVzcxgGIAMoCzIhLnN2Yy52MS5OYW1lZFF1ZXJ5LlN0YWxlbmVzc0VudHJ5Ej8KD3BsYW5uZXJfb3B0aW9ucxgHIAMoCzImLnN2Yy52MS5OYW1lZFF1ZXJ5LlBsYW5uZXJPcHRpb25zRW50cnkSDQoFb3duZXIYCCABKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuGksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaNQoTUGxhbm5lck9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoEDCg5TY2hlZHVsZWRRdWVyeRIMCgRuYW1lGAEgASgJEhAKCHNjaGVkdWxlGAIgASgJEg8KB291dHB1dHMYAyADKAkSEQoJcmVjb21wdXRlGAQgASgIEhoKEnJlY29tcHV0ZV9mZWF0dXJlcxgFIAMoCRITCgttYXhfc2FtcGxlcxgGIAEoBBIvCgtsb3dlcl9ib3VuZBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBwZXJfYm91bmQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDHN0b3JlX29ubGluZRgJIAEoCBIVCg1zdG9yZV9vZmZsaW5lGAogASgIEh0KFWluY3JlbWVudGFsX3Jlc29sdmVycxgLIAMoCRIMCgR0YWdzGAwgAygJEg0KBW93bmVyGA0gASgJEhMKC2Rlc2NyaXB0aW9uGA4gASgJEhoKBHNwYW4YDyABKAsyDC5zdmMudjEuU3BhbiKmAgoHTW9uaXRvchIMCgRuYW1lGAEgASgJEhIKCmV4cHJlc3Npb24YAiABKAkSDQoFYWJvdmUYAyABKAkSDQoFYmVsb3cYBCABKAkSLgoLcGVuZGluZ19mb3IYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoId2ViaG9va3MYBiADKAkSEAoIc2V2ZXJpdHkYByABKAkSDQoFb3duZXIYCCABKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuEiUKD2V4cHJlc3Npb25fc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEiAKCmJvdW5kX3NwYW4YDCABKAsyDC5zdmMudjEuU3BhbiK9AQoKRGF0YVNvdXJjZRIMCgRuYW1lGAEgASgJEiAKBGtpbmQYAiABKA4yEi5zdmMudjEuU291cmNlS2luZBIyCghzZXR0aW5ncxgDIAMoCzIgLnN2Yy52MS5EYXRhU291cmNlLlNldHRpbmdzRW50cnkSGgoEc3BhbhgEIAEoCzIMLnN2Yy52MS5TcGFuGi8KDVNldHRpbmdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASq6AQoMUHJvdmlkZXJLaW5kEh0KGVBST1ZJREVSX0tJTkRfVU5TUEVDSUZJRUQQABIeChpQUk9WSURFUl9LSU5EX09OTElORV9TVE9SRRABEhYKElBST1ZJREVSX0tJTkRfSk9JThACEhwKGFBST1ZJREVSX0tJTkRfRVhQUkVTU0lPThADEhoKFlBST1ZJREVSX0tJTkRfUkVTT0xWRVIQBBIZChVQUk9WSURFUl9LSU5EX0RFRkFVTFQQBSrLAQoLTGluZWFnZUtpbmQSHAoYTElORUFHRV9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTTElORUFHRV9LSU5EX1NPVVJDRRABEhkKFUxJTkVBR0VfS0lORF9SRVNPTFZFUhACEhgKFExJTkVBR0VfS0lORF9GRUFUVVJFEAMSFgoSTElORUFHRV9LSU5EX0NMQVNTEAQSFgoSTElORUFHRV9LSU5EX1FVRVJZEAUSIAocTElORUFHRV9LSU5EX1NDSEVEVUxFRF9RVUVSWRAGKpMBChBMaW5lYWdlRGlyZWN0aW9uEiEKHUxJTkVBR0VfRElSRUNUSU9OX1VOU1BFQ0lGSUVEEAASHgoaTElORUFHRV9ESVJFQ1RJT05fVVBTVFJFQU0QARIgChxMSU5FQUdFX0RJUkVDVElPTl9ET1dOU1RSRUFNEAISGgoWTElORUFHRV9ESVJFQ1RJT05fQk9USBADKmIKDFJlc29sdmVyS2luZBIdChlSRVNPTFZFUl9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUUkVTT0xWRVJfS0lORF9PTkxJTkUQARIZChVSRVNPTFZFUl9LSU5EX09GRkxJTkUQAipdCgtPdXRwdXRTaGFwZRIcChhPVVRQVVRfU0hBUEVfVU5TUEVDSUZJRUQQABIVChFPVVRQVVRfU0hBUEVfUk9XUxABEhkKFU9VVFBVVF9TSEFQRV9SRUxBVElPThACKmYKCFJvd0NvdW50EhkKFVJPV19DT1VOVF9VTlNQRUNJRklFRBAAEhEKDVJPV19DT1VOVF9PTkUQARIZChVST1dfQ09VTlRfT05FX09SX05PTkUQAhIRCg1ST1dfQ09VTlRfQUxMEAMqiQEKD0luY3JlbWVudGFsTW9kZRIgChxJTkNSRU1FTlRBTF9NT0RFX1VOU1BFQ0lGSUVEEAASGAoUSU5DUkVNRU5UQUxfTU9ERV9ST1cQARIaChZJTkNSRU1FTlRBTF9NT0RFX0dST1VQEAISHgoaSU5DUkVNRU5UQUxfTU9ERV9QQVJBTUVURVIQAyp/ChBJbmNyZW1lbnRhbEJhc2lzEiEKHUlOQ1JFTUVOVEFMX0JBU0lTX1VOU1BFQ0lGSUVEEAASIgoeSU5DUkVNRU5UQUxfQkFTSVNfTUFYX0lOR0VTVEVEEAESJAogSU5DUkVNRU5UQUxfQkFTSVNfTEFTVF9FWEVDVVRJT04QAip0CgpTb3VyY2VLaW5kEhsKF1NPVVJDRV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSU09VUkNFX0tJTkRfU1FMSVRFEAESGgoWU09VUkNFX0tJTkRfUE9TVEdSRVNRTBACEhUKEVNPVVJDRV9LSU5EX01ZU1FMEAMyzgQKDEdyYXBoU2VydmljZRJGCghHZXRHcmFwaBIXLnN2Yy52MS5HZXRHcmFwaFJlcXVlc3QaGC5zdmMudjEuR2V0R3JhcGhSZXNwb25zZSIHkAIBiLUYAxJSCgxMaXN0RmVhdHVyZXMSGy5zdmMudjEuTGlzdEZlYXR1cmVzUmVxdWVzdBocLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXNwb25zZSIHkAIBiLUYAxJVCg1MaXN0UmVzb2x2ZXJzEhwuc3ZjLnYxLkxpc3RSZXNvbHZlcnNSZXF1ZXN0Gh0uc3ZjLnYxLkxpc3RSZXNvbHZlcnNSZXNwb25zZSIHkAIBiLUYAxJeChBMaXN0TmFtZWRRdWVyaWVzEh8uc3ZjLnYxLkxpc3ROYW1lZFF1ZXJpZXNSZXF1ZXN0GiAuc3ZjLnYxLkxpc3ROYW1lZFF1ZXJpZXNSZXNwb25zZSIHkAIBiLUYAxJMCgpHZXRGZWF0dXJlEhkuc3ZjLnYxLkdldEZlYXR1cmVSZXF1ZXN0Ghouc3ZjLnYxLkdldEZlYXR1cmVSZXNwb25zZSIHkAIBiLUYAxJPCgtHZXRSZXNvbHZlchIaLnN2Yy52MS5HZXRSZXNvbHZlclJlcXVlc3QaGy5zdmMudjEuR2V0UmVzb2x2ZXJSZXNwb25zZSIHkAIBiLUYAxJMCgpHZXRMaW5lYWdlEhkuc3ZjLnYxLkdldExpbmVhZ2VSZXF1ZXN0Ghouc3ZjLnYxLkdldExpbmVhZ2VSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJcChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5EhUKDWRlcGxveW1lbnRfaWQYAiABKAkiYAoPRmVhdHVyZU1ldGFkYXRhEiAKB2ZlYXR1cmUYASABKAsyDy5zdmMudjEuRmVhdHVyZRIRCglyZXNvbHZlcnMYAiADKAkSGAoQaW50ZXJuYWxfdmVyc2lvbhgDIAEoBSI3ChFHZXRGZWF0dXJlUmVxdWVzdBILCgNmcW4YASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSK/AgoSR2V0RmVhdHVyZVJlc3BvbnNlEikKCG1ldGFkYXRhGAEgASgLMhcuc3ZjLnYxLkZlYXR1cmVNZXRhZGF0YRIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0EioKCXByb3ZpZGVycxgEIAMoCzIXLnN2Yy52MS5GZWF0dXJlUHJvdmlkZXISJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFEigKCHZlcnNpb25zGAcgAygLMhYuc3ZjLnYxLkZlYXR1cmVWZXJzaW9uEi0KCnN0YXRpc3RpY3MYCCABKAsyGS5zdmMudjEuRmVhdHVyZVN0YXRpc3RpY3MiWgoKU291cmNlVGV4dBIMCgRmaWxlGAEgASgJEgwKBGxpbmUYAiABKAUSDAoEdGV4dBgDIAEoCRIRCgl0cnVuY2F0ZWQYBCABKAgSDwoHbWlzc2luZxgFIAEoCSJnCg9GZWF0dXJlUHJvdmlkZXISIgoEa2luZBgBIAEoDjIULnN2Yy52MS5Qcm92aWRlcktpbmQSEAoIcmVzb2x2ZXIYAiABKAkSDgoGdXNhYmxlGAMgASgIEg4KBnJlYXNvbhgEIAEoCSJHCg5GZWF0dXJlVmVyc2lvbhIYChBpbnRlcm5hbF92ZXJzaW9uGAEgASgFEgwKBHR5cGUYAiABKAkSDQoFZW5kZWQYAyABKAgiyAIKEUZlYXR1cmVTdGF0aXN0aWNzEi4KCnN0YXJ0X3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNvdW50GAIgASgDEg0KBW51bGxzGAMgASgDEg4KBmVycm9ycxgEIAEoAxIfChJtZWRpYW5fYWdlX3NlY29uZHMYBSABKAFIAIgBARIPCgdzYW1wbGVkGAYgASgDEiMKCXF1YW50aWxlcxgHIAMoCzIQLnN2Yy52MS5RdWFudGlsZRIiCgRiaW5zGAggAygLMhQuc3ZjLnYxLkhpc3RvZ3JhbUJpbhIlCgZ2YWx1ZXMYCSADKAsyFS5zdmMudjEuRnJlcXVlbnRWYWx1ZRISCgVkcmlmdBgKIAEoAUgBiAEBQhUKE19tZWRpYW5fYWdlX3NlY29uZHNCCAoGX2RyaWZ0IigKCFF1YW50aWxlEg0KBXNoYXJlGAEgASgBEg0KBXZhbHVlGAIgASgBIjsKDEhpc3RvZ3JhbUJpbhINCgVsb3dlchgBIAEoARINCgV1cHBlchgCIAEoARINCgVjb3VudBgDIAEoAyItCg1GcmVxdWVudFZhbHVlEg0KBXZhbHVlGAEgASgJEg0KBWNvdW50GAIgASgDIj0KEkdldFJlc29sdmVyUmVxdWVzdBIQCghyZXNvbHZlchgBIAEoCRIVCg1kZXBsb3ltZW50X2lkGAIgASgJIsUBChNHZXRSZXNvbHZlclJlc3BvbnNlEiIKCHJlc29sdmVyGAEgASgLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkSIgoGc291cmNlGAMgASgLMhIuc3ZjLnYxLlNvdXJjZVRleHQSDwoHdmVyc2lvbhgEIAEoBRIkCgd1c2VkX2J5GAUgAygLMhMuc3ZjLnYxLkxpbmVhZ2VOb2RlEhgKEHVzZWRfYnlfbGVmdF9vZmYYBiABKAUikwEKEUdldExpbmVhZ2VSZXF1ZXN0EgoKAm9uGAEgASgJEg0KBWRlcHRoGAIgASgFEisKCWRpcmVjdGlvbhgDIAEoDjIYLnN2Yy52MS5MaW5lYWdlRGlyZWN0aW9uEhAKCGJ5X2NsYXNzGAQgASgIEg0KBWxpbWl0GAUgASgFEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiswEKEkdldExpbmVhZ2VSZXNwb25zZRIiCgVub2RlcxgBIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIiCgVlZGdlcxgCIAMoCzITLnN2Yy52MS5MaW5lYWdlRWRnZRIWCg5ub2Rlc19sZWZ0X29mZhgDIAEoBRIWCg5lZGdlc19sZWZ0X29mZhgEIAEoBRIOCgZjaG9zZW4YBSADKAkSFQoNZGVwbG95bWVudF9pZBgGIAEoCSJKCgtMaW5lYWdlTm9kZRIKCgJpZBgBIAEoCRIhCgRraW5kGAIgASgOMhMuc3ZjLnYxLkxpbmVhZ2VLaW5kEgwKBG5hbWUYAyABKAkiJwoLTGluZWFnZUVkZ2USDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCSL7AgoFR3JhcGgSKAoMZmVhdHVyZV9zZXRzGAEgAygLMhIuc3ZjLnYxLkZlYXR1cmVTZXQSIwoJcmVzb2x2ZXJzGAIgAygLMhAuc3ZjLnYxLlJlc29sdmVyEikKDW5hbWVkX3F1ZXJpZXMYAyADKAsyEi5zdmMudjEuTmFtZWRRdWVyeRIjCgdzb3VyY2VzGAQgAygLMhIuc3ZjLnYxLkRhdGFTb3VyY2USJwoLZGlhZ25vc3RpY3MYBSADKAsyEi5zdmMudjEuRGlhZ25vc3RpYxITCgtzZGtfdmVyc2lvbhgGIAEoCRIWCg5weXRob25fdmVyc2lvbhgHIAEoCRIxChFzY2hlZHVsZWRfcXVlcmllcxgIIAMoCzIWLnN2Yy52MS5TY2hlZHVsZWRRdWVyeRIhCghtb25pdG9ycxgJIAMoCzIPLnN2Yy52MS5Nb25pdG9yEicKC2V2YWx1YXRpb25zGAsgAygLMhIuc3ZjLnYxLkV2YWx1YXRpb24i3wEKCkZlYXR1cmVTZXQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmNsYXNzX25hbWUYAiABKAkSDgoGbW9kdWxlGAMgASgJEiEKCGZlYXR1cmVzGAQgAygLMg8uc3ZjLnYxLkZlYXR1cmUSEwoLcHJpbWFyeV9rZXkYBSABKAkSFAoMZmVhdHVyZV90aW1lGAYgASgJEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuIsQCCgdGZWF0dXJlEgsKA2ZxbhgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRInCgZzY2FsYXIYBCABKAsyFS5zdmMudjEuU2NhbGFyRmVhdHVyZUgAEiEKB2hhc19vbmUYBSABKAsyDi5zdmMudjEuSGFzT25lSAASIwoIaGFzX21hbnkYBiABKAsyDy5zdmMudjEuSGFzTWFueUgAEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSMAoNbWF4X3N0YWxlbmVzcxgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SEgoKZGVwcmVjYXRlZBgMIAEoCEIGCgRraW5kIpEDCg1TY2FsYXJGZWF0dXJlEh8KBWR0eXBlGAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUSDwoHcHJpbWFyeRgEIAEoCBIUCgxmZWF0dXJlX3RpbWUYBSABKAgSEgoKcmVmZXJlbmNlcxgGIAEoCRImCgpleHByZXNzaW9uGAcgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SKQoGd2luZG93GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXdpbmRvd2VkX2Jhc2UYCSABKAkSGQoMc3RvcmVfb25saW5lGAogASgISACIAQESGgoNc3RvcmVfb2ZmbGluZRgLIAEoCEgBiAEBEhgKC2NhY2hlX251bGxzGAwgASgISAKIAQFCDwoNX3N0b3JlX29ubGluZUIQCg5fc3RvcmVfb2ZmbGluZUIOCgxfY2FjaGVfbnVsbHMipQIKCkV4cHJlc3Npb24SIAoHbGl0ZXJhbBgBIAEoCzINLnN2Yy52MS5WYWx1ZUgAEisKB2ZlYXR1cmUYAiABKAsyGC5zdmMudjEuRmVhdHVyZVJlZmVyZW5jZUgAEiQKBGNhbGwYAyABKAsyFC5zdmMudjEuRnVuY3Rpb25DYWxsSAASKgoLYWdncmVnYXRpb24YBCABKAsyEy5zdmMudjEuQWdncmVnYXRpb25IABIrCgx3aW5kb3dfc3RhcnQYBSABKAsyEy5zdmMudjEuV2luZG93U3RhcnRIABIlCglxdWVyeV9ub3cYBiABKAsyEC5zdmMudjEuUXVlcnlOb3dIABIaCgRzcGFuGAcgASgLMgwuc3ZjLnYxLlNwYW5CBgoEbm9kZSIvChBGZWF0dXJlUmVmZXJlbmNlEgwKBHBhdGgYASADKAkSDQoFc2NvcGUYAiABKAUiRwoMRnVuY3Rpb25DYWxsEhAKCGZ1bmN0aW9uGAEgASgJEiUKCWFyZ3VtZW50cxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uIpgBCgtBZ2dyZWdhdGlvbhIMCgRwYXRoGAEgAygJEiMKB2ZpbHRlcnMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIiCgZjb2x1bW4YAyABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIQCghmdW5jdGlvbhgEIAEoCRIgCglhcmd1bWVudHMYBSADKAsyDS5zdmMudjEuVmFsdWUiDQoLV2luZG93U3RhcnQiCgoIUXVlcnlOb3ciVAoGSGFzT25lEhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleRIQCghvcHRpb25hbBgDIAEoCCJDCgdIYXNNYW55EhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleSIpCgdKb2luS2V5Eg0KBWxvY2FsGAEgASgJEg8KB2ZvcmVpZ24YAiABKAkihgUKCFJlc29sdmVyEgsKA2ZxbhgBIAEoCRIiCgRraW5kGAIgASgOMhQuc3ZjLnYxLlJlc29sdmVyS2luZBIlCgZpbnB1dHMYAyADKAsyFS5zdmMudjEuUmVzb2x2ZXJJbnB1dBIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSFAoMZW52aXJvbm1lbnRzGAYgAygJEg0KBW93bmVyGAcgASgJEhMKC2Rlc2NyaXB0aW9uGAggASgJEioKB3RpbWVvdXQYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIc2NoZWR1bGUYCiABKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhUKDXNvdXJjZV9zaGEyNTYYDCABKAkSKAoGcHl0aG9uGA0gASgLMhYuc3ZjLnYxLlB5dGhvbkZ1bmN0aW9uSAASHwoDc3FsGA4gASgLMhAuc3ZjLnYxLlNxbFF1ZXJ5SAASKQoMb3V0cHV0X3NoYXBlGA8gASgOMhMuc3ZjLnYxLk91dHB1dFNoYXBlEg0KBXRvdGFsGBAgASgIEhAKCHJlbGF0aW9uGBEgASgJEjQKCnRyYW5zbGF0ZWQYEiADKAsyIC5zdmMudjEuUmVzb2x2ZXIuVHJhbnNsYXRlZEVudHJ5EhQKDHVudHJhbnNsYXRlZBgTIAEoCRISCgpydW5fZmlsdGVyGBQgASgJEhIKCnJ1bl9zYW1wbGUYFSABKAkaRQoPVHJhbnNsYXRlZEVudHJ5EgsKA2tleRgBIAEoCRIhCgV2YWx1ZRgCIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uOgI4AUIGCgRib2R5IrcBCg1SZXNvbHZlcklucHV0EgwKBG5hbWUYASABKAkSJwoHZmVhdHVyZRgCIAEoCzIULnN2Yy52MS5GZWF0dXJlSW5wdXRIABIfCgNub3cYAyABKAsyEC5zdmMudjEuTm93SW5wdXRIABIhCgRyb3dzGAQgASgLMhEuc3ZjLnYxLlJvd3NJbnB1dEgAEiMKBXRhYmxlGAUgASgLMhIuc3ZjLnYxLlRhYmxlSW5wdXRIAEIGCgRraW5kInAKCVJvd3NJbnB1dBIMCgRwYXRoGAEgASgJEg8KB2NvbHVtbnMYAiADKAkSIwoHZmlsdGVycxgDIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEg0KBWxpbWl0GAQgASgFEhAKCG9wdGlvbmFsGAUgASgIIh0KClRhYmxlSW5wdXQSDwoHY29sdW1ucxgBIAMoCSJUCgxGZWF0dXJlSW5wdXQSDAoEcGF0aBgBIAEoCRIQCghvcHRpb25hbBgCIAEoCBIkCg1kZWZhdWx0X3ZhbHVlGAMgASgLMg0uc3ZjLnYxLlZhbHVlIgoKCE5vd0lucHV0IkAKDlB5dGhvbkZ1bmN0aW9uEg4KBm1vZHVsZRgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCGlzX2FzeW5jGAMgASgIIqsCCghTcWxRdWVyeRIOCgZzb3VyY2UYASABKAkSDAoEYm9keRgCIAEoCRIoCgpwYXJhbWV0ZXJzGAMgAygLMhQuc3ZjLnYxLlNxbFBhcmFtZXRlchIiCgdjb2x1bW5zGAQgAygLMhEuc3ZjLnYxLlNxbENvbHVtbhIfCgVjb3VudBgFIAEoDjIQLnN2Yy52MS5Sb3dDb3VudBIRCglib2R5X2xpbmUYBiABKAUSDQoFdG90YWwYByABKAgSDAoEc3RhchgIIAEoCBIRCgluYW1lc3BhY2UYCSABKAkSIQoLc291cmNlX3NwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIsCgtpbmNyZW1lbnRhbBgLIAEoCzIXLnN2Yy52MS5JbmNyZW1lbnRhbFJlYWQingEKD0luY3JlbWVudGFsUmVhZBIlCgRtb2RlGAEgASgOMhcuc3ZjLnYxLkluY3JlbWVudGFsTW9kZRIOCgZjb2x1bW4YAiABKAkSKwoIbG9va2JhY2sYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJwoFYmFzaXMYBCABKA4yGC5zdmMudjEuSW5jcmVtZW50YWxCYXNpcyJRCgxTcWxQYXJhbWV0ZXISDAoEcGF0aBgBIAEoCRIOCgZvZmZzZXQYAiABKAUSDgoGbGVuZ3RoGAMgASgFEhMKC2luY3JlbWVudGFsGAQgASgIIkgKCVNxbENvbHVtbhIOCgZjb2x1bW4YASABKAkSDwoHZmVhdHVyZRgCIAEoCRIaCgRzcGFuGAMgASgLMgwuc3ZjLnYxLlNwYW4ilQMKCk5hbWVkUXVlcnkSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBmlucHV0cxgDIAMoCRIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSNAoJc3RhbGVuZXNzGAYgAygLMiEuc3ZjLnYxLk5hbWVkUXVlcnkuU3RhbGVuZXNzRW50cnkSPwoPcGxhbm5lcl9vcHRpb25zGAcgAygLMiYuc3ZjLnYxLk5hbWVkUXVlcnkuUGxhbm5lck9wdGlvbnNFbnRyeRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4aSwoOU3RhbGVuZXNzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEigQMKDlNjaGVkdWxlZFF1ZXJ5EgwKBG5hbWUYASABKAkSEAoIc2NoZWR1bGUYAiABKAkSDwoHb3V0cHV0cxgDIAMoCRIRCglyZWNvbXB1dGUYBCABKAgSGgoScmVjb21wdXRlX2ZlYXR1cmVzGAUgAygJEhMKC21heF9zYW1wbGVzGAYgASgEEi8KC2xvd2VyX2JvdW5kGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cHBlcl9ib3VuZBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMc3RvcmVfb25saW5lGAkgASgIEhUKDXN0b3JlX29mZmxpbmUYCiABKAgSHQoVaW5jcmVtZW50YWxfcmVzb2x2ZXJzGAsgAygJEgwKBHRhZ3MYDCADKAkSDQoFb3duZXIYDSABKAkSEwoLZGVzY3JpcHRpb24YDiABKAkSGgoEc3BhbhgPIAEoCzIMLnN2Yy52MS5TcGFuIqYCCgdNb25pdG9yEgwKBG5hbWUYASABKAkSEgoKZXhwcmVzc2lvbhgCIAEoCRINCgVhYm92ZRgDIAEoCRINCgViZWxvdxgEIAEoCRIuCgtwZW5kaW5nX2ZvchgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCgh3ZWJob29rcxgGIAMoCRIQCghzZXZlcml0eRgHIAEoCRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4SJQoPZXhwcmVzc2lvbl9zcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SIAoKYm91bmRfc3BhbhgMIAEoCzIMLnN2Yy52MS5TcGFuIvABCgpFdmFsdWF0aW9uEgwKBG5hbWUYASABKAkSDwoHZGF0YXNldBgCIAEoCRIQCghyZXZpc2lvbhgDIAEoCRIMCgR0YXNrGAQgASgJEicKBmlucHV0cxgFIAMoCzIXLnN2Yy52MS5FdmFsdWF0aW9uSW5wdXQSHwoHc2NvcmVycxgGIAMoCzIOLnN2Yy52MS5TY29yZXISCwoDa2V5GAcgASgJEg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEgwKBHRhZ3MYCiADKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuIjQKD0V2YWx1YXRpb25JbnB1dBIRCglwYXJhbWV0ZXIYASABKAkSDgoGY29sdW1uGAIgASgJIt8BCgZTY29yZXISDAoEbmFtZRgBIAEoCRIvCgtleGFjdF9tYXRjaBgCIAEoCzIYLnN2Yy52MS5FeGFjdE1hdGNoU2NvcmVySAASKgoIY29udGFpbnMYAyABKAsyFi5zdmMudjEuQ29udGFpbnNTY29yZXJIABIoCgdudW1lcmljGAQgASgLMhUuc3ZjLnYxLk51bWVyaWNTY29yZXJIABISCghmdW5jdGlvbhgFIAEoCUgAEiQKBWp1ZGdlGAYgASgLMhMuc3ZjLnYxLkp1ZGdlU2NvcmVySABCBgoEa2luZCIiChBFeGFjdE1hdGNoU2NvcmVyEg4KBmNvbHVtbhgBIAEoCSI1Cg5Db250YWluc1Njb3JlchIOCgZjb2x1bW4YASABKAkSEwoLaWdub3JlX2Nhc2UYAiABKAgiRAoNTnVtZXJpY1Njb3JlchIOCgZjb2x1bW4YASABKAkSEQoJdG9sZXJhbmNlGAIgASgBEhAKCHJlbGF0aXZlGAMgASgBIk4KC0p1ZGdlU2NvcmVyEg0KBW1vZGVsGAEgASgJEgsKA3VybBgCIAEoCRITCgtpbnRlZ3JhdGlvbhgDIAEoCRIOCgZwcm9tcHQYBCABKAkivQEKCkRhdGFTb3VyY2USDAoEbmFtZRgBIAEoCRIgCgRraW5kGAIgASgOMhIuc3ZjLnYxLlNvdXJjZUtpbmQSMgoIc2V0dGluZ3MYAyADKAsyIC5zdmMudjEuRGF0YVNvdXJjZS5TZXR0aW5nc0VudHJ5EhoKBHNwYW4YBCABKAsyDC5zdmMudjEuU3BhbhovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqugEKDFByb3ZpZGVyS2luZBIdChlQUk9WSURFUl9LSU5EX1VOU1BFQ0lGSUVEEAASHgoaUFJPVklERVJfS0lORF9PTkxJTkVfU1RPUkUQARIWChJQUk9WSURFUl9LSU5EX0pPSU4QAhIcChhQUk9WSURFUl9LSU5EX0VYUFJFU1NJT04QAxIaChZQUk9WSURFUl9LSU5EX1JFU09MVkVSEAQSGQoVUFJPVklERVJfS0lORF9ERUZBVUxUEAUqywEKC0xpbmVhZ2VLaW5kEhwKGExJTkVBR0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE0xJTkVBR0VfS0lORF9TT1VSQ0UQARIZChVMSU5FQUdFX0tJTkRfUkVTT0xWRVIQAhIYChRMSU5FQUdFX0tJTkRfRkVBVFVSRRADEhYKEkxJTkVBR0VfS0lORF9DTEFTUxAEEhYKEkxJTkVBR0VfS0lORF9RVUVSWRAFEiAKHExJTkVBR0VfS0lORF9TQ0hFRFVMRURfUVVFUlkQBiqTAQoQTGluZWFnZURpcmVjdGlvbhIhCh1MSU5FQUdFX0RJUkVDVElPTl9VTlNQRUNJRklFRBAAEh4KGkxJTkVBR0VfRElSRUNUSU9OX1VQU1RSRUFNEAESIAocTElORUFHRV9ESVJFQ1RJT05fRE9XTlNUUkVBTRACEhoKFkxJTkVBR0VfRElSRUNUSU9OX0JPVEgQAypiCgxSZXNvbHZlcktpbmQSHQoZUkVTT0xWRVJfS0lORF9VTlNQRUNJRklFRBAAEhgKFFJFU09MVkVSX0tJTkRfT05MSU5FEAESGQoVUkVTT0xWRVJfS0lORF9PRkZMSU5FEAIqXQoLT3V0cHV0U2hhcGUSHAoYT1VUUFVUX1NIQVBFX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX1NIQVBFX1JPV1MQARIZChVPVVRQVVRfU0hBUEVfUkVMQVRJT04QAipmCghSb3dDb3VudBIZChVST1dfQ09VTlRfVU5TUEVDSUZJRUQQABIRCg1ST1dfQ09VTlRfT05FEAESGQoVUk9XX0NPVU5UX09ORV9PUl9OT05FEAISEQoNUk9XX0NPVU5UX0FMTBADKokBCg9JbmNyZW1lbnRhbE1vZGUSIAocSU5DUkVNRU5UQUxfTU9ERV9VTlNQRUNJRklFRBAAEhgKFElOQ1JFTUVOVEFMX01PREVfUk9XEAESGgoWSU5DUkVNRU5UQUxfTU9ERV9HUk9VUBACEh4KGklOQ1JFTUVOVEFMX01PREVfUEFSQU1FVEVSEAMqfwoQSW5jcmVtZW50YWxCYXNpcxIhCh1JTkNSRU1FTlRBTF9CQVNJU19VTlNQRUNJRklFRBAAEiIKHklOQ1JFTUVOVEFMX0JBU0lTX01BWF9JTkdFU1RFRBABEiQKIElOQ1JFTUVOVEFMX0JBU0lTX0xBU1RfRVhFQ1VUSU9OEAIqdAoKU291cmNlS2luZBIbChdTT1VSQ0VfS0lORF9VTlNQRUNJRklFRBAAEhYKElNPVVJDRV9LSU5EX1NRTElURRABEhoKFlNPVVJDRV9LSU5EX1BPU1RHUkVTUUwQAhIVChFTT1VSQ0VfS0lORF9NWVNRTBADMs4ECgxHcmFwaFNlcnZpY2USRgoIR2V0R3JhcGgSFy5zdmMudjEuR2V0R3JhcGhSZXF1ZXN0Ghguc3ZjLnYxLkdldEdyYXBoUmVzcG9uc2UiB5ACAYi1GAMSUgoMTGlzdEZlYXR1cmVzEhsuc3ZjLnYxLkxpc3RGZWF0dXJlc1JlcXVlc3QaHC5zdmMudjEuTGlzdEZlYXR1cmVzUmVzcG9uc2UiB5ACAYi1GAMSVQoNTGlzdFJlc29sdmVycxIcLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVxdWVzdBodLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVzcG9uc2UiB5ACAYi1GAMSXgoQTGlzdE5hbWVkUXVlcmllcxIfLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVxdWVzdBogLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0RmVhdHVyZRIZLnN2Yy52MS5HZXRGZWF0dXJlUmVxdWVzdBoaLnN2Yy52MS5HZXRGZWF0dXJlUmVzcG9uc2UiB5ACAYi1GAMSTwoLR2V0UmVzb2x2ZXISGi5zdmMudjEuR2V0UmVzb2x2ZXJSZXF1ZXN0Ghsuc3ZjLnYxLkdldFJlc29sdmVyUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0TGluZWFnZRIZLnN2Yy52MS5HZXRMaW5lYWdlUmVxdWVzdBoaLnN2Yy52MS5HZXRMaW5lYWdlUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of GetGraph. The deployment is that of the scope headers unless named here.
@@ -1734,6 +1734,13 @@ export type Graph = Message<"svc.v1.Graph"> & {
    * @generated from field: repeated svc.v1.Monitor monitors = 9;
    */
   monitors: Monitor[];
+
+  /**
+   * Evaluations of functions over datasets, sorted by name.
+   *
+   * @generated from field: repeated svc.v1.Evaluation evaluations = 11;
+   */
+  evaluations: Evaluation[];
 };
 
 /**
@@ -1805,6 +1812,13 @@ export type GraphJson = {
    * @generated from field: repeated svc.v1.Monitor monitors = 9;
    */
   monitors?: MonitorJson[];
+
+  /**
+   * Evaluations of functions over datasets, sorted by name.
+   *
+   * @generated from field: repeated svc.v1.Evaluation evaluations = 11;
+   */
+  evaluations?: EvaluationJson[];
 };
 
 /**
@@ -4634,6 +4648,573 @@ export const MonitorSchema: GenMessage<Monitor, {jsonType: MonitorJson}> = /*@__
   messageDesc(file_svc_v1_graph, 50);
 
 /**
+ * An evaluation: a function of the project is called for each row of a dataset, and what it returns
+ * is scored.
+ *
+ * @generated from message svc.v1.Evaluation
+ */
+export type Evaluation = Message<"svc.v1.Evaluation"> & {
+  /**
+   * Its name, unique in a graph; at most 100 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Name of the dataset; empty when a revision alone is named.
+   *
+   * @generated from field: string dataset = 2;
+   */
+  dataset: string;
+
+  /**
+   * Id of the revision that every run takes; empty = the newest one when a run is triggered.
+   *
+   * @generated from field: string revision = 3;
+   */
+  revision: string;
+
+  /**
+   * The function, for example "answers.answer".
+   *
+   * @generated from field: string task = 4;
+   */
+  task: string;
+
+  /**
+   * What the function is given, in the order of its parameters.
+   *
+   * @generated from field: repeated svc.v1.EvaluationInput inputs = 5;
+   */
+  inputs: EvaluationInput[];
+
+  /**
+   * What scores a row, by names that are unique here.
+   *
+   * @generated from field: repeated svc.v1.Scorer scorers = 6;
+   */
+  scorers: Scorer[];
+
+  /**
+   * Column that tells rows apart in comparisons of different revisions; empty = none.
+   *
+   * @generated from field: string key = 7;
+   */
+  key: string;
+
+  /**
+   * Owner; empty = none.
+   *
+   * @generated from field: string owner = 8;
+   */
+  owner: string;
+
+  /**
+   * Description.
+   *
+   * @generated from field: string description = 9;
+   */
+  description: string;
+
+  /**
+   * Tags.
+   *
+   * @generated from field: repeated string tags = 10;
+   */
+  tags: string[];
+
+  /**
+   * Place of the name.
+   *
+   * @generated from field: svc.v1.Span span = 11;
+   */
+  span?: Span | undefined;
+};
+
+/**
+ * An evaluation: a function of the project is called for each row of a dataset, and what it returns
+ * is scored.
+ *
+ * @generated from message svc.v1.Evaluation
+ */
+export type EvaluationJson = {
+  /**
+   * Its name, unique in a graph; at most 100 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Name of the dataset; empty when a revision alone is named.
+   *
+   * @generated from field: string dataset = 2;
+   */
+  dataset?: string;
+
+  /**
+   * Id of the revision that every run takes; empty = the newest one when a run is triggered.
+   *
+   * @generated from field: string revision = 3;
+   */
+  revision?: string;
+
+  /**
+   * The function, for example "answers.answer".
+   *
+   * @generated from field: string task = 4;
+   */
+  task?: string;
+
+  /**
+   * What the function is given, in the order of its parameters.
+   *
+   * @generated from field: repeated svc.v1.EvaluationInput inputs = 5;
+   */
+  inputs?: EvaluationInputJson[];
+
+  /**
+   * What scores a row, by names that are unique here.
+   *
+   * @generated from field: repeated svc.v1.Scorer scorers = 6;
+   */
+  scorers?: ScorerJson[];
+
+  /**
+   * Column that tells rows apart in comparisons of different revisions; empty = none.
+   *
+   * @generated from field: string key = 7;
+   */
+  key?: string;
+
+  /**
+   * Owner; empty = none.
+   *
+   * @generated from field: string owner = 8;
+   */
+  owner?: string;
+
+  /**
+   * Description.
+   *
+   * @generated from field: string description = 9;
+   */
+  description?: string;
+
+  /**
+   * Tags.
+   *
+   * @generated from field: repeated string tags = 10;
+   */
+  tags?: string[];
+
+  /**
+   * Place of the name.
+   *
+   * @generated from field: svc.v1.Span span = 11;
+   */
+  span?: SpanJson;
+};
+
+/**
+ * Describes the message svc.v1.Evaluation.
+ * Use `create(EvaluationSchema)` to create a new message.
+ */
+export const EvaluationSchema: GenMessage<Evaluation, {jsonType: EvaluationJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 51);
+
+/**
+ * What a parameter of an evaluated function is given.
+ *
+ * @generated from message svc.v1.EvaluationInput
+ */
+export type EvaluationInput = Message<"svc.v1.EvaluationInput"> & {
+  /**
+   * Name of the parameter.
+   *
+   * @generated from field: string parameter = 1;
+   */
+  parameter: string;
+
+  /**
+   * Column of the dataset.
+   *
+   * @generated from field: string column = 2;
+   */
+  column: string;
+};
+
+/**
+ * What a parameter of an evaluated function is given.
+ *
+ * @generated from message svc.v1.EvaluationInput
+ */
+export type EvaluationInputJson = {
+  /**
+   * Name of the parameter.
+   *
+   * @generated from field: string parameter = 1;
+   */
+  parameter?: string;
+
+  /**
+   * Column of the dataset.
+   *
+   * @generated from field: string column = 2;
+   */
+  column?: string;
+};
+
+/**
+ * Describes the message svc.v1.EvaluationInput.
+ * Use `create(EvaluationInputSchema)` to create a new message.
+ */
+export const EvaluationInputSchema: GenMessage<EvaluationInput, {jsonType: EvaluationInputJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 52);
+
+/**
+ * What gives each row of an evaluation a number.
+ *
+ * @generated from message svc.v1.Scorer
+ */
+export type Scorer = Message<"svc.v1.Scorer"> & {
+  /**
+   * Its name, unique in the evaluation.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What it does.
+   *
+   * @generated from oneof svc.v1.Scorer.kind
+   */
+  kind: {
+    /**
+     * 1 when the output equals the expected value, else 0.
+     *
+     * @generated from field: svc.v1.ExactMatchScorer exact_match = 2;
+     */
+    value: ExactMatchScorer;
+    case: "exactMatch";
+  } | {
+    /**
+     * 1 when the output, as text, contains the expected text, else 0.
+     *
+     * @generated from field: svc.v1.ContainsScorer contains = 3;
+     */
+    value: ContainsScorer;
+    case: "contains";
+  } | {
+    /**
+     * 1 when the output is a number near the expected one, else 0.
+     *
+     * @generated from field: svc.v1.NumericScorer numeric = 4;
+     */
+    value: NumericScorer;
+    case: "numeric";
+  } | {
+    /**
+     * A function of the project, for example "answers.politeness".
+     *
+     * @generated from field: string function = 5;
+     */
+    value: string;
+    case: "function";
+  } | {
+    /**
+     * A language model that is asked.
+     *
+     * @generated from field: svc.v1.JudgeScorer judge = 6;
+     */
+    value: JudgeScorer;
+    case: "judge";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * What gives each row of an evaluation a number.
+ *
+ * @generated from message svc.v1.Scorer
+ */
+export type ScorerJson = {
+  /**
+   * Its name, unique in the evaluation.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * 1 when the output equals the expected value, else 0.
+   *
+   * @generated from field: svc.v1.ExactMatchScorer exact_match = 2;
+   */
+  exactMatch?: ExactMatchScorerJson;
+
+  /**
+   * 1 when the output, as text, contains the expected text, else 0.
+   *
+   * @generated from field: svc.v1.ContainsScorer contains = 3;
+   */
+  contains?: ContainsScorerJson;
+
+  /**
+   * 1 when the output is a number near the expected one, else 0.
+   *
+   * @generated from field: svc.v1.NumericScorer numeric = 4;
+   */
+  numeric?: NumericScorerJson;
+
+  /**
+   * A function of the project, for example "answers.politeness".
+   *
+   * @generated from field: string function = 5;
+   */
+  function?: string;
+
+  /**
+   * A language model that is asked.
+   *
+   * @generated from field: svc.v1.JudgeScorer judge = 6;
+   */
+  judge?: JudgeScorerJson;
+};
+
+/**
+ * Describes the message svc.v1.Scorer.
+ * Use `create(ScorerSchema)` to create a new message.
+ */
+export const ScorerSchema: GenMessage<Scorer, {jsonType: ScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 53);
+
+/**
+ * Options of `exact_match`.
+ *
+ * @generated from message svc.v1.ExactMatchScorer
+ */
+export type ExactMatchScorer = Message<"svc.v1.ExactMatchScorer"> & {
+  /**
+   * Column with the expected value.
+   *
+   * @generated from field: string column = 1;
+   */
+  column: string;
+};
+
+/**
+ * Options of `exact_match`.
+ *
+ * @generated from message svc.v1.ExactMatchScorer
+ */
+export type ExactMatchScorerJson = {
+  /**
+   * Column with the expected value.
+   *
+   * @generated from field: string column = 1;
+   */
+  column?: string;
+};
+
+/**
+ * Describes the message svc.v1.ExactMatchScorer.
+ * Use `create(ExactMatchScorerSchema)` to create a new message.
+ */
+export const ExactMatchScorerSchema: GenMessage<ExactMatchScorer, {jsonType: ExactMatchScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 54);
+
+/**
+ * Options of `contains`.
+ *
+ * @generated from message svc.v1.ContainsScorer
+ */
+export type ContainsScorer = Message<"svc.v1.ContainsScorer"> & {
+  /**
+   * Column with the expected text.
+   *
+   * @generated from field: string column = 1;
+   */
+  column: string;
+
+  /**
+   * Whether upper and lower case are the same.
+   *
+   * @generated from field: bool ignore_case = 2;
+   */
+  ignoreCase: boolean;
+};
+
+/**
+ * Options of `contains`.
+ *
+ * @generated from message svc.v1.ContainsScorer
+ */
+export type ContainsScorerJson = {
+  /**
+   * Column with the expected text.
+   *
+   * @generated from field: string column = 1;
+   */
+  column?: string;
+
+  /**
+   * Whether upper and lower case are the same.
+   *
+   * @generated from field: bool ignore_case = 2;
+   */
+  ignoreCase?: boolean;
+};
+
+/**
+ * Describes the message svc.v1.ContainsScorer.
+ * Use `create(ContainsScorerSchema)` to create a new message.
+ */
+export const ContainsScorerSchema: GenMessage<ContainsScorer, {jsonType: ContainsScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 55);
+
+/**
+ * Options of `numeric`.
+ *
+ * @generated from message svc.v1.NumericScorer
+ */
+export type NumericScorer = Message<"svc.v1.NumericScorer"> & {
+  /**
+   * Column with the expected number.
+   *
+   * @generated from field: string column = 1;
+   */
+  column: string;
+
+  /**
+   * Greatest difference, at least 0.
+   *
+   * @generated from field: double tolerance = 2;
+   */
+  tolerance: number;
+
+  /**
+   * Greatest difference as a share of the expected number, at least 0; the larger one counts.
+   *
+   * @generated from field: double relative = 3;
+   */
+  relative: number;
+};
+
+/**
+ * Options of `numeric`.
+ *
+ * @generated from message svc.v1.NumericScorer
+ */
+export type NumericScorerJson = {
+  /**
+   * Column with the expected number.
+   *
+   * @generated from field: string column = 1;
+   */
+  column?: string;
+
+  /**
+   * Greatest difference, at least 0.
+   *
+   * @generated from field: double tolerance = 2;
+   */
+  tolerance?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Greatest difference as a share of the expected number, at least 0; the larger one counts.
+   *
+   * @generated from field: double relative = 3;
+   */
+  relative?: number | "NaN" | "Infinity" | "-Infinity";
+};
+
+/**
+ * Describes the message svc.v1.NumericScorer.
+ * Use `create(NumericScorerSchema)` to create a new message.
+ */
+export const NumericScorerSchema: GenMessage<NumericScorer, {jsonType: NumericScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 56);
+
+/**
+ * Options of `judge`.
+ *
+ * @generated from message svc.v1.JudgeScorer
+ */
+export type JudgeScorer = Message<"svc.v1.JudgeScorer"> & {
+  /**
+   * Name of the model.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * Address in front of "/chat/completions"; empty = that of the integration.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * Name of the integration that has the key; empty = none is sent.
+   *
+   * @generated from field: string integration = 3;
+   */
+  integration: string;
+
+  /**
+   * The question, in which `{output}` and `{column}` stand for values of the row.
+   *
+   * @generated from field: string prompt = 4;
+   */
+  prompt: string;
+};
+
+/**
+ * Options of `judge`.
+ *
+ * @generated from message svc.v1.JudgeScorer
+ */
+export type JudgeScorerJson = {
+  /**
+   * Name of the model.
+   *
+   * @generated from field: string model = 1;
+   */
+  model?: string;
+
+  /**
+   * Address in front of "/chat/completions"; empty = that of the integration.
+   *
+   * @generated from field: string url = 2;
+   */
+  url?: string;
+
+  /**
+   * Name of the integration that has the key; empty = none is sent.
+   *
+   * @generated from field: string integration = 3;
+   */
+  integration?: string;
+
+  /**
+   * The question, in which `{output}` and `{column}` stand for values of the row.
+   *
+   * @generated from field: string prompt = 4;
+   */
+  prompt?: string;
+};
+
+/**
+ * Describes the message svc.v1.JudgeScorer.
+ * Use `create(JudgeScorerSchema)` to create a new message.
+ */
+export const JudgeScorerSchema: GenMessage<JudgeScorer, {jsonType: JudgeScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 57);
+
+/**
  * A data source declared in Python. Credentials are not part of it: they come from the integration
  * of that name.
  *
@@ -4712,7 +5293,7 @@ export type DataSourceJson = {
  * Use `create(DataSourceSchema)` to create a new message.
  */
 export const DataSourceSchema: GenMessage<DataSource, {jsonType: DataSourceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 51);
+  messageDesc(file_svc_v1_graph, 58);
 
 /**
  * Kinds of providers of a feature.
