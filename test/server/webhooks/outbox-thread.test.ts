@@ -73,16 +73,19 @@ test("nothing is made as long as nothing is delivered", async () => {
 });
 
 const isYielding = getPriority() >= constants.priority.PRIORITY_BELOW_NORMAL;
-test.skipIf(process.platform !== "linux" || lacksRight("a usual priority", !isYielding))("its thread runs when no other wants to", async () => {
-  const yielding = () =>
-    readdirSync("/proc/self/task").filter(
-      (id) => readFileSync(`/proc/self/task/${id}/stat`, "latin1").split(") ")[1]?.split(" ")[16] === "10",
-    );
-  const before = yielding();
-  await queue(open(), "1");
-  expect(yielding().length).toBeGreaterThan(before.length);
-  expect(yielding()).not.toContain(String(process.pid));
-});
+test.skipIf(process.platform !== "linux" || lacksRight("a usual priority", !isYielding))(
+  "its thread runs when no other wants to",
+  async () => {
+    const yielding = () =>
+      readdirSync("/proc/self/task").filter(
+        (id) => readFileSync(`/proc/self/task/${id}/stat`, "latin1").split(") ")[1]?.split(" ")[16] === "10",
+      );
+    const before = yielding();
+    await queue(open(), "1");
+    expect(yielding().length).toBeGreaterThan(before.length);
+    expect(yielding()).not.toContain(String(process.pid));
+  },
+);
 
 test("delivers what is queued, signed, and nothing before it is told to begin", async () => {
   const outbox = open();
