@@ -295,6 +295,10 @@ test("evaluations: the function with its columns, datasets with revisions, score
       scorers: ["contains contains"],
     },
     {
+      ...{ name: "option", dataset: "a", revision: "", task, key: "", inputs: { text: "text" } },
+      scorers: ["contains contains"],
+    },
+    {
       ...{ name: "placed", dataset: "a@b", revision: "", task, key: "", inputs: { text: "body", tone: "tone" } },
       scorers: ["contains contains"],
     },
