@@ -92,6 +92,12 @@ const SHOTS_AT_WORK: readonly Shot<Operated>[] = [
   { name: "schedules", path: () => "/schedules", isWhole: true },
   { name: "feature-values", path: () => "/features/user.score", isWhole: true },
   { name: "runs", path: () => "/runs" },
+  { name: "evaluation", path: ({ evaluation }) => `/evals/${encodeURIComponent(evaluation)}`, isWhole: true },
+  {
+    name: "evaluation-run",
+    path: ({ evaluation, evaluationRuns: [first, second] }) => `/evals/${encodeURIComponent(evaluation)}/runs/${second}?with=${first}`,
+    isWhole: true,
+  },
   { name: "run", path: ({ offlineQuery }) => `/runs/${offlineQuery}`, isWhole: true },
 ];
 
