@@ -718,7 +718,7 @@ export async function openParts({
   });
   const jobQueue = once(async () => {
     const { createJobQueue } = await import("../jobs/queue.ts");
-    return createJobQueue({ jobs: metadata.jobs, kinds: Object.keys(await jobHandlers()), clock });
+    return createJobQueue({ jobs: metadata.jobs, kinds: Object.keys(await jobHandlers()), bus, clock });
   });
   const workflows = once(async () => {
     const { createWorkflows } = await import("../jobs/workflows.ts");

@@ -23,6 +23,7 @@ from .joins import Join
 from .monitor_rules import ResolvedMonitor
 from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
+from .validation_rules import validations_json
 from .spans import call_span, class_span, resolver_span
 
 
@@ -149,6 +150,7 @@ def _feature(
         tags=list(dict.fromkeys([*tag_list(field.options.tags), *comment.tags, *facts.tags])),
         description=comment.text if own is None else own,
         maxStaleness=None if staleness is None else duration_json(staleness),
+        deprecated=field.options.deprecated is True,
         span=span.json(),
     )
 
@@ -166,6 +168,9 @@ def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
         except DefinitionError:
             pass
     document.update({name: False for option, name in _STORING.items() if not field.stores(option)})
+    validations = validations_json(field)
+    if validations:
+        document["validations"] = validations
     if isinstance(field, WindowField):
         document.update(window=f"{field.seconds}s", windowedBase=field.base.fqn)
     return _put(

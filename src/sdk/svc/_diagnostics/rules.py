@@ -170,6 +170,7 @@ class BadDefault:
     """A default does not fit."""
 
     code = 115
+    breaks_rule = Message(code, "the default of '{feature}' is {value}, which breaks its validation {rule}", "breaks {rule}")
     mutable = Message(
         code,
         "the default of '{feature}' is a {mutable}, which could be changed by whoever reads it: {advice}",
@@ -355,6 +356,7 @@ class BadAggregation:
     not_called = Message(code, "{item} is not called: write {item}()", "not called")
     one_column = Message(code, "{method}() needs exactly one column, and these are named: {named}; write {example}", "exactly one column")
     no_column = Message(code, "{method}() needs exactly one column, and none is named; write {example}", "exactly one column")
+    no_key = Message(code, "{method}() needs what rows are ordered by as its first argument; write {example}", "ordered by what?")
 
 
 class UnknownFunction:

@@ -64,6 +64,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "SvcClient": (_CLIENT, _ROOT),
     "UnexpectedAnswer": (_CLIENT, _ROOT),
     "UploadResult": (_CLIENT, _ROOT),
+    "Validation": (_FEATURES, _ROOT),
     "Windowed": (_STREAMS, _FEATURES, _ROOT),
     "_": (_FEATURES, _ROOT),
     "after": (_FEATURES, _ROOT),
@@ -106,7 +107,6 @@ _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSour
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _ONE_CLIENT = "SvcClient is its only client"
 _NO_MATERIALIZATION = "windows are computed when they are asked for"
-_NO_VALIDATION = "values are not checked beyond their types; compare in a resolver or an expression"
 _NO_CHARTS = "it has no charts as code; a Monitor(...) tells when a metric breaks a bound"
 
 #: Names that this version does not have, with what to use instead.
@@ -161,7 +161,6 @@ ABSENT_NAMES: Mapping[str, str] = {
     "Trigger": _NO_CHARTS,
     "TrinoSource": _OTHER_SOURCE,
     "Underscore": "the row of an expression is '_'",
-    "Validation": _NO_VALIDATION,
     "Vector": _NO_VECTORS,
     "embed": _NO_VECTORS,
     "ensure_feature": "unwrap_feature describes a feature",

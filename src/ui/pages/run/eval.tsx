@@ -37,8 +37,8 @@ const COLUMNS: readonly Column<EvaluationRunJson>[] = [
   { name: "score", title: "Average score", width: "8rem", isNumber: true, cell: ({ averageScore }) => scoreText(averageScore) },
   { name: "rows", title: "Rows", width: "9rem", isNumber: true, cell: ({ rows = 0, rowsDone = 0 }) => `${rowsDone} of ${rows}` },
   { name: "failed", title: "Failed", width: "6rem", isNumber: true, cell: ({ rowsFailed = 0 }) => rowsFailed },
-  { name: "revision", title: "Revision", width: "20rem", cell: ({ revisionId = "" }) => escapeControls(revisionId) },
   { name: "begun", title: "Begun", width: "11rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { name: "revision", title: "Revision", width: "20rem", cell: ({ revisionId = "" }) => escapeControls(revisionId) },
 ];
 
 /** One evaluation: what it does, and its scores over runs. */
