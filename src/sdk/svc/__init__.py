@@ -26,6 +26,7 @@ from ._model.cron import Cron
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
+from .evaluations import Evaluation
 from .features import (
     DataFrame,
     Feature,
@@ -90,6 +91,7 @@ __all__ = [
     "Dataset",
     "DatasetRevision",
     "ErrorDetail",
+    "Evaluation",
     "ExceptionDetail",
     "Feature",
     "FeatureMeta",

@@ -18,6 +18,7 @@ from .._surface.names import duration_json, parse_duration
 from .._surface.options import schedule_text
 from ..sources import DataSource
 from .cron_rules import ChosenRows
+from .evaluation_rules import ResolvedEvaluation
 from .joins import Join
 from .monitor_rules import ResolvedMonitor
 from .query_rules import ResolvedQuery
@@ -36,6 +37,7 @@ def graph_json(
     queries: list[ResolvedQuery],
     schedules: list[ResolvedSchedule],
     monitors: list[ResolvedMonitor],
+    evaluations: list[ResolvedEvaluation],
     sources: list[DataSource],
     findings: list[Finding],
 ) -> dict[str, Any]:
@@ -51,6 +53,7 @@ def graph_json(
         "namedQueries": [_named_query(item) for item in sorted(queries, key=lambda item: (item.query.name, item.query.version or ""))],
         "scheduledQueries": [_scheduled_query(item) for item in sorted(schedules, key=lambda item: item.query.name)],
         "monitors": [_monitor(item) for item in sorted(monitors, key=lambda item: item.monitor.name)],
+        "evaluations": [_evaluation(item) for item in sorted(evaluations, key=lambda item: item.evaluation.name)],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
         "diagnostics": [finding.json() for finding in findings],
         "sdkVersion": __version__,
@@ -298,6 +301,25 @@ def _monitor(item: ResolvedMonitor) -> dict[str, Any]:
         webhooks=item.webhooks,
         owner=monitor.owner,
         description=monitor.description,
+    )
+
+
+def _evaluation(item: ResolvedEvaluation) -> dict[str, Any]:
+    evaluation = item.evaluation
+    return _put(
+        {
+            "name": evaluation.name,
+            "task": item.task,
+            "inputs": [{"parameter": parameter, "column": column} for parameter, column in item.inputs.items()],
+            "scorers": item.scorers,
+            "span": call_span(evaluation, "name").json(),
+        },
+        dataset=item.dataset,
+        revision=item.revision,
+        key=evaluation.key,
+        owner=evaluation.owner,
+        description=evaluation.description,
+        tags=tag_list(evaluation.tags),
     )
 
 

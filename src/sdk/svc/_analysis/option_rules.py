@@ -12,6 +12,7 @@ from .._diagnostics.findings import Finding, Span
 from .._model.feature_class import FeatureClass
 from .._model.field import FeatureOptions, Field, WindowedOptions
 from .._model.hooks import HookDefinition
+from .._model.evaluation import Evaluation
 from .._model.monitor import Monitor
 from .._model.named_query import NamedQuery
 from .._model.resolver import ONLINE, ResolverDefinition
@@ -36,7 +37,7 @@ def check_unknown_options(
     classes: Iterable[FeatureClass],
     resolvers: Iterable[ResolverDefinition],
     hooks: Iterable[HookDefinition],
-    calls: Iterable[Union[NamedQuery, ScheduledQuery, Monitor]],
+    calls: Iterable[Union[NamedQuery, ScheduledQuery, Monitor, Evaluation]],
     sources: Iterable[DataSource],
     report: Report,
 ) -> None:

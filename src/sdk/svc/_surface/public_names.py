@@ -22,6 +22,7 @@ _CLIENT = "svc.client"
 _QUERIES = "svc.queries"
 _LOGGING = "svc.logging"
 _MONITORING = "svc.monitoring"
+_EVALUATIONS = "svc.evaluations"
 
 #: The modules of each name; the first is the one that advice names. The functions of
 #: `svc.functions` come from the function table.
@@ -36,6 +37,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "Dataset": (_CLIENT, _ROOT),
     "DatasetRevision": (_CLIENT, _ROOT),
     "ErrorDetail": (_CLIENT, _ROOT),
+    "Evaluation": (_EVALUATIONS, _ROOT),
     "ExceptionDetail": (_CLIENT, _ROOT),
     "Feature": (_FEATURES, _ROOT),
     "FeatureMeta": (_CLIENT, _ROOT),
@@ -70,7 +72,9 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "batch": (_ROOT, _FEATURES),
     "before": (_FEATURES, _ROOT),
     "before_all": (_FEATURES, _ROOT),
+    "contains": (_EVALUATIONS,),
     "description": (_FEATURES, _ROOT),
+    "exact_match": (_EVALUATIONS,),
     "feature": (_FEATURES, _ROOT),
     # Not of `svc`: there the name is the module's.
     "features": (_FEATURES,),
@@ -78,6 +82,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "has_one": (_FEATURES, _ROOT),
     "is_feature_time": (_FEATURES, _ROOT),
     "is_primary": (_FEATURES, _ROOT),
+    "judge": (_EVALUATIONS,),
+    "numeric": (_EVALUATIONS,),
     "offline": (_ROOT, _FEATURES),
     "online": (_ROOT, _FEATURES),
     "owner": (_FEATURES, _ROOT),

@@ -115,6 +115,13 @@ _MONITOR: Mapping[str, str] = {
     "window_period": "'.rollup(5m)' at the expression's end is the time that a value is of",
 }
 
+_EVALUATION: Mapping[str, str] = {
+    "columns": "inputs= says which columns the function is given",
+    "function": "task= is the function",
+    "metrics": "scorers= says what scores an output",
+    "revision": "dataset='name@rev_...' names a revision",
+}
+
 
 def _source(password: str) -> Mapping[str, str]:
     return {
@@ -146,6 +153,7 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "NamedQuery": _QUERY,
     "ScheduledQuery": _SCHEDULED,
     "Monitor": _MONITOR,
+    "Evaluation": _EVALUATION,
     "PostgreSQLSource": _source("<NAME>_PGPASSWORD"),
     "MySQLSource": _source("<NAME>_MYSQL_PASSWORD"),
     "SQLiteSource": {"engine_args": _NO_ENGINE_ARGUMENTS, "filename": "path= is the file", "file_name": "path= is the file"},
