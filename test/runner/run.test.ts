@@ -108,7 +108,13 @@ describe("the schedule", () => {
     const few = Array.from({ length: 20 }, (_, index) => `test/domain/${index}.test.ts`);
     const long = Object.keys(LONG_FILES).find((path) => path.startsWith("test/commands/")) ?? "";
     const given = [long, ...few, "test/commands/x.test.ts", ...short];
-    expect(processes(given)).toEqual([[long], few.slice(0, 16), few.slice(16), ["test/commands/x.test.ts"], ...short.map((path) => [path])]);
+    expect(processes(given)).toEqual([
+      [long],
+      few.slice(0, 16),
+      few.slice(16),
+      ["test/commands/x.test.ts"],
+      ...short.map((path) => [path]),
+    ]);
   });
 
   test("can be shuffled, by a seed that gives the same order again", () => {
