@@ -8,6 +8,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder } from "../client/test-context.ts";
 import { FakeOpenai } from "../harness/fake-openai.ts";
+import { lacks } from "../harness/needs.ts";
 import { type Outcome, type Platform, runCommand, startPlatform } from "./platform.ts";
 
 const PAGE = readFileSync(join(import.meta.dir, "../../docs/evaluations.md"), "utf8");
@@ -31,6 +32,35 @@ interface Run {
   readonly metadata_json: string;
 }
 const runs = async (): Promise<readonly Run[]> => (await json<{ runs: readonly Run[] }>("eval/runs/list")).runs;
+
+/** A function that ends its process, and one that tells the types of what it is given. */
+const BREAKING = `import os
+from svc import Evaluation, exact_match
+
+
+def kinds(n, d, at, raw, l, dec):
+    return [type(value).__name__ for value in (n, d, at, raw, l, dec)]
+
+
+def is_same(output, row):
+    return (type(row["n"]).__name__, type(row["at"]).__name__) == (output[0], output[2])
+
+
+Evaluation("breaks", dataset="durations", task=lambda text: os._exit(9), scorers=[exact_match("text")])
+Evaluation("kinds", dataset="typed", task=kinds, key="n", scorers=[is_same])
+`;
+
+const WRITE_TYPED = `
+import datetime as dt, decimal, pyarrow as pa, pyarrow.parquet as pq
+pq.write_table(pa.table({
+    "n": pa.array([1, 2**62], pa.int64()),
+    "d": pa.array([dt.date(2026, 1, 31), None], pa.date32()),
+    "at": pa.array([dt.datetime(2026, 1, 31, tzinfo=dt.timezone.utc), None], pa.timestamp("us", "UTC")),
+    "raw": pa.array([b"a", None], pa.binary()),
+    "l": pa.array([[1], None], pa.list_(pa.int64())),
+    "dec": pa.array([decimal.Decimal("1.5"), None], pa.decimal128(9, 2)),
+}), "typed.parquet")
+`;
 
 beforeAll(async () => {
   platform = await startPlatform();
@@ -95,10 +125,7 @@ describe("svc eval", () => {
       input: [`OPENAI_API_KEY=${fake.key}`, `OPENAI_BASE_URL=${fake.url}`],
     });
     mkdirSync(join(project, "more"));
-    writeFileSync(
-      join(project, "more", "breaking.py"),
-      'import os\nfrom svc import Evaluation, exact_match\n\nEvaluation("breaks", dataset="durations", task=lambda text: os._exit(9), scorers=[exact_match("text")])\n',
-    );
+    writeFileSync(join(project, "more", "breaking.py"), BREAKING);
     expect((await svc("apply", "--force", "--await")).exitCode).toBe(0);
   }, 60_000);
 
@@ -160,15 +187,51 @@ describe("svc eval", () => {
     expect([outcome.exitCode, outcome.stderr]).toEqual([exitCode, expect.stringContaining(said)]);
   });
 
+  test.skipIf(lacks("pyarrow", Bun.spawnSync(["python3", "-c", "import pyarrow"], { stderr: "ignore" }).success))(
+    "functions are given typed values, and pyarrow reads what became of them",
+    async () => {
+      const python = (code: string): string => {
+        const { exitCode, stdout, stderr } = Bun.spawnSync(["python3", "-c", code], { cwd: project });
+        if (exitCode !== 0) throw new Error(stderr.toString());
+        return stdout.toString();
+      };
+      python(WRITE_TYPED);
+      expect((await svc("dataset/upload", "typed.parquet", "--name", "typed")).exitCode).toBe(0);
+      const { result_revision_id: result } = await json<{ result_revision_id: string }>("eval/trigger", "kinds", "--await");
+      expect((await svc("dataset/download", result, "--output-dir", join(project, "result"))).exitCode).toBe(0);
+      const read = "import json, pyarrow.parquet as pq; print(json.dumps(pq.read_table('result').to_pydict()))";
+      expect(JSON.parse(python(read))).toEqual({
+        row: [0, 1],
+        n: [1, 2 ** 62],
+        output: [
+          '["int", "date", "datetime", "bytes", "list", "Decimal"]',
+          '["int", "NoneType", "NoneType", "NoneType", "NoneType", "NoneType"]',
+        ],
+        error: [null, null],
+        "score.is_same": [1, 1],
+        "error.is_same": [null, null],
+      });
+    },
+    60_000,
+  );
+
+  test("a branch has evaluations of its own", async () => {
+    writeFileSync(join(project, "more", "breaking.py"), "");
+    expect((await svc("apply", "--branch", "trial", "--force", "--await")).exitCode).toBe(0);
+    const { evaluations } = await json<{ evaluations: readonly { evaluation: { name: string } }[] }>("eval/list", "--branch", "trial");
+    expect(evaluations.map(({ evaluation }) => evaluation.name)).toEqual(["judged minutes", "minutes"]);
+    expect(await json("eval/trigger", "minutes", "--branch", "trial", "--await")).toMatchObject({ branch: "trial", average_score: 1 });
+  }, 60_000);
+
   test("a run that has ended is not cancelled", async () => {
     const [run] = await runs();
     const { exitCode, stderr } = await svc("eval/runs/cancel", run?.id ?? "");
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`Run ${run?.id} has ended: it is failed.`)]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`Run ${run?.id} has ended: it is succeeded.`)]);
   });
 
   test("list is one document with --json, and goes on page by page", async () => {
     const { evaluations } = await json<{ evaluations: readonly { evaluation: { name: string } }[] }>("eval/list", "--all", "--limit", "1");
-    expect(evaluations.map(({ evaluation }) => evaluation.name)).toEqual(["breaks", "judged minutes", "minutes"]);
+    expect(evaluations.map(({ evaluation }) => evaluation.name)).toEqual(["breaks", "judged minutes", "kinds", "minutes"]);
     expect((await svc("eval/list", "--limit", "1")).stderr).toStartWith("More: --page-token ");
   });
 });
