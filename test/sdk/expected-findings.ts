@@ -47,11 +47,7 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "no such option",
     ],
     ["E106 features.py:12:25 max_stalenes", "feature has no option 'max_stalenes'; did you mean 'max_staleness'?", "no such option"],
-    [
-      "E106 features.py:12:44 version",
-      "this version of svc has no option 'version' of feature: features have one version; give the new one another name",
-      "no such option",
-    ],
+    ["E106 features.py:12:44 typ", "this version of svc has no option 'typ' of feature: the annotation is the type", "no such option"],
     [
       "E106 features.py:13:44 materialization",
       "this version of svc has no option 'materialization' of windowed: windows are computed when they are asked for",
@@ -291,6 +287,50 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "the join of 'user.account' compares int ('user.id') with str ('account.owner'): the two never match; give both the same type",
       "types differ",
     ],
+  ],
+  "118-versions": [
+    ["E118 features.py:14:31 2", "'bad.id' is the primary key, which has one version", "one version"],
+    ["E118 features.py:15:39 2", "'bad.at' is the feature time, which has one version", "one version"],
+    ["E118 features.py:16:36 2", "'bad.trial' is a relation, which has one version", "one version"],
+    [
+      "E106 features.py:18:39 version",
+      "this version of svc has no option 'version' of windowed: a windowed feature has one version; give the new one another name",
+      "no such option",
+    ],
+    ["E180 features.py:19:8 Windowed[int]", "'bad.v' names no windows: write 'v: Windowed[int] = windowed(\"1d\", \"7d\")'", "no windows"],
+    ["E118 features.py:19:40 2", "'bad.v' is windowed, which has one version", "one version"],
+    ["E118 features.py:20:30 0", "version of 'bad.a' is int 0: write the number of its versions, 1 to 100", "no number"],
+    ["E118 features.py:21:49 3", "default_version of 'bad.b' is int 3, and its versions are 1 to 2", "no such version"],
+    ["E118 features.py:22:38 1", "default_version of 'bad.c' says nothing without version=: add version=2, or take it out", "no versions"],
+    ["E118 features.py:23:42 {2: feature(default=1)}", "versions of 'bad.d' is int 2, and its versions are 1 to 1", "no such version"],
+    [
+      'E115 features.py:24:14 feature(versions={1: feature(default="x"), 2: feature(name="f"), 3: 5, "4": _.a})',
+      "the default of 'bad.e' does not fit its type: str 'x' is not of type int",
+      "wrong type",
+    ],
+    [
+      'E118 features.py:24:31 {1: feature(default="x"), 2: feature(name="f"), 3: 5, "4": _.a}',
+      "version 2 of 'bad.e' has name, which all versions share: give it to the feature",
+      "of all versions",
+    ],
+    [
+      'E118 features.py:24:31 {1: feature(default="x"), 2: feature(name="f"), 3: 5, "4": _.a}',
+      "version 3 of 'bad.e' is int 5: write feature(...), or an expression",
+      "no options",
+    ],
+    [
+      'E118 features.py:24:31 {1: feature(default="x"), 2: feature(name="f"), 3: 5, "4": _.a}',
+      "versions of 'bad.e' is str '4', and its versions are 1 to 3",
+      "no such version",
+    ],
+    ["E146 features.py:25:42 {}", "versions is dict {}: write a dict such as {2: feature(...)}", "bad value"],
+    [
+      "E115 features.py:26:14 feature(version=2, versions={2: feature(min=3, default=2)})",
+      "the default of 'bad.h@2' is int 2, which breaks its validation min=3",
+      "breaks min=3",
+    ],
+    ["E130 features.py:27:14 _.trial.code @ 4", "Trial has no feature 'code@4'; did you mean 'code'?", "no such feature"],
+    ["E106 features.py:28:31 {1: feature(defalt=1)}", "feature has no option 'defalt'; did you mean 'default'?", "no such option"],
   ],
   "124-forward": [
     ["E124 features.py:7:18 Acount", "'Acount' in this annotation is never defined; did you mean 'Account'?", "never defined"],
