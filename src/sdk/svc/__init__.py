@@ -49,6 +49,7 @@ from .features import (
     unwrap_feature,
     windowed,
 )
+from .http import HttpRefused, HttpResponse, http_get, http_post
 from .logging import svc_logger
 from .monitoring import Monitor
 from .queries import NamedQuery, ScheduledQuery
@@ -98,6 +99,8 @@ __all__ = [
     "FeatureResult",
     "FeatureTime",
     "Features",
+    "HttpRefused",
+    "HttpResponse",
     "Monitor",
     "MySQLSource",
     "NamedQuery",
@@ -132,6 +135,8 @@ __all__ = [
     "feature",
     "has_many",
     "has_one",
+    "http_get",
+    "http_post",
     "is_feature_time",
     "is_primary",
     "judge",

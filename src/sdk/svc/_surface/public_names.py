@@ -23,6 +23,7 @@ _QUERIES = "svc.queries"
 _LOGGING = "svc.logging"
 _MONITORING = "svc.monitoring"
 _EVALUATIONS = "svc.evaluations"
+_HTTP = "svc.http"
 
 #: The modules of each name; the first is the one that advice names. The functions of
 #: `svc.functions` come from the function table.
@@ -44,6 +45,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "FeatureResult": (_CLIENT, _ROOT),
     "FeatureTime": (_FEATURES, _ROOT),
     "Features": (_FEATURES, _ROOT),
+    "HttpRefused": (_HTTP, _ROOT),
+    "HttpResponse": (_HTTP, _ROOT),
     "Monitor": (_MONITORING, _ROOT),
     "MySQLSource": (_SQL, _SOURCES, _ROOT),
     "NamedQuery": (_QUERIES, _FEATURES, _ROOT),
@@ -80,6 +83,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "features": (_FEATURES,),
     "has_many": (_FEATURES, _ROOT),
     "has_one": (_FEATURES, _ROOT),
+    "http_get": (_HTTP, _ROOT),
+    "http_post": (_HTTP, _ROOT),
     "is_feature_time": (_FEATURES, _ROOT),
     "is_primary": (_FEATURES, _ROOT),
     "judge": (_EVALUATIONS, _ROOT),
