@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._model.context import query_context, query_id, query_tags, trace_headers, traceparent
 from ._model.cron import Cron
+from ._model.frozen_time import freeze_time
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
@@ -133,6 +134,7 @@ __all__ = [
     "description",
     "exact_match",
     "feature",
+    "freeze_time",
     "has_many",
     "has_one",
     "http_get",

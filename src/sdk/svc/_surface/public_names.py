@@ -81,6 +81,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "feature": (_FEATURES, _ROOT),
     # Not of `svc`: there the name is the module's.
     "features": (_FEATURES,),
+    "freeze_time": (_ROOT,),
     "has_many": (_FEATURES, _ROOT),
     "has_one": (_FEATURES, _ROOT),
     "http_get": (_HTTP, _ROOT),
@@ -170,7 +171,6 @@ ABSENT_NAMES: Mapping[str, str] = {
     "embed": _NO_VECTORS,
     "ensure_feature": "unwrap_feature describes a feature",
     "feature_time": "annotate a feature 'FeatureTime'",
-    "freeze_time": "a query takes the time as now=, and DataFrame(..., now=...) does in a test",
     "group_by_windowed": _NO_MATERIALIZATION,
     "make_sql_file_resolver": "SQL resolvers are files, '<name>.svc.sql'",
     "make_stream_resolver": _NO_STREAMS,
