@@ -50,7 +50,7 @@ from .features import (
 from .logging import svc_logger
 from .monitoring import Monitor
 from .queries import NamedQuery, ScheduledQuery
-from .sources import DataSource, MySQLSource, PostgreSQLSource, SQLiteSource
+from .sources import DataSource, KafkaSource, MySQLSource, PostgreSQLSource, SQLiteSource, TopicSource
 
 if TYPE_CHECKING:
     from .client import (
@@ -95,6 +95,7 @@ __all__ = [
     "FeatureResult",
     "FeatureTime",
     "Features",
+    "KafkaSource",
     "Monitor",
     "MySQLSource",
     "NamedQuery",
@@ -113,6 +114,7 @@ __all__ = [
     "ScheduledQuery",
     "ServerUnreachable",
     "SvcClient",
+    "TopicSource",
     "UnexpectedAnswer",
     "UploadResult",
     "Windowed",

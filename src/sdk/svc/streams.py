@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 from ._model.field import MISSING, Tags, WindowedOptions
 from ._surface.unknown_options import kept
 from ._types.annotations import Windowed
+from .sources import KafkaSource, TopicSource
 
-__all__ = ["Windowed", "windowed"]
+__all__ = ["KafkaSource", "TopicSource", "Windowed", "windowed"]
 
 
 def windowed(
