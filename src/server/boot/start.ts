@@ -302,6 +302,8 @@ async function startIn(
       deletions: parts.deletions,
       datasets: parts.datasets,
       statements: parts.statements,
+      topicStore: parts.topicStore,
+      topicSources: parts.topicSources,
       webhooks: parts.webhooks,
       tables: parts.tables,
       offline: parts.offline,
