@@ -285,6 +285,7 @@ async function startIn(
           telemetry: parts.telemetry,
           metrics: parts.metricStore,
           logs: parts.logs,
+          topics: parts.topicStore,
           removedHistory: parts.historyRetention.removed,
         });
       }),
