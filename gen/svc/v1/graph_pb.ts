@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/graph.proto.
  */
 export const file_svc_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUiNwoRR2V0RmVhdHVyZVJlcXVlc3QSCwoDZnFuGAEgASgJEhUKDWRlcGxveW1lbnRfaWQYAiABKAkivwIKEkdldEZlYXR1cmVSZXNwb25zZRIpCghtZXRhZGF0YRgBIAEoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIiCgZzb3VyY2UYAyABKAsyEi5zdmMudjEuU291cmNlVGV4dBIqCglwcm92aWRlcnMYBCADKAsyFy5zdmMudjEuRmVhdHVyZVByb3ZpZGVyEiQKB3VzZWRfYnkYBSADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSGAoQdXNlZF9ieV9sZWZ0X29mZhgGIAEoBRIoCgh2ZXJzaW9ucxgHIAMoCzIWLnN2Yy52MS5GZWF0dXJlVmVyc2lvbhItCgpzdGF0aXN0aWNzGAggASgLMhkuc3ZjLnYxLkZlYXR1cmVTdGF0aXN0aWNzIloKClNvdXJjZVRleHQSDAoEZmlsZRgBIAEoCRIMCgRsaW5lGAIgASgFEgwKBHRleHQYAyABKAkSEQoJdHJ1bmNhdGVkGAQgASgIEg8KB21pc3NpbmcYBSABKAkiZwoPRmVhdHVyZVByb3ZpZGVyEiIKBGtpbmQYASABKA4yFC5zdmMudjEuUHJvdmlkZXJLaW5kEhAKCHJlc29sdmVyGAIgASgJEg4KBnVzYWJsZRgDIAEoCBIOCgZyZWFzb24YBCABKAkiRwoORmVhdHVyZVZlcnNpb24SGAoQaW50ZXJuYWxfdmVyc2lvbhgBIAEoBRIMCgR0eXBlGAIgASgJEg0KBWVuZGVkGAMgASgIIsgCChFGZWF0dXJlU3RhdGlzdGljcxIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVjb3VudBgCIAEoAxINCgVudWxscxgDIAEoAxIOCgZlcnJvcnMYBCABKAMSHwoSbWVkaWFuX2FnZV9zZWNvbmRzGAUgASgBSACIAQESDwoHc2FtcGxlZBgGIAEoAxIjCglxdWFudGlsZXMYByADKAsyEC5zdmMudjEuUXVhbnRpbGUSIgoEYmlucxgIIAMoCzIULnN2Yy52MS5IaXN0b2dyYW1CaW4SJQoGdmFsdWVzGAkgAygLMhUuc3ZjLnYxLkZyZXF1ZW50VmFsdWUSEgoFZHJpZnQYCiABKAFIAYgBAUIVChNfbWVkaWFuX2FnZV9zZWNvbmRzQggKBl9kcmlmdCIoCghRdWFudGlsZRINCgVzaGFyZRgBIAEoARINCgV2YWx1ZRgCIAEoASI7CgxIaXN0b2dyYW1CaW4SDQoFbG93ZXIYASABKAESDQoFdXBwZXIYAiABKAESDQoFY291bnQYAyABKAMiLQoNRnJlcXVlbnRWYWx1ZRINCgV2YWx1ZRgBIAEoCRINCgVjb3VudBgCIAEoAyI9ChJHZXRSZXNvbHZlclJlcXVlc3QSEAoIcmVzb2x2ZXIYASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSLFAQoTR2V0UmVzb2x2ZXJSZXNwb25zZRIiCghyZXNvbHZlchgBIAEoCzIQLnN2Yy52MS5SZXNvbHZlchIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0Eg8KB3ZlcnNpb24YBCABKAUSJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFIpMBChFHZXRMaW5lYWdlUmVxdWVzdBIKCgJvbhgBIAEoCRINCgVkZXB0aBgCIAEoBRIrCglkaXJlY3Rpb24YAyABKA4yGC5zdmMudjEuTGluZWFnZURpcmVjdGlvbhIQCghieV9jbGFzcxgEIAEoCBINCgVsaW1pdBgFIAEoBRIVCg1kZXBsb3ltZW50X2lkGAYgASgJIrMBChJHZXRMaW5lYWdlUmVzcG9uc2USIgoFbm9kZXMYASADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSIgoFZWRnZXMYAiADKAsyEy5zdmMudjEuTGluZWFnZUVkZ2USFgoObm9kZXNfbGVmdF9vZmYYAyABKAUSFgoOZWRnZXNfbGVmdF9vZmYYBCABKAUSDgoGY2hvc2VuGAUgAygJEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiSgoLTGluZWFnZU5vZGUSCgoCaWQYASABKAkSIQoEa2luZBgCIAEoDjITLnN2Yy52MS5MaW5lYWdlS2luZBIMCgRuYW1lGAMgASgJIicKC0xpbmVhZ2VFZGdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAki0gIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnkSIQoIbW9uaXRvcnMYCSADKAsyDy5zdmMudjEuTW9uaXRvciLfAQoKRmVhdHVyZVNldBIRCgluYW1lc3BhY2UYASABKAkSEgoKY2xhc3NfbmFtZRgCIAEoCRIOCgZtb2R1bGUYAyABKAkSIQoIZmVhdHVyZXMYBCADKAsyDy5zdmMudjEuRmVhdHVyZRITCgtwcmltYXJ5X2tleRgFIAEoCRIUCgxmZWF0dXJlX3RpbWUYBiABKAkSDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4ixAIKB0ZlYXR1cmUSCwoDZnFuGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJbmFtZXNwYWNlGAMgASgJEicKBnNjYWxhchgEIAEoCzIVLnN2Yy52MS5TY2FsYXJGZWF0dXJlSAASIQoHaGFzX29uZRgFIAEoCzIOLnN2Yy52MS5IYXNPbmVIABIjCghoYXNfbWFueRgGIAEoCzIPLnN2Yy52MS5IYXNNYW55SAASDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIwCg1tYXhfc3RhbGVuZXNzGAogASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhISCgpkZXByZWNhdGVkGAwgASgIQgYKBGtpbmQikQMKDVNjYWxhckZlYXR1cmUSHwoFZHR5cGUYASABKAsyEC5zdmMudjEuRGF0YVR5cGUSEAoIbnVsbGFibGUYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZRIPCgdwcmltYXJ5GAQgASgIEhQKDGZlYXR1cmVfdGltZRgFIAEoCBISCgpyZWZlcmVuY2VzGAYgASgJEiYKCmV4cHJlc3Npb24YByABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIpCgZ3aW5kb3cYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNd2luZG93ZWRfYmFzZRgJIAEoCRIZCgxzdG9yZV9vbmxpbmUYCiABKAhIAIgBARIaCg1zdG9yZV9vZmZsaW5lGAsgASgISAGIAQESGAoLY2FjaGVfbnVsbHMYDCABKAhIAogBAUIPCg1fc3RvcmVfb25saW5lQhAKDl9zdG9yZV9vZmZsaW5lQg4KDF9jYWNoZV9udWxscyKlAgoKRXhwcmVzc2lvbhIgCgdsaXRlcmFsGAEgASgLMg0uc3ZjLnYxLlZhbHVlSAASKwoHZmVhdHVyZRgCIAEoCzIYLnN2Yy52MS5GZWF0dXJlUmVmZXJlbmNlSAASJAoEY2FsbBgDIAEoCzIULnN2Yy52MS5GdW5jdGlvbkNhbGxIABIqCgthZ2dyZWdhdGlvbhgEIAEoCzITLnN2Yy52MS5BZ2dyZWdhdGlvbkgAEisKDHdpbmRvd19zdGFydBgFIAEoCzITLnN2Yy52MS5XaW5kb3dTdGFydEgAEiUKCXF1ZXJ5X25vdxgGIAEoCzIQLnN2Yy52MS5RdWVyeU5vd0gAEhoKBHNwYW4YByABKAsyDC5zdmMudjEuU3BhbkIGCgRub2RlIi8KEEZlYXR1cmVSZWZlcmVuY2USDAoEcGF0aBgBIAMoCRINCgVzY29wZRgCIAEoBSJHCgxGdW5jdGlvbkNhbGwSEAoIZnVuY3Rpb24YASABKAkSJQoJYXJndW1lbnRzGAIgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24imAEKC0FnZ3JlZ2F0aW9uEgwKBHBhdGgYASADKAkSIwoHZmlsdGVycxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEiIKBmNvbHVtbhgDIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uEhAKCGZ1bmN0aW9uGAQgASgJEiAKCWFyZ3VtZW50cxgFIAMoCzINLnN2Yy52MS5WYWx1ZSINCgtXaW5kb3dTdGFydCIKCghRdWVyeU5vdyJUCgZIYXNPbmUSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5EhAKCG9wdGlvbmFsGAMgASgIIkMKB0hhc01hbnkSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5IikKB0pvaW5LZXkSDQoFbG9jYWwYASABKAkSDwoHZm9yZWlnbhgCIAEoCSKGBQoIUmVzb2x2ZXISCwoDZnFuGAEgASgJEiIKBGtpbmQYAiABKA4yFC5zdmMudjEuUmVzb2x2ZXJLaW5kEiUKBmlucHV0cxgDIAMoCzIVLnN2Yy52MS5SZXNvbHZlcklucHV0Eg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRIUCgxlbnZpcm9ubWVudHMYBiADKAkSDQoFb3duZXIYByABKAkSEwoLZGVzY3JpcHRpb24YCCABKAkSKgoHdGltZW91dBgJIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCghzY2hlZHVsZRgKIAEoCRIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SFQoNc291cmNlX3NoYTI1NhgMIAEoCRIoCgZweXRob24YDSABKAsyFi5zdmMudjEuUHl0aG9uRnVuY3Rpb25IABIfCgNzcWwYDiABKAsyEC5zdmMudjEuU3FsUXVlcnlIABIpCgxvdXRwdXRfc2hhcGUYDyABKA4yEy5zdmMudjEuT3V0cHV0U2hhcGUSDQoFdG90YWwYECABKAgSEAoIcmVsYXRpb24YESABKAkSNAoKdHJhbnNsYXRlZBgSIAMoCzIgLnN2Yy52MS5SZXNvbHZlci5UcmFuc2xhdGVkRW50cnkSFAoMdW50cmFuc2xhdGVkGBMgASgJEhIKCnJ1bl9maWx0ZXIYFCABKAkSEgoKcnVuX3NhbXBsZRgVIAEoCRpFCg9UcmFuc2xhdGVkRW50cnkSCwoDa2V5GAEgASgJEiEKBXZhbHVlGAIgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb246AjgBQgYKBGJvZHkitwEKDVJlc29sdmVySW5wdXQSDAoEbmFtZRgBIAEoCRInCgdmZWF0dXJlGAIgASgLMhQuc3ZjLnYxLkZlYXR1cmVJbnB1dEgAEh8KA25vdxgDIAEoCzIQLnN2Yy52MS5Ob3dJbnB1dEgAEiEKBHJvd3MYBCABKAsyES5zdmMudjEuUm93c0lucHV0SAASIwoFdGFibGUYBSABKAsyEi5zdmMudjEuVGFibGVJbnB1dEgAQgYKBGtpbmQicAoJUm93c0lucHV0EgwKBHBhdGgYASABKAkSDwoHY29sdW1ucxgCIAMoCRIjCgdmaWx0ZXJzGAMgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24SDQoFbGltaXQYBCABKAUSEAoIb3B0aW9uYWwYBSABKAgiHQoKVGFibGVJbnB1dBIPCgdjb2x1bW5zGAEgAygJIlQKDEZlYXR1cmVJbnB1dBIMCgRwYXRoGAEgASgJEhAKCG9wdGlvbmFsGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUiCgoITm93SW5wdXQiQAoOUHl0aG9uRnVuY3Rpb24SDgoGbW9kdWxlGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIaXNfYXN5bmMYAyABKAgiqwIKCFNxbFF1ZXJ5Eg4KBnNvdXJjZRgBIAEoCRIMCgRib2R5GAIgASgJEigKCnBhcmFtZXRlcnMYAyADKAsyFC5zdmMudjEuU3FsUGFyYW1ldGVyEiIKB2NvbHVtbnMYBCADKAsyES5zdmMudjEuU3FsQ29sdW1uEh8KBWNvdW50GAUgASgOMhAuc3ZjLnYxLlJvd0NvdW50EhEKCWJvZHlfbGluZRgGIAEoBRINCgV0b3RhbBgHIAEoCBIMCgRzdGFyGAggASgIEhEKCW5hbWVzcGFjZRgJIAEoCRIhCgtzb3VyY2Vfc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuEiwKC2luY3JlbWVudGFsGAsgASgLMhcuc3ZjLnYxLkluY3JlbWVudGFsUmVhZCKeAQoPSW5jcmVtZW50YWxSZWFkEiUKBG1vZGUYASABKA4yFy5zdmMudjEuSW5jcmVtZW50YWxNb2RlEg4KBmNvbHVtbhgCIAEoCRIrCghsb29rYmFjaxgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCgViYXNpcxgEIAEoDjIYLnN2Yy52MS5JbmNyZW1lbnRhbEJhc2lzIlEKDFNxbFBhcmFtZXRlchIMCgRwYXRoGAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSEwoLaW5jcmVtZW50YWwYBCABKAgiSAoJU3FsQ29sdW1uEg4KBmNvbHVtbhgBIAEoCRIPCgdmZWF0dXJlGAIgASgJEhoKBHNwYW4YAyABKAsyDC5zdmMudjEuU3BhbiKVAwoKTmFtZWRRdWVyeRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDgoGaW5wdXRzGAMgAygJEg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRI0CglzdGFsZW5lc3MYBiADKAsyIS5zdmMudjEuTmFtZWRRdWVyeS5TdGFsZW5lc3NFbnRyeRI/Cg9wbGFubmVyX29wdGlvbnMYByADKAsyJi5zdmMudjEuTmFtZWRRdWVyeS5QbGFubmVyT3B0aW9uc0VudHJ5Eg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhpLCg5TdGFsZW5lc3NFbnRyeRILCgNrZXkYASABKAkSKAoFdmFsdWUYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb246AjgBGjUKE1BsYW5uZXJPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKBAwoOU2NoZWR1bGVkUXVlcnkSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEhEKCXJlY29tcHV0ZRgEIAEoCBIaChJyZWNvbXB1dGVfZmVhdHVyZXMYBSADKAkSEwoLbWF4X3NhbXBsZXMYBiABKAQSLwoLbG93ZXJfYm91bmQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwcGVyX2JvdW5kGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxzdG9yZV9vbmxpbmUYCSABKAgSFQoNc3RvcmVfb2ZmbGluZRgKIAEoCBIdChVpbmNyZW1lbnRhbF9yZXNvbHZlcnMYCyADKAkSDAoEdGFncxgMIAMoCRINCgVvd25lchgNIAEoCRITCgtkZXNjcmlwdGlvbhgOIAEoCRIaCgRzcGFuGA8gASgLMgwuc3ZjLnYxLlNwYW4ipgIKB01vbml0b3ISDAoEbmFtZRgBIAEoCRISCgpleHByZXNzaW9uGAIgASgJEg0KBWFib3ZlGAMgASgJEg0KBWJlbG93GAQgASgJEi4KC3BlbmRpbmdfZm9yGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhAKCHdlYmhvb2tzGAYgAygJEhAKCHNldmVyaXR5GAcgASgJEg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIlCg9leHByZXNzaW9uX3NwYW4YCyABKAsyDC5zdmMudjEuU3BhbhIgCgpib3VuZF9zcGFuGAwgASgLMgwuc3ZjLnYxLlNwYW4ivQEKCkRhdGFTb3VyY2USDAoEbmFtZRgBIAEoCRIgCgRraW5kGAIgASgOMhIuc3ZjLnYxLlNvdXJjZUtpbmQSMgoIc2V0dGluZ3MYAyADKAsyIC5zdmMudjEuRGF0YVNvdXJjZS5TZXR0aW5nc0VudHJ5EhoKBHNwYW4YBCABKAsyDC5zdmMudjEuU3BhbhovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqugEKDFByb3ZpZGVyS2luZBIdChlQUk9WSURFUl9LSU5EX1VOU1BFQ0lGSUVEEAASHgoaUFJPVklERVJfS0lORF9PTkxJTkVfU1RPUkUQARIWChJQUk9WSURFUl9LSU5EX0pPSU4QAhIcChhQUk9WSURFUl9LSU5EX0VYUFJFU1NJT04QAxIaChZQUk9WSURFUl9LSU5EX1JFU09MVkVSEAQSGQoVUFJPVklERVJfS0lORF9ERUZBVUxUEAUqywEKC0xpbmVhZ2VLaW5kEhwKGExJTkVBR0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE0xJTkVBR0VfS0lORF9TT1VSQ0UQARIZChVMSU5FQUdFX0tJTkRfUkVTT0xWRVIQAhIYChRMSU5FQUdFX0tJTkRfRkVBVFVSRRADEhYKEkxJTkVBR0VfS0lORF9DTEFTUxAEEhYKEkxJTkVBR0VfS0lORF9RVUVSWRAFEiAKHExJTkVBR0VfS0lORF9TQ0hFRFVMRURfUVVFUlkQBiqTAQoQTGluZWFnZURpcmVjdGlvbhIhCh1MSU5FQUdFX0RJUkVDVElPTl9VTlNQRUNJRklFRBAAEh4KGkxJTkVBR0VfRElSRUNUSU9OX1VQU1RSRUFNEAESIAocTElORUFHRV9ESVJFQ1RJT05fRE9XTlNUUkVBTRACEhoKFkxJTkVBR0VfRElSRUNUSU9OX0JPVEgQAypiCgxSZXNvbHZlcktpbmQSHQoZUkVTT0xWRVJfS0lORF9VTlNQRUNJRklFRBAAEhgKFFJFU09MVkVSX0tJTkRfT05MSU5FEAESGQoVUkVTT0xWRVJfS0lORF9PRkZMSU5FEAIqXQoLT3V0cHV0U2hhcGUSHAoYT1VUUFVUX1NIQVBFX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX1NIQVBFX1JPV1MQARIZChVPVVRQVVRfU0hBUEVfUkVMQVRJT04QAipmCghSb3dDb3VudBIZChVST1dfQ09VTlRfVU5TUEVDSUZJRUQQABIRCg1ST1dfQ09VTlRfT05FEAESGQoVUk9XX0NPVU5UX09ORV9PUl9OT05FEAISEQoNUk9XX0NPVU5UX0FMTBADKokBCg9JbmNyZW1lbnRhbE1vZGUSIAocSU5DUkVNRU5UQUxfTU9ERV9VTlNQRUNJRklFRBAAEhgKFElOQ1JFTUVOVEFMX01PREVfUk9XEAESGgoWSU5DUkVNRU5UQUxfTU9ERV9HUk9VUBACEh4KGklOQ1JFTUVOVEFMX01PREVfUEFSQU1FVEVSEAMqfwoQSW5jcmVtZW50YWxCYXNpcxIhCh1JTkNSRU1FTlRBTF9CQVNJU19VTlNQRUNJRklFRBAAEiIKHklOQ1JFTUVOVEFMX0JBU0lTX01BWF9JTkdFU1RFRBABEiQKIElOQ1JFTUVOVEFMX0JBU0lTX0xBU1RfRVhFQ1VUSU9OEAIqogEKClNvdXJjZUtpbmQSGwoXU09VUkNFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJTT1VSQ0VfS0lORF9TUUxJVEUQARIaChZTT1VSQ0VfS0lORF9QT1NUR1JFU1FMEAISFQoRU09VUkNFX0tJTkRfTVlTUUwQAxIVChFTT1VSQ0VfS0lORF9LQUZLQRAIEhUKEVNPVVJDRV9LSU5EX1RPUElDEAkyzgQKDEdyYXBoU2VydmljZRJGCghHZXRHcmFwaBIXLnN2Yy52MS5HZXRHcmFwaFJlcXVlc3QaGC5zdmMudjEuR2V0R3JhcGhSZXNwb25zZSIHkAIBiLUYAxJSCgxMaXN0RmVhdHVyZXMSGy5zdmMudjEuTGlzdEZlYXR1cmVzUmVxdWVzdBocLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXNwb25zZSIHkAIBiLUYAxJVCg1MaXN0UmVzb2x2ZXJzEhwuc3ZjLnYxLkxpc3RSZXNvbHZlcnNSZXF1ZXN0Gh0uc3ZjLnYxLkxpc3RSZXNvbHZlcnNSZXNwb25zZSIHkAIBiLUYAxJeChBMaXN0TmFtZWRRdWVyaWVzEh8uc3ZjLnYxLkxpc3ROYW1lZFF1ZXJpZXNSZXF1ZXN0GiAuc3ZjLnYxLkxpc3ROYW1lZFF1ZXJpZXNSZXNwb25zZSIHkAIBiLUYAxJMCgpHZXRGZWF0dXJlEhkuc3ZjLnYxLkdldEZlYXR1cmVSZXF1ZXN0Ghouc3ZjLnYxLkdldEZlYXR1cmVSZXNwb25zZSIHkAIBiLUYAxJPCgtHZXRSZXNvbHZlchIaLnN2Yy52MS5HZXRSZXNvbHZlclJlcXVlc3QaGy5zdmMudjEuR2V0UmVzb2x2ZXJSZXNwb25zZSIHkAIBiLUYAxJMCgpHZXRMaW5lYWdlEhkuc3ZjLnYxLkdldExpbmVhZ2VSZXF1ZXN0Ghouc3ZjLnYxLkdldExpbmVhZ2VSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUiNwoRR2V0RmVhdHVyZVJlcXVlc3QSCwoDZnFuGAEgASgJEhUKDWRlcGxveW1lbnRfaWQYAiABKAkivwIKEkdldEZlYXR1cmVSZXNwb25zZRIpCghtZXRhZGF0YRgBIAEoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIiCgZzb3VyY2UYAyABKAsyEi5zdmMudjEuU291cmNlVGV4dBIqCglwcm92aWRlcnMYBCADKAsyFy5zdmMudjEuRmVhdHVyZVByb3ZpZGVyEiQKB3VzZWRfYnkYBSADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSGAoQdXNlZF9ieV9sZWZ0X29mZhgGIAEoBRIoCgh2ZXJzaW9ucxgHIAMoCzIWLnN2Yy52MS5GZWF0dXJlVmVyc2lvbhItCgpzdGF0aXN0aWNzGAggASgLMhkuc3ZjLnYxLkZlYXR1cmVTdGF0aXN0aWNzIloKClNvdXJjZVRleHQSDAoEZmlsZRgBIAEoCRIMCgRsaW5lGAIgASgFEgwKBHRleHQYAyABKAkSEQoJdHJ1bmNhdGVkGAQgASgIEg8KB21pc3NpbmcYBSABKAkiZwoPRmVhdHVyZVByb3ZpZGVyEiIKBGtpbmQYASABKA4yFC5zdmMudjEuUHJvdmlkZXJLaW5kEhAKCHJlc29sdmVyGAIgASgJEg4KBnVzYWJsZRgDIAEoCBIOCgZyZWFzb24YBCABKAkiRwoORmVhdHVyZVZlcnNpb24SGAoQaW50ZXJuYWxfdmVyc2lvbhgBIAEoBRIMCgR0eXBlGAIgASgJEg0KBWVuZGVkGAMgASgIIsgCChFGZWF0dXJlU3RhdGlzdGljcxIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVjb3VudBgCIAEoAxINCgVudWxscxgDIAEoAxIOCgZlcnJvcnMYBCABKAMSHwoSbWVkaWFuX2FnZV9zZWNvbmRzGAUgASgBSACIAQESDwoHc2FtcGxlZBgGIAEoAxIjCglxdWFudGlsZXMYByADKAsyEC5zdmMudjEuUXVhbnRpbGUSIgoEYmlucxgIIAMoCzIULnN2Yy52MS5IaXN0b2dyYW1CaW4SJQoGdmFsdWVzGAkgAygLMhUuc3ZjLnYxLkZyZXF1ZW50VmFsdWUSEgoFZHJpZnQYCiABKAFIAYgBAUIVChNfbWVkaWFuX2FnZV9zZWNvbmRzQggKBl9kcmlmdCIoCghRdWFudGlsZRINCgVzaGFyZRgBIAEoARINCgV2YWx1ZRgCIAEoASI7CgxIaXN0b2dyYW1CaW4SDQoFbG93ZXIYASABKAESDQoFdXBwZXIYAiABKAESDQoFY291bnQYAyABKAMiLQoNRnJlcXVlbnRWYWx1ZRINCgV2YWx1ZRgBIAEoCRINCgVjb3VudBgCIAEoAyI9ChJHZXRSZXNvbHZlclJlcXVlc3QSEAoIcmVzb2x2ZXIYASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSLFAQoTR2V0UmVzb2x2ZXJSZXNwb25zZRIiCghyZXNvbHZlchgBIAEoCzIQLnN2Yy52MS5SZXNvbHZlchIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0Eg8KB3ZlcnNpb24YBCABKAUSJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFIpMBChFHZXRMaW5lYWdlUmVxdWVzdBIKCgJvbhgBIAEoCRINCgVkZXB0aBgCIAEoBRIrCglkaXJlY3Rpb24YAyABKA4yGC5zdmMudjEuTGluZWFnZURpcmVjdGlvbhIQCghieV9jbGFzcxgEIAEoCBINCgVsaW1pdBgFIAEoBRIVCg1kZXBsb3ltZW50X2lkGAYgASgJIrMBChJHZXRMaW5lYWdlUmVzcG9uc2USIgoFbm9kZXMYASADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSIgoFZWRnZXMYAiADKAsyEy5zdmMudjEuTGluZWFnZUVkZ2USFgoObm9kZXNfbGVmdF9vZmYYAyABKAUSFgoOZWRnZXNfbGVmdF9vZmYYBCABKAUSDgoGY2hvc2VuGAUgAygJEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiSgoLTGluZWFnZU5vZGUSCgoCaWQYASABKAkSIQoEa2luZBgCIAEoDjITLnN2Yy52MS5MaW5lYWdlS2luZBIMCgRuYW1lGAMgASgJIicKC0xpbmVhZ2VFZGdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAki+wIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnkSIQoIbW9uaXRvcnMYCSADKAsyDy5zdmMudjEuTW9uaXRvchInCgtldmFsdWF0aW9ucxgLIAMoCzISLnN2Yy52MS5FdmFsdWF0aW9uIt8BCgpGZWF0dXJlU2V0EhEKCW5hbWVzcGFjZRgBIAEoCRISCgpjbGFzc19uYW1lGAIgASgJEg4KBm1vZHVsZRgDIAEoCRIhCghmZWF0dXJlcxgEIAMoCzIPLnN2Yy52MS5GZWF0dXJlEhMKC3ByaW1hcnlfa2V5GAUgASgJEhQKDGZlYXR1cmVfdGltZRgGIAEoCRINCgVvd25lchgHIAEoCRIMCgR0YWdzGAggAygJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbiLEAgoHRmVhdHVyZRILCgNmcW4YASABKAkSDAoEbmFtZRgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSJwoGc2NhbGFyGAQgASgLMhUuc3ZjLnYxLlNjYWxhckZlYXR1cmVIABIhCgdoYXNfb25lGAUgASgLMg4uc3ZjLnYxLkhhc09uZUgAEiMKCGhhc19tYW55GAYgASgLMg8uc3ZjLnYxLkhhc01hbnlIABINCgVvd25lchgHIAEoCRIMCgR0YWdzGAggAygJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEjAKDW1heF9zdGFsZW5lc3MYCiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhIKCmRlcHJlY2F0ZWQYDCABKAhCBgoEa2luZCK6AwoNU2NhbGFyRmVhdHVyZRIfCgVkdHlwZRgBIAEoCzIQLnN2Yy52MS5EYXRhVHlwZRIQCghudWxsYWJsZRgCIAEoCBIkCg1kZWZhdWx0X3ZhbHVlGAMgASgLMg0uc3ZjLnYxLlZhbHVlEg8KB3ByaW1hcnkYBCABKAgSFAoMZmVhdHVyZV90aW1lGAUgASgIEhIKCnJlZmVyZW5jZXMYBiABKAkSJgoKZXhwcmVzc2lvbhgHIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uEikKBndpbmRvdxgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIVCg13aW5kb3dlZF9iYXNlGAkgASgJEhkKDHN0b3JlX29ubGluZRgKIAEoCEgAiAEBEhoKDXN0b3JlX29mZmxpbmUYCyABKAhIAYgBARIYCgtjYWNoZV9udWxscxgMIAEoCEgCiAEBEicKC3ZhbGlkYXRpb25zGA0gAygLMhIuc3ZjLnYxLlZhbGlkYXRpb25CDwoNX3N0b3JlX29ubGluZUIQCg5fc3RvcmVfb2ZmbGluZUIOCgxfY2FjaGVfbnVsbHMiwQEKClZhbGlkYXRpb24SEAoDbWluGAEgASgBSACIAQESEAoDbWF4GAIgASgBSAGIAQESFwoKbWluX2xlbmd0aBgDIAEoA0gCiAEBEhcKCm1heF9sZW5ndGgYBCABKANIA4gBARIfCghjb250YWlucxgFIAEoCzINLnN2Yy52MS5WYWx1ZRIOCgZzdHJpY3QYBiABKAhCBgoEX21pbkIGCgRfbWF4Qg0KC19taW5fbGVuZ3RoQg0KC19tYXhfbGVuZ3RoIqUCCgpFeHByZXNzaW9uEiAKB2xpdGVyYWwYASABKAsyDS5zdmMudjEuVmFsdWVIABIrCgdmZWF0dXJlGAIgASgLMhguc3ZjLnYxLkZlYXR1cmVSZWZlcmVuY2VIABIkCgRjYWxsGAMgASgLMhQuc3ZjLnYxLkZ1bmN0aW9uQ2FsbEgAEioKC2FnZ3JlZ2F0aW9uGAQgASgLMhMuc3ZjLnYxLkFnZ3JlZ2F0aW9uSAASKwoMd2luZG93X3N0YXJ0GAUgASgLMhMuc3ZjLnYxLldpbmRvd1N0YXJ0SAASJQoJcXVlcnlfbm93GAYgASgLMhAuc3ZjLnYxLlF1ZXJ5Tm93SAASGgoEc3BhbhgHIAEoCzIMLnN2Yy52MS5TcGFuQgYKBG5vZGUiLwoQRmVhdHVyZVJlZmVyZW5jZRIMCgRwYXRoGAEgAygJEg0KBXNjb3BlGAIgASgFIkcKDEZ1bmN0aW9uQ2FsbBIQCghmdW5jdGlvbhgBIAEoCRIlCglhcmd1bWVudHMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbiK5AQoLQWdncmVnYXRpb24SDAoEcGF0aBgBIAMoCRIjCgdmaWx0ZXJzGAIgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24SIgoGY29sdW1uGAMgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SEAoIZnVuY3Rpb24YBCABKAkSIAoJYXJndW1lbnRzGAUgAygLMg0uc3ZjLnYxLlZhbHVlEh8KA2tleRgGIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uIg0KC1dpbmRvd1N0YXJ0IgoKCFF1ZXJ5Tm93IlQKBkhhc09uZRIZChFmb3JlaWduX25hbWVzcGFjZRgBIAEoCRIdCgRqb2luGAIgAygLMg8uc3ZjLnYxLkpvaW5LZXkSEAoIb3B0aW9uYWwYAyABKAgiQwoHSGFzTWFueRIZChFmb3JlaWduX25hbWVzcGFjZRgBIAEoCRIdCgRqb2luGAIgAygLMg8uc3ZjLnYxLkpvaW5LZXkiKQoHSm9pbktleRINCgVsb2NhbBgBIAEoCRIPCgdmb3JlaWduGAIgASgJIoYFCghSZXNvbHZlchILCgNmcW4YASABKAkSIgoEa2luZBgCIAEoDjIULnN2Yy52MS5SZXNvbHZlcktpbmQSJQoGaW5wdXRzGAMgAygLMhUuc3ZjLnYxLlJlc29sdmVySW5wdXQSDwoHb3V0cHV0cxgEIAMoCRIMCgR0YWdzGAUgAygJEhQKDGVudmlyb25tZW50cxgGIAMoCRINCgVvd25lchgHIAEoCRITCgtkZXNjcmlwdGlvbhgIIAEoCRIqCgd0aW1lb3V0GAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhAKCHNjaGVkdWxlGAogASgJEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhIVCg1zb3VyY2Vfc2hhMjU2GAwgASgJEigKBnB5dGhvbhgNIAEoCzIWLnN2Yy52MS5QeXRob25GdW5jdGlvbkgAEh8KA3NxbBgOIAEoCzIQLnN2Yy52MS5TcWxRdWVyeUgAEikKDG91dHB1dF9zaGFwZRgPIAEoDjITLnN2Yy52MS5PdXRwdXRTaGFwZRINCgV0b3RhbBgQIAEoCBIQCghyZWxhdGlvbhgRIAEoCRI0Cgp0cmFuc2xhdGVkGBIgAygLMiAuc3ZjLnYxLlJlc29sdmVyLlRyYW5zbGF0ZWRFbnRyeRIUCgx1bnRyYW5zbGF0ZWQYEyABKAkSEgoKcnVuX2ZpbHRlchgUIAEoCRISCgpydW5fc2FtcGxlGBUgASgJGkUKD1RyYW5zbGF0ZWRFbnRyeRILCgNrZXkYASABKAkSIQoFdmFsdWUYAiABKAsyEi5zdmMudjEuRXhwcmVzc2lvbjoCOAFCBgoEYm9keSK3AQoNUmVzb2x2ZXJJbnB1dBIMCgRuYW1lGAEgASgJEicKB2ZlYXR1cmUYAiABKAsyFC5zdmMudjEuRmVhdHVyZUlucHV0SAASHwoDbm93GAMgASgLMhAuc3ZjLnYxLk5vd0lucHV0SAASIQoEcm93cxgEIAEoCzIRLnN2Yy52MS5Sb3dzSW5wdXRIABIjCgV0YWJsZRgFIAEoCzISLnN2Yy52MS5UYWJsZUlucHV0SABCBgoEa2luZCJwCglSb3dzSW5wdXQSDAoEcGF0aBgBIAEoCRIPCgdjb2x1bW5zGAIgAygJEiMKB2ZpbHRlcnMYAyADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhINCgVsaW1pdBgEIAEoBRIQCghvcHRpb25hbBgFIAEoCCIdCgpUYWJsZUlucHV0Eg8KB2NvbHVtbnMYASADKAkiVAoMRmVhdHVyZUlucHV0EgwKBHBhdGgYASABKAkSEAoIb3B0aW9uYWwYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZSIKCghOb3dJbnB1dCJACg5QeXRob25GdW5jdGlvbhIOCgZtb2R1bGUYASABKAkSDAoEbmFtZRgCIAEoCRIQCghpc19hc3luYxgDIAEoCCKrAgoIU3FsUXVlcnkSDgoGc291cmNlGAEgASgJEgwKBGJvZHkYAiABKAkSKAoKcGFyYW1ldGVycxgDIAMoCzIULnN2Yy52MS5TcWxQYXJhbWV0ZXISIgoHY29sdW1ucxgEIAMoCzIRLnN2Yy52MS5TcWxDb2x1bW4SHwoFY291bnQYBSABKA4yEC5zdmMudjEuUm93Q291bnQSEQoJYm9keV9saW5lGAYgASgFEg0KBXRvdGFsGAcgASgIEgwKBHN0YXIYCCABKAgSEQoJbmFtZXNwYWNlGAkgASgJEiEKC3NvdXJjZV9zcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4SLAoLaW5jcmVtZW50YWwYCyABKAsyFy5zdmMudjEuSW5jcmVtZW50YWxSZWFkIp4BCg9JbmNyZW1lbnRhbFJlYWQSJQoEbW9kZRgBIAEoDjIXLnN2Yy52MS5JbmNyZW1lbnRhbE1vZGUSDgoGY29sdW1uGAIgASgJEisKCGxvb2tiYWNrGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEicKBWJhc2lzGAQgASgOMhguc3ZjLnYxLkluY3JlbWVudGFsQmFzaXMiUQoMU3FsUGFyYW1ldGVyEgwKBHBhdGgYASABKAkSDgoGb2Zmc2V0GAIgASgFEg4KBmxlbmd0aBgDIAEoBRITCgtpbmNyZW1lbnRhbBgEIAEoCCJICglTcWxDb2x1bW4SDgoGY29sdW1uGAEgASgJEg8KB2ZlYXR1cmUYAiABKAkSGgoEc3BhbhgDIAEoCzIMLnN2Yy52MS5TcGFuIpUDCgpOYW1lZFF1ZXJ5EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIOCgZpbnB1dHMYAyADKAkSDwoHb3V0cHV0cxgEIAMoCRIMCgR0YWdzGAUgAygJEjQKCXN0YWxlbmVzcxgGIAMoCzIhLnN2Yy52MS5OYW1lZFF1ZXJ5LlN0YWxlbmVzc0VudHJ5Ej8KD3BsYW5uZXJfb3B0aW9ucxgHIAMoCzImLnN2Yy52MS5OYW1lZFF1ZXJ5LlBsYW5uZXJPcHRpb25zRW50cnkSDQoFb3duZXIYCCABKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuGksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaNQoTUGxhbm5lck9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoEDCg5TY2hlZHVsZWRRdWVyeRIMCgRuYW1lGAEgASgJEhAKCHNjaGVkdWxlGAIgASgJEg8KB291dHB1dHMYAyADKAkSEQoJcmVjb21wdXRlGAQgASgIEhoKEnJlY29tcHV0ZV9mZWF0dXJlcxgFIAMoCRITCgttYXhfc2FtcGxlcxgGIAEoBBIvCgtsb3dlcl9ib3VuZBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBwZXJfYm91bmQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDHN0b3JlX29ubGluZRgJIAEoCBIVCg1zdG9yZV9vZmZsaW5lGAogASgIEh0KFWluY3JlbWVudGFsX3Jlc29sdmVycxgLIAMoCRIMCgR0YWdzGAwgAygJEg0KBW93bmVyGA0gASgJEhMKC2Rlc2NyaXB0aW9uGA4gASgJEhoKBHNwYW4YDyABKAsyDC5zdmMudjEuU3BhbiKmAgoHTW9uaXRvchIMCgRuYW1lGAEgASgJEhIKCmV4cHJlc3Npb24YAiABKAkSDQoFYWJvdmUYAyABKAkSDQoFYmVsb3cYBCABKAkSLgoLcGVuZGluZ19mb3IYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoId2ViaG9va3MYBiADKAkSEAoIc2V2ZXJpdHkYByABKAkSDQoFb3duZXIYCCABKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuEiUKD2V4cHJlc3Npb25fc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEiAKCmJvdW5kX3NwYW4YDCABKAsyDC5zdmMudjEuU3BhbiLwAQoKRXZhbHVhdGlvbhIMCgRuYW1lGAEgASgJEg8KB2RhdGFzZXQYAiABKAkSEAoIcmV2aXNpb24YAyABKAkSDAoEdGFzaxgEIAEoCRInCgZpbnB1dHMYBSADKAsyFy5zdmMudjEuRXZhbHVhdGlvbklucHV0Eh8KB3Njb3JlcnMYBiADKAsyDi5zdmMudjEuU2NvcmVyEgsKA2tleRgHIAEoCRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIMCgR0YWdzGAogAygJEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbiI0Cg9FdmFsdWF0aW9uSW5wdXQSEQoJcGFyYW1ldGVyGAEgASgJEg4KBmNvbHVtbhgCIAEoCSLfAQoGU2NvcmVyEgwKBG5hbWUYASABKAkSLwoLZXhhY3RfbWF0Y2gYAiABKAsyGC5zdmMudjEuRXhhY3RNYXRjaFNjb3JlckgAEioKCGNvbnRhaW5zGAMgASgLMhYuc3ZjLnYxLkNvbnRhaW5zU2NvcmVySAASKAoHbnVtZXJpYxgEIAEoCzIVLnN2Yy52MS5OdW1lcmljU2NvcmVySAASEgoIZnVuY3Rpb24YBSABKAlIABIkCgVqdWRnZRgGIAEoCzITLnN2Yy52MS5KdWRnZVNjb3JlckgAQgYKBGtpbmQiIgoQRXhhY3RNYXRjaFNjb3JlchIOCgZjb2x1bW4YASABKAkiNQoOQ29udGFpbnNTY29yZXISDgoGY29sdW1uGAEgASgJEhMKC2lnbm9yZV9jYXNlGAIgASgIIkQKDU51bWVyaWNTY29yZXISDgoGY29sdW1uGAEgASgJEhEKCXRvbGVyYW5jZRgCIAEoARIQCghyZWxhdGl2ZRgDIAEoASJOCgtKdWRnZVNjb3JlchINCgVtb2RlbBgBIAEoCRILCgN1cmwYAiABKAkSEwoLaW50ZWdyYXRpb24YAyABKAkSDgoGcHJvbXB0GAQgASgJIr0BCgpEYXRhU291cmNlEgwKBG5hbWUYASABKAkSIAoEa2luZBgCIAEoDjISLnN2Yy52MS5Tb3VyY2VLaW5kEjIKCHNldHRpbmdzGAMgAygLMiAuc3ZjLnYxLkRhdGFTb3VyY2UuU2V0dGluZ3NFbnRyeRIaCgRzcGFuGAQgASgLMgwuc3ZjLnYxLlNwYW4aLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKroBCgxQcm92aWRlcktpbmQSHQoZUFJPVklERVJfS0lORF9VTlNQRUNJRklFRBAAEh4KGlBST1ZJREVSX0tJTkRfT05MSU5FX1NUT1JFEAESFgoSUFJPVklERVJfS0lORF9KT0lOEAISHAoYUFJPVklERVJfS0lORF9FWFBSRVNTSU9OEAMSGgoWUFJPVklERVJfS0lORF9SRVNPTFZFUhAEEhkKFVBST1ZJREVSX0tJTkRfREVGQVVMVBAFKssBCgtMaW5lYWdlS2luZBIcChhMSU5FQUdFX0tJTkRfVU5TUEVDSUZJRUQQABIXChNMSU5FQUdFX0tJTkRfU09VUkNFEAESGQoVTElORUFHRV9LSU5EX1JFU09MVkVSEAISGAoUTElORUFHRV9LSU5EX0ZFQVRVUkUQAxIWChJMSU5FQUdFX0tJTkRfQ0xBU1MQBBIWChJMSU5FQUdFX0tJTkRfUVVFUlkQBRIgChxMSU5FQUdFX0tJTkRfU0NIRURVTEVEX1FVRVJZEAYqkwEKEExpbmVhZ2VEaXJlY3Rpb24SIQodTElORUFHRV9ESVJFQ1RJT05fVU5TUEVDSUZJRUQQABIeChpMSU5FQUdFX0RJUkVDVElPTl9VUFNUUkVBTRABEiAKHExJTkVBR0VfRElSRUNUSU9OX0RPV05TVFJFQU0QAhIaChZMSU5FQUdFX0RJUkVDVElPTl9CT1RIEAMqYgoMUmVzb2x2ZXJLaW5kEh0KGVJFU09MVkVSX0tJTkRfVU5TUEVDSUZJRUQQABIYChRSRVNPTFZFUl9LSU5EX09OTElORRABEhkKFVJFU09MVkVSX0tJTkRfT0ZGTElORRACKl0KC091dHB1dFNoYXBlEhwKGE9VVFBVVF9TSEFQRV9VTlNQRUNJRklFRBAAEhUKEU9VVFBVVF9TSEFQRV9ST1dTEAESGQoVT1VUUFVUX1NIQVBFX1JFTEFUSU9OEAIqZgoIUm93Q291bnQSGQoVUk9XX0NPVU5UX1VOU1BFQ0lGSUVEEAASEQoNUk9XX0NPVU5UX09ORRABEhkKFVJPV19DT1VOVF9PTkVfT1JfTk9ORRACEhEKDVJPV19DT1VOVF9BTEwQAyqJAQoPSW5jcmVtZW50YWxNb2RlEiAKHElOQ1JFTUVOVEFMX01PREVfVU5TUEVDSUZJRUQQABIYChRJTkNSRU1FTlRBTF9NT0RFX1JPVxABEhoKFklOQ1JFTUVOVEFMX01PREVfR1JPVVAQAhIeChpJTkNSRU1FTlRBTF9NT0RFX1BBUkFNRVRFUhADKn8KEEluY3JlbWVudGFsQmFzaXMSIQodSU5DUkVNRU5UQUxfQkFTSVNfVU5TUEVDSUZJRUQQABIiCh5JTkNSRU1FTlRBTF9CQVNJU19NQVhfSU5HRVNURUQQARIkCiBJTkNSRU1FTlRBTF9CQVNJU19MQVNUX0VYRUNVVElPThACKqIBCgpTb3VyY2VLaW5kEhsKF1NPVVJDRV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSU09VUkNFX0tJTkRfU1FMSVRFEAESGgoWU09VUkNFX0tJTkRfUE9TVEdSRVNRTBACEhUKEVNPVVJDRV9LSU5EX01ZU1FMEAMSFQoRU09VUkNFX0tJTkRfS0FGS0EQCBIVChFTT1VSQ0VfS0lORF9UT1BJQxAJMs4ECgxHcmFwaFNlcnZpY2USRgoIR2V0R3JhcGgSFy5zdmMudjEuR2V0R3JhcGhSZXF1ZXN0Ghguc3ZjLnYxLkdldEdyYXBoUmVzcG9uc2UiB5ACAYi1GAMSUgoMTGlzdEZlYXR1cmVzEhsuc3ZjLnYxLkxpc3RGZWF0dXJlc1JlcXVlc3QaHC5zdmMudjEuTGlzdEZlYXR1cmVzUmVzcG9uc2UiB5ACAYi1GAMSVQoNTGlzdFJlc29sdmVycxIcLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVxdWVzdBodLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVzcG9uc2UiB5ACAYi1GAMSXgoQTGlzdE5hbWVkUXVlcmllcxIfLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVxdWVzdBogLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0RmVhdHVyZRIZLnN2Yy52MS5HZXRGZWF0dXJlUmVxdWVzdBoaLnN2Yy52MS5HZXRGZWF0dXJlUmVzcG9uc2UiB5ACAYi1GAMSTwoLR2V0UmVzb2x2ZXISGi5zdmMudjEuR2V0UmVzb2x2ZXJSZXF1ZXN0Ghsuc3ZjLnYxLkdldFJlc29sdmVyUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0TGluZWFnZRIZLnN2Yy52MS5HZXRMaW5lYWdlUmVxdWVzdBoaLnN2Yy52MS5HZXRMaW5lYWdlUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of GetGraph. The deployment is that of the scope headers unless named here.
@@ -1720,6 +1720,13 @@ export type Graph = Message<"svc.v1.Graph"> & {
    * @generated from field: repeated svc.v1.Monitor monitors = 9;
    */
   monitors: Monitor[];
+
+  /**
+   * Evaluations of functions over datasets, sorted by name.
+   *
+   * @generated from field: repeated svc.v1.Evaluation evaluations = 11;
+   */
+  evaluations: Evaluation[];
 };
 
 /**
@@ -1791,6 +1798,13 @@ export type GraphJson = {
    * @generated from field: repeated svc.v1.Monitor monitors = 9;
    */
   monitors?: MonitorJson[];
+
+  /**
+   * Evaluations of functions over datasets, sorted by name.
+   *
+   * @generated from field: repeated svc.v1.Evaluation evaluations = 11;
+   */
+  evaluations?: EvaluationJson[];
 };
 
 /**
@@ -2253,6 +2267,13 @@ export type ScalarFeature = Message<"svc.v1.ScalarFeature"> & {
    * @generated from field: optional bool cache_nulls = 12;
    */
   cacheNulls?: boolean | undefined;
+
+  /**
+   * What its values keep to; at most 20.
+   *
+   * @generated from field: repeated svc.v1.Validation validations = 13;
+   */
+  validations: Validation[];
 };
 
 /**
@@ -2346,6 +2367,13 @@ export type ScalarFeatureJson = {
    * @generated from field: optional bool cache_nulls = 12;
    */
   cacheNulls?: boolean;
+
+  /**
+   * What its values keep to; at most 20.
+   *
+   * @generated from field: repeated svc.v1.Validation validations = 13;
+   */
+  validations?: ValidationJson[];
 };
 
 /**
@@ -2354,6 +2382,111 @@ export type ScalarFeatureJson = {
  */
 export const ScalarFeatureSchema: GenMessage<ScalarFeature, {jsonType: ScalarFeatureJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_graph, 27);
+
+/**
+ * Rules that values of a feature keep to; one or more of them are stated.
+ *
+ * @generated from message svc.v1.Validation
+ */
+export type Validation = Message<"svc.v1.Validation"> & {
+  /**
+   * The least number that is allowed.
+   *
+   * @generated from field: optional double min = 1;
+   */
+  min?: number | undefined;
+
+  /**
+   * The greatest number that is allowed.
+   *
+   * @generated from field: optional double max = 2;
+   */
+  max?: number | undefined;
+
+  /**
+   * The least number of characters of a text, of bytes, or of items of a list.
+   *
+   * @generated from field: optional int64 min_length = 3;
+   */
+  minLength?: bigint | undefined;
+
+  /**
+   * The greatest such number.
+   *
+   * @generated from field: optional int64 max_length = 4;
+   */
+  maxLength?: bigint | undefined;
+
+  /**
+   * What a text contains, or an item that a list has; absent = no such rule.
+   *
+   * @generated from field: svc.v1.Value contains = 5;
+   */
+  contains?: Value | undefined;
+
+  /**
+   * Whether a value that breaks a rule fails; else it is answered and counted.
+   *
+   * @generated from field: bool strict = 6;
+   */
+  strict: boolean;
+};
+
+/**
+ * Rules that values of a feature keep to; one or more of them are stated.
+ *
+ * @generated from message svc.v1.Validation
+ */
+export type ValidationJson = {
+  /**
+   * The least number that is allowed.
+   *
+   * @generated from field: optional double min = 1;
+   */
+  min?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * The greatest number that is allowed.
+   *
+   * @generated from field: optional double max = 2;
+   */
+  max?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * The least number of characters of a text, of bytes, or of items of a list.
+   *
+   * @generated from field: optional int64 min_length = 3;
+   */
+  minLength?: string;
+
+  /**
+   * The greatest such number.
+   *
+   * @generated from field: optional int64 max_length = 4;
+   */
+  maxLength?: string;
+
+  /**
+   * What a text contains, or an item that a list has; absent = no such rule.
+   *
+   * @generated from field: svc.v1.Value contains = 5;
+   */
+  contains?: ValueJson;
+
+  /**
+   * Whether a value that breaks a rule fails; else it is answered and counted.
+   *
+   * @generated from field: bool strict = 6;
+   */
+  strict?: boolean;
+};
+
+/**
+ * Describes the message svc.v1.Validation.
+ * Use `create(ValidationSchema)` to create a new message.
+ */
+export const ValidationSchema: GenMessage<Validation, {jsonType: ValidationJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 28);
 
 /**
  * A computation over the features of one row, without code. Evaluated by columns in the server;
@@ -2487,7 +2620,7 @@ export type ExpressionJson = {
  * Use `create(ExpressionSchema)` to create a new message.
  */
 export const ExpressionSchema: GenMessage<Expression, {jsonType: ExpressionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 28);
+  messageDesc(file_svc_v1_graph, 29);
 
 /**
  * `_.a.b` in an expression.
@@ -2540,7 +2673,7 @@ export type FeatureReferenceJson = {
  * Use `create(FeatureReferenceSchema)` to create a new message.
  */
 export const FeatureReferenceSchema: GenMessage<FeatureReference, {jsonType: FeatureReferenceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 29);
+  messageDesc(file_svc_v1_graph, 30);
 
 /**
  * A function or operator with its arguments.
@@ -2591,7 +2724,7 @@ export type FunctionCallJson = {
  * Use `create(FunctionCallSchema)` to create a new message.
  */
 export const FunctionCallSchema: GenMessage<FunctionCall, {jsonType: FunctionCallJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 30);
+  messageDesc(file_svc_v1_graph, 31);
 
 /**
  * `_.txns[_.amount, _.at > _.svc_window].sum()`.
@@ -2633,6 +2766,14 @@ export type Aggregation = Message<"svc.v1.Aggregation"> & {
    * @generated from field: repeated svc.v1.Value arguments = 5;
    */
   arguments: Value[];
+
+  /**
+   * What rows are ordered by, of the child row: the first argument of `min_by`, `max_by`, `min_by_n`
+   * and `max_by_n`; absent for others.
+   *
+   * @generated from field: svc.v1.Expression key = 6;
+   */
+  key?: Expression | undefined;
 };
 
 /**
@@ -2675,6 +2816,14 @@ export type AggregationJson = {
    * @generated from field: repeated svc.v1.Value arguments = 5;
    */
   arguments?: ValueJson[];
+
+  /**
+   * What rows are ordered by, of the child row: the first argument of `min_by`, `max_by`, `min_by_n`
+   * and `max_by_n`; absent for others.
+   *
+   * @generated from field: svc.v1.Expression key = 6;
+   */
+  key?: ExpressionJson;
 };
 
 /**
@@ -2682,7 +2831,7 @@ export type AggregationJson = {
  * Use `create(AggregationSchema)` to create a new message.
  */
 export const AggregationSchema: GenMessage<Aggregation, {jsonType: AggregationJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 31);
+  messageDesc(file_svc_v1_graph, 32);
 
 /**
  * `_.svc_window`.
@@ -2705,7 +2854,7 @@ export type WindowStartJson = {
  * Use `create(WindowStartSchema)` to create a new message.
  */
 export const WindowStartSchema: GenMessage<WindowStart, {jsonType: WindowStartJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 32);
+  messageDesc(file_svc_v1_graph, 33);
 
 /**
  * `_.svc_now`.
@@ -2728,7 +2877,7 @@ export type QueryNowJson = {
  * Use `create(QueryNowSchema)` to create a new message.
  */
 export const QueryNowSchema: GenMessage<QueryNow, {jsonType: QueryNowJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 33);
+  messageDesc(file_svc_v1_graph, 34);
 
 /**
  * A has-one relation.
@@ -2791,7 +2940,7 @@ export type HasOneJson = {
  * Use `create(HasOneSchema)` to create a new message.
  */
 export const HasOneSchema: GenMessage<HasOne, {jsonType: HasOneJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 34);
+  messageDesc(file_svc_v1_graph, 35);
 
 /**
  * A has-many relation.
@@ -2840,7 +2989,7 @@ export type HasManyJson = {
  * Use `create(HasManySchema)` to create a new message.
  */
 export const HasManySchema: GenMessage<HasMany, {jsonType: HasManyJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 35);
+  messageDesc(file_svc_v1_graph, 36);
 
 /**
  * One equality of a join.
@@ -2889,7 +3038,7 @@ export type JoinKeyJson = {
  * Use `create(JoinKeySchema)` to create a new message.
  */
 export const JoinKeySchema: GenMessage<JoinKey, {jsonType: JoinKeyJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 36);
+  messageDesc(file_svc_v1_graph, 37);
 
 /**
  * A resolver: code that produces features from features.
@@ -3241,7 +3390,7 @@ export type ResolverJson = {
  * Use `create(ResolverSchema)` to create a new message.
  */
 export const ResolverSchema: GenMessage<Resolver, {jsonType: ResolverJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 37);
+  messageDesc(file_svc_v1_graph, 38);
 
 /**
  * One parameter of a resolver.
@@ -3345,7 +3494,7 @@ export type ResolverInputJson = {
  * Use `create(ResolverInputSchema)` to create a new message.
  */
 export const ResolverInputSchema: GenMessage<ResolverInput, {jsonType: ResolverInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 38);
+  messageDesc(file_svc_v1_graph, 39);
 
 /**
  * Rows of a has-many relation passed to a resolver as a DataFrame, for example
@@ -3440,7 +3589,7 @@ export type RowsInputJson = {
  * Use `create(RowsInputSchema)` to create a new message.
  */
 export const RowsInputSchema: GenMessage<RowsInput, {jsonType: RowsInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 39);
+  messageDesc(file_svc_v1_graph, 40);
 
 /**
  * `DataFrame[User.id, User.name]` as a parameter.
@@ -3475,7 +3624,7 @@ export type TableInputJson = {
  * Use `create(TableInputSchema)` to create a new message.
  */
 export const TableInputSchema: GenMessage<TableInput, {jsonType: TableInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 40);
+  messageDesc(file_svc_v1_graph, 41);
 
 /**
  * A feature passed to a resolver.
@@ -3540,7 +3689,7 @@ export type FeatureInputJson = {
  * Use `create(FeatureInputSchema)` to create a new message.
  */
 export const FeatureInputSchema: GenMessage<FeatureInput, {jsonType: FeatureInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 41);
+  messageDesc(file_svc_v1_graph, 42);
 
 /**
  * The query's time, as a datetime in UTC.
@@ -3563,7 +3712,7 @@ export type NowInputJson = {
  * Use `create(NowInputSchema)` to create a new message.
  */
 export const NowInputSchema: GenMessage<NowInput, {jsonType: NowInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 42);
+  messageDesc(file_svc_v1_graph, 43);
 
 /**
  * A Python resolver's function.
@@ -3626,7 +3775,7 @@ export type PythonFunctionJson = {
  * Use `create(PythonFunctionSchema)` to create a new message.
  */
 export const PythonFunctionSchema: GenMessage<PythonFunction, {jsonType: PythonFunctionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 43);
+  messageDesc(file_svc_v1_graph, 44);
 
 /**
  * A SQL resolver's query.
@@ -3803,7 +3952,7 @@ export type SqlQueryJson = {
  * Use `create(SqlQuerySchema)` to create a new message.
  */
 export const SqlQuerySchema: GenMessage<SqlQuery, {jsonType: SqlQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 44);
+  messageDesc(file_svc_v1_graph, 45);
 
 /**
  * How the runs of a SQL resolver read only what is new since the one before. A run reads from a
@@ -3884,7 +4033,7 @@ export type IncrementalReadJson = {
  * Use `create(IncrementalReadSchema)` to create a new message.
  */
 export const IncrementalReadSchema: GenMessage<IncrementalRead, {jsonType: IncrementalReadJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 45);
+  messageDesc(file_svc_v1_graph, 46);
 
 /**
  * A placeholder `${...}` of a SQL query; always bound, never spliced.
@@ -3963,7 +4112,7 @@ export type SqlParameterJson = {
  * Use `create(SqlParameterSchema)` to create a new message.
  */
 export const SqlParameterSchema: GenMessage<SqlParameter, {jsonType: SqlParameterJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 46);
+  messageDesc(file_svc_v1_graph, 47);
 
 /**
  * A column of a SQL query's result.
@@ -4028,7 +4177,7 @@ export type SqlColumnJson = {
  * Use `create(SqlColumnSchema)` to create a new message.
  */
 export const SqlColumnSchema: GenMessage<SqlColumn, {jsonType: SqlColumnJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 47);
+  messageDesc(file_svc_v1_graph, 48);
 
 /**
  * A query that is stored with the code under a name.
@@ -4189,7 +4338,7 @@ export type NamedQueryJson = {
  * Use `create(NamedQuerySchema)` to create a new message.
  */
 export const NamedQuerySchema: GenMessage<NamedQuery, {jsonType: NamedQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 48);
+  messageDesc(file_svc_v1_graph, 49);
 
 /**
  * An offline query that runs by itself while its deployment is live, for the rows that the history
@@ -4424,7 +4573,7 @@ export type ScheduledQueryJson = {
  * Use `create(ScheduledQuerySchema)` to create a new message.
  */
 export const ScheduledQuerySchema: GenMessage<ScheduledQuery, {jsonType: ScheduledQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 49);
+  messageDesc(file_svc_v1_graph, 50);
 
 /**
  * A bound that a metric should keep, looked at each minute while its deployment is live. Exactly one
@@ -4617,7 +4766,574 @@ export type MonitorJson = {
  * Use `create(MonitorSchema)` to create a new message.
  */
 export const MonitorSchema: GenMessage<Monitor, {jsonType: MonitorJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 50);
+  messageDesc(file_svc_v1_graph, 51);
+
+/**
+ * An evaluation: a function of the project is called for each row of a dataset, and what it returns
+ * is scored.
+ *
+ * @generated from message svc.v1.Evaluation
+ */
+export type Evaluation = Message<"svc.v1.Evaluation"> & {
+  /**
+   * Its name, unique in a graph; at most 100 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Name of the dataset; empty when a revision alone is named.
+   *
+   * @generated from field: string dataset = 2;
+   */
+  dataset: string;
+
+  /**
+   * Id of the revision that every run takes; empty = the newest one when a run is triggered.
+   *
+   * @generated from field: string revision = 3;
+   */
+  revision: string;
+
+  /**
+   * The function, for example "answers.answer".
+   *
+   * @generated from field: string task = 4;
+   */
+  task: string;
+
+  /**
+   * What the function is given, in the order of its parameters.
+   *
+   * @generated from field: repeated svc.v1.EvaluationInput inputs = 5;
+   */
+  inputs: EvaluationInput[];
+
+  /**
+   * What scores a row, by names that are unique here.
+   *
+   * @generated from field: repeated svc.v1.Scorer scorers = 6;
+   */
+  scorers: Scorer[];
+
+  /**
+   * Column that tells rows apart in comparisons of different revisions; empty = none.
+   *
+   * @generated from field: string key = 7;
+   */
+  key: string;
+
+  /**
+   * Owner; empty = none.
+   *
+   * @generated from field: string owner = 8;
+   */
+  owner: string;
+
+  /**
+   * Description.
+   *
+   * @generated from field: string description = 9;
+   */
+  description: string;
+
+  /**
+   * Tags.
+   *
+   * @generated from field: repeated string tags = 10;
+   */
+  tags: string[];
+
+  /**
+   * Place of the name.
+   *
+   * @generated from field: svc.v1.Span span = 11;
+   */
+  span?: Span | undefined;
+};
+
+/**
+ * An evaluation: a function of the project is called for each row of a dataset, and what it returns
+ * is scored.
+ *
+ * @generated from message svc.v1.Evaluation
+ */
+export type EvaluationJson = {
+  /**
+   * Its name, unique in a graph; at most 100 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Name of the dataset; empty when a revision alone is named.
+   *
+   * @generated from field: string dataset = 2;
+   */
+  dataset?: string;
+
+  /**
+   * Id of the revision that every run takes; empty = the newest one when a run is triggered.
+   *
+   * @generated from field: string revision = 3;
+   */
+  revision?: string;
+
+  /**
+   * The function, for example "answers.answer".
+   *
+   * @generated from field: string task = 4;
+   */
+  task?: string;
+
+  /**
+   * What the function is given, in the order of its parameters.
+   *
+   * @generated from field: repeated svc.v1.EvaluationInput inputs = 5;
+   */
+  inputs?: EvaluationInputJson[];
+
+  /**
+   * What scores a row, by names that are unique here.
+   *
+   * @generated from field: repeated svc.v1.Scorer scorers = 6;
+   */
+  scorers?: ScorerJson[];
+
+  /**
+   * Column that tells rows apart in comparisons of different revisions; empty = none.
+   *
+   * @generated from field: string key = 7;
+   */
+  key?: string;
+
+  /**
+   * Owner; empty = none.
+   *
+   * @generated from field: string owner = 8;
+   */
+  owner?: string;
+
+  /**
+   * Description.
+   *
+   * @generated from field: string description = 9;
+   */
+  description?: string;
+
+  /**
+   * Tags.
+   *
+   * @generated from field: repeated string tags = 10;
+   */
+  tags?: string[];
+
+  /**
+   * Place of the name.
+   *
+   * @generated from field: svc.v1.Span span = 11;
+   */
+  span?: SpanJson;
+};
+
+/**
+ * Describes the message svc.v1.Evaluation.
+ * Use `create(EvaluationSchema)` to create a new message.
+ */
+export const EvaluationSchema: GenMessage<Evaluation, {jsonType: EvaluationJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 52);
+
+/**
+ * What a parameter of an evaluated function is given.
+ *
+ * @generated from message svc.v1.EvaluationInput
+ */
+export type EvaluationInput = Message<"svc.v1.EvaluationInput"> & {
+  /**
+   * Name of the parameter.
+   *
+   * @generated from field: string parameter = 1;
+   */
+  parameter: string;
+
+  /**
+   * Column of the dataset.
+   *
+   * @generated from field: string column = 2;
+   */
+  column: string;
+};
+
+/**
+ * What a parameter of an evaluated function is given.
+ *
+ * @generated from message svc.v1.EvaluationInput
+ */
+export type EvaluationInputJson = {
+  /**
+   * Name of the parameter.
+   *
+   * @generated from field: string parameter = 1;
+   */
+  parameter?: string;
+
+  /**
+   * Column of the dataset.
+   *
+   * @generated from field: string column = 2;
+   */
+  column?: string;
+};
+
+/**
+ * Describes the message svc.v1.EvaluationInput.
+ * Use `create(EvaluationInputSchema)` to create a new message.
+ */
+export const EvaluationInputSchema: GenMessage<EvaluationInput, {jsonType: EvaluationInputJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 53);
+
+/**
+ * What gives each row of an evaluation a number.
+ *
+ * @generated from message svc.v1.Scorer
+ */
+export type Scorer = Message<"svc.v1.Scorer"> & {
+  /**
+   * Its name, unique in the evaluation.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What it does.
+   *
+   * @generated from oneof svc.v1.Scorer.kind
+   */
+  kind: {
+    /**
+     * 1 when the output equals the expected value, else 0.
+     *
+     * @generated from field: svc.v1.ExactMatchScorer exact_match = 2;
+     */
+    value: ExactMatchScorer;
+    case: "exactMatch";
+  } | {
+    /**
+     * 1 when the output, as text, contains the expected text, else 0.
+     *
+     * @generated from field: svc.v1.ContainsScorer contains = 3;
+     */
+    value: ContainsScorer;
+    case: "contains";
+  } | {
+    /**
+     * 1 when the output is a number near the expected one, else 0.
+     *
+     * @generated from field: svc.v1.NumericScorer numeric = 4;
+     */
+    value: NumericScorer;
+    case: "numeric";
+  } | {
+    /**
+     * A function of the project, for example "answers.politeness".
+     *
+     * @generated from field: string function = 5;
+     */
+    value: string;
+    case: "function";
+  } | {
+    /**
+     * A language model that is asked.
+     *
+     * @generated from field: svc.v1.JudgeScorer judge = 6;
+     */
+    value: JudgeScorer;
+    case: "judge";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * What gives each row of an evaluation a number.
+ *
+ * @generated from message svc.v1.Scorer
+ */
+export type ScorerJson = {
+  /**
+   * Its name, unique in the evaluation.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * 1 when the output equals the expected value, else 0.
+   *
+   * @generated from field: svc.v1.ExactMatchScorer exact_match = 2;
+   */
+  exactMatch?: ExactMatchScorerJson;
+
+  /**
+   * 1 when the output, as text, contains the expected text, else 0.
+   *
+   * @generated from field: svc.v1.ContainsScorer contains = 3;
+   */
+  contains?: ContainsScorerJson;
+
+  /**
+   * 1 when the output is a number near the expected one, else 0.
+   *
+   * @generated from field: svc.v1.NumericScorer numeric = 4;
+   */
+  numeric?: NumericScorerJson;
+
+  /**
+   * A function of the project, for example "answers.politeness".
+   *
+   * @generated from field: string function = 5;
+   */
+  function?: string;
+
+  /**
+   * A language model that is asked.
+   *
+   * @generated from field: svc.v1.JudgeScorer judge = 6;
+   */
+  judge?: JudgeScorerJson;
+};
+
+/**
+ * Describes the message svc.v1.Scorer.
+ * Use `create(ScorerSchema)` to create a new message.
+ */
+export const ScorerSchema: GenMessage<Scorer, {jsonType: ScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 54);
+
+/**
+ * Options of `exact_match`.
+ *
+ * @generated from message svc.v1.ExactMatchScorer
+ */
+export type ExactMatchScorer = Message<"svc.v1.ExactMatchScorer"> & {
+  /**
+   * Column with the expected value.
+   *
+   * @generated from field: string column = 1;
+   */
+  column: string;
+};
+
+/**
+ * Options of `exact_match`.
+ *
+ * @generated from message svc.v1.ExactMatchScorer
+ */
+export type ExactMatchScorerJson = {
+  /**
+   * Column with the expected value.
+   *
+   * @generated from field: string column = 1;
+   */
+  column?: string;
+};
+
+/**
+ * Describes the message svc.v1.ExactMatchScorer.
+ * Use `create(ExactMatchScorerSchema)` to create a new message.
+ */
+export const ExactMatchScorerSchema: GenMessage<ExactMatchScorer, {jsonType: ExactMatchScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 55);
+
+/**
+ * Options of `contains`.
+ *
+ * @generated from message svc.v1.ContainsScorer
+ */
+export type ContainsScorer = Message<"svc.v1.ContainsScorer"> & {
+  /**
+   * Column with the expected text.
+   *
+   * @generated from field: string column = 1;
+   */
+  column: string;
+
+  /**
+   * Whether upper and lower case are the same.
+   *
+   * @generated from field: bool ignore_case = 2;
+   */
+  ignoreCase: boolean;
+};
+
+/**
+ * Options of `contains`.
+ *
+ * @generated from message svc.v1.ContainsScorer
+ */
+export type ContainsScorerJson = {
+  /**
+   * Column with the expected text.
+   *
+   * @generated from field: string column = 1;
+   */
+  column?: string;
+
+  /**
+   * Whether upper and lower case are the same.
+   *
+   * @generated from field: bool ignore_case = 2;
+   */
+  ignoreCase?: boolean;
+};
+
+/**
+ * Describes the message svc.v1.ContainsScorer.
+ * Use `create(ContainsScorerSchema)` to create a new message.
+ */
+export const ContainsScorerSchema: GenMessage<ContainsScorer, {jsonType: ContainsScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 56);
+
+/**
+ * Options of `numeric`.
+ *
+ * @generated from message svc.v1.NumericScorer
+ */
+export type NumericScorer = Message<"svc.v1.NumericScorer"> & {
+  /**
+   * Column with the expected number.
+   *
+   * @generated from field: string column = 1;
+   */
+  column: string;
+
+  /**
+   * Greatest difference, at least 0.
+   *
+   * @generated from field: double tolerance = 2;
+   */
+  tolerance: number;
+
+  /**
+   * Greatest difference as a share of the expected number, at least 0; the larger one counts.
+   *
+   * @generated from field: double relative = 3;
+   */
+  relative: number;
+};
+
+/**
+ * Options of `numeric`.
+ *
+ * @generated from message svc.v1.NumericScorer
+ */
+export type NumericScorerJson = {
+  /**
+   * Column with the expected number.
+   *
+   * @generated from field: string column = 1;
+   */
+  column?: string;
+
+  /**
+   * Greatest difference, at least 0.
+   *
+   * @generated from field: double tolerance = 2;
+   */
+  tolerance?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Greatest difference as a share of the expected number, at least 0; the larger one counts.
+   *
+   * @generated from field: double relative = 3;
+   */
+  relative?: number | "NaN" | "Infinity" | "-Infinity";
+};
+
+/**
+ * Describes the message svc.v1.NumericScorer.
+ * Use `create(NumericScorerSchema)` to create a new message.
+ */
+export const NumericScorerSchema: GenMessage<NumericScorer, {jsonType: NumericScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 57);
+
+/**
+ * Options of `judge`.
+ *
+ * @generated from message svc.v1.JudgeScorer
+ */
+export type JudgeScorer = Message<"svc.v1.JudgeScorer"> & {
+  /**
+   * Name of the model.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * Address in front of "/chat/completions"; empty = that of the integration.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * Name of the integration that has the key; empty = none is sent.
+   *
+   * @generated from field: string integration = 3;
+   */
+  integration: string;
+
+  /**
+   * The question, in which `{output}` and `{column}` stand for values of the row.
+   *
+   * @generated from field: string prompt = 4;
+   */
+  prompt: string;
+};
+
+/**
+ * Options of `judge`.
+ *
+ * @generated from message svc.v1.JudgeScorer
+ */
+export type JudgeScorerJson = {
+  /**
+   * Name of the model.
+   *
+   * @generated from field: string model = 1;
+   */
+  model?: string;
+
+  /**
+   * Address in front of "/chat/completions"; empty = that of the integration.
+   *
+   * @generated from field: string url = 2;
+   */
+  url?: string;
+
+  /**
+   * Name of the integration that has the key; empty = none is sent.
+   *
+   * @generated from field: string integration = 3;
+   */
+  integration?: string;
+
+  /**
+   * The question, in which `{output}` and `{column}` stand for values of the row.
+   *
+   * @generated from field: string prompt = 4;
+   */
+  prompt?: string;
+};
+
+/**
+ * Describes the message svc.v1.JudgeScorer.
+ * Use `create(JudgeScorerSchema)` to create a new message.
+ */
+export const JudgeScorerSchema: GenMessage<JudgeScorer, {jsonType: JudgeScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 58);
 
 /**
  * A data source declared in Python. Credentials are not part of it: they come from the integration
@@ -4700,7 +5416,7 @@ export type DataSourceJson = {
  * Use `create(DataSourceSchema)` to create a new message.
  */
 export const DataSourceSchema: GenMessage<DataSource, {jsonType: DataSourceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 51);
+  messageDesc(file_svc_v1_graph, 59);
 
 /**
  * Kinds of providers of a feature.
