@@ -54,7 +54,7 @@ from .http import HttpRefused, HttpResponse, http_get, http_post
 from .logging import svc_logger
 from .monitoring import Monitor
 from .queries import NamedQuery, ScheduledQuery
-from .sources import DataSource, MySQLSource, PostgreSQLSource, SQLiteSource
+from .sources import DataSource, KafkaSource, MySQLSource, PostgreSQLSource, SQLiteSource, TopicSource
 
 if TYPE_CHECKING:
     from .client import (
@@ -102,6 +102,7 @@ __all__ = [
     "Features",
     "HttpRefused",
     "HttpResponse",
+    "KafkaSource",
     "Monitor",
     "MySQLSource",
     "NamedQuery",
@@ -120,6 +121,7 @@ __all__ = [
     "ScheduledQuery",
     "ServerUnreachable",
     "SvcClient",
+    "TopicSource",
     "UnexpectedAnswer",
     "UploadResult",
     "Validation",

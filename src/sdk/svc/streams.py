@@ -12,8 +12,9 @@ from ._model.field import MISSING, Tags, WindowedOptions
 from ._model.validation import Number, Validation
 from ._surface.unknown_options import kept
 from ._types.annotations import Windowed
+from .sources import KafkaSource, TopicSource
 
-__all__ = ["Windowed", "windowed"]
+__all__ = ["KafkaSource", "TopicSource", "Windowed", "windowed"]
 
 
 def windowed(
