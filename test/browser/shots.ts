@@ -99,6 +99,12 @@ const SHOTS_AT_WORK: readonly Shot<Operated>[] = [
   { name: "runs-tasks", path: () => "/runs?kind=tasks" },
   { name: "runs-workflows", path: () => "/runs?kind=workflows" },
   { name: "runs-jobs", path: () => "/runs?kind=jobs" },
+  { name: "evaluation", path: ({ evaluation }) => `/evals/${encodeURIComponent(evaluation)}`, isWhole: true },
+  {
+    name: "evaluation-run",
+    path: ({ evaluation, evaluationRuns: [first, second] }) => `/evals/${encodeURIComponent(evaluation)}/runs/${second}?with=${first}`,
+    isWhole: true,
+  },
   { name: "run", path: ({ offlineQuery }) => `/runs/${offlineQuery}`, isWhole: true },
   {
     name: "run-again",

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/graph.proto.
  */
 export const file_svc_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJcChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5EhUKDWRlcGxveW1lbnRfaWQYAiABKAkiYAoPRmVhdHVyZU1ldGFkYXRhEiAKB2ZlYXR1cmUYASABKAsyDy5zdmMudjEuRmVhdHVyZRIRCglyZXNvbHZlcnMYAiADKAkSGAoQaW50ZXJuYWxfdmVyc2lvbhgDIAEoBSI3ChFHZXRGZWF0dXJlUmVxdWVzdBILCgNmcW4YASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSK/AgoSR2V0RmVhdHVyZVJlc3BvbnNlEikKCG1ldGFkYXRhGAEgASgLMhcuc3ZjLnYxLkZlYXR1cmVNZXRhZGF0YRIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0EioKCXByb3ZpZGVycxgEIAMoCzIXLnN2Yy52MS5GZWF0dXJlUHJvdmlkZXISJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFEigKCHZlcnNpb25zGAcgAygLMhYuc3ZjLnYxLkZlYXR1cmVWZXJzaW9uEi0KCnN0YXRpc3RpY3MYCCABKAsyGS5zdmMudjEuRmVhdHVyZVN0YXRpc3RpY3MiWgoKU291cmNlVGV4dBIMCgRmaWxlGAEgASgJEgwKBGxpbmUYAiABKAUSDAoEdGV4dBgDIAEoCRIRCgl0cnVuY2F0ZWQYBCABKAgSDwoHbWlzc2luZxgFIAEoCSJnCg9GZWF0dXJlUHJvdmlkZXISIgoEa2luZBgBIAEoDjIULnN2Yy52MS5Qcm92aWRlcktpbmQSEAoIcmVzb2x2ZXIYAiABKAkSDgoGdXNhYmxlGAMgASgIEg4KBnJlYXNvbhgEIAEoCSJHCg5GZWF0dXJlVmVyc2lvbhIYChBpbnRlcm5hbF92ZXJzaW9uGAEgASgFEgwKBHR5cGUYAiABKAkSDQoFZW5kZWQYAyABKAgiyAIKEUZlYXR1cmVTdGF0aXN0aWNzEi4KCnN0YXJ0X3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNvdW50GAIgASgDEg0KBW51bGxzGAMgASgDEg4KBmVycm9ycxgEIAEoAxIfChJtZWRpYW5fYWdlX3NlY29uZHMYBSABKAFIAIgBARIPCgdzYW1wbGVkGAYgASgDEiMKCXF1YW50aWxlcxgHIAMoCzIQLnN2Yy52MS5RdWFudGlsZRIiCgRiaW5zGAggAygLMhQuc3ZjLnYxLkhpc3RvZ3JhbUJpbhIlCgZ2YWx1ZXMYCSADKAsyFS5zdmMudjEuRnJlcXVlbnRWYWx1ZRISCgVkcmlmdBgKIAEoAUgBiAEBQhUKE19tZWRpYW5fYWdlX3NlY29uZHNCCAoGX2RyaWZ0IigKCFF1YW50aWxlEg0KBXNoYXJlGAEgASgBEg0KBXZhbHVlGAIgASgBIjsKDEhpc3RvZ3JhbUJpbhINCgVsb3dlchgBIAEoARINCgV1cHBlchgCIAEoARINCgVjb3VudBgDIAEoAyItCg1GcmVxdWVudFZhbHVlEg0KBXZhbHVlGAEgASgJEg0KBWNvdW50GAIgASgDIj0KEkdldFJlc29sdmVyUmVxdWVzdBIQCghyZXNvbHZlchgBIAEoCRIVCg1kZXBsb3ltZW50X2lkGAIgASgJIsUBChNHZXRSZXNvbHZlclJlc3BvbnNlEiIKCHJlc29sdmVyGAEgASgLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkSIgoGc291cmNlGAMgASgLMhIuc3ZjLnYxLlNvdXJjZVRleHQSDwoHdmVyc2lvbhgEIAEoBRIkCgd1c2VkX2J5GAUgAygLMhMuc3ZjLnYxLkxpbmVhZ2VOb2RlEhgKEHVzZWRfYnlfbGVmdF9vZmYYBiABKAUikwEKEUdldExpbmVhZ2VSZXF1ZXN0EgoKAm9uGAEgASgJEg0KBWRlcHRoGAIgASgFEisKCWRpcmVjdGlvbhgDIAEoDjIYLnN2Yy52MS5MaW5lYWdlRGlyZWN0aW9uEhAKCGJ5X2NsYXNzGAQgASgIEg0KBWxpbWl0GAUgASgFEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiswEKEkdldExpbmVhZ2VSZXNwb25zZRIiCgVub2RlcxgBIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIiCgVlZGdlcxgCIAMoCzITLnN2Yy52MS5MaW5lYWdlRWRnZRIWCg5ub2Rlc19sZWZ0X29mZhgDIAEoBRIWCg5lZGdlc19sZWZ0X29mZhgEIAEoBRIOCgZjaG9zZW4YBSADKAkSFQoNZGVwbG95bWVudF9pZBgGIAEoCSJKCgtMaW5lYWdlTm9kZRIKCgJpZBgBIAEoCRIhCgRraW5kGAIgASgOMhMuc3ZjLnYxLkxpbmVhZ2VLaW5kEgwKBG5hbWUYAyABKAkiJwoLTGluZWFnZUVkZ2USDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCSL7AgoFR3JhcGgSKAoMZmVhdHVyZV9zZXRzGAEgAygLMhIuc3ZjLnYxLkZlYXR1cmVTZXQSIwoJcmVzb2x2ZXJzGAIgAygLMhAuc3ZjLnYxLlJlc29sdmVyEikKDW5hbWVkX3F1ZXJpZXMYAyADKAsyEi5zdmMudjEuTmFtZWRRdWVyeRIjCgdzb3VyY2VzGAQgAygLMhIuc3ZjLnYxLkRhdGFTb3VyY2USJwoLZGlhZ25vc3RpY3MYBSADKAsyEi5zdmMudjEuRGlhZ25vc3RpYxITCgtzZGtfdmVyc2lvbhgGIAEoCRIWCg5weXRob25fdmVyc2lvbhgHIAEoCRIxChFzY2hlZHVsZWRfcXVlcmllcxgIIAMoCzIWLnN2Yy52MS5TY2hlZHVsZWRRdWVyeRIhCghtb25pdG9ycxgJIAMoCzIPLnN2Yy52MS5Nb25pdG9yEicKC2V2YWx1YXRpb25zGAsgAygLMhIuc3ZjLnYxLkV2YWx1YXRpb24i3wEKCkZlYXR1cmVTZXQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmNsYXNzX25hbWUYAiABKAkSDgoGbW9kdWxlGAMgASgJEiEKCGZlYXR1cmVzGAQgAygLMg8uc3ZjLnYxLkZlYXR1cmUSEwoLcHJpbWFyeV9rZXkYBSABKAkSFAoMZmVhdHVyZV90aW1lGAYgASgJEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuIsQCCgdGZWF0dXJlEgsKA2ZxbhgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRInCgZzY2FsYXIYBCABKAsyFS5zdmMudjEuU2NhbGFyRmVhdHVyZUgAEiEKB2hhc19vbmUYBSABKAsyDi5zdmMudjEuSGFzT25lSAASIwoIaGFzX21hbnkYBiABKAsyDy5zdmMudjEuSGFzTWFueUgAEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSMAoNbWF4X3N0YWxlbmVzcxgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SEgoKZGVwcmVjYXRlZBgMIAEoCEIGCgRraW5kIpEDCg1TY2FsYXJGZWF0dXJlEh8KBWR0eXBlGAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUSDwoHcHJpbWFyeRgEIAEoCBIUCgxmZWF0dXJlX3RpbWUYBSABKAgSEgoKcmVmZXJlbmNlcxgGIAEoCRImCgpleHByZXNzaW9uGAcgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SKQoGd2luZG93GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXdpbmRvd2VkX2Jhc2UYCSABKAkSGQoMc3RvcmVfb25saW5lGAogASgISACIAQESGgoNc3RvcmVfb2ZmbGluZRgLIAEoCEgBiAEBEhgKC2NhY2hlX251bGxzGAwgASgISAKIAQFCDwoNX3N0b3JlX29ubGluZUIQCg5fc3RvcmVfb2ZmbGluZUIOCgxfY2FjaGVfbnVsbHMipQIKCkV4cHJlc3Npb24SIAoHbGl0ZXJhbBgBIAEoCzINLnN2Yy52MS5WYWx1ZUgAEisKB2ZlYXR1cmUYAiABKAsyGC5zdmMudjEuRmVhdHVyZVJlZmVyZW5jZUgAEiQKBGNhbGwYAyABKAsyFC5zdmMudjEuRnVuY3Rpb25DYWxsSAASKgoLYWdncmVnYXRpb24YBCABKAsyEy5zdmMudjEuQWdncmVnYXRpb25IABIrCgx3aW5kb3dfc3RhcnQYBSABKAsyEy5zdmMudjEuV2luZG93U3RhcnRIABIlCglxdWVyeV9ub3cYBiABKAsyEC5zdmMudjEuUXVlcnlOb3dIABIaCgRzcGFuGAcgASgLMgwuc3ZjLnYxLlNwYW5CBgoEbm9kZSIvChBGZWF0dXJlUmVmZXJlbmNlEgwKBHBhdGgYASADKAkSDQoFc2NvcGUYAiABKAUiRwoMRnVuY3Rpb25DYWxsEhAKCGZ1bmN0aW9uGAEgASgJEiUKCWFyZ3VtZW50cxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uIpgBCgtBZ2dyZWdhdGlvbhIMCgRwYXRoGAEgAygJEiMKB2ZpbHRlcnMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIiCgZjb2x1bW4YAyABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIQCghmdW5jdGlvbhgEIAEoCRIgCglhcmd1bWVudHMYBSADKAsyDS5zdmMudjEuVmFsdWUiDQoLV2luZG93U3RhcnQiCgoIUXVlcnlOb3ciVAoGSGFzT25lEhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleRIQCghvcHRpb25hbBgDIAEoCCJDCgdIYXNNYW55EhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleSIpCgdKb2luS2V5Eg0KBWxvY2FsGAEgASgJEg8KB2ZvcmVpZ24YAiABKAkihgUKCFJlc29sdmVyEgsKA2ZxbhgBIAEoCRIiCgRraW5kGAIgASgOMhQuc3ZjLnYxLlJlc29sdmVyS2luZBIlCgZpbnB1dHMYAyADKAsyFS5zdmMudjEuUmVzb2x2ZXJJbnB1dBIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSFAoMZW52aXJvbm1lbnRzGAYgAygJEg0KBW93bmVyGAcgASgJEhMKC2Rlc2NyaXB0aW9uGAggASgJEioKB3RpbWVvdXQYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIc2NoZWR1bGUYCiABKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhUKDXNvdXJjZV9zaGEyNTYYDCABKAkSKAoGcHl0aG9uGA0gASgLMhYuc3ZjLnYxLlB5dGhvbkZ1bmN0aW9uSAASHwoDc3FsGA4gASgLMhAuc3ZjLnYxLlNxbFF1ZXJ5SAASKQoMb3V0cHV0X3NoYXBlGA8gASgOMhMuc3ZjLnYxLk91dHB1dFNoYXBlEg0KBXRvdGFsGBAgASgIEhAKCHJlbGF0aW9uGBEgASgJEjQKCnRyYW5zbGF0ZWQYEiADKAsyIC5zdmMudjEuUmVzb2x2ZXIuVHJhbnNsYXRlZEVudHJ5EhQKDHVudHJhbnNsYXRlZBgTIAEoCRISCgpydW5fZmlsdGVyGBQgASgJEhIKCnJ1bl9zYW1wbGUYFSABKAkaRQoPVHJhbnNsYXRlZEVudHJ5EgsKA2tleRgBIAEoCRIhCgV2YWx1ZRgCIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uOgI4AUIGCgRib2R5IrcBCg1SZXNvbHZlcklucHV0EgwKBG5hbWUYASABKAkSJwoHZmVhdHVyZRgCIAEoCzIULnN2Yy52MS5GZWF0dXJlSW5wdXRIABIfCgNub3cYAyABKAsyEC5zdmMudjEuTm93SW5wdXRIABIhCgRyb3dzGAQgASgLMhEuc3ZjLnYxLlJvd3NJbnB1dEgAEiMKBXRhYmxlGAUgASgLMhIuc3ZjLnYxLlRhYmxlSW5wdXRIAEIGCgRraW5kInAKCVJvd3NJbnB1dBIMCgRwYXRoGAEgASgJEg8KB2NvbHVtbnMYAiADKAkSIwoHZmlsdGVycxgDIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEg0KBWxpbWl0GAQgASgFEhAKCG9wdGlvbmFsGAUgASgIIh0KClRhYmxlSW5wdXQSDwoHY29sdW1ucxgBIAMoCSJUCgxGZWF0dXJlSW5wdXQSDAoEcGF0aBgBIAEoCRIQCghvcHRpb25hbBgCIAEoCBIkCg1kZWZhdWx0X3ZhbHVlGAMgASgLMg0uc3ZjLnYxLlZhbHVlIgoKCE5vd0lucHV0IkAKDlB5dGhvbkZ1bmN0aW9uEg4KBm1vZHVsZRgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCGlzX2FzeW5jGAMgASgIIqsCCghTcWxRdWVyeRIOCgZzb3VyY2UYASABKAkSDAoEYm9keRgCIAEoCRIoCgpwYXJhbWV0ZXJzGAMgAygLMhQuc3ZjLnYxLlNxbFBhcmFtZXRlchIiCgdjb2x1bW5zGAQgAygLMhEuc3ZjLnYxLlNxbENvbHVtbhIfCgVjb3VudBgFIAEoDjIQLnN2Yy52MS5Sb3dDb3VudBIRCglib2R5X2xpbmUYBiABKAUSDQoFdG90YWwYByABKAgSDAoEc3RhchgIIAEoCBIRCgluYW1lc3BhY2UYCSABKAkSIQoLc291cmNlX3NwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIsCgtpbmNyZW1lbnRhbBgLIAEoCzIXLnN2Yy52MS5JbmNyZW1lbnRhbFJlYWQingEKD0luY3JlbWVudGFsUmVhZBIlCgRtb2RlGAEgASgOMhcuc3ZjLnYxLkluY3JlbWVudGFsTW9kZRIOCgZjb2x1bW4YAiABKAkSKwoIbG9va2JhY2sYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJwoFYmFzaXMYBCABKA4yGC5zdmMudjEuSW5jcmVtZW50YWxCYXNpcyJRCgxTcWxQYXJhbWV0ZXISDAoEcGF0aBgBIAEoCRIOCgZvZmZzZXQYAiABKAUSDgoGbGVuZ3RoGAMgASgFEhMKC2luY3JlbWVudGFsGAQgASgIIkgKCVNxbENvbHVtbhIOCgZjb2x1bW4YASABKAkSDwoHZmVhdHVyZRgCIAEoCRIaCgRzcGFuGAMgASgLMgwuc3ZjLnYxLlNwYW4ilQMKCk5hbWVkUXVlcnkSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBmlucHV0cxgDIAMoCRIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSNAoJc3RhbGVuZXNzGAYgAygLMiEuc3ZjLnYxLk5hbWVkUXVlcnkuU3RhbGVuZXNzRW50cnkSPwoPcGxhbm5lcl9vcHRpb25zGAcgAygLMiYuc3ZjLnYxLk5hbWVkUXVlcnkuUGxhbm5lck9wdGlvbnNFbnRyeRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4aSwoOU3RhbGVuZXNzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEigQMKDlNjaGVkdWxlZFF1ZXJ5EgwKBG5hbWUYASABKAkSEAoIc2NoZWR1bGUYAiABKAkSDwoHb3V0cHV0cxgDIAMoCRIRCglyZWNvbXB1dGUYBCABKAgSGgoScmVjb21wdXRlX2ZlYXR1cmVzGAUgAygJEhMKC21heF9zYW1wbGVzGAYgASgEEi8KC2xvd2VyX2JvdW5kGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cHBlcl9ib3VuZBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMc3RvcmVfb25saW5lGAkgASgIEhUKDXN0b3JlX29mZmxpbmUYCiABKAgSHQoVaW5jcmVtZW50YWxfcmVzb2x2ZXJzGAsgAygJEgwKBHRhZ3MYDCADKAkSDQoFb3duZXIYDSABKAkSEwoLZGVzY3JpcHRpb24YDiABKAkSGgoEc3BhbhgPIAEoCzIMLnN2Yy52MS5TcGFuIqYCCgdNb25pdG9yEgwKBG5hbWUYASABKAkSEgoKZXhwcmVzc2lvbhgCIAEoCRINCgVhYm92ZRgDIAEoCRINCgViZWxvdxgEIAEoCRIuCgtwZW5kaW5nX2ZvchgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCgh3ZWJob29rcxgGIAMoCRIQCghzZXZlcml0eRgHIAEoCRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4SJQoPZXhwcmVzc2lvbl9zcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SIAoKYm91bmRfc3BhbhgMIAEoCzIMLnN2Yy52MS5TcGFuIvABCgpFdmFsdWF0aW9uEgwKBG5hbWUYASABKAkSDwoHZGF0YXNldBgCIAEoCRIQCghyZXZpc2lvbhgDIAEoCRIMCgR0YXNrGAQgASgJEicKBmlucHV0cxgFIAMoCzIXLnN2Yy52MS5FdmFsdWF0aW9uSW5wdXQSHwoHc2NvcmVycxgGIAMoCzIOLnN2Yy52MS5TY29yZXISCwoDa2V5GAcgASgJEg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEgwKBHRhZ3MYCiADKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuIjQKD0V2YWx1YXRpb25JbnB1dBIRCglwYXJhbWV0ZXIYASABKAkSDgoGY29sdW1uGAIgASgJIt8BCgZTY29yZXISDAoEbmFtZRgBIAEoCRIvCgtleGFjdF9tYXRjaBgCIAEoCzIYLnN2Yy52MS5FeGFjdE1hdGNoU2NvcmVySAASKgoIY29udGFpbnMYAyABKAsyFi5zdmMudjEuQ29udGFpbnNTY29yZXJIABIoCgdudW1lcmljGAQgASgLMhUuc3ZjLnYxLk51bWVyaWNTY29yZXJIABISCghmdW5jdGlvbhgFIAEoCUgAEiQKBWp1ZGdlGAYgASgLMhMuc3ZjLnYxLkp1ZGdlU2NvcmVySABCBgoEa2luZCIiChBFeGFjdE1hdGNoU2NvcmVyEg4KBmNvbHVtbhgBIAEoCSI1Cg5Db250YWluc1Njb3JlchIOCgZjb2x1bW4YASABKAkSEwoLaWdub3JlX2Nhc2UYAiABKAgiRAoNTnVtZXJpY1Njb3JlchIOCgZjb2x1bW4YASABKAkSEQoJdG9sZXJhbmNlGAIgASgBEhAKCHJlbGF0aXZlGAMgASgBIk4KC0p1ZGdlU2NvcmVyEg0KBW1vZGVsGAEgASgJEgsKA3VybBgCIAEoCRITCgtpbnRlZ3JhdGlvbhgDIAEoCRIOCgZwcm9tcHQYBCABKAkivQEKCkRhdGFTb3VyY2USDAoEbmFtZRgBIAEoCRIgCgRraW5kGAIgASgOMhIuc3ZjLnYxLlNvdXJjZUtpbmQSMgoIc2V0dGluZ3MYAyADKAsyIC5zdmMudjEuRGF0YVNvdXJjZS5TZXR0aW5nc0VudHJ5EhoKBHNwYW4YBCABKAsyDC5zdmMudjEuU3BhbhovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqugEKDFByb3ZpZGVyS2luZBIdChlQUk9WSURFUl9LSU5EX1VOU1BFQ0lGSUVEEAASHgoaUFJPVklERVJfS0lORF9PTkxJTkVfU1RPUkUQARIWChJQUk9WSURFUl9LSU5EX0pPSU4QAhIcChhQUk9WSURFUl9LSU5EX0VYUFJFU1NJT04QAxIaChZQUk9WSURFUl9LSU5EX1JFU09MVkVSEAQSGQoVUFJPVklERVJfS0lORF9ERUZBVUxUEAUqywEKC0xpbmVhZ2VLaW5kEhwKGExJTkVBR0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE0xJTkVBR0VfS0lORF9TT1VSQ0UQARIZChVMSU5FQUdFX0tJTkRfUkVTT0xWRVIQAhIYChRMSU5FQUdFX0tJTkRfRkVBVFVSRRADEhYKEkxJTkVBR0VfS0lORF9DTEFTUxAEEhYKEkxJTkVBR0VfS0lORF9RVUVSWRAFEiAKHExJTkVBR0VfS0lORF9TQ0hFRFVMRURfUVVFUlkQBiqTAQoQTGluZWFnZURpcmVjdGlvbhIhCh1MSU5FQUdFX0RJUkVDVElPTl9VTlNQRUNJRklFRBAAEh4KGkxJTkVBR0VfRElSRUNUSU9OX1VQU1RSRUFNEAESIAocTElORUFHRV9ESVJFQ1RJT05fRE9XTlNUUkVBTRACEhoKFkxJTkVBR0VfRElSRUNUSU9OX0JPVEgQAypiCgxSZXNvbHZlcktpbmQSHQoZUkVTT0xWRVJfS0lORF9VTlNQRUNJRklFRBAAEhgKFFJFU09MVkVSX0tJTkRfT05MSU5FEAESGQoVUkVTT0xWRVJfS0lORF9PRkZMSU5FEAIqXQoLT3V0cHV0U2hhcGUSHAoYT1VUUFVUX1NIQVBFX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX1NIQVBFX1JPV1MQARIZChVPVVRQVVRfU0hBUEVfUkVMQVRJT04QAipmCghSb3dDb3VudBIZChVST1dfQ09VTlRfVU5TUEVDSUZJRUQQABIRCg1ST1dfQ09VTlRfT05FEAESGQoVUk9XX0NPVU5UX09ORV9PUl9OT05FEAISEQoNUk9XX0NPVU5UX0FMTBADKokBCg9JbmNyZW1lbnRhbE1vZGUSIAocSU5DUkVNRU5UQUxfTU9ERV9VTlNQRUNJRklFRBAAEhgKFElOQ1JFTUVOVEFMX01PREVfUk9XEAESGgoWSU5DUkVNRU5UQUxfTU9ERV9HUk9VUBACEh4KGklOQ1JFTUVOVEFMX01PREVfUEFSQU1FVEVSEAMqfwoQSW5jcmVtZW50YWxCYXNpcxIhCh1JTkNSRU1FTlRBTF9CQVNJU19VTlNQRUNJRklFRBAAEiIKHklOQ1JFTUVOVEFMX0JBU0lTX01BWF9JTkdFU1RFRBABEiQKIElOQ1JFTUVOVEFMX0JBU0lTX0xBU1RfRVhFQ1VUSU9OEAIqdAoKU291cmNlS2luZBIbChdTT1VSQ0VfS0lORF9VTlNQRUNJRklFRBAAEhYKElNPVVJDRV9LSU5EX1NRTElURRABEhoKFlNPVVJDRV9LSU5EX1BPU1RHUkVTUUwQAhIVChFTT1VSQ0VfS0lORF9NWVNRTBADMs4ECgxHcmFwaFNlcnZpY2USRgoIR2V0R3JhcGgSFy5zdmMudjEuR2V0R3JhcGhSZXF1ZXN0Ghguc3ZjLnYxLkdldEdyYXBoUmVzcG9uc2UiB5ACAYi1GAMSUgoMTGlzdEZlYXR1cmVzEhsuc3ZjLnYxLkxpc3RGZWF0dXJlc1JlcXVlc3QaHC5zdmMudjEuTGlzdEZlYXR1cmVzUmVzcG9uc2UiB5ACAYi1GAMSVQoNTGlzdFJlc29sdmVycxIcLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVxdWVzdBodLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVzcG9uc2UiB5ACAYi1GAMSXgoQTGlzdE5hbWVkUXVlcmllcxIfLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVxdWVzdBogLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0RmVhdHVyZRIZLnN2Yy52MS5HZXRGZWF0dXJlUmVxdWVzdBoaLnN2Yy52MS5HZXRGZWF0dXJlUmVzcG9uc2UiB5ACAYi1GAMSTwoLR2V0UmVzb2x2ZXISGi5zdmMudjEuR2V0UmVzb2x2ZXJSZXF1ZXN0Ghsuc3ZjLnYxLkdldFJlc29sdmVyUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0TGluZWFnZRIZLnN2Yy52MS5HZXRMaW5lYWdlUmVxdWVzdBoaLnN2Yy52MS5HZXRMaW5lYWdlUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJcChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5EhUKDWRlcGxveW1lbnRfaWQYAiABKAkiYAoPRmVhdHVyZU1ldGFkYXRhEiAKB2ZlYXR1cmUYASABKAsyDy5zdmMudjEuRmVhdHVyZRIRCglyZXNvbHZlcnMYAiADKAkSGAoQaW50ZXJuYWxfdmVyc2lvbhgDIAEoBSI3ChFHZXRGZWF0dXJlUmVxdWVzdBILCgNmcW4YASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSK/AgoSR2V0RmVhdHVyZVJlc3BvbnNlEikKCG1ldGFkYXRhGAEgASgLMhcuc3ZjLnYxLkZlYXR1cmVNZXRhZGF0YRIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0EioKCXByb3ZpZGVycxgEIAMoCzIXLnN2Yy52MS5GZWF0dXJlUHJvdmlkZXISJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFEigKCHZlcnNpb25zGAcgAygLMhYuc3ZjLnYxLkZlYXR1cmVWZXJzaW9uEi0KCnN0YXRpc3RpY3MYCCABKAsyGS5zdmMudjEuRmVhdHVyZVN0YXRpc3RpY3MiWgoKU291cmNlVGV4dBIMCgRmaWxlGAEgASgJEgwKBGxpbmUYAiABKAUSDAoEdGV4dBgDIAEoCRIRCgl0cnVuY2F0ZWQYBCABKAgSDwoHbWlzc2luZxgFIAEoCSJnCg9GZWF0dXJlUHJvdmlkZXISIgoEa2luZBgBIAEoDjIULnN2Yy52MS5Qcm92aWRlcktpbmQSEAoIcmVzb2x2ZXIYAiABKAkSDgoGdXNhYmxlGAMgASgIEg4KBnJlYXNvbhgEIAEoCSJHCg5GZWF0dXJlVmVyc2lvbhIYChBpbnRlcm5hbF92ZXJzaW9uGAEgASgFEgwKBHR5cGUYAiABKAkSDQoFZW5kZWQYAyABKAgiyAIKEUZlYXR1cmVTdGF0aXN0aWNzEi4KCnN0YXJ0X3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNvdW50GAIgASgDEg0KBW51bGxzGAMgASgDEg4KBmVycm9ycxgEIAEoAxIfChJtZWRpYW5fYWdlX3NlY29uZHMYBSABKAFIAIgBARIPCgdzYW1wbGVkGAYgASgDEiMKCXF1YW50aWxlcxgHIAMoCzIQLnN2Yy52MS5RdWFudGlsZRIiCgRiaW5zGAggAygLMhQuc3ZjLnYxLkhpc3RvZ3JhbUJpbhIlCgZ2YWx1ZXMYCSADKAsyFS5zdmMudjEuRnJlcXVlbnRWYWx1ZRISCgVkcmlmdBgKIAEoAUgBiAEBQhUKE19tZWRpYW5fYWdlX3NlY29uZHNCCAoGX2RyaWZ0IigKCFF1YW50aWxlEg0KBXNoYXJlGAEgASgBEg0KBXZhbHVlGAIgASgBIjsKDEhpc3RvZ3JhbUJpbhINCgVsb3dlchgBIAEoARINCgV1cHBlchgCIAEoARINCgVjb3VudBgDIAEoAyItCg1GcmVxdWVudFZhbHVlEg0KBXZhbHVlGAEgASgJEg0KBWNvdW50GAIgASgDIj0KEkdldFJlc29sdmVyUmVxdWVzdBIQCghyZXNvbHZlchgBIAEoCRIVCg1kZXBsb3ltZW50X2lkGAIgASgJIsUBChNHZXRSZXNvbHZlclJlc3BvbnNlEiIKCHJlc29sdmVyGAEgASgLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkSIgoGc291cmNlGAMgASgLMhIuc3ZjLnYxLlNvdXJjZVRleHQSDwoHdmVyc2lvbhgEIAEoBRIkCgd1c2VkX2J5GAUgAygLMhMuc3ZjLnYxLkxpbmVhZ2VOb2RlEhgKEHVzZWRfYnlfbGVmdF9vZmYYBiABKAUikwEKEUdldExpbmVhZ2VSZXF1ZXN0EgoKAm9uGAEgASgJEg0KBWRlcHRoGAIgASgFEisKCWRpcmVjdGlvbhgDIAEoDjIYLnN2Yy52MS5MaW5lYWdlRGlyZWN0aW9uEhAKCGJ5X2NsYXNzGAQgASgIEg0KBWxpbWl0GAUgASgFEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiswEKEkdldExpbmVhZ2VSZXNwb25zZRIiCgVub2RlcxgBIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIiCgVlZGdlcxgCIAMoCzITLnN2Yy52MS5MaW5lYWdlRWRnZRIWCg5ub2Rlc19sZWZ0X29mZhgDIAEoBRIWCg5lZGdlc19sZWZ0X29mZhgEIAEoBRIOCgZjaG9zZW4YBSADKAkSFQoNZGVwbG95bWVudF9pZBgGIAEoCSJKCgtMaW5lYWdlTm9kZRIKCgJpZBgBIAEoCRIhCgRraW5kGAIgASgOMhMuc3ZjLnYxLkxpbmVhZ2VLaW5kEgwKBG5hbWUYAyABKAkiJwoLTGluZWFnZUVkZ2USDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCSL7AgoFR3JhcGgSKAoMZmVhdHVyZV9zZXRzGAEgAygLMhIuc3ZjLnYxLkZlYXR1cmVTZXQSIwoJcmVzb2x2ZXJzGAIgAygLMhAuc3ZjLnYxLlJlc29sdmVyEikKDW5hbWVkX3F1ZXJpZXMYAyADKAsyEi5zdmMudjEuTmFtZWRRdWVyeRIjCgdzb3VyY2VzGAQgAygLMhIuc3ZjLnYxLkRhdGFTb3VyY2USJwoLZGlhZ25vc3RpY3MYBSADKAsyEi5zdmMudjEuRGlhZ25vc3RpYxITCgtzZGtfdmVyc2lvbhgGIAEoCRIWCg5weXRob25fdmVyc2lvbhgHIAEoCRIxChFzY2hlZHVsZWRfcXVlcmllcxgIIAMoCzIWLnN2Yy52MS5TY2hlZHVsZWRRdWVyeRIhCghtb25pdG9ycxgJIAMoCzIPLnN2Yy52MS5Nb25pdG9yEicKC2V2YWx1YXRpb25zGAsgAygLMhIuc3ZjLnYxLkV2YWx1YXRpb24i3wEKCkZlYXR1cmVTZXQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmNsYXNzX25hbWUYAiABKAkSDgoGbW9kdWxlGAMgASgJEiEKCGZlYXR1cmVzGAQgAygLMg8uc3ZjLnYxLkZlYXR1cmUSEwoLcHJpbWFyeV9rZXkYBSABKAkSFAoMZmVhdHVyZV90aW1lGAYgASgJEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuIu4CCgdGZWF0dXJlEgsKA2ZxbhgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRInCgZzY2FsYXIYBCABKAsyFS5zdmMudjEuU2NhbGFyRmVhdHVyZUgAEiEKB2hhc19vbmUYBSABKAsyDi5zdmMudjEuSGFzT25lSAASIwoIaGFzX21hbnkYBiABKAsyDy5zdmMudjEuSGFzTWFueUgAEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSMAoNbWF4X3N0YWxlbmVzcxgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SEgoKZGVwcmVjYXRlZBgMIAEoCBIPCgd2ZXJzaW9uGA0gASgFEhcKD2RlZmF1bHRfdmVyc2lvbhgOIAEoBUIGCgRraW5kIscECg1TY2FsYXJGZWF0dXJlEh8KBWR0eXBlGAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUSDwoHcHJpbWFyeRgEIAEoCBIUCgxmZWF0dXJlX3RpbWUYBSABKAgSEgoKcmVmZXJlbmNlcxgGIAEoCRImCgpleHByZXNzaW9uGAcgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SKQoGd2luZG93GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXdpbmRvd2VkX2Jhc2UYCSABKAkSGQoMc3RvcmVfb25saW5lGAogASgISACIAQESGgoNc3RvcmVfb2ZmbGluZRgLIAEoCEgBiAEBEhgKC2NhY2hlX251bGxzGAwgASgISAKIAQESJwoLdmFsaWRhdGlvbnMYDSADKAsyEi5zdmMudjEuVmFsaWRhdGlvbhIbCg5jYWNoZV9kZWZhdWx0cxgOIAEoCEgDiAEBEhMKC2V2aWN0X251bGxzGA8gASgIEi4KC29mZmxpbmVfdHRsGBAgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhYKDmV2aWN0X2RlZmF1bHRzGBEgASgIQg8KDV9zdG9yZV9vbmxpbmVCEAoOX3N0b3JlX29mZmxpbmVCDgoMX2NhY2hlX251bGxzQhEKD19jYWNoZV9kZWZhdWx0cyLBAQoKVmFsaWRhdGlvbhIQCgNtaW4YASABKAFIAIgBARIQCgNtYXgYAiABKAFIAYgBARIXCgptaW5fbGVuZ3RoGAMgASgDSAKIAQESFwoKbWF4X2xlbmd0aBgEIAEoA0gDiAEBEh8KCGNvbnRhaW5zGAUgASgLMg0uc3ZjLnYxLlZhbHVlEg4KBnN0cmljdBgGIAEoCEIGCgRfbWluQgYKBF9tYXhCDQoLX21pbl9sZW5ndGhCDQoLX21heF9sZW5ndGgipQIKCkV4cHJlc3Npb24SIAoHbGl0ZXJhbBgBIAEoCzINLnN2Yy52MS5WYWx1ZUgAEisKB2ZlYXR1cmUYAiABKAsyGC5zdmMudjEuRmVhdHVyZVJlZmVyZW5jZUgAEiQKBGNhbGwYAyABKAsyFC5zdmMudjEuRnVuY3Rpb25DYWxsSAASKgoLYWdncmVnYXRpb24YBCABKAsyEy5zdmMudjEuQWdncmVnYXRpb25IABIrCgx3aW5kb3dfc3RhcnQYBSABKAsyEy5zdmMudjEuV2luZG93U3RhcnRIABIlCglxdWVyeV9ub3cYBiABKAsyEC5zdmMudjEuUXVlcnlOb3dIABIaCgRzcGFuGAcgASgLMgwuc3ZjLnYxLlNwYW5CBgoEbm9kZSIvChBGZWF0dXJlUmVmZXJlbmNlEgwKBHBhdGgYASADKAkSDQoFc2NvcGUYAiABKAUiRwoMRnVuY3Rpb25DYWxsEhAKCGZ1bmN0aW9uGAEgASgJEiUKCWFyZ3VtZW50cxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uIrkBCgtBZ2dyZWdhdGlvbhIMCgRwYXRoGAEgAygJEiMKB2ZpbHRlcnMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIiCgZjb2x1bW4YAyABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIQCghmdW5jdGlvbhgEIAEoCRIgCglhcmd1bWVudHMYBSADKAsyDS5zdmMudjEuVmFsdWUSHwoDa2V5GAYgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24iDQoLV2luZG93U3RhcnQiCgoIUXVlcnlOb3ciVAoGSGFzT25lEhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleRIQCghvcHRpb25hbBgDIAEoCCJDCgdIYXNNYW55EhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleSIpCgdKb2luS2V5Eg0KBWxvY2FsGAEgASgJEg8KB2ZvcmVpZ24YAiABKAkihgUKCFJlc29sdmVyEgsKA2ZxbhgBIAEoCRIiCgRraW5kGAIgASgOMhQuc3ZjLnYxLlJlc29sdmVyS2luZBIlCgZpbnB1dHMYAyADKAsyFS5zdmMudjEuUmVzb2x2ZXJJbnB1dBIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSFAoMZW52aXJvbm1lbnRzGAYgAygJEg0KBW93bmVyGAcgASgJEhMKC2Rlc2NyaXB0aW9uGAggASgJEioKB3RpbWVvdXQYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIc2NoZWR1bGUYCiABKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhUKDXNvdXJjZV9zaGEyNTYYDCABKAkSKAoGcHl0aG9uGA0gASgLMhYuc3ZjLnYxLlB5dGhvbkZ1bmN0aW9uSAASHwoDc3FsGA4gASgLMhAuc3ZjLnYxLlNxbFF1ZXJ5SAASKQoMb3V0cHV0X3NoYXBlGA8gASgOMhMuc3ZjLnYxLk91dHB1dFNoYXBlEg0KBXRvdGFsGBAgASgIEhAKCHJlbGF0aW9uGBEgASgJEjQKCnRyYW5zbGF0ZWQYEiADKAsyIC5zdmMudjEuUmVzb2x2ZXIuVHJhbnNsYXRlZEVudHJ5EhQKDHVudHJhbnNsYXRlZBgTIAEoCRISCgpydW5fZmlsdGVyGBQgASgJEhIKCnJ1bl9zYW1wbGUYFSABKAkaRQoPVHJhbnNsYXRlZEVudHJ5EgsKA2tleRgBIAEoCRIhCgV2YWx1ZRgCIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uOgI4AUIGCgRib2R5IrcBCg1SZXNvbHZlcklucHV0EgwKBG5hbWUYASABKAkSJwoHZmVhdHVyZRgCIAEoCzIULnN2Yy52MS5GZWF0dXJlSW5wdXRIABIfCgNub3cYAyABKAsyEC5zdmMudjEuTm93SW5wdXRIABIhCgRyb3dzGAQgASgLMhEuc3ZjLnYxLlJvd3NJbnB1dEgAEiMKBXRhYmxlGAUgASgLMhIuc3ZjLnYxLlRhYmxlSW5wdXRIAEIGCgRraW5kInAKCVJvd3NJbnB1dBIMCgRwYXRoGAEgASgJEg8KB2NvbHVtbnMYAiADKAkSIwoHZmlsdGVycxgDIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEg0KBWxpbWl0GAQgASgFEhAKCG9wdGlvbmFsGAUgASgIIh0KClRhYmxlSW5wdXQSDwoHY29sdW1ucxgBIAMoCSJUCgxGZWF0dXJlSW5wdXQSDAoEcGF0aBgBIAEoCRIQCghvcHRpb25hbBgCIAEoCBIkCg1kZWZhdWx0X3ZhbHVlGAMgASgLMg0uc3ZjLnYxLlZhbHVlIgoKCE5vd0lucHV0IkAKDlB5dGhvbkZ1bmN0aW9uEg4KBm1vZHVsZRgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCGlzX2FzeW5jGAMgASgIIqsCCghTcWxRdWVyeRIOCgZzb3VyY2UYASABKAkSDAoEYm9keRgCIAEoCRIoCgpwYXJhbWV0ZXJzGAMgAygLMhQuc3ZjLnYxLlNxbFBhcmFtZXRlchIiCgdjb2x1bW5zGAQgAygLMhEuc3ZjLnYxLlNxbENvbHVtbhIfCgVjb3VudBgFIAEoDjIQLnN2Yy52MS5Sb3dDb3VudBIRCglib2R5X2xpbmUYBiABKAUSDQoFdG90YWwYByABKAgSDAoEc3RhchgIIAEoCBIRCgluYW1lc3BhY2UYCSABKAkSIQoLc291cmNlX3NwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIsCgtpbmNyZW1lbnRhbBgLIAEoCzIXLnN2Yy52MS5JbmNyZW1lbnRhbFJlYWQingEKD0luY3JlbWVudGFsUmVhZBIlCgRtb2RlGAEgASgOMhcuc3ZjLnYxLkluY3JlbWVudGFsTW9kZRIOCgZjb2x1bW4YAiABKAkSKwoIbG9va2JhY2sYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJwoFYmFzaXMYBCABKA4yGC5zdmMudjEuSW5jcmVtZW50YWxCYXNpcyJRCgxTcWxQYXJhbWV0ZXISDAoEcGF0aBgBIAEoCRIOCgZvZmZzZXQYAiABKAUSDgoGbGVuZ3RoGAMgASgFEhMKC2luY3JlbWVudGFsGAQgASgIIkgKCVNxbENvbHVtbhIOCgZjb2x1bW4YASABKAkSDwoHZmVhdHVyZRgCIAEoCRIaCgRzcGFuGAMgASgLMgwuc3ZjLnYxLlNwYW4ilQMKCk5hbWVkUXVlcnkSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBmlucHV0cxgDIAMoCRIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSNAoJc3RhbGVuZXNzGAYgAygLMiEuc3ZjLnYxLk5hbWVkUXVlcnkuU3RhbGVuZXNzRW50cnkSPwoPcGxhbm5lcl9vcHRpb25zGAcgAygLMiYuc3ZjLnYxLk5hbWVkUXVlcnkuUGxhbm5lck9wdGlvbnNFbnRyeRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4aSwoOU3RhbGVuZXNzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEigQMKDlNjaGVkdWxlZFF1ZXJ5EgwKBG5hbWUYASABKAkSEAoIc2NoZWR1bGUYAiABKAkSDwoHb3V0cHV0cxgDIAMoCRIRCglyZWNvbXB1dGUYBCABKAgSGgoScmVjb21wdXRlX2ZlYXR1cmVzGAUgAygJEhMKC21heF9zYW1wbGVzGAYgASgEEi8KC2xvd2VyX2JvdW5kGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cHBlcl9ib3VuZBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMc3RvcmVfb25saW5lGAkgASgIEhUKDXN0b3JlX29mZmxpbmUYCiABKAgSHQoVaW5jcmVtZW50YWxfcmVzb2x2ZXJzGAsgAygJEgwKBHRhZ3MYDCADKAkSDQoFb3duZXIYDSABKAkSEwoLZGVzY3JpcHRpb24YDiABKAkSGgoEc3BhbhgPIAEoCzIMLnN2Yy52MS5TcGFuIqYCCgdNb25pdG9yEgwKBG5hbWUYASABKAkSEgoKZXhwcmVzc2lvbhgCIAEoCRINCgVhYm92ZRgDIAEoCRINCgViZWxvdxgEIAEoCRIuCgtwZW5kaW5nX2ZvchgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCgh3ZWJob29rcxgGIAMoCRIQCghzZXZlcml0eRgHIAEoCRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4SJQoPZXhwcmVzc2lvbl9zcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SIAoKYm91bmRfc3BhbhgMIAEoCzIMLnN2Yy52MS5TcGFuIvABCgpFdmFsdWF0aW9uEgwKBG5hbWUYASABKAkSDwoHZGF0YXNldBgCIAEoCRIQCghyZXZpc2lvbhgDIAEoCRIMCgR0YXNrGAQgASgJEicKBmlucHV0cxgFIAMoCzIXLnN2Yy52MS5FdmFsdWF0aW9uSW5wdXQSHwoHc2NvcmVycxgGIAMoCzIOLnN2Yy52MS5TY29yZXISCwoDa2V5GAcgASgJEg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEgwKBHRhZ3MYCiADKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuIjQKD0V2YWx1YXRpb25JbnB1dBIRCglwYXJhbWV0ZXIYASABKAkSDgoGY29sdW1uGAIgASgJIt8BCgZTY29yZXISDAoEbmFtZRgBIAEoCRIvCgtleGFjdF9tYXRjaBgCIAEoCzIYLnN2Yy52MS5FeGFjdE1hdGNoU2NvcmVySAASKgoIY29udGFpbnMYAyABKAsyFi5zdmMudjEuQ29udGFpbnNTY29yZXJIABIoCgdudW1lcmljGAQgASgLMhUuc3ZjLnYxLk51bWVyaWNTY29yZXJIABISCghmdW5jdGlvbhgFIAEoCUgAEiQKBWp1ZGdlGAYgASgLMhMuc3ZjLnYxLkp1ZGdlU2NvcmVySABCBgoEa2luZCIiChBFeGFjdE1hdGNoU2NvcmVyEg4KBmNvbHVtbhgBIAEoCSI1Cg5Db250YWluc1Njb3JlchIOCgZjb2x1bW4YASABKAkSEwoLaWdub3JlX2Nhc2UYAiABKAgiRAoNTnVtZXJpY1Njb3JlchIOCgZjb2x1bW4YASABKAkSEQoJdG9sZXJhbmNlGAIgASgBEhAKCHJlbGF0aXZlGAMgASgBIk4KC0p1ZGdlU2NvcmVyEg0KBW1vZGVsGAEgASgJEgsKA3VybBgCIAEoCRITCgtpbnRlZ3JhdGlvbhgDIAEoCRIOCgZwcm9tcHQYBCABKAkivQEKCkRhdGFTb3VyY2USDAoEbmFtZRgBIAEoCRIgCgRraW5kGAIgASgOMhIuc3ZjLnYxLlNvdXJjZUtpbmQSMgoIc2V0dGluZ3MYAyADKAsyIC5zdmMudjEuRGF0YVNvdXJjZS5TZXR0aW5nc0VudHJ5EhoKBHNwYW4YBCABKAsyDC5zdmMudjEuU3BhbhovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqugEKDFByb3ZpZGVyS2luZBIdChlQUk9WSURFUl9LSU5EX1VOU1BFQ0lGSUVEEAASHgoaUFJPVklERVJfS0lORF9PTkxJTkVfU1RPUkUQARIWChJQUk9WSURFUl9LSU5EX0pPSU4QAhIcChhQUk9WSURFUl9LSU5EX0VYUFJFU1NJT04QAxIaChZQUk9WSURFUl9LSU5EX1JFU09MVkVSEAQSGQoVUFJPVklERVJfS0lORF9ERUZBVUxUEAUqywEKC0xpbmVhZ2VLaW5kEhwKGExJTkVBR0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE0xJTkVBR0VfS0lORF9TT1VSQ0UQARIZChVMSU5FQUdFX0tJTkRfUkVTT0xWRVIQAhIYChRMSU5FQUdFX0tJTkRfRkVBVFVSRRADEhYKEkxJTkVBR0VfS0lORF9DTEFTUxAEEhYKEkxJTkVBR0VfS0lORF9RVUVSWRAFEiAKHExJTkVBR0VfS0lORF9TQ0hFRFVMRURfUVVFUlkQBiqTAQoQTGluZWFnZURpcmVjdGlvbhIhCh1MSU5FQUdFX0RJUkVDVElPTl9VTlNQRUNJRklFRBAAEh4KGkxJTkVBR0VfRElSRUNUSU9OX1VQU1RSRUFNEAESIAocTElORUFHRV9ESVJFQ1RJT05fRE9XTlNUUkVBTRACEhoKFkxJTkVBR0VfRElSRUNUSU9OX0JPVEgQAypiCgxSZXNvbHZlcktpbmQSHQoZUkVTT0xWRVJfS0lORF9VTlNQRUNJRklFRBAAEhgKFFJFU09MVkVSX0tJTkRfT05MSU5FEAESGQoVUkVTT0xWRVJfS0lORF9PRkZMSU5FEAIqXQoLT3V0cHV0U2hhcGUSHAoYT1VUUFVUX1NIQVBFX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX1NIQVBFX1JPV1MQARIZChVPVVRQVVRfU0hBUEVfUkVMQVRJT04QAipmCghSb3dDb3VudBIZChVST1dfQ09VTlRfVU5TUEVDSUZJRUQQABIRCg1ST1dfQ09VTlRfT05FEAESGQoVUk9XX0NPVU5UX09ORV9PUl9OT05FEAISEQoNUk9XX0NPVU5UX0FMTBADKokBCg9JbmNyZW1lbnRhbE1vZGUSIAocSU5DUkVNRU5UQUxfTU9ERV9VTlNQRUNJRklFRBAAEhgKFElOQ1JFTUVOVEFMX01PREVfUk9XEAESGgoWSU5DUkVNRU5UQUxfTU9ERV9HUk9VUBACEh4KGklOQ1JFTUVOVEFMX01PREVfUEFSQU1FVEVSEAMqfwoQSW5jcmVtZW50YWxCYXNpcxIhCh1JTkNSRU1FTlRBTF9CQVNJU19VTlNQRUNJRklFRBAAEiIKHklOQ1JFTUVOVEFMX0JBU0lTX01BWF9JTkdFU1RFRBABEiQKIElOQ1JFTUVOVEFMX0JBU0lTX0xBU1RfRVhFQ1VUSU9OEAIqogEKClNvdXJjZUtpbmQSGwoXU09VUkNFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJTT1VSQ0VfS0lORF9TUUxJVEUQARIaChZTT1VSQ0VfS0lORF9QT1NUR1JFU1FMEAISFQoRU09VUkNFX0tJTkRfTVlTUUwQAxIVChFTT1VSQ0VfS0lORF9LQUZLQRAIEhUKEVNPVVJDRV9LSU5EX1RPUElDEAkyzgQKDEdyYXBoU2VydmljZRJGCghHZXRHcmFwaBIXLnN2Yy52MS5HZXRHcmFwaFJlcXVlc3QaGC5zdmMudjEuR2V0R3JhcGhSZXNwb25zZSIHkAIBiLUYAxJSCgxMaXN0RmVhdHVyZXMSGy5zdmMudjEuTGlzdEZlYXR1cmVzUmVxdWVzdBocLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXNwb25zZSIHkAIBiLUYAxJVCg1MaXN0UmVzb2x2ZXJzEhwuc3ZjLnYxLkxpc3RSZXNvbHZlcnNSZXF1ZXN0Gh0uc3ZjLnYxLkxpc3RSZXNvbHZlcnNSZXNwb25zZSIHkAIBiLUYAxJeChBMaXN0TmFtZWRRdWVyaWVzEh8uc3ZjLnYxLkxpc3ROYW1lZFF1ZXJpZXNSZXF1ZXN0GiAuc3ZjLnYxLkxpc3ROYW1lZFF1ZXJpZXNSZXNwb25zZSIHkAIBiLUYAxJMCgpHZXRGZWF0dXJlEhkuc3ZjLnYxLkdldEZlYXR1cmVSZXF1ZXN0Ghouc3ZjLnYxLkdldEZlYXR1cmVSZXNwb25zZSIHkAIBiLUYAxJPCgtHZXRSZXNvbHZlchIaLnN2Yy52MS5HZXRSZXNvbHZlclJlcXVlc3QaGy5zdmMudjEuR2V0UmVzb2x2ZXJSZXNwb25zZSIHkAIBiLUYAxJMCgpHZXRMaW5lYWdlEhkuc3ZjLnYxLkdldExpbmVhZ2VSZXF1ZXN0Ghouc3ZjLnYxLkdldExpbmVhZ2VSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of GetGraph. The deployment is that of the scope headers unless named here.
@@ -1996,7 +1996,8 @@ export const FeatureSetSchema: GenMessage<FeatureSet, {jsonType: FeatureSetJson}
  */
 export type Feature = Message<"svc.v1.Feature"> & {
   /**
-   * Fully qualified name `<namespace>.<name>`; windowed children end in `__<seconds>__`.
+   * Fully qualified name `<namespace>.<name>`; windowed children end in `__<seconds>__`, versions
+   * other than the default in `@<version>`.
    *
    * @generated from field: string fqn = 1;
    */
@@ -2089,6 +2090,21 @@ export type Feature = Message<"svc.v1.Feature"> & {
    * @generated from field: bool deprecated = 12;
    */
   deprecated: boolean;
+
+  /**
+   * The number of its version, from 1; 0 = it has one. Each version is a feature with values of its
+   * own. The default one has the bare name, others end in `@<version>`.
+   *
+   * @generated from field: int32 version = 13;
+   */
+  version: number;
+
+  /**
+   * The version that the bare name means; 0 = it has one.
+   *
+   * @generated from field: int32 default_version = 14;
+   */
+  defaultVersion: number;
 };
 
 /**
@@ -2098,7 +2114,8 @@ export type Feature = Message<"svc.v1.Feature"> & {
  */
 export type FeatureJson = {
   /**
-   * Fully qualified name `<namespace>.<name>`; windowed children end in `__<seconds>__`.
+   * Fully qualified name `<namespace>.<name>`; windowed children end in `__<seconds>__`, versions
+   * other than the default in `@<version>`.
    *
    * @generated from field: string fqn = 1;
    */
@@ -2181,6 +2198,21 @@ export type FeatureJson = {
    * @generated from field: bool deprecated = 12;
    */
   deprecated?: boolean;
+
+  /**
+   * The number of its version, from 1; 0 = it has one. Each version is a feature with values of its
+   * own. The default one has the bare name, others end in `@<version>`.
+   *
+   * @generated from field: int32 version = 13;
+   */
+  version?: number;
+
+  /**
+   * The version that the bare name means; 0 = it has one.
+   *
+   * @generated from field: int32 default_version = 14;
+   */
+  defaultVersion?: number;
 };
 
 /**
@@ -2281,6 +2313,42 @@ export type ScalarFeature = Message<"svc.v1.ScalarFeature"> & {
    * @generated from field: optional bool cache_nulls = 12;
    */
   cacheNulls?: boolean | undefined;
+
+  /**
+   * What its values keep to; at most 20.
+   *
+   * @generated from field: repeated svc.v1.Validation validations = 13;
+   */
+  validations: Validation[];
+
+  /**
+   * Whether the default goes to the online store, as what was computed or in place of null; absent =
+   * yes. If not, an older value stays there.
+   *
+   * @generated from field: optional bool cache_defaults = 14;
+   */
+  cacheDefaults?: boolean | undefined;
+
+  /**
+   * With cache_nulls = false: whether a fresh null takes the older value out.
+   *
+   * @generated from field: bool evict_nulls = 15;
+   */
+  evictNulls: boolean;
+
+  /**
+   * Greatest age at a row's time of a value that offline queries sample; absent = any.
+   *
+   * @generated from field: google.protobuf.Duration offline_ttl = 16;
+   */
+  offlineTtl?: Duration | undefined;
+
+  /**
+   * With cache_defaults = false: whether a default takes the older value out.
+   *
+   * @generated from field: bool evict_defaults = 17;
+   */
+  evictDefaults: boolean;
 };
 
 /**
@@ -2374,6 +2442,42 @@ export type ScalarFeatureJson = {
    * @generated from field: optional bool cache_nulls = 12;
    */
   cacheNulls?: boolean;
+
+  /**
+   * What its values keep to; at most 20.
+   *
+   * @generated from field: repeated svc.v1.Validation validations = 13;
+   */
+  validations?: ValidationJson[];
+
+  /**
+   * Whether the default goes to the online store, as what was computed or in place of null; absent =
+   * yes. If not, an older value stays there.
+   *
+   * @generated from field: optional bool cache_defaults = 14;
+   */
+  cacheDefaults?: boolean;
+
+  /**
+   * With cache_nulls = false: whether a fresh null takes the older value out.
+   *
+   * @generated from field: bool evict_nulls = 15;
+   */
+  evictNulls?: boolean;
+
+  /**
+   * Greatest age at a row's time of a value that offline queries sample; absent = any.
+   *
+   * @generated from field: google.protobuf.Duration offline_ttl = 16;
+   */
+  offlineTtl?: DurationJson;
+
+  /**
+   * With cache_defaults = false: whether a default takes the older value out.
+   *
+   * @generated from field: bool evict_defaults = 17;
+   */
+  evictDefaults?: boolean;
 };
 
 /**
@@ -2382,6 +2486,111 @@ export type ScalarFeatureJson = {
  */
 export const ScalarFeatureSchema: GenMessage<ScalarFeature, {jsonType: ScalarFeatureJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_graph, 27);
+
+/**
+ * Rules that values of a feature keep to; one or more of them are stated.
+ *
+ * @generated from message svc.v1.Validation
+ */
+export type Validation = Message<"svc.v1.Validation"> & {
+  /**
+   * The least number that is allowed.
+   *
+   * @generated from field: optional double min = 1;
+   */
+  min?: number | undefined;
+
+  /**
+   * The greatest number that is allowed.
+   *
+   * @generated from field: optional double max = 2;
+   */
+  max?: number | undefined;
+
+  /**
+   * The least number of characters of a text, of bytes, or of items of a list.
+   *
+   * @generated from field: optional int64 min_length = 3;
+   */
+  minLength?: bigint | undefined;
+
+  /**
+   * The greatest such number.
+   *
+   * @generated from field: optional int64 max_length = 4;
+   */
+  maxLength?: bigint | undefined;
+
+  /**
+   * What a text contains, or an item that a list has; absent = no such rule.
+   *
+   * @generated from field: svc.v1.Value contains = 5;
+   */
+  contains?: Value | undefined;
+
+  /**
+   * Whether a value that breaks a rule fails; else it is answered and counted.
+   *
+   * @generated from field: bool strict = 6;
+   */
+  strict: boolean;
+};
+
+/**
+ * Rules that values of a feature keep to; one or more of them are stated.
+ *
+ * @generated from message svc.v1.Validation
+ */
+export type ValidationJson = {
+  /**
+   * The least number that is allowed.
+   *
+   * @generated from field: optional double min = 1;
+   */
+  min?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * The greatest number that is allowed.
+   *
+   * @generated from field: optional double max = 2;
+   */
+  max?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * The least number of characters of a text, of bytes, or of items of a list.
+   *
+   * @generated from field: optional int64 min_length = 3;
+   */
+  minLength?: string;
+
+  /**
+   * The greatest such number.
+   *
+   * @generated from field: optional int64 max_length = 4;
+   */
+  maxLength?: string;
+
+  /**
+   * What a text contains, or an item that a list has; absent = no such rule.
+   *
+   * @generated from field: svc.v1.Value contains = 5;
+   */
+  contains?: ValueJson;
+
+  /**
+   * Whether a value that breaks a rule fails; else it is answered and counted.
+   *
+   * @generated from field: bool strict = 6;
+   */
+  strict?: boolean;
+};
+
+/**
+ * Describes the message svc.v1.Validation.
+ * Use `create(ValidationSchema)` to create a new message.
+ */
+export const ValidationSchema: GenMessage<Validation, {jsonType: ValidationJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 28);
 
 /**
  * A computation over the features of one row, without code. Evaluated by columns in the server;
@@ -2515,7 +2724,7 @@ export type ExpressionJson = {
  * Use `create(ExpressionSchema)` to create a new message.
  */
 export const ExpressionSchema: GenMessage<Expression, {jsonType: ExpressionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 28);
+  messageDesc(file_svc_v1_graph, 29);
 
 /**
  * `_.a.b` in an expression.
@@ -2568,7 +2777,7 @@ export type FeatureReferenceJson = {
  * Use `create(FeatureReferenceSchema)` to create a new message.
  */
 export const FeatureReferenceSchema: GenMessage<FeatureReference, {jsonType: FeatureReferenceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 29);
+  messageDesc(file_svc_v1_graph, 30);
 
 /**
  * A function or operator with its arguments.
@@ -2619,7 +2828,7 @@ export type FunctionCallJson = {
  * Use `create(FunctionCallSchema)` to create a new message.
  */
 export const FunctionCallSchema: GenMessage<FunctionCall, {jsonType: FunctionCallJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 30);
+  messageDesc(file_svc_v1_graph, 31);
 
 /**
  * `_.txns[_.amount, _.at > _.svc_window].sum()`.
@@ -2661,6 +2870,14 @@ export type Aggregation = Message<"svc.v1.Aggregation"> & {
    * @generated from field: repeated svc.v1.Value arguments = 5;
    */
   arguments: Value[];
+
+  /**
+   * What rows are ordered by, of the child row: the first argument of `min_by`, `max_by`, `min_by_n`
+   * and `max_by_n`; absent for others.
+   *
+   * @generated from field: svc.v1.Expression key = 6;
+   */
+  key?: Expression | undefined;
 };
 
 /**
@@ -2703,6 +2920,14 @@ export type AggregationJson = {
    * @generated from field: repeated svc.v1.Value arguments = 5;
    */
   arguments?: ValueJson[];
+
+  /**
+   * What rows are ordered by, of the child row: the first argument of `min_by`, `max_by`, `min_by_n`
+   * and `max_by_n`; absent for others.
+   *
+   * @generated from field: svc.v1.Expression key = 6;
+   */
+  key?: ExpressionJson;
 };
 
 /**
@@ -2710,7 +2935,7 @@ export type AggregationJson = {
  * Use `create(AggregationSchema)` to create a new message.
  */
 export const AggregationSchema: GenMessage<Aggregation, {jsonType: AggregationJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 31);
+  messageDesc(file_svc_v1_graph, 32);
 
 /**
  * `_.svc_window`.
@@ -2733,7 +2958,7 @@ export type WindowStartJson = {
  * Use `create(WindowStartSchema)` to create a new message.
  */
 export const WindowStartSchema: GenMessage<WindowStart, {jsonType: WindowStartJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 32);
+  messageDesc(file_svc_v1_graph, 33);
 
 /**
  * `_.svc_now`.
@@ -2756,7 +2981,7 @@ export type QueryNowJson = {
  * Use `create(QueryNowSchema)` to create a new message.
  */
 export const QueryNowSchema: GenMessage<QueryNow, {jsonType: QueryNowJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 33);
+  messageDesc(file_svc_v1_graph, 34);
 
 /**
  * A has-one relation.
@@ -2819,7 +3044,7 @@ export type HasOneJson = {
  * Use `create(HasOneSchema)` to create a new message.
  */
 export const HasOneSchema: GenMessage<HasOne, {jsonType: HasOneJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 34);
+  messageDesc(file_svc_v1_graph, 35);
 
 /**
  * A has-many relation.
@@ -2868,7 +3093,7 @@ export type HasManyJson = {
  * Use `create(HasManySchema)` to create a new message.
  */
 export const HasManySchema: GenMessage<HasMany, {jsonType: HasManyJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 35);
+  messageDesc(file_svc_v1_graph, 36);
 
 /**
  * One equality of a join.
@@ -2917,7 +3142,7 @@ export type JoinKeyJson = {
  * Use `create(JoinKeySchema)` to create a new message.
  */
 export const JoinKeySchema: GenMessage<JoinKey, {jsonType: JoinKeyJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 36);
+  messageDesc(file_svc_v1_graph, 37);
 
 /**
  * A resolver: code that produces features from features.
@@ -3269,7 +3494,7 @@ export type ResolverJson = {
  * Use `create(ResolverSchema)` to create a new message.
  */
 export const ResolverSchema: GenMessage<Resolver, {jsonType: ResolverJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 37);
+  messageDesc(file_svc_v1_graph, 38);
 
 /**
  * One parameter of a resolver.
@@ -3373,7 +3598,7 @@ export type ResolverInputJson = {
  * Use `create(ResolverInputSchema)` to create a new message.
  */
 export const ResolverInputSchema: GenMessage<ResolverInput, {jsonType: ResolverInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 38);
+  messageDesc(file_svc_v1_graph, 39);
 
 /**
  * Rows of a has-many relation passed to a resolver as a DataFrame, for example
@@ -3468,7 +3693,7 @@ export type RowsInputJson = {
  * Use `create(RowsInputSchema)` to create a new message.
  */
 export const RowsInputSchema: GenMessage<RowsInput, {jsonType: RowsInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 39);
+  messageDesc(file_svc_v1_graph, 40);
 
 /**
  * `DataFrame[User.id, User.name]` as a parameter.
@@ -3503,7 +3728,7 @@ export type TableInputJson = {
  * Use `create(TableInputSchema)` to create a new message.
  */
 export const TableInputSchema: GenMessage<TableInput, {jsonType: TableInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 40);
+  messageDesc(file_svc_v1_graph, 41);
 
 /**
  * A feature passed to a resolver.
@@ -3568,7 +3793,7 @@ export type FeatureInputJson = {
  * Use `create(FeatureInputSchema)` to create a new message.
  */
 export const FeatureInputSchema: GenMessage<FeatureInput, {jsonType: FeatureInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 41);
+  messageDesc(file_svc_v1_graph, 42);
 
 /**
  * The query's time, as a datetime in UTC.
@@ -3591,7 +3816,7 @@ export type NowInputJson = {
  * Use `create(NowInputSchema)` to create a new message.
  */
 export const NowInputSchema: GenMessage<NowInput, {jsonType: NowInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 42);
+  messageDesc(file_svc_v1_graph, 43);
 
 /**
  * A Python resolver's function.
@@ -3654,7 +3879,7 @@ export type PythonFunctionJson = {
  * Use `create(PythonFunctionSchema)` to create a new message.
  */
 export const PythonFunctionSchema: GenMessage<PythonFunction, {jsonType: PythonFunctionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 43);
+  messageDesc(file_svc_v1_graph, 44);
 
 /**
  * A SQL resolver's query.
@@ -3831,7 +4056,7 @@ export type SqlQueryJson = {
  * Use `create(SqlQuerySchema)` to create a new message.
  */
 export const SqlQuerySchema: GenMessage<SqlQuery, {jsonType: SqlQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 44);
+  messageDesc(file_svc_v1_graph, 45);
 
 /**
  * How the runs of a SQL resolver read only what is new since the one before. A run reads from a
@@ -3912,7 +4137,7 @@ export type IncrementalReadJson = {
  * Use `create(IncrementalReadSchema)` to create a new message.
  */
 export const IncrementalReadSchema: GenMessage<IncrementalRead, {jsonType: IncrementalReadJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 45);
+  messageDesc(file_svc_v1_graph, 46);
 
 /**
  * A placeholder `${...}` of a SQL query; always bound, never spliced.
@@ -3991,7 +4216,7 @@ export type SqlParameterJson = {
  * Use `create(SqlParameterSchema)` to create a new message.
  */
 export const SqlParameterSchema: GenMessage<SqlParameter, {jsonType: SqlParameterJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 46);
+  messageDesc(file_svc_v1_graph, 47);
 
 /**
  * A column of a SQL query's result.
@@ -4056,7 +4281,7 @@ export type SqlColumnJson = {
  * Use `create(SqlColumnSchema)` to create a new message.
  */
 export const SqlColumnSchema: GenMessage<SqlColumn, {jsonType: SqlColumnJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 47);
+  messageDesc(file_svc_v1_graph, 48);
 
 /**
  * A query that is stored with the code under a name.
@@ -4217,7 +4442,7 @@ export type NamedQueryJson = {
  * Use `create(NamedQuerySchema)` to create a new message.
  */
 export const NamedQuerySchema: GenMessage<NamedQuery, {jsonType: NamedQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 48);
+  messageDesc(file_svc_v1_graph, 49);
 
 /**
  * An offline query that runs by itself while its deployment is live, for the rows that the history
@@ -4452,7 +4677,7 @@ export type ScheduledQueryJson = {
  * Use `create(ScheduledQuerySchema)` to create a new message.
  */
 export const ScheduledQuerySchema: GenMessage<ScheduledQuery, {jsonType: ScheduledQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 49);
+  messageDesc(file_svc_v1_graph, 50);
 
 /**
  * A bound that a metric should keep, looked at each minute while its deployment is live. Exactly one
@@ -4645,7 +4870,7 @@ export type MonitorJson = {
  * Use `create(MonitorSchema)` to create a new message.
  */
 export const MonitorSchema: GenMessage<Monitor, {jsonType: MonitorJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 50);
+  messageDesc(file_svc_v1_graph, 51);
 
 /**
  * An evaluation: a function of the project is called for each row of a dataset, and what it returns
@@ -4822,7 +5047,7 @@ export type EvaluationJson = {
  * Use `create(EvaluationSchema)` to create a new message.
  */
 export const EvaluationSchema: GenMessage<Evaluation, {jsonType: EvaluationJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 51);
+  messageDesc(file_svc_v1_graph, 52);
 
 /**
  * What a parameter of an evaluated function is given.
@@ -4871,7 +5096,7 @@ export type EvaluationInputJson = {
  * Use `create(EvaluationInputSchema)` to create a new message.
  */
 export const EvaluationInputSchema: GenMessage<EvaluationInput, {jsonType: EvaluationInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 52);
+  messageDesc(file_svc_v1_graph, 53);
 
 /**
  * What gives each row of an evaluation a number.
@@ -4988,7 +5213,7 @@ export type ScorerJson = {
  * Use `create(ScorerSchema)` to create a new message.
  */
 export const ScorerSchema: GenMessage<Scorer, {jsonType: ScorerJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 53);
+  messageDesc(file_svc_v1_graph, 54);
 
 /**
  * Options of `exact_match`.
@@ -5023,7 +5248,7 @@ export type ExactMatchScorerJson = {
  * Use `create(ExactMatchScorerSchema)` to create a new message.
  */
 export const ExactMatchScorerSchema: GenMessage<ExactMatchScorer, {jsonType: ExactMatchScorerJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 54);
+  messageDesc(file_svc_v1_graph, 55);
 
 /**
  * Options of `contains`.
@@ -5072,7 +5297,7 @@ export type ContainsScorerJson = {
  * Use `create(ContainsScorerSchema)` to create a new message.
  */
 export const ContainsScorerSchema: GenMessage<ContainsScorer, {jsonType: ContainsScorerJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 55);
+  messageDesc(file_svc_v1_graph, 56);
 
 /**
  * Options of `numeric`.
@@ -5135,7 +5360,7 @@ export type NumericScorerJson = {
  * Use `create(NumericScorerSchema)` to create a new message.
  */
 export const NumericScorerSchema: GenMessage<NumericScorer, {jsonType: NumericScorerJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 56);
+  messageDesc(file_svc_v1_graph, 57);
 
 /**
  * Options of `judge`.
@@ -5212,7 +5437,7 @@ export type JudgeScorerJson = {
  * Use `create(JudgeScorerSchema)` to create a new message.
  */
 export const JudgeScorerSchema: GenMessage<JudgeScorer, {jsonType: JudgeScorerJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 57);
+  messageDesc(file_svc_v1_graph, 58);
 
 /**
  * A data source declared in Python. Credentials are not part of it: they come from the integration
@@ -5237,7 +5462,8 @@ export type DataSource = Message<"svc.v1.DataSource"> & {
 
   /**
    * Settings given in code that are not secret, for example `path`, `host`, `port`, `database`,
-   * `user`.
+   * `user`; of topics `topic`, `bootstrap_servers`, `security_protocol`, `sasl_mechanism`,
+   * `sasl_username`, `ssl_ca`, `partitions`.
    *
    * @generated from field: map<string, string> settings = 3;
    */
@@ -5274,7 +5500,8 @@ export type DataSourceJson = {
 
   /**
    * Settings given in code that are not secret, for example `path`, `host`, `port`, `database`,
-   * `user`.
+   * `user`; of topics `topic`, `bootstrap_servers`, `security_protocol`, `sasl_mechanism`,
+   * `sasl_username`, `ssl_ca`, `partitions`.
    *
    * @generated from field: map<string, string> settings = 3;
    */
@@ -5293,7 +5520,7 @@ export type DataSourceJson = {
  * Use `create(DataSourceSchema)` to create a new message.
  */
 export const DataSourceSchema: GenMessage<DataSource, {jsonType: DataSourceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 58);
+  messageDesc(file_svc_v1_graph, 59);
 
 /**
  * Kinds of providers of a feature.
@@ -5728,6 +5955,20 @@ export enum SourceKind {
    * @generated from enum value: SOURCE_KIND_MYSQL = 3;
    */
   MYSQL = 3,
+
+  /**
+   * A topic of Kafka.
+   *
+   * @generated from enum value: SOURCE_KIND_KAFKA = 8;
+   */
+  KAFKA = 8,
+
+  /**
+   * A topic of the server's own.
+   *
+   * @generated from enum value: SOURCE_KIND_TOPIC = 9;
+   */
+  TOPIC = 9,
 }
 
 /**
@@ -5735,7 +5976,7 @@ export enum SourceKind {
  *
  * @generated from enum svc.v1.SourceKind
  */
-export type SourceKindJson = "SOURCE_KIND_UNSPECIFIED" | "SOURCE_KIND_SQLITE" | "SOURCE_KIND_POSTGRESQL" | "SOURCE_KIND_MYSQL";
+export type SourceKindJson = "SOURCE_KIND_UNSPECIFIED" | "SOURCE_KIND_SQLITE" | "SOURCE_KIND_POSTGRESQL" | "SOURCE_KIND_MYSQL" | "SOURCE_KIND_KAFKA" | "SOURCE_KIND_TOPIC";
 
 /**
  * Describes the enum svc.v1.SourceKind.

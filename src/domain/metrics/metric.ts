@@ -57,6 +57,12 @@ export const METRICS = {
   "feature.hit": { kind: "counter", unit: "one", labels: FEATURE_LABELS, summary: "Values that the online store served" },
   "feature.null": { kind: "counter", unit: "one", labels: FEATURE_LABELS, summary: "Values that were null" },
   "feature.errors": { kind: "counter", unit: "one", labels: FEATURE_LABELS, summary: "Values that failed" },
+  "feature.validation_failures": {
+    kind: "counter",
+    unit: "one",
+    labels: FEATURE_LABELS,
+    summary: "Values that broke a validation that is not strict",
+  },
   "feature.age": { kind: "histogram", unit: "seconds", labels: FEATURE_LABELS, summary: "Age of values that the online store served" },
   "feature.drift": { kind: "gauge", unit: "one", labels: ["feature"], summary: "Population stability index against the week before" },
   "store.latency": { kind: "histogram", unit: "seconds", labels: ["store", "operation"], summary: "Time of the stores' calls" },

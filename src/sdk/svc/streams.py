@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Optional, Sequence, Union
 
 from ._model.field import MISSING, Tags, WindowedOptions
+from ._model.validation import Number, Validation
 from ._surface.unknown_options import kept
 from ._types.annotations import Windowed
+from .sources import KafkaSource, TopicSource
 
-__all__ = ["Windowed", "windowed"]
+__all__ = ["KafkaSource", "TopicSource", "Windowed", "windowed"]
 
 
 def windowed(
@@ -26,7 +28,17 @@ def windowed(
     name: Optional[str] = None,
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
-    cache_nulls: Optional[bool] = None,
+    cache_nulls: Union[bool, Literal["evict_nulls"], None] = None,
+    cache_defaults: Union[bool, Literal["evict_defaults"], None] = None,
+    offline_ttl: Union[str, timedelta, None] = None,
+    deprecated: bool = False,
+    min: Optional[Number] = None,
+    max: Optional[Number] = None,
+    min_length: Optional[int] = None,
+    max_length: Optional[int] = None,
+    contains: Any = None,
+    strict: Optional[bool] = None,
+    validations: Optional[Sequence[Validation]] = None,
     **others: NoReturn,
 ) -> Any:
     """The windows of a feature of type `Windowed[...]`:
@@ -41,9 +53,32 @@ def windowed(
         Without one, resolvers give the values.
     The rest is as for `feature`.
     """
-    storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
     unknown = kept("windowed", others)
-    return WindowedOptions(max_staleness, default, owner, tags, description, False, name, expression, others=unknown, windows=windows, **storing)
+    return WindowedOptions(
+        max_staleness,
+        default,
+        owner,
+        tags,
+        description,
+        False,
+        name,
+        expression,
+        store_online,
+        store_offline,
+        cache_nulls,
+        deprecated,
+        min,
+        max,
+        min_length,
+        max_length,
+        contains,
+        strict,
+        validations,
+        cache_defaults=cache_defaults,
+        offline_ttl=offline_ttl,
+        others=unknown,
+        windows=windows,
+    )
 
 
 if not TYPE_CHECKING:

@@ -134,6 +134,11 @@ const RULES: Readonly<Record<string, Rule>> = {
   "InfraService/MigrateMetrics": free(SERVER, () => ({})),
   "InfraService/SuspendComponent": free(SERVER, () => ({ component: "COMPONENT_PERSISTENCE" })),
   "InfraService/ResumeComponent": free(SERVER, () => ({ component: "COMPONENT_PERSISTENCE" })),
+  "TopicService/PushMessages": free(
+    "gives approved code its input, as queries do",
+    () => ({ topicName: "none", messages: [{ value: "e30=" }] }),
+    "not_found",
+  ),
   "IntegrationService/RevealIntegrations": free(LOOK, () => ({})),
   "IntegrationService/ApplyIntegration": held(() => ({
     ...{ name: "pg", kind: "postgresql" },
@@ -188,6 +193,8 @@ const RULES: Readonly<Record<string, Rule>> = {
     resolver: "get_name",
     deploymentId: unapproved,
   })),
+  "EvaluationService/TriggerEvaluation": free("runs approved code", () => ({ id: "none" }), "not_found"),
+  "EvaluationService/CancelEvaluationRun": free("ends what runs", () => ({ id: "none" }), "not_found"),
   "TaskService/RunTasks": refused("tasks run in live deployments alone", ({ unapproved }) => ({
     ...{ target: { path: "features.py" }, arguments: [{}], deploymentId: unapproved },
   })),

@@ -170,6 +170,7 @@ class BadDefault:
     """A default does not fit."""
 
     code = 115
+    breaks_rule = Message(code, "the default of '{feature}' is {value}, which breaks its validation {rule}", "breaks {rule}")
     mutable = Message(
         code,
         "the default of '{feature}' is a {mutable}, which could be changed by whoever reads it: {advice}",
@@ -212,6 +213,22 @@ class TwoFeatureTimes:
         "{name} has two feature times, '{first}' and '{second}': a row is observed at one; write datetime for the other",
         "second feature time",
     )
+
+
+class BadVersion:
+    """The versions of a feature make no sense."""
+
+    code = 118
+    alone = Message(code, "{option} of '{feature}' says nothing without version=: add version=2, or take it out", "no versions")
+    no_number = Message(code, "version of '{feature}' is {value}: write the number of its versions, 1 to {most}", "no number")
+    not_among = Message(code, "{option} of '{feature}' is {value}, and its versions are 1 to {count}", "no such version")
+    no_options = Message(code, "version {number} of '{feature}' is {value}: write feature(...), or an expression", "no options")
+    of_options = Message(
+        code,
+        "version {number} of '{feature}' has {option}, which all versions share: give it to the feature",
+        "of all versions",
+    )
+    unfit = Message(code, "'{feature}' is {what}, which has one version", "one version")
 
 
 class NoJoin:
@@ -355,6 +372,7 @@ class BadAggregation:
     not_called = Message(code, "{item} is not called: write {item}()", "not called")
     one_column = Message(code, "{method}() needs exactly one column, and these are named: {named}; write {example}", "exactly one column")
     no_column = Message(code, "{method}() needs exactly one column, and none is named; write {example}", "exactly one column")
+    no_key = Message(code, "{method}() needs what rows are ordered by as its first argument; write {example}", "ordered by what?")
 
 
 class UnknownFunction:

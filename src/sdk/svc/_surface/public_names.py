@@ -23,6 +23,7 @@ _QUERIES = "svc.queries"
 _LOGGING = "svc.logging"
 _MONITORING = "svc.monitoring"
 _EVALUATIONS = "svc.evaluations"
+_HTTP = "svc.http"
 
 #: The modules of each name; the first is the one that advice names. The functions of
 #: `svc.functions` come from the function table.
@@ -44,7 +45,10 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "FeatureResult": (_CLIENT, _ROOT),
     "FeatureTime": (_FEATURES, _ROOT),
     "Features": (_FEATURES, _ROOT),
+    "HttpRefused": (_HTTP, _ROOT),
+    "HttpResponse": (_HTTP, _ROOT),
     "Monitor": (_MONITORING, _ROOT),
+    "KafkaSource": (_SOURCES, _STREAMS, _ROOT),
     "MySQLSource": (_SQL, _SOURCES, _ROOT),
     "NamedQuery": (_QUERIES, _FEATURES, _ROOT),
     "Now": (_ROOT, _FEATURES),
@@ -62,8 +66,10 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "ScheduledQuery": (_QUERIES, _FEATURES, _ROOT),
     "ServerUnreachable": (_CLIENT, _ROOT),
     "SvcClient": (_CLIENT, _ROOT),
+    "TopicSource": (_SOURCES, _STREAMS, _ROOT),
     "UnexpectedAnswer": (_CLIENT, _ROOT),
     "UploadResult": (_CLIENT, _ROOT),
+    "Validation": (_FEATURES, _ROOT),
     "Windowed": (_STREAMS, _FEATURES, _ROOT),
     "_": (_FEATURES, _ROOT),
     "after": (_FEATURES, _ROOT),
@@ -71,18 +77,21 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "batch": (_ROOT, _FEATURES),
     "before": (_FEATURES, _ROOT),
     "before_all": (_FEATURES, _ROOT),
-    "contains": (_EVALUATIONS,),
+    "contains": (_EVALUATIONS, _ROOT),
     "description": (_FEATURES, _ROOT),
-    "exact_match": (_EVALUATIONS,),
+    "exact_match": (_EVALUATIONS, _ROOT),
     "feature": (_FEATURES, _ROOT),
     # Not of `svc`: there the name is the module's.
     "features": (_FEATURES,),
+    "freeze_time": (_ROOT,),
     "has_many": (_FEATURES, _ROOT),
     "has_one": (_FEATURES, _ROOT),
+    "http_get": (_HTTP, _ROOT),
+    "http_post": (_HTTP, _ROOT),
     "is_feature_time": (_FEATURES, _ROOT),
     "is_primary": (_FEATURES, _ROOT),
-    "judge": (_EVALUATIONS,),
-    "numeric": (_EVALUATIONS,),
+    "judge": (_EVALUATIONS, _ROOT),
+    "numeric": (_EVALUATIONS, _ROOT),
     "offline": (_ROOT, _FEATURES),
     "online": (_ROOT, _FEATURES),
     "owner": (_FEATURES, _ROOT),
@@ -106,7 +115,6 @@ _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSour
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _ONE_CLIENT = "SvcClient is its only client"
 _NO_MATERIALIZATION = "windows are computed when they are asked for"
-_NO_VALIDATION = "values are not checked beyond their types; compare in a resolver or an expression"
 _NO_CHARTS = "it has no charts as code; a Monitor(...) tells when a metric breaks a bound"
 
 #: Names that this version does not have, with what to use instead.
@@ -129,7 +137,6 @@ ABSENT_NAMES: Mapping[str, str] = {
     "FinalizedQuery": "SQL resolvers are files, '<name>.svc.sql'",
     "Formula": _NO_CHARTS,
     "IncrementalSettings": "SQL resolvers are files, '<name>.svc.sql', whose header has 'incremental'",
-    "KafkaSource": _NO_STREAMS,
     "KinesisSource": _NO_STREAMS,
     "LatLon": "two floats hold a place, and F.haversine gives the distance of two",
     "MSSQLSource": _OTHER_SOURCE,
@@ -161,12 +168,10 @@ ABSENT_NAMES: Mapping[str, str] = {
     "Trigger": _NO_CHARTS,
     "TrinoSource": _OTHER_SOURCE,
     "Underscore": "the row of an expression is '_'",
-    "Validation": _NO_VALIDATION,
     "Vector": _NO_VECTORS,
     "embed": _NO_VECTORS,
     "ensure_feature": "unwrap_feature describes a feature",
     "feature_time": "annotate a feature 'FeatureTime'",
-    "freeze_time": "a query takes the time as now=, and DataFrame(..., now=...) does in a test",
     "group_by_windowed": _NO_MATERIALIZATION,
     "make_sql_file_resolver": "SQL resolvers are files, '<name>.svc.sql'",
     "make_stream_resolver": _NO_STREAMS,

@@ -22,8 +22,8 @@ Others = tuple[str, ...]
 
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _NO_ETL = "values reach the online store when a query computes them; max_staleness= says how long they count"
-_NO_VERSIONS = "features have one version; give the new one another name"
-_NO_VALIDATION = "values are not checked beyond their types; compare in a resolver or an expression"
+_NO_VERSIONS = "version= of feature(...) gives a feature several versions"
+_NO_WINDOW_VERSIONS = "a windowed feature has one version; give the new one another name"
 _NO_ENCODING = "values are encoded by the feature's type"
 _NO_MATERIALIZATION = "windows are computed when they are asked for"
 _WINDOWS = "windows are written as texts, such as windowed('10m', '7d')"
@@ -54,30 +54,22 @@ _RESOLVER: Mapping[str, str] = {
 _STORAGE: Mapping[str, str] = {
     "cache_strategy": _STORED,
     "etl_offline_to_online": _NO_ETL,
-    "offline_ttl": "values of the offline store do not expire",
     "online_store_max_items": "the online store keeps the last value of a feature",
 }
 _VALUE: Mapping[str, str] = {
     **_STORAGE,
-    "contains": _NO_VALIDATION,
     "decoder": _NO_ENCODING,
-    "default_version": _NO_VERSIONS,
-    "deprecated": "a feature that is not wanted any more is taken out",
     "dtype": "the annotation is the type",
     "encoder": _NO_ENCODING,
-    "max": _NO_VALIDATION,
-    "max_length": _NO_VALIDATION,
-    "min": _NO_VALIDATION,
-    "min_length": _NO_VALIDATION,
     "offline_expression": _NO_OFFLINE,
-    "strict": _NO_VALIDATION,
     "typ": "the annotation is the type",
     "underscore": "expression= takes an expression of _",
-    "validations": _NO_VALIDATION,
-    "version": _NO_VERSIONS,
 }
 _WINDOWED: Mapping[str, str] = {
     **_VALUE,
+    "default_version": _NO_WINDOW_VERSIONS,
+    "version": _NO_WINDOW_VERSIONS,
+    "versions": _NO_WINDOW_VERSIONS,
     "buckets": _WINDOWS,
     "days": _WINDOWS,
     "hours": _WINDOWS,
@@ -143,6 +135,15 @@ def _source(password: str) -> Mapping[str, str]:
     }
 
 
+_KAFKA: Mapping[str, str] = {
+    "bootstrap_server": "bootstrap_servers= names the brokers",
+    "brokers": "bootstrap_servers= names the brokers",
+    "integration_name": "name= is the source's name",
+    "sasl_password": "credentials come from the server's environment, as <NAME>_KAFKA_SASL_PASSWORD",
+    "ssl_ca_file": "ssl_ca= is the certificate authorities' PEM itself",
+    "ssl_keystore_location": "clients are known by SASL",
+}
+
 #: Options that other libraries have and this version lacks, with what to use instead, by the public
 #: name of the decorator, function or class.
 ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -156,12 +157,15 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "has_one": {**_RELATION, "max_staleness": "a related row is as fresh as its features, which have a max_staleness= of their own"},
     "has_many": _RELATION,
     "Cron": {},
+    "Validation": {},
     "NamedQuery": _QUERY,
     "ScheduledQuery": _SCHEDULED,
     "Monitor": _MONITOR,
     "Evaluation": _EVALUATION,
     "PostgreSQLSource": _source("<NAME>_PGPASSWORD"),
     "MySQLSource": _source("<NAME>_MYSQL_PASSWORD"),
+    "KafkaSource": _KAFKA,
+    "TopicSource": {"retention": "`svc infra apply kafka-topics` says how long the server keeps messages"},
     "SQLiteSource": {"engine_args": _NO_ENGINE_ARGUMENTS, "filename": "path= is the file", "file_name": "path= is the file"},
 }
 
