@@ -68,11 +68,11 @@ export function RunLink({ id }: { readonly id: string }) {
 const timeColumns = <
   Row extends { readonly createdAt?: string; readonly startedAt?: string; readonly endedAt?: string },
 >(): readonly Column<Row>[] => [
-  { name: "created", title: "Begun", width: "10rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { name: "created", title: "Begun", width: "9.5rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
     name: "took",
     title: "Took",
-    width: "5rem",
+    width: "6rem",
     isNumber: true,
     cell: ({ createdAt, endedAt, startedAt }) => {
       const ms = tookMs(startedAt ?? createdAt, endedAt, now.value);
@@ -88,7 +88,7 @@ const JOBS: readonly Column<JobJson>[] = [
   {
     name: "subject",
     title: "About",
-    width: "8rem",
+    width: "7rem",
     cell: ({ error = "", progress = "", subject = "" }) => escapeControls(error || progress || subject),
   },
   {
@@ -111,7 +111,7 @@ const WORKFLOWS: readonly Column<WorkflowJson>[] = [
 
 const RESOLVER_RUNS: readonly Column<ResolverRunJson>[] = [
   idColumn("Run"),
-  { name: "resolver", title: "Resolver", width: "9.5rem", cell: ({ resolver = "" }) => <code>{escapeControls(resolver)}</code> },
+  { name: "resolver", title: "Resolver", width: "9rem", cell: ({ resolver = "" }) => <code>{escapeControls(resolver)}</code> },
   { name: "state", title: "State", width: "7.5rem", cell: ({ state }) => <State of={state} prefix="RESOLVER_RUN_STATE_" /> },
   { name: "cause", title: "Cause", width: "5rem", cell: ({ cause }) => enumWord(cause, "RESOLVER_RUN_CAUSE_") },
   { name: "rows", title: "Rows", width: "4rem", isNumber: true, cell: ({ rows = "0" }) => rows },
@@ -126,7 +126,7 @@ const OFFLINE_QUERIES: readonly Column<OfflineQueryJson>[] = [
   {
     name: "outputs",
     title: "Outputs",
-    width: "10.5rem",
+    width: "10rem",
     cell: ({ outputs = [] }) => <code>{outputs.map(escapeControls).join(", ")}</code>,
   },
   {
@@ -141,7 +141,7 @@ const OFFLINE_QUERIES: readonly Column<OfflineQueryJson>[] = [
 
 const TASKS: readonly Column<TaskJson>[] = [
   idColumn("Task"),
-  { name: "target", title: "Target", width: "14rem", cell: (task) => <code>{escapeControls(taskTarget(task))}</code> },
+  { name: "target", title: "Target", width: "13.5rem", cell: (task) => <code>{escapeControls(taskTarget(task))}</code> },
   { name: "state", title: "State", width: "7.5rem", cell: ({ state }) => <State of={state} prefix="TASK_STATE_" /> },
   {
     name: "exit",
