@@ -27,7 +27,7 @@ import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
 
 const KEY = "sk-a-key-of-a-fake";
 
-const EVALS = `import os, sys, time
+const EVALS = `import os, sys, threading, time
 from svc import Evaluation
 from svc.evaluations import contains, exact_match, judge, numeric
 
@@ -51,6 +51,8 @@ def is_short(output):
     return None if output == "ABC" else len(output) < 3
 
 def half(number):
+    if threading.active_count() == 1:
+        threading.Thread(target=time.sleep, args=(600,)).start()  # which nobody waits for
     return number / 2
 
 def same(text):
