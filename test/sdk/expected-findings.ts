@@ -925,5 +925,10 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "this version of svc has no option 'metrics' of Evaluation: scorers= says what scores an output",
       "no such option",
     ],
+    [
+      'E178 features.py:43:79 contains("y", name="Contains")',
+      "the evaluation 'case of names' has two scorers of the name 'Contains': give one another name=",
+      "same name",
+    ],
   ],
 };
