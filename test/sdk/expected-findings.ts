@@ -793,4 +793,105 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "no such option",
     ],
   ],
+  "177-evaluations": [
+    ['E177 features.py:20:12 "placed"', "the evaluation 'placed' is defined twice: give one of them another name", "defined twice"],
+    ['E146 features.py:21:12 " "', "name is str ' ': write a text", "bad value"],
+    [
+      'E177 features.py:22:26 "dst_1"',
+      "the evaluation 'id' names no dataset: dataset is str 'dst_1'; write its name, such as 'tickets' or 'tickets@rev_...'",
+      "no dataset",
+    ],
+    [
+      'E177 features.py:23:32 "a@rev_1/2"',
+      "the evaluation 'revision' names no dataset: str 'rev_1/2' is no id of a revision; `svc dataset get a` shows them",
+      "no dataset",
+    ],
+    ['E177 features.py:24:38 "answer"', "the task of the evaluation 'text' is str 'answer', which is no function", "no function"],
+    ["E177 features.py:25:39 int", "the task of the evaluation 'class' is type <class 'int'>, which is no function", "no function"],
+    [
+      'E179 features.py:26:54 ["a", "b", "c"]',
+      "the task of the evaluation 'three' does not take its inputs: it has 2 parameters with names, and inputs has 3 columns",
+      "not taken",
+    ],
+    [
+      'E179 features.py:27:54 {"text": 1}',
+      "the task of the evaluation 'other' does not take its inputs: inputs holds int 1 for str 'text'; write the name of a column",
+      "not taken",
+    ],
+    [
+      'E179 features.py:28:54 {"tone": "x"}',
+      "the task of the evaluation 'lacks' does not take its inputs: missing a required argument: 'text'",
+      "not taken",
+    ],
+    [
+      "E179 features.py:29:41 none_taken",
+      "the task of the evaluation 'nothing' does not take its inputs: it is given no column; name one in inputs=",
+      "not taken",
+    ],
+    [
+      'E178 features.py:30:53 contains("x")',
+      "the evaluation 'one' has Contains Contains(column='x', ignore_case=False, name='contains') among its scorers, which is no scorer and no function",
+      "no scorer",
+    ],
+    [
+      'E178 features.py:31:72 "numeric"',
+      "the evaluation 'string' has str 'numeric' among its scorers, which is no scorer and no function",
+      "no scorer",
+    ],
+    [
+      'E178 features.py:32:71 contains("y")',
+      "the evaluation 'twice' has two scorers of the name 'contains': give one another name=",
+      "same name",
+    ],
+    [
+      "E178 features.py:33:54 none_taken",
+      "the scorer 'none_taken' of the evaluation 'odd' takes neither the output alone nor the output and the row",
+      "not its arguments",
+    ],
+    [
+      'E178 features.py:34:56 numeric("x", tolerance=-1)',
+      "the evaluation 'below' has a scorer that cannot score: tolerance is int -1; write a number of at least 0",
+      "cannot score",
+    ],
+    [
+      'E178 features.py:35:55 contains("x", ignore_case="no")',
+      "the evaluation 'case' has a scorer that cannot score: ignore_case is str 'no'; write True or False",
+      "cannot score",
+    ],
+    [
+      "E178 features.py:36:57 exact_match(3)",
+      "the evaluation 'column' has a scorer that cannot score: column is int 3: write a text",
+      "cannot score",
+    ],
+    [
+      'E178 features.py:37:56 judge("good?", model="m", url="http://a")',
+      "the evaluation 'blind' has a scorer that cannot score: prompt has no {output}, so the judge would not see what it judges",
+      "cannot score",
+    ],
+    [
+      'E178 features.py:38:56 judge("{output} {", model="m", url="http://a")',
+      "the evaluation 'brace' has a scorer that cannot score: prompt cannot be read: Single '{' encountered in format string; write {{ for a brace",
+      "cannot score",
+    ],
+    [
+      'E178 features.py:39:55 judge("{output}", model="m")',
+      "the evaluation 'whom' has a scorer that cannot score: judge has neither integration= nor url=, so nobody can be asked",
+      "cannot score",
+    ],
+    [
+      'E178 features.py:40:56 judge("{output}", model="m", url="a.example")',
+      "the evaluation 'where' has a scorer that cannot score: url is str 'a.example'; write one such as 'https://api.example.com/v1'",
+      "cannot score",
+    ],
+    [
+      'E178 features.py:41:55 judge("{output}", model="m", url="http://a", timeout="1h")',
+      "the evaluation 'long' has a scorer that cannot score: timeout is str '1h'; write a duration of at most 10m, such as '60s'",
+      "cannot score",
+    ],
+    [
+      "E106 features.py:42:73 metrics",
+      "this version of svc has no option 'metrics' of Evaluation: scorers= says what scores an output",
+      "no such option",
+    ],
+  ],
 };

@@ -122,8 +122,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async listNamedQueries({ deploymentId }, context) {
-      const { graph } = await find(deploymentId, context);
-      return create(ListNamedQueriesResponseSchema, { namedQueries: graph.namedQueries });
+      const { graph, id } = await find(deploymentId, context);
+      return create(ListNamedQueriesResponseSchema, { namedQueries: graph.namedQueries, deploymentId: id });
     },
 
     async getFeature({ deploymentId, fqn: name }, context) {
