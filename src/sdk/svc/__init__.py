@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._model.context import query_context, query_id, query_tags, trace_headers, traceparent
 from ._model.cron import Cron
+from ._model.frozen_time import freeze_time
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
@@ -53,7 +54,7 @@ from .http import HttpRefused, HttpResponse, http_get, http_post
 from .logging import svc_logger
 from .monitoring import Monitor
 from .queries import NamedQuery, ScheduledQuery
-from .sources import DataSource, MySQLSource, PostgreSQLSource, SQLiteSource
+from .sources import DataSource, KafkaSource, MySQLSource, PostgreSQLSource, SQLiteSource, TopicSource
 
 if TYPE_CHECKING:
     from .client import (
@@ -101,6 +102,7 @@ __all__ = [
     "Features",
     "HttpRefused",
     "HttpResponse",
+    "KafkaSource",
     "Monitor",
     "MySQLSource",
     "NamedQuery",
@@ -119,6 +121,7 @@ __all__ = [
     "ScheduledQuery",
     "ServerUnreachable",
     "SvcClient",
+    "TopicSource",
     "UnexpectedAnswer",
     "UploadResult",
     "Validation",
@@ -133,6 +136,7 @@ __all__ = [
     "description",
     "exact_match",
     "feature",
+    "freeze_time",
     "has_many",
     "has_one",
     "http_get",
