@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 from ._model.context import query_context, query_id, query_tags, trace_headers, traceparent
 from ._model.cron import Cron
+from ._model.frozen_time import freeze_time
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
-from .evaluations import Evaluation
+from .evaluations import Evaluation, contains, exact_match, judge, numeric
 from .features import (
     DataFrame,
     Feature,
@@ -49,6 +50,7 @@ from .features import (
     unwrap_feature,
     windowed,
 )
+from .http import HttpRefused, HttpResponse, http_get, http_post
 from .logging import svc_logger
 from .monitoring import Monitor
 from .queries import NamedQuery, ScheduledQuery
@@ -98,6 +100,8 @@ __all__ = [
     "FeatureResult",
     "FeatureTime",
     "Features",
+    "HttpRefused",
+    "HttpResponse",
     "KafkaSource",
     "Monitor",
     "MySQLSource",
@@ -128,12 +132,19 @@ __all__ = [
     "batch",
     "before",
     "before_all",
+    "contains",
     "description",
+    "exact_match",
     "feature",
+    "freeze_time",
     "has_many",
     "has_one",
+    "http_get",
+    "http_post",
     "is_feature_time",
     "is_primary",
+    "judge",
+    "numeric",
     "offline",
     "online",
     "owner",

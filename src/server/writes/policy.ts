@@ -3,7 +3,9 @@
  */
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import { storedName } from "../../domain/feature-version.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
+import { encodeStored, type FeatureValue } from "../../domain/value.ts";
 import type { FeatureVersion } from "../stores/offline/store.ts";
 
 /** The properties of a deployment on which the policy depends. */
@@ -25,19 +27,40 @@ export function offlineVersions(deployment: WrittenDeployment): ReadonlyMap<numb
   const versions = new Map<number, FeatureVersion>();
   if (deployment.branch !== "") return versions;
   for (const { namespace, features } of deployment.graph.featureSets)
-    for (const { fqn, kind } of features) {
+    for (const feature of features) {
+      const { fqn, kind } = feature;
       const identity = deployment.identities.get(fqn);
       if (kind.case !== "scalar" || !kind.value.dtype || !identity || kind.value.storeOffline === false) continue;
       versions.set(identity.id, {
         featureId: identity.id,
         environmentId: deployment.environmentId,
         namespace,
-        name: fqn.slice(namespace.length + 1),
+        name: storedName(feature).slice(namespace.length + 1),
         internalVersion: identity.internalVersion,
         dtype: kind.value.dtype,
       });
     }
   return versions;
+}
+
+/** What a fresh value is to the online store: stored, not stored, or the end of the older one. */
+export type Caching = "store" | "keep" | "evict";
+
+/** The options of a feature on which that depends. */
+export interface CachedFeature {
+  readonly caching: { readonly nulls: Caching; readonly defaults: Caching };
+  /** Undefined = it has none. */
+  readonly defaultValue: FeatureValue | undefined;
+}
+
+/**
+ * What the online store does with a fresh value.
+ * @param standsIn whether the feature's default stands in for it, which is null
+ */
+export function cachingOf({ caching: { nulls, defaults }, defaultValue }: CachedFeature, value: FeatureValue, standsIn = false): Caching {
+  if (value === null && nulls !== "store") return nulls;
+  if (defaults === "store" || defaultValue === undefined) return "store";
+  return standsIn || encodeStored(value) === encodeStored(defaultValue) ? defaults : "store";
 }
 
 /**

@@ -361,3 +361,19 @@ test("what a run prints is in the log under its id", async () => {
   await eventually(async () => (await texts()).length === WORDS.length, "all lines");
   expect((await texts()).toSorted()).toEqual(WORDS.map(({ text }) => `shouting ${text}`).toSorted());
 });
+
+test("rows, failures, runs and scores are metrics", async () => {
+  const { runs } = await service().listEvaluationRuns({ pageSize: 500 });
+  const of = (name: string, state = EvaluationRunState.SUCCEEDED) =>
+    runs.filter((run) => run.evaluationName === name && run.state === state).length;
+  const answer = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${await server.token()}` } });
+  const figures = (await answer.text()).split("\n").filter((line) => line.startsWith("svc_evaluation_"));
+  const figure = (metric: string, ...labels: readonly string[]): number => {
+    const line = figures.find((one) => one.startsWith(metric) && labels.every((label) => one.includes(label)));
+    return Number(line?.split(" ").at(-1));
+  };
+  expect(figure("svc_evaluation_rows", 'evaluation="shouts"')).toBe(of("shouts") * WORDS.length);
+  expect(figure("svc_evaluation_errors", 'evaluation="shouts"')).toBe(of("shouts") * 3);
+  expect(figure("svc_evaluation_runs", 'evaluation="dies"', 'state="failed"')).toBe(of("dies", EvaluationRunState.FAILED));
+  expect(figure("svc_evaluation_score", 'evaluation="halves"', 'scorer="near"')).toBe(1);
+});

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import platform
 from typing import Any, Optional
 
@@ -11,7 +12,7 @@ from .._codec.wire import NULL, value_json
 from .._diagnostics.findings import DefinitionError, Finding, Json, Span, json_line
 from .._diagnostics.source import Comment
 from .._model.feature_class import FeatureClass
-from .._model.field import MISSING, Field, WindowField, tag_list, text_of
+from .._model.field import MISSING, Field, VersionField, WindowField, tag_list, text_of
 from .._model.reference import field_of
 from .._model.resolver import InputSpec, ResolverSpec
 from .._surface.names import duration_json, parse_duration
@@ -85,7 +86,7 @@ class _ClassFacts:
 
     def comment_and_span(self, field: Field) -> tuple[Comment, Span]:
         """The comment above a feature, and the span of its name."""
-        place = self.places.get(field.base.attribute if isinstance(field, WindowField) else field.attribute)
+        place = self.places.get(field.base.attribute if isinstance(field, (VersionField, WindowField)) else field.attribute)
         if self.source is None or place is None:
             return Comment(), self.span
         return self.source.comment_above(place[0]), Span(self.span.file, *place)
@@ -151,11 +152,14 @@ def _feature(
         description=comment.text if own is None else own,
         maxStaleness=None if staleness is None else duration_json(staleness),
         deprecated=field.options.deprecated is True,
+        version=field.number if isinstance(field, VersionField) else None,
+        defaultVersion=field.base.default_version if isinstance(field, VersionField) else None,
         span=span.json(),
     )
 
 
-_STORING = {"store_online": "storeOnline", "store_offline": "storeOffline", "cache_nulls": "cacheNulls"}
+_STORING = {"store_online": "storeOnline", "store_offline": "storeOffline", "cache_nulls": "cacheNulls", "cache_defaults": "cacheDefaults"}
+_EVICTING = {"cache_nulls": "evictNulls", "cache_defaults": "evictDefaults"}
 
 
 def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
@@ -168,6 +172,10 @@ def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
         except DefinitionError:
             pass
     document.update({name: False for option, name in _STORING.items() if not field.stores(option)})
+    document.update({name: True for option, name in _EVICTING.items() if isinstance(field.storing(option), str)})
+    ttl = parse_duration(field.storing("offline_ttl"))
+    if ttl is not None and ttl != math.inf and field not in facts.keys:
+        document["offlineTtl"] = duration_json(ttl)
     validations = validations_json(field)
     if validations:
         document["validations"] = validations

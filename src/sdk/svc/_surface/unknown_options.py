@@ -22,7 +22,8 @@ Others = tuple[str, ...]
 
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _NO_ETL = "values reach the online store when a query computes them; max_staleness= says how long they count"
-_NO_VERSIONS = "features have one version; give the new one another name"
+_NO_VERSIONS = "version= of feature(...) gives a feature several versions"
+_NO_WINDOW_VERSIONS = "a windowed feature has one version; give the new one another name"
 _NO_ENCODING = "values are encoded by the feature's type"
 _NO_MATERIALIZATION = "windows are computed when they are asked for"
 _WINDOWS = "windows are written as texts, such as windowed('10m', '7d')"
@@ -53,22 +54,22 @@ _RESOLVER: Mapping[str, str] = {
 _STORAGE: Mapping[str, str] = {
     "cache_strategy": _STORED,
     "etl_offline_to_online": _NO_ETL,
-    "offline_ttl": "values of the offline store do not expire",
     "online_store_max_items": "the online store keeps the last value of a feature",
 }
 _VALUE: Mapping[str, str] = {
     **_STORAGE,
     "decoder": _NO_ENCODING,
-    "default_version": _NO_VERSIONS,
     "dtype": "the annotation is the type",
     "encoder": _NO_ENCODING,
     "offline_expression": _NO_OFFLINE,
     "typ": "the annotation is the type",
     "underscore": "expression= takes an expression of _",
-    "version": _NO_VERSIONS,
 }
 _WINDOWED: Mapping[str, str] = {
     **_VALUE,
+    "default_version": _NO_WINDOW_VERSIONS,
+    "version": _NO_WINDOW_VERSIONS,
+    "versions": _NO_WINDOW_VERSIONS,
     "buckets": _WINDOWS,
     "days": _WINDOWS,
     "hours": _WINDOWS,

@@ -7,6 +7,7 @@ import type { Expression, Feature, Graph, NamedQuery, Resolver } from "../../../
 import { OutputShape, ResolverKind, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import { deprecationText } from "../../../domain/deprecation.ts";
 import { Derivation } from "../../../domain/derivation.ts";
+import { numberedName } from "../../../domain/feature-version.ts";
 import { durationToMs } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { findRecursion } from "../../../domain/recursion.ts";
@@ -14,6 +15,7 @@ import { INCREMENTAL_PLACEHOLDER } from "../../../domain/sql/statement.ts";
 import { compileRules, withRules } from "../../../domain/validations.ts";
 import { compileCoercer, typeName } from "../../../domain/value.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
+import type { Caching } from "../../writes/policy.ts";
 import { AnswerType } from "./answer-type.ts";
 import { compilerOf } from "./expressions.ts";
 import type { Member, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
@@ -89,12 +91,15 @@ function namespacesOf(graph: Graph, { featureIds }: IndexOptions, scalars: Map<s
     const members = new Map<string, Member>();
     const own: ScalarInfo[] = [];
     const windows = new Map<string, ScalarInfo[]>();
+    const numbered = new Map<string, ScalarInfo>();
     for (const feature of set.features) {
       const scalar = scalarInfo(feature, featureIds, keys);
       if (!scalar) continue;
       scalars.set(scalar.fqn, scalar);
       members.set(scalar.name, scalar);
       own.push(scalar);
+      const version = numberedName(feature);
+      if (version !== undefined) numbered.set(version.slice(set.namespace.length + 1), scalar);
       const base = windowedBase(feature);
       if (base) windows.set(base, [...(windows.get(base) ?? []), scalar]);
     }
@@ -104,6 +109,7 @@ function namespacesOf(graph: Graph, { featureIds }: IndexOptions, scalars: Map<s
       members,
       scalars: own,
       windows,
+      numbered,
       primaryKey: scalars.get(set.primaryKey),
       featureTime: scalars.get(set.featureTime),
     });
@@ -180,8 +186,22 @@ function joinedFeatures({ featureSets }: Graph): ReadonlySet<string> {
 
 function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, keys: ReadonlySet<string>): ScalarInfo | undefined {
   if (feature.kind.case !== "scalar" || !feature.kind.value.dtype) return undefined;
-  const { dtype, nullable, defaultValue, primary, featureTime, expression, window, storeOnline, storeOffline, cacheNulls } =
-    feature.kind.value;
+  const {
+    dtype,
+    nullable,
+    defaultValue,
+    primary,
+    featureTime,
+    expression,
+    window,
+    storeOnline,
+    storeOffline,
+    cacheNulls,
+    evictNulls,
+    cacheDefaults,
+    evictDefaults,
+    offlineTtl,
+  } = feature.kind.value;
   const strictRules = compileRules(feature.kind.value, true);
   return {
     kind: "scalar",
@@ -196,8 +216,11 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
     stalenessMs: feature.maxStaleness ? durationToMs(feature.maxStaleness) : 0,
     featureId: featureIds.get(feature.fqn),
     storesOnline: storeOnline !== false,
-    storesNull: cacheNulls !== false,
+    caching: { nulls: cachingOption(cacheNulls, evictNulls), defaults: cachingOption(cacheDefaults, evictDefaults) },
+    offlineTtlMs: offlineTtl && durationToMs(offlineTtl),
     storesOffline: storeOffline !== false,
+    version: feature.version || 1,
+    isOldVersion: feature.version !== feature.defaultVersion,
     deprecation: feature.deprecated ? deprecationText(feature.description) : undefined,
     primary,
     featureTime,
@@ -209,6 +232,10 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
     expression,
     windowMs: window ? durationToMs(window) : undefined,
   };
+}
+
+function cachingOption(stores: boolean | undefined, evicts: boolean): Caching {
+  return stores !== false ? "store" : evicts ? "evict" : "keep";
 }
 
 function resolverInfo(

@@ -9,6 +9,7 @@ import type { RuleCheck } from "../../../domain/validations.ts";
 import type { Coercer, FeatureValue } from "../../../domain/value.ts";
 import type { CompiledTranslation } from "../../expressions/python/compile-translation.ts";
 import type { ColumnType } from "../../sql/condition.ts";
+import type { Caching } from "../../writes/policy.ts";
 import type { AnswerType } from "./answer-type.ts";
 
 /** A feature that holds a value. */
@@ -33,10 +34,16 @@ export interface ScalarInfo {
   readonly featureId: number | undefined;
   /** Whether its values go to the online store and are read from there (`store_online`). */
   readonly storesOnline: boolean;
-  /** Whether null is stored there too (`cache_nulls`). */
-  readonly storesNull: boolean;
+  /** What becomes of a fresh null (`cache_nulls`), and of the default (`cache_defaults`). */
+  readonly caching: { readonly nulls: Caching; readonly defaults: Caching };
+  /** Greatest age of a value in the history that counts, milliseconds; undefined = any. */
+  readonly offlineTtlMs?: number | undefined;
   /** Whether its values go to the history (`store_offline`). */
   readonly storesOffline: boolean;
+  /** The number of its version, from 1. */
+  readonly version: number;
+  /** Whether it is a version that the bare name does not mean. */
+  readonly isOldVersion: boolean;
   /** What callers are told when it is deprecated: `is deprecated: use user.name`. */
   readonly deprecation?: string | undefined;
   readonly primary: boolean;
@@ -113,6 +120,8 @@ export interface NamespaceInfo {
   readonly members: ReadonlyMap<string, Member>;
   /** Its scalar features in the order of definition. */
   readonly scalars: readonly ScalarInfo[];
+  /** Default versions of features, by the name with their number. */
+  readonly numbered: ReadonlyMap<string, ScalarInfo>;
   /** Windows of a windowed feature, by the bare name. */
   readonly windows: ReadonlyMap<string, readonly ScalarInfo[]>;
   readonly primaryKey: ScalarInfo | undefined;
