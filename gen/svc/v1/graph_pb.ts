@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/graph.proto.
  */
 export const file_svc_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUiNwoRR2V0RmVhdHVyZVJlcXVlc3QSCwoDZnFuGAEgASgJEhUKDWRlcGxveW1lbnRfaWQYAiABKAkivwIKEkdldEZlYXR1cmVSZXNwb25zZRIpCghtZXRhZGF0YRgBIAEoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIiCgZzb3VyY2UYAyABKAsyEi5zdmMudjEuU291cmNlVGV4dBIqCglwcm92aWRlcnMYBCADKAsyFy5zdmMudjEuRmVhdHVyZVByb3ZpZGVyEiQKB3VzZWRfYnkYBSADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSGAoQdXNlZF9ieV9sZWZ0X29mZhgGIAEoBRIoCgh2ZXJzaW9ucxgHIAMoCzIWLnN2Yy52MS5GZWF0dXJlVmVyc2lvbhItCgpzdGF0aXN0aWNzGAggASgLMhkuc3ZjLnYxLkZlYXR1cmVTdGF0aXN0aWNzIloKClNvdXJjZVRleHQSDAoEZmlsZRgBIAEoCRIMCgRsaW5lGAIgASgFEgwKBHRleHQYAyABKAkSEQoJdHJ1bmNhdGVkGAQgASgIEg8KB21pc3NpbmcYBSABKAkiZwoPRmVhdHVyZVByb3ZpZGVyEiIKBGtpbmQYASABKA4yFC5zdmMudjEuUHJvdmlkZXJLaW5kEhAKCHJlc29sdmVyGAIgASgJEg4KBnVzYWJsZRgDIAEoCBIOCgZyZWFzb24YBCABKAkiRwoORmVhdHVyZVZlcnNpb24SGAoQaW50ZXJuYWxfdmVyc2lvbhgBIAEoBRIMCgR0eXBlGAIgASgJEg0KBWVuZGVkGAMgASgIIsgCChFGZWF0dXJlU3RhdGlzdGljcxIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVjb3VudBgCIAEoAxINCgVudWxscxgDIAEoAxIOCgZlcnJvcnMYBCABKAMSHwoSbWVkaWFuX2FnZV9zZWNvbmRzGAUgASgBSACIAQESDwoHc2FtcGxlZBgGIAEoAxIjCglxdWFudGlsZXMYByADKAsyEC5zdmMudjEuUXVhbnRpbGUSIgoEYmlucxgIIAMoCzIULnN2Yy52MS5IaXN0b2dyYW1CaW4SJQoGdmFsdWVzGAkgAygLMhUuc3ZjLnYxLkZyZXF1ZW50VmFsdWUSEgoFZHJpZnQYCiABKAFIAYgBAUIVChNfbWVkaWFuX2FnZV9zZWNvbmRzQggKBl9kcmlmdCIoCghRdWFudGlsZRINCgVzaGFyZRgBIAEoARINCgV2YWx1ZRgCIAEoASI7CgxIaXN0b2dyYW1CaW4SDQoFbG93ZXIYASABKAESDQoFdXBwZXIYAiABKAESDQoFY291bnQYAyABKAMiLQoNRnJlcXVlbnRWYWx1ZRINCgV2YWx1ZRgBIAEoCRINCgVjb3VudBgCIAEoAyI9ChJHZXRSZXNvbHZlclJlcXVlc3QSEAoIcmVzb2x2ZXIYASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSLFAQoTR2V0UmVzb2x2ZXJSZXNwb25zZRIiCghyZXNvbHZlchgBIAEoCzIQLnN2Yy52MS5SZXNvbHZlchIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0Eg8KB3ZlcnNpb24YBCABKAUSJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFIpMBChFHZXRMaW5lYWdlUmVxdWVzdBIKCgJvbhgBIAEoCRINCgVkZXB0aBgCIAEoBRIrCglkaXJlY3Rpb24YAyABKA4yGC5zdmMudjEuTGluZWFnZURpcmVjdGlvbhIQCghieV9jbGFzcxgEIAEoCBINCgVsaW1pdBgFIAEoBRIVCg1kZXBsb3ltZW50X2lkGAYgASgJIrMBChJHZXRMaW5lYWdlUmVzcG9uc2USIgoFbm9kZXMYASADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSIgoFZWRnZXMYAiADKAsyEy5zdmMudjEuTGluZWFnZUVkZ2USFgoObm9kZXNfbGVmdF9vZmYYAyABKAUSFgoOZWRnZXNfbGVmdF9vZmYYBCABKAUSDgoGY2hvc2VuGAUgAygJEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiSgoLTGluZWFnZU5vZGUSCgoCaWQYASABKAkSIQoEa2luZBgCIAEoDjITLnN2Yy52MS5MaW5lYWdlS2luZBIMCgRuYW1lGAMgASgJIicKC0xpbmVhZ2VFZGdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAki0gIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnkSIQoIbW9uaXRvcnMYCSADKAsyDy5zdmMudjEuTW9uaXRvciLfAQoKRmVhdHVyZVNldBIRCgluYW1lc3BhY2UYASABKAkSEgoKY2xhc3NfbmFtZRgCIAEoCRIOCgZtb2R1bGUYAyABKAkSIQoIZmVhdHVyZXMYBCADKAsyDy5zdmMudjEuRmVhdHVyZRITCgtwcmltYXJ5X2tleRgFIAEoCRIUCgxmZWF0dXJlX3RpbWUYBiABKAkSDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4ixAIKB0ZlYXR1cmUSCwoDZnFuGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJbmFtZXNwYWNlGAMgASgJEicKBnNjYWxhchgEIAEoCzIVLnN2Yy52MS5TY2FsYXJGZWF0dXJlSAASIQoHaGFzX29uZRgFIAEoCzIOLnN2Yy52MS5IYXNPbmVIABIjCghoYXNfbWFueRgGIAEoCzIPLnN2Yy52MS5IYXNNYW55SAASDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIwCg1tYXhfc3RhbGVuZXNzGAogASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhISCgpkZXByZWNhdGVkGAwgASgIQgYKBGtpbmQikQMKDVNjYWxhckZlYXR1cmUSHwoFZHR5cGUYASABKAsyEC5zdmMudjEuRGF0YVR5cGUSEAoIbnVsbGFibGUYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZRIPCgdwcmltYXJ5GAQgASgIEhQKDGZlYXR1cmVfdGltZRgFIAEoCBISCgpyZWZlcmVuY2VzGAYgASgJEiYKCmV4cHJlc3Npb24YByABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIpCgZ3aW5kb3cYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNd2luZG93ZWRfYmFzZRgJIAEoCRIZCgxzdG9yZV9vbmxpbmUYCiABKAhIAIgBARIaCg1zdG9yZV9vZmZsaW5lGAsgASgISAGIAQESGAoLY2FjaGVfbnVsbHMYDCABKAhIAogBAUIPCg1fc3RvcmVfb25saW5lQhAKDl9zdG9yZV9vZmZsaW5lQg4KDF9jYWNoZV9udWxscyKlAgoKRXhwcmVzc2lvbhIgCgdsaXRlcmFsGAEgASgLMg0uc3ZjLnYxLlZhbHVlSAASKwoHZmVhdHVyZRgCIAEoCzIYLnN2Yy52MS5GZWF0dXJlUmVmZXJlbmNlSAASJAoEY2FsbBgDIAEoCzIULnN2Yy52MS5GdW5jdGlvbkNhbGxIABIqCgthZ2dyZWdhdGlvbhgEIAEoCzITLnN2Yy52MS5BZ2dyZWdhdGlvbkgAEisKDHdpbmRvd19zdGFydBgFIAEoCzITLnN2Yy52MS5XaW5kb3dTdGFydEgAEiUKCXF1ZXJ5X25vdxgGIAEoCzIQLnN2Yy52MS5RdWVyeU5vd0gAEhoKBHNwYW4YByABKAsyDC5zdmMudjEuU3BhbkIGCgRub2RlIi8KEEZlYXR1cmVSZWZlcmVuY2USDAoEcGF0aBgBIAMoCRINCgVzY29wZRgCIAEoBSJHCgxGdW5jdGlvbkNhbGwSEAoIZnVuY3Rpb24YASABKAkSJQoJYXJndW1lbnRzGAIgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24imAEKC0FnZ3JlZ2F0aW9uEgwKBHBhdGgYASADKAkSIwoHZmlsdGVycxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEiIKBmNvbHVtbhgDIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uEhAKCGZ1bmN0aW9uGAQgASgJEiAKCWFyZ3VtZW50cxgFIAMoCzINLnN2Yy52MS5WYWx1ZSINCgtXaW5kb3dTdGFydCIKCghRdWVyeU5vdyJUCgZIYXNPbmUSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5EhAKCG9wdGlvbmFsGAMgASgIIkMKB0hhc01hbnkSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5IikKB0pvaW5LZXkSDQoFbG9jYWwYASABKAkSDwoHZm9yZWlnbhgCIAEoCSKGBQoIUmVzb2x2ZXISCwoDZnFuGAEgASgJEiIKBGtpbmQYAiABKA4yFC5zdmMudjEuUmVzb2x2ZXJLaW5kEiUKBmlucHV0cxgDIAMoCzIVLnN2Yy52MS5SZXNvbHZlcklucHV0Eg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRIUCgxlbnZpcm9ubWVudHMYBiADKAkSDQoFb3duZXIYByABKAkSEwoLZGVzY3JpcHRpb24YCCABKAkSKgoHdGltZW91dBgJIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCghzY2hlZHVsZRgKIAEoCRIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SFQoNc291cmNlX3NoYTI1NhgMIAEoCRIoCgZweXRob24YDSABKAsyFi5zdmMudjEuUHl0aG9uRnVuY3Rpb25IABIfCgNzcWwYDiABKAsyEC5zdmMudjEuU3FsUXVlcnlIABIpCgxvdXRwdXRfc2hhcGUYDyABKA4yEy5zdmMudjEuT3V0cHV0U2hhcGUSDQoFdG90YWwYECABKAgSEAoIcmVsYXRpb24YESABKAkSNAoKdHJhbnNsYXRlZBgSIAMoCzIgLnN2Yy52MS5SZXNvbHZlci5UcmFuc2xhdGVkRW50cnkSFAoMdW50cmFuc2xhdGVkGBMgASgJEhIKCnJ1bl9maWx0ZXIYFCABKAkSEgoKcnVuX3NhbXBsZRgVIAEoCRpFCg9UcmFuc2xhdGVkRW50cnkSCwoDa2V5GAEgASgJEiEKBXZhbHVlGAIgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb246AjgBQgYKBGJvZHkitwEKDVJlc29sdmVySW5wdXQSDAoEbmFtZRgBIAEoCRInCgdmZWF0dXJlGAIgASgLMhQuc3ZjLnYxLkZlYXR1cmVJbnB1dEgAEh8KA25vdxgDIAEoCzIQLnN2Yy52MS5Ob3dJbnB1dEgAEiEKBHJvd3MYBCABKAsyES5zdmMudjEuUm93c0lucHV0SAASIwoFdGFibGUYBSABKAsyEi5zdmMudjEuVGFibGVJbnB1dEgAQgYKBGtpbmQicAoJUm93c0lucHV0EgwKBHBhdGgYASABKAkSDwoHY29sdW1ucxgCIAMoCRIjCgdmaWx0ZXJzGAMgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24SDQoFbGltaXQYBCABKAUSEAoIb3B0aW9uYWwYBSABKAgiHQoKVGFibGVJbnB1dBIPCgdjb2x1bW5zGAEgAygJIlQKDEZlYXR1cmVJbnB1dBIMCgRwYXRoGAEgASgJEhAKCG9wdGlvbmFsGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUiCgoITm93SW5wdXQiQAoOUHl0aG9uRnVuY3Rpb24SDgoGbW9kdWxlGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIaXNfYXN5bmMYAyABKAgiqwIKCFNxbFF1ZXJ5Eg4KBnNvdXJjZRgBIAEoCRIMCgRib2R5GAIgASgJEigKCnBhcmFtZXRlcnMYAyADKAsyFC5zdmMudjEuU3FsUGFyYW1ldGVyEiIKB2NvbHVtbnMYBCADKAsyES5zdmMudjEuU3FsQ29sdW1uEh8KBWNvdW50GAUgASgOMhAuc3ZjLnYxLlJvd0NvdW50EhEKCWJvZHlfbGluZRgGIAEoBRINCgV0b3RhbBgHIAEoCBIMCgRzdGFyGAggASgIEhEKCW5hbWVzcGFjZRgJIAEoCRIhCgtzb3VyY2Vfc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuEiwKC2luY3JlbWVudGFsGAsgASgLMhcuc3ZjLnYxLkluY3JlbWVudGFsUmVhZCKeAQoPSW5jcmVtZW50YWxSZWFkEiUKBG1vZGUYASABKA4yFy5zdmMudjEuSW5jcmVtZW50YWxNb2RlEg4KBmNvbHVtbhgCIAEoCRIrCghsb29rYmFjaxgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCgViYXNpcxgEIAEoDjIYLnN2Yy52MS5JbmNyZW1lbnRhbEJhc2lzIlEKDFNxbFBhcmFtZXRlchIMCgRwYXRoGAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSEwoLaW5jcmVtZW50YWwYBCABKAgiSAoJU3FsQ29sdW1uEg4KBmNvbHVtbhgBIAEoCRIPCgdmZWF0dXJlGAIgASgJEhoKBHNwYW4YAyABKAsyDC5zdmMudjEuU3BhbiKVAwoKTmFtZWRRdWVyeRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDgoGaW5wdXRzGAMgAygJEg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRI0CglzdGFsZW5lc3MYBiADKAsyIS5zdmMudjEuTmFtZWRRdWVyeS5TdGFsZW5lc3NFbnRyeRI/Cg9wbGFubmVyX29wdGlvbnMYByADKAsyJi5zdmMudjEuTmFtZWRRdWVyeS5QbGFubmVyT3B0aW9uc0VudHJ5Eg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhpLCg5TdGFsZW5lc3NFbnRyeRILCgNrZXkYASABKAkSKAoFdmFsdWUYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb246AjgBGjUKE1BsYW5uZXJPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKBAwoOU2NoZWR1bGVkUXVlcnkSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEhEKCXJlY29tcHV0ZRgEIAEoCBIaChJyZWNvbXB1dGVfZmVhdHVyZXMYBSADKAkSEwoLbWF4X3NhbXBsZXMYBiABKAQSLwoLbG93ZXJfYm91bmQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwcGVyX2JvdW5kGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxzdG9yZV9vbmxpbmUYCSABKAgSFQoNc3RvcmVfb2ZmbGluZRgKIAEoCBIdChVpbmNyZW1lbnRhbF9yZXNvbHZlcnMYCyADKAkSDAoEdGFncxgMIAMoCRINCgVvd25lchgNIAEoCRITCgtkZXNjcmlwdGlvbhgOIAEoCRIaCgRzcGFuGA8gASgLMgwuc3ZjLnYxLlNwYW4ipgIKB01vbml0b3ISDAoEbmFtZRgBIAEoCRISCgpleHByZXNzaW9uGAIgASgJEg0KBWFib3ZlGAMgASgJEg0KBWJlbG93GAQgASgJEi4KC3BlbmRpbmdfZm9yGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhAKCHdlYmhvb2tzGAYgAygJEhAKCHNldmVyaXR5GAcgASgJEg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIlCg9leHByZXNzaW9uX3NwYW4YCyABKAsyDC5zdmMudjEuU3BhbhIgCgpib3VuZF9zcGFuGAwgASgLMgwuc3ZjLnYxLlNwYW4ivQEKCkRhdGFTb3VyY2USDAoEbmFtZRgBIAEoCRIgCgRraW5kGAIgASgOMhIuc3ZjLnYxLlNvdXJjZUtpbmQSMgoIc2V0dGluZ3MYAyADKAsyIC5zdmMudjEuRGF0YVNvdXJjZS5TZXR0aW5nc0VudHJ5EhoKBHNwYW4YBCABKAsyDC5zdmMudjEuU3BhbhovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqugEKDFByb3ZpZGVyS2luZBIdChlQUk9WSURFUl9LSU5EX1VOU1BFQ0lGSUVEEAASHgoaUFJPVklERVJfS0lORF9PTkxJTkVfU1RPUkUQARIWChJQUk9WSURFUl9LSU5EX0pPSU4QAhIcChhQUk9WSURFUl9LSU5EX0VYUFJFU1NJT04QAxIaChZQUk9WSURFUl9LSU5EX1JFU09MVkVSEAQSGQoVUFJPVklERVJfS0lORF9ERUZBVUxUEAUqywEKC0xpbmVhZ2VLaW5kEhwKGExJTkVBR0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE0xJTkVBR0VfS0lORF9TT1VSQ0UQARIZChVMSU5FQUdFX0tJTkRfUkVTT0xWRVIQAhIYChRMSU5FQUdFX0tJTkRfRkVBVFVSRRADEhYKEkxJTkVBR0VfS0lORF9DTEFTUxAEEhYKEkxJTkVBR0VfS0lORF9RVUVSWRAFEiAKHExJTkVBR0VfS0lORF9TQ0hFRFVMRURfUVVFUlkQBiqTAQoQTGluZWFnZURpcmVjdGlvbhIhCh1MSU5FQUdFX0RJUkVDVElPTl9VTlNQRUNJRklFRBAAEh4KGkxJTkVBR0VfRElSRUNUSU9OX1VQU1RSRUFNEAESIAocTElORUFHRV9ESVJFQ1RJT05fRE9XTlNUUkVBTRACEhoKFkxJTkVBR0VfRElSRUNUSU9OX0JPVEgQAypiCgxSZXNvbHZlcktpbmQSHQoZUkVTT0xWRVJfS0lORF9VTlNQRUNJRklFRBAAEhgKFFJFU09MVkVSX0tJTkRfT05MSU5FEAESGQoVUkVTT0xWRVJfS0lORF9PRkZMSU5FEAIqXQoLT3V0cHV0U2hhcGUSHAoYT1VUUFVUX1NIQVBFX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX1NIQVBFX1JPV1MQARIZChVPVVRQVVRfU0hBUEVfUkVMQVRJT04QAipmCghSb3dDb3VudBIZChVST1dfQ09VTlRfVU5TUEVDSUZJRUQQABIRCg1ST1dfQ09VTlRfT05FEAESGQoVUk9XX0NPVU5UX09ORV9PUl9OT05FEAISEQoNUk9XX0NPVU5UX0FMTBADKokBCg9JbmNyZW1lbnRhbE1vZGUSIAocSU5DUkVNRU5UQUxfTU9ERV9VTlNQRUNJRklFRBAAEhgKFElOQ1JFTUVOVEFMX01PREVfUk9XEAESGgoWSU5DUkVNRU5UQUxfTU9ERV9HUk9VUBACEh4KGklOQ1JFTUVOVEFMX01PREVfUEFSQU1FVEVSEAMqfwoQSW5jcmVtZW50YWxCYXNpcxIhCh1JTkNSRU1FTlRBTF9CQVNJU19VTlNQRUNJRklFRBAAEiIKHklOQ1JFTUVOVEFMX0JBU0lTX01BWF9JTkdFU1RFRBABEiQKIElOQ1JFTUVOVEFMX0JBU0lTX0xBU1RfRVhFQ1VUSU9OEAIqdAoKU291cmNlS2luZBIbChdTT1VSQ0VfS0lORF9VTlNQRUNJRklFRBAAEhYKElNPVVJDRV9LSU5EX1NRTElURRABEhoKFlNPVVJDRV9LSU5EX1BPU1RHUkVTUUwQAhIVChFTT1VSQ0VfS0lORF9NWVNRTBADMs4ECgxHcmFwaFNlcnZpY2USRgoIR2V0R3JhcGgSFy5zdmMudjEuR2V0R3JhcGhSZXF1ZXN0Ghguc3ZjLnYxLkdldEdyYXBoUmVzcG9uc2UiB5ACAYi1GAMSUgoMTGlzdEZlYXR1cmVzEhsuc3ZjLnYxLkxpc3RGZWF0dXJlc1JlcXVlc3QaHC5zdmMudjEuTGlzdEZlYXR1cmVzUmVzcG9uc2UiB5ACAYi1GAMSVQoNTGlzdFJlc29sdmVycxIcLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVxdWVzdBodLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVzcG9uc2UiB5ACAYi1GAMSXgoQTGlzdE5hbWVkUXVlcmllcxIfLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVxdWVzdBogLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0RmVhdHVyZRIZLnN2Yy52MS5HZXRGZWF0dXJlUmVxdWVzdBoaLnN2Yy52MS5HZXRGZWF0dXJlUmVzcG9uc2UiB5ACAYi1GAMSTwoLR2V0UmVzb2x2ZXISGi5zdmMudjEuR2V0UmVzb2x2ZXJSZXF1ZXN0Ghsuc3ZjLnYxLkdldFJlc29sdmVyUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0TGluZWFnZRIZLnN2Yy52MS5HZXRMaW5lYWdlUmVxdWVzdBoaLnN2Yy52MS5HZXRMaW5lYWdlUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUiNwoRR2V0RmVhdHVyZVJlcXVlc3QSCwoDZnFuGAEgASgJEhUKDWRlcGxveW1lbnRfaWQYAiABKAkivwIKEkdldEZlYXR1cmVSZXNwb25zZRIpCghtZXRhZGF0YRgBIAEoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIiCgZzb3VyY2UYAyABKAsyEi5zdmMudjEuU291cmNlVGV4dBIqCglwcm92aWRlcnMYBCADKAsyFy5zdmMudjEuRmVhdHVyZVByb3ZpZGVyEiQKB3VzZWRfYnkYBSADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSGAoQdXNlZF9ieV9sZWZ0X29mZhgGIAEoBRIoCgh2ZXJzaW9ucxgHIAMoCzIWLnN2Yy52MS5GZWF0dXJlVmVyc2lvbhItCgpzdGF0aXN0aWNzGAggASgLMhkuc3ZjLnYxLkZlYXR1cmVTdGF0aXN0aWNzIloKClNvdXJjZVRleHQSDAoEZmlsZRgBIAEoCRIMCgRsaW5lGAIgASgFEgwKBHRleHQYAyABKAkSEQoJdHJ1bmNhdGVkGAQgASgIEg8KB21pc3NpbmcYBSABKAkiZwoPRmVhdHVyZVByb3ZpZGVyEiIKBGtpbmQYASABKA4yFC5zdmMudjEuUHJvdmlkZXJLaW5kEhAKCHJlc29sdmVyGAIgASgJEg4KBnVzYWJsZRgDIAEoCBIOCgZyZWFzb24YBCABKAkiRwoORmVhdHVyZVZlcnNpb24SGAoQaW50ZXJuYWxfdmVyc2lvbhgBIAEoBRIMCgR0eXBlGAIgASgJEg0KBWVuZGVkGAMgASgIIsgCChFGZWF0dXJlU3RhdGlzdGljcxIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVjb3VudBgCIAEoAxINCgVudWxscxgDIAEoAxIOCgZlcnJvcnMYBCABKAMSHwoSbWVkaWFuX2FnZV9zZWNvbmRzGAUgASgBSACIAQESDwoHc2FtcGxlZBgGIAEoAxIjCglxdWFudGlsZXMYByADKAsyEC5zdmMudjEuUXVhbnRpbGUSIgoEYmlucxgIIAMoCzIULnN2Yy52MS5IaXN0b2dyYW1CaW4SJQoGdmFsdWVzGAkgAygLMhUuc3ZjLnYxLkZyZXF1ZW50VmFsdWUSEgoFZHJpZnQYCiABKAFIAYgBAUIVChNfbWVkaWFuX2FnZV9zZWNvbmRzQggKBl9kcmlmdCIoCghRdWFudGlsZRINCgVzaGFyZRgBIAEoARINCgV2YWx1ZRgCIAEoASI7CgxIaXN0b2dyYW1CaW4SDQoFbG93ZXIYASABKAESDQoFdXBwZXIYAiABKAESDQoFY291bnQYAyABKAMiLQoNRnJlcXVlbnRWYWx1ZRINCgV2YWx1ZRgBIAEoCRINCgVjb3VudBgCIAEoAyI9ChJHZXRSZXNvbHZlclJlcXVlc3QSEAoIcmVzb2x2ZXIYASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSLFAQoTR2V0UmVzb2x2ZXJSZXNwb25zZRIiCghyZXNvbHZlchgBIAEoCzIQLnN2Yy52MS5SZXNvbHZlchIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0Eg8KB3ZlcnNpb24YBCABKAUSJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFIpMBChFHZXRMaW5lYWdlUmVxdWVzdBIKCgJvbhgBIAEoCRINCgVkZXB0aBgCIAEoBRIrCglkaXJlY3Rpb24YAyABKA4yGC5zdmMudjEuTGluZWFnZURpcmVjdGlvbhIQCghieV9jbGFzcxgEIAEoCBINCgVsaW1pdBgFIAEoBRIVCg1kZXBsb3ltZW50X2lkGAYgASgJIrMBChJHZXRMaW5lYWdlUmVzcG9uc2USIgoFbm9kZXMYASADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSIgoFZWRnZXMYAiADKAsyEy5zdmMudjEuTGluZWFnZUVkZ2USFgoObm9kZXNfbGVmdF9vZmYYAyABKAUSFgoOZWRnZXNfbGVmdF9vZmYYBCABKAUSDgoGY2hvc2VuGAUgAygJEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiSgoLTGluZWFnZU5vZGUSCgoCaWQYASABKAkSIQoEa2luZBgCIAEoDjITLnN2Yy52MS5MaW5lYWdlS2luZBIMCgRuYW1lGAMgASgJIicKC0xpbmVhZ2VFZGdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAki0gIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnkSIQoIbW9uaXRvcnMYCSADKAsyDy5zdmMudjEuTW9uaXRvciLfAQoKRmVhdHVyZVNldBIRCgluYW1lc3BhY2UYASABKAkSEgoKY2xhc3NfbmFtZRgCIAEoCRIOCgZtb2R1bGUYAyABKAkSIQoIZmVhdHVyZXMYBCADKAsyDy5zdmMudjEuRmVhdHVyZRITCgtwcmltYXJ5X2tleRgFIAEoCRIUCgxmZWF0dXJlX3RpbWUYBiABKAkSDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4ixAIKB0ZlYXR1cmUSCwoDZnFuGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJbmFtZXNwYWNlGAMgASgJEicKBnNjYWxhchgEIAEoCzIVLnN2Yy52MS5TY2FsYXJGZWF0dXJlSAASIQoHaGFzX29uZRgFIAEoCzIOLnN2Yy52MS5IYXNPbmVIABIjCghoYXNfbWFueRgGIAEoCzIPLnN2Yy52MS5IYXNNYW55SAASDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIwCg1tYXhfc3RhbGVuZXNzGAogASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhISCgpkZXByZWNhdGVkGAwgASgIQgYKBGtpbmQiwwMKDVNjYWxhckZlYXR1cmUSHwoFZHR5cGUYASABKAsyEC5zdmMudjEuRGF0YVR5cGUSEAoIbnVsbGFibGUYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZRIPCgdwcmltYXJ5GAQgASgIEhQKDGZlYXR1cmVfdGltZRgFIAEoCBISCgpyZWZlcmVuY2VzGAYgASgJEiYKCmV4cHJlc3Npb24YByABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIpCgZ3aW5kb3cYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNd2luZG93ZWRfYmFzZRgJIAEoCRIZCgxzdG9yZV9vbmxpbmUYCiABKAhIAIgBARIaCg1zdG9yZV9vZmZsaW5lGAsgASgISAGIAQESGAoLY2FjaGVfbnVsbHMYDCABKAhIAogBARIwCg9tYXRlcmlhbGl6YXRpb24YGSABKAsyFy5zdmMudjEuTWF0ZXJpYWxpemF0aW9uQg8KDV9zdG9yZV9vbmxpbmVCEAoOX3N0b3JlX29mZmxpbmVCDgoMX2NhY2hlX251bGxzIuMBCg9NYXRlcmlhbGl6YXRpb24SMgoPYnVja2V0X2R1cmF0aW9uGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjAKDGJ1Y2tldF9zdGFydBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRYmFja2ZpbGxfc2NoZWR1bGUYAyABKAkSGQoRYmFja2ZpbGxfcmVzb2x2ZXIYBCABKAkSNAoRY29udGludW91c19idWZmZXIYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24ipQIKCkV4cHJlc3Npb24SIAoHbGl0ZXJhbBgBIAEoCzINLnN2Yy52MS5WYWx1ZUgAEisKB2ZlYXR1cmUYAiABKAsyGC5zdmMudjEuRmVhdHVyZVJlZmVyZW5jZUgAEiQKBGNhbGwYAyABKAsyFC5zdmMudjEuRnVuY3Rpb25DYWxsSAASKgoLYWdncmVnYXRpb24YBCABKAsyEy5zdmMudjEuQWdncmVnYXRpb25IABIrCgx3aW5kb3dfc3RhcnQYBSABKAsyEy5zdmMudjEuV2luZG93U3RhcnRIABIlCglxdWVyeV9ub3cYBiABKAsyEC5zdmMudjEuUXVlcnlOb3dIABIaCgRzcGFuGAcgASgLMgwuc3ZjLnYxLlNwYW5CBgoEbm9kZSIvChBGZWF0dXJlUmVmZXJlbmNlEgwKBHBhdGgYASADKAkSDQoFc2NvcGUYAiABKAUiRwoMRnVuY3Rpb25DYWxsEhAKCGZ1bmN0aW9uGAEgASgJEiUKCWFyZ3VtZW50cxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uIpgBCgtBZ2dyZWdhdGlvbhIMCgRwYXRoGAEgAygJEiMKB2ZpbHRlcnMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIiCgZjb2x1bW4YAyABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIQCghmdW5jdGlvbhgEIAEoCRIgCglhcmd1bWVudHMYBSADKAsyDS5zdmMudjEuVmFsdWUiDQoLV2luZG93U3RhcnQiCgoIUXVlcnlOb3ciVAoGSGFzT25lEhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleRIQCghvcHRpb25hbBgDIAEoCCJDCgdIYXNNYW55EhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleSIpCgdKb2luS2V5Eg0KBWxvY2FsGAEgASgJEg8KB2ZvcmVpZ24YAiABKAkihgUKCFJlc29sdmVyEgsKA2ZxbhgBIAEoCRIiCgRraW5kGAIgASgOMhQuc3ZjLnYxLlJlc29sdmVyS2luZBIlCgZpbnB1dHMYAyADKAsyFS5zdmMudjEuUmVzb2x2ZXJJbnB1dBIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSFAoMZW52aXJvbm1lbnRzGAYgAygJEg0KBW93bmVyGAcgASgJEhMKC2Rlc2NyaXB0aW9uGAggASgJEioKB3RpbWVvdXQYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIc2NoZWR1bGUYCiABKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhUKDXNvdXJjZV9zaGEyNTYYDCABKAkSKAoGcHl0aG9uGA0gASgLMhYuc3ZjLnYxLlB5dGhvbkZ1bmN0aW9uSAASHwoDc3FsGA4gASgLMhAuc3ZjLnYxLlNxbFF1ZXJ5SAASKQoMb3V0cHV0X3NoYXBlGA8gASgOMhMuc3ZjLnYxLk91dHB1dFNoYXBlEg0KBXRvdGFsGBAgASgIEhAKCHJlbGF0aW9uGBEgASgJEjQKCnRyYW5zbGF0ZWQYEiADKAsyIC5zdmMudjEuUmVzb2x2ZXIuVHJhbnNsYXRlZEVudHJ5EhQKDHVudHJhbnNsYXRlZBgTIAEoCRISCgpydW5fZmlsdGVyGBQgASgJEhIKCnJ1bl9zYW1wbGUYFSABKAkaRQoPVHJhbnNsYXRlZEVudHJ5EgsKA2tleRgBIAEoCRIhCgV2YWx1ZRgCIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uOgI4AUIGCgRib2R5IrcBCg1SZXNvbHZlcklucHV0EgwKBG5hbWUYASABKAkSJwoHZmVhdHVyZRgCIAEoCzIULnN2Yy52MS5GZWF0dXJlSW5wdXRIABIfCgNub3cYAyABKAsyEC5zdmMudjEuTm93SW5wdXRIABIhCgRyb3dzGAQgASgLMhEuc3ZjLnYxLlJvd3NJbnB1dEgAEiMKBXRhYmxlGAUgASgLMhIuc3ZjLnYxLlRhYmxlSW5wdXRIAEIGCgRraW5kInAKCVJvd3NJbnB1dBIMCgRwYXRoGAEgASgJEg8KB2NvbHVtbnMYAiADKAkSIwoHZmlsdGVycxgDIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEg0KBWxpbWl0GAQgASgFEhAKCG9wdGlvbmFsGAUgASgIIh0KClRhYmxlSW5wdXQSDwoHY29sdW1ucxgBIAMoCSJUCgxGZWF0dXJlSW5wdXQSDAoEcGF0aBgBIAEoCRIQCghvcHRpb25hbBgCIAEoCBIkCg1kZWZhdWx0X3ZhbHVlGAMgASgLMg0uc3ZjLnYxLlZhbHVlIgoKCE5vd0lucHV0IkAKDlB5dGhvbkZ1bmN0aW9uEg4KBm1vZHVsZRgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCGlzX2FzeW5jGAMgASgIIqsCCghTcWxRdWVyeRIOCgZzb3VyY2UYASABKAkSDAoEYm9keRgCIAEoCRIoCgpwYXJhbWV0ZXJzGAMgAygLMhQuc3ZjLnYxLlNxbFBhcmFtZXRlchIiCgdjb2x1bW5zGAQgAygLMhEuc3ZjLnYxLlNxbENvbHVtbhIfCgVjb3VudBgFIAEoDjIQLnN2Yy52MS5Sb3dDb3VudBIRCglib2R5X2xpbmUYBiABKAUSDQoFdG90YWwYByABKAgSDAoEc3RhchgIIAEoCBIRCgluYW1lc3BhY2UYCSABKAkSIQoLc291cmNlX3NwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIsCgtpbmNyZW1lbnRhbBgLIAEoCzIXLnN2Yy52MS5JbmNyZW1lbnRhbFJlYWQingEKD0luY3JlbWVudGFsUmVhZBIlCgRtb2RlGAEgASgOMhcuc3ZjLnYxLkluY3JlbWVudGFsTW9kZRIOCgZjb2x1bW4YAiABKAkSKwoIbG9va2JhY2sYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJwoFYmFzaXMYBCABKA4yGC5zdmMudjEuSW5jcmVtZW50YWxCYXNpcyJRCgxTcWxQYXJhbWV0ZXISDAoEcGF0aBgBIAEoCRIOCgZvZmZzZXQYAiABKAUSDgoGbGVuZ3RoGAMgASgFEhMKC2luY3JlbWVudGFsGAQgASgIIkgKCVNxbENvbHVtbhIOCgZjb2x1bW4YASABKAkSDwoHZmVhdHVyZRgCIAEoCRIaCgRzcGFuGAMgASgLMgwuc3ZjLnYxLlNwYW4ilQMKCk5hbWVkUXVlcnkSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBmlucHV0cxgDIAMoCRIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSNAoJc3RhbGVuZXNzGAYgAygLMiEuc3ZjLnYxLk5hbWVkUXVlcnkuU3RhbGVuZXNzRW50cnkSPwoPcGxhbm5lcl9vcHRpb25zGAcgAygLMiYuc3ZjLnYxLk5hbWVkUXVlcnkuUGxhbm5lck9wdGlvbnNFbnRyeRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4aSwoOU3RhbGVuZXNzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEigQMKDlNjaGVkdWxlZFF1ZXJ5EgwKBG5hbWUYASABKAkSEAoIc2NoZWR1bGUYAiABKAkSDwoHb3V0cHV0cxgDIAMoCRIRCglyZWNvbXB1dGUYBCABKAgSGgoScmVjb21wdXRlX2ZlYXR1cmVzGAUgAygJEhMKC21heF9zYW1wbGVzGAYgASgEEi8KC2xvd2VyX2JvdW5kGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cHBlcl9ib3VuZBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMc3RvcmVfb25saW5lGAkgASgIEhUKDXN0b3JlX29mZmxpbmUYCiABKAgSHQoVaW5jcmVtZW50YWxfcmVzb2x2ZXJzGAsgAygJEgwKBHRhZ3MYDCADKAkSDQoFb3duZXIYDSABKAkSEwoLZGVzY3JpcHRpb24YDiABKAkSGgoEc3BhbhgPIAEoCzIMLnN2Yy52MS5TcGFuIqYCCgdNb25pdG9yEgwKBG5hbWUYASABKAkSEgoKZXhwcmVzc2lvbhgCIAEoCRINCgVhYm92ZRgDIAEoCRINCgViZWxvdxgEIAEoCRIuCgtwZW5kaW5nX2ZvchgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCgh3ZWJob29rcxgGIAMoCRIQCghzZXZlcml0eRgHIAEoCRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4SJQoPZXhwcmVzc2lvbl9zcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SIAoKYm91bmRfc3BhbhgMIAEoCzIMLnN2Yy52MS5TcGFuIr0BCgpEYXRhU291cmNlEgwKBG5hbWUYASABKAkSIAoEa2luZBgCIAEoDjISLnN2Yy52MS5Tb3VyY2VLaW5kEjIKCHNldHRpbmdzGAMgAygLMiAuc3ZjLnYxLkRhdGFTb3VyY2UuU2V0dGluZ3NFbnRyeRIaCgRzcGFuGAQgASgLMgwuc3ZjLnYxLlNwYW4aLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKroBCgxQcm92aWRlcktpbmQSHQoZUFJPVklERVJfS0lORF9VTlNQRUNJRklFRBAAEh4KGlBST1ZJREVSX0tJTkRfT05MSU5FX1NUT1JFEAESFgoSUFJPVklERVJfS0lORF9KT0lOEAISHAoYUFJPVklERVJfS0lORF9FWFBSRVNTSU9OEAMSGgoWUFJPVklERVJfS0lORF9SRVNPTFZFUhAEEhkKFVBST1ZJREVSX0tJTkRfREVGQVVMVBAFKssBCgtMaW5lYWdlS2luZBIcChhMSU5FQUdFX0tJTkRfVU5TUEVDSUZJRUQQABIXChNMSU5FQUdFX0tJTkRfU09VUkNFEAESGQoVTElORUFHRV9LSU5EX1JFU09MVkVSEAISGAoUTElORUFHRV9LSU5EX0ZFQVRVUkUQAxIWChJMSU5FQUdFX0tJTkRfQ0xBU1MQBBIWChJMSU5FQUdFX0tJTkRfUVVFUlkQBRIgChxMSU5FQUdFX0tJTkRfU0NIRURVTEVEX1FVRVJZEAYqkwEKEExpbmVhZ2VEaXJlY3Rpb24SIQodTElORUFHRV9ESVJFQ1RJT05fVU5TUEVDSUZJRUQQABIeChpMSU5FQUdFX0RJUkVDVElPTl9VUFNUUkVBTRABEiAKHExJTkVBR0VfRElSRUNUSU9OX0RPV05TVFJFQU0QAhIaChZMSU5FQUdFX0RJUkVDVElPTl9CT1RIEAMqYgoMUmVzb2x2ZXJLaW5kEh0KGVJFU09MVkVSX0tJTkRfVU5TUEVDSUZJRUQQABIYChRSRVNPTFZFUl9LSU5EX09OTElORRABEhkKFVJFU09MVkVSX0tJTkRfT0ZGTElORRACKl0KC091dHB1dFNoYXBlEhwKGE9VVFBVVF9TSEFQRV9VTlNQRUNJRklFRBAAEhUKEU9VVFBVVF9TSEFQRV9ST1dTEAESGQoVT1VUUFVUX1NIQVBFX1JFTEFUSU9OEAIqZgoIUm93Q291bnQSGQoVUk9XX0NPVU5UX1VOU1BFQ0lGSUVEEAASEQoNUk9XX0NPVU5UX09ORRABEhkKFVJPV19DT1VOVF9PTkVfT1JfTk9ORRACEhEKDVJPV19DT1VOVF9BTEwQAyqJAQoPSW5jcmVtZW50YWxNb2RlEiAKHElOQ1JFTUVOVEFMX01PREVfVU5TUEVDSUZJRUQQABIYChRJTkNSRU1FTlRBTF9NT0RFX1JPVxABEhoKFklOQ1JFTUVOVEFMX01PREVfR1JPVVAQAhIeChpJTkNSRU1FTlRBTF9NT0RFX1BBUkFNRVRFUhADKn8KEEluY3JlbWVudGFsQmFzaXMSIQodSU5DUkVNRU5UQUxfQkFTSVNfVU5TUEVDSUZJRUQQABIiCh5JTkNSRU1FTlRBTF9CQVNJU19NQVhfSU5HRVNURUQQARIkCiBJTkNSRU1FTlRBTF9CQVNJU19MQVNUX0VYRUNVVElPThACKnQKClNvdXJjZUtpbmQSGwoXU09VUkNFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJTT1VSQ0VfS0lORF9TUUxJVEUQARIaChZTT1VSQ0VfS0lORF9QT1NUR1JFU1FMEAISFQoRU09VUkNFX0tJTkRfTVlTUUwQAzLOBAoMR3JhcGhTZXJ2aWNlEkYKCEdldEdyYXBoEhcuc3ZjLnYxLkdldEdyYXBoUmVxdWVzdBoYLnN2Yy52MS5HZXRHcmFwaFJlc3BvbnNlIgeQAgGItRgDElIKDExpc3RGZWF0dXJlcxIbLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RGZWF0dXJlc1Jlc3BvbnNlIgeQAgGItRgDElUKDUxpc3RSZXNvbHZlcnMSHC5zdmMudjEuTGlzdFJlc29sdmVyc1JlcXVlc3QaHS5zdmMudjEuTGlzdFJlc29sdmVyc1Jlc3BvbnNlIgeQAgGItRgDEl4KEExpc3ROYW1lZFF1ZXJpZXMSHy5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QaIC5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1Jlc3BvbnNlIgeQAgGItRgDEkwKCkdldEZlYXR1cmUSGS5zdmMudjEuR2V0RmVhdHVyZVJlcXVlc3QaGi5zdmMudjEuR2V0RmVhdHVyZVJlc3BvbnNlIgeQAgGItRgDEk8KC0dldFJlc29sdmVyEhouc3ZjLnYxLkdldFJlc29sdmVyUmVxdWVzdBobLnN2Yy52MS5HZXRSZXNvbHZlclJlc3BvbnNlIgeQAgGItRgDEkwKCkdldExpbmVhZ2USGS5zdmMudjEuR2V0TGluZWFnZVJlcXVlc3QaGi5zdmMudjEuR2V0TGluZWFnZVJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of GetGraph. The deployment is that of the scope headers unless named here.
@@ -2253,6 +2253,13 @@ export type ScalarFeature = Message<"svc.v1.ScalarFeature"> & {
    * @generated from field: optional bool cache_nulls = 12;
    */
   cacheNulls?: boolean | undefined;
+
+  /**
+   * How the aggregation of a window is kept in tiles; absent = it is computed from its rows.
+   *
+   * @generated from field: svc.v1.Materialization materialization = 25;
+   */
+  materialization?: Materialization | undefined;
 };
 
 /**
@@ -2346,6 +2353,13 @@ export type ScalarFeatureJson = {
    * @generated from field: optional bool cache_nulls = 12;
    */
   cacheNulls?: boolean;
+
+  /**
+   * How the aggregation of a window is kept in tiles; absent = it is computed from its rows.
+   *
+   * @generated from field: svc.v1.Materialization materialization = 25;
+   */
+  materialization?: MaterializationJson;
 };
 
 /**
@@ -2354,6 +2368,99 @@ export type ScalarFeatureJson = {
  */
 export const ScalarFeatureSchema: GenMessage<ScalarFeature, {jsonType: ScalarFeatureJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_graph, 27);
+
+/**
+ * How the aggregation of a window is kept: its rows as one state for each bucket, a tile.
+ *
+ * @generated from message svc.v1.Materialization
+ */
+export type Materialization = Message<"svc.v1.Materialization"> & {
+  /**
+   * Length of a bucket, whole seconds.
+   *
+   * @generated from field: google.protobuf.Duration bucket_duration = 1;
+   */
+  bucketDuration?: Duration | undefined;
+
+  /**
+   * Time at which a bucket begins; absent = 1970.
+   *
+   * @generated from field: google.protobuf.Timestamp bucket_start = 2;
+   */
+  bucketStart?: Timestamp | undefined;
+
+  /**
+   * Schedule of backfills: a cron expression in UTC, or a duration; empty = none run by themselves.
+   *
+   * @generated from field: string backfill_schedule = 3;
+   */
+  backfillSchedule: string;
+
+  /**
+   * Name of the resolver whose rows are backfilled; empty = the one that gives the relation's rows.
+   *
+   * @generated from field: string backfill_resolver = 4;
+   */
+  backfillResolver: string;
+
+  /**
+   * Rows of this time before a query's are always read, not tiles, so that those that came late
+   * count; absent = none.
+   *
+   * @generated from field: google.protobuf.Duration continuous_buffer = 5;
+   */
+  continuousBuffer?: Duration | undefined;
+};
+
+/**
+ * How the aggregation of a window is kept: its rows as one state for each bucket, a tile.
+ *
+ * @generated from message svc.v1.Materialization
+ */
+export type MaterializationJson = {
+  /**
+   * Length of a bucket, whole seconds.
+   *
+   * @generated from field: google.protobuf.Duration bucket_duration = 1;
+   */
+  bucketDuration?: DurationJson;
+
+  /**
+   * Time at which a bucket begins; absent = 1970.
+   *
+   * @generated from field: google.protobuf.Timestamp bucket_start = 2;
+   */
+  bucketStart?: TimestampJson;
+
+  /**
+   * Schedule of backfills: a cron expression in UTC, or a duration; empty = none run by themselves.
+   *
+   * @generated from field: string backfill_schedule = 3;
+   */
+  backfillSchedule?: string;
+
+  /**
+   * Name of the resolver whose rows are backfilled; empty = the one that gives the relation's rows.
+   *
+   * @generated from field: string backfill_resolver = 4;
+   */
+  backfillResolver?: string;
+
+  /**
+   * Rows of this time before a query's are always read, not tiles, so that those that came late
+   * count; absent = none.
+   *
+   * @generated from field: google.protobuf.Duration continuous_buffer = 5;
+   */
+  continuousBuffer?: DurationJson;
+};
+
+/**
+ * Describes the message svc.v1.Materialization.
+ * Use `create(MaterializationSchema)` to create a new message.
+ */
+export const MaterializationSchema: GenMessage<Materialization, {jsonType: MaterializationJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 28);
 
 /**
  * A computation over the features of one row, without code. Evaluated by columns in the server;
@@ -2487,7 +2594,7 @@ export type ExpressionJson = {
  * Use `create(ExpressionSchema)` to create a new message.
  */
 export const ExpressionSchema: GenMessage<Expression, {jsonType: ExpressionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 28);
+  messageDesc(file_svc_v1_graph, 29);
 
 /**
  * `_.a.b` in an expression.
@@ -2540,7 +2647,7 @@ export type FeatureReferenceJson = {
  * Use `create(FeatureReferenceSchema)` to create a new message.
  */
 export const FeatureReferenceSchema: GenMessage<FeatureReference, {jsonType: FeatureReferenceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 29);
+  messageDesc(file_svc_v1_graph, 30);
 
 /**
  * A function or operator with its arguments.
@@ -2591,7 +2698,7 @@ export type FunctionCallJson = {
  * Use `create(FunctionCallSchema)` to create a new message.
  */
 export const FunctionCallSchema: GenMessage<FunctionCall, {jsonType: FunctionCallJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 30);
+  messageDesc(file_svc_v1_graph, 31);
 
 /**
  * `_.txns[_.amount, _.at > _.svc_window].sum()`.
@@ -2682,7 +2789,7 @@ export type AggregationJson = {
  * Use `create(AggregationSchema)` to create a new message.
  */
 export const AggregationSchema: GenMessage<Aggregation, {jsonType: AggregationJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 31);
+  messageDesc(file_svc_v1_graph, 32);
 
 /**
  * `_.svc_window`.
@@ -2705,7 +2812,7 @@ export type WindowStartJson = {
  * Use `create(WindowStartSchema)` to create a new message.
  */
 export const WindowStartSchema: GenMessage<WindowStart, {jsonType: WindowStartJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 32);
+  messageDesc(file_svc_v1_graph, 33);
 
 /**
  * `_.svc_now`.
@@ -2728,7 +2835,7 @@ export type QueryNowJson = {
  * Use `create(QueryNowSchema)` to create a new message.
  */
 export const QueryNowSchema: GenMessage<QueryNow, {jsonType: QueryNowJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 33);
+  messageDesc(file_svc_v1_graph, 34);
 
 /**
  * A has-one relation.
@@ -2791,7 +2898,7 @@ export type HasOneJson = {
  * Use `create(HasOneSchema)` to create a new message.
  */
 export const HasOneSchema: GenMessage<HasOne, {jsonType: HasOneJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 34);
+  messageDesc(file_svc_v1_graph, 35);
 
 /**
  * A has-many relation.
@@ -2840,7 +2947,7 @@ export type HasManyJson = {
  * Use `create(HasManySchema)` to create a new message.
  */
 export const HasManySchema: GenMessage<HasMany, {jsonType: HasManyJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 35);
+  messageDesc(file_svc_v1_graph, 36);
 
 /**
  * One equality of a join.
@@ -2889,7 +2996,7 @@ export type JoinKeyJson = {
  * Use `create(JoinKeySchema)` to create a new message.
  */
 export const JoinKeySchema: GenMessage<JoinKey, {jsonType: JoinKeyJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 36);
+  messageDesc(file_svc_v1_graph, 37);
 
 /**
  * A resolver: code that produces features from features.
@@ -3241,7 +3348,7 @@ export type ResolverJson = {
  * Use `create(ResolverSchema)` to create a new message.
  */
 export const ResolverSchema: GenMessage<Resolver, {jsonType: ResolverJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 37);
+  messageDesc(file_svc_v1_graph, 38);
 
 /**
  * One parameter of a resolver.
@@ -3345,7 +3452,7 @@ export type ResolverInputJson = {
  * Use `create(ResolverInputSchema)` to create a new message.
  */
 export const ResolverInputSchema: GenMessage<ResolverInput, {jsonType: ResolverInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 38);
+  messageDesc(file_svc_v1_graph, 39);
 
 /**
  * Rows of a has-many relation passed to a resolver as a DataFrame, for example
@@ -3440,7 +3547,7 @@ export type RowsInputJson = {
  * Use `create(RowsInputSchema)` to create a new message.
  */
 export const RowsInputSchema: GenMessage<RowsInput, {jsonType: RowsInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 39);
+  messageDesc(file_svc_v1_graph, 40);
 
 /**
  * `DataFrame[User.id, User.name]` as a parameter.
@@ -3475,7 +3582,7 @@ export type TableInputJson = {
  * Use `create(TableInputSchema)` to create a new message.
  */
 export const TableInputSchema: GenMessage<TableInput, {jsonType: TableInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 40);
+  messageDesc(file_svc_v1_graph, 41);
 
 /**
  * A feature passed to a resolver.
@@ -3540,7 +3647,7 @@ export type FeatureInputJson = {
  * Use `create(FeatureInputSchema)` to create a new message.
  */
 export const FeatureInputSchema: GenMessage<FeatureInput, {jsonType: FeatureInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 41);
+  messageDesc(file_svc_v1_graph, 42);
 
 /**
  * The query's time, as a datetime in UTC.
@@ -3563,7 +3670,7 @@ export type NowInputJson = {
  * Use `create(NowInputSchema)` to create a new message.
  */
 export const NowInputSchema: GenMessage<NowInput, {jsonType: NowInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 42);
+  messageDesc(file_svc_v1_graph, 43);
 
 /**
  * A Python resolver's function.
@@ -3626,7 +3733,7 @@ export type PythonFunctionJson = {
  * Use `create(PythonFunctionSchema)` to create a new message.
  */
 export const PythonFunctionSchema: GenMessage<PythonFunction, {jsonType: PythonFunctionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 43);
+  messageDesc(file_svc_v1_graph, 44);
 
 /**
  * A SQL resolver's query.
@@ -3803,7 +3910,7 @@ export type SqlQueryJson = {
  * Use `create(SqlQuerySchema)` to create a new message.
  */
 export const SqlQuerySchema: GenMessage<SqlQuery, {jsonType: SqlQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 44);
+  messageDesc(file_svc_v1_graph, 45);
 
 /**
  * How the runs of a SQL resolver read only what is new since the one before. A run reads from a
@@ -3884,7 +3991,7 @@ export type IncrementalReadJson = {
  * Use `create(IncrementalReadSchema)` to create a new message.
  */
 export const IncrementalReadSchema: GenMessage<IncrementalRead, {jsonType: IncrementalReadJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 45);
+  messageDesc(file_svc_v1_graph, 46);
 
 /**
  * A placeholder `${...}` of a SQL query; always bound, never spliced.
@@ -3963,7 +4070,7 @@ export type SqlParameterJson = {
  * Use `create(SqlParameterSchema)` to create a new message.
  */
 export const SqlParameterSchema: GenMessage<SqlParameter, {jsonType: SqlParameterJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 46);
+  messageDesc(file_svc_v1_graph, 47);
 
 /**
  * A column of a SQL query's result.
@@ -4028,7 +4135,7 @@ export type SqlColumnJson = {
  * Use `create(SqlColumnSchema)` to create a new message.
  */
 export const SqlColumnSchema: GenMessage<SqlColumn, {jsonType: SqlColumnJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 47);
+  messageDesc(file_svc_v1_graph, 48);
 
 /**
  * A query that is stored with the code under a name.
@@ -4189,7 +4296,7 @@ export type NamedQueryJson = {
  * Use `create(NamedQuerySchema)` to create a new message.
  */
 export const NamedQuerySchema: GenMessage<NamedQuery, {jsonType: NamedQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 48);
+  messageDesc(file_svc_v1_graph, 49);
 
 /**
  * An offline query that runs by itself while its deployment is live, for the rows that the history
@@ -4424,7 +4531,7 @@ export type ScheduledQueryJson = {
  * Use `create(ScheduledQuerySchema)` to create a new message.
  */
 export const ScheduledQuerySchema: GenMessage<ScheduledQuery, {jsonType: ScheduledQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 49);
+  messageDesc(file_svc_v1_graph, 50);
 
 /**
  * A bound that a metric should keep, looked at each minute while its deployment is live. Exactly one
@@ -4617,7 +4724,7 @@ export type MonitorJson = {
  * Use `create(MonitorSchema)` to create a new message.
  */
 export const MonitorSchema: GenMessage<Monitor, {jsonType: MonitorJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 50);
+  messageDesc(file_svc_v1_graph, 51);
 
 /**
  * A data source declared in Python. Credentials are not part of it: they come from the integration
@@ -4698,7 +4805,7 @@ export type DataSourceJson = {
  * Use `create(DataSourceSchema)` to create a new message.
  */
 export const DataSourceSchema: GenMessage<DataSource, {jsonType: DataSourceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 51);
+  messageDesc(file_svc_v1_graph, 52);
 
 /**
  * Kinds of providers of a feature.
