@@ -15,6 +15,9 @@ import type { FoundTile, Tile, TileRead } from "../stores/tiles/store.ts";
 const FILLED_GROUP = "";
 const FILLED_BUCKET = 2 ** 52;
 
+/** The earliest instant; no window begins before it. */
+const FIRST_MICROS = BigInt(Date.parse("0001-01-01T00:00:00Z")) * 1000n;
+
 /** The time for which all tiles of a series are there, microseconds since 1970. */
 export interface Filled {
   /** Beginning of the first bucket; undefined = there are no rows before. */
@@ -51,18 +54,21 @@ export function filledTile(seriesId: number, { from, until }: Filled): Tile {
 }
 
 /** The buckets of a window that are read as tiles for a query of a time; undefined = none. */
-export function coverageOf(
-  { series, windowMicros, includesStart }: KeptWindow,
-  filled: Filled | undefined,
-  nowMicros: bigint,
-): Coverage | undefined {
+export function coverageOf(window: KeptWindow, filled: Filled | undefined, nowMicros: bigint): Coverage | undefined {
   if (!filled) return undefined;
-  const start = nowMicros - windowMicros + (includesStart ? 0n : 1n);
+  const { series } = window;
+  const start = windowBegin(window, nowMicros);
   const fromBucket = firstFrom(series, filled.from === undefined || filled.from < start ? start : filled.from);
   const end = nowMicros - series.bufferMicros;
-  const untilBucket = bucketOf(series, filled.until < end ? filled.until : end);
+  const untilBucket = Math.min(bucketOf(series, filled.until), bucketOf(series, end));
   if (untilBucket <= fromBucket) return undefined;
   return { fromBucket, untilBucket, fromMicros: bucketStart(series, fromBucket), untilMicros: bucketStart(series, untilBucket) };
+}
+
+/** The first instant of a window: whatever is before does not count. */
+export function windowBegin({ windowMicros, includesStart }: KeptWindow, nowMicros: bigint): bigint {
+  const start = nowMicros - windowMicros;
+  return (start < FIRST_MICROS ? FIRST_MICROS : start) + (includesStart ? 0n : 1n);
 }
 
 /** The first bucket that begins at an instant or later. */

@@ -1,28 +1,11 @@
 /** The features of a graph whose aggregations are kept in tiles. */
 
 import type { Graph } from "../../../../gen/svc/v1/graph_pb.ts";
-import { type KeptWindow, keptWindow, type TileSeries } from "../../../domain/expressions/tile-series.ts";
-import { GraphIndex } from "../../../domain/graph-index.ts";
+import type { TileSeries } from "../../../domain/expressions/tile-series.ts";
+import { keptFeatures } from "../../../domain/kept-series.ts";
 import { createSeriesReader, type SeriesReader } from "../../tiles/series-rows.ts";
 import type { KeptInfo, ManyInfo, NamespaceInfo, ScalarInfo } from "./index-types.ts";
 import { rowsInfo } from "./relation-index.ts";
-
-/** A kept window, with its feature. */
-export interface KeptFeature extends KeptWindow {
-  readonly fqn: string;
-}
-
-/** The windows of a graph that are kept; those that cannot be are lint's. */
-export function keptFeatures(graph: Graph): KeptFeature[] {
-  const index = new GraphIndex(graph);
-  return graph.featureSets.flatMap((set) =>
-    set.features.flatMap((feature): KeptFeature[] => {
-      const isKept = feature.kind.case === "scalar" && feature.kind.value.materialization !== undefined;
-      const kept = isKept ? keptWindow(index, set, feature) : undefined;
-      return kept && !("code" in kept) ? [{ ...kept, fqn: feature.fqn }] : [];
-    }),
-  );
-}
 
 /** Has the features of a graph that are kept know it. */
 export function linkKeptWindows(

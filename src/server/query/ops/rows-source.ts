@@ -226,7 +226,7 @@ function wantedOf(run: Run, op: PlanOp, rows: PlanRows): ReadonlySet<ScalarInfo>
 }
 
 /** Coerces values to their features' types. */
-function checked(raw: RawColumns, wanted: ReadonlySet<ScalarInfo>, resolver: ResolverInfo, path: string): SourceRows {
+export function checked(raw: RawColumns, wanted: ReadonlySet<ScalarInfo>, resolver: ResolverInfo, path: string): SourceRows {
   const columns = new Map<ScalarInfo, readonly FeatureValue[]>();
   const broken = new Map<ScalarInfo, ReadonlyMap<number, CellFailure>>();
   for (const [feature, given] of raw.columns) {

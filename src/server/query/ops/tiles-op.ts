@@ -13,7 +13,7 @@ import type { FeatureValue } from "../../../domain/value.ts";
 import { allOf, type RowTest, restricted } from "../../expressions/row-test.ts";
 import { storeKey } from "../../stores/online/store.ts";
 import type { FoundTiles, TileRead } from "../../stores/tiles/store.ts";
-import { type Coverage, coverageOf, type Filled, filledOf, filledRead } from "../../tiles/coverage.ts";
+import { type Coverage, coverageOf, type Filled, filledOf, filledRead, windowBegin } from "../../tiles/coverage.ts";
 import type { ReadRows } from "../../tiles/series-rows.ts";
 import { TileState } from "../../tiles/tile-state.ts";
 import type { KeptInfo } from "../graph/index-types.ts";
@@ -29,9 +29,6 @@ import type { Op } from "./op.ts";
 
 /** Merges the tiles of a window, and adds the rows of its edges. */
 export const tilesOp: Op<OpResults> = { verdict: verdictOf, run: aggregate, settle: settleOutcomes };
-
-/** The earliest instant; no window begins before it. */
-const FIRST_MICROS = BigInt(Date.parse("0001-01-01T00:00:00Z")) * 1000n;
 
 function aggregate(run: Run, op: PlanOp, rows: readonly Row[]): Awaitable<OpResults> {
   const kept = run.plan.outputOf(op).feature.kept as KeptInfo;
@@ -139,10 +136,9 @@ interface Bounds {
   readonly end: bigint;
 }
 
-function boundsOf({ windowMicros, includesStart, includesEnd }: KeptWindow, covered: Coverage | undefined, now: bigint): Bounds {
-  const earliest = now - windowMicros < FIRST_MICROS ? FIRST_MICROS : now - windowMicros;
-  const [start, end] = [earliest + (includesStart ? 0n : 1n), now + (includesEnd ? 1n : 0n)];
-  return { start, firstTile: covered?.fromMicros ?? end, afterTiles: covered?.untilMicros ?? end, end };
+function boundsOf(window: KeptWindow, covered: Coverage | undefined, now: bigint): Bounds {
+  const end = now + (window.includesEnd ? 1n : 0n);
+  return { start: windowBegin(window, now), firstTile: covered?.fromMicros ?? end, afterTiles: covered?.untilMicros ?? end, end };
 }
 
 /** Adds the rows of a part of the window, in the order in which they came. */

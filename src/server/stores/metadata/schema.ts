@@ -339,4 +339,12 @@ create table task_output (
 ) strict, without rowid;
 `);
   },
+  (db) => {
+    db.run(`
+create table series (
+  id integer primary key autoincrement, environment_id text not null, definition text not null, used_at integer not null,
+  unique (environment_id, definition)
+) strict;
+`);
+  },
 ];
