@@ -137,7 +137,7 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
     const all = seriesOf(graph);
     const uses = all.filter(({ features }) => features.some((fqn) => names(fqn, feature)));
     if (uses.length === 0) {
-      const near = didYouMean(feature, [...new Set(all.flatMap(({ features }) => features.map(readableName)))]);
+      const near = didYouMean(feature, new Set(all.flatMap(({ features }) => features.map(withoutWindow))));
       throw new Failure("invalid_argument", `'${feature}' is no feature whose aggregate is kept${near && `; ${near}`}.`, {
         hint: "`svc aggregate list` shows those that are: windowed(..., materialization=...).",
       });
@@ -327,10 +327,13 @@ const LONGEST_BACKFILL_MICROS = BigInt(2 * ATTEMPT_TIMEOUT_MS) * 1000n;
 /** Milliseconds that a plan counts rows at most. */
 const COUNT_TIMEOUT_MS = 60_000;
 
+function withoutWindow(fqn: string): string {
+  return fqn.replace(/__\d+__$/, "");
+}
+
 /** Whether a name means a feature: whole, without its window, or its class. */
 function names(fqn: string, name: string): boolean {
-  const base = fqn.replace(/__\d+__$/, "");
-  return [fqn, readableName(fqn), base, fqn.slice(0, fqn.indexOf("."))].includes(name);
+  return [fqn, readableName(fqn), withoutWindow(fqn), fqn.slice(0, fqn.indexOf("."))].includes(name);
 }
 
 /** What a schedule fills: what came since the last time, and what may have come late. */
