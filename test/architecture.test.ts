@@ -158,6 +158,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   sql: ["thread", "expressions"],
   tables: ["thread"],
   stores: ["tables", "thread"],
+  tiles: ["expressions", "stores"],
   metrics: ["stores"],
   logs: ["python", "stores"],
   jobs: ["metrics", "stores"],
@@ -177,7 +178,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   infrastructure: ["documents", "jobs", "metrics", "nodes", "stores", "writes"],
   usage: ["datasets", "metrics", "processes", "stores"],
   support: ["documents", "stores"],
-  query: ["expressions", "metrics", "python", "sql", "stores", "writes"],
+  query: ["expressions", "metrics", "python", "sql", "stores", "tiles", "writes"],
   deployments: [
     "access",
     "documents",
@@ -191,8 +192,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "secrets",
     "sql",
     "stores",
+    "tiles",
     "writes",
   ],
+  aggregates: ["deployments", "jobs", "query", "stores", "tiles"],
   "resolver-runs": ["access", "deployments", "jobs", "metrics", "nodes", "query", "stores", "writes"],
   "offline-queries": ["access", "catalog", "datasets", "deployments", "jobs", "metrics", "query", "stores", "tables", "writes"],
   tasks: ["access", "deployments", "jobs", "logs", "processes", "python", "stores"],
@@ -207,6 +210,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   watches: ["jobs", "logs", "stores"],
   wire: [
     "access",
+    "aggregates",
     "approvals",
     "audit",
     "catalog",
@@ -247,6 +251,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   pages: ["access", "ui", "wire"],
   boot: [
     "access",
+    "aggregates",
     "approvals",
     "audit",
     "catalog",

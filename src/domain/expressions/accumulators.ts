@@ -21,8 +21,8 @@ import { widener } from "./types.ts";
 export interface Accumulator {
   /**
    * Adds a row: the value of the column, of the type for which the accumulator was chosen (`true`
-   * where rows are counted), the row's feature time, and the values of further columns. A null value
-   * changes nothing, but for `first` and `last`.
+   * where rows are counted), the row's feature time, and the values of further columns. A null
+   * value changes nothing, but for `first` and `last`.
    */
   add(value: FeatureValue, order: FeatureValue, ...by: FeatureValue[]): void;
   /**
@@ -369,7 +369,10 @@ export const ACCUMULATORS: ReadonlyMap<string, AccumulatorEntry> = new Map<strin
 /** What keeps an aggregation's rows as states of a bounded size. */
 export interface ChosenAccumulator {
   readonly make: MakeAccumulator;
-  /** The conversion of the column's values before they are added; undefined = they are added as they are. */
+  /**
+   * The conversion of the column's values before they are added; undefined = they are added as they
+   * are.
+   */
   readonly widen: ((value: FeatureValue) => FeatureValue) | undefined;
 }
 

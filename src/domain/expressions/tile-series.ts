@@ -12,7 +12,7 @@ import { readableName } from "../name.ts";
 import { durationToMicros, timestampToMicros } from "../proto-time.ts";
 import { fromProtoValue } from "../proto-value.ts";
 import type { RuleProblem } from "../rules/rule.ts";
-import { BAD_BUCKETS, NOT_KEPT } from "../rules/windows.ts";
+import { BAD_BUCKETS, WINDOW_NOT_KEPT } from "../rules/windows.ts";
 import type { FeatureValue } from "../value.ts";
 import { ACCUMULATORS, type ChosenAccumulator, chooseAccumulator } from "./accumulators.ts";
 import { resolveRelation } from "./scope.ts";
@@ -84,7 +84,7 @@ export function keptWindow(index: GraphIndex, set: FeatureSet, feature: Feature)
   const { materialization, expression, window } = feature.kind.value;
   if (!materialization || !window) return undefined;
   const name = feature.kind.value.windowedBase || readableName(feature.fqn);
-  const refuse = (why: string): RuleProblem => NOT_KEPT.shape({ feature: name, why });
+  const refuse = (why: string): RuleProblem => WINDOW_NOT_KEPT.shape({ feature: name, why });
   if (!expression) return refuse("it has no expression");
   const { typed } = typeExpression(expression, { index, set, isWindowed: true }, feature.span);
   if (!typed) return undefined;

@@ -2,24 +2,29 @@
 
 import { message, rule } from "./rule.ts";
 
-const TXN = `
-
-@features
-class Txn:
-    id: int
-    user_id: "User.id"
-    amount: float
-    at: FeatureTime
-`;
+/** A class of users with a windowed feature, and its transactions. */
 const user = (window: string): string =>
   `@features
 class User:
     id: int
-    txns: DataFrame["Txn"]
+    txns: "DataFrame[Txn]"
     ${window}
-${TXN}`;
 
-export const NOT_KEPT = rule(
+
+@features
+class Txn:
+    id: int
+    user_id: User.id
+    amount: float
+    at: FeatureTime
+
+
+@online
+def get_txns(id: User.id) -> User.txns[Txn.id, Txn.amount, Txn.at]:
+    return []
+`;
+
+export const WINDOW_NOT_KEPT = rule(
   {
     code: 181,
     id: "window-not-kept",

@@ -18,7 +18,7 @@ import { newId } from "../identifier.ts";
 import { JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { ScheduledRun } from "../jobs/scheduler.ts";
 import type { ClassRows, TimeSpan } from "../query/class-rows.ts";
-import type { OnlineEngine } from "../query/create-engine.ts";
+import { createEngine } from "../query/create-engine.ts";
 import { type LiveDeployment, QueryRefused } from "../query/live-deployment.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
@@ -42,7 +42,6 @@ const UNUSED_KEPT_MS = DAY_MS;
 export interface AggregatesOptions extends LiveSchedulesOptions {
   readonly metadata: Pick<MetadataStore, "environment" | "environments" | "jobs" | "livePointers" | "schedules" | "series">;
   readonly deployments: Deployments;
-  readonly engine: OnlineEngine;
   readonly tiles: () => Promise<TileStore>;
   readonly clock: Clock;
 }
@@ -84,7 +83,9 @@ export interface BackfillPlan {
 export interface Aggregates {
   /** The series of the environment's live deployment, by id. */
   list(environment: EnvironmentRecord): Promise<SeriesStanding[]>;
-  /** What a backfill would do; `isExact` = rows are counted. Rejects with Failure or QueryRefused. */
+  /**
+   * What a backfill would do; `isExact` = rows are counted. Rejects with Failure or QueryRefused.
+   */
   plan(environment: EnvironmentRecord, wish: BackfillWish, isExact: boolean): Promise<BackfillPlan[]>;
   /** Stores the job of a backfill. Rejects with Failure or QueryRefused. */
   begin(environment: EnvironmentRecord, wish: BackfillWish): Promise<{ readonly jobId: string; readonly series: readonly number[] }>;
@@ -111,7 +112,8 @@ interface ScheduledBackfill {
 
 /** Makes the capability; schedules are kept once they are started. */
 export function createAggregates(options: AggregatesOptions): Aggregates {
-  const { metadata, deployments, engine, clock, bus, log } = options;
+  const { metadata, deployments, clock, bus, log } = options;
+  const engine = createEngine({ clock, log });
   const nowMicros = (): bigint => BigInt(Math.floor(clock.now())) * 1000n;
 
   const liveGraph = async (environment: EnvironmentRecord): Promise<Graph> =>

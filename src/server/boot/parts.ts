@@ -536,13 +536,8 @@ export async function openParts({
     });
   });
   const aggregates = once(async () => {
-    const [{ createAggregates }, { createEngine }] = await Promise.all([
-      import("../aggregates/aggregates.ts"),
-      import("../query/create-engine.ts"),
-    ]);
-    return createAggregates({
-      ...{ metadata, deployments: await deployments(), engine: createEngine({ clock, log }), tiles, bus, clock, log },
-    });
+    const { createAggregates } = await import("../aggregates/aggregates.ts");
+    return createAggregates({ metadata, deployments: await deployments(), tiles, bus, clock, log });
   });
   const tasks = once(async () => {
     const [{ createTasks }, { createSourceFiles }] = await Promise.all([

@@ -319,7 +319,10 @@ export function createBuilder(options: BuilderOptions): Builder {
     });
   };
 
-  /** The tiles that a deployment reads; undefined = it keeps none, or is of a branch, which has none. */
+  /**
+   * The tiles that a deployment reads; undefined = it keeps none, or is of a branch, which has
+   * none.
+   */
   const keptTiles = async ({ environmentId, branch }: DeploymentRecord, graph: Graph): Promise<KeptTiles | undefined> => {
     if (branch !== "") return undefined;
     const seriesIds = await identifySeries(metadata.series, environmentId, graph);
