@@ -7,6 +7,7 @@ export const JOB_KINDS = [
   "resolver-run",
   "aggregate_backfill",
   "script_task",
+  "evaluation",
   "scheduled_query",
   "async_offline_query",
   "value-upload",

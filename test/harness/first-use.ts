@@ -4,13 +4,17 @@
  * of each, below `dist/`.
  */
 
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { createToolchain } from "../../src/python/create-toolchain.ts";
+import { removeAtEnd } from "./end-of-process.ts";
 
 const SHARED = join(import.meta.dir, "../../dist/test-home");
 /** What a complete virtual environment has; see `src/python/venv.ts`. */
 const COMPLETE = ".svc-complete";
+/** Where a home keeps analyses of projects. */
+const ANALYSES = join("cache", "analyses");
 
 /**
  * Makes the shared environments of the interpreters that tests find: with this user's home, where a
@@ -34,4 +38,29 @@ export function shareFirstUse(home: string): void {
   symlinkSync(sdk, join(home, "sdk"));
   for (const name of readdirSync(venvs))
     if (existsSync(join(venvs, name, COMPLETE))) symlinkSync(join(venvs, name), join(home, "venvs", name));
+}
+
+let processHome: string | undefined;
+
+/**
+ * The home of this process's servers whose subject is not what a home keeps: the interpreter is
+ * looked for once, and a project that several tests deploy is analyzed once. Removed with the
+ * process.
+ */
+export function sharedHome(): string {
+  if (processHome !== undefined) return processHome;
+  const home = mkdtempSync(join(tmpdir(), "svc-shared-home-"));
+  removeAtEnd(home);
+  shareFirstUse(home);
+  processHome = home;
+  return home;
+}
+
+/** Links into a home what `shareFirstUse` does, and the analyses of this process. */
+export function shareAnalyses(home: string): void {
+  shareFirstUse(home);
+  const shared = join(sharedHome(), ANALYSES);
+  if (existsSync(join(home, ANALYSES))) return;
+  for (const folder of [shared, dirname(join(home, ANALYSES))]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  symlinkSync(shared, join(home, ANALYSES));
 }

@@ -3,7 +3,7 @@
  * errors it may answer with.
  */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
@@ -23,7 +23,10 @@ import { scheduleProblem } from "../../src/domain/cron.ts";
 import { CsvError, parseCsv } from "../../src/domain/csv.ts";
 import { formatDuration, parseDuration } from "../../src/domain/duration.ts";
 import { EvaluationError } from "../../src/domain/expressions/evaluation-error.ts";
+import { parseJsonPath } from "../../src/domain/expressions/json-path.ts";
 import { compileLinear } from "../../src/domain/expressions/regexp.ts";
+import { parseReplacement } from "../../src/domain/expressions/replacement.ts";
+import { queryParameter, urlParts } from "../../src/domain/expressions/url.ts";
 import { integrationProblem } from "../../src/domain/integrations.ts";
 import { unifiedHunks } from "../../src/domain/line-diff.ts";
 import { LineMap } from "../../src/domain/line-map.ts";
@@ -69,6 +72,7 @@ import { acceptedEncoding } from "../../src/server/wire/http/content-encoding.ts
 import { JsonRefused } from "../../src/server/wire/http/json-text.ts";
 import { readTokenRequest, TokenRequestRefused } from "../../src/server/wire/http/token-request.ts";
 import { BodyInvalid, readBulkQueryBody, readQueryBody } from "../../src/server/wire/query/query-body.ts";
+import { removeAtEnd } from "../harness/end-of-process.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
@@ -333,6 +337,9 @@ const REGEXP = [
   "\\u{1f600}",
   "\n",
 ];
+const REPLACEMENT = ["\\", "\\1", "\\2", "\\9", "\\g<0>", "\\g<", ">", "\\n", "a", "0", "$1"];
+const JSON_PATH = ["$", ".a", "['", "']", '["', '"]', "[0]", "[-1]", "[", "]", "\\'", "\\", "é", "99999999999999999", ".", "*", "?"];
+const URL_PIECES = ["http", ":", "//", "/", "@", "[", "]", "::1", ":80", "?", "#", "%41", "%", "%ff", "&", "=", "+", "a", " "];
 const REQUIREMENTS = [
   "svc",
   "[postgresql]",
@@ -440,7 +447,7 @@ const folder = mkdtempSync(join(tmpdir(), "svc-parsers-"));
 const tree = join(folder, "project");
 mkdirSync(join(tree, "a", "b-c"), { recursive: true });
 for (const file of ["a.py", "a/b-c/d.py", "a/b-c/[x].py"]) writeFileSync(join(tree, file), "");
-process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+removeAtEnd(folder);
 const PUBLIC_KEY = parsePublicKey(`untrusted comment: x\n${Buffer.concat([Buffer.from("Ed"), Buffer.alloc(40, 7)]).toString("base64")}\n`);
 const SEARCHED: FieldSet = {
   fields: {
@@ -550,7 +557,18 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
     refuses: among(RequirementsError),
     parse: async (given) => [requirementNames(given), await readRequirements(given, undefined)],
   },
-  "a pattern": { pieces: REGEXP, refuses: among(EvaluationError), parse: (given) => compileLinear(given).isIn("aab".repeat(20)) },
+  "a pattern": {
+    pieces: REGEXP,
+    refuses: among(EvaluationError),
+    parse: (given) => [compileLinear(given).isIn("aab".repeat(20)), [...compileLinear(given).matches("aabb")]],
+  },
+  "a replacement": {
+    pieces: REPLACEMENT,
+    refuses: among(EvaluationError),
+    parse: (given) => parseReplacement(given, compileLinear("(a)|(b)")),
+  },
+  "a path in JSON": { pieces: JSON_PATH, refuses: among(EvaluationError), parse: parseJsonPath },
+  "a URL": { pieces: URL_PIECES, refuses: () => false, parse: (given) => [urlParts(given), queryParameter(given, "a")] },
   JSON: { pieces: JSON_PIECES, refuses: syntax, parse: (given) => parseExactJson(given) },
   "the body of a query": {
     pieces: JSON_PIECES,

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/graph.proto.
  */
 export const file_svc_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUiNwoRR2V0RmVhdHVyZVJlcXVlc3QSCwoDZnFuGAEgASgJEhUKDWRlcGxveW1lbnRfaWQYAiABKAkivwIKEkdldEZlYXR1cmVSZXNwb25zZRIpCghtZXRhZGF0YRgBIAEoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIiCgZzb3VyY2UYAyABKAsyEi5zdmMudjEuU291cmNlVGV4dBIqCglwcm92aWRlcnMYBCADKAsyFy5zdmMudjEuRmVhdHVyZVByb3ZpZGVyEiQKB3VzZWRfYnkYBSADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSGAoQdXNlZF9ieV9sZWZ0X29mZhgGIAEoBRIoCgh2ZXJzaW9ucxgHIAMoCzIWLnN2Yy52MS5GZWF0dXJlVmVyc2lvbhItCgpzdGF0aXN0aWNzGAggASgLMhkuc3ZjLnYxLkZlYXR1cmVTdGF0aXN0aWNzIloKClNvdXJjZVRleHQSDAoEZmlsZRgBIAEoCRIMCgRsaW5lGAIgASgFEgwKBHRleHQYAyABKAkSEQoJdHJ1bmNhdGVkGAQgASgIEg8KB21pc3NpbmcYBSABKAkiZwoPRmVhdHVyZVByb3ZpZGVyEiIKBGtpbmQYASABKA4yFC5zdmMudjEuUHJvdmlkZXJLaW5kEhAKCHJlc29sdmVyGAIgASgJEg4KBnVzYWJsZRgDIAEoCBIOCgZyZWFzb24YBCABKAkiRwoORmVhdHVyZVZlcnNpb24SGAoQaW50ZXJuYWxfdmVyc2lvbhgBIAEoBRIMCgR0eXBlGAIgASgJEg0KBWVuZGVkGAMgASgIIsgCChFGZWF0dXJlU3RhdGlzdGljcxIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVjb3VudBgCIAEoAxINCgVudWxscxgDIAEoAxIOCgZlcnJvcnMYBCABKAMSHwoSbWVkaWFuX2FnZV9zZWNvbmRzGAUgASgBSACIAQESDwoHc2FtcGxlZBgGIAEoAxIjCglxdWFudGlsZXMYByADKAsyEC5zdmMudjEuUXVhbnRpbGUSIgoEYmlucxgIIAMoCzIULnN2Yy52MS5IaXN0b2dyYW1CaW4SJQoGdmFsdWVzGAkgAygLMhUuc3ZjLnYxLkZyZXF1ZW50VmFsdWUSEgoFZHJpZnQYCiABKAFIAYgBAUIVChNfbWVkaWFuX2FnZV9zZWNvbmRzQggKBl9kcmlmdCIoCghRdWFudGlsZRINCgVzaGFyZRgBIAEoARINCgV2YWx1ZRgCIAEoASI7CgxIaXN0b2dyYW1CaW4SDQoFbG93ZXIYASABKAESDQoFdXBwZXIYAiABKAESDQoFY291bnQYAyABKAMiLQoNRnJlcXVlbnRWYWx1ZRINCgV2YWx1ZRgBIAEoCRINCgVjb3VudBgCIAEoAyI9ChJHZXRSZXNvbHZlclJlcXVlc3QSEAoIcmVzb2x2ZXIYASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSLFAQoTR2V0UmVzb2x2ZXJSZXNwb25zZRIiCghyZXNvbHZlchgBIAEoCzIQLnN2Yy52MS5SZXNvbHZlchIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0Eg8KB3ZlcnNpb24YBCABKAUSJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFIpMBChFHZXRMaW5lYWdlUmVxdWVzdBIKCgJvbhgBIAEoCRINCgVkZXB0aBgCIAEoBRIrCglkaXJlY3Rpb24YAyABKA4yGC5zdmMudjEuTGluZWFnZURpcmVjdGlvbhIQCghieV9jbGFzcxgEIAEoCBINCgVsaW1pdBgFIAEoBRIVCg1kZXBsb3ltZW50X2lkGAYgASgJIrMBChJHZXRMaW5lYWdlUmVzcG9uc2USIgoFbm9kZXMYASADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSIgoFZWRnZXMYAiADKAsyEy5zdmMudjEuTGluZWFnZUVkZ2USFgoObm9kZXNfbGVmdF9vZmYYAyABKAUSFgoOZWRnZXNfbGVmdF9vZmYYBCABKAUSDgoGY2hvc2VuGAUgAygJEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiSgoLTGluZWFnZU5vZGUSCgoCaWQYASABKAkSIQoEa2luZBgCIAEoDjITLnN2Yy52MS5MaW5lYWdlS2luZBIMCgRuYW1lGAMgASgJIicKC0xpbmVhZ2VFZGdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAki0gIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnkSIQoIbW9uaXRvcnMYCSADKAsyDy5zdmMudjEuTW9uaXRvciLfAQoKRmVhdHVyZVNldBIRCgluYW1lc3BhY2UYASABKAkSEgoKY2xhc3NfbmFtZRgCIAEoCRIOCgZtb2R1bGUYAyABKAkSIQoIZmVhdHVyZXMYBCADKAsyDy5zdmMudjEuRmVhdHVyZRITCgtwcmltYXJ5X2tleRgFIAEoCRIUCgxmZWF0dXJlX3RpbWUYBiABKAkSDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4ixAIKB0ZlYXR1cmUSCwoDZnFuGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJbmFtZXNwYWNlGAMgASgJEicKBnNjYWxhchgEIAEoCzIVLnN2Yy52MS5TY2FsYXJGZWF0dXJlSAASIQoHaGFzX29uZRgFIAEoCzIOLnN2Yy52MS5IYXNPbmVIABIjCghoYXNfbWFueRgGIAEoCzIPLnN2Yy52MS5IYXNNYW55SAASDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIwCg1tYXhfc3RhbGVuZXNzGAogASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhISCgpkZXByZWNhdGVkGAwgASgIQgYKBGtpbmQiwwMKDVNjYWxhckZlYXR1cmUSHwoFZHR5cGUYASABKAsyEC5zdmMudjEuRGF0YVR5cGUSEAoIbnVsbGFibGUYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZRIPCgdwcmltYXJ5GAQgASgIEhQKDGZlYXR1cmVfdGltZRgFIAEoCBISCgpyZWZlcmVuY2VzGAYgASgJEiYKCmV4cHJlc3Npb24YByABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIpCgZ3aW5kb3cYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNd2luZG93ZWRfYmFzZRgJIAEoCRIZCgxzdG9yZV9vbmxpbmUYCiABKAhIAIgBARIaCg1zdG9yZV9vZmZsaW5lGAsgASgISAGIAQESGAoLY2FjaGVfbnVsbHMYDCABKAhIAogBARIwCg9tYXRlcmlhbGl6YXRpb24YGSABKAsyFy5zdmMudjEuTWF0ZXJpYWxpemF0aW9uQg8KDV9zdG9yZV9vbmxpbmVCEAoOX3N0b3JlX29mZmxpbmVCDgoMX2NhY2hlX251bGxzIuMBCg9NYXRlcmlhbGl6YXRpb24SMgoPYnVja2V0X2R1cmF0aW9uGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjAKDGJ1Y2tldF9zdGFydBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRYmFja2ZpbGxfc2NoZWR1bGUYAyABKAkSGQoRYmFja2ZpbGxfcmVzb2x2ZXIYBCABKAkSNAoRY29udGludW91c19idWZmZXIYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24ipQIKCkV4cHJlc3Npb24SIAoHbGl0ZXJhbBgBIAEoCzINLnN2Yy52MS5WYWx1ZUgAEisKB2ZlYXR1cmUYAiABKAsyGC5zdmMudjEuRmVhdHVyZVJlZmVyZW5jZUgAEiQKBGNhbGwYAyABKAsyFC5zdmMudjEuRnVuY3Rpb25DYWxsSAASKgoLYWdncmVnYXRpb24YBCABKAsyEy5zdmMudjEuQWdncmVnYXRpb25IABIrCgx3aW5kb3dfc3RhcnQYBSABKAsyEy5zdmMudjEuV2luZG93U3RhcnRIABIlCglxdWVyeV9ub3cYBiABKAsyEC5zdmMudjEuUXVlcnlOb3dIABIaCgRzcGFuGAcgASgLMgwuc3ZjLnYxLlNwYW5CBgoEbm9kZSIvChBGZWF0dXJlUmVmZXJlbmNlEgwKBHBhdGgYASADKAkSDQoFc2NvcGUYAiABKAUiRwoMRnVuY3Rpb25DYWxsEhAKCGZ1bmN0aW9uGAEgASgJEiUKCWFyZ3VtZW50cxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uIpgBCgtBZ2dyZWdhdGlvbhIMCgRwYXRoGAEgAygJEiMKB2ZpbHRlcnMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIiCgZjb2x1bW4YAyABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIQCghmdW5jdGlvbhgEIAEoCRIgCglhcmd1bWVudHMYBSADKAsyDS5zdmMudjEuVmFsdWUiDQoLV2luZG93U3RhcnQiCgoIUXVlcnlOb3ciVAoGSGFzT25lEhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleRIQCghvcHRpb25hbBgDIAEoCCJDCgdIYXNNYW55EhkKEWZvcmVpZ25fbmFtZXNwYWNlGAEgASgJEh0KBGpvaW4YAiADKAsyDy5zdmMudjEuSm9pbktleSIpCgdKb2luS2V5Eg0KBWxvY2FsGAEgASgJEg8KB2ZvcmVpZ24YAiABKAkihgUKCFJlc29sdmVyEgsKA2ZxbhgBIAEoCRIiCgRraW5kGAIgASgOMhQuc3ZjLnYxLlJlc29sdmVyS2luZBIlCgZpbnB1dHMYAyADKAsyFS5zdmMudjEuUmVzb2x2ZXJJbnB1dBIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSFAoMZW52aXJvbm1lbnRzGAYgAygJEg0KBW93bmVyGAcgASgJEhMKC2Rlc2NyaXB0aW9uGAggASgJEioKB3RpbWVvdXQYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIc2NoZWR1bGUYCiABKAkSGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhUKDXNvdXJjZV9zaGEyNTYYDCABKAkSKAoGcHl0aG9uGA0gASgLMhYuc3ZjLnYxLlB5dGhvbkZ1bmN0aW9uSAASHwoDc3FsGA4gASgLMhAuc3ZjLnYxLlNxbFF1ZXJ5SAASKQoMb3V0cHV0X3NoYXBlGA8gASgOMhMuc3ZjLnYxLk91dHB1dFNoYXBlEg0KBXRvdGFsGBAgASgIEhAKCHJlbGF0aW9uGBEgASgJEjQKCnRyYW5zbGF0ZWQYEiADKAsyIC5zdmMudjEuUmVzb2x2ZXIuVHJhbnNsYXRlZEVudHJ5EhQKDHVudHJhbnNsYXRlZBgTIAEoCRISCgpydW5fZmlsdGVyGBQgASgJEhIKCnJ1bl9zYW1wbGUYFSABKAkaRQoPVHJhbnNsYXRlZEVudHJ5EgsKA2tleRgBIAEoCRIhCgV2YWx1ZRgCIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uOgI4AUIGCgRib2R5IrcBCg1SZXNvbHZlcklucHV0EgwKBG5hbWUYASABKAkSJwoHZmVhdHVyZRgCIAEoCzIULnN2Yy52MS5GZWF0dXJlSW5wdXRIABIfCgNub3cYAyABKAsyEC5zdmMudjEuTm93SW5wdXRIABIhCgRyb3dzGAQgASgLMhEuc3ZjLnYxLlJvd3NJbnB1dEgAEiMKBXRhYmxlGAUgASgLMhIuc3ZjLnYxLlRhYmxlSW5wdXRIAEIGCgRraW5kInAKCVJvd3NJbnB1dBIMCgRwYXRoGAEgASgJEg8KB2NvbHVtbnMYAiADKAkSIwoHZmlsdGVycxgDIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEg0KBWxpbWl0GAQgASgFEhAKCG9wdGlvbmFsGAUgASgIIh0KClRhYmxlSW5wdXQSDwoHY29sdW1ucxgBIAMoCSJUCgxGZWF0dXJlSW5wdXQSDAoEcGF0aBgBIAEoCRIQCghvcHRpb25hbBgCIAEoCBIkCg1kZWZhdWx0X3ZhbHVlGAMgASgLMg0uc3ZjLnYxLlZhbHVlIgoKCE5vd0lucHV0IkAKDlB5dGhvbkZ1bmN0aW9uEg4KBm1vZHVsZRgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCGlzX2FzeW5jGAMgASgIIqsCCghTcWxRdWVyeRIOCgZzb3VyY2UYASABKAkSDAoEYm9keRgCIAEoCRIoCgpwYXJhbWV0ZXJzGAMgAygLMhQuc3ZjLnYxLlNxbFBhcmFtZXRlchIiCgdjb2x1bW5zGAQgAygLMhEuc3ZjLnYxLlNxbENvbHVtbhIfCgVjb3VudBgFIAEoDjIQLnN2Yy52MS5Sb3dDb3VudBIRCglib2R5X2xpbmUYBiABKAUSDQoFdG90YWwYByABKAgSDAoEc3RhchgIIAEoCBIRCgluYW1lc3BhY2UYCSABKAkSIQoLc291cmNlX3NwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIsCgtpbmNyZW1lbnRhbBgLIAEoCzIXLnN2Yy52MS5JbmNyZW1lbnRhbFJlYWQingEKD0luY3JlbWVudGFsUmVhZBIlCgRtb2RlGAEgASgOMhcuc3ZjLnYxLkluY3JlbWVudGFsTW9kZRIOCgZjb2x1bW4YAiABKAkSKwoIbG9va2JhY2sYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJwoFYmFzaXMYBCABKA4yGC5zdmMudjEuSW5jcmVtZW50YWxCYXNpcyJRCgxTcWxQYXJhbWV0ZXISDAoEcGF0aBgBIAEoCRIOCgZvZmZzZXQYAiABKAUSDgoGbGVuZ3RoGAMgASgFEhMKC2luY3JlbWVudGFsGAQgASgIIkgKCVNxbENvbHVtbhIOCgZjb2x1bW4YASABKAkSDwoHZmVhdHVyZRgCIAEoCRIaCgRzcGFuGAMgASgLMgwuc3ZjLnYxLlNwYW4ilQMKCk5hbWVkUXVlcnkSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBmlucHV0cxgDIAMoCRIPCgdvdXRwdXRzGAQgAygJEgwKBHRhZ3MYBSADKAkSNAoJc3RhbGVuZXNzGAYgAygLMiEuc3ZjLnYxLk5hbWVkUXVlcnkuU3RhbGVuZXNzRW50cnkSPwoPcGxhbm5lcl9vcHRpb25zGAcgAygLMiYuc3ZjLnYxLk5hbWVkUXVlcnkuUGxhbm5lck9wdGlvbnNFbnRyeRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4aSwoOU3RhbGVuZXNzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEigQMKDlNjaGVkdWxlZFF1ZXJ5EgwKBG5hbWUYASABKAkSEAoIc2NoZWR1bGUYAiABKAkSDwoHb3V0cHV0cxgDIAMoCRIRCglyZWNvbXB1dGUYBCABKAgSGgoScmVjb21wdXRlX2ZlYXR1cmVzGAUgAygJEhMKC21heF9zYW1wbGVzGAYgASgEEi8KC2xvd2VyX2JvdW5kGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cHBlcl9ib3VuZBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMc3RvcmVfb25saW5lGAkgASgIEhUKDXN0b3JlX29mZmxpbmUYCiABKAgSHQoVaW5jcmVtZW50YWxfcmVzb2x2ZXJzGAsgAygJEgwKBHRhZ3MYDCADKAkSDQoFb3duZXIYDSABKAkSEwoLZGVzY3JpcHRpb24YDiABKAkSGgoEc3BhbhgPIAEoCzIMLnN2Yy52MS5TcGFuIqYCCgdNb25pdG9yEgwKBG5hbWUYASABKAkSEgoKZXhwcmVzc2lvbhgCIAEoCRINCgVhYm92ZRgDIAEoCRINCgViZWxvdxgEIAEoCRIuCgtwZW5kaW5nX2ZvchgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCgh3ZWJob29rcxgGIAMoCRIQCghzZXZlcml0eRgHIAEoCRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4SJQoPZXhwcmVzc2lvbl9zcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SIAoKYm91bmRfc3BhbhgMIAEoCzIMLnN2Yy52MS5TcGFuIr0BCgpEYXRhU291cmNlEgwKBG5hbWUYASABKAkSIAoEa2luZBgCIAEoDjISLnN2Yy52MS5Tb3VyY2VLaW5kEjIKCHNldHRpbmdzGAMgAygLMiAuc3ZjLnYxLkRhdGFTb3VyY2UuU2V0dGluZ3NFbnRyeRIaCgRzcGFuGAQgASgLMgwuc3ZjLnYxLlNwYW4aLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKroBCgxQcm92aWRlcktpbmQSHQoZUFJPVklERVJfS0lORF9VTlNQRUNJRklFRBAAEh4KGlBST1ZJREVSX0tJTkRfT05MSU5FX1NUT1JFEAESFgoSUFJPVklERVJfS0lORF9KT0lOEAISHAoYUFJPVklERVJfS0lORF9FWFBSRVNTSU9OEAMSGgoWUFJPVklERVJfS0lORF9SRVNPTFZFUhAEEhkKFVBST1ZJREVSX0tJTkRfREVGQVVMVBAFKssBCgtMaW5lYWdlS2luZBIcChhMSU5FQUdFX0tJTkRfVU5TUEVDSUZJRUQQABIXChNMSU5FQUdFX0tJTkRfU09VUkNFEAESGQoVTElORUFHRV9LSU5EX1JFU09MVkVSEAISGAoUTElORUFHRV9LSU5EX0ZFQVRVUkUQAxIWChJMSU5FQUdFX0tJTkRfQ0xBU1MQBBIWChJMSU5FQUdFX0tJTkRfUVVFUlkQBRIgChxMSU5FQUdFX0tJTkRfU0NIRURVTEVEX1FVRVJZEAYqkwEKEExpbmVhZ2VEaXJlY3Rpb24SIQodTElORUFHRV9ESVJFQ1RJT05fVU5TUEVDSUZJRUQQABIeChpMSU5FQUdFX0RJUkVDVElPTl9VUFNUUkVBTRABEiAKHExJTkVBR0VfRElSRUNUSU9OX0RPV05TVFJFQU0QAhIaChZMSU5FQUdFX0RJUkVDVElPTl9CT1RIEAMqYgoMUmVzb2x2ZXJLaW5kEh0KGVJFU09MVkVSX0tJTkRfVU5TUEVDSUZJRUQQABIYChRSRVNPTFZFUl9LSU5EX09OTElORRABEhkKFVJFU09MVkVSX0tJTkRfT0ZGTElORRACKl0KC091dHB1dFNoYXBlEhwKGE9VVFBVVF9TSEFQRV9VTlNQRUNJRklFRBAAEhUKEU9VVFBVVF9TSEFQRV9ST1dTEAESGQoVT1VUUFVUX1NIQVBFX1JFTEFUSU9OEAIqZgoIUm93Q291bnQSGQoVUk9XX0NPVU5UX1VOU1BFQ0lGSUVEEAASEQoNUk9XX0NPVU5UX09ORRABEhkKFVJPV19DT1VOVF9PTkVfT1JfTk9ORRACEhEKDVJPV19DT1VOVF9BTEwQAyqJAQoPSW5jcmVtZW50YWxNb2RlEiAKHElOQ1JFTUVOVEFMX01PREVfVU5TUEVDSUZJRUQQABIYChRJTkNSRU1FTlRBTF9NT0RFX1JPVxABEhoKFklOQ1JFTUVOVEFMX01PREVfR1JPVVAQAhIeChpJTkNSRU1FTlRBTF9NT0RFX1BBUkFNRVRFUhADKn8KEEluY3JlbWVudGFsQmFzaXMSIQodSU5DUkVNRU5UQUxfQkFTSVNfVU5TUEVDSUZJRUQQABIiCh5JTkNSRU1FTlRBTF9CQVNJU19NQVhfSU5HRVNURUQQARIkCiBJTkNSRU1FTlRBTF9CQVNJU19MQVNUX0VYRUNVVElPThACKnQKClNvdXJjZUtpbmQSGwoXU09VUkNFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJTT1VSQ0VfS0lORF9TUUxJVEUQARIaChZTT1VSQ0VfS0lORF9QT1NUR1JFU1FMEAISFQoRU09VUkNFX0tJTkRfTVlTUUwQAzLOBAoMR3JhcGhTZXJ2aWNlEkYKCEdldEdyYXBoEhcuc3ZjLnYxLkdldEdyYXBoUmVxdWVzdBoYLnN2Yy52MS5HZXRHcmFwaFJlc3BvbnNlIgeQAgGItRgDElIKDExpc3RGZWF0dXJlcxIbLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RGZWF0dXJlc1Jlc3BvbnNlIgeQAgGItRgDElUKDUxpc3RSZXNvbHZlcnMSHC5zdmMudjEuTGlzdFJlc29sdmVyc1JlcXVlc3QaHS5zdmMudjEuTGlzdFJlc29sdmVyc1Jlc3BvbnNlIgeQAgGItRgDEl4KEExpc3ROYW1lZFF1ZXJpZXMSHy5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QaIC5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1Jlc3BvbnNlIgeQAgGItRgDEkwKCkdldEZlYXR1cmUSGS5zdmMudjEuR2V0RmVhdHVyZVJlcXVlc3QaGi5zdmMudjEuR2V0RmVhdHVyZVJlc3BvbnNlIgeQAgGItRgDEk8KC0dldFJlc29sdmVyEhouc3ZjLnYxLkdldFJlc29sdmVyUmVxdWVzdBobLnN2Yy52MS5HZXRSZXNvbHZlclJlc3BvbnNlIgeQAgGItRgDEkwKCkdldExpbmVhZ2USGS5zdmMudjEuR2V0TGluZWFnZVJlcXVlc3QaGi5zdmMudjEuR2V0TGluZWFnZVJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJcChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5EhUKDWRlcGxveW1lbnRfaWQYAiABKAkiYAoPRmVhdHVyZU1ldGFkYXRhEiAKB2ZlYXR1cmUYASABKAsyDy5zdmMudjEuRmVhdHVyZRIRCglyZXNvbHZlcnMYAiADKAkSGAoQaW50ZXJuYWxfdmVyc2lvbhgDIAEoBSI3ChFHZXRGZWF0dXJlUmVxdWVzdBILCgNmcW4YASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSK/AgoSR2V0RmVhdHVyZVJlc3BvbnNlEikKCG1ldGFkYXRhGAEgASgLMhcuc3ZjLnYxLkZlYXR1cmVNZXRhZGF0YRIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0EioKCXByb3ZpZGVycxgEIAMoCzIXLnN2Yy52MS5GZWF0dXJlUHJvdmlkZXISJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFEigKCHZlcnNpb25zGAcgAygLMhYuc3ZjLnYxLkZlYXR1cmVWZXJzaW9uEi0KCnN0YXRpc3RpY3MYCCABKAsyGS5zdmMudjEuRmVhdHVyZVN0YXRpc3RpY3MiWgoKU291cmNlVGV4dBIMCgRmaWxlGAEgASgJEgwKBGxpbmUYAiABKAUSDAoEdGV4dBgDIAEoCRIRCgl0cnVuY2F0ZWQYBCABKAgSDwoHbWlzc2luZxgFIAEoCSJnCg9GZWF0dXJlUHJvdmlkZXISIgoEa2luZBgBIAEoDjIULnN2Yy52MS5Qcm92aWRlcktpbmQSEAoIcmVzb2x2ZXIYAiABKAkSDgoGdXNhYmxlGAMgASgIEg4KBnJlYXNvbhgEIAEoCSJHCg5GZWF0dXJlVmVyc2lvbhIYChBpbnRlcm5hbF92ZXJzaW9uGAEgASgFEgwKBHR5cGUYAiABKAkSDQoFZW5kZWQYAyABKAgiyAIKEUZlYXR1cmVTdGF0aXN0aWNzEi4KCnN0YXJ0X3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNvdW50GAIgASgDEg0KBW51bGxzGAMgASgDEg4KBmVycm9ycxgEIAEoAxIfChJtZWRpYW5fYWdlX3NlY29uZHMYBSABKAFIAIgBARIPCgdzYW1wbGVkGAYgASgDEiMKCXF1YW50aWxlcxgHIAMoCzIQLnN2Yy52MS5RdWFudGlsZRIiCgRiaW5zGAggAygLMhQuc3ZjLnYxLkhpc3RvZ3JhbUJpbhIlCgZ2YWx1ZXMYCSADKAsyFS5zdmMudjEuRnJlcXVlbnRWYWx1ZRISCgVkcmlmdBgKIAEoAUgBiAEBQhUKE19tZWRpYW5fYWdlX3NlY29uZHNCCAoGX2RyaWZ0IigKCFF1YW50aWxlEg0KBXNoYXJlGAEgASgBEg0KBXZhbHVlGAIgASgBIjsKDEhpc3RvZ3JhbUJpbhINCgVsb3dlchgBIAEoARINCgV1cHBlchgCIAEoARINCgVjb3VudBgDIAEoAyItCg1GcmVxdWVudFZhbHVlEg0KBXZhbHVlGAEgASgJEg0KBWNvdW50GAIgASgDIj0KEkdldFJlc29sdmVyUmVxdWVzdBIQCghyZXNvbHZlchgBIAEoCRIVCg1kZXBsb3ltZW50X2lkGAIgASgJIsUBChNHZXRSZXNvbHZlclJlc3BvbnNlEiIKCHJlc29sdmVyGAEgASgLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkSIgoGc291cmNlGAMgASgLMhIuc3ZjLnYxLlNvdXJjZVRleHQSDwoHdmVyc2lvbhgEIAEoBRIkCgd1c2VkX2J5GAUgAygLMhMuc3ZjLnYxLkxpbmVhZ2VOb2RlEhgKEHVzZWRfYnlfbGVmdF9vZmYYBiABKAUikwEKEUdldExpbmVhZ2VSZXF1ZXN0EgoKAm9uGAEgASgJEg0KBWRlcHRoGAIgASgFEisKCWRpcmVjdGlvbhgDIAEoDjIYLnN2Yy52MS5MaW5lYWdlRGlyZWN0aW9uEhAKCGJ5X2NsYXNzGAQgASgIEg0KBWxpbWl0GAUgASgFEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiswEKEkdldExpbmVhZ2VSZXNwb25zZRIiCgVub2RlcxgBIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIiCgVlZGdlcxgCIAMoCzITLnN2Yy52MS5MaW5lYWdlRWRnZRIWCg5ub2Rlc19sZWZ0X29mZhgDIAEoBRIWCg5lZGdlc19sZWZ0X29mZhgEIAEoBRIOCgZjaG9zZW4YBSADKAkSFQoNZGVwbG95bWVudF9pZBgGIAEoCSJKCgtMaW5lYWdlTm9kZRIKCgJpZBgBIAEoCRIhCgRraW5kGAIgASgOMhMuc3ZjLnYxLkxpbmVhZ2VLaW5kEgwKBG5hbWUYAyABKAkiJwoLTGluZWFnZUVkZ2USDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCSL7AgoFR3JhcGgSKAoMZmVhdHVyZV9zZXRzGAEgAygLMhIuc3ZjLnYxLkZlYXR1cmVTZXQSIwoJcmVzb2x2ZXJzGAIgAygLMhAuc3ZjLnYxLlJlc29sdmVyEikKDW5hbWVkX3F1ZXJpZXMYAyADKAsyEi5zdmMudjEuTmFtZWRRdWVyeRIjCgdzb3VyY2VzGAQgAygLMhIuc3ZjLnYxLkRhdGFTb3VyY2USJwoLZGlhZ25vc3RpY3MYBSADKAsyEi5zdmMudjEuRGlhZ25vc3RpYxITCgtzZGtfdmVyc2lvbhgGIAEoCRIWCg5weXRob25fdmVyc2lvbhgHIAEoCRIxChFzY2hlZHVsZWRfcXVlcmllcxgIIAMoCzIWLnN2Yy52MS5TY2hlZHVsZWRRdWVyeRIhCghtb25pdG9ycxgJIAMoCzIPLnN2Yy52MS5Nb25pdG9yEicKC2V2YWx1YXRpb25zGAsgAygLMhIuc3ZjLnYxLkV2YWx1YXRpb24i3wEKCkZlYXR1cmVTZXQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmNsYXNzX25hbWUYAiABKAkSDgoGbW9kdWxlGAMgASgJEiEKCGZlYXR1cmVzGAQgAygLMg8uc3ZjLnYxLkZlYXR1cmUSEwoLcHJpbWFyeV9rZXkYBSABKAkSFAoMZmVhdHVyZV90aW1lGAYgASgJEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuIu4CCgdGZWF0dXJlEgsKA2ZxbhgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRInCgZzY2FsYXIYBCABKAsyFS5zdmMudjEuU2NhbGFyRmVhdHVyZUgAEiEKB2hhc19vbmUYBSABKAsyDi5zdmMudjEuSGFzT25lSAASIwoIaGFzX21hbnkYBiABKAsyDy5zdmMudjEuSGFzTWFueUgAEg0KBW93bmVyGAcgASgJEgwKBHRhZ3MYCCADKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSMAoNbWF4X3N0YWxlbmVzcxgKIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SEgoKZGVwcmVjYXRlZBgMIAEoCBIPCgd2ZXJzaW9uGA0gASgFEhcKD2RlZmF1bHRfdmVyc2lvbhgOIAEoBUIGCgRraW5kIuwDCg1TY2FsYXJGZWF0dXJlEh8KBWR0eXBlGAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUSDwoHcHJpbWFyeRgEIAEoCBIUCgxmZWF0dXJlX3RpbWUYBSABKAgSEgoKcmVmZXJlbmNlcxgGIAEoCRImCgpleHByZXNzaW9uGAcgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SKQoGd2luZG93GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXdpbmRvd2VkX2Jhc2UYCSABKAkSGQoMc3RvcmVfb25saW5lGAogASgISACIAQESGgoNc3RvcmVfb2ZmbGluZRgLIAEoCEgBiAEBEhgKC2NhY2hlX251bGxzGAwgASgISAKIAQESJwoLdmFsaWRhdGlvbnMYDSADKAsyEi5zdmMudjEuVmFsaWRhdGlvbhIwCg9tYXRlcmlhbGl6YXRpb24YGSABKAsyFy5zdmMudjEuTWF0ZXJpYWxpemF0aW9uQg8KDV9zdG9yZV9vbmxpbmVCEAoOX3N0b3JlX29mZmxpbmVCDgoMX2NhY2hlX251bGxzIsEBCgpWYWxpZGF0aW9uEhAKA21pbhgBIAEoAUgAiAEBEhAKA21heBgCIAEoAUgBiAEBEhcKCm1pbl9sZW5ndGgYAyABKANIAogBARIXCgptYXhfbGVuZ3RoGAQgASgDSAOIAQESHwoIY29udGFpbnMYBSABKAsyDS5zdmMudjEuVmFsdWUSDgoGc3RyaWN0GAYgASgIQgYKBF9taW5CBgoEX21heEINCgtfbWluX2xlbmd0aEINCgtfbWF4X2xlbmd0aCLjAQoPTWF0ZXJpYWxpemF0aW9uEjIKD2J1Y2tldF9kdXJhdGlvbhgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIwCgxidWNrZXRfc3RhcnQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEWJhY2tmaWxsX3NjaGVkdWxlGAMgASgJEhkKEWJhY2tmaWxsX3Jlc29sdmVyGAQgASgJEjQKEWNvbnRpbnVvdXNfYnVmZmVyGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIqUCCgpFeHByZXNzaW9uEiAKB2xpdGVyYWwYASABKAsyDS5zdmMudjEuVmFsdWVIABIrCgdmZWF0dXJlGAIgASgLMhguc3ZjLnYxLkZlYXR1cmVSZWZlcmVuY2VIABIkCgRjYWxsGAMgASgLMhQuc3ZjLnYxLkZ1bmN0aW9uQ2FsbEgAEioKC2FnZ3JlZ2F0aW9uGAQgASgLMhMuc3ZjLnYxLkFnZ3JlZ2F0aW9uSAASKwoMd2luZG93X3N0YXJ0GAUgASgLMhMuc3ZjLnYxLldpbmRvd1N0YXJ0SAASJQoJcXVlcnlfbm93GAYgASgLMhAuc3ZjLnYxLlF1ZXJ5Tm93SAASGgoEc3BhbhgHIAEoCzIMLnN2Yy52MS5TcGFuQgYKBG5vZGUiLwoQRmVhdHVyZVJlZmVyZW5jZRIMCgRwYXRoGAEgAygJEg0KBXNjb3BlGAIgASgFIkcKDEZ1bmN0aW9uQ2FsbBIQCghmdW5jdGlvbhgBIAEoCRIlCglhcmd1bWVudHMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbiK5AQoLQWdncmVnYXRpb24SDAoEcGF0aBgBIAMoCRIjCgdmaWx0ZXJzGAIgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24SIgoGY29sdW1uGAMgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SEAoIZnVuY3Rpb24YBCABKAkSIAoJYXJndW1lbnRzGAUgAygLMg0uc3ZjLnYxLlZhbHVlEh8KA2tleRgGIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uIg0KC1dpbmRvd1N0YXJ0IgoKCFF1ZXJ5Tm93IlQKBkhhc09uZRIZChFmb3JlaWduX25hbWVzcGFjZRgBIAEoCRIdCgRqb2luGAIgAygLMg8uc3ZjLnYxLkpvaW5LZXkSEAoIb3B0aW9uYWwYAyABKAgiQwoHSGFzTWFueRIZChFmb3JlaWduX25hbWVzcGFjZRgBIAEoCRIdCgRqb2luGAIgAygLMg8uc3ZjLnYxLkpvaW5LZXkiKQoHSm9pbktleRINCgVsb2NhbBgBIAEoCRIPCgdmb3JlaWduGAIgASgJIoYFCghSZXNvbHZlchILCgNmcW4YASABKAkSIgoEa2luZBgCIAEoDjIULnN2Yy52MS5SZXNvbHZlcktpbmQSJQoGaW5wdXRzGAMgAygLMhUuc3ZjLnYxLlJlc29sdmVySW5wdXQSDwoHb3V0cHV0cxgEIAMoCRIMCgR0YWdzGAUgAygJEhQKDGVudmlyb25tZW50cxgGIAMoCRINCgVvd25lchgHIAEoCRITCgtkZXNjcmlwdGlvbhgIIAEoCRIqCgd0aW1lb3V0GAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhAKCHNjaGVkdWxlGAogASgJEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhIVCg1zb3VyY2Vfc2hhMjU2GAwgASgJEigKBnB5dGhvbhgNIAEoCzIWLnN2Yy52MS5QeXRob25GdW5jdGlvbkgAEh8KA3NxbBgOIAEoCzIQLnN2Yy52MS5TcWxRdWVyeUgAEikKDG91dHB1dF9zaGFwZRgPIAEoDjITLnN2Yy52MS5PdXRwdXRTaGFwZRINCgV0b3RhbBgQIAEoCBIQCghyZWxhdGlvbhgRIAEoCRI0Cgp0cmFuc2xhdGVkGBIgAygLMiAuc3ZjLnYxLlJlc29sdmVyLlRyYW5zbGF0ZWRFbnRyeRIUCgx1bnRyYW5zbGF0ZWQYEyABKAkSEgoKcnVuX2ZpbHRlchgUIAEoCRISCgpydW5fc2FtcGxlGBUgASgJGkUKD1RyYW5zbGF0ZWRFbnRyeRILCgNrZXkYASABKAkSIQoFdmFsdWUYAiABKAsyEi5zdmMudjEuRXhwcmVzc2lvbjoCOAFCBgoEYm9keSK3AQoNUmVzb2x2ZXJJbnB1dBIMCgRuYW1lGAEgASgJEicKB2ZlYXR1cmUYAiABKAsyFC5zdmMudjEuRmVhdHVyZUlucHV0SAASHwoDbm93GAMgASgLMhAuc3ZjLnYxLk5vd0lucHV0SAASIQoEcm93cxgEIAEoCzIRLnN2Yy52MS5Sb3dzSW5wdXRIABIjCgV0YWJsZRgFIAEoCzISLnN2Yy52MS5UYWJsZUlucHV0SABCBgoEa2luZCJwCglSb3dzSW5wdXQSDAoEcGF0aBgBIAEoCRIPCgdjb2x1bW5zGAIgAygJEiMKB2ZpbHRlcnMYAyADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhINCgVsaW1pdBgEIAEoBRIQCghvcHRpb25hbBgFIAEoCCIdCgpUYWJsZUlucHV0Eg8KB2NvbHVtbnMYASADKAkiVAoMRmVhdHVyZUlucHV0EgwKBHBhdGgYASABKAkSEAoIb3B0aW9uYWwYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZSIKCghOb3dJbnB1dCJACg5QeXRob25GdW5jdGlvbhIOCgZtb2R1bGUYASABKAkSDAoEbmFtZRgCIAEoCRIQCghpc19hc3luYxgDIAEoCCKrAgoIU3FsUXVlcnkSDgoGc291cmNlGAEgASgJEgwKBGJvZHkYAiABKAkSKAoKcGFyYW1ldGVycxgDIAMoCzIULnN2Yy52MS5TcWxQYXJhbWV0ZXISIgoHY29sdW1ucxgEIAMoCzIRLnN2Yy52MS5TcWxDb2x1bW4SHwoFY291bnQYBSABKA4yEC5zdmMudjEuUm93Q291bnQSEQoJYm9keV9saW5lGAYgASgFEg0KBXRvdGFsGAcgASgIEgwKBHN0YXIYCCABKAgSEQoJbmFtZXNwYWNlGAkgASgJEiEKC3NvdXJjZV9zcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4SLAoLaW5jcmVtZW50YWwYCyABKAsyFy5zdmMudjEuSW5jcmVtZW50YWxSZWFkIp4BCg9JbmNyZW1lbnRhbFJlYWQSJQoEbW9kZRgBIAEoDjIXLnN2Yy52MS5JbmNyZW1lbnRhbE1vZGUSDgoGY29sdW1uGAIgASgJEisKCGxvb2tiYWNrGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEicKBWJhc2lzGAQgASgOMhguc3ZjLnYxLkluY3JlbWVudGFsQmFzaXMiUQoMU3FsUGFyYW1ldGVyEgwKBHBhdGgYASABKAkSDgoGb2Zmc2V0GAIgASgFEg4KBmxlbmd0aBgDIAEoBRITCgtpbmNyZW1lbnRhbBgEIAEoCCJICglTcWxDb2x1bW4SDgoGY29sdW1uGAEgASgJEg8KB2ZlYXR1cmUYAiABKAkSGgoEc3BhbhgDIAEoCzIMLnN2Yy52MS5TcGFuIpUDCgpOYW1lZFF1ZXJ5EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIOCgZpbnB1dHMYAyADKAkSDwoHb3V0cHV0cxgEIAMoCRIMCgR0YWdzGAUgAygJEjQKCXN0YWxlbmVzcxgGIAMoCzIhLnN2Yy52MS5OYW1lZFF1ZXJ5LlN0YWxlbmVzc0VudHJ5Ej8KD3BsYW5uZXJfb3B0aW9ucxgHIAMoCzImLnN2Yy52MS5OYW1lZFF1ZXJ5LlBsYW5uZXJPcHRpb25zRW50cnkSDQoFb3duZXIYCCABKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuGksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaNQoTUGxhbm5lck9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoEDCg5TY2hlZHVsZWRRdWVyeRIMCgRuYW1lGAEgASgJEhAKCHNjaGVkdWxlGAIgASgJEg8KB291dHB1dHMYAyADKAkSEQoJcmVjb21wdXRlGAQgASgIEhoKEnJlY29tcHV0ZV9mZWF0dXJlcxgFIAMoCRITCgttYXhfc2FtcGxlcxgGIAEoBBIvCgtsb3dlcl9ib3VuZBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBwZXJfYm91bmQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDHN0b3JlX29ubGluZRgJIAEoCBIVCg1zdG9yZV9vZmZsaW5lGAogASgIEh0KFWluY3JlbWVudGFsX3Jlc29sdmVycxgLIAMoCRIMCgR0YWdzGAwgAygJEg0KBW93bmVyGA0gASgJEhMKC2Rlc2NyaXB0aW9uGA4gASgJEhoKBHNwYW4YDyABKAsyDC5zdmMudjEuU3BhbiKmAgoHTW9uaXRvchIMCgRuYW1lGAEgASgJEhIKCmV4cHJlc3Npb24YAiABKAkSDQoFYWJvdmUYAyABKAkSDQoFYmVsb3cYBCABKAkSLgoLcGVuZGluZ19mb3IYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoId2ViaG9va3MYBiADKAkSEAoIc2V2ZXJpdHkYByABKAkSDQoFb3duZXIYCCABKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuEiUKD2V4cHJlc3Npb25fc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEiAKCmJvdW5kX3NwYW4YDCABKAsyDC5zdmMudjEuU3BhbiLwAQoKRXZhbHVhdGlvbhIMCgRuYW1lGAEgASgJEg8KB2RhdGFzZXQYAiABKAkSEAoIcmV2aXNpb24YAyABKAkSDAoEdGFzaxgEIAEoCRInCgZpbnB1dHMYBSADKAsyFy5zdmMudjEuRXZhbHVhdGlvbklucHV0Eh8KB3Njb3JlcnMYBiADKAsyDi5zdmMudjEuU2NvcmVyEgsKA2tleRgHIAEoCRINCgVvd25lchgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIMCgR0YWdzGAogAygJEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbiI0Cg9FdmFsdWF0aW9uSW5wdXQSEQoJcGFyYW1ldGVyGAEgASgJEg4KBmNvbHVtbhgCIAEoCSLfAQoGU2NvcmVyEgwKBG5hbWUYASABKAkSLwoLZXhhY3RfbWF0Y2gYAiABKAsyGC5zdmMudjEuRXhhY3RNYXRjaFNjb3JlckgAEioKCGNvbnRhaW5zGAMgASgLMhYuc3ZjLnYxLkNvbnRhaW5zU2NvcmVySAASKAoHbnVtZXJpYxgEIAEoCzIVLnN2Yy52MS5OdW1lcmljU2NvcmVySAASEgoIZnVuY3Rpb24YBSABKAlIABIkCgVqdWRnZRgGIAEoCzITLnN2Yy52MS5KdWRnZVNjb3JlckgAQgYKBGtpbmQiIgoQRXhhY3RNYXRjaFNjb3JlchIOCgZjb2x1bW4YASABKAkiNQoOQ29udGFpbnNTY29yZXISDgoGY29sdW1uGAEgASgJEhMKC2lnbm9yZV9jYXNlGAIgASgIIkQKDU51bWVyaWNTY29yZXISDgoGY29sdW1uGAEgASgJEhEKCXRvbGVyYW5jZRgCIAEoARIQCghyZWxhdGl2ZRgDIAEoASJOCgtKdWRnZVNjb3JlchINCgVtb2RlbBgBIAEoCRILCgN1cmwYAiABKAkSEwoLaW50ZWdyYXRpb24YAyABKAkSDgoGcHJvbXB0GAQgASgJIr0BCgpEYXRhU291cmNlEgwKBG5hbWUYASABKAkSIAoEa2luZBgCIAEoDjISLnN2Yy52MS5Tb3VyY2VLaW5kEjIKCHNldHRpbmdzGAMgAygLMiAuc3ZjLnYxLkRhdGFTb3VyY2UuU2V0dGluZ3NFbnRyeRIaCgRzcGFuGAQgASgLMgwuc3ZjLnYxLlNwYW4aLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKroBCgxQcm92aWRlcktpbmQSHQoZUFJPVklERVJfS0lORF9VTlNQRUNJRklFRBAAEh4KGlBST1ZJREVSX0tJTkRfT05MSU5FX1NUT1JFEAESFgoSUFJPVklERVJfS0lORF9KT0lOEAISHAoYUFJPVklERVJfS0lORF9FWFBSRVNTSU9OEAMSGgoWUFJPVklERVJfS0lORF9SRVNPTFZFUhAEEhkKFVBST1ZJREVSX0tJTkRfREVGQVVMVBAFKssBCgtMaW5lYWdlS2luZBIcChhMSU5FQUdFX0tJTkRfVU5TUEVDSUZJRUQQABIXChNMSU5FQUdFX0tJTkRfU09VUkNFEAESGQoVTElORUFHRV9LSU5EX1JFU09MVkVSEAISGAoUTElORUFHRV9LSU5EX0ZFQVRVUkUQAxIWChJMSU5FQUdFX0tJTkRfQ0xBU1MQBBIWChJMSU5FQUdFX0tJTkRfUVVFUlkQBRIgChxMSU5FQUdFX0tJTkRfU0NIRURVTEVEX1FVRVJZEAYqkwEKEExpbmVhZ2VEaXJlY3Rpb24SIQodTElORUFHRV9ESVJFQ1RJT05fVU5TUEVDSUZJRUQQABIeChpMSU5FQUdFX0RJUkVDVElPTl9VUFNUUkVBTRABEiAKHExJTkVBR0VfRElSRUNUSU9OX0RPV05TVFJFQU0QAhIaChZMSU5FQUdFX0RJUkVDVElPTl9CT1RIEAMqYgoMUmVzb2x2ZXJLaW5kEh0KGVJFU09MVkVSX0tJTkRfVU5TUEVDSUZJRUQQABIYChRSRVNPTFZFUl9LSU5EX09OTElORRABEhkKFVJFU09MVkVSX0tJTkRfT0ZGTElORRACKl0KC091dHB1dFNoYXBlEhwKGE9VVFBVVF9TSEFQRV9VTlNQRUNJRklFRBAAEhUKEU9VVFBVVF9TSEFQRV9ST1dTEAESGQoVT1VUUFVUX1NIQVBFX1JFTEFUSU9OEAIqZgoIUm93Q291bnQSGQoVUk9XX0NPVU5UX1VOU1BFQ0lGSUVEEAASEQoNUk9XX0NPVU5UX09ORRABEhkKFVJPV19DT1VOVF9PTkVfT1JfTk9ORRACEhEKDVJPV19DT1VOVF9BTEwQAyqJAQoPSW5jcmVtZW50YWxNb2RlEiAKHElOQ1JFTUVOVEFMX01PREVfVU5TUEVDSUZJRUQQABIYChRJTkNSRU1FTlRBTF9NT0RFX1JPVxABEhoKFklOQ1JFTUVOVEFMX01PREVfR1JPVVAQAhIeChpJTkNSRU1FTlRBTF9NT0RFX1BBUkFNRVRFUhADKn8KEEluY3JlbWVudGFsQmFzaXMSIQodSU5DUkVNRU5UQUxfQkFTSVNfVU5TUEVDSUZJRUQQABIiCh5JTkNSRU1FTlRBTF9CQVNJU19NQVhfSU5HRVNURUQQARIkCiBJTkNSRU1FTlRBTF9CQVNJU19MQVNUX0VYRUNVVElPThACKnQKClNvdXJjZUtpbmQSGwoXU09VUkNFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJTT1VSQ0VfS0lORF9TUUxJVEUQARIaChZTT1VSQ0VfS0lORF9QT1NUR1JFU1FMEAISFQoRU09VUkNFX0tJTkRfTVlTUUwQAzLOBAoMR3JhcGhTZXJ2aWNlEkYKCEdldEdyYXBoEhcuc3ZjLnYxLkdldEdyYXBoUmVxdWVzdBoYLnN2Yy52MS5HZXRHcmFwaFJlc3BvbnNlIgeQAgGItRgDElIKDExpc3RGZWF0dXJlcxIbLnN2Yy52MS5MaXN0RmVhdHVyZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RGZWF0dXJlc1Jlc3BvbnNlIgeQAgGItRgDElUKDUxpc3RSZXNvbHZlcnMSHC5zdmMudjEuTGlzdFJlc29sdmVyc1JlcXVlc3QaHS5zdmMudjEuTGlzdFJlc29sdmVyc1Jlc3BvbnNlIgeQAgGItRgDEl4KEExpc3ROYW1lZFF1ZXJpZXMSHy5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QaIC5zdmMudjEuTGlzdE5hbWVkUXVlcmllc1Jlc3BvbnNlIgeQAgGItRgDEkwKCkdldEZlYXR1cmUSGS5zdmMudjEuR2V0RmVhdHVyZVJlcXVlc3QaGi5zdmMudjEuR2V0RmVhdHVyZVJlc3BvbnNlIgeQAgGItRgDEk8KC0dldFJlc29sdmVyEhouc3ZjLnYxLkdldFJlc29sdmVyUmVxdWVzdBobLnN2Yy52MS5HZXRSZXNvbHZlclJlc3BvbnNlIgeQAgGItRgDEkwKCkdldExpbmVhZ2USGS5zdmMudjEuR2V0TGluZWFnZVJlcXVlc3QaGi5zdmMudjEuR2V0TGluZWFnZVJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of GetGraph. The deployment is that of the scope headers unless named here.
@@ -346,6 +346,13 @@ export type ListNamedQueriesResponse = Message<"svc.v1.ListNamedQueriesResponse"
    * @generated from field: repeated svc.v1.NamedQuery named_queries = 1;
    */
   namedQueries: NamedQuery[];
+
+  /**
+   * The deployment they belong to.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId: string;
 };
 
 /**
@@ -360,6 +367,13 @@ export type ListNamedQueriesResponseJson = {
    * @generated from field: repeated svc.v1.NamedQuery named_queries = 1;
    */
   namedQueries?: NamedQueryJson[];
+
+  /**
+   * The deployment they belong to.
+   *
+   * @generated from field: string deployment_id = 2;
+   */
+  deploymentId?: string;
 };
 
 /**
@@ -1720,6 +1734,13 @@ export type Graph = Message<"svc.v1.Graph"> & {
    * @generated from field: repeated svc.v1.Monitor monitors = 9;
    */
   monitors: Monitor[];
+
+  /**
+   * Evaluations of functions over datasets, sorted by name.
+   *
+   * @generated from field: repeated svc.v1.Evaluation evaluations = 11;
+   */
+  evaluations: Evaluation[];
 };
 
 /**
@@ -1791,6 +1812,13 @@ export type GraphJson = {
    * @generated from field: repeated svc.v1.Monitor monitors = 9;
    */
   monitors?: MonitorJson[];
+
+  /**
+   * Evaluations of functions over datasets, sorted by name.
+   *
+   * @generated from field: repeated svc.v1.Evaluation evaluations = 11;
+   */
+  evaluations?: EvaluationJson[];
 };
 
 /**
@@ -1968,7 +1996,8 @@ export const FeatureSetSchema: GenMessage<FeatureSet, {jsonType: FeatureSetJson}
  */
 export type Feature = Message<"svc.v1.Feature"> & {
   /**
-   * Fully qualified name `<namespace>.<name>`; windowed children end in `__<seconds>__`.
+   * Fully qualified name `<namespace>.<name>`; windowed children end in `__<seconds>__`, versions
+   * other than the default in `@<version>`.
    *
    * @generated from field: string fqn = 1;
    */
@@ -2061,6 +2090,21 @@ export type Feature = Message<"svc.v1.Feature"> & {
    * @generated from field: bool deprecated = 12;
    */
   deprecated: boolean;
+
+  /**
+   * The number of its version, from 1; 0 = it has one. Each version is a feature with values of its
+   * own. The default one has the bare name, others end in `@<version>`.
+   *
+   * @generated from field: int32 version = 13;
+   */
+  version: number;
+
+  /**
+   * The version that the bare name means; 0 = it has one.
+   *
+   * @generated from field: int32 default_version = 14;
+   */
+  defaultVersion: number;
 };
 
 /**
@@ -2070,7 +2114,8 @@ export type Feature = Message<"svc.v1.Feature"> & {
  */
 export type FeatureJson = {
   /**
-   * Fully qualified name `<namespace>.<name>`; windowed children end in `__<seconds>__`.
+   * Fully qualified name `<namespace>.<name>`; windowed children end in `__<seconds>__`, versions
+   * other than the default in `@<version>`.
    *
    * @generated from field: string fqn = 1;
    */
@@ -2153,6 +2198,21 @@ export type FeatureJson = {
    * @generated from field: bool deprecated = 12;
    */
   deprecated?: boolean;
+
+  /**
+   * The number of its version, from 1; 0 = it has one. Each version is a feature with values of its
+   * own. The default one has the bare name, others end in `@<version>`.
+   *
+   * @generated from field: int32 version = 13;
+   */
+  version?: number;
+
+  /**
+   * The version that the bare name means; 0 = it has one.
+   *
+   * @generated from field: int32 default_version = 14;
+   */
+  defaultVersion?: number;
 };
 
 /**
@@ -2255,6 +2315,13 @@ export type ScalarFeature = Message<"svc.v1.ScalarFeature"> & {
   cacheNulls?: boolean | undefined;
 
   /**
+   * What its values keep to; at most 20.
+   *
+   * @generated from field: repeated svc.v1.Validation validations = 13;
+   */
+  validations: Validation[];
+
+  /**
    * How the aggregation of a window is kept in tiles; absent = it is computed from its rows.
    *
    * @generated from field: svc.v1.Materialization materialization = 25;
@@ -2355,6 +2422,13 @@ export type ScalarFeatureJson = {
   cacheNulls?: boolean;
 
   /**
+   * What its values keep to; at most 20.
+   *
+   * @generated from field: repeated svc.v1.Validation validations = 13;
+   */
+  validations?: ValidationJson[];
+
+  /**
    * How the aggregation of a window is kept in tiles; absent = it is computed from its rows.
    *
    * @generated from field: svc.v1.Materialization materialization = 25;
@@ -2368,6 +2442,111 @@ export type ScalarFeatureJson = {
  */
 export const ScalarFeatureSchema: GenMessage<ScalarFeature, {jsonType: ScalarFeatureJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_graph, 27);
+
+/**
+ * Rules that values of a feature keep to; one or more of them are stated.
+ *
+ * @generated from message svc.v1.Validation
+ */
+export type Validation = Message<"svc.v1.Validation"> & {
+  /**
+   * The least number that is allowed.
+   *
+   * @generated from field: optional double min = 1;
+   */
+  min?: number | undefined;
+
+  /**
+   * The greatest number that is allowed.
+   *
+   * @generated from field: optional double max = 2;
+   */
+  max?: number | undefined;
+
+  /**
+   * The least number of characters of a text, of bytes, or of items of a list.
+   *
+   * @generated from field: optional int64 min_length = 3;
+   */
+  minLength?: bigint | undefined;
+
+  /**
+   * The greatest such number.
+   *
+   * @generated from field: optional int64 max_length = 4;
+   */
+  maxLength?: bigint | undefined;
+
+  /**
+   * What a text contains, or an item that a list has; absent = no such rule.
+   *
+   * @generated from field: svc.v1.Value contains = 5;
+   */
+  contains?: Value | undefined;
+
+  /**
+   * Whether a value that breaks a rule fails; else it is answered and counted.
+   *
+   * @generated from field: bool strict = 6;
+   */
+  strict: boolean;
+};
+
+/**
+ * Rules that values of a feature keep to; one or more of them are stated.
+ *
+ * @generated from message svc.v1.Validation
+ */
+export type ValidationJson = {
+  /**
+   * The least number that is allowed.
+   *
+   * @generated from field: optional double min = 1;
+   */
+  min?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * The greatest number that is allowed.
+   *
+   * @generated from field: optional double max = 2;
+   */
+  max?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * The least number of characters of a text, of bytes, or of items of a list.
+   *
+   * @generated from field: optional int64 min_length = 3;
+   */
+  minLength?: string;
+
+  /**
+   * The greatest such number.
+   *
+   * @generated from field: optional int64 max_length = 4;
+   */
+  maxLength?: string;
+
+  /**
+   * What a text contains, or an item that a list has; absent = no such rule.
+   *
+   * @generated from field: svc.v1.Value contains = 5;
+   */
+  contains?: ValueJson;
+
+  /**
+   * Whether a value that breaks a rule fails; else it is answered and counted.
+   *
+   * @generated from field: bool strict = 6;
+   */
+  strict?: boolean;
+};
+
+/**
+ * Describes the message svc.v1.Validation.
+ * Use `create(ValidationSchema)` to create a new message.
+ */
+export const ValidationSchema: GenMessage<Validation, {jsonType: ValidationJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 28);
 
 /**
  * How the aggregation of a window is kept: its rows as one state for each bucket, a tile.
@@ -2460,7 +2639,7 @@ export type MaterializationJson = {
  * Use `create(MaterializationSchema)` to create a new message.
  */
 export const MaterializationSchema: GenMessage<Materialization, {jsonType: MaterializationJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 28);
+  messageDesc(file_svc_v1_graph, 29);
 
 /**
  * A computation over the features of one row, without code. Evaluated by columns in the server;
@@ -2594,7 +2773,7 @@ export type ExpressionJson = {
  * Use `create(ExpressionSchema)` to create a new message.
  */
 export const ExpressionSchema: GenMessage<Expression, {jsonType: ExpressionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 29);
+  messageDesc(file_svc_v1_graph, 30);
 
 /**
  * `_.a.b` in an expression.
@@ -2647,7 +2826,7 @@ export type FeatureReferenceJson = {
  * Use `create(FeatureReferenceSchema)` to create a new message.
  */
 export const FeatureReferenceSchema: GenMessage<FeatureReference, {jsonType: FeatureReferenceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 30);
+  messageDesc(file_svc_v1_graph, 31);
 
 /**
  * A function or operator with its arguments.
@@ -2698,7 +2877,7 @@ export type FunctionCallJson = {
  * Use `create(FunctionCallSchema)` to create a new message.
  */
 export const FunctionCallSchema: GenMessage<FunctionCall, {jsonType: FunctionCallJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 31);
+  messageDesc(file_svc_v1_graph, 32);
 
 /**
  * `_.txns[_.amount, _.at > _.svc_window].sum()`.
@@ -2740,6 +2919,14 @@ export type Aggregation = Message<"svc.v1.Aggregation"> & {
    * @generated from field: repeated svc.v1.Value arguments = 5;
    */
   arguments: Value[];
+
+  /**
+   * What rows are ordered by, of the child row: the first argument of `min_by`, `max_by`, `min_by_n`
+   * and `max_by_n`; absent for others.
+   *
+   * @generated from field: svc.v1.Expression key = 6;
+   */
+  key?: Expression | undefined;
 };
 
 /**
@@ -2782,6 +2969,14 @@ export type AggregationJson = {
    * @generated from field: repeated svc.v1.Value arguments = 5;
    */
   arguments?: ValueJson[];
+
+  /**
+   * What rows are ordered by, of the child row: the first argument of `min_by`, `max_by`, `min_by_n`
+   * and `max_by_n`; absent for others.
+   *
+   * @generated from field: svc.v1.Expression key = 6;
+   */
+  key?: ExpressionJson;
 };
 
 /**
@@ -2789,7 +2984,7 @@ export type AggregationJson = {
  * Use `create(AggregationSchema)` to create a new message.
  */
 export const AggregationSchema: GenMessage<Aggregation, {jsonType: AggregationJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 32);
+  messageDesc(file_svc_v1_graph, 33);
 
 /**
  * `_.svc_window`.
@@ -2812,7 +3007,7 @@ export type WindowStartJson = {
  * Use `create(WindowStartSchema)` to create a new message.
  */
 export const WindowStartSchema: GenMessage<WindowStart, {jsonType: WindowStartJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 33);
+  messageDesc(file_svc_v1_graph, 34);
 
 /**
  * `_.svc_now`.
@@ -2835,7 +3030,7 @@ export type QueryNowJson = {
  * Use `create(QueryNowSchema)` to create a new message.
  */
 export const QueryNowSchema: GenMessage<QueryNow, {jsonType: QueryNowJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 34);
+  messageDesc(file_svc_v1_graph, 35);
 
 /**
  * A has-one relation.
@@ -2898,7 +3093,7 @@ export type HasOneJson = {
  * Use `create(HasOneSchema)` to create a new message.
  */
 export const HasOneSchema: GenMessage<HasOne, {jsonType: HasOneJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 35);
+  messageDesc(file_svc_v1_graph, 36);
 
 /**
  * A has-many relation.
@@ -2947,7 +3142,7 @@ export type HasManyJson = {
  * Use `create(HasManySchema)` to create a new message.
  */
 export const HasManySchema: GenMessage<HasMany, {jsonType: HasManyJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 36);
+  messageDesc(file_svc_v1_graph, 37);
 
 /**
  * One equality of a join.
@@ -2996,7 +3191,7 @@ export type JoinKeyJson = {
  * Use `create(JoinKeySchema)` to create a new message.
  */
 export const JoinKeySchema: GenMessage<JoinKey, {jsonType: JoinKeyJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 37);
+  messageDesc(file_svc_v1_graph, 38);
 
 /**
  * A resolver: code that produces features from features.
@@ -3348,7 +3543,7 @@ export type ResolverJson = {
  * Use `create(ResolverSchema)` to create a new message.
  */
 export const ResolverSchema: GenMessage<Resolver, {jsonType: ResolverJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 38);
+  messageDesc(file_svc_v1_graph, 39);
 
 /**
  * One parameter of a resolver.
@@ -3452,7 +3647,7 @@ export type ResolverInputJson = {
  * Use `create(ResolverInputSchema)` to create a new message.
  */
 export const ResolverInputSchema: GenMessage<ResolverInput, {jsonType: ResolverInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 39);
+  messageDesc(file_svc_v1_graph, 40);
 
 /**
  * Rows of a has-many relation passed to a resolver as a DataFrame, for example
@@ -3547,7 +3742,7 @@ export type RowsInputJson = {
  * Use `create(RowsInputSchema)` to create a new message.
  */
 export const RowsInputSchema: GenMessage<RowsInput, {jsonType: RowsInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 40);
+  messageDesc(file_svc_v1_graph, 41);
 
 /**
  * `DataFrame[User.id, User.name]` as a parameter.
@@ -3582,7 +3777,7 @@ export type TableInputJson = {
  * Use `create(TableInputSchema)` to create a new message.
  */
 export const TableInputSchema: GenMessage<TableInput, {jsonType: TableInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 41);
+  messageDesc(file_svc_v1_graph, 42);
 
 /**
  * A feature passed to a resolver.
@@ -3647,7 +3842,7 @@ export type FeatureInputJson = {
  * Use `create(FeatureInputSchema)` to create a new message.
  */
 export const FeatureInputSchema: GenMessage<FeatureInput, {jsonType: FeatureInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 42);
+  messageDesc(file_svc_v1_graph, 43);
 
 /**
  * The query's time, as a datetime in UTC.
@@ -3670,7 +3865,7 @@ export type NowInputJson = {
  * Use `create(NowInputSchema)` to create a new message.
  */
 export const NowInputSchema: GenMessage<NowInput, {jsonType: NowInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 43);
+  messageDesc(file_svc_v1_graph, 44);
 
 /**
  * A Python resolver's function.
@@ -3733,7 +3928,7 @@ export type PythonFunctionJson = {
  * Use `create(PythonFunctionSchema)` to create a new message.
  */
 export const PythonFunctionSchema: GenMessage<PythonFunction, {jsonType: PythonFunctionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 44);
+  messageDesc(file_svc_v1_graph, 45);
 
 /**
  * A SQL resolver's query.
@@ -3910,7 +4105,7 @@ export type SqlQueryJson = {
  * Use `create(SqlQuerySchema)` to create a new message.
  */
 export const SqlQuerySchema: GenMessage<SqlQuery, {jsonType: SqlQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 45);
+  messageDesc(file_svc_v1_graph, 46);
 
 /**
  * How the runs of a SQL resolver read only what is new since the one before. A run reads from a
@@ -3991,7 +4186,7 @@ export type IncrementalReadJson = {
  * Use `create(IncrementalReadSchema)` to create a new message.
  */
 export const IncrementalReadSchema: GenMessage<IncrementalRead, {jsonType: IncrementalReadJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 46);
+  messageDesc(file_svc_v1_graph, 47);
 
 /**
  * A placeholder `${...}` of a SQL query; always bound, never spliced.
@@ -4070,7 +4265,7 @@ export type SqlParameterJson = {
  * Use `create(SqlParameterSchema)` to create a new message.
  */
 export const SqlParameterSchema: GenMessage<SqlParameter, {jsonType: SqlParameterJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 47);
+  messageDesc(file_svc_v1_graph, 48);
 
 /**
  * A column of a SQL query's result.
@@ -4135,7 +4330,7 @@ export type SqlColumnJson = {
  * Use `create(SqlColumnSchema)` to create a new message.
  */
 export const SqlColumnSchema: GenMessage<SqlColumn, {jsonType: SqlColumnJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 48);
+  messageDesc(file_svc_v1_graph, 49);
 
 /**
  * A query that is stored with the code under a name.
@@ -4296,7 +4491,7 @@ export type NamedQueryJson = {
  * Use `create(NamedQuerySchema)` to create a new message.
  */
 export const NamedQuerySchema: GenMessage<NamedQuery, {jsonType: NamedQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 49);
+  messageDesc(file_svc_v1_graph, 50);
 
 /**
  * An offline query that runs by itself while its deployment is live, for the rows that the history
@@ -4531,7 +4726,7 @@ export type ScheduledQueryJson = {
  * Use `create(ScheduledQuerySchema)` to create a new message.
  */
 export const ScheduledQuerySchema: GenMessage<ScheduledQuery, {jsonType: ScheduledQueryJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 50);
+  messageDesc(file_svc_v1_graph, 51);
 
 /**
  * A bound that a metric should keep, looked at each minute while its deployment is live. Exactly one
@@ -4724,7 +4919,574 @@ export type MonitorJson = {
  * Use `create(MonitorSchema)` to create a new message.
  */
 export const MonitorSchema: GenMessage<Monitor, {jsonType: MonitorJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 51);
+  messageDesc(file_svc_v1_graph, 52);
+
+/**
+ * An evaluation: a function of the project is called for each row of a dataset, and what it returns
+ * is scored.
+ *
+ * @generated from message svc.v1.Evaluation
+ */
+export type Evaluation = Message<"svc.v1.Evaluation"> & {
+  /**
+   * Its name, unique in a graph; at most 100 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Name of the dataset; empty when a revision alone is named.
+   *
+   * @generated from field: string dataset = 2;
+   */
+  dataset: string;
+
+  /**
+   * Id of the revision that every run takes; empty = the newest one when a run is triggered.
+   *
+   * @generated from field: string revision = 3;
+   */
+  revision: string;
+
+  /**
+   * The function, for example "answers.answer".
+   *
+   * @generated from field: string task = 4;
+   */
+  task: string;
+
+  /**
+   * What the function is given, in the order of its parameters.
+   *
+   * @generated from field: repeated svc.v1.EvaluationInput inputs = 5;
+   */
+  inputs: EvaluationInput[];
+
+  /**
+   * What scores a row, by names that are unique here.
+   *
+   * @generated from field: repeated svc.v1.Scorer scorers = 6;
+   */
+  scorers: Scorer[];
+
+  /**
+   * Column that tells rows apart in comparisons of different revisions; empty = none.
+   *
+   * @generated from field: string key = 7;
+   */
+  key: string;
+
+  /**
+   * Owner; empty = none.
+   *
+   * @generated from field: string owner = 8;
+   */
+  owner: string;
+
+  /**
+   * Description.
+   *
+   * @generated from field: string description = 9;
+   */
+  description: string;
+
+  /**
+   * Tags.
+   *
+   * @generated from field: repeated string tags = 10;
+   */
+  tags: string[];
+
+  /**
+   * Place of the name.
+   *
+   * @generated from field: svc.v1.Span span = 11;
+   */
+  span?: Span | undefined;
+};
+
+/**
+ * An evaluation: a function of the project is called for each row of a dataset, and what it returns
+ * is scored.
+ *
+ * @generated from message svc.v1.Evaluation
+ */
+export type EvaluationJson = {
+  /**
+   * Its name, unique in a graph; at most 100 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Name of the dataset; empty when a revision alone is named.
+   *
+   * @generated from field: string dataset = 2;
+   */
+  dataset?: string;
+
+  /**
+   * Id of the revision that every run takes; empty = the newest one when a run is triggered.
+   *
+   * @generated from field: string revision = 3;
+   */
+  revision?: string;
+
+  /**
+   * The function, for example "answers.answer".
+   *
+   * @generated from field: string task = 4;
+   */
+  task?: string;
+
+  /**
+   * What the function is given, in the order of its parameters.
+   *
+   * @generated from field: repeated svc.v1.EvaluationInput inputs = 5;
+   */
+  inputs?: EvaluationInputJson[];
+
+  /**
+   * What scores a row, by names that are unique here.
+   *
+   * @generated from field: repeated svc.v1.Scorer scorers = 6;
+   */
+  scorers?: ScorerJson[];
+
+  /**
+   * Column that tells rows apart in comparisons of different revisions; empty = none.
+   *
+   * @generated from field: string key = 7;
+   */
+  key?: string;
+
+  /**
+   * Owner; empty = none.
+   *
+   * @generated from field: string owner = 8;
+   */
+  owner?: string;
+
+  /**
+   * Description.
+   *
+   * @generated from field: string description = 9;
+   */
+  description?: string;
+
+  /**
+   * Tags.
+   *
+   * @generated from field: repeated string tags = 10;
+   */
+  tags?: string[];
+
+  /**
+   * Place of the name.
+   *
+   * @generated from field: svc.v1.Span span = 11;
+   */
+  span?: SpanJson;
+};
+
+/**
+ * Describes the message svc.v1.Evaluation.
+ * Use `create(EvaluationSchema)` to create a new message.
+ */
+export const EvaluationSchema: GenMessage<Evaluation, {jsonType: EvaluationJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 53);
+
+/**
+ * What a parameter of an evaluated function is given.
+ *
+ * @generated from message svc.v1.EvaluationInput
+ */
+export type EvaluationInput = Message<"svc.v1.EvaluationInput"> & {
+  /**
+   * Name of the parameter.
+   *
+   * @generated from field: string parameter = 1;
+   */
+  parameter: string;
+
+  /**
+   * Column of the dataset.
+   *
+   * @generated from field: string column = 2;
+   */
+  column: string;
+};
+
+/**
+ * What a parameter of an evaluated function is given.
+ *
+ * @generated from message svc.v1.EvaluationInput
+ */
+export type EvaluationInputJson = {
+  /**
+   * Name of the parameter.
+   *
+   * @generated from field: string parameter = 1;
+   */
+  parameter?: string;
+
+  /**
+   * Column of the dataset.
+   *
+   * @generated from field: string column = 2;
+   */
+  column?: string;
+};
+
+/**
+ * Describes the message svc.v1.EvaluationInput.
+ * Use `create(EvaluationInputSchema)` to create a new message.
+ */
+export const EvaluationInputSchema: GenMessage<EvaluationInput, {jsonType: EvaluationInputJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 54);
+
+/**
+ * What gives each row of an evaluation a number.
+ *
+ * @generated from message svc.v1.Scorer
+ */
+export type Scorer = Message<"svc.v1.Scorer"> & {
+  /**
+   * Its name, unique in the evaluation.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What it does.
+   *
+   * @generated from oneof svc.v1.Scorer.kind
+   */
+  kind: {
+    /**
+     * 1 when the output equals the expected value, else 0.
+     *
+     * @generated from field: svc.v1.ExactMatchScorer exact_match = 2;
+     */
+    value: ExactMatchScorer;
+    case: "exactMatch";
+  } | {
+    /**
+     * 1 when the output, as text, contains the expected text, else 0.
+     *
+     * @generated from field: svc.v1.ContainsScorer contains = 3;
+     */
+    value: ContainsScorer;
+    case: "contains";
+  } | {
+    /**
+     * 1 when the output is a number near the expected one, else 0.
+     *
+     * @generated from field: svc.v1.NumericScorer numeric = 4;
+     */
+    value: NumericScorer;
+    case: "numeric";
+  } | {
+    /**
+     * A function of the project, for example "answers.politeness".
+     *
+     * @generated from field: string function = 5;
+     */
+    value: string;
+    case: "function";
+  } | {
+    /**
+     * A language model that is asked.
+     *
+     * @generated from field: svc.v1.JudgeScorer judge = 6;
+     */
+    value: JudgeScorer;
+    case: "judge";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * What gives each row of an evaluation a number.
+ *
+ * @generated from message svc.v1.Scorer
+ */
+export type ScorerJson = {
+  /**
+   * Its name, unique in the evaluation.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * 1 when the output equals the expected value, else 0.
+   *
+   * @generated from field: svc.v1.ExactMatchScorer exact_match = 2;
+   */
+  exactMatch?: ExactMatchScorerJson;
+
+  /**
+   * 1 when the output, as text, contains the expected text, else 0.
+   *
+   * @generated from field: svc.v1.ContainsScorer contains = 3;
+   */
+  contains?: ContainsScorerJson;
+
+  /**
+   * 1 when the output is a number near the expected one, else 0.
+   *
+   * @generated from field: svc.v1.NumericScorer numeric = 4;
+   */
+  numeric?: NumericScorerJson;
+
+  /**
+   * A function of the project, for example "answers.politeness".
+   *
+   * @generated from field: string function = 5;
+   */
+  function?: string;
+
+  /**
+   * A language model that is asked.
+   *
+   * @generated from field: svc.v1.JudgeScorer judge = 6;
+   */
+  judge?: JudgeScorerJson;
+};
+
+/**
+ * Describes the message svc.v1.Scorer.
+ * Use `create(ScorerSchema)` to create a new message.
+ */
+export const ScorerSchema: GenMessage<Scorer, {jsonType: ScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 55);
+
+/**
+ * Options of `exact_match`.
+ *
+ * @generated from message svc.v1.ExactMatchScorer
+ */
+export type ExactMatchScorer = Message<"svc.v1.ExactMatchScorer"> & {
+  /**
+   * Column with the expected value.
+   *
+   * @generated from field: string column = 1;
+   */
+  column: string;
+};
+
+/**
+ * Options of `exact_match`.
+ *
+ * @generated from message svc.v1.ExactMatchScorer
+ */
+export type ExactMatchScorerJson = {
+  /**
+   * Column with the expected value.
+   *
+   * @generated from field: string column = 1;
+   */
+  column?: string;
+};
+
+/**
+ * Describes the message svc.v1.ExactMatchScorer.
+ * Use `create(ExactMatchScorerSchema)` to create a new message.
+ */
+export const ExactMatchScorerSchema: GenMessage<ExactMatchScorer, {jsonType: ExactMatchScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 56);
+
+/**
+ * Options of `contains`.
+ *
+ * @generated from message svc.v1.ContainsScorer
+ */
+export type ContainsScorer = Message<"svc.v1.ContainsScorer"> & {
+  /**
+   * Column with the expected text.
+   *
+   * @generated from field: string column = 1;
+   */
+  column: string;
+
+  /**
+   * Whether upper and lower case are the same.
+   *
+   * @generated from field: bool ignore_case = 2;
+   */
+  ignoreCase: boolean;
+};
+
+/**
+ * Options of `contains`.
+ *
+ * @generated from message svc.v1.ContainsScorer
+ */
+export type ContainsScorerJson = {
+  /**
+   * Column with the expected text.
+   *
+   * @generated from field: string column = 1;
+   */
+  column?: string;
+
+  /**
+   * Whether upper and lower case are the same.
+   *
+   * @generated from field: bool ignore_case = 2;
+   */
+  ignoreCase?: boolean;
+};
+
+/**
+ * Describes the message svc.v1.ContainsScorer.
+ * Use `create(ContainsScorerSchema)` to create a new message.
+ */
+export const ContainsScorerSchema: GenMessage<ContainsScorer, {jsonType: ContainsScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 57);
+
+/**
+ * Options of `numeric`.
+ *
+ * @generated from message svc.v1.NumericScorer
+ */
+export type NumericScorer = Message<"svc.v1.NumericScorer"> & {
+  /**
+   * Column with the expected number.
+   *
+   * @generated from field: string column = 1;
+   */
+  column: string;
+
+  /**
+   * Greatest difference, at least 0.
+   *
+   * @generated from field: double tolerance = 2;
+   */
+  tolerance: number;
+
+  /**
+   * Greatest difference as a share of the expected number, at least 0; the larger one counts.
+   *
+   * @generated from field: double relative = 3;
+   */
+  relative: number;
+};
+
+/**
+ * Options of `numeric`.
+ *
+ * @generated from message svc.v1.NumericScorer
+ */
+export type NumericScorerJson = {
+  /**
+   * Column with the expected number.
+   *
+   * @generated from field: string column = 1;
+   */
+  column?: string;
+
+  /**
+   * Greatest difference, at least 0.
+   *
+   * @generated from field: double tolerance = 2;
+   */
+  tolerance?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Greatest difference as a share of the expected number, at least 0; the larger one counts.
+   *
+   * @generated from field: double relative = 3;
+   */
+  relative?: number | "NaN" | "Infinity" | "-Infinity";
+};
+
+/**
+ * Describes the message svc.v1.NumericScorer.
+ * Use `create(NumericScorerSchema)` to create a new message.
+ */
+export const NumericScorerSchema: GenMessage<NumericScorer, {jsonType: NumericScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 58);
+
+/**
+ * Options of `judge`.
+ *
+ * @generated from message svc.v1.JudgeScorer
+ */
+export type JudgeScorer = Message<"svc.v1.JudgeScorer"> & {
+  /**
+   * Name of the model.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * Address in front of "/chat/completions"; empty = that of the integration.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * Name of the integration that has the key; empty = none is sent.
+   *
+   * @generated from field: string integration = 3;
+   */
+  integration: string;
+
+  /**
+   * The question, in which `{output}` and `{column}` stand for values of the row.
+   *
+   * @generated from field: string prompt = 4;
+   */
+  prompt: string;
+};
+
+/**
+ * Options of `judge`.
+ *
+ * @generated from message svc.v1.JudgeScorer
+ */
+export type JudgeScorerJson = {
+  /**
+   * Name of the model.
+   *
+   * @generated from field: string model = 1;
+   */
+  model?: string;
+
+  /**
+   * Address in front of "/chat/completions"; empty = that of the integration.
+   *
+   * @generated from field: string url = 2;
+   */
+  url?: string;
+
+  /**
+   * Name of the integration that has the key; empty = none is sent.
+   *
+   * @generated from field: string integration = 3;
+   */
+  integration?: string;
+
+  /**
+   * The question, in which `{output}` and `{column}` stand for values of the row.
+   *
+   * @generated from field: string prompt = 4;
+   */
+  prompt?: string;
+};
+
+/**
+ * Describes the message svc.v1.JudgeScorer.
+ * Use `create(JudgeScorerSchema)` to create a new message.
+ */
+export const JudgeScorerSchema: GenMessage<JudgeScorer, {jsonType: JudgeScorerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 59);
 
 /**
  * A data source declared in Python. Credentials are not part of it: they come from the integration
@@ -4805,7 +5567,7 @@ export type DataSourceJson = {
  * Use `create(DataSourceSchema)` to create a new message.
  */
 export const DataSourceSchema: GenMessage<DataSource, {jsonType: DataSourceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 52);
+  messageDesc(file_svc_v1_graph, 60);
 
 /**
  * Kinds of providers of a feature.

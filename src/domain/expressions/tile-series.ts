@@ -10,7 +10,6 @@ import { formatDuration } from "../duration.ts";
 import type { GraphIndex } from "../graph-index.ts";
 import { readableName } from "../name.ts";
 import { durationToMicros, timestampToMicros } from "../proto-time.ts";
-import { fromProtoValue } from "../proto-value.ts";
 import type { RuleProblem } from "../rules/rule.ts";
 import { BAD_BUCKETS, WINDOW_NOT_KEPT } from "../rules/windows.ts";
 import type { FeatureValue } from "../value.ts";
@@ -39,6 +38,8 @@ export interface TileSeries {
   readonly column: Expression | undefined;
   /** Type of the column. */
   readonly columnType: DataType | undefined;
+  /** What rows are chosen by, as for `max_by`; undefined = nothing. */
+  readonly choice: Expression | undefined;
   /** Name of the aggregation. */
   readonly aggregation: string;
   readonly accumulator: ChosenAccumulator;
@@ -104,17 +105,14 @@ export function keptWindow(index: GraphIndex, set: FeatureSet, feature: Feature)
       `it compares _.${split.time} with the window, and the feature time of ${child.className} is another: ${child.featureTime}`,
     );
   if (!split.hasEnd && child.featureTime === "") return refuse(`the window has no end: add _.${split.time} <= _.svc_now to its conditions`);
-  for (const part of [...split.filters.map(({ typed: filter }) => filter), ...(typed.column ? [typed.column] : [])]) {
+  const parts = [...split.filters.map((filter) => filter.typed), typed.column, typed.key?.typed].filter((part) => part !== undefined);
+  for (const part of parts) {
     const why = whyNotLocal(part);
     if (why) return refuse(why);
   }
   if (typed.definition.isOrdered && child.featureTime === "")
     return refuse(`${node.function}() needs the rows' order, and ${child.className} has no feature time`);
-  const accumulator = chooseAccumulator(
-    node.function,
-    typed.column?.type,
-    node.arguments.map((value) => fromProtoValue(value)),
-  );
+  const accumulator = chooseAccumulator(node.function, typed.column?.type, typed.constants, typed.key?.typed.type);
   if (!accumulator) {
     const kept = [...ACCUMULATORS.keys()].join(", ");
     return refuse(`${node.function}() needs all values of its rows, and its state would grow with them; what can be kept is ${kept}`);
@@ -132,21 +130,26 @@ export function keptWindow(index: GraphIndex, set: FeatureSet, feature: Feature)
     filters: filters.map(withoutSpans).sort(),
     column: node.column ? withoutSpans(node.column) : "",
     columnType: typed.column ? JSON.stringify(typed.column.type) : "",
+    choice: node.key ? [withoutSpans(node.key), JSON.stringify(typed.key?.typed.type)] : "",
     arguments: node.arguments.map((value) => toJsonString(ValueSchema, value)),
     bucket: String(bucketMicros),
     origin: String(((originMicros % bucketMicros) + bucketMicros) % bucketMicros),
     resolver: backfillResolver,
   });
   const order = typed.order === undefined ? [] : [typed.order];
-  const reads = new Set([
-    ...group,
-    split.time,
-    ...order,
-    ...[typed.column, ...split.filters.map((filter) => filter.typed)].flatMap(columnsOf),
-  ]);
+  const reads = new Set([...group, split.time, ...order, ...parts.flatMap(columnsOf)]);
   return {
     series: {
-      ...{ key, namespace: child.namespace, group, time: split.time, filters, column: node.column, columnType: typed.column?.type },
+      ...{
+        key,
+        namespace: child.namespace,
+        group,
+        time: split.time,
+        filters,
+        column: node.column,
+        columnType: typed.column?.type,
+        choice: node.key,
+      },
       ...{ aggregation: node.function, accumulator, reads: [...reads], bucketMicros, originMicros },
       ...{ backfillResolver, backfillSchedule, bufferMicros: durationOf(materialization.continuousBuffer) },
     },
@@ -241,9 +244,9 @@ function whyNotLocal(part: Typed): string | undefined {
   }
 }
 
-function columnsOf(part: Typed | undefined): readonly string[] {
-  if (part?.kind === "reference") return [part.column];
-  return part?.kind === "call" ? part.arguments.flatMap(columnsOf) : [];
+function columnsOf(part: Typed): readonly string[] {
+  if (part.kind === "reference") return [part.column];
+  return part.kind === "call" ? part.arguments.flatMap(columnsOf) : [];
 }
 
 /** Rule 182: buckets that do not fit their window. */

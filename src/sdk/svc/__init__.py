@@ -26,12 +26,14 @@ from ._model.cron import Cron
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
+from .evaluations import Evaluation, contains, exact_match, judge, numeric
 from .features import (
     DataFrame,
     Feature,
     Features,
     FeatureTime,
     Primary,
+    Validation,
     Windowed,
     _,
     after,
@@ -89,6 +91,7 @@ __all__ = [
     "Dataset",
     "DatasetRevision",
     "ErrorDetail",
+    "Evaluation",
     "ExceptionDetail",
     "Feature",
     "FeatureMeta",
@@ -115,6 +118,7 @@ __all__ = [
     "SvcClient",
     "UnexpectedAnswer",
     "UploadResult",
+    "Validation",
     "Windowed",
     "_",
     "after",
@@ -122,12 +126,16 @@ __all__ = [
     "batch",
     "before",
     "before_all",
+    "contains",
     "description",
+    "exact_match",
     "feature",
     "has_many",
     "has_one",
     "is_feature_time",
     "is_primary",
+    "judge",
+    "numeric",
     "offline",
     "online",
     "owner",

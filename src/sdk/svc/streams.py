@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Optional, Union
+from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Optional, Sequence, Union
 
 from ._model.field import MISSING, Tags, WindowedOptions
+from ._model.validation import Number, Validation
 from ._surface.unknown_options import kept
 from ._types.annotations import Windowed
 
@@ -27,6 +28,14 @@ def windowed(
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
     cache_nulls: Optional[bool] = None,
+    deprecated: bool = False,
+    min: Optional[Number] = None,
+    max: Optional[Number] = None,
+    min_length: Optional[int] = None,
+    max_length: Optional[int] = None,
+    contains: Any = None,
+    strict: Optional[bool] = None,
+    validations: Optional[Sequence[Validation]] = None,
     materialization: Union[bool, Mapping[str, Any], None] = None,
     **others: NoReturn,
 ) -> Any:
@@ -49,9 +58,31 @@ def windowed(
         `svc aggregate backfill` ran, windows are computed from their rows.
     The rest is as for `feature`.
     """
-    storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
     unknown = kept("windowed", others)
-    return WindowedOptions(max_staleness, default, owner, tags, description, False, name, expression, others=unknown, windows=windows, materialization=materialization, **storing)
+    return WindowedOptions(
+        max_staleness,
+        default,
+        owner,
+        tags,
+        description,
+        False,
+        name,
+        expression,
+        store_online,
+        store_offline,
+        cache_nulls,
+        deprecated,
+        min,
+        max,
+        min_length,
+        max_length,
+        contains,
+        strict,
+        validations,
+        others=unknown,
+        windows=windows,
+        materialization=materialization,
+    )
 
 
 if not TYPE_CHECKING:

@@ -22,6 +22,7 @@ import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
+import type { Evaluations } from "../evaluations/evaluations.ts";
 import {
   type ComponentRecord,
   type Components,
@@ -183,6 +184,7 @@ export interface Parts {
   readonly monitors: () => Promise<Monitors>;
   /** Scripts, modules and functions that run once. */
   readonly tasks: () => Promise<Tasks>;
+  readonly evaluations: () => Promise<Evaluations>;
   /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: () => Promise<Workflows>;
   /** Offline queries. */
@@ -612,6 +614,21 @@ export async function openParts({
     const { createScheduledQueries } = await import("../scheduled-queries/scheduled-queries.ts");
     return createScheduledQueries({ metadata, deployments: await deployments(), queries: offlineQueries, bus, clock, log });
   });
+  const evaluations = once(async () => {
+    const { createEvaluations } = await import("../evaluations/evaluations.ts");
+    const folder = directory.file(join("tmp", "evaluations"));
+    await rm(folder, { recursive: true, force: true });
+    const { datasets: known, revisions } = await datasets();
+    return createEvaluations({
+      metadata,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      ...{ datasets: known, revisions, tables },
+      processes: await processes(),
+      logs: logRecorder,
+      ...{ folder, metrics, bus, clock },
+    });
+  });
   const monitors = once(async () => {
     const { createMonitors } = await import("../monitors/monitors.ts");
     return createMonitors({
@@ -685,6 +702,7 @@ export async function openParts({
       { RESOLVER_RUN_JOB },
       { BACKFILL_JOB },
       { TASK_JOB },
+      { EVALUATION_JOB },
       { SCHEDULED_QUERY_JOB },
       { OFFLINE_QUERY_JOB },
       { VALUE_UPLOAD_JOB },
@@ -697,6 +715,7 @@ export async function openParts({
       import("../resolver-runs/resolver-runs.ts"),
       import("../aggregates/aggregates.ts"),
       import("../tasks/tasks.ts"),
+      import("../evaluations/evaluations.ts"),
       import("../scheduled-queries/scheduled-queries.ts"),
       import("../offline-queries/query-jobs.ts"),
       import("../value-uploads/value-uploads.ts"),
@@ -707,6 +726,7 @@ export async function openParts({
       [RESOLVER_RUN_JOB]: (await resolverRuns()).runs.handler,
       [BACKFILL_JOB]: (await aggregates()).handler,
       [TASK_JOB]: (await tasks()).handler,
+      [EVALUATION_JOB]: (await evaluations()).handler,
       [SCHEDULED_QUERY_JOB]: (await scheduledQueries()).handler,
       [OFFLINE_QUERY_JOB]: (await offlineQueries()).handler,
       [VALUE_UPLOAD_JOB]: (await valueUploads()).handler,
@@ -715,7 +735,7 @@ export async function openParts({
   });
   const jobQueue = once(async () => {
     const { createJobQueue } = await import("../jobs/queue.ts");
-    return createJobQueue({ jobs: metadata.jobs, kinds: Object.keys(await jobHandlers()), clock });
+    return createJobQueue({ jobs: metadata.jobs, kinds: Object.keys(await jobHandlers()), bus, clock });
   });
   const workflows = once(async () => {
     const { createWorkflows } = await import("../jobs/workflows.ts");
@@ -783,6 +803,7 @@ export async function openParts({
     approvals,
     resolverRuns,
     tasks,
+    evaluations,
     workflows,
     aggregates,
     scheduledQueries,

@@ -312,6 +312,7 @@ async function startIn(
       jobQueue: parts.jobQueue,
       resolverRuns: parts.resolverRuns,
       tasks: parts.tasks,
+      evaluations: parts.evaluations,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
       aggregates: parts.aggregates,

@@ -38,13 +38,15 @@ export function createSeriesReader(graph: Graph, series: TileSeries): SeriesRead
   if (!set) throw new Error(`the graph has no class ${series.namespace}`);
   const filters = series.filters.map((filter) => compileExpression(filter, { index, set }, { type: PRIMITIVES.bool }));
   const column = series.column && compileExpression(series.column, { index, set });
-  const { widen } = series.accumulator;
+  const choice = series.choice && compileExpression(series.choice, { index, set });
+  const { widen, widenKey } = series.accumulator;
   const order = set.featureTime === "" ? undefined : set.featureTime.slice(series.namespace.length + 1);
   return {
     read(columns, rows, failures) {
       const evaluate = (expression: CompiledExpression) => expression.evaluate({ rows, columns }, { nowMicros: 0n });
       const conditions = filters.map(evaluate);
       const values = column && evaluate(column);
+      const choices = choice && evaluate(choice);
       const times = columns.get(series.time) ?? [];
       const orders = order === undefined ? undefined : columns.get(order);
       const failureOf = (row: number): string | undefined => {
@@ -71,13 +73,18 @@ export function createSeriesReader(graph: Graph, series: TileSeries): SeriesRead
             }
             if (passed[row] !== true) return;
           }
-          const error = values?.errors.get(row);
+          const error = values?.errors.get(row) ?? choices?.errors.get(row);
           if (error !== undefined) {
             state.fail(error);
             return;
           }
           const value = values ? (values.values[row] as FeatureValue) : true;
-          state.add(widen && value !== null ? widen(value) : value, orders?.[row] ?? null);
+          const own = widen && value !== null ? widen(value) : value;
+          if (!choices) state.add(own, orders?.[row] ?? null);
+          else {
+            const by = choices.values[row] as FeatureValue;
+            if (by !== null) state.add(own, orders?.[row] ?? null, widenKey ? widenKey(by) : by);
+          }
         },
       };
     },

@@ -23,8 +23,8 @@ export class TileState {
   }
 
   /** Adds a row's value, already of the accumulator's type. */
-  add(value: FeatureValue, order: FeatureValue): void {
-    this.#accumulator.add(value, order);
+  add(value: FeatureValue, order: FeatureValue, ...by: FeatureValue[]): void {
+    this.#accumulator.add(value, order, ...by);
   }
 
   /** Adds a row that has no value. */

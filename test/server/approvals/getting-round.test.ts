@@ -163,6 +163,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     query: { deploymentId: unapproved, outputs: ["user.name"] },
     inputs: [{ feature: "user.id", values: [{ text: "1" }] }],
   })),
+  "JobService/SetJobPriority": free(SERVER, () => ({ id: "none" }), "not_found"),
   "MetricService/CreateChart": free(LOOK, () => ({ name: "new", series: [{ expression: "sum:query.count" }] })),
   "MetricService/DeleteChart": free(LOOK, () => ({ id: "none" }), "not_found"),
   "MonitorService/SilenceMonitor": free(TOLD, () => ({ name: "none", duration: "60s" }), "not_found"),
@@ -188,6 +189,8 @@ const RULES: Readonly<Record<string, Rule>> = {
     resolver: "get_name",
     deploymentId: unapproved,
   })),
+  "EvaluationService/TriggerEvaluation": free("runs approved code", () => ({ id: "none" }), "not_found"),
+  "EvaluationService/CancelEvaluationRun": free("ends what runs", () => ({ id: "none" }), "not_found"),
   "TaskService/RunTasks": refused("tasks run in live deployments alone", ({ unapproved }) => ({
     ...{ target: { path: "features.py" }, arguments: [{}], deploymentId: unapproved },
   })),

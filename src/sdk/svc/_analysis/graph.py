@@ -11,18 +11,20 @@ from .._codec.wire import NULL, value_json
 from .._diagnostics.findings import DefinitionError, Finding, Json, Span, json_line
 from .._diagnostics.source import Comment
 from .._model.feature_class import FeatureClass
-from .._model.field import MISSING, Field, WindowField, tag_list, text_of
+from .._model.field import MISSING, Field, VersionField, WindowField, tag_list, text_of
 from .._model.reference import field_of
 from .._model.resolver import InputSpec, ResolverSpec
 from .._surface.names import duration_json, parse_duration
 from .._surface.options import schedule_text
 from ..sources import DataSource
 from .cron_rules import ChosenRows
+from .evaluation_rules import ResolvedEvaluation
 from .joins import Join
 from .materialization import materializations
 from .monitor_rules import ResolvedMonitor
 from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
+from .validation_rules import validations_json
 from .spans import call_span, class_span, resolver_span
 
 
@@ -36,6 +38,7 @@ def graph_json(
     queries: list[ResolvedQuery],
     schedules: list[ResolvedSchedule],
     monitors: list[ResolvedMonitor],
+    evaluations: list[ResolvedEvaluation],
     sources: list[DataSource],
     findings: list[Finding],
 ) -> dict[str, Any]:
@@ -51,6 +54,7 @@ def graph_json(
         "namedQueries": [_named_query(item) for item in sorted(queries, key=lambda item: (item.query.name, item.query.version or ""))],
         "scheduledQueries": [_scheduled_query(item) for item in sorted(schedules, key=lambda item: item.query.name)],
         "monitors": [_monitor(item) for item in sorted(monitors, key=lambda item: item.monitor.name)],
+        "evaluations": [_evaluation(item) for item in sorted(evaluations, key=lambda item: item.evaluation.name)],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
         "diagnostics": [finding.json() for finding in findings],
         "sdkVersion": __version__,
@@ -82,7 +86,7 @@ class _ClassFacts:
 
     def comment_and_span(self, field: Field) -> tuple[Comment, Span]:
         """The comment above a feature, and the span of its name."""
-        place = self.places.get(field.base.attribute if isinstance(field, WindowField) else field.attribute)
+        place = self.places.get(field.base.attribute if isinstance(field, (VersionField, WindowField)) else field.attribute)
         if self.source is None or place is None:
             return Comment(), self.span
         return self.source.comment_above(place[0]), Span(self.span.file, *place)
@@ -147,6 +151,9 @@ def _feature(
         tags=list(dict.fromkeys([*tag_list(field.options.tags), *comment.tags, *facts.tags])),
         description=comment.text if own is None else own,
         maxStaleness=None if staleness is None else duration_json(staleness),
+        deprecated=field.options.deprecated is True,
+        version=field.number if isinstance(field, VersionField) else None,
+        defaultVersion=field.base.default_version if isinstance(field, VersionField) else None,
         span=span.json(),
     )
 
@@ -164,6 +171,9 @@ def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
         except DefinitionError:
             pass
     document.update({name: False for option, name in _STORING.items() if not field.stores(option)})
+    validations = validations_json(field)
+    if validations:
+        document["validations"] = validations
     if isinstance(field, WindowField):
         document.update(window=f"{field.seconds}s", windowedBase=field.base.fqn)
         kept = _materialization(field)
@@ -302,6 +312,25 @@ def _monitor(item: ResolvedMonitor) -> dict[str, Any]:
         webhooks=item.webhooks,
         owner=monitor.owner,
         description=monitor.description,
+    )
+
+
+def _evaluation(item: ResolvedEvaluation) -> dict[str, Any]:
+    evaluation = item.evaluation
+    return _put(
+        {
+            "name": evaluation.name,
+            "task": item.task,
+            "inputs": [{"parameter": parameter, "column": column} for parameter, column in item.inputs.items()],
+            "scorers": item.scorers,
+            "span": call_span(evaluation, "name").json(),
+        },
+        dataset=item.dataset,
+        revision=item.revision,
+        key=evaluation.key,
+        owner=evaluation.owner,
+        description=evaluation.description,
+        tags=tag_list(evaluation.tags),
     )
 
 

@@ -5,11 +5,14 @@
 
 import type { Expression, Feature, Graph, NamedQuery, Resolver } from "../../../../gen/svc/v1/graph_pb.ts";
 import { OutputShape, ResolverKind, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
+import { deprecationText } from "../../../domain/deprecation.ts";
 import { Derivation } from "../../../domain/derivation.ts";
+import { numberedName } from "../../../domain/feature-version.ts";
 import { durationToMs } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { findRecursion } from "../../../domain/recursion.ts";
 import { INCREMENTAL_PLACEHOLDER } from "../../../domain/sql/statement.ts";
+import { compileRules, withRules } from "../../../domain/validations.ts";
 import { compileCoercer, typeName } from "../../../domain/value.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import { AnswerType } from "./answer-type.ts";
@@ -89,12 +92,15 @@ function namespacesOf(graph: Graph, { featureIds }: IndexOptions, scalars: Map<s
     const members = new Map<string, Member>();
     const own: ScalarInfo[] = [];
     const windows = new Map<string, ScalarInfo[]>();
+    const numbered = new Map<string, ScalarInfo>();
     for (const feature of set.features) {
       const scalar = scalarInfo(feature, featureIds, keys);
       if (!scalar) continue;
       scalars.set(scalar.fqn, scalar);
       members.set(scalar.name, scalar);
       own.push(scalar);
+      const version = numberedName(feature);
+      if (version !== undefined) numbered.set(version.slice(set.namespace.length + 1), scalar);
       const base = windowedBase(feature);
       if (base) windows.set(base, [...(windows.get(base) ?? []), scalar]);
     }
@@ -104,6 +110,7 @@ function namespacesOf(graph: Graph, { featureIds }: IndexOptions, scalars: Map<s
       members,
       scalars: own,
       windows,
+      numbered,
       primaryKey: scalars.get(set.primaryKey),
       featureTime: scalars.get(set.featureTime),
     });
@@ -182,6 +189,7 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
   if (feature.kind.case !== "scalar" || !feature.kind.value.dtype) return undefined;
   const { dtype, nullable, defaultValue, primary, featureTime, expression, window, storeOnline, storeOffline, cacheNulls } =
     feature.kind.value;
+  const strictRules = compileRules(feature.kind.value, true);
   return {
     kind: "scalar",
     fqn: feature.fqn,
@@ -197,10 +205,15 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
     storesOnline: storeOnline !== false,
     storesNull: cacheNulls !== false,
     storesOffline: storeOffline !== false,
+    version: feature.version || 1,
+    isOldVersion: feature.version !== feature.defaultVersion,
+    deprecation: feature.deprecated ? deprecationText(feature.description) : undefined,
     primary,
     featureTime,
-    strict: compileCoercer(dtype, primary || keys.has(feature.fqn) ? "key" : "strict"),
-    lenient: compileCoercer(dtype, "lenient"),
+    strict: withRules(compileCoercer(dtype, primary || keys.has(feature.fqn) ? "key" : "strict"), strictRules, dtype),
+    lenient: withRules(compileCoercer(dtype, "lenient"), strictRules, dtype),
+    strictRules,
+    softRules: compileRules(feature.kind.value, false),
     producers: [],
     expression,
     windowMs: window ? durationToMs(window) : undefined,

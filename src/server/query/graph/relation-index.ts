@@ -26,6 +26,8 @@ export function rowsInfo(many: { readonly namespace: string }, name: string): Sc
     storesOnline: true,
     storesNull: true,
     storesOffline: false,
+    version: 1,
+    isOldVersion: false,
     primary: false,
     featureTime: false,
     strict: asIs,
