@@ -182,12 +182,12 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ],
     [
       "E114 features.py:33:11 Node",
-      "field 'children' of the dataclass Node: the dataclass Node contains itself: a struct has a fixed depth",
+      "field 'children' of the class Node: the class Node contains itself: a struct has a fixed depth",
       "contains itself",
     ],
     [
       "E114 features.py:34:13 Range",
-      "field 'low' of the dataclass Range: 'complex' cannot be the type of a feature: write float",
+      "field 'low' of the class Range: 'complex' cannot be the type of a feature: write float",
       "unsupported type",
     ],
     ["E114 features.py:35:14 None", "None is no type of a feature: write the type of its values, such as 'str | None'", "no type"],
@@ -924,6 +924,11 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "E106 features.py:42:73 metrics",
       "this version of svc has no option 'metrics' of Evaluation: scorers= says what scores an output",
       "no such option",
+    ],
+    [
+      'E178 features.py:43:79 contains("y", name="Contains")',
+      "the evaluation 'case of names' has two scorers of the name 'Contains': give one another name=",
+      "same name",
     ],
   ],
 };
