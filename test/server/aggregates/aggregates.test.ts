@@ -166,6 +166,15 @@ test("a deployment with the same definitions goes on with the tiles, another buc
   for (const user of [1, 2, 3]) expect((await ask(user, NOW)).values).toEqual(expected(user, NOW));
 });
 
+test("a schedule fills what came since, and tells when it comes next", async () => {
+  expectLive(await deploy(server, paymentProject(folder.path, '{"bucket_duration": "2h", "backfill_schedule": "3s"}')));
+  const spend = async () => (await aggregates.listAggregates({})).series.find(({ aggregation }) => aggregation === "sum");
+  await eventually(async () => (await spend())?.nextBackfillAt !== undefined, "the schedule is planned");
+  expect(await spend()).toMatchObject({ schedule: "3s" });
+  await eventually(async () => ((await spend())?.filledUntil?.seconds ?? 0n) > 0n, "the schedule's backfill ends");
+  for (const user of [1, 2, 3]) expect((await ask(user, NOW)).values).toEqual(expected(user, NOW));
+});
+
 test("what cannot be backfilled is refused, with what can", async () => {
   const refused = (backfill: object) =>
     aggregates.backfillAggregates({ backfill }).then(
