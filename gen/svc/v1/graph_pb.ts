@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/graph.proto.
  */
 export const file_svc_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChVMaXN0UmVzb2x2ZXJzUmVzcG9uc2USIwoJcmVzb2x2ZXJzGAEgAygLMhAuc3ZjLnYxLlJlc29sdmVyEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUiNwoRR2V0RmVhdHVyZVJlcXVlc3QSCwoDZnFuGAEgASgJEhUKDWRlcGxveW1lbnRfaWQYAiABKAkivwIKEkdldEZlYXR1cmVSZXNwb25zZRIpCghtZXRhZGF0YRgBIAEoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIiCgZzb3VyY2UYAyABKAsyEi5zdmMudjEuU291cmNlVGV4dBIqCglwcm92aWRlcnMYBCADKAsyFy5zdmMudjEuRmVhdHVyZVByb3ZpZGVyEiQKB3VzZWRfYnkYBSADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSGAoQdXNlZF9ieV9sZWZ0X29mZhgGIAEoBRIoCgh2ZXJzaW9ucxgHIAMoCzIWLnN2Yy52MS5GZWF0dXJlVmVyc2lvbhItCgpzdGF0aXN0aWNzGAggASgLMhkuc3ZjLnYxLkZlYXR1cmVTdGF0aXN0aWNzIloKClNvdXJjZVRleHQSDAoEZmlsZRgBIAEoCRIMCgRsaW5lGAIgASgFEgwKBHRleHQYAyABKAkSEQoJdHJ1bmNhdGVkGAQgASgIEg8KB21pc3NpbmcYBSABKAkiZwoPRmVhdHVyZVByb3ZpZGVyEiIKBGtpbmQYASABKA4yFC5zdmMudjEuUHJvdmlkZXJLaW5kEhAKCHJlc29sdmVyGAIgASgJEg4KBnVzYWJsZRgDIAEoCBIOCgZyZWFzb24YBCABKAkiRwoORmVhdHVyZVZlcnNpb24SGAoQaW50ZXJuYWxfdmVyc2lvbhgBIAEoBRIMCgR0eXBlGAIgASgJEg0KBWVuZGVkGAMgASgIIsgCChFGZWF0dXJlU3RhdGlzdGljcxIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVjb3VudBgCIAEoAxINCgVudWxscxgDIAEoAxIOCgZlcnJvcnMYBCABKAMSHwoSbWVkaWFuX2FnZV9zZWNvbmRzGAUgASgBSACIAQESDwoHc2FtcGxlZBgGIAEoAxIjCglxdWFudGlsZXMYByADKAsyEC5zdmMudjEuUXVhbnRpbGUSIgoEYmlucxgIIAMoCzIULnN2Yy52MS5IaXN0b2dyYW1CaW4SJQoGdmFsdWVzGAkgAygLMhUuc3ZjLnYxLkZyZXF1ZW50VmFsdWUSEgoFZHJpZnQYCiABKAFIAYgBAUIVChNfbWVkaWFuX2FnZV9zZWNvbmRzQggKBl9kcmlmdCIoCghRdWFudGlsZRINCgVzaGFyZRgBIAEoARINCgV2YWx1ZRgCIAEoASI7CgxIaXN0b2dyYW1CaW4SDQoFbG93ZXIYASABKAESDQoFdXBwZXIYAiABKAESDQoFY291bnQYAyABKAMiLQoNRnJlcXVlbnRWYWx1ZRINCgV2YWx1ZRgBIAEoCRINCgVjb3VudBgCIAEoAyI9ChJHZXRSZXNvbHZlclJlcXVlc3QSEAoIcmVzb2x2ZXIYASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSLFAQoTR2V0UmVzb2x2ZXJSZXNwb25zZRIiCghyZXNvbHZlchgBIAEoCzIQLnN2Yy52MS5SZXNvbHZlchIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0Eg8KB3ZlcnNpb24YBCABKAUSJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFIpMBChFHZXRMaW5lYWdlUmVxdWVzdBIKCgJvbhgBIAEoCRINCgVkZXB0aBgCIAEoBRIrCglkaXJlY3Rpb24YAyABKA4yGC5zdmMudjEuTGluZWFnZURpcmVjdGlvbhIQCghieV9jbGFzcxgEIAEoCBINCgVsaW1pdBgFIAEoBRIVCg1kZXBsb3ltZW50X2lkGAYgASgJIrMBChJHZXRMaW5lYWdlUmVzcG9uc2USIgoFbm9kZXMYASADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSIgoFZWRnZXMYAiADKAsyEy5zdmMudjEuTGluZWFnZUVkZ2USFgoObm9kZXNfbGVmdF9vZmYYAyABKAUSFgoOZWRnZXNfbGVmdF9vZmYYBCABKAUSDgoGY2hvc2VuGAUgAygJEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiSgoLTGluZWFnZU5vZGUSCgoCaWQYASABKAkSIQoEa2luZBgCIAEoDjITLnN2Yy52MS5MaW5lYWdlS2luZBIMCgRuYW1lGAMgASgJIicKC0xpbmVhZ2VFZGdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAki0gIKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnkSIQoIbW9uaXRvcnMYCSADKAsyDy5zdmMudjEuTW9uaXRvciLfAQoKRmVhdHVyZVNldBIRCgluYW1lc3BhY2UYASABKAkSEgoKY2xhc3NfbmFtZRgCIAEoCRIOCgZtb2R1bGUYAyABKAkSIQoIZmVhdHVyZXMYBCADKAsyDy5zdmMudjEuRmVhdHVyZRITCgtwcmltYXJ5X2tleRgFIAEoCRIUCgxmZWF0dXJlX3RpbWUYBiABKAkSDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIaCgRzcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4ixAIKB0ZlYXR1cmUSCwoDZnFuGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJbmFtZXNwYWNlGAMgASgJEicKBnNjYWxhchgEIAEoCzIVLnN2Yy52MS5TY2FsYXJGZWF0dXJlSAASIQoHaGFzX29uZRgFIAEoCzIOLnN2Yy52MS5IYXNPbmVIABIjCghoYXNfbWFueRgGIAEoCzIPLnN2Yy52MS5IYXNNYW55SAASDQoFb3duZXIYByABKAkSDAoEdGFncxgIIAMoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIwCg1tYXhfc3RhbGVuZXNzGAogASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhISCgpkZXByZWNhdGVkGAwgASgIQgYKBGtpbmQikQMKDVNjYWxhckZlYXR1cmUSHwoFZHR5cGUYASABKAsyEC5zdmMudjEuRGF0YVR5cGUSEAoIbnVsbGFibGUYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZRIPCgdwcmltYXJ5GAQgASgIEhQKDGZlYXR1cmVfdGltZRgFIAEoCBISCgpyZWZlcmVuY2VzGAYgASgJEiYKCmV4cHJlc3Npb24YByABKAsyEi5zdmMudjEuRXhwcmVzc2lvbhIpCgZ3aW5kb3cYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNd2luZG93ZWRfYmFzZRgJIAEoCRIZCgxzdG9yZV9vbmxpbmUYCiABKAhIAIgBARIaCg1zdG9yZV9vZmZsaW5lGAsgASgISAGIAQESGAoLY2FjaGVfbnVsbHMYDCABKAhIAogBAUIPCg1fc3RvcmVfb25saW5lQhAKDl9zdG9yZV9vZmZsaW5lQg4KDF9jYWNoZV9udWxscyKlAgoKRXhwcmVzc2lvbhIgCgdsaXRlcmFsGAEgASgLMg0uc3ZjLnYxLlZhbHVlSAASKwoHZmVhdHVyZRgCIAEoCzIYLnN2Yy52MS5GZWF0dXJlUmVmZXJlbmNlSAASJAoEY2FsbBgDIAEoCzIULnN2Yy52MS5GdW5jdGlvbkNhbGxIABIqCgthZ2dyZWdhdGlvbhgEIAEoCzITLnN2Yy52MS5BZ2dyZWdhdGlvbkgAEisKDHdpbmRvd19zdGFydBgFIAEoCzITLnN2Yy52MS5XaW5kb3dTdGFydEgAEiUKCXF1ZXJ5X25vdxgGIAEoCzIQLnN2Yy52MS5RdWVyeU5vd0gAEhoKBHNwYW4YByABKAsyDC5zdmMudjEuU3BhbkIGCgRub2RlIi8KEEZlYXR1cmVSZWZlcmVuY2USDAoEcGF0aBgBIAMoCRINCgVzY29wZRgCIAEoBSJHCgxGdW5jdGlvbkNhbGwSEAoIZnVuY3Rpb24YASABKAkSJQoJYXJndW1lbnRzGAIgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24imAEKC0FnZ3JlZ2F0aW9uEgwKBHBhdGgYASADKAkSIwoHZmlsdGVycxgCIAMoCzISLnN2Yy52MS5FeHByZXNzaW9uEiIKBmNvbHVtbhgDIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uEhAKCGZ1bmN0aW9uGAQgASgJEiAKCWFyZ3VtZW50cxgFIAMoCzINLnN2Yy52MS5WYWx1ZSINCgtXaW5kb3dTdGFydCIKCghRdWVyeU5vdyJUCgZIYXNPbmUSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5EhAKCG9wdGlvbmFsGAMgASgIIkMKB0hhc01hbnkSGQoRZm9yZWlnbl9uYW1lc3BhY2UYASABKAkSHQoEam9pbhgCIAMoCzIPLnN2Yy52MS5Kb2luS2V5IikKB0pvaW5LZXkSDQoFbG9jYWwYASABKAkSDwoHZm9yZWlnbhgCIAEoCSKGBQoIUmVzb2x2ZXISCwoDZnFuGAEgASgJEiIKBGtpbmQYAiABKA4yFC5zdmMudjEuUmVzb2x2ZXJLaW5kEiUKBmlucHV0cxgDIAMoCzIVLnN2Yy52MS5SZXNvbHZlcklucHV0Eg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRIUCgxlbnZpcm9ubWVudHMYBiADKAkSDQoFb3duZXIYByABKAkSEwoLZGVzY3JpcHRpb24YCCABKAkSKgoHdGltZW91dBgJIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCghzY2hlZHVsZRgKIAEoCRIaCgRzcGFuGAsgASgLMgwuc3ZjLnYxLlNwYW4SFQoNc291cmNlX3NoYTI1NhgMIAEoCRIoCgZweXRob24YDSABKAsyFi5zdmMudjEuUHl0aG9uRnVuY3Rpb25IABIfCgNzcWwYDiABKAsyEC5zdmMudjEuU3FsUXVlcnlIABIpCgxvdXRwdXRfc2hhcGUYDyABKA4yEy5zdmMudjEuT3V0cHV0U2hhcGUSDQoFdG90YWwYECABKAgSEAoIcmVsYXRpb24YESABKAkSNAoKdHJhbnNsYXRlZBgSIAMoCzIgLnN2Yy52MS5SZXNvbHZlci5UcmFuc2xhdGVkRW50cnkSFAoMdW50cmFuc2xhdGVkGBMgASgJEhIKCnJ1bl9maWx0ZXIYFCABKAkSEgoKcnVuX3NhbXBsZRgVIAEoCRpFCg9UcmFuc2xhdGVkRW50cnkSCwoDa2V5GAEgASgJEiEKBXZhbHVlGAIgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb246AjgBQgYKBGJvZHkitwEKDVJlc29sdmVySW5wdXQSDAoEbmFtZRgBIAEoCRInCgdmZWF0dXJlGAIgASgLMhQuc3ZjLnYxLkZlYXR1cmVJbnB1dEgAEh8KA25vdxgDIAEoCzIQLnN2Yy52MS5Ob3dJbnB1dEgAEiEKBHJvd3MYBCABKAsyES5zdmMudjEuUm93c0lucHV0SAASIwoFdGFibGUYBSABKAsyEi5zdmMudjEuVGFibGVJbnB1dEgAQgYKBGtpbmQicAoJUm93c0lucHV0EgwKBHBhdGgYASABKAkSDwoHY29sdW1ucxgCIAMoCRIjCgdmaWx0ZXJzGAMgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24SDQoFbGltaXQYBCABKAUSEAoIb3B0aW9uYWwYBSABKAgiHQoKVGFibGVJbnB1dBIPCgdjb2x1bW5zGAEgAygJIlQKDEZlYXR1cmVJbnB1dBIMCgRwYXRoGAEgASgJEhAKCG9wdGlvbmFsGAIgASgIEiQKDWRlZmF1bHRfdmFsdWUYAyABKAsyDS5zdmMudjEuVmFsdWUiCgoITm93SW5wdXQiQAoOUHl0aG9uRnVuY3Rpb24SDgoGbW9kdWxlGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIaXNfYXN5bmMYAyABKAgiqwIKCFNxbFF1ZXJ5Eg4KBnNvdXJjZRgBIAEoCRIMCgRib2R5GAIgASgJEigKCnBhcmFtZXRlcnMYAyADKAsyFC5zdmMudjEuU3FsUGFyYW1ldGVyEiIKB2NvbHVtbnMYBCADKAsyES5zdmMudjEuU3FsQ29sdW1uEh8KBWNvdW50GAUgASgOMhAuc3ZjLnYxLlJvd0NvdW50EhEKCWJvZHlfbGluZRgGIAEoBRINCgV0b3RhbBgHIAEoCBIMCgRzdGFyGAggASgIEhEKCW5hbWVzcGFjZRgJIAEoCRIhCgtzb3VyY2Vfc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuEiwKC2luY3JlbWVudGFsGAsgASgLMhcuc3ZjLnYxLkluY3JlbWVudGFsUmVhZCKeAQoPSW5jcmVtZW50YWxSZWFkEiUKBG1vZGUYASABKA4yFy5zdmMudjEuSW5jcmVtZW50YWxNb2RlEg4KBmNvbHVtbhgCIAEoCRIrCghsb29rYmFjaxgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCgViYXNpcxgEIAEoDjIYLnN2Yy52MS5JbmNyZW1lbnRhbEJhc2lzIlEKDFNxbFBhcmFtZXRlchIMCgRwYXRoGAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSEwoLaW5jcmVtZW50YWwYBCABKAgiSAoJU3FsQ29sdW1uEg4KBmNvbHVtbhgBIAEoCRIPCgdmZWF0dXJlGAIgASgJEhoKBHNwYW4YAyABKAsyDC5zdmMudjEuU3BhbiKVAwoKTmFtZWRRdWVyeRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDgoGaW5wdXRzGAMgAygJEg8KB291dHB1dHMYBCADKAkSDAoEdGFncxgFIAMoCRI0CglzdGFsZW5lc3MYBiADKAsyIS5zdmMudjEuTmFtZWRRdWVyeS5TdGFsZW5lc3NFbnRyeRI/Cg9wbGFubmVyX29wdGlvbnMYByADKAsyJi5zdmMudjEuTmFtZWRRdWVyeS5QbGFubmVyT3B0aW9uc0VudHJ5Eg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhpLCg5TdGFsZW5lc3NFbnRyeRILCgNrZXkYASABKAkSKAoFdmFsdWUYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb246AjgBGjUKE1BsYW5uZXJPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKBAwoOU2NoZWR1bGVkUXVlcnkSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEhEKCXJlY29tcHV0ZRgEIAEoCBIaChJyZWNvbXB1dGVfZmVhdHVyZXMYBSADKAkSEwoLbWF4X3NhbXBsZXMYBiABKAQSLwoLbG93ZXJfYm91bmQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwcGVyX2JvdW5kGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxzdG9yZV9vbmxpbmUYCSABKAgSFQoNc3RvcmVfb2ZmbGluZRgKIAEoCBIdChVpbmNyZW1lbnRhbF9yZXNvbHZlcnMYCyADKAkSDAoEdGFncxgMIAMoCRINCgVvd25lchgNIAEoCRITCgtkZXNjcmlwdGlvbhgOIAEoCRIaCgRzcGFuGA8gASgLMgwuc3ZjLnYxLlNwYW4ipgIKB01vbml0b3ISDAoEbmFtZRgBIAEoCRISCgpleHByZXNzaW9uGAIgASgJEg0KBWFib3ZlGAMgASgJEg0KBWJlbG93GAQgASgJEi4KC3BlbmRpbmdfZm9yGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhAKCHdlYmhvb2tzGAYgAygJEhAKCHNldmVyaXR5GAcgASgJEg0KBW93bmVyGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbhIlCg9leHByZXNzaW9uX3NwYW4YCyABKAsyDC5zdmMudjEuU3BhbhIgCgpib3VuZF9zcGFuGAwgASgLMgwuc3ZjLnYxLlNwYW4ivQEKCkRhdGFTb3VyY2USDAoEbmFtZRgBIAEoCRIgCgRraW5kGAIgASgOMhIuc3ZjLnYxLlNvdXJjZUtpbmQSMgoIc2V0dGluZ3MYAyADKAsyIC5zdmMudjEuRGF0YVNvdXJjZS5TZXR0aW5nc0VudHJ5EhoKBHNwYW4YBCABKAsyDC5zdmMudjEuU3BhbhovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqugEKDFByb3ZpZGVyS2luZBIdChlQUk9WSURFUl9LSU5EX1VOU1BFQ0lGSUVEEAASHgoaUFJPVklERVJfS0lORF9PTkxJTkVfU1RPUkUQARIWChJQUk9WSURFUl9LSU5EX0pPSU4QAhIcChhQUk9WSURFUl9LSU5EX0VYUFJFU1NJT04QAxIaChZQUk9WSURFUl9LSU5EX1JFU09MVkVSEAQSGQoVUFJPVklERVJfS0lORF9ERUZBVUxUEAUqywEKC0xpbmVhZ2VLaW5kEhwKGExJTkVBR0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE0xJTkVBR0VfS0lORF9TT1VSQ0UQARIZChVMSU5FQUdFX0tJTkRfUkVTT0xWRVIQAhIYChRMSU5FQUdFX0tJTkRfRkVBVFVSRRADEhYKEkxJTkVBR0VfS0lORF9DTEFTUxAEEhYKEkxJTkVBR0VfS0lORF9RVUVSWRAFEiAKHExJTkVBR0VfS0lORF9TQ0hFRFVMRURfUVVFUlkQBiqTAQoQTGluZWFnZURpcmVjdGlvbhIhCh1MSU5FQUdFX0RJUkVDVElPTl9VTlNQRUNJRklFRBAAEh4KGkxJTkVBR0VfRElSRUNUSU9OX1VQU1RSRUFNEAESIAocTElORUFHRV9ESVJFQ1RJT05fRE9XTlNUUkVBTRACEhoKFkxJTkVBR0VfRElSRUNUSU9OX0JPVEgQAypiCgxSZXNvbHZlcktpbmQSHQoZUkVTT0xWRVJfS0lORF9VTlNQRUNJRklFRBAAEhgKFFJFU09MVkVSX0tJTkRfT05MSU5FEAESGQoVUkVTT0xWRVJfS0lORF9PRkZMSU5FEAIqXQoLT3V0cHV0U2hhcGUSHAoYT1VUUFVUX1NIQVBFX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX1NIQVBFX1JPV1MQARIZChVPVVRQVVRfU0hBUEVfUkVMQVRJT04QAipmCghSb3dDb3VudBIZChVST1dfQ09VTlRfVU5TUEVDSUZJRUQQABIRCg1ST1dfQ09VTlRfT05FEAESGQoVUk9XX0NPVU5UX09ORV9PUl9OT05FEAISEQoNUk9XX0NPVU5UX0FMTBADKokBCg9JbmNyZW1lbnRhbE1vZGUSIAocSU5DUkVNRU5UQUxfTU9ERV9VTlNQRUNJRklFRBAAEhgKFElOQ1JFTUVOVEFMX01PREVfUk9XEAESGgoWSU5DUkVNRU5UQUxfTU9ERV9HUk9VUBACEh4KGklOQ1JFTUVOVEFMX01PREVfUEFSQU1FVEVSEAMqfwoQSW5jcmVtZW50YWxCYXNpcxIhCh1JTkNSRU1FTlRBTF9CQVNJU19VTlNQRUNJRklFRBAAEiIKHklOQ1JFTUVOVEFMX0JBU0lTX01BWF9JTkdFU1RFRBABEiQKIElOQ1JFTUVOVEFMX0JBU0lTX0xBU1RfRVhFQ1VUSU9OEAIqdAoKU291cmNlS2luZBIbChdTT1VSQ0VfS0lORF9VTlNQRUNJRklFRBAAEhYKElNPVVJDRV9LSU5EX1NRTElURRABEhoKFlNPVVJDRV9LSU5EX1BPU1RHUkVTUUwQAhIVChFTT1VSQ0VfS0lORF9NWVNRTBADMs4ECgxHcmFwaFNlcnZpY2USRgoIR2V0R3JhcGgSFy5zdmMudjEuR2V0R3JhcGhSZXF1ZXN0Ghguc3ZjLnYxLkdldEdyYXBoUmVzcG9uc2UiB5ACAYi1GAMSUgoMTGlzdEZlYXR1cmVzEhsuc3ZjLnYxLkxpc3RGZWF0dXJlc1JlcXVlc3QaHC5zdmMudjEuTGlzdEZlYXR1cmVzUmVzcG9uc2UiB5ACAYi1GAMSVQoNTGlzdFJlc29sdmVycxIcLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVxdWVzdBodLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVzcG9uc2UiB5ACAYi1GAMSXgoQTGlzdE5hbWVkUXVlcmllcxIfLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVxdWVzdBogLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0RmVhdHVyZRIZLnN2Yy52MS5HZXRGZWF0dXJlUmVxdWVzdBoaLnN2Yy52MS5HZXRGZWF0dXJlUmVzcG9uc2UiB5ACAYi1GAMSTwoLR2V0UmVzb2x2ZXISGi5zdmMudjEuR2V0UmVzb2x2ZXJSZXF1ZXN0Ghsuc3ZjLnYxLkdldFJlc29sdmVyUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0TGluZWFnZRIZLnN2Yy52MS5HZXRMaW5lYWdlUmVxdWVzdBoaLnN2Yy52MS5HZXRMaW5lYWdlUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvZ3JhcGgucHJvdG8SBnN2Yy52MSIoCg9HZXRHcmFwaFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJHChBHZXRHcmFwaFJlc3BvbnNlEhwKBWdyYXBoGAEgASgLMg0uc3ZjLnYxLkdyYXBoEhUKDWRlcGxveW1lbnRfaWQYAiABKAkiLAoTTGlzdEZlYXR1cmVzUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoYBChRMaXN0RmVhdHVyZXNSZXNwb25zZRIpCghmZWF0dXJlcxgBIAMoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkiLQoUTGlzdFJlc29sdmVyc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSKFAQoVTGlzdFJlc29sdmVyc1Jlc3BvbnNlEiMKCXJlc29sdmVycxgBIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIVCg1kZXBsb3ltZW50X2lkGAIgASgJEjAKEHN0cmVhbV9yZXNvbHZlcnMYAyADKAsyFi5zdmMudjEuU3RyZWFtUmVzb2x2ZXIiMAoXTGlzdE5hbWVkUXVlcmllc1JlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJFChhMaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2USKQoNbmFtZWRfcXVlcmllcxgBIAMoCzISLnN2Yy52MS5OYW1lZFF1ZXJ5ImAKD0ZlYXR1cmVNZXRhZGF0YRIgCgdmZWF0dXJlGAEgASgLMg8uc3ZjLnYxLkZlYXR1cmUSEQoJcmVzb2x2ZXJzGAIgAygJEhgKEGludGVybmFsX3ZlcnNpb24YAyABKAUiNwoRR2V0RmVhdHVyZVJlcXVlc3QSCwoDZnFuGAEgASgJEhUKDWRlcGxveW1lbnRfaWQYAiABKAkivwIKEkdldEZlYXR1cmVSZXNwb25zZRIpCghtZXRhZGF0YRgBIAEoCzIXLnN2Yy52MS5GZWF0dXJlTWV0YWRhdGESFQoNZGVwbG95bWVudF9pZBgCIAEoCRIiCgZzb3VyY2UYAyABKAsyEi5zdmMudjEuU291cmNlVGV4dBIqCglwcm92aWRlcnMYBCADKAsyFy5zdmMudjEuRmVhdHVyZVByb3ZpZGVyEiQKB3VzZWRfYnkYBSADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSGAoQdXNlZF9ieV9sZWZ0X29mZhgGIAEoBRIoCgh2ZXJzaW9ucxgHIAMoCzIWLnN2Yy52MS5GZWF0dXJlVmVyc2lvbhItCgpzdGF0aXN0aWNzGAggASgLMhkuc3ZjLnYxLkZlYXR1cmVTdGF0aXN0aWNzIloKClNvdXJjZVRleHQSDAoEZmlsZRgBIAEoCRIMCgRsaW5lGAIgASgFEgwKBHRleHQYAyABKAkSEQoJdHJ1bmNhdGVkGAQgASgIEg8KB21pc3NpbmcYBSABKAkiZwoPRmVhdHVyZVByb3ZpZGVyEiIKBGtpbmQYASABKA4yFC5zdmMudjEuUHJvdmlkZXJLaW5kEhAKCHJlc29sdmVyGAIgASgJEg4KBnVzYWJsZRgDIAEoCBIOCgZyZWFzb24YBCABKAkiRwoORmVhdHVyZVZlcnNpb24SGAoQaW50ZXJuYWxfdmVyc2lvbhgBIAEoBRIMCgR0eXBlGAIgASgJEg0KBWVuZGVkGAMgASgIIsgCChFGZWF0dXJlU3RhdGlzdGljcxIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVjb3VudBgCIAEoAxINCgVudWxscxgDIAEoAxIOCgZlcnJvcnMYBCABKAMSHwoSbWVkaWFuX2FnZV9zZWNvbmRzGAUgASgBSACIAQESDwoHc2FtcGxlZBgGIAEoAxIjCglxdWFudGlsZXMYByADKAsyEC5zdmMudjEuUXVhbnRpbGUSIgoEYmlucxgIIAMoCzIULnN2Yy52MS5IaXN0b2dyYW1CaW4SJQoGdmFsdWVzGAkgAygLMhUuc3ZjLnYxLkZyZXF1ZW50VmFsdWUSEgoFZHJpZnQYCiABKAFIAYgBAUIVChNfbWVkaWFuX2FnZV9zZWNvbmRzQggKBl9kcmlmdCIoCghRdWFudGlsZRINCgVzaGFyZRgBIAEoARINCgV2YWx1ZRgCIAEoASI7CgxIaXN0b2dyYW1CaW4SDQoFbG93ZXIYASABKAESDQoFdXBwZXIYAiABKAESDQoFY291bnQYAyABKAMiLQoNRnJlcXVlbnRWYWx1ZRINCgV2YWx1ZRgBIAEoCRINCgVjb3VudBgCIAEoAyI9ChJHZXRSZXNvbHZlclJlcXVlc3QSEAoIcmVzb2x2ZXIYASABKAkSFQoNZGVwbG95bWVudF9pZBgCIAEoCSLFAQoTR2V0UmVzb2x2ZXJSZXNwb25zZRIiCghyZXNvbHZlchgBIAEoCzIQLnN2Yy52MS5SZXNvbHZlchIVCg1kZXBsb3ltZW50X2lkGAIgASgJEiIKBnNvdXJjZRgDIAEoCzISLnN2Yy52MS5Tb3VyY2VUZXh0Eg8KB3ZlcnNpb24YBCABKAUSJAoHdXNlZF9ieRgFIAMoCzITLnN2Yy52MS5MaW5lYWdlTm9kZRIYChB1c2VkX2J5X2xlZnRfb2ZmGAYgASgFIpMBChFHZXRMaW5lYWdlUmVxdWVzdBIKCgJvbhgBIAEoCRINCgVkZXB0aBgCIAEoBRIrCglkaXJlY3Rpb24YAyABKA4yGC5zdmMudjEuTGluZWFnZURpcmVjdGlvbhIQCghieV9jbGFzcxgEIAEoCBINCgVsaW1pdBgFIAEoBRIVCg1kZXBsb3ltZW50X2lkGAYgASgJIrMBChJHZXRMaW5lYWdlUmVzcG9uc2USIgoFbm9kZXMYASADKAsyEy5zdmMudjEuTGluZWFnZU5vZGUSIgoFZWRnZXMYAiADKAsyEy5zdmMudjEuTGluZWFnZUVkZ2USFgoObm9kZXNfbGVmdF9vZmYYAyABKAUSFgoOZWRnZXNfbGVmdF9vZmYYBCABKAUSDgoGY2hvc2VuGAUgAygJEhUKDWRlcGxveW1lbnRfaWQYBiABKAkiSgoLTGluZWFnZU5vZGUSCgoCaWQYASABKAkSIQoEa2luZBgCIAEoDjITLnN2Yy52MS5MaW5lYWdlS2luZBIMCgRuYW1lGAMgASgJIicKC0xpbmVhZ2VFZGdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkihAMKBUdyYXBoEigKDGZlYXR1cmVfc2V0cxgBIAMoCzISLnN2Yy52MS5GZWF0dXJlU2V0EiMKCXJlc29sdmVycxgCIAMoCzIQLnN2Yy52MS5SZXNvbHZlchIpCg1uYW1lZF9xdWVyaWVzGAMgAygLMhIuc3ZjLnYxLk5hbWVkUXVlcnkSIwoHc291cmNlcxgEIAMoCzISLnN2Yy52MS5EYXRhU291cmNlEicKC2RpYWdub3N0aWNzGAUgAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSEwoLc2RrX3ZlcnNpb24YBiABKAkSFgoOcHl0aG9uX3ZlcnNpb24YByABKAkSMQoRc2NoZWR1bGVkX3F1ZXJpZXMYCCADKAsyFi5zdmMudjEuU2NoZWR1bGVkUXVlcnkSIQoIbW9uaXRvcnMYCSADKAsyDy5zdmMudjEuTW9uaXRvchIwChBzdHJlYW1fcmVzb2x2ZXJzGAogAygLMhYuc3ZjLnYxLlN0cmVhbVJlc29sdmVyIt8BCgpGZWF0dXJlU2V0EhEKCW5hbWVzcGFjZRgBIAEoCRISCgpjbGFzc19uYW1lGAIgASgJEg4KBm1vZHVsZRgDIAEoCRIhCghmZWF0dXJlcxgEIAMoCzIPLnN2Yy52MS5GZWF0dXJlEhMKC3ByaW1hcnlfa2V5GAUgASgJEhQKDGZlYXR1cmVfdGltZRgGIAEoCRINCgVvd25lchgHIAEoCRIMCgR0YWdzGAggAygJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEhoKBHNwYW4YCiABKAsyDC5zdmMudjEuU3BhbiLEAgoHRmVhdHVyZRILCgNmcW4YASABKAkSDAoEbmFtZRgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSJwoGc2NhbGFyGAQgASgLMhUuc3ZjLnYxLlNjYWxhckZlYXR1cmVIABIhCgdoYXNfb25lGAUgASgLMg4uc3ZjLnYxLkhhc09uZUgAEiMKCGhhc19tYW55GAYgASgLMg8uc3ZjLnYxLkhhc01hbnlIABINCgVvd25lchgHIAEoCRIMCgR0YWdzGAggAygJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEjAKDW1heF9zdGFsZW5lc3MYCiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SGgoEc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEhIKCmRlcHJlY2F0ZWQYDCABKAhCBgoEa2luZCKRAwoNU2NhbGFyRmVhdHVyZRIfCgVkdHlwZRgBIAEoCzIQLnN2Yy52MS5EYXRhVHlwZRIQCghudWxsYWJsZRgCIAEoCBIkCg1kZWZhdWx0X3ZhbHVlGAMgASgLMg0uc3ZjLnYxLlZhbHVlEg8KB3ByaW1hcnkYBCABKAgSFAoMZmVhdHVyZV90aW1lGAUgASgIEhIKCnJlZmVyZW5jZXMYBiABKAkSJgoKZXhwcmVzc2lvbhgHIAEoCzISLnN2Yy52MS5FeHByZXNzaW9uEikKBndpbmRvdxgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIVCg13aW5kb3dlZF9iYXNlGAkgASgJEhkKDHN0b3JlX29ubGluZRgKIAEoCEgAiAEBEhoKDXN0b3JlX29mZmxpbmUYCyABKAhIAYgBARIYCgtjYWNoZV9udWxscxgMIAEoCEgCiAEBQg8KDV9zdG9yZV9vbmxpbmVCEAoOX3N0b3JlX29mZmxpbmVCDgoMX2NhY2hlX251bGxzIqUCCgpFeHByZXNzaW9uEiAKB2xpdGVyYWwYASABKAsyDS5zdmMudjEuVmFsdWVIABIrCgdmZWF0dXJlGAIgASgLMhguc3ZjLnYxLkZlYXR1cmVSZWZlcmVuY2VIABIkCgRjYWxsGAMgASgLMhQuc3ZjLnYxLkZ1bmN0aW9uQ2FsbEgAEioKC2FnZ3JlZ2F0aW9uGAQgASgLMhMuc3ZjLnYxLkFnZ3JlZ2F0aW9uSAASKwoMd2luZG93X3N0YXJ0GAUgASgLMhMuc3ZjLnYxLldpbmRvd1N0YXJ0SAASJQoJcXVlcnlfbm93GAYgASgLMhAuc3ZjLnYxLlF1ZXJ5Tm93SAASGgoEc3BhbhgHIAEoCzIMLnN2Yy52MS5TcGFuQgYKBG5vZGUiLwoQRmVhdHVyZVJlZmVyZW5jZRIMCgRwYXRoGAEgAygJEg0KBXNjb3BlGAIgASgFIkcKDEZ1bmN0aW9uQ2FsbBIQCghmdW5jdGlvbhgBIAEoCRIlCglhcmd1bWVudHMYAiADKAsyEi5zdmMudjEuRXhwcmVzc2lvbiKYAQoLQWdncmVnYXRpb24SDAoEcGF0aBgBIAMoCRIjCgdmaWx0ZXJzGAIgAygLMhIuc3ZjLnYxLkV4cHJlc3Npb24SIgoGY29sdW1uGAMgASgLMhIuc3ZjLnYxLkV4cHJlc3Npb24SEAoIZnVuY3Rpb24YBCABKAkSIAoJYXJndW1lbnRzGAUgAygLMg0uc3ZjLnYxLlZhbHVlIg0KC1dpbmRvd1N0YXJ0IgoKCFF1ZXJ5Tm93IlQKBkhhc09uZRIZChFmb3JlaWduX25hbWVzcGFjZRgBIAEoCRIdCgRqb2luGAIgAygLMg8uc3ZjLnYxLkpvaW5LZXkSEAoIb3B0aW9uYWwYAyABKAgiQwoHSGFzTWFueRIZChFmb3JlaWduX25hbWVzcGFjZRgBIAEoCRIdCgRqb2luGAIgAygLMg8uc3ZjLnYxLkpvaW5LZXkiKQoHSm9pbktleRINCgVsb2NhbBgBIAEoCRIPCgdmb3JlaWduGAIgASgJIoYFCghSZXNvbHZlchILCgNmcW4YASABKAkSIgoEa2luZBgCIAEoDjIULnN2Yy52MS5SZXNvbHZlcktpbmQSJQoGaW5wdXRzGAMgAygLMhUuc3ZjLnYxLlJlc29sdmVySW5wdXQSDwoHb3V0cHV0cxgEIAMoCRIMCgR0YWdzGAUgAygJEhQKDGVudmlyb25tZW50cxgGIAMoCRINCgVvd25lchgHIAEoCRITCgtkZXNjcmlwdGlvbhgIIAEoCRIqCgd0aW1lb3V0GAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhAKCHNjaGVkdWxlGAogASgJEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhIVCg1zb3VyY2Vfc2hhMjU2GAwgASgJEigKBnB5dGhvbhgNIAEoCzIWLnN2Yy52MS5QeXRob25GdW5jdGlvbkgAEh8KA3NxbBgOIAEoCzIQLnN2Yy52MS5TcWxRdWVyeUgAEikKDG91dHB1dF9zaGFwZRgPIAEoDjITLnN2Yy52MS5PdXRwdXRTaGFwZRINCgV0b3RhbBgQIAEoCBIQCghyZWxhdGlvbhgRIAEoCRI0Cgp0cmFuc2xhdGVkGBIgAygLMiAuc3ZjLnYxLlJlc29sdmVyLlRyYW5zbGF0ZWRFbnRyeRIUCgx1bnRyYW5zbGF0ZWQYEyABKAkSEgoKcnVuX2ZpbHRlchgUIAEoCRISCgpydW5fc2FtcGxlGBUgASgJGkUKD1RyYW5zbGF0ZWRFbnRyeRILCgNrZXkYASABKAkSIQoFdmFsdWUYAiABKAsyEi5zdmMudjEuRXhwcmVzc2lvbjoCOAFCBgoEYm9keSK3AQoNUmVzb2x2ZXJJbnB1dBIMCgRuYW1lGAEgASgJEicKB2ZlYXR1cmUYAiABKAsyFC5zdmMudjEuRmVhdHVyZUlucHV0SAASHwoDbm93GAMgASgLMhAuc3ZjLnYxLk5vd0lucHV0SAASIQoEcm93cxgEIAEoCzIRLnN2Yy52MS5Sb3dzSW5wdXRIABIjCgV0YWJsZRgFIAEoCzISLnN2Yy52MS5UYWJsZUlucHV0SABCBgoEa2luZCJwCglSb3dzSW5wdXQSDAoEcGF0aBgBIAEoCRIPCgdjb2x1bW5zGAIgAygJEiMKB2ZpbHRlcnMYAyADKAsyEi5zdmMudjEuRXhwcmVzc2lvbhINCgVsaW1pdBgEIAEoBRIQCghvcHRpb25hbBgFIAEoCCIdCgpUYWJsZUlucHV0Eg8KB2NvbHVtbnMYASADKAkiVAoMRmVhdHVyZUlucHV0EgwKBHBhdGgYASABKAkSEAoIb3B0aW9uYWwYAiABKAgSJAoNZGVmYXVsdF92YWx1ZRgDIAEoCzINLnN2Yy52MS5WYWx1ZSIKCghOb3dJbnB1dCJACg5QeXRob25GdW5jdGlvbhIOCgZtb2R1bGUYASABKAkSDAoEbmFtZRgCIAEoCRIQCghpc19hc3luYxgDIAEoCCKrAgoIU3FsUXVlcnkSDgoGc291cmNlGAEgASgJEgwKBGJvZHkYAiABKAkSKAoKcGFyYW1ldGVycxgDIAMoCzIULnN2Yy52MS5TcWxQYXJhbWV0ZXISIgoHY29sdW1ucxgEIAMoCzIRLnN2Yy52MS5TcWxDb2x1bW4SHwoFY291bnQYBSABKA4yEC5zdmMudjEuUm93Q291bnQSEQoJYm9keV9saW5lGAYgASgFEg0KBXRvdGFsGAcgASgIEgwKBHN0YXIYCCABKAgSEQoJbmFtZXNwYWNlGAkgASgJEiEKC3NvdXJjZV9zcGFuGAogASgLMgwuc3ZjLnYxLlNwYW4SLAoLaW5jcmVtZW50YWwYCyABKAsyFy5zdmMudjEuSW5jcmVtZW50YWxSZWFkIp4BCg9JbmNyZW1lbnRhbFJlYWQSJQoEbW9kZRgBIAEoDjIXLnN2Yy52MS5JbmNyZW1lbnRhbE1vZGUSDgoGY29sdW1uGAIgASgJEisKCGxvb2tiYWNrGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEicKBWJhc2lzGAQgASgOMhguc3ZjLnYxLkluY3JlbWVudGFsQmFzaXMiUQoMU3FsUGFyYW1ldGVyEgwKBHBhdGgYASABKAkSDgoGb2Zmc2V0GAIgASgFEg4KBmxlbmd0aBgDIAEoBRITCgtpbmNyZW1lbnRhbBgEIAEoCCJICglTcWxDb2x1bW4SDgoGY29sdW1uGAEgASgJEg8KB2ZlYXR1cmUYAiABKAkSGgoEc3BhbhgDIAEoCzIMLnN2Yy52MS5TcGFuIpUDCgpOYW1lZFF1ZXJ5EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIOCgZpbnB1dHMYAyADKAkSDwoHb3V0cHV0cxgEIAMoCRIMCgR0YWdzGAUgAygJEjQKCXN0YWxlbmVzcxgGIAMoCzIhLnN2Yy52MS5OYW1lZFF1ZXJ5LlN0YWxlbmVzc0VudHJ5Ej8KD3BsYW5uZXJfb3B0aW9ucxgHIAMoCzImLnN2Yy52MS5OYW1lZFF1ZXJ5LlBsYW5uZXJPcHRpb25zRW50cnkSDQoFb3duZXIYCCABKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuGksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaNQoTUGxhbm5lck9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoEDCg5TY2hlZHVsZWRRdWVyeRIMCgRuYW1lGAEgASgJEhAKCHNjaGVkdWxlGAIgASgJEg8KB291dHB1dHMYAyADKAkSEQoJcmVjb21wdXRlGAQgASgIEhoKEnJlY29tcHV0ZV9mZWF0dXJlcxgFIAMoCRITCgttYXhfc2FtcGxlcxgGIAEoBBIvCgtsb3dlcl9ib3VuZBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBwZXJfYm91bmQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDHN0b3JlX29ubGluZRgJIAEoCBIVCg1zdG9yZV9vZmZsaW5lGAogASgIEh0KFWluY3JlbWVudGFsX3Jlc29sdmVycxgLIAMoCRIMCgR0YWdzGAwgAygJEg0KBW93bmVyGA0gASgJEhMKC2Rlc2NyaXB0aW9uGA4gASgJEhoKBHNwYW4YDyABKAsyDC5zdmMudjEuU3BhbiKmAgoHTW9uaXRvchIMCgRuYW1lGAEgASgJEhIKCmV4cHJlc3Npb24YAiABKAkSDQoFYWJvdmUYAyABKAkSDQoFYmVsb3cYBCABKAkSLgoLcGVuZGluZ19mb3IYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoId2ViaG9va3MYBiADKAkSEAoIc2V2ZXJpdHkYByABKAkSDQoFb3duZXIYCCABKAkSEwoLZGVzY3JpcHRpb24YCSABKAkSGgoEc3BhbhgKIAEoCzIMLnN2Yy52MS5TcGFuEiUKD2V4cHJlc3Npb25fc3BhbhgLIAEoCzIMLnN2Yy52MS5TcGFuEiAKCmJvdW5kX3NwYW4YDCABKAsyDC5zdmMudjEuU3BhbiKcAwoOU3RyZWFtUmVzb2x2ZXISCwoDZnFuGAEgASgJEg4KBnNvdXJjZRgCIAEoCRIUCgxtZXNzYWdlX3R5cGUYAyABKAkSDwoHb3V0cHV0cxgEIAMoCRIMCgR0YWdzGAUgAygJEhQKDGVudmlyb25tZW50cxgGIAMoCRINCgVvd25lchgHIAEoCRITCgtkZXNjcmlwdGlvbhgIIAEoCRIqCgd0aW1lb3V0GAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCGxhdGVuZXNzGAogASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhoKBHNwYW4YCyABKAsyDC5zdmMudjEuU3BhbhIVCg1zb3VyY2Vfc2hhMjU2GAwgASgJEigKBnB5dGhvbhgNIAEoCzIWLnN2Yy52MS5QeXRob25GdW5jdGlvbkgAEjEKC2V4cHJlc3Npb25zGA4gASgLMhouc3ZjLnYxLk1lc3NhZ2VFeHByZXNzaW9uc0gAEg0KBXBhcnNlGA8gASgJQgYKBGJvZHkitwEKEk1lc3NhZ2VFeHByZXNzaW9ucxIjCgdtZXNzYWdlGAEgASgLMhIuc3ZjLnYxLkZlYXR1cmVTZXQSOAoHb3V0cHV0cxgCIAMoCzInLnN2Yy52MS5NZXNzYWdlRXhwcmVzc2lvbnMuT3V0cHV0c0VudHJ5GkIKDE91dHB1dHNFbnRyeRILCgNrZXkYASABKAkSIQoFdmFsdWUYAiABKAsyEi5zdmMudjEuRXhwcmVzc2lvbjoCOAEivQEKCkRhdGFTb3VyY2USDAoEbmFtZRgBIAEoCRIgCgRraW5kGAIgASgOMhIuc3ZjLnYxLlNvdXJjZUtpbmQSMgoIc2V0dGluZ3MYAyADKAsyIC5zdmMudjEuRGF0YVNvdXJjZS5TZXR0aW5nc0VudHJ5EhoKBHNwYW4YBCABKAsyDC5zdmMudjEuU3BhbhovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqugEKDFByb3ZpZGVyS2luZBIdChlQUk9WSURFUl9LSU5EX1VOU1BFQ0lGSUVEEAASHgoaUFJPVklERVJfS0lORF9PTkxJTkVfU1RPUkUQARIWChJQUk9WSURFUl9LSU5EX0pPSU4QAhIcChhQUk9WSURFUl9LSU5EX0VYUFJFU1NJT04QAxIaChZQUk9WSURFUl9LSU5EX1JFU09MVkVSEAQSGQoVUFJPVklERVJfS0lORF9ERUZBVUxUEAUqywEKC0xpbmVhZ2VLaW5kEhwKGExJTkVBR0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE0xJTkVBR0VfS0lORF9TT1VSQ0UQARIZChVMSU5FQUdFX0tJTkRfUkVTT0xWRVIQAhIYChRMSU5FQUdFX0tJTkRfRkVBVFVSRRADEhYKEkxJTkVBR0VfS0lORF9DTEFTUxAEEhYKEkxJTkVBR0VfS0lORF9RVUVSWRAFEiAKHExJTkVBR0VfS0lORF9TQ0hFRFVMRURfUVVFUlkQBiqTAQoQTGluZWFnZURpcmVjdGlvbhIhCh1MSU5FQUdFX0RJUkVDVElPTl9VTlNQRUNJRklFRBAAEh4KGkxJTkVBR0VfRElSRUNUSU9OX1VQU1RSRUFNEAESIAocTElORUFHRV9ESVJFQ1RJT05fRE9XTlNUUkVBTRACEhoKFkxJTkVBR0VfRElSRUNUSU9OX0JPVEgQAypiCgxSZXNvbHZlcktpbmQSHQoZUkVTT0xWRVJfS0lORF9VTlNQRUNJRklFRBAAEhgKFFJFU09MVkVSX0tJTkRfT05MSU5FEAESGQoVUkVTT0xWRVJfS0lORF9PRkZMSU5FEAIqXQoLT3V0cHV0U2hhcGUSHAoYT1VUUFVUX1NIQVBFX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX1NIQVBFX1JPV1MQARIZChVPVVRQVVRfU0hBUEVfUkVMQVRJT04QAipmCghSb3dDb3VudBIZChVST1dfQ09VTlRfVU5TUEVDSUZJRUQQABIRCg1ST1dfQ09VTlRfT05FEAESGQoVUk9XX0NPVU5UX09ORV9PUl9OT05FEAISEQoNUk9XX0NPVU5UX0FMTBADKokBCg9JbmNyZW1lbnRhbE1vZGUSIAocSU5DUkVNRU5UQUxfTU9ERV9VTlNQRUNJRklFRBAAEhgKFElOQ1JFTUVOVEFMX01PREVfUk9XEAESGgoWSU5DUkVNRU5UQUxfTU9ERV9HUk9VUBACEh4KGklOQ1JFTUVOVEFMX01PREVfUEFSQU1FVEVSEAMqfwoQSW5jcmVtZW50YWxCYXNpcxIhCh1JTkNSRU1FTlRBTF9CQVNJU19VTlNQRUNJRklFRBAAEiIKHklOQ1JFTUVOVEFMX0JBU0lTX01BWF9JTkdFU1RFRBABEiQKIElOQ1JFTUVOVEFMX0JBU0lTX0xBU1RfRVhFQ1VUSU9OEAIqdAoKU291cmNlS2luZBIbChdTT1VSQ0VfS0lORF9VTlNQRUNJRklFRBAAEhYKElNPVVJDRV9LSU5EX1NRTElURRABEhoKFlNPVVJDRV9LSU5EX1BPU1RHUkVTUUwQAhIVChFTT1VSQ0VfS0lORF9NWVNRTBADMs4ECgxHcmFwaFNlcnZpY2USRgoIR2V0R3JhcGgSFy5zdmMudjEuR2V0R3JhcGhSZXF1ZXN0Ghguc3ZjLnYxLkdldEdyYXBoUmVzcG9uc2UiB5ACAYi1GAMSUgoMTGlzdEZlYXR1cmVzEhsuc3ZjLnYxLkxpc3RGZWF0dXJlc1JlcXVlc3QaHC5zdmMudjEuTGlzdEZlYXR1cmVzUmVzcG9uc2UiB5ACAYi1GAMSVQoNTGlzdFJlc29sdmVycxIcLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVxdWVzdBodLnN2Yy52MS5MaXN0UmVzb2x2ZXJzUmVzcG9uc2UiB5ACAYi1GAMSXgoQTGlzdE5hbWVkUXVlcmllcxIfLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVxdWVzdBogLnN2Yy52MS5MaXN0TmFtZWRRdWVyaWVzUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0RmVhdHVyZRIZLnN2Yy52MS5HZXRGZWF0dXJlUmVxdWVzdBoaLnN2Yy52MS5HZXRGZWF0dXJlUmVzcG9uc2UiB5ACAYi1GAMSTwoLR2V0UmVzb2x2ZXISGi5zdmMudjEuR2V0UmVzb2x2ZXJSZXF1ZXN0Ghsuc3ZjLnYxLkdldFJlc29sdmVyUmVzcG9uc2UiB5ACAYi1GAMSTAoKR2V0TGluZWFnZRIZLnN2Yy52MS5HZXRMaW5lYWdlUmVxdWVzdBoaLnN2Yy52MS5HZXRMaW5lYWdlUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of GetGraph. The deployment is that of the scope headers unless named here.
@@ -269,6 +269,13 @@ export type ListResolversResponse = Message<"svc.v1.ListResolversResponse"> & {
    * @generated from field: string deployment_id = 2;
    */
   deploymentId: string;
+
+  /**
+   * Resolvers of the messages of topics, sorted by FQN.
+   *
+   * @generated from field: repeated svc.v1.StreamResolver stream_resolvers = 3;
+   */
+  streamResolvers: StreamResolver[];
 };
 
 /**
@@ -290,6 +297,13 @@ export type ListResolversResponseJson = {
    * @generated from field: string deployment_id = 2;
    */
   deploymentId?: string;
+
+  /**
+   * Resolvers of the messages of topics, sorted by FQN.
+   *
+   * @generated from field: repeated svc.v1.StreamResolver stream_resolvers = 3;
+   */
+  streamResolvers?: StreamResolverJson[];
 };
 
 /**
@@ -1720,6 +1734,13 @@ export type Graph = Message<"svc.v1.Graph"> & {
    * @generated from field: repeated svc.v1.Monitor monitors = 9;
    */
   monitors: Monitor[];
+
+  /**
+   * Resolvers of the messages of topics, sorted by FQN.
+   *
+   * @generated from field: repeated svc.v1.StreamResolver stream_resolvers = 10;
+   */
+  streamResolvers: StreamResolver[];
 };
 
 /**
@@ -1791,6 +1812,13 @@ export type GraphJson = {
    * @generated from field: repeated svc.v1.Monitor monitors = 9;
    */
   monitors?: MonitorJson[];
+
+  /**
+   * Resolvers of the messages of topics, sorted by FQN.
+   *
+   * @generated from field: repeated svc.v1.StreamResolver stream_resolvers = 10;
+   */
+  streamResolvers?: StreamResolverJson[];
 };
 
 /**
@@ -4620,6 +4648,297 @@ export const MonitorSchema: GenMessage<Monitor, {jsonType: MonitorJson}> = /*@__
   messageDesc(file_svc_v1_graph, 50);
 
 /**
+ * A resolver that makes rows of a class from the messages of a topic, one row from each message.
+ *
+ * @generated from message svc.v1.StreamResolver
+ */
+export type StreamResolver = Message<"svc.v1.StreamResolver"> & {
+  /**
+   * Fully qualified name: dotted module path and name. No resolver has the same.
+   *
+   * @generated from field: string fqn = 1;
+   */
+  fqn: string;
+
+  /**
+   * Name of the data source, whose kind has topics.
+   *
+   * @generated from field: string source = 2;
+   */
+  source: string;
+
+  /**
+   * What its messages are, as a Python user writes it: "TxnMsg", "dict", "bytes", "str".
+   *
+   * @generated from field: string message_type = 3;
+   */
+  messageType: string;
+
+  /**
+   * FQNs of the features that it produces, all of one class, whose primary key is among them.
+   *
+   * @generated from field: repeated string outputs = 4;
+   */
+  outputs: string[];
+
+  /**
+   * Tags.
+   *
+   * @generated from field: repeated string tags = 5;
+   */
+  tags: string[];
+
+  /**
+   * Environments it exists in; empty = all.
+   *
+   * @generated from field: repeated string environments = 6;
+   */
+  environments: string[];
+
+  /**
+   * Owner; empty = none.
+   *
+   * @generated from field: string owner = 7;
+   */
+  owner: string;
+
+  /**
+   * Docstring, or leading comment.
+   *
+   * @generated from field: string description = 8;
+   */
+  description: string;
+
+  /**
+   * Longest time for one message; absent = the server's default.
+   *
+   * @generated from field: google.protobuf.Duration timeout = 9;
+   */
+  timeout?: Duration | undefined;
+
+  /**
+   * How much older than the newest message one may be and still count in windows that are kept;
+   * absent = the server's default.
+   *
+   * @generated from field: google.protobuf.Duration lateness = 10;
+   */
+  lateness?: Duration | undefined;
+
+  /**
+   * Place of its name.
+   *
+   * @generated from field: svc.v1.Span span = 11;
+   */
+  span?: Span | undefined;
+
+  /**
+   * SHA-256 of its source text, hex.
+   *
+   * @generated from field: string source_sha256 = 12;
+   */
+  sourceSha256: string;
+
+  /**
+   * What computes the outputs.
+   *
+   * @generated from oneof svc.v1.StreamResolver.body
+   */
+  body: {
+    /**
+     * A Python function of one message.
+     *
+     * @generated from field: svc.v1.PythonFunction python = 13;
+     */
+    value: PythonFunction;
+    case: "python";
+  } | {
+    /**
+     * Expressions over the fields of a message, which is a JSON object. No Python runs.
+     *
+     * @generated from field: svc.v1.MessageExpressions expressions = 14;
+     */
+    value: MessageExpressions;
+    case: "expressions";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Name of the Python function that makes a message of the bytes; empty = its type says how.
+   *
+   * @generated from field: string parse = 15;
+   */
+  parse: string;
+};
+
+/**
+ * A resolver that makes rows of a class from the messages of a topic, one row from each message.
+ *
+ * @generated from message svc.v1.StreamResolver
+ */
+export type StreamResolverJson = {
+  /**
+   * Fully qualified name: dotted module path and name. No resolver has the same.
+   *
+   * @generated from field: string fqn = 1;
+   */
+  fqn?: string;
+
+  /**
+   * Name of the data source, whose kind has topics.
+   *
+   * @generated from field: string source = 2;
+   */
+  source?: string;
+
+  /**
+   * What its messages are, as a Python user writes it: "TxnMsg", "dict", "bytes", "str".
+   *
+   * @generated from field: string message_type = 3;
+   */
+  messageType?: string;
+
+  /**
+   * FQNs of the features that it produces, all of one class, whose primary key is among them.
+   *
+   * @generated from field: repeated string outputs = 4;
+   */
+  outputs?: string[];
+
+  /**
+   * Tags.
+   *
+   * @generated from field: repeated string tags = 5;
+   */
+  tags?: string[];
+
+  /**
+   * Environments it exists in; empty = all.
+   *
+   * @generated from field: repeated string environments = 6;
+   */
+  environments?: string[];
+
+  /**
+   * Owner; empty = none.
+   *
+   * @generated from field: string owner = 7;
+   */
+  owner?: string;
+
+  /**
+   * Docstring, or leading comment.
+   *
+   * @generated from field: string description = 8;
+   */
+  description?: string;
+
+  /**
+   * Longest time for one message; absent = the server's default.
+   *
+   * @generated from field: google.protobuf.Duration timeout = 9;
+   */
+  timeout?: DurationJson;
+
+  /**
+   * How much older than the newest message one may be and still count in windows that are kept;
+   * absent = the server's default.
+   *
+   * @generated from field: google.protobuf.Duration lateness = 10;
+   */
+  lateness?: DurationJson;
+
+  /**
+   * Place of its name.
+   *
+   * @generated from field: svc.v1.Span span = 11;
+   */
+  span?: SpanJson;
+
+  /**
+   * SHA-256 of its source text, hex.
+   *
+   * @generated from field: string source_sha256 = 12;
+   */
+  sourceSha256?: string;
+
+  /**
+   * A Python function of one message.
+   *
+   * @generated from field: svc.v1.PythonFunction python = 13;
+   */
+  python?: PythonFunctionJson;
+
+  /**
+   * Expressions over the fields of a message, which is a JSON object. No Python runs.
+   *
+   * @generated from field: svc.v1.MessageExpressions expressions = 14;
+   */
+  expressions?: MessageExpressionsJson;
+
+  /**
+   * Name of the Python function that makes a message of the bytes; empty = its type says how.
+   *
+   * @generated from field: string parse = 15;
+   */
+  parse?: string;
+};
+
+/**
+ * Describes the message svc.v1.StreamResolver.
+ * Use `create(StreamResolverSchema)` to create a new message.
+ */
+export const StreamResolverSchema: GenMessage<StreamResolver, {jsonType: StreamResolverJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 51);
+
+/**
+ * Outputs of a stream resolver that are computed from the fields of a message.
+ *
+ * @generated from message svc.v1.MessageExpressions
+ */
+export type MessageExpressions = Message<"svc.v1.MessageExpressions"> & {
+  /**
+   * The fields of a message, as the features of a class whose namespace is "message".
+   *
+   * @generated from field: svc.v1.FeatureSet message = 1;
+   */
+  message?: FeatureSet | undefined;
+
+  /**
+   * Expressions by output FQN; paths are fields of a message.
+   *
+   * @generated from field: map<string, svc.v1.Expression> outputs = 2;
+   */
+  outputs: { [key: string]: Expression };
+};
+
+/**
+ * Outputs of a stream resolver that are computed from the fields of a message.
+ *
+ * @generated from message svc.v1.MessageExpressions
+ */
+export type MessageExpressionsJson = {
+  /**
+   * The fields of a message, as the features of a class whose namespace is "message".
+   *
+   * @generated from field: svc.v1.FeatureSet message = 1;
+   */
+  message?: FeatureSetJson;
+
+  /**
+   * Expressions by output FQN; paths are fields of a message.
+   *
+   * @generated from field: map<string, svc.v1.Expression> outputs = 2;
+   */
+  outputs?: { [key: string]: ExpressionJson };
+};
+
+/**
+ * Describes the message svc.v1.MessageExpressions.
+ * Use `create(MessageExpressionsSchema)` to create a new message.
+ */
+export const MessageExpressionsSchema: GenMessage<MessageExpressions, {jsonType: MessageExpressionsJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_graph, 52);
+
+/**
  * A data source declared in Python. Credentials are not part of it: they come from the integration
  * of that name.
  *
@@ -4698,7 +5017,7 @@ export type DataSourceJson = {
  * Use `create(DataSourceSchema)` to create a new message.
  */
 export const DataSourceSchema: GenMessage<DataSource, {jsonType: DataSourceJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_graph, 51);
+  messageDesc(file_svc_v1_graph, 53);
 
 /**
  * Kinds of providers of a feature.
