@@ -87,6 +87,38 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "no such option",
     ],
     ["E106 features.py:44:57 vesion", "NamedQuery has no option 'vesion'; did you mean 'version'?", "no such option"],
+    [
+      'E146 features.py:46:36 "pay ments"',
+      "topic is str 'pay ments': a topic's name has letters, digits, '.', '_' and '-', at most 249 of them",
+      "bad value",
+    ],
+    [
+      "E106 features.py:46:49 sasl_password",
+      "this version of svc has no option 'sasl_password' of KafkaSource: credentials come from the server's environment, as <NAME>_KAFKA_SASL_PASSWORD",
+      "no such option",
+    ],
+    [
+      "E106 features.py:46:73 bootstrap_server",
+      "this version of svc has no option 'bootstrap_server' of KafkaSource: bootstrap_servers= names the brokers",
+      "no such option",
+    ],
+    [
+      'E146 features.py:47:57 ["localhost"]',
+      "bootstrap_servers is list ['localhost']: write 'host:port', with commas or in a list where there are several",
+      "bad value",
+    ],
+    ['E146 features.py:48:55 "TLS"', "security_protocol is str 'TLS': write one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL", "bad value"],
+    [
+      'E146 features.py:49:18 "my clicks"',
+      "name is str 'my clicks': a topic's name has letters, digits, '.', '_' and '-', at most 249 of them",
+      "bad value",
+    ],
+    ["E146 features.py:50:39 0", "partitions is int 0: write a whole number from 1 to 1,000", "bad value"],
+    [
+      "E106 features.py:50:42 retention",
+      "this version of svc has no option 'retention' of TopicSource: `svc infra apply kafka-topics` says how long the server keeps messages",
+      "no such option",
+    ],
   ],
   "110-no-key": [
     [

@@ -50,7 +50,8 @@ from .features import (
 from .logging import svc_logger
 from .monitoring import Monitor
 from .queries import NamedQuery, ScheduledQuery
-from .sources import DataSource, MySQLSource, PostgreSQLSource, SQLiteSource
+from .sources import DataSource, KafkaSource, MySQLSource, PostgreSQLSource, SQLiteSource, TopicSource
+from .streams import make_stream_resolver, stream
 
 if TYPE_CHECKING:
     from .client import (
@@ -95,6 +96,7 @@ __all__ = [
     "FeatureResult",
     "FeatureTime",
     "Features",
+    "KafkaSource",
     "Monitor",
     "MySQLSource",
     "NamedQuery",
@@ -113,6 +115,7 @@ __all__ = [
     "ScheduledQuery",
     "ServerUnreachable",
     "SvcClient",
+    "TopicSource",
     "UnexpectedAnswer",
     "UploadResult",
     "Windowed",
@@ -128,6 +131,7 @@ __all__ = [
     "has_one",
     "is_feature_time",
     "is_primary",
+    "make_stream_resolver",
     "offline",
     "online",
     "owner",
@@ -135,6 +139,7 @@ __all__ = [
     "query_id",
     "query_tags",
     "realtime",
+    "stream",
     "svc_logger",
     "tags",
     "trace_headers",

@@ -15,9 +15,9 @@ from ._model.registry import registry
 from ._model.stream import StreamCall, StreamDefinition, StreamOptions
 from ._surface.unknown_options import kept
 from ._types.annotations import Windowed
-from .sources import DataSource
+from .sources import DataSource, KafkaSource, TopicSource
 
-__all__ = ["Windowed", "make_stream_resolver", "stream", "windowed"]
+__all__ = ["KafkaSource", "TopicSource", "Windowed", "make_stream_resolver", "stream", "windowed"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

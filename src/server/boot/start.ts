@@ -313,6 +313,7 @@ async function startIn(
       tasks: parts.tasks,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
+      streams: parts.streams,
       monitors: parts.monitors,
       offlineQueries: parts.offlineQueries,
       valueUploads: parts.valueUploads,

@@ -71,6 +71,7 @@ export function createErasure(options: ErasureOptions): JobHandler {
       await logs.forgetEnvironment(environmentId);
       await deliveries.forget(environmentId);
       for (const bundle of bundles) await objects.delete(bundle);
+      await metadata.streams.forget(environmentId);
       await metadata.eraseEnvironment(environmentId);
       log.info("an environment was erased", { environment: environmentId, features: featureIds.length });
     },

@@ -33,6 +33,10 @@ export interface ValueOrigin {
   /** Scope in the online store. */
   readonly scope: string;
   readonly deploymentId: string;
+  /** Kind of their writer in the history; default: `upload`. */
+  readonly op?: string;
+  /** FQN of the resolver that computed them; default: none did. */
+  readonly resolver?: string;
 }
 
 /** Nothing. */
@@ -52,7 +56,7 @@ export function plus(a: WrittenValues, b: WrittenValues): WrittenValues {
  */
 export async function writeRows(
   { online, offline, deleted, now }: WriterOptions,
-  { scope, deploymentId }: ValueOrigin,
+  { scope, deploymentId, op = "upload", resolver = "" }: ValueOrigin,
   rows: readonly TypedRows[],
 ): Promise<WrittenValues> {
   const observations: Observations[] = [];
@@ -69,7 +73,7 @@ export async function writeRows(
       const stored = { keys: of(keys), values: of(values), observedAt: of(observedAt) };
       if (version)
         observations.push({
-          ...{ version, deploymentId, resolver: "", op: "upload", ...stored },
+          ...{ version, deploymentId, resolver, op, ...stored },
           ...(knownAt && { knownAt: of(knownAt) }),
         });
       if (onlineMs === undefined) continue;
@@ -78,7 +82,7 @@ export async function writeRows(
         const time = stored.observedAt[row] as number;
         const expiry = expiryOf(time, onlineMs);
         if ((value === null && !feature.storesNull) || (expiry.expiresAt ?? Number.POSITIVE_INFINITY) <= present) continue;
-        writes.push({ namespace, key, featureId: id, value, observedAt: time, resolver: "", ...expiry });
+        writes.push({ namespace, key, featureId: id, value, observedAt: time, resolver, ...expiry });
       }
     }
   await appendAll(await offline(), observations);

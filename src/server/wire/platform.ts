@@ -41,6 +41,7 @@ import type { MetricStreams } from "../otlp/metric-streams.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
+import type { Streams } from "../streams/streams.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
 import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
@@ -161,6 +162,8 @@ export interface Platform {
   readonly jobQueue: () => Promise<JobQueue>;
   /** Offline queries that run by themselves. */
   readonly scheduledQueries: () => Promise<ScheduledQueries>;
+  /** Resolvers of topics. */
+  readonly streams: () => Promise<Streams>;
   /** Charts that are kept with projects. */
   readonly charts: () => Promise<KeptCharts>;
   readonly monitors: () => Promise<Monitors>;

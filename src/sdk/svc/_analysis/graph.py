@@ -23,6 +23,7 @@ from .monitor_rules import ResolvedMonitor
 from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
 from .spans import call_span, class_span, resolver_span
+from .stream_rules import Resolved, stream_json
 
 
 def graph_json(
@@ -36,6 +37,7 @@ def graph_json(
     schedules: list[ResolvedSchedule],
     monitors: list[ResolvedMonitor],
     sources: list[DataSource],
+    streams: list[Resolved],
     findings: list[Finding],
 ) -> dict[str, Any]:
     """The definitions that make sense, with the findings about the rest. Feature classes and
@@ -51,6 +53,7 @@ def graph_json(
         "scheduledQueries": [_scheduled_query(item) for item in sorted(schedules, key=lambda item: item.query.name)],
         "monitors": [_monitor(item) for item in sorted(monitors, key=lambda item: item.monitor.name)],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
+        "streamResolvers": sorted((stream_json(item, _message_set) for item in streams), key=lambda document: str(document["fqn"])),
         "diagnostics": [finding.json() for finding in findings],
         "sdkVersion": __version__,
         "pythonVersion": platform.python_version(),
@@ -106,6 +109,11 @@ def _feature_set(item: FeatureClass, joins: dict[Field, Join], expressions: dict
         tags=facts.tags,
         description=item.docstring.text,
     )
+
+
+def _message_set(item: FeatureClass) -> dict[str, Any]:
+    """The fields of a message, as the features of a class."""
+    return _feature_set(item, {}, {})
 
 
 def _feature(

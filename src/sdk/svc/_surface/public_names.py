@@ -43,6 +43,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "FeatureTime": (_FEATURES, _ROOT),
     "Features": (_FEATURES, _ROOT),
     "Monitor": (_MONITORING, _ROOT),
+    "KafkaSource": (_SOURCES, _STREAMS, _ROOT),
     "MySQLSource": (_SQL, _SOURCES, _ROOT),
     "NamedQuery": (_QUERIES, _FEATURES, _ROOT),
     "Now": (_ROOT, _FEATURES),
@@ -60,6 +61,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "ScheduledQuery": (_QUERIES, _FEATURES, _ROOT),
     "ServerUnreachable": (_CLIENT, _ROOT),
     "SvcClient": (_CLIENT, _ROOT),
+    "TopicSource": (_SOURCES, _STREAMS, _ROOT),
     "UnexpectedAnswer": (_CLIENT, _ROOT),
     "UploadResult": (_CLIENT, _ROOT),
     "Windowed": (_STREAMS, _FEATURES, _ROOT),
@@ -77,6 +79,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "has_one": (_FEATURES, _ROOT),
     "is_feature_time": (_FEATURES, _ROOT),
     "is_primary": (_FEATURES, _ROOT),
+    "make_stream_resolver": (_STREAMS, _ROOT),
     "offline": (_ROOT, _FEATURES),
     "online": (_ROOT, _FEATURES),
     "owner": (_FEATURES, _ROOT),
@@ -84,6 +87,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "query_id": (_ROOT,),
     "query_tags": (_ROOT,),
     "realtime": (_ROOT, _FEATURES),
+    "stream": (_STREAMS, _ROOT),
     "svc_logger": (_LOGGING, _ROOT),
     "tags": (_FEATURES, _ROOT),
     "trace_headers": (_ROOT,),
@@ -92,7 +96,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "windowed": (_STREAMS, _FEATURES, _ROOT),
 }
 
-_NO_STREAMS = "it has no streams and no stream resolvers"
+_OTHER_STREAM = "streams read KafkaSource and TopicSource"
+_NO_SINKS = "values go to the stores; query them, or have a webhook told of them"
 _SCHEDULES = "a resolver runs by cron=, and a query by ScheduledQuery(schedule=...)"
 _NO_VECTORS = "it has no vectors and no embeddings; a list[float] holds one, and F.cosine_similarity compares two"
 _ONE_QUERY = "offline_query takes environment= and tags= itself"
@@ -123,8 +128,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "FinalizedQuery": "SQL resolvers are files, '<name>.svc.sql'",
     "Formula": _NO_CHARTS,
     "IncrementalSettings": "SQL resolvers are files, '<name>.svc.sql', whose header has 'incremental'",
-    "KafkaSource": _NO_STREAMS,
-    "KinesisSource": _NO_STREAMS,
+    "KinesisSource": _OTHER_STREAM,
     "LatLon": "two floats hold a place, and F.haversine gives the distance of two",
     "MSSQLSource": _OTHER_SOURCE,
     "MachineType": _NO_RESOURCES,
@@ -133,7 +137,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "OfflineQueryContext": _ONE_QUERY,
     "OfflineResolver": "a resolver is the function that @offline stands above",
     "OnlineResolver": "a resolver is the function that @online stands above",
-    "PubSubSource": _NO_STREAMS,
+    "PubSubSource": _OTHER_STREAM,
     "RedshiftSource": _OTHER_SOURCE,
     "Resolver": "a resolver is the function that @online stands above",
     "ResourceHint": _NO_RESOURCES,
@@ -143,11 +147,11 @@ ABSENT_NAMES: Mapping[str, str] = {
     "SQLiteInMemorySource": "SQLiteSource(name=..., path=...) reads a file",
     "ScheduleOptions": _SCHEDULES,
     "Series": _NO_CHARTS,
-    "Sink": _NO_STREAMS,
+    "Sink": _NO_SINKS,
     "SnowflakeSource": _OTHER_SOURCE,
     "SpannerSource": _OTHER_SOURCE,
     "State": "resolvers keep no state between calls",
-    "StreamResolver": _NO_STREAMS,
+    "StreamResolver": "the resolver of a stream is the function that @stream stands above",
     "SvcGRPCClient": _ONE_CLIENT,
     "Tags": "tags= takes a text or a list of texts",
     "Tensor": _NO_VECTORS,
@@ -163,11 +167,9 @@ ABSENT_NAMES: Mapping[str, str] = {
     "freeze_time": "a query takes the time as now=, and DataFrame(..., now=...) does in a test",
     "group_by_windowed": _NO_MATERIALIZATION,
     "make_sql_file_resolver": "SQL resolvers are files, '<name>.svc.sql'",
-    "make_stream_resolver": _NO_STREAMS,
     "op": "functions of expressions are imported as 'import svc.functions as F'",
     "primary": "annotate the key 'Primary[...]', or write feature(primary=True)",
-    "sink": _NO_STREAMS,
-    "stream": _NO_STREAMS,
+    "sink": _NO_SINKS,
     "underscore": "the row of an expression is '_'",
 }
 

@@ -26,6 +26,7 @@ _NO_VERSIONS = "features have one version; give the new one another name"
 _NO_VALIDATION = "values are not checked beyond their types; compare in a resolver or an expression"
 _NO_ENCODING = "values are encoded by the feature's type"
 _NO_MATERIALIZATION = "windows are computed when they are asked for"
+_NO_STREAM_WINDOWS = "each message is computed by itself; a windowed feature aggregates the rows"
 _WINDOWS = "windows are written as texts, such as windowed('10m', '7d')"
 _STORED = "store_online=, store_offline= and cache_nulls= say what is stored"
 _NO_OFFLINE = "there are no offline queries"
@@ -121,6 +122,29 @@ _MONITOR: Mapping[str, str] = {
     "threshold": "above= or below= is the bound",
     "window_period": "'.rollup(5m)' at the expression's end is the time that a value is of",
 }
+_SCHEMA = "parse= takes a function that makes the message of its bytes, by a package of yours such as fastavro or protobuf"
+_STREAM: Mapping[str, str] = {
+    "avro_schema": _SCHEMA,
+    "cron": "a stream runs while its deployment is live",
+    "dead_letters": "messages that fail are kept for 7 days: `svc streams dead-letters list`",
+    "description": "the docstring is the description",
+    "keys": _NO_STREAM_WINDOWS,
+    "machine_type": _NO_RESOURCES,
+    "message": "the parameter's annotation is the message's type",
+    "message_type": "the parameter's annotation is the message's type",
+    "mode": _NO_STREAM_WINDOWS,
+    "protobuf": _SCHEMA,
+    "resource_hint": _NO_RESOURCES,
+    "schema": _SCHEMA,
+    "schema_registry": _SCHEMA,
+    "updates_materialized_aggregations": "every row of a stream counts in the windows of its class that are kept",
+    "when": "return None to leave a message out",
+}
+_STREAM_CALL: Mapping[str, str] = {
+    **{option: instead for option, instead in _STREAM.items() if option not in ("description", "message_type")},
+    "parse": "a message is a JSON object; @stream takes parse=",
+    "timeout": "no Python runs",
+}
 
 
 def _source(password: str) -> Mapping[str, str]:
@@ -136,11 +160,22 @@ def _source(password: str) -> Mapping[str, str]:
     }
 
 
+_KAFKA: Mapping[str, str] = {
+    "bootstrap_server": "bootstrap_servers= names the brokers",
+    "brokers": "bootstrap_servers= names the brokers",
+    "integration_name": "name= is the source's name",
+    "sasl_password": "credentials come from the server's environment, as <NAME>_KAFKA_SASL_PASSWORD",
+    "ssl_ca_file": "ssl_ca= is the certificate authorities' PEM itself",
+    "ssl_keystore_location": "clients are known by SASL",
+}
+
 #: Options that other libraries have and this version lacks, with what to use instead, by the public
 #: name of the decorator, function or class.
 ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "online": _RESOLVER,
     "offline": _RESOLVER,
+    "stream": _STREAM,
+    "make_stream_resolver": _STREAM_CALL,
     "before_all": {},
     "after_all": {},
     "feature": _VALUE,
@@ -154,6 +189,8 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "Monitor": _MONITOR,
     "PostgreSQLSource": _source("<NAME>_PGPASSWORD"),
     "MySQLSource": _source("<NAME>_MYSQL_PASSWORD"),
+    "KafkaSource": _KAFKA,
+    "TopicSource": {"retention": "`svc infra apply kafka-topics` says how long the server keeps messages"},
     "SQLiteSource": {"engine_args": _NO_ENGINE_ARGUMENTS, "filename": "path= is the file", "file_name": "path= is the file"},
 }
 

@@ -301,4 +301,6 @@ const SOURCE_KIND_NAMES: Readonly<Record<SourceKind, string>> = {
   [SourceKind.SQLITE]: "sqlite",
   [SourceKind.POSTGRESQL]: "postgresql",
   [SourceKind.MYSQL]: "mysql",
+  [SourceKind.KAFKA]: "kafka",
+  [SourceKind.TOPIC]: "topic",
 };

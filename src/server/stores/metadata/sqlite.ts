@@ -27,6 +27,7 @@ import { sqliteProjects } from "./sqlite-projects.ts";
 import { resolverRunQueries } from "./sqlite-resolver-runs.ts";
 import { scheduleQueries } from "./sqlite-schedules.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
+import { sqliteStreams } from "./sqlite-streams.ts";
 import { taskQueries } from "./sqlite-tasks.ts";
 import { sqliteUploads } from "./sqlite-uploads.ts";
 import { usageQueries } from "./sqlite-usage.ts";
@@ -90,6 +91,7 @@ export function createSqliteMetadataStore(options: {
     progress: progressQueries(db, writer, now),
     resolverRuns: resolverRunQueries(db, writer, now, insertJob, advance),
     schedules: scheduleQueries(db, writer, now, insertJob),
+    streams: sqliteStreams(db, writer, now),
     tasks: taskQueries(db, writer, now, insertJob),
     usage,
     workflows,

@@ -25,6 +25,7 @@ import type { ProjectStore } from "./projects.ts";
 import type { ResolverRunStore } from "./resolver-runs.ts";
 import type { ScheduleStore } from "./schedules.ts";
 import type { SessionStore } from "./sessions.ts";
+import type { StreamStore } from "./streams.ts";
 import type { TaskStore } from "./tasks.ts";
 import type { UploadStore } from "./uploads.ts";
 import type { UsageStore } from "./usage.ts";
@@ -63,6 +64,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly resolverRuns: ResolverRunStore;
   /** Schedules of recurring jobs. */
   readonly schedules: ScheduleStore;
+  /** Resolvers of topics: leases of their partitions, and dead letters. */
+  readonly streams: StreamStore;
   /** Scripts, modules and functions that run once. */
   readonly tasks: TaskStore;
   /** What was used, by day. */
