@@ -88,12 +88,19 @@ export function varianceOfInts(values: readonly Int[]): number | null {
  */
 export function deviationOfInts(values: readonly Int[]): number | null {
   const ratio = exactVariance(values);
-  return ratio && rootOfRatio(ratio.top, ratio.bottom);
+  return ratio && ratioRoot(ratio.top, ratio.bottom);
 }
 
-/** `(n * sum of squares - square of the sum) / (n * (n - 1))`. */
+/**
+ * The variance of a sample of ints as a ratio, from their number, sum and sum of squares:
+ * `(n * sum of squares - square of the sum) / (n * (n - 1))`; null of fewer than two values.
+ */
+export function varianceRatio(count: number, sum: bigint, squares: bigint): { readonly top: bigint; readonly bottom: bigint } | null {
+  const exact = BigInt(count);
+  return count < 2 ? null : { top: exact * squares - sum * sum, bottom: exact * (exact - 1n) };
+}
+
 function exactVariance(values: readonly Int[]): { readonly top: bigint; readonly bottom: bigint } | null {
-  if (values.length < 2) return null;
   let [sum, squares] = [0n, 0n];
   let [fastSum, fastSquares] = [0, 0];
   for (const value of values) {
@@ -109,8 +116,7 @@ function exactVariance(values: readonly Int[]): { readonly top: bigint; readonly
   }
   sum += BigInt(fastSum);
   squares += BigInt(fastSquares);
-  const count = BigInt(values.length);
-  return { top: count * squares - sum * sum, bottom: count * (count - 1n) };
+  return varianceRatio(values.length, sum, squares);
 }
 
 /**
@@ -120,7 +126,7 @@ function exactVariance(values: readonly Int[]): { readonly top: bigint; readonly
 const ROOT_BITS = 109;
 
 /** The correctly rounded root of a ratio of integers that are not negative, the second positive. */
-function rootOfRatio(top: bigint, bottom: bigint): number {
+export function ratioRoot(top: bigint, bottom: bigint): number {
   const shift = Math.floor((bitsOf(top) - bitsOf(bottom) - ROOT_BITS) / 2);
   if (shift >= 0) return divInt(oddRoot(top, bottom << BigInt(2 * shift)) << BigInt(shift), 1n);
   return divInt(oddRoot(top << BigInt(-2 * shift), bottom), 1n << BigInt(-shift));

@@ -48,7 +48,12 @@ export function scaleLength(a: Int, factor: number, operation: "mul" | "div"): I
 
 /** The mean of some lengths, to the microsecond. */
 export function meanLength(values: readonly Int[]): Int {
-  return checkedLength(divideHalfEven(totalLength(values), BigInt(values.length)));
+  return meanOfLengths(totalLength(values), values.length);
+}
+
+/** The mean of lengths from their sum and number, to the microsecond. */
+export function meanOfLengths(sum: bigint, count: number): Int {
+  return checkedLength(divideHalfEven(sum, BigInt(count)));
 }
 
 /** The sum of some lengths, unchecked. */
