@@ -56,6 +56,8 @@ import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
+import type { StreamRunner } from "../streams/stream-runner.ts";
+import type { Streams } from "../streams/streams.ts";
 import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
@@ -169,6 +171,10 @@ export interface Parts {
   readonly configurations: () => Promise<Configurations>;
   /** Requests for approval. */
   readonly approvals: () => Promise<Approvals>;
+  /** Resolvers of topics. */
+  readonly streams: () => Promise<Streams>;
+  /** Begins to read topics on this node. */
+  readonly streamRunner: () => Promise<StreamRunner>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
   /** Offline queries that run by themselves. */
@@ -596,6 +602,26 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
+  const tiles = once(async () => stores.tiles());
+  const streamCapabilities = once(async () => {
+    const { createStreamCapabilities } = await import("../streams/create-streams.ts");
+    return createStreamCapabilities({
+      metadata,
+      deployments: await deployments(),
+      online: await online(),
+      offline,
+      deleted: (await deletions()).deleted,
+      tiles,
+      open: async () => {
+        throw new Error("no topics");
+      },
+      foldingOf: async () => ({ deltas: () => [], merge: (_, stored) => stored }),
+      isSuspended: () => components.isSuspended("persistence"),
+      ...{ metrics, bus, clock, log, node: node() },
+    });
+  });
+  const streams = async (): Promise<Streams> => (await streamCapabilities()).streams;
+  const streamRunner = once(async () => (await streamCapabilities()).start());
   const scheduledQueries = once(async () => {
     const { createScheduledQueries } = await import("../scheduled-queries/scheduled-queries.ts");
     return createScheduledQueries({ metadata, deployments: await deployments(), queries: offlineQueries, bus, clock, log });
@@ -624,6 +650,14 @@ export async function openParts({
     { kind: "offline-queries-upkeep", schedule: "1h", run: async (signal) => (await offlineQueries()).upkeep(signal) },
     { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
     { kind: "evaluate-monitors", schedule: "1m", run: async (signal) => (await monitors()).evaluate(signal) },
+    {
+      kind: "purge-dead-letters",
+      schedule: "1h",
+      run: async () => {
+        const { LETTERS_KEPT_MS } = await import("../streams/create-streams.ts");
+        await metadata.streams.purgeLetters(LETTERS_KEPT_MS);
+      },
+    },
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
   /** Removes the files of datasets of an environment, and the rows of its queries. */
@@ -762,6 +796,8 @@ export async function openParts({
     secrets,
     configurations,
     approvals,
+    streams,
+    streamRunner,
     resolverRuns,
     tasks,
     workflows,
@@ -776,12 +812,14 @@ export async function openParts({
     explain: stores.explain,
     async drain() {
       await (await scheduler.opened())?.stop();
+      await (await streamRunner.opened())?.stop();
       (await jobRunner.opened())?.drain();
       await (await webhooks.opened())?.drain();
       await queryCounts.flush();
     },
     async close() {
       await (await scheduler.opened())?.stop();
+      await (await streamRunner.opened())?.stop();
       await (await resolverRuns.opened())?.schedules.stop();
       await (await scheduledQueries.opened())?.schedules.stop();
       await (await jobRunner.opened())?.stop();
@@ -806,7 +844,7 @@ export async function openParts({
       await openRecorder.close();
       notes.close();
       recentChanges.close();
-      const opened = await Promise.all([offline.opened(), telemetry.opened(), logs.opened(), online.opened(), metricStore.opened()]);
+      const opened = await Promise.all([offline.opened(), tiles.opened(), telemetry.opened(), logs.opened(), online.opened(), metricStore.opened()]);
       for (const store of opened) await store?.close();
       await stores.close();
     },

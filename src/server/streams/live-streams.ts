@@ -12,14 +12,26 @@ export interface LiveStream {
   readonly source: DataSource;
 }
 
-/** A topic and what reads it. */
+/** A topic that is in use until it is released. */
 export interface OpenTopic {
   readonly topic: string;
   readonly topics: Topics;
+  /** Ends the use; called once. */
+  release(): void;
 }
 
-/** Opens the topic of a source. Rejects with TopicError. Whoever opened it keeps it open. */
-export type TopicOpener = (environment: EnvironmentRecord, source: DataSource) => Promise<OpenTopic>;
+/** Opens the topic of a source. Rejects with TopicError. */
+export type TopicOpener = (environmentId: string, source: DataSource) => Promise<OpenTopic>;
+
+/** Uses a topic. Rejects with TopicError, or as `use` does. */
+export async function withTopic<T>(open: () => Promise<OpenTopic>, use: (opened: OpenTopic) => Promise<T>): Promise<T> {
+  const opened = await open();
+  try {
+    return await use(opened);
+  } finally {
+    opened.release();
+  }
+}
 
 /** What live streams are read from. */
 export interface LiveStreamsParts {

@@ -10,7 +10,8 @@ import { errorText } from "../../domain/error-text.ts";
 import type { PythonPool } from "../python/pool.ts";
 import type { DeadLetterBounds, NewDeadLetter, PartitionKey, StreamStore } from "../stores/metadata/streams.ts";
 import type { MergeStates, StreamPosition, Tile, TileStore } from "../stores/tiles/store.ts";
-import { type TopicMessage, TopicError, type Topics } from "../topics/topics.ts";
+import { TopicError, type TopicMessage } from "../topics/topics.ts";
+import { type OpenTopic, withTopic } from "./live-streams.ts";
 import { CallBroken, type ComputedMessages, type MessageComputer, type Refusal } from "./messages.ts";
 
 /** Messages and bytes of a step. */
@@ -68,8 +69,7 @@ export interface StepFacts {
 /** What reading a partition needs. */
 export interface PartitionReaderOptions {
   readonly key: PartitionKey;
-  readonly topic: string;
-  readonly topics: Topics;
+  readonly open: () => Promise<OpenTopic>;
   /** Scope in the tile store. */
   readonly scope: string;
   readonly tiles: Pick<TileStore, "commit" | "positions">;
@@ -101,10 +101,14 @@ export async function readPartition(options: PartitionReaderOptions): Promise<vo
   let said = "";
   for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; ) {
     try {
-      if (!(await reader.step())) return;
-      pauseMs = FIRST_PAUSE_MS;
-      if (said !== "") await options.note("");
-      said = "";
+      await withTopic(options.open, async (opened) => {
+        while (!signal.aborted && (await reader.step(opened))) {
+          pauseMs = FIRST_PAUSE_MS;
+          if (said !== "") await options.note("");
+          said = "";
+        }
+      });
+      return;
     } catch (error) {
       if (signal.aborted) return;
       const problem = errorText(error).slice(0, MAX_REASON);
@@ -129,13 +133,14 @@ class PartitionReader {
   constructor(readonly options: PartitionReaderOptions) {}
 
   /** Reads and writes one step; false when the stream was stopped. Rejects when it can be tried again. */
-  async step(): Promise<boolean> {
-    const { key, scope, signal, tiles, topic, topics } = this.options;
+  async step(opened: OpenTopic): Promise<boolean> {
+    const { key, scope, signal, tiles } = this.options;
+    const { topic, topics } = opened;
     if (!this.#isKnown) {
       this.#position = (await tiles.positions(scope, key.streamId)).find(({ partition }) => partition === key.partition);
       this.#isKnown = true;
     }
-    const from = this.#position?.offset ?? (await this.#earliest());
+    const from = this.#position?.offset ?? (await this.#earliest(opened));
     const batch = await topics.read(topic, [{ partition: key.partition, offset: from }], {
       maxMessages: this.#most,
       maxBytes: STEP_BYTES,
@@ -143,7 +148,7 @@ class PartitionReader {
       signal,
     });
     const [lost] = batch.lost;
-    if (lost) return this.#skipLost(from, lost.earliest);
+    if (lost) return this.#skipLost(topic, from, lost.earliest);
     if (batch.messages.length === 0 || signal.aborted) {
       this.#isKnown = false;
       return true;
@@ -156,16 +161,16 @@ class PartitionReader {
     }
   }
 
-  async #earliest(): Promise<bigint> {
-    const { key, signal, topic, topics } = this.options;
+  async #earliest({ topic, topics }: OpenTopic): Promise<bigint> {
+    const { key, signal } = this.options;
     const found = (await topics.describe(topic, signal)).find(({ partition }) => partition === key.partition);
     if (!found) throw new TopicError("missing", `topic '${topic}' has no partition ${key.partition} any more`);
     return found.earliest;
   }
 
   /** Goes on at the oldest message that is kept. */
-  async #skipLost(from: bigint, earliest: bigint): Promise<boolean> {
-    const { key, topic, warn } = this.options;
+  async #skipLost(topic: string, from: bigint, earliest: bigint): Promise<boolean> {
+    const { key, warn } = this.options;
     warn("messages of a stream were removed before they were read, or the topic was made anew", {
       ...{ topic, partition: key.partition, from: String(from), on: String(earliest) },
     });

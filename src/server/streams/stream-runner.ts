@@ -17,7 +17,7 @@ import { GONE_AFTER_MS } from "../nodes/presence.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { PartitionKey, StreamRecord } from "../stores/metadata/streams.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
-import { type LiveStream, type LiveStreams, type OpenTopic, type TopicOpener } from "./live-streams.ts";
+import { type LiveStream, type LiveStreams, type TopicOpener, withTopic } from "./live-streams.ts";
 import { readPartition, type StepFacts } from "./partition-reader.ts";
 import type { StepDeployments } from "./step-deployments.ts";
 
@@ -56,7 +56,6 @@ export interface StreamRunner {
 /** A stream of which partitions may be read. */
 interface Wanted extends LiveStream {
   readonly record: StreamRecord;
-  readonly opened: OpenTopic;
   readonly partitions: readonly number[];
 }
 
@@ -76,10 +75,14 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
   const stopping = new AbortController();
   let isHolding = false;
 
-  const partitionsOf = async (record: StreamRecord, { topic, topics }: OpenTopic): Promise<readonly number[]> => {
+  const partitionsOf = async (record: StreamRecord, { environment, source }: LiveStream): Promise<readonly number[]> => {
     const known = described.get(record.id);
     if (known && clock.now() - known.at < PARTITIONS_MS) return known.partitions;
-    const ends = await topics.describe(topic, AbortSignal.any([stopping.signal, AbortSignal.timeout(DESCRIBE_MS)]));
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(DESCRIBE_MS)]);
+    const ends = await withTopic(
+      () => parts.open(environment.id, source),
+      ({ topic, topics }) => topics.describe(topic, signal),
+    );
     const partitions = ends.map(({ partition }) => partition);
     described.set(record.id, { at: clock.now(), partitions });
     return partitions;
@@ -88,22 +91,17 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
   const wantedOf = async (stream: LiveStream, record: StreamRecord): Promise<Wanted[]> => {
     if (record.isPaused || record.failure?.deploymentId === stream.deploymentId) return [];
     try {
-      const opened = await parts.open(stream.environment, stream.source);
-      const partitions = await partitionsOf(record, opened);
+      const partitions = await partitionsOf(record, stream);
       problems.delete(record.id);
-      return [{ ...stream, record, opened, partitions }];
+      return [{ ...stream, record, partitions }];
     } catch (error) {
       const problem = errorText(error);
       if (problems.get(record.id) !== problem && !stopping.signal.aborted)
         log.warning("the topic of a stream cannot be used", { stream: record.name, environment: record.environmentId, error: problem });
       problems.set(record.id, problem);
-      // Who reads it already goes on by itself, as long as nobody else can do better.
+      // What is read already goes on by itself as soon as the topic can be used.
       const known = described.get(record.id);
-      if (!known || ![...readings.values()].some(({ streamId }) => streamId === record.id)) return [];
-      return parts.open(stream.environment, stream.source).then(
-        (opened) => [{ ...stream, record, opened, partitions: known.partitions }],
-        () => [],
-      );
+      return known ? [{ ...stream, record, partitions: known.partitions }] : [];
     }
   };
 
@@ -143,12 +141,13 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
     for (const [place, key] of mine) if (!readings.has(place)) begin(place, key, streamsById.get(key.streamId) as Wanted);
   };
 
-  const begin = (place: string, key: PartitionKey, { environment, opened, record, ...stream }: Wanted): void => {
+  const begin = (place: string, key: PartitionKey, { environment, record, ...stream }: Wanted): void => {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, stopping.signal]);
     const reading = parts.tiles().then((tiles) =>
       readPartition({
-        ...{ key, ...opened, tiles, signal, scope: onlineScope(environment.id, "") },
+        ...{ key, tiles, signal, scope: onlineScope(environment.id, "") },
+        open: () => parts.open(environment.id, stream.source),
         streams: metadata.streams,
         deployment: () => parts.stepOf({ environment, ...stream }),
         now: () => clock.now(),

@@ -10,8 +10,8 @@ import { noteChange } from "../jobs/changes.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { DeadLetter, StreamRecord, StreamStore } from "../stores/metadata/streams.ts";
 import type { StreamPosition, TileStore } from "../stores/tiles/store.ts";
-import type { PartitionEnds, ReadPosition, Topics } from "../topics/topics.ts";
-import type { LiveStream, LiveStreams, TopicOpener } from "./live-streams.ts";
+import { type PartitionEnds, type ReadPosition, TopicError } from "../topics/topics.ts";
+import { type LiveStream, type LiveStreams, type OpenTopic, type TopicOpener, withTopic } from "./live-streams.ts";
 import { LETTER_BOUNDS, letterOf } from "./partition-reader.ts";
 import type { StepDeployments } from "./step-deployments.ts";
 
@@ -151,9 +151,13 @@ export function createStreams(parts: StreamsParts): Streams {
     let unusable = "";
     if (defined) {
       try {
-        const opened = await open(environment, defined.source);
-        topic = opened.topic;
-        ends = await opened.topics.describe(topic, AbortSignal.timeout(TOPIC_MS));
+        ends = await withTopic(
+          () => open(environment.id, defined.source),
+          (opened) => {
+            topic = opened.topic;
+            return opened.topics.describe(topic, AbortSignal.timeout(TOPIC_MS));
+          },
+        );
       } catch (error) {
         unusable = errorText(error);
       }
@@ -230,13 +234,12 @@ export function createStreams(parts: StreamsParts): Streams {
 
     async seek(environment, name, target, wanted) {
       const { record, defined } = await running(environment, name);
-      const { topic, topics } = await open(environment, defined.source);
-      const ends = await topics.describe(topic, AbortSignal.timeout(TOPIC_MS));
-      const unknown = wanted.find((partition) => !ends.some((end) => end.partition === partition));
-      if (unknown !== undefined)
-        throw new Failure("invalid_argument", `Topic '${topic}' has no partition ${unknown}: it has ${ends.length}.`);
-      const chosen = wanted.length === 0 ? ends : ends.filter(({ partition }) => wanted.includes(partition));
-      const moves = await movesOf(topic, topics, chosen, target);
+      const moves = await withTopic(
+        () => open(environment.id, defined.source),
+        (opened) => movesOf(opened, target, wanted),
+      ).catch((error: unknown) => {
+        throw error instanceof TopicError ? new Failure("failed_precondition", error.message) : error;
+      });
       const tiles = await parts.tiles();
       await tiles.seek(
         onlineScope(environment.id, ""),
@@ -338,7 +341,16 @@ function stateOf(
   return { state: partitions.every(({ node }) => node === "") ? "starting" : "running", problem: "" };
 }
 
-async function movesOf(topic: string, topics: Topics, ends: readonly PartitionEnds[], target: SeekTarget): Promise<readonly ReadPosition[]> {
+async function movesOf(
+  { topic, topics }: OpenTopic,
+  target: SeekTarget,
+  wanted: readonly number[],
+): Promise<readonly ReadPosition[]> {
+  const all = await topics.describe(topic, AbortSignal.timeout(TOPIC_MS));
+  const unknown = wanted.find((partition) => !all.some((end) => end.partition === partition));
+  if (unknown !== undefined)
+    throw new Failure("invalid_argument", `Topic '${topic}' has no partition ${unknown}: it has ${all.length}.`);
+  const ends = wanted.length === 0 ? all : all.filter(({ partition }) => wanted.includes(partition));
   switch (target.to) {
     case "earliest":
     case "latest": {

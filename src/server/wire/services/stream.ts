@@ -67,11 +67,11 @@ export function register(router: ConnectRouter, { environments, keys, streams }:
       const environment = await environmentOf(context);
       const filter = JSON.stringify(["dead letters", environment.id, name]);
       const limit = Math.min(pageSize > 0 ? pageSize : USUAL_LETTERS, MOST_LETTERS);
-      const before = readPlace(keys.pages, filter, pageToken);
+      const before = readPlace(keys.objects, filter, pageToken);
       const found = await (await streams()).letters(environment, name, { before, limit: limit + 1 });
       const page = fitting(found.slice(0, limit));
       const last = page.length < found.length ? page.at(-1) : undefined;
-      return { deadLetters: page.map(letterMessage), nextPageToken: placeToken(keys.pages, filter, last?.seq) };
+      return { deadLetters: page.map(letterMessage), nextPageToken: placeToken(keys.objects, filter, last?.seq) };
     },
 
     async replayDeadLetters({ after, ids, name, until }, context) {
