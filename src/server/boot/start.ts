@@ -344,6 +344,7 @@ async function startIn(
       const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner(), parts.scheduler()]);
       await (await parts.webhooks()).startDelivering();
       await deployments.restored;
+      await parts.streamRunner();
       readiness.loaded();
       await (await parts.secrets()).beginResealing();
       await runner.idle();

@@ -16,6 +16,7 @@ export type Topic =
   | "documents"
   | "deletions"
   | "streams"
+  | "topics"
   | "changes";
 
 /** The bus of a platform. */
