@@ -11,7 +11,14 @@
 
 import { create } from "@bufbuild/protobuf";
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
-import { type Expression, type Feature, type FeatureSet, type Graph, GraphSchema, type StreamResolver } from "../../../gen/svc/v1/graph_pb.ts";
+import {
+  type Expression,
+  type Feature,
+  type FeatureSet,
+  type Graph,
+  GraphSchema,
+  type StreamResolver,
+} from "../../../gen/svc/v1/graph_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import { finding, mergeFindings } from "../finding.ts";
 import { GraphIndex } from "../graph-index.ts";

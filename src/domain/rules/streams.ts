@@ -54,7 +54,10 @@ export const UNREADABLE_MESSAGE = rule(
       "messages of type {type} have no fixed schema: write a dataclass, a pydantic model, dict, str or bytes, or give parse= a function that makes them of the bytes",
       "no fixed schema",
     ),
-    noFields: message("make_stream_resolver reads the fields of a dataclass, and {type} is none: use @stream, which runs Python", "no fixed schema"),
+    noFields: message(
+      "make_stream_resolver reads the fields of a dataclass, and {type} is none: use @stream, which runs Python",
+      "no fixed schema",
+    ),
     field: message("the field '{field}' of {type} cannot be read from JSON: {error}", "{label}"),
   },
 );
@@ -66,9 +69,13 @@ export const STREAM_WITHOUT_KEY = rule(
     title: "A stream gives rows that cannot be stored",
     severity: "error",
     foundBy: ["analyzer"],
-    means: "The outputs of a stream hold the primary key of their class, by which the row of a message is stored, and another feature of it.",
+    means:
+      "The outputs of a stream hold the primary key of their class, by which the row of a message is stored, and another feature of it.",
     why: "A row without its key belongs nowhere, and a key alone says nothing.",
-    example: { broken: mapping("@stream(source=events)", "message: TxnMsg) -> Features[Txn.amount]", "return Txn(amount=message.amount)"), mended: SOUND },
+    example: {
+      broken: mapping("@stream(source=events)", "message: TxnMsg) -> Features[Txn.amount]", "return Txn(amount=message.amount)"),
+      mended: SOUND,
+    },
   },
   {
     noKey: message("the outputs lack {key}, the primary key: rows of {owner} are stored by it", "no key"),
@@ -126,15 +133,22 @@ export const BAD_MESSAGE_EXPRESSION = rule(
       "`output_features` gives an expression over the fields of a message for each feature of one class, such as `{Txn.id: _.id}`. Its type is that of the feature.",
     why: "The server computes it for every message without Python, so it has to be sure of names and types beforehand.",
     example: {
-      broken: project('make_stream_resolver(name="on", source=events, message_type=TxnMsg, output_features={Txn.id: _.id, Txn.amount: _.amuont})'),
-      mended: project('make_stream_resolver(name="on", source=events, message_type=TxnMsg, output_features={Txn.id: _.id, Txn.amount: _.amount})'),
+      broken: project(
+        'make_stream_resolver(name="on", source=events, message_type=TxnMsg, output_features={Txn.id: _.id, Txn.amount: _.amuont})',
+      ),
+      mended: project(
+        'make_stream_resolver(name="on", source=events, message_type=TxnMsg, output_features={Txn.id: _.id, Txn.amount: _.amount})',
+      ),
     },
   },
   {
     noFeatures: message("output_features is {value}: write a dict from features to expressions, such as {example}", "no outputs"),
     noFeature: message("{value} is no feature: write one such as Txn.amount", "no feature"),
     noValue: message("{feature} holds no value of its own row: name a feature that does", "no value"),
-    noExpression: message("{feature} is computed from {value}: write an expression of the message's fields, such as _.amount", "no expression"),
+    noExpression: message(
+      "{feature} is computed from {value}: write an expression of the message's fields, such as _.amount",
+      "no expression",
+    ),
     aggregation: message("{item} is of rows: a message has fields alone", "of rows"),
     unknownField: message("{type} has no field '{field}'{near}", "no such field"),
     type: message("{feature}: {problem}", "type"),

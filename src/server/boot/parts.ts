@@ -646,7 +646,7 @@ export async function openParts({
       deleted: (await deletions()).deleted,
       tiles,
       open: async (environmentId, source) => (await topicSources()).open(environmentId, source),
-      foldingOf: async () => ({ deltas: () => [], merge: (_, stored) => stored }),
+      foldingOf: async () => ({ deltas: () => ({ tiles: [], expired: 0 }), merge: (_, stored) => stored }),
       isSuspended: () => components.isSuspended("persistence"),
       ...{ metrics, bus, clock, log, node: node() },
     });

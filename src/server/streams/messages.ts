@@ -100,7 +100,8 @@ export class MessageComputer {
       const bytes = message.value?.byteLength;
       if (bytes === undefined) continue;
       if (bytes <= MAX_MESSAGE_BYTES) full.push(message);
-      else refused.push({ message, stage: "parse", way: "size", reason: `it has ${bytes} bytes, and a message at most ${MAX_MESSAGE_BYTES}` });
+      else
+        refused.push({ message, stage: "parse", way: "size", reason: `it has ${bytes} bytes, and a message at most ${MAX_MESSAGE_BYTES}` });
     }
     const given: Given = full.length === 0 ? NOTHING : await this.#give(full, pool, now);
     const kept: number[] = [];
@@ -134,8 +135,7 @@ export class MessageComputer {
       taken.push(value);
       if (feature === this.namespace.featureTime && typeof value === "string") time = timeOf(value);
     }
-    if (time > now + AHEAD_MS)
-      return { stage: "row", way: "future", reason: `its time is in the future: ${new Date(time).toISOString()}` };
+    if (time > now + AHEAD_MS) return { stage: "row", way: "future", reason: `its time is in the future: ${new Date(time).toISOString()}` };
     for (const [place, feature] of this.#outputs.entries()) values.get(feature)?.push(taken[place] as FeatureValue);
     times.push(time);
     return undefined;
@@ -285,4 +285,3 @@ function expressionGiver({ body }: StreamResolver, outputs: readonly ScalarInfo[
     return { columns, refusals, skipped: new Set() };
   };
 }
-

@@ -37,8 +37,15 @@ const LONGEST_PAUSE_MS = 30_000;
 
 /** Windows that rows count in. */
 export interface Folding {
-  /** States of rows of a class, to be merged into the stored ones. */
-  deltas(namespace: string, rows: { readonly columns: ComputedMessages["columns"]; readonly rows: number }): Tile[];
+  /**
+   * States of rows of a class, to be merged into the stored ones, and the number of rows that are
+   * too old for them.
+   */
+  deltas(
+    namespace: string,
+    rows: { readonly columns: ComputedMessages["columns"]; readonly rows: number },
+    nowMicros: bigint,
+  ): { readonly tiles: readonly Tile[]; readonly expired: number };
   readonly merge: MergeStates;
 }
 
@@ -199,7 +206,8 @@ class PartitionReader {
     if (computed.messages.length > 0 && !(await deployment.store(computed))) return true;
     const { late, onTime, watermark } = this.#watched(computed, deployment.latenessMs);
     const { folding } = deployment;
-    const deltas = onTime.rows === 0 ? [] : folding.deltas(computed.rows.namespace, onTime);
+    const nowMicros = BigInt(Math.round(now())) * 1000n;
+    const deltas = onTime.rows === 0 ? [] : folding.deltas(computed.rows.namespace, onTime, nowMicros).tiles;
     const last = messages.at(-1) as TopicMessage;
     if (!(await this.#commit(deltas, last.offset + 1n, watermark, folding.merge))) return true;
     this.#streak = streak;

@@ -21,7 +21,11 @@ export interface StepDeploymentsParts {
   readonly deploymentOf: (place: DeploymentPlace) => Promise<VersionedDeployment>;
   readonly writer: WriterOptions;
   /** The windows of an environment that rows count in. */
-  readonly foldingOf: (environmentId: string, index: Pick<GraphIndex, "namespaces" | "scalars">, deployment: VersionedDeployment) => Promise<Folding>;
+  readonly foldingOf: (
+    environmentId: string,
+    index: Pick<GraphIndex, "namespaces" | "scalars">,
+    deployment: VersionedDeployment,
+  ) => Promise<Folding>;
 }
 
 /** Takes a stream's deployment for a step. Rejects while it cannot run. */

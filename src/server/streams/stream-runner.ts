@@ -182,7 +182,9 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
       await settle();
     },
   });
-  const others = (["live", "environments"] as const).map((topic) => bus.subscribe(topic, () => void following.reread().catch(() => undefined)));
+  const others = (["live", "environments"] as const).map((topic) =>
+    bus.subscribe(topic, () => void following.reread().catch(() => undefined)),
+  );
   const renew = async (): Promise<void> => {
     for (;;) {
       await clock.sleep(RENEW_MS, stopping.signal);
@@ -214,5 +216,6 @@ function recordStep(metrics: MetricRecorder, environmentId: string, stream: stri
   metrics.counter("stream.messages", environmentId, { stream }).add(facts.messages);
   if (facts.refused > 0) metrics.counter("stream.dead_letters", environmentId, { stream }).add(facts.refused);
   if (facts.late > 0) metrics.counter("stream.late", environmentId, { stream }).add(facts.late);
-  if (facts.oldest !== undefined) metrics.histogram("stream.latency", environmentId, { stream }).observe(Math.max(0, now - facts.oldest) / 1000);
+  if (facts.oldest !== undefined)
+    metrics.histogram("stream.latency", environmentId, { stream }).observe(Math.max(0, now - facts.oldest) / 1000);
 }

@@ -94,7 +94,11 @@ export interface Streams {
   /** Moves partitions; none are named = all. */
   seek(environment: EnvironmentRecord, name: string, target: SeekTarget, partitions: readonly number[]): Promise<StreamStanding>;
   /** Dead letters of a stream, the newest first. */
-  letters(environment: EnvironmentRecord, name: string, page: { readonly before: number | undefined; readonly limit: number }): Promise<DeadLetter[]>;
+  letters(
+    environment: EnvironmentRecord,
+    name: string,
+    page: { readonly before: number | undefined; readonly limit: number },
+  ): Promise<DeadLetter[]>;
   /**
    * Computes dead letters again, each of which counts once however often it is asked for: those of
    * some numbers, or all until one, of which a call takes a part.
@@ -218,9 +222,7 @@ export function createStreams(parts: StreamsParts): Streams {
     async list(environment) {
       const { records, defined } = await known(environment);
       const letters = await streams.countLetters(records.map(({ id }) => id));
-      return Promise.all(
-        records.map((record) => standingOf(environment, record, defined.get(record.name), letters.get(record.id) ?? 0)),
-      );
+      return Promise.all(records.map((record) => standingOf(environment, record, defined.get(record.name), letters.get(record.id) ?? 0)));
     },
 
     find: standing,
@@ -285,17 +287,31 @@ async function recompute(
   const store = await tiles();
   const deployment = await stepOf(defined);
   try {
-    const messages = whole.map(({ key, offset, partition, timestamp, value }) => ({ key, offset, partition, timestamp, value, headers: [] }));
+    const messages = whole.map(({ key, offset, partition, timestamp, value }) => ({
+      key,
+      offset,
+      partition,
+      timestamp,
+      value,
+      headers: [],
+    }));
     const { columns, messages: sound, refused, rows } = await deployment.computer.compute(messages, deployment.pool, now());
     const places = new Map(whole.map((letter) => [`${letter.partition}/${letter.offset}`, letter.seq]));
     const seqOf = ({ offset, partition }: ReadPosition): number => places.get(`${partition}/${offset}`) as number;
     const soundSeqs = sound.map(seqOf);
-    while (sound.length > 0 && !(await deployment.store({ columns, messages: sound, refused, rows, skipped: 0 }))) continue;
-    const marker = (seq: number) => ({ streamId: `${streamId}/${seq}`, partition: 0, offset: 1n, watermark: undefined, expected: undefined });
+    while (sound.length > 0 && !(await deployment.store({ columns, messages: sound, refused, rows, skipped: 0 })));
+    const marker = (seq: number) => ({
+      streamId: `${streamId}/${seq}`,
+      partition: 0,
+      offset: 1n,
+      watermark: undefined,
+      expected: undefined,
+    });
     const fold = (from: number, until: number): Promise<boolean> => {
       const part = new Map([...columns].map(([fqn, values]) => [fqn, values.slice(from, until)]));
-      const { deltas, merge } = deployment.folding;
-      return store.commit(scope, { deltas: deltas(rows.namespace, { rows: until - from, columns: part }), steps: soundSeqs.slice(from, until).map(marker) }, merge);
+      const { folding } = deployment;
+      const { tiles: deltas } = folding.deltas(rows.namespace, { rows: until - from, columns: part }, BigInt(Math.round(now())) * 1000n);
+      return store.commit(scope, { deltas, steps: soundSeqs.slice(from, until).map(marker) }, folding.merge);
     };
     let before = 0;
     if (sound.length > 0 && !(await fold(0, sound.length)))
@@ -341,15 +357,10 @@ function stateOf(
   return { state: partitions.every(({ node }) => node === "") ? "starting" : "running", problem: "" };
 }
 
-async function movesOf(
-  { topic, topics }: OpenTopic,
-  target: SeekTarget,
-  wanted: readonly number[],
-): Promise<readonly ReadPosition[]> {
+async function movesOf({ topic, topics }: OpenTopic, target: SeekTarget, wanted: readonly number[]): Promise<readonly ReadPosition[]> {
   const all = await topics.describe(topic, AbortSignal.timeout(TOPIC_MS));
   const unknown = wanted.find((partition) => !all.some((end) => end.partition === partition));
-  if (unknown !== undefined)
-    throw new Failure("invalid_argument", `Topic '${topic}' has no partition ${unknown}: it has ${all.length}.`);
+  if (unknown !== undefined) throw new Failure("invalid_argument", `Topic '${topic}' has no partition ${unknown}: it has ${all.length}.`);
   const ends = wanted.length === 0 ? all : all.filter(({ partition }) => wanted.includes(partition));
   switch (target.to) {
     case "earliest":

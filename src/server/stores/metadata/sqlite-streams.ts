@@ -143,7 +143,12 @@ export function sqliteStreams(db: Database, writer: Writer, now: () => number): 
       writer.write(() => {
         let seq = nextSeq();
         for (const letter of added) {
-          letters.remove("where stream_id = ? and partition = ? and offset = ?", letter.streamId, letter.partition, offset.encode(letter.offset));
+          letters.remove(
+            "where stream_id = ? and partition = ? and offset = ?",
+            letter.streamId,
+            letter.partition,
+            offset.encode(letter.offset),
+          );
           letters.insert({ ...letter, seq: seq++, failedAt: now() });
         }
         return [...new Set(added.map(({ streamId }) => streamId))].reduce((sum, streamId) => sum + trim(streamId, bounds), 0);
@@ -174,9 +179,8 @@ export function sqliteStreams(db: Database, writer: Writer, now: () => number): 
     removeLetters: (streamId, seqs) =>
       writer.write(
         () =>
-          db
-            .query("delete from dead_letter where stream_id = ? and seq in (select value from json_each(?))")
-            .run(streamId, inList(seqs)).changes,
+          db.query("delete from dead_letter where stream_id = ? and seq in (select value from json_each(?))").run(streamId, inList(seqs))
+            .changes,
       ),
 
     purgeLetters: (olderThanMs) =>
