@@ -67,7 +67,10 @@ export function checkGraphExpressions(graph: Graph): Diagnostic[] {
   return mergeFindings([...features, ...filters, ...streams]);
 }
 
-/** Findings about outputs that are expressions of a message's fields: rule 204 beside those of expressions. */
+/**
+ * Findings about outputs that are expressions of a message's fields: rule 204 beside those of
+ * expressions.
+ */
 function checkStream(index: GraphIndex, { body }: StreamResolver): Diagnostic[] {
   if (body.case !== "expressions" || !body.value.message) return [];
   const { message: set, outputs } = body.value;

@@ -139,7 +139,10 @@ class PartitionReader {
 
   constructor(readonly options: PartitionReaderOptions) {}
 
-  /** Reads and writes one step; false when the stream was stopped. Rejects when it can be tried again. */
+  /**
+   * Reads and writes one step; false when the stream was stopped. Rejects when it can be tried
+   * again.
+   */
   async step(opened: OpenTopic): Promise<boolean> {
     const { key, scope, signal, tiles } = this.options;
     const { topic, topics } = opened;

@@ -1,7 +1,7 @@
 import { defineGroup } from "../../../cli/command.ts";
 
 export default defineGroup({
-  summary: "Messages that a stream could not read or compute",
+  summary: "Show what a stream could not read, and compute it again",
   category: "Query and explore",
   examples: [
     "svc streams dead-letters list on_payment",

@@ -18,20 +18,20 @@ export default defineCommand({
     "messages that fail again stay, with the new reason.",
   examples: [
     "svc streams dead-letters replay on_payment",
-    { run: "svc streams dead-letters replay on_payment --id 17 --id 18", does: "Two of them" },
+    { run: "svc streams dead-letters replay on_payment --letter 17 --letter 18", does: "Two of them" },
   ],
   needs: ["session"],
   args: { name: arg("name of the stream's resolver, or its last part") },
-  flags: { id: list(int("number of a dead letter; may be repeated; default: all")) },
-  check({ id }) {
-    if (id.some((number) => number < 1)) throw new UsageError("--id takes the number of a dead letter, such as 17");
+  flags: { letter: list(int("number of a dead letter; may be repeated; default: all")) },
+  check({ letter }) {
+    if (letter.some((number) => number < 1)) throw new UsageError("--letter takes the number of a dead letter, such as 17");
   },
-  async run({ api, progress }, { id, name }): Promise<Replayed> {
+  async run({ api, progress }, { letter, name }): Promise<Replayed> {
     const service = await api.streams();
     const sum = { stored: 0, skipped: 0, failed: 0 };
     let [after, until] = [0n, 0n];
     for (let isMore = true; isMore; ) {
-      const answer = await service.replayDeadLetters({ name, ids: id.map((number) => BigInt(number)), after, until });
+      const answer = await service.replayDeadLetters({ name, ids: letter.map((number) => BigInt(number)), after, until });
       sum.stored += Number(answer.stored);
       sum.skipped += Number(answer.skipped);
       sum.failed += Number(answer.failed);

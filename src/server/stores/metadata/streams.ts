@@ -85,7 +85,9 @@ export interface DeadLetterChoice {
 
 /** The store. */
 export interface StreamStore {
-  /** The streams of an environment of these names, which are made if they are new, in that order. */
+  /**
+   * The streams of an environment of these names, which are made if they are new, in that order.
+   */
   ensure(environmentId: string, names: readonly string[], newId: () => string): Promise<StreamRecord[]>;
   /** Streams of an environment, by name. */
   list(environmentId: string): Promise<StreamRecord[]>;
