@@ -192,7 +192,7 @@ async function testFiles(): Promise<void> {
   else await Promise.all(schedule(paths, cores).map((lane) => runLane(lane.width, processes(lane.paths))));
   if (options.times > 0) listTimes((performance.now() - started) / 1000, cores);
   if (options.isQuick && paths.some((path) => path.startsWith("test/sdk/")))
-    console.log("left out: test/sdk: Python's versions between the oldest and the newest");
+    console.log("left out: test/sdk: Python's versions between the oldest and the newest, but for tests that need libraries");
   for (const path of leftOut) console.log(`left out: ${path}: ${SLOW_BY_NATURE[path]}`);
 }
 

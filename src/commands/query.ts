@@ -155,6 +155,7 @@ async function* answers(context: Context, input: QueryFlags): AsyncIterable<Answ
       const started = clock.now();
       const answer = await withSpans(context, service, await timed(send, figures), input.trace);
       for (const namespace of answer.response.inferredOutputs) progress.note(`Using '--out=${escapeControls(namespace)}'`);
+      for (const warning of answer.response.meta?.warnings ?? []) progress.warn(warning);
       yield answer;
       for (const line of linesOf(answer, { stacks: flags.verbose })) progress.note(line);
       if (flags.verbose && !flags.json) await showRunLog(context, service, answer.response.meta);

@@ -35,6 +35,7 @@ const ENVIRONMENT_PATHS = {
   dataset: "datasets/:name",
   evals: "evals",
   eval: "evals/:name",
+  evalRun: "evals/:name/runs/:id",
   notebooks: "notebooks",
   notebook: "notebooks/:id",
   // Deploy

@@ -32,6 +32,7 @@ import { compareNames } from "./name.ts";
 import { durationToMs } from "./proto-time.ts";
 import { fromProtoValue } from "./proto-value.ts";
 import { equalBytes, sameBut } from "./same-message.ts";
+import { validationsText } from "./validations.ts";
 import { toPlainJson, typeName } from "./value.ts";
 
 const sameResolvers = sameBut(ResolverSchema, SpanSchema);
@@ -197,6 +198,7 @@ function factsOf(feature: Feature): Map<string, string> {
     if (kind.value.storeOnline === false) facts.set("store_online", "no");
     if (kind.value.storeOffline === false) facts.set("store_offline", "no");
     if (kind.value.cacheNulls === false) facts.set("cache_nulls", "no");
+    if (kind.value.validations.length > 0) facts.set("validations", validationsText(kind.value.validations));
   } else if (kind.case !== undefined) {
     const target = kind.value.foreignNamespace;
     facts.set("type", kind.case === "hasOne" ? `${target}${kind.value.optional ? " | None" : ""}` : `DataFrame[${target}]`);

@@ -16,6 +16,7 @@
  *   named query.
  * - 165 warning: a resolver has a schedule, and cannot run by itself.
  * - 173, 174, 175 errors: monitors, by `monitor-rules.ts`.
+ * - 193 warning: a deprecated feature is used, by `deprecation.ts`.
  * - 170 error: a named query has an unknown planner option, or a bad value of one: no query by that
  *   name could be planned.
  */
@@ -23,6 +24,7 @@
 import type { Diagnostic, Span } from "../../gen/svc/v1/error_pb.ts";
 import { type Feature, type Graph, type NamedQuery, OutputShape, type Resolver } from "../../gen/svc/v1/graph_pb.ts";
 import { didYouMean } from "./closest.ts";
+import { deprecationFindings } from "./deprecation.ts";
 import { Derivation, hasDefault, type Need, type Step } from "./derivation.ts";
 import { finding, mergeFindings } from "./finding.ts";
 import { monitorFindings } from "./monitor-rules.ts";
@@ -56,6 +58,7 @@ export function checkGraph(graph: Graph): Diagnostic[] {
     ...scheduledQueryFindings(derivation),
     ...plannerOptionFindings(derivation),
     ...monitorFindings(graph),
+    ...deprecationFindings(derivation),
   ]);
 }
 

@@ -6,6 +6,7 @@ export const JOB_KINDS = [
   "approved-change",
   "resolver-run",
   "script_task",
+  "evaluation",
   "scheduled_query",
   "async_offline_query",
   "value-upload",

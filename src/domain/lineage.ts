@@ -196,7 +196,7 @@ class Lines {
     if (!aggregation) return [];
     const relation = this.#walk(scopes[0] ?? "", aggregation.path ?? []);
     const own = [relation.namespace, ...scopes];
-    const inner = [...(aggregation.filters ?? []), ...(aggregation.column ? [aggregation.column] : [])];
+    const inner = [...(aggregation.filters ?? []), aggregation.column, aggregation.key].filter((one) => one !== undefined);
     return [...relation.ids, ...inner.flatMap((one) => this.#expression(one, own))];
   }
 }

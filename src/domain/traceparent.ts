@@ -57,6 +57,11 @@ export function formatTraceparent({ traceId, spanId, sampled }: TraceParent): st
   return `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`;
 }
 
+/** The header of a caller that asks for a trace of what it calls. */
+export function sampledTraceparent(): string {
+  return formatTraceparent({ traceId: newTraceId(), spanId: newSpanId(), sampled: true });
+}
+
 /** A new trace's id. */
 export function newTraceId(): string {
   return randomHex(16);

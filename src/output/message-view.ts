@@ -76,10 +76,21 @@ export function messageFields<M extends Message>(fields: FieldViews<M>): View<M>
   return resourceFields((message: M) => message, fields);
 }
 
+/** What stands below the fields of a resource, and beside them in the JSON. */
+export interface Below<A> {
+  readonly text: (answer: A, style: Style) => string;
+  readonly json: (answer: A) => Readonly<Record<string, unknown>>;
+}
+
 /**
- * The fields of the resource in an answer, one per line; the JSON is that of the resource alone.
+ * The fields of the resource in an answer, one per line; the JSON is that of the resource, and what
+ * stands below.
  */
-export function resourceFields<A, M extends Message>(resource: (answer: A) => M | undefined, fields: FieldViews<M>): View<A> {
+export function resourceFields<A, M extends Message>(
+  resource: (answer: A) => M | undefined,
+  fields: FieldViews<M>,
+  below?: Below<A>,
+): View<A> {
   const columns = columnsOf(fields);
   const exceptions = exceptionsOf(fields);
   const shown = <T>(answer: A, show: (message: M) => T): T | undefined => {
@@ -87,10 +98,13 @@ export function resourceFields<A, M extends Message>(resource: (answer: A) => M 
     return message && show(message);
   };
   return textView(
-    (answer: A, style) => shown(answer, (message) => factLines(columns.map((column) => fact(column, message, style)))) ?? "",
+    (answer: A, style) => {
+      const lines = shown(answer, (message) => factLines(columns.map((column) => fact(column, message, style)))) ?? "";
+      return below ? `${lines}\n${below.text(answer, style)}`.trimEnd() : lines;
+    },
     async (answer) => {
       const { messageJson } = await rule();
-      return shown(answer, (message) => messageJson(message, exceptions)) ?? null;
+      return shown(answer, (message) => ({ ...messageJson(message, exceptions), ...below?.json(answer) })) ?? null;
     },
   );
 }

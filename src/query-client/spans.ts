@@ -1,9 +1,8 @@
-/**
- * The spans of a traced query, fetched after its answer so that tracing does not slow the query.
- */
+/** The spans of traced queries and runs, fetched after their end so that nothing waits for them. */
 
 import type { Client } from "@connectrpc/connect";
 import type { QueryMeta, QueryService, TraceSpan } from "../../gen/svc/v1/query_pb.ts";
+import type { TraceService } from "../../gen/svc/v1/trace_pb.ts";
 import type { Context } from "../context/context.ts";
 import { errorText } from "../domain/error-text.ts";
 
@@ -21,10 +20,21 @@ export async function spansOf(
     if (isWanted) progress.warn("the query was not traced: telemetry is suspended (`svc infra resume telemetry`)");
     return [];
   }
+  return read(progress, `trace ${meta.traceId}`, service.getTrace({ trace: { case: "queryId", value: meta.queryId } }));
+}
+
+/** The spans of a run that was to be traced; empty, with a note, when they cannot be read. */
+export function spansOfRun({ progress }: Pick<Context, "progress">, service: Client<typeof TraceService>, id: string): Promise<Spans> {
+  return read(progress, `run ${id}`, service.getTrace({ trace: { case: "operationId", value: id } }));
+}
+
+type Spans = readonly TraceSpan[];
+
+async function read(progress: Context["progress"], of: string, asked: Promise<{ readonly spans: Spans }>): Promise<Spans> {
   try {
-    return (await service.getTrace({ trace: { case: "queryId", value: meta.queryId } })).spans;
+    return (await asked).spans;
   } catch (error) {
-    progress.warn(`the spans of trace ${meta.traceId} could not be read: ${errorText(error)}`);
+    progress.warn(`the spans of ${of} could not be read: ${errorText(error)}`);
     return [];
   }
 }

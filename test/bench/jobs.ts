@@ -2,6 +2,7 @@
 
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { createMemoryBus } from "../../src/server/jobs/bus.ts";
 import { createJobQueue } from "../../src/server/jobs/queue.ts";
 import type { NewJob } from "../../src/server/stores/metadata/jobs.ts";
 import { createSqliteMetadataStore } from "../../src/server/stores/metadata/sqlite.ts";
@@ -39,7 +40,7 @@ function job(number: number): NewJob {
 type Deed = (store: MetadataStore, next: number) => Promise<unknown>;
 
 const numbered = (next: number): NewJob[] => Array.from({ length: MEASURED }, (_, at) => job(next + at));
-const shown = ({ jobs }: MetadataStore) => createJobQueue({ jobs, kinds: KINDS, clock: new TestClock() });
+const shown = ({ jobs }: MetadataStore) => createJobQueue({ jobs, kinds: KINDS, bus: createMemoryBus(), clock: new TestClock() });
 const again = async (work: () => Promise<unknown>): Promise<void> => {
   for (let time = 0; time < MEASURED; time++) await work();
 };

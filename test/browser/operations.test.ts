@@ -1,10 +1,12 @@
 /** What pages about running, deploying, observing and settings do, on a server at work. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { MetricService } from "../../gen/svc/v1/metric_pb.ts";
 import { MonitorService } from "../../gen/svc/v1/monitor_pb.ts";
 import { QueryService } from "../../gen/svc/v1/query_pb.ts";
+import { createSqliteMetadataStore } from "../../src/server/stores/metadata/sqlite.ts";
 import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
 import { violations } from "./accessibility.ts";
@@ -71,6 +73,11 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
   beforeAll(async () => {
     [server, browser] = await Promise.all([TestServer.start(folder.path), launchBrowser()]);
     made = await operate(server);
+    const { environmentId } = server.credentials;
+    const store = createSqliteMetadataStore({ path: join(folder.path, "data/meta.db"), programVersion: "v0.0.0-test" });
+    const limits = { payload: {}, maxAttempts: 1, attemptTimeoutMs: 60_000, delayMs: 86_400_000 };
+    await store.jobs.enqueue({ id: "job_waits", kind: "deployment", scope: environmentId, ...limits });
+    await store.close();
     tab = await openTab(browser, server.url);
     await logIn(tab, server, await server.token());
     await settled(tab.page);
@@ -325,6 +332,47 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     expect(tab.complaints.splice(0)).toEqual([]);
   }, 60_000);
 
+  test("an offline query is begun again with changes, by a form that is filled with what it was", async () => {
+    const { page } = tab;
+    await open(`/runs/${made.offlineQuery}`);
+    await page.getByRole("button", { name: "Begin again" }).click();
+    const dialog = page.getByRole("dialog", { name: `Begin ${made.offlineQuery} again` });
+    expect(await dialog.getByLabel("Outputs, separated by commas").inputValue()).toBe("user.name, user.score");
+    expect(await dialog.getByLabel("Computed by resolvers").inputValue()).toBe("all");
+    await dialog.getByLabel("Parts side by side").fill("some");
+    await dialog.getByRole("button", { name: "Begin", exact: true }).click();
+    await dialog.getByText("'some' is no number of parts or rows.").waitFor();
+    await dialog.getByLabel("Parts side by side").fill("2");
+    await dialog.getByLabel("Outputs, separated by commas").fill("user.score");
+    await dialog.getByText(`svc offline-query retry ${made.offlineQuery} --out user.score --num-shards 2`).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Begin", exact: true }).click();
+    await page.waitForURL((url) => /\/runs\/ofq_/.test(url.pathname) && !url.pathname.endsWith(made.offlineQuery));
+    await page.locator("dt:has-text('Outputs') + dd").getByText("user.score", { exact: true }).waitFor();
+    await page.locator("dt:has-text('Again') + dd").getByText(made.offlineQuery).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 60_000);
+
+  test("a job that waits is put before others, and one that has ended is not", async () => {
+    const { page } = tab;
+    await open("/runs/job_waits");
+    await page.getByRole("button", { name: /^Set priority/ }).click();
+    const dialog = page.getByRole("dialog", { name: /^Set the priority of job \d+\?$/ });
+    const set = dialog.getByRole("button", { name: "Set priority" });
+    await dialog.getByRole("spinbutton").fill("101");
+    await set.click();
+    expect(await dialog.getByRole("spinbutton").evaluate((input: HTMLInputElement) => input.validity.rangeOverflow)).toBe(true);
+    await dialog.getByRole("spinbutton").fill("-7");
+    await dialog.getByText(/^svc jobs set-priority \d+ -7 /).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await set.click();
+    await page.locator("dt:has-text('Priority') + dd").getByText("-7", { exact: true }).waitFor();
+    await open(`/runs/${made.resolverRun}`);
+    await page.getByText("known users").first().waitFor();
+    expect(await page.getByRole("button", { name: /^Set priority/ }).count()).toBe(0);
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 60_000);
+
   test("what cannot be undone asks for its name, and Escape does nothing", async () => {
     const { page } = tab;
     await open("/branches");
@@ -350,6 +398,7 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
       ["/schedules", /Run now|Pause/],
       [`/runs/${made.offlineQuery}`, /Begin again/],
       [`/runs/${made.task}`, /Run again/],
+      ["/runs/job_waits", /Set priority/],
       [`/deployments/${made.live}`, /Roll back/],
     ] as const) {
       await viewer.page.goto(base() + path);

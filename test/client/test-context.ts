@@ -1,6 +1,6 @@
 /** A command's context on the real machine, with captured output and a home folder of its own. */
 
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Deps } from "../../src/cli/run.ts";
@@ -14,6 +14,7 @@ import { createProgress } from "../../src/context/progress.ts";
 import { systemClock } from "../../src/context/system-clock.ts";
 import { systemMachine } from "../../src/context/system-machine.ts";
 import { createPrompt } from "../../src/context/system-prompt.ts";
+import { removeAtEnd } from "../harness/end-of-process.ts";
 import { shareFirstUse } from "../harness/first-use.ts";
 
 /** What a test may set. */
@@ -42,15 +43,10 @@ export interface TestContext {
   stderr(): string;
 }
 
-const made: string[] = [];
-process.once("exit", () => {
-  for (const folder of made) rmSync(folder, { recursive: true, force: true });
-});
-
 /** A new empty folder, removed when the process ends. */
 export function tempFolder(prefix = "svc-test-"): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
-  made.push(folder);
+  removeAtEnd(folder);
   return folder;
 }
 

@@ -105,6 +105,23 @@ describe("jobs", () => {
     expect((await svc("jobs list --kind deploymnt")).stderr).toContain("deployment");
   });
 
+  test("get another priority from who may change the server, within bounds", async () => {
+    const deployer = await credentials("--name deployer --permission read,deploy");
+    const set = await svc("jobs set-priority 2 -100");
+    expect([set.exitCode, set.stdout]).toEqual([0, expect.stringMatching(/^Priority: +-100$/m)]);
+    expect((await svc("jobs get 2 --json")).json()).toMatchObject({ priority: -100 });
+    for (const [line, message, env] of [
+      ["jobs set-priority 2 5", "infra.write", deployer],
+      ["jobs set-priority 2 101", "'101' is no priority: it is a whole number from -100 to 100", {}],
+      ["jobs set-priority 2 high", "'high' is no priority", {}],
+      ["jobs set-priority two 1", "'two' is no job", {}],
+      ["jobs set-priority 99 1", "There is no job '99'.", {}],
+    ] as const)
+      expect([line, (await svc(line, env)).stderr]).toEqual([line, expect.stringContaining(message)]);
+    const told = (await svc("audit list --json")).stdout;
+    expect(told).toContain("JobService/SetJobPriority");
+  });
+
   test("are submitted as queries begun once more, and what cannot be done is refused by name", async () => {
     const refusals: readonly (readonly [words: string, says: string])[] = [
       ["", "give --from-job, or --kind"],

@@ -333,3 +333,47 @@ describe("windows", () => {
     ]);
   });
 });
+
+describe("193", () => {
+  const classes = { User: "id old__3600__ old__86400__ score twice account_id account->Account", Account: "id balance" };
+  const deprecatedGraph = (...more: Parameters<typeof graphOf>[1][]) => {
+    const graph = graphOf(classes, ...more);
+    for (const feature of featuresOf(graph)) {
+      if (feature.name.startsWith("old") && feature.kind.case === "scalar") feature.kind.value.windowedBase = "user.old";
+      feature.deprecated = feature.name.startsWith("old") || feature.name === "balance";
+      if (feature.name === "balance") feature.description = `Use ${"x".repeat(300)}\nsecond line`;
+    }
+    return graph;
+  };
+  const said = (graph: ReturnType<typeof graphOf>) => checkGraph(graph).flatMap(({ code, message }) => (code === 193 ? [message] : []));
+
+  test("inputs, outputs and queries that use one are told, once for all its windows", () => {
+    const resolvers = [
+      resolver("r.reads: user.old__3600__, user.old__86400__, user.account.balance -> user.score"),
+      resolver("r.gives: user.id -> user.old__3600__"),
+    ];
+    const namedQueries = [{ name: "q", version: "1.0.0", inputs: ["user.id"], outputs: ["user.account.balance"] }];
+    const long = `which is deprecated: Use ${"x".repeat(193)}...`;
+    expect(said(deprecatedGraph({ resolvers, namedQueries }))).toEqual([
+      `named query 'q 1.0.0' uses account.balance, ${long}`,
+      "r.reads uses user.old, which is deprecated",
+      `r.reads uses account.balance, ${long}`,
+      "r.gives uses user.old, which is deprecated",
+    ]);
+  });
+
+  test("an expression is told, but for that of a feature that is deprecated itself", () => {
+    const graph = deprecatedGraph();
+    const expression = create(ExpressionSchema, { node: { case: "feature", value: { path: ["old__3600__"] } } });
+    for (const feature of featuresOf(graph))
+      if (feature.kind.case === "scalar") {
+        feature.kind.value.dtype = create(DataTypeSchema, { kind: { case: "primitive", value: PrimitiveType.INT64 } });
+        if (["twice", "old__86400__"].includes(feature.name)) feature.kind.value.expression = expression;
+      }
+    expect(said(graph)).toEqual(["user.twice uses user.old, which is deprecated"]);
+  });
+
+  test("nothing is said where nothing is deprecated", () => {
+    expect(said(graphOf(classes, { resolvers: [resolver("r.gives: user.id -> user.old__3600__")] }))).toEqual([]);
+  });
+});

@@ -4,9 +4,11 @@
  * of each, below `dist/`.
  */
 
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createToolchain } from "../../src/python/create-toolchain.ts";
+import { removeAtEnd } from "./end-of-process.ts";
 
 const SHARED = join(import.meta.dir, "../../dist/test-home");
 /** What a complete virtual environment has; see `src/python/venv.ts`. */
@@ -34,4 +36,20 @@ export function shareFirstUse(home: string): void {
   symlinkSync(sdk, join(home, "sdk"));
   for (const name of readdirSync(venvs))
     if (existsSync(join(venvs, name, COMPLETE))) symlinkSync(join(venvs, name), join(home, "venvs", name));
+}
+
+let processHome: string | undefined;
+
+/**
+ * The home of this process's servers whose subject is not what a home keeps: the interpreter is
+ * looked for once, and a project that several tests deploy is analyzed once. Removed with the
+ * process.
+ */
+export function sharedHome(): string {
+  if (processHome !== undefined) return processHome;
+  const home = mkdtempSync(join(tmpdir(), "svc-shared-home-"));
+  removeAtEnd(home);
+  shareFirstUse(home);
+  processHome = home;
+  return home;
 }

@@ -12,7 +12,7 @@ import { createConnectTransport } from "@connectrpc/connect-web";
 import type { Clock } from "../../src/context/clock.ts";
 import { type InitialCredentials, type Server, type StartOptions, start } from "../../src/server/boot/start.ts";
 import { openSession, type TestSession } from "./browser-session.ts";
-import { shareFirstUse } from "./first-use.ts";
+import { sharedHome } from "./first-use.ts";
 
 /** The system's clock, which a test can move forward. */
 export class TestClock implements Clock {
@@ -66,12 +66,10 @@ export class TestServer implements AsyncDisposable {
   static async start(folder: string, options: TestServerOptions = {}): Promise<TestServer> {
     const { clock = new TestClock(), credentials, ...rest } = options;
     const log: Record<string, unknown>[] = [];
-    const home = rest.home ?? join(folder, "home");
-    shareFirstUse(home);
     const server = await start({
       port: 0,
       dataDir: join(folder, "data"),
-      home,
+      home: sharedHome(),
       clock,
       env: { PATH: process.env.PATH, HOME: process.env.HOME },
       version: "1.2.3-test",

@@ -3,8 +3,12 @@
  * address and credentials as one line of JSON.
  */
 
+import { join } from "node:path";
+import { shareFirstUse } from "./first-use.ts";
 import { TestServer } from "./running-server.ts";
 
 const [folder = "", credentials = "null"] = process.argv.slice(2);
-const server = await TestServer.start(folder, { credentials: JSON.parse(credentials) ?? undefined });
+const home = join(folder, "home");
+shareFirstUse(home);
+const server = await TestServer.start(folder, { home, credentials: JSON.parse(credentials) ?? undefined });
 process.stdout.write(`${JSON.stringify({ url: server.url, credentials: server.credentials })}\n`);

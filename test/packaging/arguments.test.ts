@@ -1,13 +1,14 @@
 /** The command line of the build, and its keys: each mistake has a message of its own. */
 
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSecretKey, parsePublicKey, parseSecretKey, publicKeyText, secretKeyText } from "../../src/domain/release/minisign.ts";
 import { RELEASE_TARGETS } from "../../src/domain/release/target.ts";
 import { parseBuildArguments } from "../../src/packaging/arguments.ts";
 import { requiredSigningKey, signingKey, writeNewKey } from "../../src/packaging/signing-key.ts";
+import { removeAtEnd } from "../harness/end-of-process.ts";
 
 describe("arguments", () => {
   test("without any: every target, at the package's version", () => {
@@ -54,7 +55,7 @@ describe("arguments", () => {
 
 describe("the signing key", () => {
   const dir = mkdtempSync(join(tmpdir(), "svc-keys-"));
-  process.on("exit", () => rmSync(dir, { recursive: true, force: true }));
+  removeAtEnd(dir);
 
   test("from the environment or a file; text wins", async () => {
     const [one, other] = [await createSecretKey(), await createSecretKey()];

@@ -3,7 +3,7 @@
  * errors it may answer with.
  */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
@@ -69,6 +69,7 @@ import { acceptedEncoding } from "../../src/server/wire/http/content-encoding.ts
 import { JsonRefused } from "../../src/server/wire/http/json-text.ts";
 import { readTokenRequest, TokenRequestRefused } from "../../src/server/wire/http/token-request.ts";
 import { BodyInvalid, readBulkQueryBody, readQueryBody } from "../../src/server/wire/query/query-body.ts";
+import { removeAtEnd } from "../harness/end-of-process.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
@@ -440,7 +441,7 @@ const folder = mkdtempSync(join(tmpdir(), "svc-parsers-"));
 const tree = join(folder, "project");
 mkdirSync(join(tree, "a", "b-c"), { recursive: true });
 for (const file of ["a.py", "a/b-c/d.py", "a/b-c/[x].py"]) writeFileSync(join(tree, file), "");
-process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+removeAtEnd(folder);
 const PUBLIC_KEY = parsePublicKey(`untrusted comment: x\n${Buffer.concat([Buffer.from("Ed"), Buffer.alloc(40, 7)]).toString("base64")}\n`);
 const SEARCHED: FieldSet = {
   fields: {

@@ -20,8 +20,8 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "no such name",
     ],
     [
-      "E105 features.py:5:5 Validation",
-      "this version of svc has no 'Validation': values are not checked beyond their types; compare in a resolver or an expression",
+      "E105 features.py:5:5 MissingValueStrategy",
+      "this version of svc has no 'MissingValueStrategy': a value that is missing is None, or the feature's default",
       "no such name",
     ],
     ["E105 features.py:6:5 featurs", "this version of svc has no 'featurs'; did you mean 'feature' or 'features'?", "no such name"],
@@ -630,6 +630,51 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "a relation",
     ],
     ['E146 features.py:34:58 "never"', "store_offline is str 'never': write True or False", "bad value"],
+  ],
+  "146-validations": [
+    ["E146 features.py:22:29 3", "min of 'item.name' is int 3: min is a rule about numbers, and the type is str", "bad value"],
+    ["E146 features.py:23:31 3", "nothing keeps to the validation of 'item.bounds': min=3 is greater than max=2", "bad value"],
+    ['E146 features.py:24:30 "1"', "min of 'item.early' is str '1': write a number", "bad value"],
+    ['E146 features.py:25:34 float("inf")', "max of 'item.endless' is float inf: write a number", "bad value"],
+    [
+      "E146 features.py:26:30 2**63 - 1",
+      "max of 'item.exact' is int 9223372036854775807: it is too large to be compared exactly",
+      "bad value",
+    ],
+    ["E146 features.py:27:38 -1", "max_length of 'item.length' is int -1: write a number of characters or items, at least 0", "bad value"],
+    [
+      "E146 features.py:28:37 1",
+      "min_length of 'item.flag' is int 1: min_length is a rule about texts, bytes and lists, and the type is bool",
+      "bad value",
+    ],
+    ["E146 features.py:29:34 3", "contains of 'item.part' is int 3: write a text of 1 to 1000 characters", "bad value"],
+    ['E146 features.py:30:40 "3"', "contains of 'item.item' is str '3': str '3' is not of type int", "bad value"],
+    [
+      "E146 features.py:31:35 True",
+      "strict says what becomes of values that break a rule, and 'item.nothing' has none: add one such as min=0",
+      "bad value",
+    ],
+    ['E146 features.py:32:40 "yes"', "strict is str 'yes': write True or False", "bad value"],
+    [
+      "E146 features.py:33:39 Validation(min=1)",
+      "validations is Validation(min=1): write a list of 1 to 20 such as [Validation(min=0)]",
+      "bad value",
+    ],
+    [
+      "E146 features.py:34:38 [Validation()]",
+      "Validation() states no rule: its rules are min, max, min_length, max_length, contains",
+      "bad value",
+    ],
+    [
+      "E146 features.py:35:36 [lambda value: value > 1]",
+      "validations holds the function <lambda>: a function cannot check values; have a resolver compare them",
+      "bad value",
+    ],
+    ["E146 features.py:36:38 [Validation(min=1, strict=1)]", "strict is int 1: write True or False", "bad value"],
+    ["E106 features.py:37:37 [Validation(mim=1, max=3)]", "Validation has no option 'mim'; did you mean 'min'?", "no such option"],
+    ["E115 features.py:38:39 0", "the default of 'item.low' is int 0, which breaks its validation min=1", "breaks min=1"],
+    ["E115 features.py:39:66 4", "the default of 'item.huge' is int 4, which breaks its validation max=3", "breaks max=3"],
+    ["E146 features.py:41:32 1", "'item.shop' is a relation and takes no min: give it to the features of Shop", "bad value"],
   ],
   "147-columns": [
     [

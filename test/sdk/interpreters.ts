@@ -56,5 +56,18 @@ const installed: readonly TestInterpreter[] = SUPPORTED.flatMap((version) => {
 export const INTERPRETERS =
   process.env.SVC_TEST_QUICK === "1" ? installed.filter((_, at) => at === 0 || at === installed.length - 1) : installed;
 
+/** Libraries whose DataFrames the SDK takes; nothing of it needs them. */
+export const LIBRARIES = ["pandas", "polars", "pyarrow"] as const;
+
+const IMPORTABLE = `import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, ${JSON.stringify(LIBRARIES)})))`;
+
+/**
+ * Of the interpreters that are installed, in a quick run too, the newest that has the libraries;
+ * undefined when they are not installed in one.
+ */
+export function interpreterWithLibraries(): TestInterpreter | undefined {
+  return installed.findLast(({ path }) => Bun.spawnSync([path, "-c", IMPORTABLE]).success);
+}
+
 /** Folder that holds the package `svc`. */
 export const SDK_ROOT = join(import.meta.dir, "../../src/sdk");

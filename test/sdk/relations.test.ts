@@ -48,9 +48,9 @@ function shown({ node }: Expression): string {
     case "call":
       return `${node.value.function}(${node.value.arguments.map(shown).join(", ")})`;
     case "aggregation": {
-      const { path, filters, column, function: name, arguments: constants } = node.value;
+      const { path, filters, column, function: name, arguments: constants, key } = node.value;
       const items = [...(column ? [`column ${shown(column)}`] : []), ...filters.map(shown)];
-      return `${path.join(".")}[${items.join("; ")}].${name}(${constants.map(shownValue).join(", ")})`;
+      return `${path.join(".")}[${items.join("; ")}].${name}(${[...(key ? [`by ${shown(key)}`] : []), ...constants.map(shownValue)].join(", ")})`;
     }
     case "windowStart":
       return "<window start>";
@@ -81,7 +81,12 @@ function covered(span: Span | undefined): string {
 /** The text that every part of an expression covers, outside in. */
 function places(expression: Expression): string[] {
   const { node, span } = expression;
-  const inner = node.case === "call" ? node.value.arguments : node.case === "aggregation" ? [node.value.column, ...node.value.filters] : [];
+  const inner =
+    node.case === "call"
+      ? node.value.arguments
+      : node.case === "aggregation"
+        ? [node.value.column, ...node.value.filters, node.value.key]
+        : [];
   return [covered(span), ...inner.flatMap((item) => (item ? places(item) : []))];
 }
 
@@ -120,6 +125,11 @@ describe("expressions", () => {
     ["user.spent", "txns[column amount; and(not(cancelled), gt(amount, 0))].sum()"],
     ["user.mean", "txns[column amount].mean()"],
     ["user.cities", 'txns[column seller; is_in(kind, ["card", "cash"])].n_unique()'],
+    ["user.sellers", "txns[column seller].approx_count_distinct()"],
+    ["user.high", "txns[column amount].approx_percentile(0.95)"],
+    ["user.top", "txns[column seller].approx_top_k(3)"],
+    ["user.dearest", "txns[column seller; gt(amount, 9)].max_by(by mul(amount, 2))"],
+    ["user.cheapest", "txns[column seller].min_by_n(by amount, 2)"],
     ["user.recent", "gt(fails__5400__, 3)"],
     ["user.risky", "txns[column gt(amount, 9); eq(cancelled, true)].any()"],
     ["user.small", "txns[column lt(amount, 9)].all()"],
@@ -142,6 +152,8 @@ describe("expressions", () => {
       "0",
     ]);
     expect(places(expressionOf("user.cities")).slice(2)).toEqual(['_.kind.isin(["card", "cash"])', "_.kind", '["card", "cash"]']);
+    expect(places(expressionOf("user.dearest")).slice(-3)).toEqual(["_.amount * 2", "_.amount", "2"]);
+    expect(places(expressionOf("user.cheapest")).at(-1)).toBe("_.amount");
     expect(places(expressionOf("user.fails__600__")).at(-1)).toBe("_.svc_now");
     expect(places(expressionOf("user.code"))).toEqual(["round(_.total, 1).cast(str)", "round(_.total, 1)", "_.total", "1"]);
   });

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/job.proto.
  */
 export const file_svc_v1_job: GenFile = /*@__PURE__*/
-  fileDesc("ChBzdmMvdjEvam9iLnByb3RvEgZzdmMudjEiawoHSm9iV2FpdBIlCgZyZWFzb24YASABKA4yFS5zdmMudjEuSm9iV2FpdFJlYXNvbhIpCgV1bnRpbBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGYmVoaW5kGAMgAygDIuAFCgNKb2ISDgoGbnVtYmVyGAEgASgDEgoKAmlkGAIgASgJEgwKBGtpbmQYAyABKAkSHwoFc3RhdGUYBCABKA4yEC5zdmMudjEuSm9iU3RhdGUSIgoJd2FpdHNfZm9yGAUgASgLMg8uc3ZjLnYxLkpvYldhaXQSDwoHc3ViamVjdBgGIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgHIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAggASgJEhYKDnJlc291cmNlX2dyb3VwGAkgASgJEg0KBXNsb3RzGAogASgFEhAKCHByaW9yaXR5GAsgASgFEhAKCGF0dGVtcHRzGAwgASgFEhQKDG1heF9hdHRlbXB0cxgNIAEoBRIyCg9hdHRlbXB0X3RpbWVvdXQYDiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDAoEbm9kZRgPIAEoCRIQCghwcm9ncmVzcxgQIAEoCRINCgVlcnJvchgRIAEoCRIYChBjYW5jZWxfcmVxdWVzdGVkGBIgASgIEi4KCmNyZWF0ZWRfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBnJ1bl9hdBgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGVhZGxpbmVfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCg1hdHRlbXB0c19tYWRlGBcgAygLMhIuc3ZjLnYxLkpvYkF0dGVtcHQSDAoEbmFtZRgYIAEoCRIUCgxvcGVyYXRpb25faWQYGSABKAkSEgoFaW5kZXgYGiABKAVIAIgBARITCgt3b3JrZmxvd19pZBgbIAEoCRIMCgRnYXRlGBwgASgFQggKBl9pbmRleCK/AQoKSm9iQXR0ZW1wdBIOCgZudW1iZXIYASABKAUSJgoFc3RhdGUYAiABKA4yFy5zdmMudjEuSm9iQXR0ZW1wdFN0YXRlEgwKBG5vZGUYAyABKAkSLgoKc3RhcnRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVycm9yGAYgASgJIo4BCg9MaXN0Sm9ic1JlcXVlc3QSIAoGc3RhdGVzGAEgAygOMhAuc3ZjLnYxLkpvYlN0YXRlEg0KBWtpbmRzGAIgAygJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJEg4KBm9mZnNldBgFIAEoBRITCgtlbnZpcm9ubWVudBgGIAEoCSJGChBMaXN0Sm9ic1Jlc3BvbnNlEhkKBGpvYnMYASADKAsyCy5zdmMudjEuSm9iEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIbCg1HZXRKb2JSZXF1ZXN0EgoKAmlkGAEgASgJIioKDkdldEpvYlJlc3BvbnNlEhgKA2pvYhgBIAEoCzILLnN2Yy52MS5Kb2IqtQEKCEpvYlN0YXRlEhkKFUpPQl9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0pPQl9TVEFURV9TQ0hFRFVMRUQQARIVChFKT0JfU1RBVEVfUlVOTklORxACEhcKE0pPQl9TVEFURV9DT01QTEVURUQQAxIUChBKT0JfU1RBVEVfRkFJTEVEEAQSFgoSSk9CX1NUQVRFX0NBTkNFTEVEEAUSFwoTSk9CX1NUQVRFX05PVF9SRUFEWRAGKtcBCg1Kb2JXYWl0UmVhc29uEh8KG0pPQl9XQUlUX1JFQVNPTl9VTlNQRUNJRklFRBAAEhwKGEpPQl9XQUlUX1JFQVNPTl9SVU5fVElNRRABEhgKFEpPQl9XQUlUX1JFQVNPTl9TTE9UEAISHwobSk9CX1dBSVRfUkVBU09OX0VBUkxJRVJfSk9CEAMSGAoUSk9CX1dBSVRfUkVBU09OX05PREUQBBIYChRKT0JfV0FJVF9SRUFTT05fSk9CUxAFEhgKFEpPQl9XQUlUX1JFQVNPTl9HQVRFEAYqzgEKD0pvYkF0dGVtcHRTdGF0ZRIhCh1KT0JfQVRURU1QVF9TVEFURV9VTlNQRUNJRklFRBAAEh0KGUpPQl9BVFRFTVBUX1NUQVRFX1JVTk5JTkcQARIfChtKT0JfQVRURU1QVF9TVEFURV9DT01QTEVURUQQAhIcChhKT0JfQVRURU1QVF9TVEFURV9GQUlMRUQQAxIeChpKT0JfQVRURU1QVF9TVEFURV9DQU5DRUxFRBAEEhoKFkpPQl9BVFRFTVBUX1NUQVRFX0xPU1QQBTKWAQoKSm9iU2VydmljZRJGCghMaXN0Sm9icxIXLnN2Yy52MS5MaXN0Sm9ic1JlcXVlc3QaGC5zdmMudjEuTGlzdEpvYnNSZXNwb25zZSIHkAIBiLUYAxJACgZHZXRKb2ISFS5zdmMudjEuR2V0Sm9iUmVxdWVzdBoWLnN2Yy52MS5HZXRKb2JSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChBzdmMvdjEvam9iLnByb3RvEgZzdmMudjEiawoHSm9iV2FpdBIlCgZyZWFzb24YASABKA4yFS5zdmMudjEuSm9iV2FpdFJlYXNvbhIpCgV1bnRpbBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGYmVoaW5kGAMgAygDIvIFCgNKb2ISDgoGbnVtYmVyGAEgASgDEgoKAmlkGAIgASgJEgwKBGtpbmQYAyABKAkSHwoFc3RhdGUYBCABKA4yEC5zdmMudjEuSm9iU3RhdGUSIgoJd2FpdHNfZm9yGAUgASgLMg8uc3ZjLnYxLkpvYldhaXQSDwoHc3ViamVjdBgGIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgHIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAggASgJEhYKDnJlc291cmNlX2dyb3VwGAkgASgJEg0KBXNsb3RzGAogASgFEhAKCHByaW9yaXR5GAsgASgFEhAKCGF0dGVtcHRzGAwgASgFEhQKDG1heF9hdHRlbXB0cxgNIAEoBRIyCg9hdHRlbXB0X3RpbWVvdXQYDiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDAoEbm9kZRgPIAEoCRIQCghwcm9ncmVzcxgQIAEoCRINCgVlcnJvchgRIAEoCRIYChBjYW5jZWxfcmVxdWVzdGVkGBIgASgIEi4KCmNyZWF0ZWRfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBnJ1bl9hdBgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGVhZGxpbmVfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCg1hdHRlbXB0c19tYWRlGBcgAygLMhIuc3ZjLnYxLkpvYkF0dGVtcHQSDAoEbmFtZRgYIAEoCRIUCgxvcGVyYXRpb25faWQYGSABKAkSEgoFaW5kZXgYGiABKAVIAIgBARITCgt3b3JrZmxvd19pZBgbIAEoCRIMCgRnYXRlGBwgASgFEhAKCHRyYWNlX2lkGB0gASgJQggKBl9pbmRleCK/AQoKSm9iQXR0ZW1wdBIOCgZudW1iZXIYASABKAUSJgoFc3RhdGUYAiABKA4yFy5zdmMudjEuSm9iQXR0ZW1wdFN0YXRlEgwKBG5vZGUYAyABKAkSLgoKc3RhcnRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVycm9yGAYgASgJIo4BCg9MaXN0Sm9ic1JlcXVlc3QSIAoGc3RhdGVzGAEgAygOMhAuc3ZjLnYxLkpvYlN0YXRlEg0KBWtpbmRzGAIgAygJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJEg4KBm9mZnNldBgFIAEoBRITCgtlbnZpcm9ubWVudBgGIAEoCSJGChBMaXN0Sm9ic1Jlc3BvbnNlEhkKBGpvYnMYASADKAsyCy5zdmMudjEuSm9iEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIbCg1HZXRKb2JSZXF1ZXN0EgoKAmlkGAEgASgJIioKDkdldEpvYlJlc3BvbnNlEhgKA2pvYhgBIAEoCzILLnN2Yy52MS5Kb2IiNQoVU2V0Sm9iUHJpb3JpdHlSZXF1ZXN0EgoKAmlkGAEgASgJEhAKCHByaW9yaXR5GAIgASgFIjIKFlNldEpvYlByaW9yaXR5UmVzcG9uc2USGAoDam9iGAEgASgLMgsuc3ZjLnYxLkpvYiq1AQoISm9iU3RhdGUSGQoVSk9CX1NUQVRFX1VOU1BFQ0lGSUVEEAASFwoTSk9CX1NUQVRFX1NDSEVEVUxFRBABEhUKEUpPQl9TVEFURV9SVU5OSU5HEAISFwoTSk9CX1NUQVRFX0NPTVBMRVRFRBADEhQKEEpPQl9TVEFURV9GQUlMRUQQBBIWChJKT0JfU1RBVEVfQ0FOQ0VMRUQQBRIXChNKT0JfU1RBVEVfTk9UX1JFQURZEAYq1wEKDUpvYldhaXRSZWFzb24SHwobSk9CX1dBSVRfUkVBU09OX1VOU1BFQ0lGSUVEEAASHAoYSk9CX1dBSVRfUkVBU09OX1JVTl9USU1FEAESGAoUSk9CX1dBSVRfUkVBU09OX1NMT1QQAhIfChtKT0JfV0FJVF9SRUFTT05fRUFSTElFUl9KT0IQAxIYChRKT0JfV0FJVF9SRUFTT05fTk9ERRAEEhgKFEpPQl9XQUlUX1JFQVNPTl9KT0JTEAUSGAoUSk9CX1dBSVRfUkVBU09OX0dBVEUQBirOAQoPSm9iQXR0ZW1wdFN0YXRlEiEKHUpPQl9BVFRFTVBUX1NUQVRFX1VOU1BFQ0lGSUVEEAASHQoZSk9CX0FUVEVNUFRfU1RBVEVfUlVOTklORxABEh8KG0pPQl9BVFRFTVBUX1NUQVRFX0NPTVBMRVRFRBACEhwKGEpPQl9BVFRFTVBUX1NUQVRFX0ZBSUxFRBADEh4KGkpPQl9BVFRFTVBUX1NUQVRFX0NBTkNFTEVEEAQSGgoWSk9CX0FUVEVNUFRfU1RBVEVfTE9TVBAFMu0BCgpKb2JTZXJ2aWNlEkYKCExpc3RKb2JzEhcuc3ZjLnYxLkxpc3RKb2JzUmVxdWVzdBoYLnN2Yy52MS5MaXN0Sm9ic1Jlc3BvbnNlIgeQAgGItRgDElUKDlNldEpvYlByaW9yaXR5Eh0uc3ZjLnYxLlNldEpvYlByaW9yaXR5UmVxdWVzdBoeLnN2Yy52MS5TZXRKb2JQcmlvcml0eVJlc3BvbnNlIgSItRgMEkAKBkdldEpvYhIVLnN2Yy52MS5HZXRKb2JSZXF1ZXN0GhYuc3ZjLnYxLkdldEpvYlJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * What a job waits for.
@@ -281,6 +281,14 @@ export type Job = Message<"svc.v1.Job"> & {
    * @generated from field: int32 gate = 28;
    */
   gate: number;
+
+  /**
+   * Trace of which spans of it, or of the query that it is a part of, are kept on this node; empty
+   * = none. Only in the answer of GetJob.
+   *
+   * @generated from field: string trace_id = 29;
+   */
+  traceId: string;
 };
 
 /**
@@ -484,6 +492,14 @@ export type JobJson = {
    * @generated from field: int32 gate = 28;
    */
   gate?: number;
+
+  /**
+   * Trace of which spans of it, or of the query that it is a part of, are kept on this node; empty
+   * = none. Only in the answer of GetJob.
+   *
+   * @generated from field: string trace_id = 29;
+   */
+  traceId?: string;
 };
 
 /**
@@ -823,6 +839,90 @@ export const GetJobResponseSchema: GenMessage<GetJobResponse, {jsonType: GetJobR
   messageDesc(file_svc_v1_job, 6);
 
 /**
+ * Request of SetJobPriority.
+ *
+ * @generated from message svc.v1.SetJobPriorityRequest
+ */
+export type SetJobPriorityRequest = Message<"svc.v1.SetJobPriorityRequest"> & {
+  /**
+   * Number, or id.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * From -100 to 100; jobs with a higher one are run first.
+   *
+   * @generated from field: int32 priority = 2;
+   */
+  priority: number;
+};
+
+/**
+ * Request of SetJobPriority.
+ *
+ * @generated from message svc.v1.SetJobPriorityRequest
+ */
+export type SetJobPriorityRequestJson = {
+  /**
+   * Number, or id.
+   *
+   * @generated from field: string id = 1;
+   */
+  id?: string;
+
+  /**
+   * From -100 to 100; jobs with a higher one are run first.
+   *
+   * @generated from field: int32 priority = 2;
+   */
+  priority?: number;
+};
+
+/**
+ * Describes the message svc.v1.SetJobPriorityRequest.
+ * Use `create(SetJobPriorityRequestSchema)` to create a new message.
+ */
+export const SetJobPriorityRequestSchema: GenMessage<SetJobPriorityRequest, {jsonType: SetJobPriorityRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_job, 7);
+
+/**
+ * Response of SetJobPriority.
+ *
+ * @generated from message svc.v1.SetJobPriorityResponse
+ */
+export type SetJobPriorityResponse = Message<"svc.v1.SetJobPriorityResponse"> & {
+  /**
+   * The job, without its attempts.
+   *
+   * @generated from field: svc.v1.Job job = 1;
+   */
+  job?: Job | undefined;
+};
+
+/**
+ * Response of SetJobPriority.
+ *
+ * @generated from message svc.v1.SetJobPriorityResponse
+ */
+export type SetJobPriorityResponseJson = {
+  /**
+   * The job, without its attempts.
+   *
+   * @generated from field: svc.v1.Job job = 1;
+   */
+  job?: JobJson;
+};
+
+/**
+ * Describes the message svc.v1.SetJobPriorityResponse.
+ * Use `create(SetJobPriorityResponseSchema)` to create a new message.
+ */
+export const SetJobPriorityResponseSchema: GenMessage<SetJobPriorityResponse, {jsonType: SetJobPriorityResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_job, 8);
+
+/**
  * State of a job.
  *
  * @generated from enum svc.v1.JobState
@@ -1041,6 +1141,18 @@ export const JobService: GenService<{
     methodKind: "unary";
     input: typeof ListJobsRequestSchema;
     output: typeof ListJobsResponseSchema;
+  },
+  /**
+   * Puts a job that waits before or behind the others of its kind and resource group, whatever
+   * environment those are of. NOT_FOUND as GetJob; FAILED_PRECONDITION when it runs or has ended;
+   * INVALID_ARGUMENT for a priority out of bounds.
+   *
+   * @generated from rpc svc.v1.JobService.SetJobPriority
+   */
+  setJobPriority: {
+    methodKind: "unary";
+    input: typeof SetJobPriorityRequestSchema;
+    output: typeof SetJobPriorityResponseSchema;
   },
   /**
    * One job with its attempts. NOT_FOUND when there is none that the caller sees.

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/offline_query.proto.
  */
 export const file_svc_v1_offline_query: GenFile = /*@__PURE__*/
-  fileDesc("ChpzdmMvdjEvb2ZmbGluZV9xdWVyeS5wcm90bxIGc3ZjLnYxIlEKEE9mZmxpbmVRdWVyeUZpbGUSEQoJdXBsb2FkX2lkGAEgASgJEioKBmZvcm1hdBgCIAEoDjIaLnN2Yy52MS5PZmZsaW5lUXVlcnlGb3JtYXQiiQEKEE9mZmxpbmVRdWVyeUtleXMSLwoLbG93ZXJfYm91bmQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwcGVyX2JvdW5kGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgttYXhfc2FtcGxlcxgDIAEoBCL4BQoYU3RhcnRPZmZsaW5lUXVlcnlSZXF1ZXN0EiEKBmlucHV0cxgBIAMoCzIRLnN2Yy52MS5CdWxrSW5wdXQSJgoEZmlsZRgCIAEoCzIYLnN2Yy52MS5PZmZsaW5lUXVlcnlGaWxlEhEKCXNwaW5lX3NxbBgDIAEoCRImCgRrZXlzGAQgASgLMhguc3ZjLnYxLk9mZmxpbmVRdWVyeUtleXMSKQoFdGltZXMYBSADKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3RpbWVfY29sdW1uGAYgASgJEg8KB291dHB1dHMYByADKAkSGAoQcmVxdWlyZWRfb3V0cHV0cxgIIAMoCRIRCglyZWNvbXB1dGUYCSABKAgSGgoScmVjb21wdXRlX2ZlYXR1cmVzGAogAygJEhAKCGFzX2tub3duGAsgASgIEhsKE2luY2x1ZGVfb2JzZXJ2ZWRfYXQYDCABKAgSFAoMZGF0YXNldF9uYW1lGA0gASgJEhIKCm51bV9zaGFyZHMYDiABKA0SFAoMc3RvcmVfb25saW5lGA8gASgIEhUKDXN0b3JlX29mZmxpbmUYECABKAgSDAoEdGFncxgRIAMoCRISCgpxdWVyeV9uYW1lGBIgASgJEhoKEnF1ZXJ5X25hbWVfdmVyc2lvbhgTIAEoCRIVCg1kZXBsb3ltZW50X2lkGBQgASgJEhcKD3NhbXBsZV9mcmFjdGlvbhgVIAEoARIVCg10ZXN0X2ZyYWN0aW9uGBYgASgBEisKCHNwbGl0X2J5GBcgASgOMhkuc3ZjLnYxLk9mZmxpbmVRdWVyeVNwbGl0Ek0KD3BsYW5uZXJfb3B0aW9ucxgYIAMoCzI0LnN2Yy52MS5TdGFydE9mZmxpbmVRdWVyeVJlcXVlc3QuUGxhbm5lck9wdGlvbnNFbnRyeRo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiQAoZU3RhcnRPZmZsaW5lUXVlcnlSZXNwb25zZRIjCgVxdWVyeRgBIAEoCzIULnN2Yy52MS5PZmZsaW5lUXVlcnki7AQKDE9mZmxpbmVRdWVyeRIKCgJpZBgBIAEoCRIqCgZzdGF0dXMYAiABKA4yGi5zdmMudjEuT2ZmbGluZVF1ZXJ5U3RhdHVzEgwKBGtpbmQYAyABKAkSEgoKcXVlcnlfbmFtZRgEIAEoCRIaChJxdWVyeV9uYW1lX3ZlcnNpb24YBSABKAkSDgoGYnJhbmNoGAYgASgJEhAKCGFnZW50X2lkGAcgASgJEhUKDWRlcGxveW1lbnRfaWQYCCABKAkSDwoHb3V0cHV0cxgJIAMoCRIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKdG90YWxfcm93cxgNIAEoBBIRCglkb25lX3Jvd3MYDiABKAQSDAoEcm93cxgPIAEoBBITCgtmYWlsZWRfcm93cxgQIAEoBBITCgtsYXRlX3ZhbHVlcxgRIAEoBBINCgVlcnJvchgSIAEoCRISCgpkYXRhc2V0X2lkGBMgASgJEhQKDGRhdGFzZXRfbmFtZRgUIAEoCRITCgtyZXZpc2lvbl9pZBgVIAEoCRISCgpudW1fc2hhcmRzGBYgASgNEhEKCXJlY29tcHV0ZRgXIAEoCBIaChJyZWNvbXB1dGVfZmVhdHVyZXMYGCADKAkSEAoIcmV0cnlfb2YYGSABKAkSDAoEdGFncxgaIAMoCSJFCh9DcmVhdGVPZmZsaW5lUXVlcnlVcGxvYWRSZXF1ZXN0Eg4KBnNoYTI1NhgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgDIokBCiBDcmVhdGVPZmZsaW5lUXVlcnlVcGxvYWRSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSEAoDdXJsGAIgASgJQgOAAQESEAoIY29tcGxldGUYAyABKAgSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiJAoWR2V0T2ZmbGluZVF1ZXJ5UmVxdWVzdBIKCgJpZBgBIAEoCSI+ChdHZXRPZmZsaW5lUXVlcnlSZXNwb25zZRIjCgVxdWVyeRgBIAEoCzIULnN2Yy52MS5PZmZsaW5lUXVlcnkihQIKGUxpc3RPZmZsaW5lUXVlcmllc1JlcXVlc3QSCgoCaWQYASABKAkSDgoGYnJhbmNoGAIgASgJEhAKCGFnZW50X2lkGAMgASgJEioKBnN0YXR1cxgEIAEoDjIaLnN2Yy52MS5PZmZsaW5lUXVlcnlTdGF0dXMSDAoEa2luZBgFIAEoCRISCgpxdWVyeV9uYW1lGAYgASgJEhoKEnF1ZXJ5X25hbWVfdmVyc2lvbhgHIAEoCRIpCgVzaW5jZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcGFnZV9zaXplGAkgASgFEhIKCnBhZ2VfdG9rZW4YCiABKAkiXAoaTGlzdE9mZmxpbmVRdWVyaWVzUmVzcG9uc2USJQoHcXVlcmllcxgBIAMoCzIULnN2Yy52MS5PZmZsaW5lUXVlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIioKHExpc3RPZmZsaW5lUXVlcnlGaWxlc1JlcXVlc3QSCgoCaWQYASABKAkiTgodTGlzdE9mZmxpbmVRdWVyeUZpbGVzUmVzcG9uc2USLQoFZmlsZXMYASADKAsyHi5zdmMudjEuT2ZmbGluZVF1ZXJ5UmVzdWx0RmlsZSJTChlFeHBvcnRPZmZsaW5lUXVlcnlSZXF1ZXN0EgoKAmlkGAEgASgJEioKBmZvcm1hdBgCIAEoDjIaLnN2Yy52MS5PZmZsaW5lUXVlcnlGb3JtYXQiSgoaRXhwb3J0T2ZmbGluZVF1ZXJ5UmVzcG9uc2USLAoEZmlsZRgBIAEoCzIeLnN2Yy52MS5PZmZsaW5lUXVlcnlSZXN1bHRGaWxlIngKFk9mZmxpbmVRdWVyeVJlc3VsdEZpbGUSDAoEbmFtZRgBIAEoCRIMCgRraW5kGAIgASgJEgwKBHJvd3MYAyABKAQSEgoKc2l6ZV9ieXRlcxgEIAEoBBIOCgZzaGEyNTYYBSABKAkSEAoDdXJsGAYgASgJQgOAAQEiJwoZQ2FuY2VsT2ZmbGluZVF1ZXJ5UmVxdWVzdBIKCgJpZBgBIAEoCSJBChpDYW5jZWxPZmZsaW5lUXVlcnlSZXNwb25zZRIjCgVxdWVyeRgBIAEoCzIULnN2Yy52MS5PZmZsaW5lUXVlcnkiJgoYUmV0cnlPZmZsaW5lUXVlcnlSZXF1ZXN0EgoKAmlkGAEgASgJIkAKGVJldHJ5T2ZmbGluZVF1ZXJ5UmVzcG9uc2USIwoFcXVlcnkYASABKAsyFC5zdmMudjEuT2ZmbGluZVF1ZXJ5KuUBChJPZmZsaW5lUXVlcnlTdGF0dXMSJAogT0ZGTElORV9RVUVSWV9TVEFUVVNfVU5TUEVDSUZJRUQQABIfChtPRkZMSU5FX1FVRVJZX1NUQVRVU19RVUVVRUQQARIgChxPRkZMSU5FX1FVRVJZX1NUQVRVU19XT1JLSU5HEAISIgoeT0ZGTElORV9RVUVSWV9TVEFUVVNfQ09NUExFVEVEEAMSHwobT0ZGTElORV9RVUVSWV9TVEFUVVNfRkFJTEVEEAQSIQodT0ZGTElORV9RVUVSWV9TVEFUVVNfQ0FOQ0VMRUQQBSqZAQoST2ZmbGluZVF1ZXJ5Rm9ybWF0EiQKIE9GRkxJTkVfUVVFUllfRk9STUFUX1VOU1BFQ0lGSUVEEAASIAocT0ZGTElORV9RVUVSWV9GT1JNQVRfUEFSUVVFVBABEhwKGE9GRkxJTkVfUVVFUllfRk9STUFUX0NTVhACEh0KGU9GRkxJTkVfUVVFUllfRk9STUFUX0pTT04QAypzChFPZmZsaW5lUXVlcnlTcGxpdBIjCh9PRkZMSU5FX1FVRVJZX1NQTElUX1VOU1BFQ0lGSUVEEAASGwoXT0ZGTElORV9RVUVSWV9TUExJVF9LRVkQARIcChhPRkZMSU5FX1FVRVJZX1NQTElUX1RJTUUQAjLMBgoTT2ZmbGluZVF1ZXJ5U2VydmljZRJlChFTdGFydE9mZmxpbmVRdWVyeRIgLnN2Yy52MS5TdGFydE9mZmxpbmVRdWVyeVJlcXVlc3QaIS5zdmMudjEuU3RhcnRPZmZsaW5lUXVlcnlSZXNwb25zZSILiLUYD5C1GICAgBAScwoYQ3JlYXRlT2ZmbGluZVF1ZXJ5VXBsb2FkEicuc3ZjLnYxLkNyZWF0ZU9mZmxpbmVRdWVyeVVwbG9hZFJlcXVlc3QaKC5zdmMudjEuQ3JlYXRlT2ZmbGluZVF1ZXJ5VXBsb2FkUmVzcG9uc2UiBIi1GA8SWwoPR2V0T2ZmbGluZVF1ZXJ5Eh4uc3ZjLnYxLkdldE9mZmxpbmVRdWVyeVJlcXVlc3QaHy5zdmMudjEuR2V0T2ZmbGluZVF1ZXJ5UmVzcG9uc2UiB5ACAYi1GA8SZAoSTGlzdE9mZmxpbmVRdWVyaWVzEiEuc3ZjLnYxLkxpc3RPZmZsaW5lUXVlcmllc1JlcXVlc3QaIi5zdmMudjEuTGlzdE9mZmxpbmVRdWVyaWVzUmVzcG9uc2UiB5ACAYi1GAMSbQoVTGlzdE9mZmxpbmVRdWVyeUZpbGVzEiQuc3ZjLnYxLkxpc3RPZmZsaW5lUXVlcnlGaWxlc1JlcXVlc3QaJS5zdmMudjEuTGlzdE9mZmxpbmVRdWVyeUZpbGVzUmVzcG9uc2UiB5ACAYi1GA8SZAoSRXhwb3J0T2ZmbGluZVF1ZXJ5EiEuc3ZjLnYxLkV4cG9ydE9mZmxpbmVRdWVyeVJlcXVlc3QaIi5zdmMudjEuRXhwb3J0T2ZmbGluZVF1ZXJ5UmVzcG9uc2UiB5ACAYi1GA8SYQoSQ2FuY2VsT2ZmbGluZVF1ZXJ5EiEuc3ZjLnYxLkNhbmNlbE9mZmxpbmVRdWVyeVJlcXVlc3QaIi5zdmMudjEuQ2FuY2VsT2ZmbGluZVF1ZXJ5UmVzcG9uc2UiBIi1GA8SXgoRUmV0cnlPZmZsaW5lUXVlcnkSIC5zdmMudjEuUmV0cnlPZmZsaW5lUXVlcnlSZXF1ZXN0GiEuc3ZjLnYxLlJldHJ5T2ZmbGluZVF1ZXJ5UmVzcG9uc2UiBIi1GA9iBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options, file_svc_v1_query]);
+  fileDesc("ChpzdmMvdjEvb2ZmbGluZV9xdWVyeS5wcm90bxIGc3ZjLnYxIlEKEE9mZmxpbmVRdWVyeUZpbGUSEQoJdXBsb2FkX2lkGAEgASgJEioKBmZvcm1hdBgCIAEoDjIaLnN2Yy52MS5PZmZsaW5lUXVlcnlGb3JtYXQiiQEKEE9mZmxpbmVRdWVyeUtleXMSLwoLbG93ZXJfYm91bmQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwcGVyX2JvdW5kGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgttYXhfc2FtcGxlcxgDIAEoBCL4BQoYU3RhcnRPZmZsaW5lUXVlcnlSZXF1ZXN0EiEKBmlucHV0cxgBIAMoCzIRLnN2Yy52MS5CdWxrSW5wdXQSJgoEZmlsZRgCIAEoCzIYLnN2Yy52MS5PZmZsaW5lUXVlcnlGaWxlEhEKCXNwaW5lX3NxbBgDIAEoCRImCgRrZXlzGAQgASgLMhguc3ZjLnYxLk9mZmxpbmVRdWVyeUtleXMSKQoFdGltZXMYBSADKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3RpbWVfY29sdW1uGAYgASgJEg8KB291dHB1dHMYByADKAkSGAoQcmVxdWlyZWRfb3V0cHV0cxgIIAMoCRIRCglyZWNvbXB1dGUYCSABKAgSGgoScmVjb21wdXRlX2ZlYXR1cmVzGAogAygJEhAKCGFzX2tub3duGAsgASgIEhsKE2luY2x1ZGVfb2JzZXJ2ZWRfYXQYDCABKAgSFAoMZGF0YXNldF9uYW1lGA0gASgJEhIKCm51bV9zaGFyZHMYDiABKA0SFAoMc3RvcmVfb25saW5lGA8gASgIEhUKDXN0b3JlX29mZmxpbmUYECABKAgSDAoEdGFncxgRIAMoCRISCgpxdWVyeV9uYW1lGBIgASgJEhoKEnF1ZXJ5X25hbWVfdmVyc2lvbhgTIAEoCRIVCg1kZXBsb3ltZW50X2lkGBQgASgJEhcKD3NhbXBsZV9mcmFjdGlvbhgVIAEoARIVCg10ZXN0X2ZyYWN0aW9uGBYgASgBEisKCHNwbGl0X2J5GBcgASgOMhkuc3ZjLnYxLk9mZmxpbmVRdWVyeVNwbGl0Ek0KD3BsYW5uZXJfb3B0aW9ucxgYIAMoCzI0LnN2Yy52MS5TdGFydE9mZmxpbmVRdWVyeVJlcXVlc3QuUGxhbm5lck9wdGlvbnNFbnRyeRo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiQAoZU3RhcnRPZmZsaW5lUXVlcnlSZXNwb25zZRIjCgVxdWVyeRgBIAEoCzIULnN2Yy52MS5PZmZsaW5lUXVlcnkirAUKDE9mZmxpbmVRdWVyeRIKCgJpZBgBIAEoCRIqCgZzdGF0dXMYAiABKA4yGi5zdmMudjEuT2ZmbGluZVF1ZXJ5U3RhdHVzEgwKBGtpbmQYAyABKAkSEgoKcXVlcnlfbmFtZRgEIAEoCRIaChJxdWVyeV9uYW1lX3ZlcnNpb24YBSABKAkSDgoGYnJhbmNoGAYgASgJEhAKCGFnZW50X2lkGAcgASgJEhUKDWRlcGxveW1lbnRfaWQYCCABKAkSDwoHb3V0cHV0cxgJIAMoCRIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKdG90YWxfcm93cxgNIAEoBBIRCglkb25lX3Jvd3MYDiABKAQSDAoEcm93cxgPIAEoBBITCgtmYWlsZWRfcm93cxgQIAEoBBITCgtsYXRlX3ZhbHVlcxgRIAEoBBINCgVlcnJvchgSIAEoCRISCgpkYXRhc2V0X2lkGBMgASgJEhQKDGRhdGFzZXRfbmFtZRgUIAEoCRITCgtyZXZpc2lvbl9pZBgVIAEoCRISCgpudW1fc2hhcmRzGBYgASgNEhEKCXJlY29tcHV0ZRgXIAEoCBIaChJyZWNvbXB1dGVfZmVhdHVyZXMYGCADKAkSEAoIcmV0cnlfb2YYGSABKAkSDAoEdGFncxgaIAMoCRIQCgh0cmFjZV9pZBgbIAEoCRIsCgdvcHRpb25zGBwgASgLMhsuc3ZjLnYxLk9mZmxpbmVRdWVyeU9wdGlvbnMinwMKE09mZmxpbmVRdWVyeU9wdGlvbnMSDwoHb3V0cHV0cxgBIAMoCRIYChByZXF1aXJlZF9vdXRwdXRzGAIgAygJEhEKCXJlY29tcHV0ZRgDIAEoCBIaChJyZWNvbXB1dGVfZmVhdHVyZXMYBCADKAkSEAoIYXNfa25vd24YBSABKAgSGwoTaW5jbHVkZV9vYnNlcnZlZF9hdBgGIAEoCBIUCgxkYXRhc2V0X25hbWUYByABKAkSEgoKbnVtX3NoYXJkcxgIIAEoDRIUCgxzdG9yZV9vbmxpbmUYCSABKAgSFQoNc3RvcmVfb2ZmbGluZRgKIAEoCBIMCgR0YWdzGAsgAygJEhUKDWRlcGxveW1lbnRfaWQYDCABKAkSFwoPc2FtcGxlX2ZyYWN0aW9uGA0gASgBEhUKDXRlc3RfZnJhY3Rpb24YDiABKAESKwoIc3BsaXRfYnkYDyABKA4yGS5zdmMudjEuT2ZmbGluZVF1ZXJ5U3BsaXQSJgoEa2V5cxgQIAEoCzIYLnN2Yy52MS5PZmZsaW5lUXVlcnlLZXlzIkUKH0NyZWF0ZU9mZmxpbmVRdWVyeVVwbG9hZFJlcXVlc3QSDgoGc2hhMjU2GAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAMiiQEKIENyZWF0ZU9mZmxpbmVRdWVyeVVwbG9hZFJlc3BvbnNlEhEKCXVwbG9hZF9pZBgBIAEoCRIQCgN1cmwYAiABKAlCA4ABARIQCghjb21wbGV0ZRgDIAEoCBIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIkChZHZXRPZmZsaW5lUXVlcnlSZXF1ZXN0EgoKAmlkGAEgASgJIj4KF0dldE9mZmxpbmVRdWVyeVJlc3BvbnNlEiMKBXF1ZXJ5GAEgASgLMhQuc3ZjLnYxLk9mZmxpbmVRdWVyeSKFAgoZTGlzdE9mZmxpbmVRdWVyaWVzUmVxdWVzdBIKCgJpZBgBIAEoCRIOCgZicmFuY2gYAiABKAkSEAoIYWdlbnRfaWQYAyABKAkSKgoGc3RhdHVzGAQgASgOMhouc3ZjLnYxLk9mZmxpbmVRdWVyeVN0YXR1cxIMCgRraW5kGAUgASgJEhIKCnF1ZXJ5X25hbWUYBiABKAkSGgoScXVlcnlfbmFtZV92ZXJzaW9uGAcgASgJEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglwYWdlX3NpemUYCSABKAUSEgoKcGFnZV90b2tlbhgKIAEoCSJcChpMaXN0T2ZmbGluZVF1ZXJpZXNSZXNwb25zZRIlCgdxdWVyaWVzGAEgAygLMhQuc3ZjLnYxLk9mZmxpbmVRdWVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiKgocTGlzdE9mZmxpbmVRdWVyeUZpbGVzUmVxdWVzdBIKCgJpZBgBIAEoCSJOCh1MaXN0T2ZmbGluZVF1ZXJ5RmlsZXNSZXNwb25zZRItCgVmaWxlcxgBIAMoCzIeLnN2Yy52MS5PZmZsaW5lUXVlcnlSZXN1bHRGaWxlIlMKGUV4cG9ydE9mZmxpbmVRdWVyeVJlcXVlc3QSCgoCaWQYASABKAkSKgoGZm9ybWF0GAIgASgOMhouc3ZjLnYxLk9mZmxpbmVRdWVyeUZvcm1hdCJKChpFeHBvcnRPZmZsaW5lUXVlcnlSZXNwb25zZRIsCgRmaWxlGAEgASgLMh4uc3ZjLnYxLk9mZmxpbmVRdWVyeVJlc3VsdEZpbGUieAoWT2ZmbGluZVF1ZXJ5UmVzdWx0RmlsZRIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSDAoEcm93cxgDIAEoBBISCgpzaXplX2J5dGVzGAQgASgEEg4KBnNoYTI1NhgFIAEoCRIQCgN1cmwYBiABKAlCA4ABASInChlDYW5jZWxPZmZsaW5lUXVlcnlSZXF1ZXN0EgoKAmlkGAEgASgJIkEKGkNhbmNlbE9mZmxpbmVRdWVyeVJlc3BvbnNlEiMKBXF1ZXJ5GAEgASgLMhQuc3ZjLnYxLk9mZmxpbmVRdWVyeSJUChhSZXRyeU9mZmxpbmVRdWVyeVJlcXVlc3QSCgoCaWQYASABKAkSLAoHb3B0aW9ucxgCIAEoCzIbLnN2Yy52MS5PZmZsaW5lUXVlcnlPcHRpb25zIkAKGVJldHJ5T2ZmbGluZVF1ZXJ5UmVzcG9uc2USIwoFcXVlcnkYASABKAsyFC5zdmMudjEuT2ZmbGluZVF1ZXJ5KuUBChJPZmZsaW5lUXVlcnlTdGF0dXMSJAogT0ZGTElORV9RVUVSWV9TVEFUVVNfVU5TUEVDSUZJRUQQABIfChtPRkZMSU5FX1FVRVJZX1NUQVRVU19RVUVVRUQQARIgChxPRkZMSU5FX1FVRVJZX1NUQVRVU19XT1JLSU5HEAISIgoeT0ZGTElORV9RVUVSWV9TVEFUVVNfQ09NUExFVEVEEAMSHwobT0ZGTElORV9RVUVSWV9TVEFUVVNfRkFJTEVEEAQSIQodT0ZGTElORV9RVUVSWV9TVEFUVVNfQ0FOQ0VMRUQQBSqZAQoST2ZmbGluZVF1ZXJ5Rm9ybWF0EiQKIE9GRkxJTkVfUVVFUllfRk9STUFUX1VOU1BFQ0lGSUVEEAASIAocT0ZGTElORV9RVUVSWV9GT1JNQVRfUEFSUVVFVBABEhwKGE9GRkxJTkVfUVVFUllfRk9STUFUX0NTVhACEh0KGU9GRkxJTkVfUVVFUllfRk9STUFUX0pTT04QAypzChFPZmZsaW5lUXVlcnlTcGxpdBIjCh9PRkZMSU5FX1FVRVJZX1NQTElUX1VOU1BFQ0lGSUVEEAASGwoXT0ZGTElORV9RVUVSWV9TUExJVF9LRVkQARIcChhPRkZMSU5FX1FVRVJZX1NQTElUX1RJTUUQAjLMBgoTT2ZmbGluZVF1ZXJ5U2VydmljZRJlChFTdGFydE9mZmxpbmVRdWVyeRIgLnN2Yy52MS5TdGFydE9mZmxpbmVRdWVyeVJlcXVlc3QaIS5zdmMudjEuU3RhcnRPZmZsaW5lUXVlcnlSZXNwb25zZSILiLUYD5C1GICAgBAScwoYQ3JlYXRlT2ZmbGluZVF1ZXJ5VXBsb2FkEicuc3ZjLnYxLkNyZWF0ZU9mZmxpbmVRdWVyeVVwbG9hZFJlcXVlc3QaKC5zdmMudjEuQ3JlYXRlT2ZmbGluZVF1ZXJ5VXBsb2FkUmVzcG9uc2UiBIi1GA8SWwoPR2V0T2ZmbGluZVF1ZXJ5Eh4uc3ZjLnYxLkdldE9mZmxpbmVRdWVyeVJlcXVlc3QaHy5zdmMudjEuR2V0T2ZmbGluZVF1ZXJ5UmVzcG9uc2UiB5ACAYi1GA8SZAoSTGlzdE9mZmxpbmVRdWVyaWVzEiEuc3ZjLnYxLkxpc3RPZmZsaW5lUXVlcmllc1JlcXVlc3QaIi5zdmMudjEuTGlzdE9mZmxpbmVRdWVyaWVzUmVzcG9uc2UiB5ACAYi1GAMSbQoVTGlzdE9mZmxpbmVRdWVyeUZpbGVzEiQuc3ZjLnYxLkxpc3RPZmZsaW5lUXVlcnlGaWxlc1JlcXVlc3QaJS5zdmMudjEuTGlzdE9mZmxpbmVRdWVyeUZpbGVzUmVzcG9uc2UiB5ACAYi1GA8SZAoSRXhwb3J0T2ZmbGluZVF1ZXJ5EiEuc3ZjLnYxLkV4cG9ydE9mZmxpbmVRdWVyeVJlcXVlc3QaIi5zdmMudjEuRXhwb3J0T2ZmbGluZVF1ZXJ5UmVzcG9uc2UiB5ACAYi1GA8SYQoSQ2FuY2VsT2ZmbGluZVF1ZXJ5EiEuc3ZjLnYxLkNhbmNlbE9mZmxpbmVRdWVyeVJlcXVlc3QaIi5zdmMudjEuQ2FuY2VsT2ZmbGluZVF1ZXJ5UmVzcG9uc2UiBIi1GA8SXgoRUmV0cnlPZmZsaW5lUXVlcnkSIC5zdmMudjEuUmV0cnlPZmZsaW5lUXVlcnlSZXF1ZXN0GiEuc3ZjLnYxLlJldHJ5T2ZmbGluZVF1ZXJ5UmVzcG9uc2UiBIi1GA9iBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options, file_svc_v1_query]);
 
 /**
  * Rows from a file that was uploaded.
@@ -723,6 +723,21 @@ export type OfflineQuery = Message<"svc.v1.OfflineQuery"> & {
    * @generated from field: repeated string tags = 26;
    */
   tags: string[];
+
+  /**
+   * Trace of which spans of it are kept on this node; empty = none. Only in the answer of
+   * GetOfflineQuery.
+   *
+   * @generated from field: string trace_id = 27;
+   */
+  traceId: string;
+
+  /**
+   * What was asked for beside its rows; only in the answer of GetOfflineQuery.
+   *
+   * @generated from field: svc.v1.OfflineQueryOptions options = 28;
+   */
+  options?: OfflineQueryOptions | undefined;
 };
 
 /**
@@ -913,6 +928,21 @@ export type OfflineQueryJson = {
    * @generated from field: repeated string tags = 26;
    */
   tags?: string[];
+
+  /**
+   * Trace of which spans of it are kept on this node; empty = none. Only in the answer of
+   * GetOfflineQuery.
+   *
+   * @generated from field: string trace_id = 27;
+   */
+  traceId?: string;
+
+  /**
+   * What was asked for beside its rows; only in the answer of GetOfflineQuery.
+   *
+   * @generated from field: svc.v1.OfflineQueryOptions options = 28;
+   */
+  options?: OfflineQueryOptionsJson;
 };
 
 /**
@@ -921,6 +951,253 @@ export type OfflineQueryJson = {
  */
 export const OfflineQuerySchema: GenMessage<OfflineQuery, {jsonType: OfflineQueryJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_offline_query, 4);
+
+/**
+ * What an offline query is asked for beside its rows; each field is that of
+ * StartOfflineQueryRequest.
+ *
+ * @generated from message svc.v1.OfflineQueryOptions
+ */
+export type OfflineQueryOptions = Message<"svc.v1.OfflineQueryOptions"> & {
+  /**
+   * Features or classes to be answered; empty = those of the named query.
+   *
+   * @generated from field: repeated string outputs = 1;
+   */
+  outputs: string[];
+
+  /**
+   * Outputs without which a row is left out.
+   *
+   * @generated from field: repeated string required_outputs = 2;
+   */
+  requiredOutputs: string[];
+
+  /**
+   * Whether all outputs are computed.
+   *
+   * @generated from field: bool recompute = 3;
+   */
+  recompute: boolean;
+
+  /**
+   * Features that are computed; excludes `recompute`.
+   *
+   * @generated from field: repeated string recompute_features = 4;
+   */
+  recomputeFeatures: string[];
+
+  /**
+   * Whether values count only from when they were stored.
+   *
+   * @generated from field: bool as_known = 5;
+   */
+  asKnown: boolean;
+
+  /**
+   * Whether the answer has when each output was observed.
+   *
+   * @generated from field: bool include_observed_at = 6;
+   */
+  includeObservedAt: boolean;
+
+  /**
+   * Dataset of which the answer is a revision; empty = one without a name.
+   *
+   * @generated from field: string dataset_name = 7;
+   */
+  datasetName: string;
+
+  /**
+   * Number of parts that are computed side by side; 0 = 1.
+   *
+   * @generated from field: uint32 num_shards = 8;
+   */
+  numShards: number;
+
+  /**
+   * Whether computed values go to the online store.
+   *
+   * @generated from field: bool store_online = 9;
+   */
+  storeOnline: boolean;
+
+  /**
+   * Whether computed values go to the history.
+   *
+   * @generated from field: bool store_offline = 10;
+   */
+  storeOffline: boolean;
+
+  /**
+   * Tags, for the choice of resolvers.
+   *
+   * @generated from field: repeated string tags = 11;
+   */
+  tags: string[];
+
+  /**
+   * Deployment, by id or tag; empty = the live one.
+   *
+   * @generated from field: string deployment_id = 12;
+   */
+  deploymentId: string;
+
+  /**
+   * Part of the rows that is kept; 0 = all.
+   *
+   * @generated from field: double sample_fraction = 13;
+   */
+  sampleFraction: number;
+
+  /**
+   * Part of the rows that is for tests; 0 = they are not divided.
+   *
+   * @generated from field: double test_fraction = 14;
+   */
+  testFraction: number;
+
+  /**
+   * What divides them.
+   *
+   * @generated from field: svc.v1.OfflineQuerySplit split_by = 15;
+   */
+  splitBy: OfflineQuerySplit;
+
+  /**
+   * Which of the rows that are known; absent = the rows come from elsewhere.
+   *
+   * @generated from field: svc.v1.OfflineQueryKeys keys = 16;
+   */
+  keys?: OfflineQueryKeys | undefined;
+};
+
+/**
+ * What an offline query is asked for beside its rows; each field is that of
+ * StartOfflineQueryRequest.
+ *
+ * @generated from message svc.v1.OfflineQueryOptions
+ */
+export type OfflineQueryOptionsJson = {
+  /**
+   * Features or classes to be answered; empty = those of the named query.
+   *
+   * @generated from field: repeated string outputs = 1;
+   */
+  outputs?: string[];
+
+  /**
+   * Outputs without which a row is left out.
+   *
+   * @generated from field: repeated string required_outputs = 2;
+   */
+  requiredOutputs?: string[];
+
+  /**
+   * Whether all outputs are computed.
+   *
+   * @generated from field: bool recompute = 3;
+   */
+  recompute?: boolean;
+
+  /**
+   * Features that are computed; excludes `recompute`.
+   *
+   * @generated from field: repeated string recompute_features = 4;
+   */
+  recomputeFeatures?: string[];
+
+  /**
+   * Whether values count only from when they were stored.
+   *
+   * @generated from field: bool as_known = 5;
+   */
+  asKnown?: boolean;
+
+  /**
+   * Whether the answer has when each output was observed.
+   *
+   * @generated from field: bool include_observed_at = 6;
+   */
+  includeObservedAt?: boolean;
+
+  /**
+   * Dataset of which the answer is a revision; empty = one without a name.
+   *
+   * @generated from field: string dataset_name = 7;
+   */
+  datasetName?: string;
+
+  /**
+   * Number of parts that are computed side by side; 0 = 1.
+   *
+   * @generated from field: uint32 num_shards = 8;
+   */
+  numShards?: number;
+
+  /**
+   * Whether computed values go to the online store.
+   *
+   * @generated from field: bool store_online = 9;
+   */
+  storeOnline?: boolean;
+
+  /**
+   * Whether computed values go to the history.
+   *
+   * @generated from field: bool store_offline = 10;
+   */
+  storeOffline?: boolean;
+
+  /**
+   * Tags, for the choice of resolvers.
+   *
+   * @generated from field: repeated string tags = 11;
+   */
+  tags?: string[];
+
+  /**
+   * Deployment, by id or tag; empty = the live one.
+   *
+   * @generated from field: string deployment_id = 12;
+   */
+  deploymentId?: string;
+
+  /**
+   * Part of the rows that is kept; 0 = all.
+   *
+   * @generated from field: double sample_fraction = 13;
+   */
+  sampleFraction?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Part of the rows that is for tests; 0 = they are not divided.
+   *
+   * @generated from field: double test_fraction = 14;
+   */
+  testFraction?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * What divides them.
+   *
+   * @generated from field: svc.v1.OfflineQuerySplit split_by = 15;
+   */
+  splitBy?: OfflineQuerySplitJson;
+
+  /**
+   * Which of the rows that are known; absent = the rows come from elsewhere.
+   *
+   * @generated from field: svc.v1.OfflineQueryKeys keys = 16;
+   */
+  keys?: OfflineQueryKeysJson;
+};
+
+/**
+ * Describes the message svc.v1.OfflineQueryOptions.
+ * Use `create(OfflineQueryOptionsSchema)` to create a new message.
+ */
+export const OfflineQueryOptionsSchema: GenMessage<OfflineQueryOptions, {jsonType: OfflineQueryOptionsJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_offline_query, 5);
 
 /**
  * Request of CreateOfflineQueryUpload.
@@ -969,7 +1246,7 @@ export type CreateOfflineQueryUploadRequestJson = {
  * Use `create(CreateOfflineQueryUploadRequestSchema)` to create a new message.
  */
 export const CreateOfflineQueryUploadRequestSchema: GenMessage<CreateOfflineQueryUploadRequest, {jsonType: CreateOfflineQueryUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 5);
+  messageDesc(file_svc_v1_offline_query, 6);
 
 /**
  * Response of CreateOfflineQueryUpload.
@@ -1046,7 +1323,7 @@ export type CreateOfflineQueryUploadResponseJson = {
  * Use `create(CreateOfflineQueryUploadResponseSchema)` to create a new message.
  */
 export const CreateOfflineQueryUploadResponseSchema: GenMessage<CreateOfflineQueryUploadResponse, {jsonType: CreateOfflineQueryUploadResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 6);
+  messageDesc(file_svc_v1_offline_query, 7);
 
 /**
  * Request of GetOfflineQuery.
@@ -1081,7 +1358,7 @@ export type GetOfflineQueryRequestJson = {
  * Use `create(GetOfflineQueryRequestSchema)` to create a new message.
  */
 export const GetOfflineQueryRequestSchema: GenMessage<GetOfflineQueryRequest, {jsonType: GetOfflineQueryRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 7);
+  messageDesc(file_svc_v1_offline_query, 8);
 
 /**
  * Response of GetOfflineQuery.
@@ -1116,7 +1393,7 @@ export type GetOfflineQueryResponseJson = {
  * Use `create(GetOfflineQueryResponseSchema)` to create a new message.
  */
 export const GetOfflineQueryResponseSchema: GenMessage<GetOfflineQueryResponse, {jsonType: GetOfflineQueryResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 8);
+  messageDesc(file_svc_v1_offline_query, 9);
 
 /**
  * Request of ListOfflineQueries.
@@ -1277,7 +1554,7 @@ export type ListOfflineQueriesRequestJson = {
  * Use `create(ListOfflineQueriesRequestSchema)` to create a new message.
  */
 export const ListOfflineQueriesRequestSchema: GenMessage<ListOfflineQueriesRequest, {jsonType: ListOfflineQueriesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 9);
+  messageDesc(file_svc_v1_offline_query, 10);
 
 /**
  * Response of ListOfflineQueries.
@@ -1326,7 +1603,7 @@ export type ListOfflineQueriesResponseJson = {
  * Use `create(ListOfflineQueriesResponseSchema)` to create a new message.
  */
 export const ListOfflineQueriesResponseSchema: GenMessage<ListOfflineQueriesResponse, {jsonType: ListOfflineQueriesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 10);
+  messageDesc(file_svc_v1_offline_query, 11);
 
 /**
  * Request of ListOfflineQueryFiles.
@@ -1361,7 +1638,7 @@ export type ListOfflineQueryFilesRequestJson = {
  * Use `create(ListOfflineQueryFilesRequestSchema)` to create a new message.
  */
 export const ListOfflineQueryFilesRequestSchema: GenMessage<ListOfflineQueryFilesRequest, {jsonType: ListOfflineQueryFilesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 11);
+  messageDesc(file_svc_v1_offline_query, 12);
 
 /**
  * Response of ListOfflineQueryFiles.
@@ -1396,7 +1673,7 @@ export type ListOfflineQueryFilesResponseJson = {
  * Use `create(ListOfflineQueryFilesResponseSchema)` to create a new message.
  */
 export const ListOfflineQueryFilesResponseSchema: GenMessage<ListOfflineQueryFilesResponse, {jsonType: ListOfflineQueryFilesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 12);
+  messageDesc(file_svc_v1_offline_query, 13);
 
 /**
  * Request of ExportOfflineQuery.
@@ -1445,7 +1722,7 @@ export type ExportOfflineQueryRequestJson = {
  * Use `create(ExportOfflineQueryRequestSchema)` to create a new message.
  */
 export const ExportOfflineQueryRequestSchema: GenMessage<ExportOfflineQueryRequest, {jsonType: ExportOfflineQueryRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 13);
+  messageDesc(file_svc_v1_offline_query, 14);
 
 /**
  * Response of ExportOfflineQuery.
@@ -1480,7 +1757,7 @@ export type ExportOfflineQueryResponseJson = {
  * Use `create(ExportOfflineQueryResponseSchema)` to create a new message.
  */
 export const ExportOfflineQueryResponseSchema: GenMessage<ExportOfflineQueryResponse, {jsonType: ExportOfflineQueryResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 14);
+  messageDesc(file_svc_v1_offline_query, 15);
 
 /**
  * A file of an answer.
@@ -1585,7 +1862,7 @@ export type OfflineQueryResultFileJson = {
  * Use `create(OfflineQueryResultFileSchema)` to create a new message.
  */
 export const OfflineQueryResultFileSchema: GenMessage<OfflineQueryResultFile, {jsonType: OfflineQueryResultFileJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 15);
+  messageDesc(file_svc_v1_offline_query, 16);
 
 /**
  * Request of CancelOfflineQuery.
@@ -1620,7 +1897,7 @@ export type CancelOfflineQueryRequestJson = {
  * Use `create(CancelOfflineQueryRequestSchema)` to create a new message.
  */
 export const CancelOfflineQueryRequestSchema: GenMessage<CancelOfflineQueryRequest, {jsonType: CancelOfflineQueryRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 16);
+  messageDesc(file_svc_v1_offline_query, 17);
 
 /**
  * Response of CancelOfflineQuery.
@@ -1655,7 +1932,7 @@ export type CancelOfflineQueryResponseJson = {
  * Use `create(CancelOfflineQueryResponseSchema)` to create a new message.
  */
 export const CancelOfflineQueryResponseSchema: GenMessage<CancelOfflineQueryResponse, {jsonType: CancelOfflineQueryResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 17);
+  messageDesc(file_svc_v1_offline_query, 18);
 
 /**
  * Request of RetryOfflineQuery.
@@ -1669,6 +1946,13 @@ export type RetryOfflineQueryRequest = Message<"svc.v1.RetryOfflineQueryRequest"
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * All options of the new query, such as those of the old one with changes; absent = as they were.
+   *
+   * @generated from field: svc.v1.OfflineQueryOptions options = 2;
+   */
+  options?: OfflineQueryOptions | undefined;
 };
 
 /**
@@ -1683,6 +1967,13 @@ export type RetryOfflineQueryRequestJson = {
    * @generated from field: string id = 1;
    */
   id?: string;
+
+  /**
+   * All options of the new query, such as those of the old one with changes; absent = as they were.
+   *
+   * @generated from field: svc.v1.OfflineQueryOptions options = 2;
+   */
+  options?: OfflineQueryOptionsJson;
 };
 
 /**
@@ -1690,7 +1981,7 @@ export type RetryOfflineQueryRequestJson = {
  * Use `create(RetryOfflineQueryRequestSchema)` to create a new message.
  */
 export const RetryOfflineQueryRequestSchema: GenMessage<RetryOfflineQueryRequest, {jsonType: RetryOfflineQueryRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 18);
+  messageDesc(file_svc_v1_offline_query, 19);
 
 /**
  * Response of RetryOfflineQuery.
@@ -1725,7 +2016,7 @@ export type RetryOfflineQueryResponseJson = {
  * Use `create(RetryOfflineQueryResponseSchema)` to create a new message.
  */
 export const RetryOfflineQueryResponseSchema: GenMessage<RetryOfflineQueryResponse, {jsonType: RetryOfflineQueryResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_offline_query, 19);
+  messageDesc(file_svc_v1_offline_query, 20);
 
 /**
  * State of a query.
@@ -1967,8 +2258,9 @@ export const OfflineQueryService: GenService<{
   },
   /**
    * Begins the request of an ended query again, as a query of its own, in the deployment that is
-   * named there or is live now. Times that were not given are those of the new query. NOT_FOUND when
-   * an uploaded file of it is gone.
+   * named there or is live now, as it was or with other options. Times that were not given are those
+   * of the new query. NOT_FOUND when an uploaded file of it is gone; with options, fails as
+   * StartOfflineQuery does.
    *
    * @generated from rpc svc.v1.OfflineQueryService.RetryOfflineQuery
    */

@@ -7,6 +7,7 @@ import type { Feature, FeatureMetadata } from "../../../gen/svc/v1/graph_pb.ts";
 import { messageJson } from "../../contract/message-json.ts";
 import { readableName } from "../../domain/name.ts";
 import { fromProtoValue } from "../../domain/proto-value.ts";
+import { validationsText } from "../../domain/validations.ts";
 import { toPlainJson, typeName } from "../../domain/value.ts";
 import { sourceException } from "../../output/source-exception.ts";
 
@@ -33,6 +34,7 @@ function kindJson(feature: Feature): Record<string, unknown> {
         nullable: kind.value.nullable,
         primary: kind.value.primary,
         feature_time: kind.value.featureTime,
+        ...(kind.value.validations.length > 0 ? { validations: validationsText(kind.value.validations) } : {}),
         default: kind.value.defaultValue ? toPlainJson(fromProtoValue(kind.value.defaultValue), kind.value.dtype) : null,
       };
     case "hasOne":

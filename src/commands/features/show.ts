@@ -6,6 +6,7 @@ import { driftWord } from "../../domain/drift.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { escapeControls, rawName, readableName } from "../../domain/name.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
+import { validationsText } from "../../domain/validations.ts";
 import { typeName } from "../../domain/value.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import { sparkline } from "../../output/sparkline.ts";
@@ -57,6 +58,7 @@ export default defineCommand({
           Owner: feature.owner,
           Tags: feature.tags.join(", "),
           "Max staleness": feature.maxStaleness && formatDuration(durationToMs(feature.maxStaleness)),
+          Validations: feature.kind.case === "scalar" ? validationsText(feature.kind.value.validations) : "",
           Deprecated: feature.deprecated ? "yes" : "",
           Version: `${metadata.internalVersion}`,
           Deployment: answer.deploymentId,

@@ -54,6 +54,7 @@ export const JOB_FIELDS: FieldViews<Job> = {
     cell: ({ resourceGroup, slots }) => (resourceGroup === "" ? "" : `${resourceGroup}, ${slots} at once`),
   },
   operationId: "Operation",
+  traceId: "Trace",
   index: "Index",
   gate: { header: "Gate", cell: ({ gate }) => (gate === 0 ? "" : `${gate} of the operation at once`) },
   workflowId: "Workflow",

@@ -23,7 +23,7 @@ const REFUSED = {
   mainlineDeploymentId: "a job runs in the deployment that its query names, or in the live one",
   operationId: "the operations of a query get ids of their own",
   jobIndex: "the jobs of an operation are numbered by the server",
-  fetchPriority: "jobs of queries have one priority",
+  fetchPriority: "jobs begin with one priority: `svc jobs set-priority` gives one that waits another",
   workflowExecutionId: "a query is a workflow of its own",
   numWorkers: "a query says itself how many of its parts run at once: `svc offline-query --num-shards`",
   sourceUri: "the source is that of the deployment",

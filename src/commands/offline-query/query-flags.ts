@@ -147,7 +147,8 @@ function valuesOf(text: string): readonly string[] {
   return text.split(",");
 }
 
-function named(names: readonly string[]): string[] {
+/** Names without those that are empty. */
+export function named(names: readonly string[]): string[] {
   return names.map((name) => name.trim()).filter((name) => name !== "");
 }
 

@@ -61,4 +61,5 @@ export const QUERY_FIELDS: FieldViews<OfflineQuery> = {
   numShards: "Shards",
   retryOf: "Retry of",
   tags: "Tags",
+  traceId: "Trace",
 };

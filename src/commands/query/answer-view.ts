@@ -42,6 +42,7 @@ export function metaJson(
     query_hash: meta?.queryHash,
     types: meta && Object.fromEntries(Object.entries(meta.types).map(([field, type]) => [name(field), typeToJson(type)])),
     inferred_outputs: inferredOutputs.length > 0 ? inferredOutputs.map(name) : undefined,
+    warnings: meta && meta.warnings.length > 0 ? meta.warnings : undefined,
     explain_output: explainOutput || undefined,
     trace_id: meta?.traceId || undefined,
     spans: spans.length > 0 ? spansJson(spans) : undefined,

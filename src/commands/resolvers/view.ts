@@ -68,7 +68,9 @@ export const resolversView = choiceView(({ calls, resolvers }: ListedResolvers) 
     long: true,
     json: { deploymentId: false },
     after: ({ streamResolvers }) =>
-      streamResolvers.length === 0 ? "" : `Messages of topics run ${streamResolvers.map(({ fqn }) => fqn).join(", ")}: \`svc streams list\`.`,
+      streamResolvers.length === 0
+        ? ""
+        : `Messages of topics run ${streamResolvers.map(({ fqn }) => fqn).join(", ")}: \`svc streams list\`.`,
     more: hoursColumn("Calls by Hour", calls, resolvers, ({ fqn }) => fqn),
   }),
 );

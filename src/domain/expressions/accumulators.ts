@@ -14,6 +14,7 @@ import type { Int } from "./definition.ts";
 import { ExactSum, floatOfRatio, partsOf } from "./exact-sum.ts";
 import { checkedInt, divInt } from "./integer.ts";
 import { checkedLength, meanOfLengths } from "./length.ts";
+import { SKETCH_ACCUMULATORS } from "./sketch-accumulators.ts";
 import { DamagedState, StateReader, StateWriter } from "./state-bytes.ts";
 import { widener } from "./types.ts";
 
@@ -42,10 +43,11 @@ export type MakeAccumulator = () => Accumulator;
 /** How accumulators of an aggregation are made. */
 export interface AccumulatorEntry {
   /**
-   * The accumulators for a column's type (undefined = rows are counted) and constant arguments;
-   * undefined when there are none for them.
+   * The accumulators for a column's type (undefined = rows are counted), constant arguments, and
+   * the type of what rows are chosen by, which `add` is given behind the order; undefined when
+   * there are none for them.
    */
-  choose(column: DataType | undefined, literals: readonly FeatureValue[]): MakeAccumulator | undefined;
+  choose(column: DataType | undefined, literals: readonly FeatureValue[], key?: DataType): MakeAccumulator | undefined;
 }
 
 const VERSION = 1;
@@ -364,28 +366,33 @@ export const ACCUMULATORS: ReadonlyMap<string, AccumulatorEntry> = new Map<strin
   ],
   ["first", { choose: () => () => new Best((candidate, best) => inTime(candidate, best) < 0, "order") }],
   ["last", { choose: () => () => new Best((candidate, best) => inTime(candidate, best) >= 0, "order") }],
+  ...SKETCH_ACCUMULATORS,
 ]);
 
 /** What keeps an aggregation's rows as states of a bounded size. */
 export interface ChosenAccumulator {
   readonly make: MakeAccumulator;
-  /** The conversion of the column's values before they are added; undefined = they are added as they are. */
+  /** The conversion of the column's values before they are added; undefined = none is needed. */
   readonly widen: ((value: FeatureValue) => FeatureValue) | undefined;
+  /** The same for what rows are chosen by. */
+  readonly widenKey: ((value: FeatureValue) => FeatureValue) | undefined;
 }
 
 /**
- * The accumulators of an aggregation for a column's type, undefined where rows are counted, and
- * constant arguments; undefined when its states grow with the rows, or nothing has that name.
+ * The accumulators of an aggregation for a column's type, undefined where rows are counted,
+ * constant arguments, and the type of what rows are chosen by; undefined when its states grow with
+ * the rows, or nothing has that name.
  */
 export function chooseAccumulator(
   name: string,
   column: DataType | undefined,
   literals: readonly FeatureValue[],
+  key?: DataType,
 ): ChosenAccumulator | undefined {
   const definition = AGGREGATIONS.get(name);
   const entry = ACCUMULATORS.get(name);
   if (!definition || !entry) return undefined;
-  const widened = column && chooseFold(definition, column)?.match.parameters[0];
-  const make = entry.choose(widened ?? column, literals);
-  return make && { make, widen: column && widened && widener(column, widened) };
+  const [widened, widenedKey] = (column && chooseFold(definition, column, key)?.match.parameters) ?? [];
+  const make = entry.choose(widened ?? column, literals, widenedKey ?? key);
+  return make && { make, widen: column && widened && widener(column, widened), widenKey: key && widenedKey && widener(key, widenedKey) };
 }

@@ -31,6 +31,11 @@ export class StateWriter {
 
   /** A whole number from zero, of any size. */
   natural(value: number | bigint): this {
+    if (typeof value === "number" && value < 2 ** 31) {
+      let small = value;
+      for (; small >= 128; small >>>= 7) this.byte((small & 127) | 128);
+      return this.byte(small);
+    }
     let rest = BigInt(value);
     for (; rest >= 128n; rest >>= 7n) this.byte(Number(rest & 127n) | 128);
     return this.byte(Number(rest));
@@ -40,6 +45,13 @@ export class StateWriter {
   integer(value: number | bigint): this {
     const exact = BigInt(value);
     return this.natural(exact < 0n ? (-exact << 1n) - 1n : exact << 1n);
+  }
+
+  float(value: number): this {
+    this.#room(8);
+    new DataView(this.#bytes.buffer).setFloat64(this.#length, value, true);
+    this.#length += 8;
+    return this;
   }
 
   bytes(value: Uint8Array): this {
@@ -98,6 +110,14 @@ export class StateReader {
 
   /** A whole number that is safe as a number, from zero. */
   count(): number {
+    const from = this.#at;
+    let small = 0;
+    for (let shift = 0; shift < 28; shift += 7) {
+      const byte = this.byte();
+      small |= (byte & 127) << shift;
+      if (byte < 128) return small;
+    }
+    this.#at = from;
     const value = Number(this.natural());
     if (!Number.isSafeInteger(value)) throw new DamagedState("a count of the state is too large");
     return value;
@@ -106,6 +126,13 @@ export class StateReader {
   integer(): bigint {
     const folded = this.natural();
     return (folded & 1n) === 1n ? -((folded + 1n) >> 1n) : folded >> 1n;
+  }
+
+  float(): number {
+    const from = this.#at;
+    this.#at += 8;
+    if (this.#at > this.source.length) throw new DamagedState("the state is cut off");
+    return new DataView(this.source.buffer, this.source.byteOffset + from, 8).getFloat64(0, true);
   }
 
   bytes(): Uint8Array {

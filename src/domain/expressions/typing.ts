@@ -12,7 +12,7 @@ import { fromProtoValue } from "../proto-value.ts";
 import { BAD_AGGREGATION, BAD_EXPRESSION, EXPRESSION_TYPE, UNKNOWN_FUNCTION } from "../rules/expressions.ts";
 import type { RuleProblem } from "../rules/rule.ts";
 import type { FeatureValue } from "../value.ts";
-import { AGGREGATIONS, type AggregationDefinition, chooseFold, type Fold } from "./aggregations.ts";
+import { AGGREGATIONS, type AggregationDefinition, chooseFold, type Fold, usageOf } from "./aggregations.ts";
 import type { FunctionDefinition, Overload } from "./definition.ts";
 import { EvaluationError } from "./evaluation-error.ts";
 import { chooseOverload, FUNCTIONS, isResultNullable } from "./functions.ts";
@@ -54,6 +54,10 @@ export type TypedExpression = Typed &
         readonly filters: readonly TypedExpression[];
         readonly column: TypedExpression | undefined;
         readonly widened: DataType | undefined;
+        /** What rows are chosen by, with the type that it is widened to. */
+        readonly key: { readonly typed: TypedExpression; readonly widened: DataType | undefined } | undefined;
+        /** The constant arguments. */
+        readonly constants: readonly FeatureValue[];
         /**
          * Path of the child's feature time, when the order of rows matters and the class has one.
          */
@@ -168,23 +172,46 @@ class TypeChecker {
       return this.#refuse(EXPRESSION_TYPE.filter({ type: typeWords(typed.type) }), filter.span ?? span);
     });
     const column = node.column && this.type(node.column, inner, span);
+    const key = node.key && this.type(node.key, inner, span);
     const definition = AGGREGATIONS.get(node.function);
     if (!definition) {
       const near = didYouMean(node.function, AGGREGATIONS.keys());
       return this.#refuse(UNKNOWN_FUNCTION.noSuchAggregation({ name: node.function, near: near && `; ${near}` }), span);
     }
     const shown = `_.${relation.path}`;
-    if (node.arguments.length > 0) return this.#refuse(EXPRESSION_TYPE.tooMany({ function: node.function }), span);
+    if (definition.needsKey && !node.key) {
+      const example = definition.example.replace(/^.*\]/, `${shown}[_.column]`);
+      return this.#refuse(BAD_AGGREGATION.noKey({ method: node.function, example }), span);
+    }
+    const { needsKey, constants: parameters } = definition;
+    if (node.arguments.length !== parameters.length || (node.key && !needsKey)) {
+      const given = node.arguments.length + (node.key ? 1 : 0);
+      const wanted = parameters.length + (needsKey ? 1 : 0);
+      return this.#refuse(
+        EXPRESSION_TYPE.wrongNumber({
+          usage: usageOf(definition),
+          wanted: counted(wanted),
+          given: `${given} ${given === 1 ? "is" : "are"}`,
+        }),
+        span,
+      );
+    }
+    const constants = node.arguments.map((argument) => fromProtoValue(argument));
+    for (const [index, { problem }] of parameters.entries()) {
+      const found = problem(constants[index] as FeatureValue);
+      if (found !== undefined) return this.#refuse(EXPRESSION_TYPE.neverRight({ problem: `${node.function}(): ${found}` }), span);
+    }
     if (!node.column && definition.needsColumn) {
       const example = `${shown}[_.column].${node.function}()`;
       return this.#refuse(BAD_AGGREGATION.noColumn({ method: node.function, example }), span);
     }
     const typedFilters = filters.filter((filter) => filter !== undefined);
-    if (typedFilters.length < filters.length || (node.column && !column)) return undefined;
-    const chosen = chooseFold(definition, column?.type ?? NULL_TYPE);
+    if (typedFilters.length < filters.length || (node.column && !column) || (node.key && !key)) return undefined;
+    const chosen = chooseFold(definition, column?.type ?? NULL_TYPE, key?.type, constants);
     if (!chosen) {
-      const legal = definition.overloads.map(({ signature }) => signature.text.split("->")[0]?.trim()).join(", ");
-      const is = typeWords(column?.type ?? NULL_TYPE);
+      const legal = definition.overloads.map(({ signature }) => signature.text.split("->")[0]?.split(",").at(-1)?.trim()).join(", ");
+      const is = typeWords((needsKey ? key : column)?.type ?? NULL_TYPE);
+      if (needsKey) return this.#refuse(EXPRESSION_TYPE.cannotOrder({ function: node.function, given: is, legal }), node.key?.span ?? span);
       return this.#refuse(EXPRESSION_TYPE.cannotAggregate({ function: node.function, given: is, legal }), node.column?.span ?? span);
     }
     const time = definition.isOrdered ? relation.child.featureTime : "";
@@ -198,6 +225,8 @@ class TypeChecker {
       filters: typedFilters,
       column: column ?? undefined,
       widened: chosen.match.parameters[0],
+      key: key && { typed: key, widened: chosen.match.parameters[1] },
+      constants,
       order: time === "" ? undefined : time.slice(relation.child.namespace.length + 1),
       isOptional: relation.isOptional,
       type: chosen.match.result,
@@ -218,6 +247,11 @@ function nullTest(name: string, typed: readonly TypedExpression[]): TypedExpress
   const overload = definition?.overloads[0];
   if (!definition || !overload) return undefined;
   return { kind: "call", definition, overload, arguments: values, widened: [undefined], type: PRIMITIVES.bool, nullable: false };
+}
+
+/** A number of arguments in words. */
+function counted(count: number): string {
+  return count === 0 ? "no arguments" : count === 1 ? "one argument" : `${count} arguments`;
 }
 
 function isBool(type: DataType): boolean {

@@ -167,6 +167,7 @@ export const BAD_DEFAULT = rule(
     },
   },
   {
+    breaksRule: message("the default of '{feature}' is {value}, which breaks its validation {rule}", "breaks {rule}"),
     mutable: message("the default of '{feature}' is a {mutable}, which could be changed by whoever reads it: {advice}", "mutable default"),
     none: message(
       "the default of '{feature}' is None, but its type is {type}: write '{attribute}: {type} | None = None'",

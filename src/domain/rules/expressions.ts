@@ -93,7 +93,8 @@ export const EXPRESSION_TYPE = rule(
     cannotTake: message("{function} cannot take ({given}); it takes {legal}", "types do not fit"),
     cannotAggregate: message("{function}() cannot aggregate {given}; it takes {legal}", "types do not fit"),
     neverRight: message("{problem}", "never right"),
-    tooMany: message("{function}() takes no arguments", "too many"),
+    cannotOrder: message("{function}() cannot order rows by {given}; it takes {legal}", "types do not fit"),
+    wrongNumber: message("{usage} takes {wanted}, and {given} given", "wrong arguments"),
   },
 );
 
@@ -118,6 +119,7 @@ export const BAD_AGGREGATION = rule(
     notCalled: message("{item} is not called: write {item}()", "not called"),
     oneColumn: message("{method}() needs exactly one column, and these are named: {named}; write {example}", "exactly one column"),
     noColumn: message("{method}() needs exactly one column, and none is named; write {example}", "exactly one column"),
+    noKey: message("{method}() needs what rows are ordered by as its first argument; write {example}", "ordered by what?"),
   },
 );
 

@@ -1,4 +1,4 @@
-/** Rules about all definitions together, about queries and about monitors: 160 to 176. */
+/** Rules about all definitions together, about queries, monitors and evaluations: 160 to 179. */
 
 import { message, rule, warning } from "./rule.ts";
 import { NO_SUCH_FEATURE, NO_SUCH_WINDOW } from "./sentences.ts";
@@ -267,6 +267,83 @@ export const UNTOLD_WEBHOOK = rule(
     missing: message("the monitor '{monitor}' names the webhook '{webhook}', which the environment does not have{near}", ""),
     unsubscribed: message("the monitor '{monitor}' names the webhook '{webhook}', which does not subscribe to {events}", ""),
   },
+);
+
+/** An evaluation of `answer(text)` after the arguments of `name`. */
+const EVALUATION = (rest: string): { "features.py": string } =>
+  python(
+    `from svc.evaluations import exact_match\n\n${USER}${MAIL}${NAME}\n\ndef answer(text):\n    return text\n\n\nEvaluation("answers", ${rest})\n`,
+  );
+
+export const BAD_EVALUATION = rule(
+  {
+    code: 177,
+    id: "bad-evaluation",
+    title: "An evaluation does not say what is evaluated",
+    severity: "error",
+    foundBy: ["analyzer"],
+    means:
+      "An evaluation has a name of its own, a function, and a dataset: its name, or its name and a revision as 'tickets@rev_...'. A project has at most 200.",
+    why: "No run of it could begin, or nobody knew which one is meant.",
+    example: {
+      broken: EVALUATION(`dataset="tickets", task="answer", scorers=[exact_match("expected")]`),
+      mended: EVALUATION(`dataset="tickets", task=answer, scorers=[exact_match("expected")]`),
+    },
+  },
+  {
+    twice: message("the evaluation '{evaluation}' is defined twice: give one of them another name", "defined twice"),
+    dataset: message("the evaluation '{evaluation}' names no dataset: {problem}", "no dataset"),
+    task: message("the task of the evaluation '{evaluation}' is {given}, which is no function", "no function"),
+    tooMany: message("the project has {count} evaluations, and {most} are the most", "one too many"),
+  },
+);
+
+export const BAD_SCORER = rule(
+  {
+    code: 178,
+    id: "bad-scorer",
+    title: "An evaluation has a scorer that cannot score",
+    severity: "error",
+    foundBy: ["analyzer"],
+    means:
+      "A scorer is exact_match(...), contains(...), numeric(...) or judge(...) of svc.evaluations, or a function of the output and perhaps the row. An evaluation has 1 to 20, each with a name of its own.",
+    why: "Its rows would have no score.",
+    example: {
+      broken: EVALUATION(`dataset="tickets", task=answer, scorers=["exact_match"]`),
+      mended: EVALUATION(`dataset="tickets", task=answer, scorers=[exact_match("expected")]`),
+    },
+  },
+  {
+    count: message(
+      "the evaluation '{evaluation}' has {count} scorers: write 1 to {most}, such as scorers=[exact_match('expected')]",
+      "{label}",
+    ),
+    notAScorer: message("the evaluation '{evaluation}' has {given} among its scorers, which is no scorer and no function", "no scorer"),
+    twice: message("the evaluation '{evaluation}' has two scorers of the name '{scorer}': give one another name=", "same name"),
+    option: message("the evaluation '{evaluation}' has a scorer that cannot score: {problem}", "cannot score"),
+    arguments: message(
+      "the scorer '{scorer}' of the evaluation '{evaluation}' takes neither the output alone nor the output and the row",
+      "not its arguments",
+    ),
+  },
+);
+
+export const BAD_EVALUATION_INPUTS = rule(
+  {
+    code: 179,
+    id: "bad-evaluation-inputs",
+    title: "An evaluated function does not take its inputs",
+    severity: "error",
+    foundBy: ["analyzer"],
+    means:
+      "`inputs` names the columns that the function is given: a list in the order of its parameters, or a dict by parameter. Without it each parameter without a default is given the column of its name.",
+    why: "The function would fail for every row.",
+    example: {
+      broken: EVALUATION(`dataset="tickets", task=answer, inputs={"texts": "body"}, scorers=[exact_match("expected")]`),
+      mended: EVALUATION(`dataset="tickets", task=answer, inputs={"text": "body"}, scorers=[exact_match("expected")]`),
+    },
+  },
+  { notTaken: message("the task of the evaluation '{evaluation}' does not take its inputs: {problem}", "not taken") },
 );
 
 export const DUPLICATE_NAMED_QUERY = rule(

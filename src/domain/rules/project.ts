@@ -4,6 +4,8 @@ import { message, rule } from "./rule.ts";
 
 const RESOLVER =
   '@features\nclass User:\n    id: int\n    name: str\n\n\n@online(OPTIONS)\ndef greet(id: User.id) -> User.name:\n    """Greets."""\n    return f"user {id}"\n';
+const DEPRECATED =
+  "@features\nclass User:\n    id: int\n    # Use score\n    old: int = feature(deprecated=True, default=0)\n    score: int = 0\n    twice: int = _.USED * 2\n";
 const POLICY =
   "project: demo\nenvironments:\n  default: {}\nvalidation:\n  resolver:\n    metadata:\n      - name: owner\n        missing: error\n";
 
@@ -65,6 +67,25 @@ export const MISSING_METADATA = rule(
   {
     missing: message("'{fqn}' {what}, which this project asks of every {kind}: {cure}", "{label}"),
   },
+);
+
+export const DEPRECATED_FEATURE = rule(
+  {
+    code: 193,
+    id: "deprecated-feature",
+    title: "A deprecated feature is used",
+    severity: "warning",
+    foundBy: ["graph"],
+    means:
+      "The feature says `deprecated=True`, and a resolver, an expression or a query reads or gives it. Use what its description names instead; it can be " +
+      "taken out when nothing uses it any more.",
+    why: "Its owner wants to take it out, and what uses it would then fail.",
+    example: {
+      broken: { "features.py": DEPRECATED.replace("USED", "old") },
+      mended: { "features.py": DEPRECATED.replace("USED", "score") },
+    },
+  },
+  { used: message("{user} uses {feature}, which {is}", "deprecated") },
 );
 
 export const MISSING_DRIVER = rule(

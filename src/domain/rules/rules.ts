@@ -24,7 +24,7 @@ const BY_ID = new Map(RULES.map((rule) => [rule.id, rule]));
 export const EXAMPLE_IMPORTS = `from datetime import datetime
 
 import svc.functions as F
-from svc import Monitor, NamedQuery, Now, ScheduledQuery, SQLiteSource, offline, online
+from svc import Evaluation, Monitor, NamedQuery, Now, ScheduledQuery, SQLiteSource, offline, online
 from svc.features import DataFrame, Features, FeatureTime, Primary, _, feature, features, has_many, has_one
 from svc.streams import Windowed, windowed
 

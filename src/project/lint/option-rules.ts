@@ -24,7 +24,17 @@ const STORING: Readonly<Record<string, Check>> = { store_online: flag, store_off
 
 const CHECKS: Readonly<Record<OptionOwner, Readonly<Record<string, Check>>>> = {
   class: { max_staleness: staleness, tags: texts, owner: text, name: text, ...STORING },
-  feature: { max_staleness: staleness, tags: texts, owner: text, name: text, description: text, primary: flag, ...STORING },
+  feature: {
+    max_staleness: staleness,
+    tags: texts,
+    owner: text,
+    name: text,
+    description: text,
+    primary: flag,
+    deprecated: flag,
+    strict: flag,
+    ...STORING,
+  },
   resolver: { timeout, cron, environment: environments, tags: texts, owner: text, name: text, translate: flag },
 };
 

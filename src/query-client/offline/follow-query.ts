@@ -3,16 +3,12 @@
 import { rename } from "node:fs/promises";
 import { basename } from "node:path";
 import { type OfflineQuery, type OfflineQueryFormat, OfflineQueryStatus } from "../../../gen/svc/v1/offline_query_pb.ts";
-import { WatchTopic } from "../../../gen/svc/v1/watch_pb.ts";
 import type { Context } from "../../context/context.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { sizeText } from "../../domain/size.ts";
 import { CliError } from "../../errors/cli-error.ts";
 import { fromSystem } from "../../errors/from-system.ts";
-import { followHints } from "../hints.ts";
-
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 2_000;
+import { followToEnd } from "../following.ts";
 
 /** Whether a query has ended. */
 export function hasEnded({ status }: OfflineQuery): boolean {
@@ -24,32 +20,15 @@ export function hasEnded({ status }: OfflineQuery): boolean {
  * told how to end it.
  */
 export async function followQuery(context: Context, begun: OfflineQuery): Promise<OfflineQuery> {
-  const { api, clock, progress, signal } = context;
-  const service = await api.offlineQueries();
-  const started = clock.now();
-  const onInterrupt = (): void =>
-    progress.note(`\nThe query goes on. \`svc offline-query cancel ${begun.id}\` ends it, \`svc offline-query get ${begun.id}\` shows it.`);
-  signal.addEventListener("abort", onInterrupt, { once: true });
-  progress.note(`Offline query ${begun.id}`);
-  const hints = followHints(context, [WatchTopic.RUNS]);
-  try {
-    return await progress.step(
-      "Answering",
-      async (say) => {
-        let query = begun;
-        for (let pause = FIRST_PAUSE_MS; !hasEnded(query); pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
-          await hints.next(pause);
-          query = (await service.getOfflineQuery({ id: begun.id })).query ?? query;
-          say(progressText(query, clock.now() - started));
-        }
-        return query;
-      },
-      ({ status }) => status !== OfflineQueryStatus.COMPLETED,
-    );
-  } finally {
-    hints.close();
-    signal.removeEventListener("abort", onInterrupt);
-  }
+  const service = await context.api.offlineQueries();
+  context.progress.note(`Offline query ${begun.id}`);
+  return followToEnd(context, begun, {
+    title: "Answering",
+    goesOn: `The query goes on. \`svc offline-query cancel ${begun.id}\` ends it, \`svc offline-query get ${begun.id}\` shows it.`,
+    ask: async () => (await service.getOfflineQuery({ id: begun.id })).query,
+    hasFailed: ({ status }) => status !== OfflineQueryStatus.COMPLETED,
+    ...{ hasEnded, progressText },
+  });
 }
 
 /**

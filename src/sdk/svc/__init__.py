@@ -26,12 +26,14 @@ from ._model.cron import Cron
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
+from .evaluations import Evaluation
 from .features import (
     DataFrame,
     Feature,
     Features,
     FeatureTime,
     Primary,
+    Validation,
     Windowed,
     _,
     after,
@@ -90,6 +92,7 @@ __all__ = [
     "Dataset",
     "DatasetRevision",
     "ErrorDetail",
+    "Evaluation",
     "ExceptionDetail",
     "Feature",
     "FeatureMeta",
@@ -118,6 +121,7 @@ __all__ = [
     "TopicSource",
     "UnexpectedAnswer",
     "UploadResult",
+    "Validation",
     "Windowed",
     "_",
     "after",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Sequence, Union
 
 from ._frames.conditions import Condition, after, before
 from ._frames.dataframe import DataFrame
@@ -21,6 +21,7 @@ from ._model.named_query import NamedQuery
 from ._model.scheduled_query import ScheduledQuery
 from ._model.reference import FeatureReference, field_of
 from ._model.resolver_decorators import batch, offline, online, realtime
+from ._model.validation import Number, Validation
 from ._surface.unknown_options import kept
 from ._types.annotations import FeatureTime, Now, Primary
 from .streams import Windowed, windowed
@@ -35,6 +36,7 @@ __all__ = [
     "ScheduledQuery",
     "Now",
     "Primary",
+    "Validation",
     "Windowed",
     "_",
     "after",
@@ -77,6 +79,14 @@ def feature(
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
     cache_nulls: Optional[bool] = None,
+    deprecated: bool = False,
+    min: Optional[Number] = None,
+    max: Optional[Number] = None,
+    min_length: Optional[int] = None,
+    max_length: Optional[int] = None,
+    contains: Any = None,
+    strict: Optional[bool] = None,
+    validations: Optional[Sequence[Validation]] = None,
     **others: NoReturn,
 ) -> Any:
     """The options of a feature beside its type, to the right of `=` in a feature class.
@@ -96,10 +106,37 @@ def feature(
     store_offline: False keeps its values out of the offline store. Default: the class's, else True.
     cache_nulls: False keeps None out of the online store; an older value stays until it is too old.
         Default: the class's, else True.
+    deprecated: whether it should not be used any more: lint warns of each use (193), and a query is
+        told so in its answer, with the description.
+    min, max, min_length, max_length, contains: rules that its values keep to, as `Validation` takes
+        them. They are checked of values that are computed, given with a query, and uploaded.
+    strict: True fails a value that breaks a rule; else it is answered, and counted in the metric
+        `feature.validation_failures`.
+    validations: further rules, each with a `strict` of its own.
     """
-    storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
     unknown = kept("feature", others)
-    return FeatureOptions(max_staleness, default, owner, tags, description, primary, name, expression, others=unknown, **storing)
+    return FeatureOptions(
+        max_staleness,
+        default,
+        owner,
+        tags,
+        description,
+        primary,
+        name,
+        expression,
+        store_online,
+        store_offline,
+        cache_nulls,
+        deprecated,
+        min,
+        max,
+        min_length,
+        max_length,
+        contains,
+        strict,
+        validations,
+        others=unknown,
+    )
 
 
 def has_one(join: Callable[[], Any], **others: NoReturn) -> Any:

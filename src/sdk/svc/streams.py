@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, NoReturn, Optional, Se
 from ._model.field import MISSING, Tags, WindowedOptions
 from ._model.registry import registry
 from ._model.stream import StreamCall, StreamDefinition, StreamOptions
+from ._model.validation import Number, Validation
 from ._surface.unknown_options import kept
 from ._types.annotations import Windowed
 from .sources import DataSource, KafkaSource, TopicSource
@@ -34,6 +35,14 @@ def windowed(
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
     cache_nulls: Optional[bool] = None,
+    deprecated: bool = False,
+    min: Optional[Number] = None,
+    max: Optional[Number] = None,
+    min_length: Optional[int] = None,
+    max_length: Optional[int] = None,
+    contains: Any = None,
+    strict: Optional[bool] = None,
+    validations: Optional[Sequence[Validation]] = None,
     **others: NoReturn,
 ) -> Any:
     """The windows of a feature of type `Windowed[...]`:
@@ -48,9 +57,30 @@ def windowed(
         Without one, resolvers give the values.
     The rest is as for `feature`.
     """
-    storing = {"store_online": store_online, "store_offline": store_offline, "cache_nulls": cache_nulls}
     unknown = kept("windowed", others)
-    return WindowedOptions(max_staleness, default, owner, tags, description, False, name, expression, others=unknown, windows=windows, **storing)
+    return WindowedOptions(
+        max_staleness,
+        default,
+        owner,
+        tags,
+        description,
+        False,
+        name,
+        expression,
+        store_online,
+        store_offline,
+        cache_nulls,
+        deprecated,
+        min,
+        max,
+        min_length,
+        max_length,
+        contains,
+        strict,
+        validations,
+        others=unknown,
+        windows=windows,
+    )
 
 
 def stream(

@@ -24,7 +24,7 @@ export function endpointName({ parent, name }: DescMethod): string {
 }
 
 const IDS = /(?:^|_)ids?$/;
-const NAMES = /(?:^|_)(?:ids?|names?|sha256|permissions?|roles?|branch|environments?|kind|namespace|features|resolver|tags)$/;
+const NAMES = /(?:^|_)(?:ids?|names?|sha256|permissions?|roles?|branch|environments?|kind|namespace|features|resolver|tags|priority)$/;
 const DEPTH = 2;
 
 /**

@@ -21,6 +21,7 @@ import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
+import type { Evaluations } from "../evaluations/evaluations.ts";
 import {
   type ComponentRecord,
   type Components,
@@ -58,8 +59,6 @@ import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
-import type { StreamRunner } from "../streams/stream-runner.ts";
-import type { Streams } from "../streams/streams.ts";
 import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
@@ -69,6 +68,8 @@ import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { JobErrorRecorder, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TopicStore } from "../stores/topics/store.ts";
+import type { StreamRunner } from "../streams/stream-runner.ts";
+import type { Streams } from "../streams/streams.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import type { EmbeddedTopics } from "../topics/embedded.ts";
@@ -190,6 +191,7 @@ export interface Parts {
   readonly monitors: () => Promise<Monitors>;
   /** Scripts, modules and functions that run once. */
   readonly tasks: () => Promise<Tasks>;
+  readonly evaluations: () => Promise<Evaluations>;
   /** The store of the server's own topics. */
   readonly topicStore: () => Promise<TopicStore>;
   /** The server's own topics. */
@@ -657,6 +659,21 @@ export async function openParts({
     const { createScheduledQueries } = await import("../scheduled-queries/scheduled-queries.ts");
     return createScheduledQueries({ metadata, deployments: await deployments(), queries: offlineQueries, bus, clock, log });
   });
+  const evaluations = once(async () => {
+    const { createEvaluations } = await import("../evaluations/evaluations.ts");
+    const folder = directory.file(join("tmp", "evaluations"));
+    await rm(folder, { recursive: true, force: true });
+    const { datasets: known, revisions } = await datasets();
+    return createEvaluations({
+      metadata,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      ...{ datasets: known, revisions, tables },
+      processes: await processes(),
+      logs: logRecorder,
+      ...{ folder, metrics, bus, clock },
+    });
+  });
   const monitors = once(async () => {
     const { createMonitors } = await import("../monitors/monitors.ts");
     return createMonitors({
@@ -736,6 +753,7 @@ export async function openParts({
       { ERASURE_JOB },
       { RESOLVER_RUN_JOB },
       { TASK_JOB },
+      { EVALUATION_JOB },
       { SCHEDULED_QUERY_JOB },
       { OFFLINE_QUERY_JOB },
       { VALUE_UPLOAD_JOB },
@@ -747,6 +765,7 @@ export async function openParts({
       import("../environments/lifecycle.ts"),
       import("../resolver-runs/resolver-runs.ts"),
       import("../tasks/tasks.ts"),
+      import("../evaluations/evaluations.ts"),
       import("../scheduled-queries/scheduled-queries.ts"),
       import("../offline-queries/query-jobs.ts"),
       import("../value-uploads/value-uploads.ts"),
@@ -756,6 +775,7 @@ export async function openParts({
       ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
       [RESOLVER_RUN_JOB]: (await resolverRuns()).runs.handler,
       [TASK_JOB]: (await tasks()).handler,
+      [EVALUATION_JOB]: (await evaluations()).handler,
       [SCHEDULED_QUERY_JOB]: (await scheduledQueries()).handler,
       [OFFLINE_QUERY_JOB]: (await offlineQueries()).handler,
       [VALUE_UPLOAD_JOB]: (await valueUploads()).handler,
@@ -764,7 +784,7 @@ export async function openParts({
   });
   const jobQueue = once(async () => {
     const { createJobQueue } = await import("../jobs/queue.ts");
-    return createJobQueue({ jobs: metadata.jobs, kinds: Object.keys(await jobHandlers()), clock });
+    return createJobQueue({ jobs: metadata.jobs, kinds: Object.keys(await jobHandlers()), bus, clock });
   });
   const workflows = once(async () => {
     const { createWorkflows } = await import("../jobs/workflows.ts");
@@ -835,6 +855,7 @@ export async function openParts({
     streamRunner,
     resolverRuns,
     tasks,
+    evaluations,
     workflows,
     scheduledQueries,
     monitors,

@@ -311,6 +311,7 @@ async function startIn(
       jobQueue: parts.jobQueue,
       resolverRuns: parts.resolverRuns,
       tasks: parts.tasks,
+      evaluations: parts.evaluations,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
       streams: parts.streams,

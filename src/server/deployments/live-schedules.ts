@@ -159,6 +159,7 @@ export function createLiveSchedules(
       }
       if (!isKnown) throw new Failure("failed_precondition", `'${name.slice(0, 200)}' does not run by a schedule in this environment.`);
       bus.publish("schedules");
+      noteChange(bus, "schedules", environmentId);
     },
     start() {
       const live = followStore({ bus, topic: "live", clock, log, read: settle });

@@ -15,9 +15,10 @@ import { checkSqlResolvers } from "./checks.ts";
 const MAX_DEFINITIONS = 50_000;
 
 /** Throws Failure invalid_argument for a graph of more definitions than are checked. */
-export function refuseVastGraph({ featureSets, resolvers, namedQueries, monitors, sources, diagnostics }: Graph): void {
+export function refuseVastGraph({ featureSets, resolvers, namedQueries, monitors, evaluations, sources, diagnostics }: Graph): void {
   const features = featureSets.reduce((sum, set) => sum + set.features.length, featureSets.length);
-  const definitions = features + resolvers.length + namedQueries.length + monitors.length + sources.length + diagnostics.length;
+  const definitions =
+    features + resolvers.length + namedQueries.length + monitors.length + evaluations.length + sources.length + diagnostics.length;
   if (definitions > MAX_DEFINITIONS)
     throw new Failure("invalid_argument", `The project has ${definitions} definitions, and more than ${MAX_DEFINITIONS} are not checked.`, {
       hint: "Deploy it as several projects.",

@@ -1,5 +1,6 @@
 /** Aggregations of child rows. */
 
+import type { Fold } from "../../domain/expressions/aggregations.ts";
 import { compareValues } from "../../domain/expressions/compare.ts";
 import { EvaluationError } from "../../domain/expressions/evaluation-error.ts";
 import { widener } from "../../domain/expressions/types.ts";
@@ -10,10 +11,16 @@ import type { ChildRows } from "./compiled.ts";
 
 type Aggregation = Extract<TypedExpression, { kind: "aggregation" }>;
 
-/** Compiles an aggregation from its compiled filters and column. */
-export function compileAggregation(node: Aggregation, filters: readonly Evaluate[], column: Evaluate | undefined): Evaluate {
+/** Compiles an aggregation from its compiled filters, column and key. */
+export function compileAggregation(
+  node: Aggregation,
+  filters: readonly Evaluate[],
+  column: Evaluate | undefined,
+  key: Evaluate | undefined,
+): Evaluate {
   const widen = node.widened && node.column ? widener(node.column.type, node.widened) : undefined;
   const compute = column && widenColumn(column, widen);
+  const computeKey = key && widenColumn(key, node.key?.widened && widener(node.key.typed.type, node.key.widened));
   const { keepsNulls } = node.definition;
   return (frame) => {
     const children = frame.rows.relations?.get(node.path);
@@ -21,6 +28,7 @@ export function compileAggregation(node: Aggregation, filters: readonly Evaluate
     const inner = childFrame(frame, children);
     const chosen = filters.map((filter) => filter(inner));
     const given = compute?.(inner);
+    const keys = computeKey?.(inner);
     const order = node.order === undefined ? undefined : children.columns.get(node.order);
     const values = new Array<FeatureValue>(frame.rows.rows);
     let errors: Map<number, string> | undefined;
@@ -32,7 +40,8 @@ export function compileAggregation(node: Aggregation, filters: readonly Evaluate
       try {
         const rows = selected(chosen, children.offsets[row] as number, children.offsets[row + 1] as number);
         if (order) rows.sort((a, b) => inTime(order[a] ?? null, order[b] ?? null));
-        values[row] = node.fold(given ? taken(given, rows, keepsNulls) : (rows as readonly FeatureValue[]));
+        if (given && keys) values[row] = keyed(given, keys, rows, node.fold);
+        else values[row] = node.fold(given ? taken(given, rows, keepsNulls) : (rows as readonly FeatureValue[]));
       } catch (error) {
         if (!(error instanceof EvaluationError)) throw error;
         values[row] = null;
@@ -77,6 +86,17 @@ function taken({ values, errors }: Column, rows: readonly number[], keepsNulls: 
     if (value !== null || keepsNulls) result.push(value);
   }
   return result;
+}
+
+/** The fold of the rows in which neither the value nor the key is null. */
+function keyed(values: Column, keys: Column, rows: readonly number[], fold: Fold): FeatureValue {
+  const known = rows.filter((row) => {
+    const error = values.errors?.get(row) ?? keys.errors?.get(row);
+    if (error !== undefined) throw new EvaluationError(error);
+    return values.values[row] !== null && keys.values[row] !== null;
+  });
+  const of = (column: Column): FeatureValue[] => known.map((row) => column.values[row] as FeatureValue);
+  return fold(of(values), of(keys));
 }
 
 /** Comparison of times for sorting; rows without a time come first. */

@@ -87,6 +87,7 @@ class Compiler {
           typed,
           typed.filters.map((filter) => this.compile(filter)),
           typed.column && this.compile(typed.column),
+          typed.key && this.compile(typed.key.typed),
         );
       case "now":
         this.readsClock = true;

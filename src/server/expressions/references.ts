@@ -36,8 +36,8 @@ function gather(typed: TypedExpression, windowMicros: bigint, scopes: readonly G
       own.relations.set(typed.path, relation);
       relation.tests.push(rowTest(typed.filters, windowMicros));
       if (typed.order !== undefined) relation.gathered.columns.add(typed.order);
-      for (const part of typed.column ? [...typed.filters, typed.column] : typed.filters)
-        gather(part, windowMicros, [relation.gathered, ...scopes]);
+      for (const part of [...typed.filters, typed.column, typed.key?.typed])
+        if (part) gather(part, windowMicros, [relation.gathered, ...scopes]);
       return;
     }
     default:

@@ -82,13 +82,11 @@ export interface ConfiguredTopic {
 /** The topics that the record of `kafka-topics` names. */
 export function configuredTopics({ spec: { topics } }: ComponentRecord): readonly ConfiguredTopic[] {
   const number = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
-  return (Array.isArray(topics) ? topics : [])
-    .filter(isJsonObject)
-    .map(({ name, partitions, retention_ms }) => ({
-      name: String(name),
-      partitions: number(partitions) ?? 1,
-      retentionMs: number(retention_ms),
-    }));
+  return (Array.isArray(topics) ? topics : []).filter(isJsonObject).map(({ name, partitions, retention_ms }) => ({
+    name: String(name),
+    partitions: number(partitions) ?? 1,
+    retentionMs: number(retention_ms),
+  }));
 }
 
 /** What is configured of one topic; undefined = nothing. */

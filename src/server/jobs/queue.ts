@@ -6,6 +6,7 @@
 import type { Clock } from "../../context/clock.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { ABSENT_JOB_KINDS } from "../../domain/job-kinds.ts";
+import { JOB_PRIORITY } from "../../domain/job-priority.ts";
 import type { JobStateName } from "../../domain/job-states.ts";
 import { Failure } from "../failure.ts";
 import {
@@ -17,6 +18,8 @@ import {
   type JobStore,
   type QueuePosition,
 } from "../stores/metadata/jobs.ts";
+import type { Bus } from "./bus.ts";
+import { noteChange } from "./changes.ts";
 import { checkOffset } from "./offset.ts";
 
 /**
@@ -68,6 +71,11 @@ export interface JobQueue {
    * there is none that the viewer sees.
    */
   get(viewer: JobViewer, id: string): Promise<ShownJob & { readonly attempts: readonly JobAttempt[] }>;
+  /**
+   * Gives a job that waits another priority. Rejects as `get` does, and with Failure
+   * invalid_argument for one out of bounds, failed_precondition for a job that runs or has ended.
+   */
+  setPriority(viewer: JobViewer, id: string, priority: number): Promise<ShownJob>;
 }
 
 /** The states of the store that a shown one stands for. */
@@ -97,10 +105,12 @@ const MAX_BEHIND = 20;
 export function createJobQueue({
   jobs,
   kinds: known,
+  bus,
   clock,
 }: {
-  readonly jobs: Pick<JobStore, "attempts" | "awaited" | "entry" | "page" | "runningOf" | "standing">;
+  readonly jobs: Pick<JobStore, "attempts" | "awaited" | "entry" | "page" | "runningOf" | "setPriority" | "standing">;
   readonly kinds: readonly string[];
+  readonly bus: Bus;
   readonly clock: Clock;
 }): JobQueue {
   /** Shows jobs to a viewer; each group is asked for its standing once. */
@@ -131,6 +141,14 @@ export function createJobQueue({
     return async (entry) => ({ entry, state: stateOf(entry, now), wait: await waitOf(entry) });
   };
 
+  const seenEntry = async (viewer: JobViewer, id: string): Promise<JobEntry> => {
+    const entry = await jobs.entry(/^\d{1,15}$/.test(id) ? Number(id) : id);
+    if (entry && sees(viewer, environmentOf(entry.scope))) return entry;
+    throw new Failure("not_found", `There is no job '${id.slice(0, 50)}'.`, {
+      hint: "`svc jobs list` shows those that there are; deliveries of webhooks are in `svc webhook deliveries list`.",
+    });
+  };
+
   return {
     async list(viewer, { states, kinds, environmentId, before, offset, limit }) {
       const present = kinds.filter((kind) => !(kind in ABSENT_JOB_KINDS));
@@ -152,12 +170,22 @@ export function createJobQueue({
     },
 
     async get(viewer, id) {
-      const entry = await jobs.entry(/^\d{1,15}$/.test(id) ? Number(id) : id);
-      if (!entry || !sees(viewer, environmentOf(entry.scope)))
-        throw new Failure("not_found", `There is no job '${id.slice(0, 50)}'.`, {
-          hint: "`svc jobs list` shows those that there are; deliveries of webhooks are in `svc webhook deliveries list`.",
-        });
+      const entry = await seenEntry(viewer, id);
       return { ...(await shower(viewer, clock.now())(entry)), attempts: await jobs.attempts(entry.id) };
+    },
+
+    async setPriority(viewer, id, priority) {
+      const { least, most } = JOB_PRIORITY;
+      if (!Number.isInteger(priority) || priority < least || priority > most)
+        throw new Failure("invalid_argument", `A priority is a whole number from ${least} to ${most}, and ${priority} is none.`);
+      const { id: jobId, number, scope } = await seenEntry(viewer, id);
+      const state = (await jobs.setPriority(jobId, priority))?.state;
+      if (state !== "queued")
+        throw new Failure("failed_precondition", `Job ${number} ${state === "running" ? "runs" : "has ended"}.`, {
+          hint: "A priority says which of the jobs that wait is run first: `svc jobs list --state scheduled` shows those.",
+        });
+      noteChange(bus, "runs", environmentOf(scope));
+      return shower(viewer, clock.now())(await seenEntry(viewer, jobId));
     },
   };
 }

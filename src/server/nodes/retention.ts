@@ -14,18 +14,20 @@ const PROCESSES_KEPT_MS = 90 * DAY_MS;
 const RESOLVER_RUNS_KEPT_MS = 90 * DAY_MS;
 /** Milliseconds that tasks are kept after their end. */
 const TASKS_KEPT_MS = 90 * DAY_MS;
+/** Milliseconds that runs of evaluations are kept after their end. */
+const EVALUATION_RUNS_KEPT_MS = 365 * DAY_MS;
 /** Most jobs that are removed in one step: other writes wait for it. */
 const BATCH = 1_000;
 
 /**
- * The recurring jobs that remove ended jobs, workflows, runs of resolvers and tasks, expired
- * sessions, uploads and deletions, rows of nodes that are gone, and old progress lines of
+ * The recurring jobs that remove ended jobs, workflows, runs of resolvers and evaluations, and
+ * tasks, expired sessions, uploads and deletions, rows of nodes that are gone, and old progress lines of
  * deployments.
  */
 export function retentionJobs(
   metadata: Pick<
     MetadataStore,
-    "deletions" | "jobs" | "nodes" | "processes" | "progress" | "purgeExpired" | "resolverRuns" | "tasks" | "workflows"
+    "deletions" | "evaluations" | "jobs" | "nodes" | "processes" | "progress" | "purgeExpired" | "resolverRuns" | "tasks" | "workflows"
   >,
   now: () => number,
 ): readonly RecurringJob[] {
@@ -38,6 +40,7 @@ export function retentionJobs(
         while ((await metadata.workflows.purge(ENDED_JOBS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
         while ((await metadata.resolverRuns.purge(RESOLVER_RUNS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
         while ((await metadata.tasks.purge(TASKS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
+        while ((await metadata.evaluations.purge(EVALUATION_RUNS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
       },
     },
     {

@@ -43,9 +43,9 @@ import { createInputs, type Inputs } from "./inputs.ts";
 import { createQueryHandler, originOf } from "./query-handler.ts";
 import { jobIdsOf, queryJobs } from "./query-jobs.ts";
 import { checkRows, planSpine } from "./spine-plan.ts";
-import { columnsSource, encodeInline, fileSource, type SpineSource } from "./spine-source.ts";
+import { columnsSource, encodeInline, fileSource, inlineSource } from "./spine-source.ts";
 import { selectSpine } from "./spine-sql.ts";
-import { checkWish, type OfflineQueryWish } from "./wish.ts";
+import { type ChangedQuery, checkWish, type OfflineQueryWish, type WishedRows } from "./wish.ts";
 
 /** Milliseconds that the trial of a statement may take, on tables without rows. */
 const TRIAL_MS = 30_000;
@@ -108,8 +108,9 @@ export interface OfflineQueries {
   /**
    * Begins the request of an ended query again, for a client. Rejects as `start` does, and with
    * Failure not_found when the file of its rows is gone.
+   * @param changes all that is asked for beside the rows; undefined = as it was
    */
-  retry(id: string, target: DeploymentTarget, agentId: string): Promise<OfflineQueryStanding>;
+  retry(id: string, target: DeploymentTarget, agentId: string, changes?: ChangedQuery): Promise<OfflineQueryStanding>;
   /** Files with rows that callers put. */
   readonly inputs: Inputs;
   /** Removes what ended queries left, old ones and files that no query needs. */
@@ -157,67 +158,78 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
     }
   };
 
+  /** Plans a query over rows that are kept, which are checked as far as they are there. */
+  const planOver = async (target: DeploymentTarget, wish: OfflineQueryWish, rows: OfflineRows): Promise<SpineRun> => {
+    const request = { ...wish, rows };
+    const hasTime = wish.time !== undefined;
+    switch (rows.from) {
+      case "inline": {
+        const source = inlineSource(await inputs.read(rows.key));
+        const run = await planned(target, request, source.names);
+        await checkRows(run, source);
+        return run;
+      }
+      case "file":
+        return inFolder(async (path) => {
+          const local = join(path, "rows");
+          await inputs.fetch(rows, local);
+          const source = await fileSource(await options.tables(), local, { ...rows, hasTime }).catch(tableFailure);
+          const run = await planned(target, request, source.names);
+          await checkRows(run, source).catch(tableFailure);
+          return run;
+        });
+      case "sql":
+        return inFolder(async (folder) => {
+          const tables = await options.tables();
+          const lease = await deployments.acquire(target);
+          try {
+            const namespaces = engine.classesOf(lease.deployment);
+            const tried = { ...options, tables, environmentId: target.environment.id, namespaces, folder };
+            const selected = await selectSpine(rows.statement, { ...tried, signal: AbortSignal.timeout(TRIAL_MS) }, true);
+            const source = await fileSource(tables, selected, { format: "parquet", timeColumn: rows.timeColumn, hasTime });
+            return planned(target, request, source.names);
+          } finally {
+            lease.release();
+          }
+        });
+      case "keys":
+        return planned(target, request, []);
+    }
+  };
+
   /** Checks the rows as far as they are there, and keeps those that came with the call. */
   const settleRows = async (
     target: DeploymentTarget,
     wish: OfflineQueryWish,
   ): Promise<{ rows: OfflineRows; outputs: readonly string[] }> => {
+    const environmentId = target.environment.id;
     const { rows } = wish;
-    const { environment } = target;
-    const check = async (source: SpineSource): Promise<SpineRun> => planned(target, wish, source.names);
+    if (rows.from === "inline") {
+      const source = columnsSource(rows.columns, rows.times);
+      const run = await planned(target, { ...wish, rows }, source.names);
+      await checkRows(run, source);
+      const key = inputs.keyOf(environmentId, newId("row", clock.now()));
+      const bytes = encodeInline(rows.columns, rows.times);
+      await objects.put(key, once(bytes), { size: bytes.length });
+      return { rows: { from: "inline", key }, outputs: pathsOf(run) };
+    }
+    const kept = await keptRows(environmentId, rows);
+    return { rows: kept, outputs: pathsOf(await planOver(target, wish, kept)) };
+  };
+
+  /** Rows as they are kept with a query. */
+  const keptRows = async (environmentId: string, rows: Exclude<WishedRows, { readonly from: "inline" }>): Promise<OfflineRows> => {
     switch (rows.from) {
-      case "inline": {
-        const source = columnsSource(rows.columns, rows.times);
-        const run = await check(source);
-        await checkRows(run, source);
-        const key = inputs.keyOf(environment.id, newId("row", clock.now()));
-        const bytes = encodeInline(rows.columns, rows.times);
-        await objects.put(key, once(bytes), { size: bytes.length });
-        return { rows: { from: "inline", key }, outputs: pathsOf(run) };
-      }
       case "file": {
         const { uploadId, format, timeColumn } = rows;
-        const upload = await inputs.upload(environment.id, uploadId);
-        const run = await inFolder(async (path) => {
-          const local = join(path, "rows");
-          await inputs.fetch(upload, local);
-          const tables = await options.tables();
-          const hasTime = wish.time !== undefined;
-          const source = await fileSource(tables, local, { format, timeColumn, hasTime }).catch(tableFailure);
-          const planned = await check(source);
-          await checkRows(planned, source).catch(tableFailure);
-          return planned;
-        });
-        return { rows: { from: "file", ...upload, format, timeColumn }, outputs: pathsOf(run) };
+        return { from: "file", ...(await inputs.upload(environmentId, uploadId)), format, timeColumn };
       }
-      case "sql": {
-        const { statement, timeColumn } = rows;
-        const run = await inFolder(async (path) => {
-          const tables = await options.tables();
-          const lease = await deployments.acquire(target);
-          try {
-            const tried = {
-              ...options,
-              tables,
-              environmentId: environment.id,
-              namespaces: engine.classesOf(lease.deployment),
-              folder: path,
-            };
-            const selected = await selectSpine(statement, { ...tried, signal: AbortSignal.timeout(TRIAL_MS) }, true);
-            return check(await fileSource(tables, selected, { format: "parquet", timeColumn, hasTime: wish.time !== undefined }));
-          } finally {
-            lease.release();
-          }
-        });
-        return { rows: { from: "sql", statement, timeColumn }, outputs: pathsOf(run) };
-      }
-      case "keys": {
-        const run = await planned(target, wish, []);
-        return {
-          rows: { from: "keys", lowerBound: rows.lowerBound ?? null, upperBound: rows.upperBound ?? null, maxSamples: rows.maxSamples },
-          outputs: pathsOf(run),
-        };
-      }
+      case "sql":
+        return rows;
+      case "keys":
+        return { ...rows, lowerBound: rows.lowerBound ?? null, upperBound: rows.upperBound ?? null };
+      case "kept":
+        return rows.rows;
     }
   };
 
@@ -319,7 +331,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
       return ended;
     },
 
-    async retry(id, { environment, branch }, agentId) {
+    async retry(id, { environment, branch }, agentId, changes) {
       const query = await find(id, environment.id);
       if (query.endedAt === undefined)
         throw new Failure("failed_precondition", `Offline query ${id} has not ended: it is ${query.state}.`, {
@@ -329,8 +341,17 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
       if ("key" in request.rows && (await objects.size(request.rows.key)) === undefined)
         throw new Failure("not_found", `The rows of offline query ${id} were removed.`, { hint: "Begin a new query with them." });
       const target = { environment, branch: query.branch || branch, deploymentId: "" };
-      const deploymentId = await deploymentOf(target, request.deployment);
       const { queryName, queryNameVersion, datasetName, outputs } = query;
+      if (changes) {
+        const { keys, ...options } = changes;
+        if (keys && request.rows.from !== "keys")
+          throw new Failure("invalid_argument", `The rows of offline query ${id} were given, so no keys are chosen for it.`);
+        const rows: WishedRows = keys ? { from: "keys", ...keys } : { from: "kept", rows: request.rows };
+        const { plannerOptions, time: given } = request;
+        const time = given === "" ? undefined : BigInt(given);
+        return begin(target, { ...options, rows, time, plannerOptions, kind: "manual", agentId, queryName, queryNameVersion }, id);
+      }
+      const deploymentId = await deploymentOf(target, request.deployment);
       return keep({
         ...{ id: newId("ofq", clock.now()), environmentId: environment.id, branch: target.branch, deploymentId, kind: "manual" },
         ...{ queryName, queryNameVersion, agentId, datasetName, outputs, request, retryOf: id },

@@ -2,7 +2,7 @@
 
 import type { BulkInput } from "../../../gen/svc/v1/query_pb.ts";
 import { Failure } from "../failure.ts";
-import type { OfflineQueryKind, OfflineQueryRequest, OfflineRowsFormat } from "../stores/metadata/offline-queries.ts";
+import type { OfflineQueryKind, OfflineQueryRequest, OfflineRows, OfflineRowsFormat } from "../stores/metadata/offline-queries.ts";
 
 /** Most rows that come with a call. */
 export const MAX_INLINE_ROWS = 100_000;
@@ -30,7 +30,9 @@ export type WishedRows =
       readonly upperBound: number | undefined;
       /** 0 = all. */
       readonly maxSamples: number;
-    };
+    }
+  /** Those of a query that was begun. */
+  | { readonly from: "kept"; readonly rows: OfflineRows };
 
 /** A wish. */
 export interface OfflineQueryWish extends Omit<OfflineQueryRequest, "rows" | "time" | "deployment"> {
@@ -51,6 +53,13 @@ export interface OfflineQueryWish extends Omit<OfflineQueryRequest, "rows" | "ti
   readonly queryNameVersion: string;
   /** Empty = one without a name. */
   readonly datasetName: string;
+}
+
+/** What a query that is begun again asks for, beside the rows and their time. */
+export interface ChangedQuery
+  extends Omit<OfflineQueryWish, "id" | "rows" | "time" | "kind" | "agentId" | "queryName" | "queryNameVersion" | "plannerOptions"> {
+  /** Which of the keys that are known; undefined = the rows that it had. */
+  readonly keys: Omit<Extract<WishedRows, { readonly from: "keys" }>, "from"> | undefined;
 }
 
 /** Throws Failure invalid_argument for a wish that is out of bounds, whatever is deployed. */

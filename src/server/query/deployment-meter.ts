@@ -6,6 +6,7 @@
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import type { FeatureValue } from "../../domain/value.ts";
 import type { FeatureRecorder, RecordedFeature, SketchKind } from "../metrics/feature-recorder.ts";
 import type { Counter, Histogram, MetricRecorder } from "../metrics/recorder.ts";
 import { branchOf } from "../stores/online/scope.ts";
@@ -160,12 +161,30 @@ export class DeploymentMeter {
     this.metrics.counter("resolver.errors", this.deployment.environmentId, labels).add();
   }
 
+  /** Counts a value that breaks a rule and is answered all the same. */
+  checked(feature: ScalarInfo, value: FeatureValue): void {
+    if (value === null || feature.softRules?.(value) === undefined) return;
+    this.metrics
+      .counter("feature.validation_failures", this.deployment.environmentId, { feature: feature.fqn, branch: this.#branch })
+      .add();
+  }
+
+  /** Counts the given values of a run that break a rule. */
+  #checkGiven({ plan, cells, rows }: Run): void {
+    for (const id of plan.givenSlots) {
+      const { feature } = plan.slot(id);
+      if (!feature.softRules) continue;
+      for (let row = 0 as Row; row < rows; row++) this.checked(feature, cells.value(cells.at(id, row)));
+    }
+  }
+
   /**
    * Counts the features of an answer; those of jobs and of copies of queries were asked for by
    * nobody.
    */
   answered(run: Run): void {
     if (this.operation !== "online" || this.deployment.isMirror) return;
+    this.#checkGiven(run);
     const { plan, cells, rows } = run;
     const tally = this.#tallyOf(plan);
     const { hits, nulls, errors } = tally;

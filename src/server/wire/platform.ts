@@ -24,6 +24,7 @@ import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
 import type { EnvironmentLifecycle } from "../environments/lifecycle.ts";
+import type { Evaluations } from "../evaluations/evaluations.ts";
 import type { Components } from "../infrastructure/components.ts";
 import type { Infrastructure } from "../infrastructure/infrastructure.ts";
 import type { JobQueue } from "../jobs/queue.ts";
@@ -175,6 +176,8 @@ export interface Platform {
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
   /** Scripts, modules and functions that run once. */
   readonly tasks: () => Promise<Tasks>;
+  /** Functions that are called for each row of a dataset, and scored. */
+  readonly evaluations: () => Promise<Evaluations>;
   /** Offline queries. */
   readonly offlineQueries: () => Promise<OfflineQueries>;
   /** Uploads of values. */

@@ -20,8 +20,16 @@ setDefaultTimeout(60_000);
 
 type Rows = readonly (readonly [value: FeatureValue, order: FeatureValue])[];
 
+/** Constant arguments of those that have some; rows are chosen by their times. */
+const CONSTANTS: Readonly<Record<string, readonly FeatureValue[]>> = {
+  approx_percentile: [0.5],
+  approx_top_k: [3],
+  min_by_n: [3],
+  max_by_n: [3],
+};
+
 function make(name: string, type: DataType | undefined): Accumulator {
-  const chosen = chooseAccumulator(name, type, []);
+  const chosen = chooseAccumulator(name, type, CONSTANTS[name] ?? [], PRIMITIVES.int);
   if (!chosen) throw new Error(`there is no accumulator '${name}'`);
   return chosen.make();
 }
@@ -46,7 +54,7 @@ function merged(
   const ends = [...cuts.map((cut) => cut % (rows.length + 1)), rows.length].sort((a, b) => a - b);
   const parts = ends.map((end, index) => {
     const part = make(name, type);
-    for (const [value, at] of rows.slice(ends[index - 1] ?? 0, end)) part.add(value, at);
+    for (const [value, at] of rows.slice(ends[index - 1] ?? 0, end)) part.add(value, at, at);
     return part.encode();
   });
   const whole = make(name, type);
@@ -76,8 +84,8 @@ const cases = Object.entries(VALUES).flatMap(([type, values]) =>
       const definition = AGGREGATIONS.get(name);
       return (
         definition &&
-        chooseFold(definition, PRIMITIVES[type as keyof typeof VALUES]) &&
-        chooseAccumulator(name, PRIMITIVES[type as keyof typeof VALUES], [])
+        chooseFold(definition, PRIMITIVES[type as keyof typeof VALUES], PRIMITIVES.int) &&
+        chooseAccumulator(name, PRIMITIVES[type as keyof typeof VALUES], CONSTANTS[name] ?? [], PRIMITIVES.int)
       );
     })
     .map((name) => [name, type as keyof typeof VALUES, values as fc.Arbitrary<FeatureValue>] as const),
@@ -89,15 +97,16 @@ test("every bounded aggregation is among the cases", () => {
 
 describe.each(cases)("%s of %s", (name, type, values) => {
   const definition = AGGREGATIONS.get(name);
-  const fold = definition && chooseFold(definition, PRIMITIVES[type])?.fold;
+  const fold = definition && chooseFold(definition, PRIMITIVES[type], PRIMITIVES.int, CONSTANTS[name])?.fold;
 
   test("is what the fold gives of all rows, however they are divided", () => {
     const row = fc.tuple(fc.option(values, { freq: 5 }), fc.integer({ min: 0, max: 9 }));
     fc.assert(
       fc.property(fc.array(row, { maxLength: 40 }), fc.array(fc.nat(), { maxLength: 6 }), (given, cuts) => {
         const rows = given.toSorted(([, a], [, b]) => a - b);
-        const taken = rows.map(([value]) => value).filter((value) => value !== null || definition?.keepsNulls);
-        const expected = outcome(() => fold?.(taken) ?? null);
+        const taken = rows.filter(([value]) => value !== null || definition?.keepsNulls);
+        const [column, times] = [taken.map(([value]) => value), taken.map(([, at]) => at)];
+        const expected = outcome(() => fold?.(column, times) ?? null);
         expect(merged(name, PRIMITIVES[type], rows, cuts, (parts) => parts).result).toEqual(expected);
         if (definition?.isOrdered) return;
         const backwards = merged(name, PRIMITIVES[type], rows, cuts, (parts) => parts.toReversed());
@@ -109,7 +118,7 @@ describe.each(cases)("%s of %s", (name, type, values) => {
 
   test("refuses bytes that are damaged, or of another version", () => {
     const state = make(name, PRIMITIVES[type]);
-    for (const value of fc.sample(values, { seed: 7, numRuns: 5 })) state.add(value, 1);
+    for (const value of fc.sample(values, { seed: 7, numRuns: 5 })) state.add(value, 1, 1);
     const bytes = state.encode();
     for (let length = 0; length < bytes.length; length++)
       expect(() => make(name, PRIMITIVES[type]).merge(bytes.slice(0, length))).toThrow(DamagedState);

@@ -8,6 +8,7 @@ import { FUNCTIONS } from "../../../src/domain/expressions/functions.ts";
 import { PRIMITIVES } from "../../../src/domain/expressions/types.ts";
 import { checkGraph } from "../../../src/domain/graph-rules.ts";
 import { toProtoValue } from "../../../src/domain/proto-value.ts";
+import type { FeatureValue } from "../../../src/domain/value.ts";
 import { typeName } from "../../../src/domain/value.ts";
 import { shown } from "../../harness/marked.ts";
 import {
@@ -20,6 +21,7 @@ import {
   scopeOf,
   typeOf,
   windowStart,
+  withArguments,
 } from "../../server/expressions/build-expression.ts";
 
 const classes = {
@@ -131,6 +133,33 @@ describe("131", () => {
     expect(message("x: int", aggregate("txns", "count", undefined, ref("kind")))).toEqual(["E131 a filter must be bool, and this is str"]);
     expect(message("x: float", aggregate("txns", "sum", ref("kind")))[0]).toContain("sum() cannot aggregate str; it takes int, float");
   });
+
+  test("arguments of aggregations: their number, their values, and what has no order", () => {
+    const of = (name: string, column: string, key?: string, ...constants: FeatureValue[]) =>
+      withArguments(aggregate("txns", name, ref(column)), key === undefined ? undefined : ref(key), ...constants);
+    expect(message("x: float?", of("approx_percentile", "amount", undefined, 0.5))).toEqual([]);
+    expect(message("x: list[str]", of("max_by_n", "kind", "at", 3))).toEqual([]);
+    expect(message("x: float?", of("approx_percentile", "amount"))).toEqual([
+      "E131 approx_percentile(quantile) takes one argument, and 0 are given",
+    ]);
+    expect(message("x: float?", of("mean", "amount", undefined, 1))).toEqual(["E131 mean() takes no arguments, and 1 is given"]);
+    expect(message("x: list[str]", of("max_by_n", "kind", "at"))).toEqual(["E131 max_by_n(key, n) takes 2 arguments, and 1 is given"]);
+    expect(message("x: float?", of("approx_percentile", "amount", undefined, 95))).toEqual([
+      "E131 approx_percentile(): quantile must be a number from 0 to 1, such as 0.95",
+    ]);
+    expect(message("x: list[str]", of("approx_top_k", "kind", undefined, 0))).toEqual([
+      "E131 approx_top_k(): k must be a whole number from 1 to 100",
+    ]);
+    expect(message("x: str?", of("approx_percentile", "kind", undefined, 0.5))).toEqual([
+      "E131 approx_percentile() cannot aggregate str; it takes int, float, timedelta",
+    ]);
+    const byTruth = withArguments(aggregate("txns", "max_by", ref("kind")), call("gt", ref("amount"), constant(1)));
+    expect(message("x: str?", byTruth)).toEqual([
+      "E131 max_by() cannot order rows by bool; it takes int, float, str, date, datetime, timedelta, decimal",
+    ]);
+    expect(message("x: int?", of("max_by", "kind", "at"))).toEqual(["E131 the expression of user.x is str, and its annotation is int"]);
+    expect(message("x: str", of("max_by", "kind", "at"))[0]).toContain("W136");
+  });
 });
 
 describe("132", () => {
@@ -144,6 +173,9 @@ describe("132", () => {
       },
     ]);
     expect(message("x: int", aggregate("txns", "count"))).toEqual([]);
+    expect(message("x: str?", aggregate("txns", "max_by", ref("kind")))).toEqual([
+      "E132 max_by() needs what rows are ordered by as its first argument; write _.txns[_.column].max_by(_.amount)",
+    ]);
   });
 });
 

@@ -265,6 +265,14 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     settings: "validation:\n  resolver:\n    metadata:\n      - name: owner\n        missing: error\n",
   },
   {
+    rule: "W193",
+    says: "user.twice uses user.old, which is deprecated: Use score",
+    files: after(
+      IMPORTS,
+      "\n@features\nclass User:\n    id: int\n    # Use score\n    old: int = feature(deprecated=True, default=0)\n    «twice»: int = _.old * 2\n",
+    ),
+  },
+  {
     rule: "E194",
     says: "SnowflakeSource needs the driver snowflake-connector-python, which no requirements file names: add 'svc[snowflake]' or 'snowflake-connector-python'",
     files: after("from svc.sources import SnowflakeSource\n\n", "wh = «SnowflakeSource»(name='wh')\n"),

@@ -247,6 +247,37 @@ class Aggregations(unittest.TestCase):
             self.assertTrue(all(math.isnan(value) for value in (found.min(), found.max(), found.sum(), found.mean())))
         self.assertEqual(DataFrame({"x": [math.inf, 1.0]}).sum(), math.inf)
 
+    def test_approximate_ones_are_exact_here(self):
+        df = DataFrame({"v": ["b", "a", None, "b", "c", "a"], "k": [3.0, 3.0, 9.0, 1.0, None, math.nan]})
+        self.assertEqual((df["v"].approx_count_distinct(), df.approx_top_k(2, "v"), df.approx_top_k(9, "v")), (3, ["a", "b"], ["a", "b", "c"]))
+        self.assertEqual((df.max_by_n("v", "k", 3), df.min_by_n("v", "k", 9)), (["a", "a", "b"], ["b", "a", "b", "a"]))
+        self.assertEqual((df.max_by("v", "k"), df.min_by("v", "k"), DataFrame({"v": [], "k": []}).max_by("v", "k")), ("a", "b", None))
+        hundred = DataFrame({"x": list(range(100, 0, -1))})
+        self.assertEqual([hundred.approx_percentile(share) for share in (0, 0.07, 0.5, 0.999, 1)], [1.0, 7.0, 50.0, 100.0, 100.0])
+        self.assertEqual((DataFrame({"x": [None]}).approx_percentile(0.5), DataFrame({"x": [timedelta(2), timedelta(1)]}).approx_percentile(1)), (None, timedelta(2)))
+        self.assertTrue(math.isnan(DataFrame({"x": [1.0, math.nan]}).approx_percentile(0)))
+        self.assertEqual(DataFrame({"x": [math.nan, math.nan, [1], [1], {}]}).approx_count_distinct(), 3)
+        for wrong in (lambda: hundred.approx_percentile(2), lambda: hundred.approx_top_k(0), lambda: df.max_by_n("v", "k", 1001)):
+            with self.assertRaisesRegex(ValueError, "must be a"):
+                wrong()
+
+    def test_group_by_with_arguments(self):
+        grouped = sales().group_by("ok").agg(
+            top=(Sale.kind, "approx_top_k", 1),
+            half=(Sale.amount, "approx_percentile", 0.5),
+            best=(Sale.id, "max_by", Sale.amount),
+            two=(Sale.id, "min_by_n", Sale.amount, 2),
+            kinds=(Sale.kind, "approx_count_distinct"),
+        )
+        rows = {row["sale.ok"]: row for row in grouped.to_dicts()}
+        for ok, row in rows.items():
+            own = sales()[Sale.ok == ok] if ok is not None else DataFrame([sale for sale in sales() if sale.ok is None])
+            self.assertEqual((row["best"], row["two"], row["kinds"]), (own.max_by("id", "amount"), own.min_by_n("id", "amount", 2), own.approx_count_distinct("kind")))
+            self.assertEqual((row["top"], row["half"]), (own.approx_top_k(1, "kind"), own.approx_percentile(0.5, "amount")))
+        for wrong in ((Sale.id, "max_by"), (Sale.id, "max_by_n", Sale.amount), (Sale.id, "sum", 3)):
+            with self.assertRaisesRegex(TypeError, "is no aggregation"):
+                sales().group_by("ok").agg(x=wrong)
+
     def test_one_column_is_meant(self):
         with self.assertRaisesRegex(TypeError, r"sum\(\) is of one column"):
             sales().sum()

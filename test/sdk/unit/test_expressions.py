@@ -95,6 +95,8 @@ class Operators(unittest.TestCase):
             (-(_.a + _.b), "-(_.a + _.b)"),
             (_.txns[_.amount, _.amount > 3].sum(), "_.txns[_.amount, _.amount > 3].sum()"),
             (_.txns[_.a > 1].amount.mean(), "_.txns[_.a > 1].amount.mean()"),
+            (_.txns[_.kind].max_by_n(_.a, n=3), "_.txns[_.kind].max_by_n(_.a, 3)"),
+            (_.txns[_.kind].min_by_n(n=3, key=_.a), "_.txns[_.kind].min_by_n(_.a, 3)"),
             (F.lower(_.name), "F.lower(_.name)"),
             (_.kind.isin(["a"]), "F.is_in(_.kind, ['a'])"),
             (_.at > _.svc_window, "_.at > _.svc_window"),
@@ -142,6 +144,12 @@ class Operators(unittest.TestCase):
             _.a.isin("abc")
         with self.assertRaisesRegex(TypeError, "_ stands for a row"):
             _()
+        with self.assertRaisesRegex(TypeError, r"approx_percentile\(\) takes quantile, and 'q' is none of them"):
+            _.txns[_.amount].approx_percentile(q=0.5)
+        with self.assertRaisesRegex(TypeError, "takes key and n, and 'key' is none of them, or is given twice"):
+            _.txns[_.amount].max_by_n(_.at, key=_.at)
+        with self.assertRaisesRegex(TypeError, "is not given its key"):
+            _.txns[_.amount].max_by_n(n=2)
         with self.assertRaisesRegex(TypeError, "by position"):
             _.txns.count(distinct=True)
         self.assertFalse(_.a == object)

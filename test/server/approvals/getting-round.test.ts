@@ -163,6 +163,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     query: { deploymentId: unapproved, outputs: ["user.name"] },
     inputs: [{ feature: "user.id", values: [{ text: "1" }] }],
   })),
+  "JobService/SetJobPriority": free(SERVER, () => ({ id: "none" }), "not_found"),
   "MetricService/CreateChart": free(LOOK, () => ({ name: "new", series: [{ expression: "sum:query.count" }] })),
   "MetricService/DeleteChart": free(LOOK, () => ({ id: "none" }), "not_found"),
   "MonitorService/SilenceMonitor": free(TOLD, () => ({ name: "none", duration: "60s" }), "not_found"),

@@ -39,6 +39,14 @@ export function aggregate(path: string, name: string, column?: Expression, ...fi
   });
 }
 
+/** The aggregation with what rows are chosen by, and with constant arguments. */
+export function withArguments(made: Expression, key: Expression | undefined, ...constants: readonly FeatureValue[]): Expression {
+  if (made.node.case !== "aggregation") throw new Error("no aggregation");
+  if (key) made.node.value.key = key;
+  made.node.value.arguments = constants.map((constant) => toProtoValue(constant));
+  return made;
+}
+
 /** `_.svc_now`. */
 export const now = create(ExpressionSchema, { node: { case: "queryNow", value: {} } });
 /** `_.svc_window`. */

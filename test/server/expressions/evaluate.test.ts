@@ -7,7 +7,7 @@ import { parseInstant } from "../../../src/domain/timestamp.ts";
 import { encodeStored, type FeatureValue } from "../../../src/domain/value.ts";
 import { type CompileOptions, compileExpression, ExpressionError } from "../../../src/server/expressions/compile.ts";
 import type { ChildRows, RowColumns } from "../../../src/server/expressions/compiled.ts";
-import { aggregate, call, constant, graphOfTypes, now, ref, scopeOf, windowStart } from "./build-expression.ts";
+import { aggregate, call, constant, graphOfTypes, now, ref, scopeOf, windowStart, withArguments } from "./build-expression.ts";
 
 const MAX = 2n ** 63n - 1n;
 const micros = (text: string): bigint => parseInstant(text)?.micros ?? 0n;
@@ -90,7 +90,18 @@ describe("aggregations", () => {
     kind: ["a", null, "b", "a"],
   });
   const rows = rowsOf({ id: [1, 2, 3] }, { txns });
-  const of = (name: string, column?: string) => run(aggregate("txns", name, column === undefined ? undefined : ref(column)), rows).values;
+  const given: Readonly<Record<string, [key: Parameters<typeof withArguments>[1], ...constants: FeatureValue[]]>> = {
+    approx_percentile: [undefined, 0.5],
+    approx_top_k: [undefined, 2],
+    min_by: [ref("at")],
+    max_by: [ref("at")],
+    min_by_n: [ref("at"), 2],
+    max_by_n: [ref("at"), 2],
+  };
+  const of = (name: string, column?: string) => {
+    const made = aggregate("txns", name, column === undefined ? undefined : ref(column));
+    return run(withArguments(made, ...(given[name] ?? ([undefined] as const))), rows).values;
+  };
 
   const cases: [name: string, column: string | undefined, values: FeatureValue[]][] = [
     ["count", undefined, [3, 0, 1]],
@@ -121,6 +132,16 @@ describe("aggregations", () => {
     ["n_unique", "kind", [2, 0, 1]],
     ["n_unique", "day", [2, 0, 0]],
     ["array_agg", "kind", [["b", "a"], [], ["a"]]],
+    ["approx_count_distinct", "kind", [2, 0, 1]],
+    ["approx_count_distinct", "day", [2, 0, 0]],
+    ["approx_percentile", "amount", [1.5, null, Number.NaN]],
+    ["approx_percentile", "n", [5, null, null]],
+    ["approx_top_k", "kind", [["a", "b"], [], ["a"]]],
+    ["approx_top_k", "day", [["-2", "1.1"], [], []]],
+    ["min_by", "kind", ["b", null, "a"]],
+    ["max_by", "kind", ["a", null, "a"]],
+    ["min_by_n", "at", [[at[1] as string, at[2] as string], [], [at[3] as string]]],
+    ["max_by_n", "day", [["1.10", "-2"], [], []]],
   ];
 
   test.each(cases)("%s of %s", (name, column, values) => {

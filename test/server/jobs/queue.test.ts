@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
+import { createMemoryBus } from "../../../src/server/jobs/bus.ts";
 import { createJobQueue, type JobQueue, type JobViewer, type ShownFilter, type ShownJob } from "../../../src/server/jobs/queue.ts";
 import type { NewJob } from "../../../src/server/stores/metadata/jobs.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
@@ -15,12 +16,16 @@ let folder: TempFolder;
 let clock: ManualClock;
 let store: MetadataStore;
 let queue: JobQueue;
+let changes: string[];
 
 beforeEach(() => {
   folder = new TempFolder();
   clock = new ManualClock();
   store = createSqliteMetadataStore({ path: join(folder.path, "meta.db"), programVersion: "1", now: clock.now });
-  queue = createJobQueue({ jobs: store.jobs, kinds: ["build", "purge"], clock });
+  const bus = createMemoryBus();
+  changes = [];
+  bus.subscribe("changes", (id) => changes.push(id));
+  queue = createJobQueue({ jobs: store.jobs, kinds: ["build", "purge"], bus, clock });
 });
 afterEach(async () => {
   await store.close();
@@ -142,4 +147,28 @@ test("a kind that there is not, and a page out of bounds, are refused with what 
   await expect(list({ kinds: ["zzzzzzz"] })).rejects.toMatchObject({ detail: { hint: "There are: build, purge." } });
   await expect(list({ kinds: Array(51).fill("build") })).rejects.toMatchObject({ kind: "invalid_argument" });
   for (const offset of [-1, 10_001]) await expect(list({ offset })).rejects.toMatchObject({ kind: "invalid_argument" });
+});
+
+test("a job that waits is given another priority by who sees it, and those who look are told; no other job is", async () => {
+  await enqueue("1", { group: GROUP });
+  await enqueue("2", { group: GROUP });
+  await enqueue("3", { group: GROUP });
+  await enqueue("4", { after: ["3"] });
+  await enqueue("5", { scope: "env_2" });
+  expect(await queue.setPriority(OF_ONE, "3", 5)).toMatchObject({ entry: { number: 3, priority: 5 }, wait: { for: "node" } });
+  expect(changes).toEqual(["runs/env_1"]);
+  expect((await states()).slice(2)).toEqual([
+    [3, "scheduled", { for: "node" }],
+    [2, "scheduled", { for: "earlier_job", behind: [3] }],
+    [1, "scheduled", { for: "earlier_job", behind: [3] }],
+  ]);
+  expect(await queue.setPriority(OF_ONE, "4", -100)).toMatchObject({ state: "not_ready", entry: { priority: -100 } });
+  expect((await claim()).id).toBe("3");
+  await expect(queue.setPriority(OF_ONE, "3", 0)).rejects.toMatchObject({ kind: "failed_precondition", message: "Job 3 runs." });
+  await store.jobs.cancel("2");
+  await expect(queue.setPriority(OF_ONE, "2", 0)).rejects.toMatchObject({ kind: "failed_precondition", message: "Job 2 has ended." });
+  await expect(queue.setPriority(OF_ONE, "5", 0)).rejects.toMatchObject({ kind: "not_found" });
+  for (const wrong of [101, -101, 0.5])
+    await expect(queue.setPriority(OF_ONE, "1", wrong)).rejects.toMatchObject({ kind: "invalid_argument" });
+  expect((await list()).map(({ entry }) => entry.priority)).toEqual([0, -100, 5, 0, 0]);
 });

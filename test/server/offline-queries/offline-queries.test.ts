@@ -334,6 +334,35 @@ describe("queries", () => {
     expect(listed.queries.map(({ id }) => id)).toContain(second.id);
   });
 
+  test("are begun again with other options over the same rows, which they tell; what does not go is refused", async () => {
+    const given = await run({ ...spine(), outputs: ["user.score"], datasetName: "changed" });
+    const { options } = (await service.getOfflineQuery({ id: given.query.id })).query ?? {};
+    expect(options).toMatchObject({ outputs: ["user.score"], datasetName: "changed", numShards: 1, recompute: false });
+    expect(options?.keys).toBeUndefined();
+    const { $typeName: _, ...same } = options as NonNullable<typeof options>;
+    const again = async (id: string, changes: object) => {
+      const { query } = await service.retryOfflineQuery({ id, options: { ...same, ...changes } });
+      return { retryOf: query?.retryOf, query: await endOf(service, query?.id ?? "") };
+    };
+    const more = await again(given.query.id, { outputs: ["user.level", "user.score"], numShards: 2, datasetName: "" });
+    expect(more).toMatchObject({ retryOf: given.query.id, query: { numShards: 2, datasetName: "" } });
+    const [wanted, got] = [given.rows, (await answerOf(server, service, more.query.id, folder.path)).rows];
+    expect(got.map((row) => row["user.score"])).toEqual(wanted.map((row) => row["user.score"]));
+    expect(got.every((row) => "user.level" in row)).toBe(true);
+
+    const known = await run({ keys: { maxSamples: 1n }, outputs: ["user.score"] });
+    const two = await again(known.query.id, { keys: { maxSamples: 2n }, datasetName: "" });
+    expect([known.query.totalRows, two.query.totalRows]).toEqual([1n, 2n]);
+
+    for (const [changes, says] of [
+      [{ outputs: ["user.nothing"] }, "nothing"],
+      [{ keys: { maxSamples: 2n } }, "were given, so no keys are chosen"],
+      [{ recompute: true, recomputeFeatures: ["user.level"] }, "give one of them"],
+      [{ numShards: 65 }, "1 to 64 shards"],
+    ] as const)
+      await expect(again(given.query.id, changes)).rejects.toThrow(says);
+  });
+
   test("store what they compute with the rows' times, when they are to", async () => {
     const at = START + 50 * HOUR;
     const rows = { inputs: [column("user.id", [5]), column("user.score", [2])], times: [msToTimestamp(at)] };

@@ -208,6 +208,14 @@ export function agg(name: string, path: string, column?: Expression | string, ..
   });
 }
 
+/** The aggregation with what rows are chosen by, and with constant arguments. */
+export function aggWith(made: Expression, key: Expression | string | undefined, ...constants: readonly FeatureValue[]): Expression {
+  if (made.node.case !== "aggregation") throw new Error("no aggregation");
+  if (key !== undefined) made.node.value.key = expressionOf(key);
+  made.node.value.arguments = constants.map((constant) => toProtoValue(constant));
+  return made;
+}
+
 /** `_.svc_window`. */
 export const windowStart = create(ExpressionSchema, { node: { case: "windowStart", value: {} } });
 

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Component, InfraService } from "../../../gen/svc/v1/infra_pb.ts";
+import { JobService } from "../../../gen/svc/v1/job_pb.ts";
 import { OfflineQueryService, OfflineQueryStatus } from "../../../gen/svc/v1/offline_query_pb.ts";
 import { type TraceSpan, TraceSpanKind } from "../../../gen/svc/v1/query_pb.ts";
 import { ResolverRunService, ResolverRunState } from "../../../gen/svc/v1/resolver_run_pb.ts";
@@ -71,6 +72,8 @@ describe("a caller's trace", () => {
   const spansOf = async (operationId: string): Promise<readonly TraceSpan[]> =>
     (await server.client(TraceService).getTrace({ trace: { case: "operationId", value: operationId } })).spans;
 
+  const traceOfJob = async (id: string) => (await server.client(JobService).getJob({ id })).job?.traceId;
+
   async function run(resolver: string, flags: string): Promise<string> {
     const runs = server.client(ResolverRunService);
     const id = (await runs.triggerResolver({ resolver }, asking(flags))).run?.id ?? "";
@@ -80,7 +83,9 @@ describe("a caller's trace", () => {
 
   test("has the run that it asks for, with the calls of Python and the writes", async () => {
     await run("users", "00");
-    const spans = await spansOf(await run("get_half", "01"));
+    const id = await run("get_half", "01");
+    expect(await traceOfJob(id)).toBe(TRACE);
+    const spans = await spansOf(id);
     const root = spans.find(({ kind }) => kind === TraceSpanKind.JOB);
     expect(root).toMatchObject({ name: "run features.get_half", traceId: TRACE, parentSpanId: CALLER });
     const worker = spans.find(({ kind }) => kind === TraceSpanKind.WORKER);
@@ -96,6 +101,8 @@ describe("a caller's trace", () => {
     const request = { inputs, outputs: ["user.half"], recompute: true };
     const id = (await queries.startOfflineQuery(request, asking("01"))).query?.id ?? "";
     await eventually(async () => (await queries.getOfflineQuery({ id })).query?.status === OfflineQueryStatus.COMPLETED, "the query ends");
+    expect((await queries.getOfflineQuery({ id })).query?.traceId).toBe(TRACE);
+    expect(await traceOfJob(`${id}.1`)).toBe(TRACE);
     const spans = await spansOf(id);
     const jobs = spans.filter(({ kind }) => kind === TraceSpanKind.JOB);
     expect(jobs.map(({ name }) => name)).toEqual(["offline query prepare", "offline query shard 0", "offline query complete"]);
@@ -105,6 +112,7 @@ describe("a caller's trace", () => {
 
   test("that is not sampled has none of it", async () => {
     const id = await run("get_half", "00");
-    expect(spansOf(id)).rejects.toThrow("There is no trace");
+    await expect(spansOf(id)).rejects.toThrow("There is no trace");
+    expect(await traceOfJob(id)).toBe("");
   });
 });

@@ -18,7 +18,7 @@ import type { LiveDeployment } from "../../../src/server/query/live-deployment.t
 import { bulkColumn, type QueryRequest } from "../../../src/server/query/request/request.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
-import { shareFirstUse } from "../../harness/first-use.ts";
+import { sharedHome } from "../../harness/first-use.ts";
 import { anyPython } from "../python/project.ts";
 import { featureIdsOf } from "./graphs.ts";
 import { ask } from "./worlds.ts";
@@ -52,9 +52,7 @@ export class PythonWorld {
       await Bun.write(join(root, path), text);
     }
     const env = databases(root);
-    const home = join(folder, "home");
-    shareFirstUse(home);
-    const chain = createToolchain({ home, env: process.env });
+    const chain = createToolchain({ home: sharedHome(), env: process.env });
     const { graph } = await chain.analyze({ root, files: Object.keys(files) });
     const errors = graph.diagnostics.filter((finding) => finding.severity === 1);
     if (errors.length > 0) throw new Error(errors.map((finding) => finding.message).join("\n"));

@@ -34,6 +34,7 @@ from .._model.resolver import ResolverDefinition, ResolverSpec
 from .._model.signature import compile_resolver
 from .class_rules import check_class, distinct_classes
 from .cron_rules import check_crons
+from .evaluation_rules import check_evaluations
 from .expression_reader import resolve_expressions
 from .graph import graph_json
 from .joins import resolve_joins
@@ -74,18 +75,21 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
     queries = check_queries(registry.named_queries, classes, report)
     schedules = check_scheduled_queries(registry.scheduled_queries, classes, report)
     monitors = check_monitors(registry.monitors, report)
+    evaluations = check_evaluations(registry.evaluations, report)
     sources = check_sources(registry.sources, report)
     check_unknown_options(
         classes,
         registry.definitions,
         registry.hooks,
-        (*registry.named_queries, *registry.scheduled_queries, *registry.monitors),
+        (*registry.named_queries, *registry.scheduled_queries, *registry.monitors, *registry.evaluations),
         registry.sources,
         report,
     )
     check_hooks(registry.hooks, report)
     translations = translate_all(resolvers, _code_of(root, files))
-    document = graph_json(classes, joins, expressions, resolvers, crons, translations, queries, schedules, monitors, sources, streams, [])
+    document = graph_json(
+        classes, joins, expressions, resolvers, crons, translations, queries, schedules, monitors, evaluations, sources, streams, []
+    )
     document["diagnostics"] = [finding.json() for finding in found.sorted()]
     return document
 

@@ -12,6 +12,7 @@ from .._model.field import MISSING, Field, WindowedOptions
 from .._model.windows import format_window, window_seconds
 from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
 from .._types.data_type import type_name
+from .validation_rules import check_validations
 from .spans import annotation_span, argument_span, class_option_span, class_span, field_span, unannotated_span, value_span
 
 Report = Callable[[Finding], None]
@@ -73,6 +74,7 @@ def check_field(field: Field, report: Report) -> None:
     annotation makes no sense.
     """
     kind = field.type
+    check_validations(field, report)
     if kind.target is not None:
         _check_relation(field, kind.target, report)
         if field.options.default is not MISSING:

@@ -156,3 +156,15 @@ def method_of(node: Node, source: Source) -> Optional[Span]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return name_span(node.func, node.func.attr, source)
     return None
+
+
+def given_nodes(node: Node, names: tuple[str, ...], count: int) -> list[Node]:
+    """The syntax of each of the arguments of a method, which are given by position or by name; that
+    of the whole call where they cannot be told apart.
+    """
+    if isinstance(node, ast.Call):
+        named = {keyword.arg: keyword.value for keyword in node.keywords}
+        found = [*node.args, *(named[name] for name in names[len(node.args) :] if name in named)]
+        if len(found) == count and not any(isinstance(each, ast.Starred) for each in found):
+            return list(found)
+    return [node] * count

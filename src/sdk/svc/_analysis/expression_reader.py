@@ -16,7 +16,7 @@ from .._codec.wire import describe
 from .._diagnostics import rules
 from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Said, Span
 from .._frames.conditions import Condition
-from .._model.expression import WINDOW_START, Aggregate, Bracketed, Call, Expression, Literal, Operand, Path, Special
+from .._model.expression import AGGREGATION_ARGUMENTS, WINDOW_START, Aggregate, Bracketed, Call, Expression, Literal, Operand, Path, Special
 from .._model.feature_class import FeatureClass
 from .._model.field import Field, WindowField
 from .._model.operand import When
@@ -24,9 +24,9 @@ from .._model.reference import FeatureReference, type_of
 from .._model.windows import format_window, window_seconds
 from .._surface.names import closest_names, did_you_mean
 from .._types.data_type import DataType
-from .expression_nodes import arguments_of, items_of, method_of, name_span, prefix_of, receiver_of
+from .expression_nodes import arguments_of, given_nodes, items_of, method_of, name_span, prefix_of, receiver_of
 from .expression_path import Steps, a_number, field_of_struct, first_name, innermost
-from .function_names import AGGREGATIONS, CONDITIONS, ONE_COLUMN
+from .function_names import AGGREGATIONS, BY_KEY, CONDITIONS, ONE_COLUMN
 from .spans import value_node, value_span
 
 #: The deepest nesting of an expression; `a + b + c` is nested once for each operator. A message of
@@ -242,9 +242,12 @@ class ExpressionReader:
             document["filters"] = conditions
         if columns:
             document["column"] = self.node(columns[0][0], columns[0][1] or node, child)
-        if item.arguments:
-            nodes = node.args if isinstance(node, ast.Call) and len(node.args) == len(item.arguments) else [node] * len(item.arguments)
-            document["arguments"] = [self.constant(item, argument, at) for argument, at in zip(item.arguments, nodes)]
+        given = list(zip(item.arguments, given_nodes(node, AGGREGATION_ARGUMENTS.get(item.method, ()), len(item.arguments))))
+        if given and item.method in BY_KEY and isinstance(given[0][0], Operand):
+            document["key"] = self.node(given[0][0], given[0][1], child)
+            del given[0]
+        if given:
+            document["arguments"] = [self.constant(item, argument, at) for argument, at in given]
         return document
 
     def constant(self, item: Aggregate, argument: Any, node: Optional[ast.AST]) -> Json:

@@ -20,7 +20,17 @@ AGGREGATIONS = (
     "last",
     "n_unique",
     "array_agg",
+    "approx_count_distinct",
+    "approx_percentile",
+    "approx_top_k",
+    "min_by",
+    "max_by",
+    "min_by_n",
+    "max_by_n",
 )
+
+#: Aggregations whose first argument is an expression of the row.
+BY_KEY = frozenset(("min_by", "max_by", "min_by_n", "max_by_n"))
 
 #: Aggregations that need a column.
 ONE_COLUMN = frozenset(AGGREGATIONS) - {"count"}

@@ -18,10 +18,12 @@ from .._surface.names import duration_json, parse_duration
 from .._surface.options import schedule_text
 from ..sources import DataSource
 from .cron_rules import ChosenRows
+from .evaluation_rules import ResolvedEvaluation
 from .joins import Join
 from .monitor_rules import ResolvedMonitor
 from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
+from .validation_rules import validations_json
 from .spans import call_span, class_span, resolver_span
 from .stream_rules import Resolved, stream_json
 
@@ -36,6 +38,7 @@ def graph_json(
     queries: list[ResolvedQuery],
     schedules: list[ResolvedSchedule],
     monitors: list[ResolvedMonitor],
+    evaluations: list[ResolvedEvaluation],
     sources: list[DataSource],
     streams: list[Resolved],
     findings: list[Finding],
@@ -52,6 +55,7 @@ def graph_json(
         "namedQueries": [_named_query(item) for item in sorted(queries, key=lambda item: (item.query.name, item.query.version or ""))],
         "scheduledQueries": [_scheduled_query(item) for item in sorted(schedules, key=lambda item: item.query.name)],
         "monitors": [_monitor(item) for item in sorted(monitors, key=lambda item: item.monitor.name)],
+        "evaluations": [_evaluation(item) for item in sorted(evaluations, key=lambda item: item.evaluation.name)],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
         "streamResolvers": sorted((stream_json(item, _message_set) for item in streams), key=lambda document: str(document["fqn"])),
         "diagnostics": [finding.json() for finding in findings],
@@ -154,6 +158,7 @@ def _feature(
         tags=list(dict.fromkeys([*tag_list(field.options.tags), *comment.tags, *facts.tags])),
         description=comment.text if own is None else own,
         maxStaleness=None if staleness is None else duration_json(staleness),
+        deprecated=field.options.deprecated is True,
         span=span.json(),
     )
 
@@ -171,6 +176,9 @@ def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
         except DefinitionError:
             pass
     document.update({name: False for option, name in _STORING.items() if not field.stores(option)})
+    validations = validations_json(field)
+    if validations:
+        document["validations"] = validations
     if isinstance(field, WindowField):
         document.update(window=f"{field.seconds}s", windowedBase=field.base.fqn)
     return _put(
@@ -299,6 +307,25 @@ def _monitor(item: ResolvedMonitor) -> dict[str, Any]:
         webhooks=item.webhooks,
         owner=monitor.owner,
         description=monitor.description,
+    )
+
+
+def _evaluation(item: ResolvedEvaluation) -> dict[str, Any]:
+    evaluation = item.evaluation
+    return _put(
+        {
+            "name": evaluation.name,
+            "task": item.task,
+            "inputs": [{"parameter": parameter, "column": column} for parameter, column in item.inputs.items()],
+            "scorers": item.scorers,
+            "span": call_span(evaluation, "name").json(),
+        },
+        dataset=item.dataset,
+        revision=item.revision,
+        key=evaluation.key,
+        owner=evaluation.owner,
+        description=evaluation.description,
+        tags=tag_list(evaluation.tags),
     )
 
 

@@ -12,10 +12,12 @@ from .._diagnostics.findings import Finding, Span
 from .._model.feature_class import FeatureClass
 from .._model.field import Field, WindowedOptions
 from .._model.hooks import HookDefinition
+from .._model.evaluation import Evaluation
 from .._model.monitor import Monitor
 from .._model.named_query import NamedQuery
 from .._model.resolver import ONLINE, ResolverDefinition
 from .._model.scheduled_query import ScheduledQuery
+from .._model.validation import validations_of
 from .._surface.options import check_environments
 from .._surface.unknown_options import Others, unknown_option
 from ..sources import DataSource
@@ -25,6 +27,7 @@ from .spans import (
     field_option_name,
     resolver_option_name,
     resolver_part_span,
+    value_span,
 )
 
 Report = Callable[[Finding], None]
@@ -34,7 +37,7 @@ def check_unknown_options(
     classes: Iterable[FeatureClass],
     resolvers: Iterable[ResolverDefinition],
     hooks: Iterable[HookDefinition],
-    calls: Iterable[Union[NamedQuery, ScheduledQuery, Monitor]],
+    calls: Iterable[Union[NamedQuery, ScheduledQuery, Monitor, Evaluation]],
     sources: Iterable[DataSource],
     report: Report,
 ) -> None:
@@ -49,6 +52,8 @@ def check_unknown_options(
         for field in item.fields.values():
             taker, others = _given(field)
             check(taker, others, lambda option, field=field: field_option_name(field, option))  # type: ignore[misc]
+            for own in validations_of(field.options):
+                check("Validation", own.validation.others, lambda _, field=field: value_span(field, "validations"))  # type: ignore[misc]
     for resolver in resolvers:
         taker = "online" if resolver.kind == ONLINE else "offline"
         check(taker, resolver.options.others, lambda option, item=resolver: resolver_option_name(item, option))  # type: ignore[misc]

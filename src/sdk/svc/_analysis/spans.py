@@ -7,6 +7,7 @@ from typing import Iterable, Optional, Union
 
 from .._diagnostics.findings import Span
 from .._diagnostics.source import Origin, Source, display_path, nodes_within, source_of
+from .._model.evaluation import Evaluation
 from .._model.feature_class import FeatureClass
 from .._model.field import Field
 from .._model.hooks import HookDefinition
@@ -20,7 +21,7 @@ from ..sources import DataSource
 #: A definition made by a decorator of the SDK from a function.
 Decorated = Union[ResolverDefinition, HookDefinition]
 #: A definition made by a call.
-Called = Union[NamedQuery, ScheduledQuery, Monitor, DataSource, StreamCall]
+Called = Union[NamedQuery, ScheduledQuery, Monitor, Evaluation, DataSource, StreamCall]
 
 
 def origin_span(origin: Origin) -> Span:

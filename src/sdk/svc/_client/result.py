@@ -101,6 +101,8 @@ class QueryMeta:
     plan_stages: int = 0
     #: The type of each output by FQN: a name such as ``"int64"``, or for lists and structs a dict.
     types: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    #: What to know although there is an answer, such as outputs that are deprecated.
+    warnings: tuple[str, ...] = ()
 
 
 class QueryResult:
@@ -238,6 +240,7 @@ def meta_of(json: Optional[Mapping[str, Any]]) -> QueryMeta:
         execution_duration=None if seconds is None else timedelta(seconds=seconds),
         query_timestamp=to_datetime(when) if when else None,
         inferred_outputs=tuple(given.get("inferred_outputs") or ()),
+        warnings=tuple(given.get("warnings") or ()),
         explain_output=given.get("explain_output"),
         trace_id=given.get("trace_id"),
         plan_stages=given.get("plan_stages") or 0,

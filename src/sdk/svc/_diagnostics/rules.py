@@ -170,6 +170,7 @@ class BadDefault:
     """A default does not fit."""
 
     code = 115
+    breaks_rule = Message(code, "the default of '{feature}' is {value}, which breaks its validation {rule}", "breaks {rule}")
     mutable = Message(
         code,
         "the default of '{feature}' is a {mutable}, which could be changed by whoever reads it: {advice}",
@@ -355,6 +356,7 @@ class BadAggregation:
     not_called = Message(code, "{item} is not called: write {item}()", "not called")
     one_column = Message(code, "{method}() needs exactly one column, and these are named: {named}; write {example}", "exactly one column")
     no_column = Message(code, "{method}() needs exactly one column, and none is named; write {example}", "exactly one column")
+    no_key = Message(code, "{method}() needs what rows are ordered by as its first argument; write {example}", "ordered by what?")
 
 
 class UnknownFunction:
@@ -659,6 +661,46 @@ class BadMonitor:
     )
     too_many = Message(code, "the project has {count} monitors, and {most} are the most", "one too many")
     period = Message(code, "the monitor '{monitor}' has no possible period: {problem}", "not a period of whole minutes")
+
+
+class BadEvaluation:
+    """An evaluation does not say what is evaluated."""
+
+    code = 177
+    twice = Message(code, "the evaluation '{evaluation}' is defined twice: give one of them another name", "defined twice")
+    dataset = Message(code, "the evaluation '{evaluation}' names no dataset: {problem}", "no dataset")
+    task = Message(code, "the task of the evaluation '{evaluation}' is {given}, which is no function", "no function")
+    too_many = Message(code, "the project has {count} evaluations, and {most} are the most", "one too many")
+
+
+class BadScorer:
+    """An evaluation has a scorer that cannot score."""
+
+    code = 178
+    count = Message(
+        code,
+        "the evaluation '{evaluation}' has {count} scorers: write 1 to {most}, such as scorers=[exact_match('expected')]",
+        "{label}",
+    )
+    not_a_scorer = Message(
+        code,
+        "the evaluation '{evaluation}' has {given} among its scorers, which is no scorer and no function",
+        "no scorer",
+    )
+    twice = Message(code, "the evaluation '{evaluation}' has two scorers of the name '{scorer}': give one another name=", "same name")
+    option = Message(code, "the evaluation '{evaluation}' has a scorer that cannot score: {problem}", "cannot score")
+    arguments = Message(
+        code,
+        "the scorer '{scorer}' of the evaluation '{evaluation}' takes neither the output alone nor the output and the row",
+        "not its arguments",
+    )
+
+
+class BadEvaluationInputs:
+    """An evaluated function does not take its inputs."""
+
+    code = 179
+    not_taken = Message(code, "the task of the evaluation '{evaluation}' does not take its inputs: {problem}", "not taken")
 
 
 class BadWindow:

@@ -8,6 +8,7 @@ import math
 from datetime import date, timedelta
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from typing import Any, Callable
 
 Column = list[Any]
@@ -88,6 +89,70 @@ def every(values: Column) -> bool:
     return all(_known(values))
 
 
+def distinct(values: Column) -> int:
+    """The number of different values; NaN equals itself."""
+    return len({_token(value) for value in _known(values)})
+
+
+def percentile(values: Column, quantile: float) -> Any:
+    """The least value that at least a share of all values do not exceed."""
+    if isinstance(quantile, bool) or not isinstance(quantile, (int, float)) or not 0 <= quantile <= 1:
+        raise ValueError(f"the quantile must be a number from 0 to 1, such as 0.95, not {quantile!r}")
+    known = sorted(_known(values), key=order_key)
+    if not known:
+        return None
+    if isinstance(known[-1], float) and math.isnan(known[-1]):
+        return known[-1]
+    found = known[max(0, math.ceil(Fraction(repr(quantile)) * len(known)) - 1)]
+    return float(found) if isinstance(found, int) else found
+
+
+def most_frequent(values: Column, k: int) -> Column:
+    """The values that occur most often, of equally frequent ones the least first."""
+    counts: dict[Any, int] = {}
+    first: dict[Any, Any] = {}
+    for value in _known(values):
+        token = _token(value)
+        counts[token] = counts.get(token, 0) + 1
+        first.setdefault(token, value)
+    ordered = _in_order([(value, token) for token, value in first.items()])
+    return [value for value, _ in sorted(ordered, key=lambda pair: -counts[pair[1]])][: _whole("k", k, 100)]
+
+
+def by_key(values: Column, keys: Column, n: int, greatest_first: bool) -> Column:
+    """The values of the rows with the greatest or least keys; of equal keys the lesser value comes
+    first, and rows without a value or a key are left out.
+    """
+    known = [(value, key) for value, key in zip(values, keys) if value is not None and key is not None]
+    ordered = sorted(_in_order(known), key=lambda pair: order_key(pair[1]), reverse=greatest_first)
+    return [value for value, _ in ordered[: _whole("n", n, 1000)]]
+
+
+def _whole(name: str, value: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise ValueError(f"{name} must be a whole number from 1 to {most}, not {value!r}")
+    return value
+
+
+def _in_order(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Pairs in the order of their first parts; those of types without an order by their text."""
+    try:
+        return sorted(pairs, key=lambda pair: order_key(pair[0]))
+    except TypeError:
+        return sorted(pairs, key=lambda pair: repr(pair[0]))
+
+
+def _token(value: Any) -> Any:
+    """What is equal for equal values, and can be a key of a dict."""
+    if isinstance(value, float) and math.isnan(value):
+        return "nan", None
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value), None
+    return value
+
+
 #: The aggregations of one column by name; `count` counts rows.
 AGGREGATIONS: dict[str, Callable[[Column], Any]] = {
     "sum": total,
@@ -98,4 +163,12 @@ AGGREGATIONS: dict[str, Callable[[Column], Any]] = {
     "var": variance,
     "any": some,
     "all": every,
+    "approx_count_distinct": distinct,
 }
+
+#: Aggregations that take a constant, by name.
+OF_CONSTANT: dict[str, Callable[[Column, Any], Any]] = {"approx_percentile": percentile, "approx_top_k": most_frequent}
+
+#: Whether aggregations by a key take the greatest keys, by name; those that end with _n take a
+#: number of rows.
+BY_KEY = {"min_by": False, "max_by": True, "min_by_n": False, "max_by_n": True}

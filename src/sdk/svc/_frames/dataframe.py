@@ -214,6 +214,44 @@ class DataFrame:
         """Whether no value of a column is false."""
         return aggregates.every(self._one(column, "all"))
 
+    def approx_count_distinct(self, column: Optional[Item] = None) -> int:
+        """The number of different values of a column: exact here, and in expressions of the server
+        beyond 256 of them an estimate.
+        """
+        return aggregates.distinct(self._one(column, "approx_count_distinct"))
+
+    def approx_percentile(self, quantile: float, column: Optional[Item] = None) -> Any:
+        """The least value of a column that at least a share of all values, from 0 to 1, do not exceed;
+        None for no values. Exact here, and in expressions of the server beyond 256 values within 1%.
+        """
+        return aggregates.percentile(self._one(column, "approx_percentile"), quantile)
+
+    def approx_top_k(self, k: int, column: Optional[Item] = None) -> list[Any]:
+        """The most frequent values of a column, the most frequent first, of equally frequent ones the
+        least.
+        """
+        return aggregates.most_frequent(self._one(column, "approx_top_k"), k)
+
+    def min_by(self, column: Item, key: Item) -> Any:
+        """The value of a column in the row with the least key; None when there is no such row."""
+        return next(iter(self.min_by_n(column, key, 1)), None)
+
+    def max_by(self, column: Item, key: Item) -> Any:
+        """The value of a column in the row with the greatest key; None when there is no such row."""
+        return next(iter(self.max_by_n(column, key, 1)), None)
+
+    def min_by_n(self, column: Item, key: Item, n: int) -> list[Any]:
+        """The values of a column in the rows with the least keys. Of equal keys the lesser value
+        comes first; rows without a value or a key are left out.
+        """
+        return aggregates.by_key(self.values_of(column), self.values_of(key), n, False)
+
+    def max_by_n(self, column: Item, key: Item, n: int) -> list[Any]:
+        """The values of a column in the rows with the greatest keys. Of equal keys the lesser value
+        comes first; rows without a value or a key are left out.
+        """
+        return aggregates.by_key(self.values_of(column), self.values_of(key), n, True)
+
     def _one(self, column: Optional[Item], name: str) -> list[Any]:
         if column is not None:
             return self.values_of(column)

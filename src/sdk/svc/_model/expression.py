@@ -11,6 +11,7 @@ from typing import Any, Optional
 from .operand import LITERALS, METHODS, Call, Computed, Expression, Literal, Operand, as_operand, call, cast_call, is_in, shown
 
 __all__ = [
+    "AGGREGATION_ARGUMENTS",
     "LITERALS",
     "NOW",
     "WINDOW_START",
@@ -113,9 +114,35 @@ class Aggregate(Computed):
         return f"{self.receiver!r}.{self.method}({', '.join(map(shown, self.arguments))})"
 
 
+#: Names of the arguments of aggregations, in the order of the function table.
+AGGREGATION_ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "approx_percentile": ("quantile",),
+    "approx_top_k": ("k",),
+    "min_by": ("key",),
+    "max_by": ("key",),
+    "min_by_n": ("key", "n"),
+    "max_by_n": ("key", "n"),
+}
+
+
+def _by_position(shown_call: str, method: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of a method in their order, those that are given by name too."""
+    names = AGGREGATION_ARGUMENTS.get(method)
+    if names is None:
+        raise TypeError(f"{shown_call} takes its arguments by position")
+    rest = names[len(arguments) :]
+    unknown = next((name for name in options if name not in rest), None)
+    if unknown is not None:
+        raise TypeError(f"{shown_call} takes {' and '.join(names)}, and '{unknown}' is none of them, or is given twice")
+    missing = next((name for name in rest[: len(options)] if name not in options), None)
+    if missing is not None:
+        raise TypeError(f"{shown_call} is not given its {missing}")
+    return (*arguments, *(options[name] for name in rest[: len(options)]))
+
+
 def _method(receiver: Path, method: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
     if options:
-        raise TypeError(f"{receiver!r}.{method}() takes its arguments by position")
+        arguments = _by_position(f"{receiver!r}.{method}()", method, arguments, options)
     inner = receiver if receiver._svc_names or receiver._svc_base is None else receiver._svc_base
     if method in METHODS and len(arguments) == 1:
         return METHODS[method](inner, arguments[0])

@@ -43,6 +43,7 @@ class Feature:
     description: Optional[str]
     #: As written: its own, else its class's.
     max_staleness: Union[str, timedelta, None]
+    deprecated: bool
     has_default: bool
     #: A copy of the default; None when there is none.
     default: Any
@@ -84,6 +85,7 @@ def unwrap_feature(item: Any) -> Feature:
         tags=tuple(field.tags),
         description=field.description or None,
         max_staleness=field.max_staleness,
+        deprecated=field.options.deprecated is True,
         has_default=default is not MISSING,
         default=None if default is MISSING else default,
     )

@@ -55,6 +55,14 @@ class FeatureOptions:
     store_online: Optional[bool] = None
     store_offline: Optional[bool] = None
     cache_nulls: Optional[bool] = None
+    deprecated: bool = False
+    min: Any = None
+    max: Any = None
+    min_length: Optional[int] = None
+    max_length: Optional[int] = None
+    contains: Any = None
+    strict: Optional[bool] = None
+    validations: Any = None
     others: Others = ()
 
 

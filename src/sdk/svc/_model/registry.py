@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Optional, TypeVar
 if TYPE_CHECKING:
     from .._diagnostics.source import Origin
     from ..sources import DataSource
+    from .evaluation import Evaluation
     from .feature_class import FeatureClass
     from .hooks import HookDefinition
     from .monitor import Monitor
@@ -42,6 +43,7 @@ class Registry:
         self._named_queries: dict[tuple[Origin, str, Optional[str]], NamedQuery] = {}
         self._scheduled_queries: dict[tuple[Origin, str], ScheduledQuery] = {}
         self._monitors: dict[tuple[Origin, str], Monitor] = {}
+        self._evaluations: dict[tuple[Origin, str], Evaluation] = {}
         self._sources: dict[tuple[Origin, str], DataSource] = {}
         self._hooks: dict[tuple[Origin, str], HookDefinition] = {}
         self._resolvers: Optional[dict[str, ResolverSpec]] = None
@@ -79,6 +81,9 @@ class Registry:
     def add_monitor(self, item: Monitor) -> None:
         _replace(self._monitors, (item.origin, item.name), item)
 
+    def add_evaluation(self, item: Evaluation) -> None:
+        _replace(self._evaluations, (item.origin, item.name), item)
+
     def add_source(self, item: DataSource) -> None:
         _replace(self._sources, (item.origin, item.name), item)
 
@@ -111,6 +116,11 @@ class Registry:
     def monitors(self) -> list[Monitor]:
         """Every monitor."""
         return list(self._monitors.values())
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """Every evaluation."""
+        return list(self._evaluations.values())
 
     @property
     def sources(self) -> list[DataSource]:

@@ -170,7 +170,7 @@ def check_options(checks: dict[str, Check], options: object) -> dict[str, str]:
 #: Options that decide which fresh values are stored where.
 STORING: dict[str, Check] = {"store_online": check_flag, "store_offline": check_flag, "cache_nulls": check_flag}
 CLASS_CHECKS: dict[str, Check] = {"name": check_name, "owner": check_text, "tags": check_tags, "max_staleness": check_staleness, **STORING}
-FEATURE_CHECKS: dict[str, Check] = {**CLASS_CHECKS, "description": check_text, "primary": check_flag, "expression": check_expression}
+FEATURE_CHECKS: dict[str, Check] = {**CLASS_CHECKS, "description": check_text, "primary": check_flag, "expression": check_expression, "deprecated": check_flag, "strict": check_flag}
 RESOLVER_CHECKS: dict[str, Check] = {
     "tags": check_tags,
     "environment": check_environments,

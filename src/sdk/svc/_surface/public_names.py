@@ -22,6 +22,7 @@ _CLIENT = "svc.client"
 _QUERIES = "svc.queries"
 _LOGGING = "svc.logging"
 _MONITORING = "svc.monitoring"
+_EVALUATIONS = "svc.evaluations"
 
 #: The modules of each name; the first is the one that advice names. The functions of
 #: `svc.functions` come from the function table.
@@ -36,6 +37,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "Dataset": (_CLIENT, _ROOT),
     "DatasetRevision": (_CLIENT, _ROOT),
     "ErrorDetail": (_CLIENT, _ROOT),
+    "Evaluation": (_EVALUATIONS, _ROOT),
     "ExceptionDetail": (_CLIENT, _ROOT),
     "Feature": (_FEATURES, _ROOT),
     "FeatureMeta": (_CLIENT, _ROOT),
@@ -64,6 +66,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "TopicSource": (_SOURCES, _STREAMS, _ROOT),
     "UnexpectedAnswer": (_CLIENT, _ROOT),
     "UploadResult": (_CLIENT, _ROOT),
+    "Validation": (_FEATURES, _ROOT),
     "Windowed": (_STREAMS, _FEATURES, _ROOT),
     "_": (_FEATURES, _ROOT),
     "after": (_FEATURES, _ROOT),
@@ -71,7 +74,9 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "batch": (_ROOT, _FEATURES),
     "before": (_FEATURES, _ROOT),
     "before_all": (_FEATURES, _ROOT),
+    "contains": (_EVALUATIONS,),
     "description": (_FEATURES, _ROOT),
+    "exact_match": (_EVALUATIONS,),
     "feature": (_FEATURES, _ROOT),
     # Not of `svc`: there the name is the module's.
     "features": (_FEATURES,),
@@ -79,7 +84,9 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "has_one": (_FEATURES, _ROOT),
     "is_feature_time": (_FEATURES, _ROOT),
     "is_primary": (_FEATURES, _ROOT),
+    "judge": (_EVALUATIONS,),
     "make_stream_resolver": (_STREAMS, _ROOT),
+    "numeric": (_EVALUATIONS,),
     "offline": (_ROOT, _FEATURES),
     "online": (_ROOT, _FEATURES),
     "owner": (_FEATURES, _ROOT),
@@ -105,7 +112,6 @@ _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSour
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _ONE_CLIENT = "SvcClient is its only client"
 _NO_MATERIALIZATION = "windows are computed when they are asked for"
-_NO_VALIDATION = "values are not checked beyond their types; compare in a resolver or an expression"
 _NO_CHARTS = "it has no charts as code; a Monitor(...) tells when a metric breaks a bound"
 
 #: Names that this version does not have, with what to use instead.
@@ -159,7 +165,6 @@ ABSENT_NAMES: Mapping[str, str] = {
     "Trigger": _NO_CHARTS,
     "TrinoSource": _OTHER_SOURCE,
     "Underscore": "the row of an expression is '_'",
-    "Validation": _NO_VALIDATION,
     "Vector": _NO_VECTORS,
     "embed": _NO_VECTORS,
     "ensure_feature": "unwrap_feature describes a feature",

@@ -23,7 +23,6 @@ Others = tuple[str, ...]
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _NO_ETL = "values reach the online store when a query computes them; max_staleness= says how long they count"
 _NO_VERSIONS = "features have one version; give the new one another name"
-_NO_VALIDATION = "values are not checked beyond their types; compare in a resolver or an expression"
 _NO_ENCODING = "values are encoded by the feature's type"
 _NO_MATERIALIZATION = "windows are computed when they are asked for"
 _NO_STREAM_WINDOWS = "each message is computed by itself; a windowed feature aggregates the rows"
@@ -60,21 +59,13 @@ _STORAGE: Mapping[str, str] = {
 }
 _VALUE: Mapping[str, str] = {
     **_STORAGE,
-    "contains": _NO_VALIDATION,
     "decoder": _NO_ENCODING,
     "default_version": _NO_VERSIONS,
-    "deprecated": "a feature that is not wanted any more is taken out",
     "dtype": "the annotation is the type",
     "encoder": _NO_ENCODING,
-    "max": _NO_VALIDATION,
-    "max_length": _NO_VALIDATION,
-    "min": _NO_VALIDATION,
-    "min_length": _NO_VALIDATION,
     "offline_expression": _NO_OFFLINE,
-    "strict": _NO_VALIDATION,
     "typ": "the annotation is the type",
     "underscore": "expression= takes an expression of _",
-    "validations": _NO_VALIDATION,
     "version": _NO_VERSIONS,
 }
 _WINDOWED: Mapping[str, str] = {
@@ -146,6 +137,13 @@ _STREAM_CALL: Mapping[str, str] = {
     "timeout": "no Python runs",
 }
 
+_EVALUATION: Mapping[str, str] = {
+    "columns": "inputs= says which columns the function is given",
+    "function": "task= is the function",
+    "metrics": "scorers= says what scores an output",
+    "revision": "dataset='name@rev_...' names a revision",
+}
+
 
 def _source(password: str) -> Mapping[str, str]:
     return {
@@ -184,9 +182,11 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "has_one": {**_RELATION, "max_staleness": "a related row is as fresh as its features, which have a max_staleness= of their own"},
     "has_many": _RELATION,
     "Cron": {},
+    "Validation": {},
     "NamedQuery": _QUERY,
     "ScheduledQuery": _SCHEDULED,
     "Monitor": _MONITOR,
+    "Evaluation": _EVALUATION,
     "PostgreSQLSource": _source("<NAME>_PGPASSWORD"),
     "MySQLSource": _source("<NAME>_MYSQL_PASSWORD"),
     "KafkaSource": _KAFKA,

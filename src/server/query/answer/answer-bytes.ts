@@ -11,10 +11,11 @@ import { type DataType, PrimitiveType, ValueSchema } from "../../../../gen/svc/v
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { toProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
-import { type Answer, type AnswerField, answerToProto, typedOutputs } from "./answer.ts";
+import { type Answer, type AnswerField, answerToProto, answerWarnings, typedOutputs } from "./answer.ts";
 
 const DATA = QueryResponseSchema.field.data.number;
 const META = QueryResponseSchema.field.meta.number;
+const WARNINGS = QueryMetaSchema.field.warnings.number;
 const TYPES = QueryMetaSchema.field.types.number;
 /** Field numbers of a map's entry, fixed by the wire format. */
 const MAP_KEY = 1;
@@ -72,7 +73,7 @@ function pathsBytes({ shared, fields }: Answer): readonly Uint8Array[] {
   return shared.pathsBytes;
 }
 
-/** The types, as a second `meta`: readers merge the two. */
+/** The types and warnings, as a second `meta`: readers merge the two. */
 function typesBytes({ shared, fields }: Answer): Uint8Array {
   shared.typesBytes ??= encodedTypes(fields);
   return shared.typesBytes;
@@ -88,6 +89,7 @@ function encodedTypes(fields: readonly AnswerField[]): Uint8Array {
   writer.tag(META, BYTES).fork();
   for (const { path, feature } of typedOutputs(fields))
     writer.tag(TYPES, BYTES).fork().tag(MAP_KEY, BYTES).string(path).tag(MAP_VALUE, BYTES).bytes(feature.answerType.bytes).join();
+  for (const warning of answerWarnings(fields)) writer.tag(WARNINGS, BYTES).string(warning);
   return writer.join().finish();
 }
 

@@ -10,6 +10,7 @@ import {
   type QueryResponse,
   QueryResponseSchema,
 } from "../../../../gen/svc/v1/query_pb.ts";
+import { readableName } from "../../../domain/name.ts";
 import { microsToTimestamp, msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { toProtoValue } from "../../../domain/proto-value.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
@@ -219,9 +220,18 @@ export function typedOutputs<O extends Pick<AnswerField, "feature">>(outputs: re
   return outputs.filter(({ feature }) => !feature.rowsOf || feature.dtype.kind.case === "list");
 }
 
+/** Warnings of an answer at most. */
+const MOST_WARNINGS = 20;
+
+/** What the caller should know about the outputs: which of them are deprecated. */
+export function answerWarnings(outputs: readonly Pick<AnswerField, "path" | "feature">[]): string[] {
+  const deprecated = outputs.filter(({ feature }) => feature.deprecation !== undefined);
+  return deprecated.slice(0, MOST_WARNINGS).map(({ path, feature }) => `${readableName(path)} ${feature.deprecation}`);
+}
+
 /**
  * The metadata of an answer, as a message.
- * @param outputs outputs whose types are included
+ * @param outputs outputs whose types and warnings are included
  * @param url page of the run; empty = none
  */
 export function answerMeta(
@@ -241,6 +251,7 @@ export function answerMeta(
     traceId,
     planStages: stages.length,
     types: Object.fromEntries(typedOutputs(outputs).map(({ path, feature }) => [path, feature.answerType.type])),
+    warnings: answerWarnings(outputs),
   });
 }
 

@@ -5,11 +5,13 @@
 
 import type { Expression, Feature, Graph, NamedQuery, Resolver } from "../../../../gen/svc/v1/graph_pb.ts";
 import { OutputShape, ResolverKind, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
+import { deprecationText } from "../../../domain/deprecation.ts";
 import { Derivation } from "../../../domain/derivation.ts";
 import { durationToMs } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { findRecursion } from "../../../domain/recursion.ts";
 import { INCREMENTAL_PLACEHOLDER } from "../../../domain/sql/statement.ts";
+import { compileRules, withRules } from "../../../domain/validations.ts";
 import { compileCoercer, typeName } from "../../../domain/value.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import { AnswerType } from "./answer-type.ts";
@@ -180,6 +182,7 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
   if (feature.kind.case !== "scalar" || !feature.kind.value.dtype) return undefined;
   const { dtype, nullable, defaultValue, primary, featureTime, expression, window, storeOnline, storeOffline, cacheNulls } =
     feature.kind.value;
+  const strictRules = compileRules(feature.kind.value, true);
   return {
     kind: "scalar",
     fqn: feature.fqn,
@@ -195,10 +198,13 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
     storesOnline: storeOnline !== false,
     storesNull: cacheNulls !== false,
     storesOffline: storeOffline !== false,
+    deprecation: feature.deprecated ? deprecationText(feature.description) : undefined,
     primary,
     featureTime,
-    strict: compileCoercer(dtype, primary || keys.has(feature.fqn) ? "key" : "strict"),
-    lenient: compileCoercer(dtype, "lenient"),
+    strict: withRules(compileCoercer(dtype, primary || keys.has(feature.fqn) ? "key" : "strict"), strictRules, dtype),
+    lenient: withRules(compileCoercer(dtype, "lenient"), strictRules, dtype),
+    strictRules,
+    softRules: compileRules(feature.kind.value, false),
     producers: [],
     expression,
     windowMs: window ? durationToMs(window) : undefined,

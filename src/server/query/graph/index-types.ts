@@ -5,6 +5,7 @@
 
 import type { Expression, IncrementalRead, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import type { DataType } from "../../../../gen/svc/v1/value_pb.ts";
+import type { RuleCheck } from "../../../domain/validations.ts";
 import type { Coercer, FeatureValue } from "../../../domain/value.ts";
 import type { CompiledTranslation } from "../../expressions/python/compile-translation.ts";
 import type { ColumnType } from "../../sql/condition.ts";
@@ -36,12 +37,18 @@ export interface ScalarInfo {
   readonly storesNull: boolean;
   /** Whether its values go to the history (`store_offline`). */
   readonly storesOffline: boolean;
+  /** What callers are told when it is deprecated: `is deprecated: use user.name`. */
+  readonly deprecation?: string | undefined;
   readonly primary: boolean;
   readonly featureTime: boolean;
-  /** Coercion of values that resolvers return. */
+  /** Coercion of values that resolvers return; those that break a strict rule do not fit. */
   readonly strict: Coercer;
-  /** Coercion of values from users and databases. */
+  /** Coercion of values from users and databases, likewise. */
   readonly lenient: Coercer;
+  /** The rules that its values must keep to. */
+  readonly strictRules?: RuleCheck | undefined;
+  /** The rules that are only counted. */
+  readonly softRules?: RuleCheck | undefined;
   /** Every resolver that lists it among its outputs, by FQN. */
   readonly producers: ResolverInfo[];
   /** The expression that computes it without code. */

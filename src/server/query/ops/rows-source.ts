@@ -74,7 +74,10 @@ async function fetchedRows(run: Run, op: PlanOp, rows: PlanRows, fetch: Fetch, p
   const takesOneTime = rows.source !== "relation" && op.keys.length > 0 && takesTime(resolver);
   const raw = takesOneTime ? await fetchEachTime(run, parents, fetchPart) : await fetchPart(parents);
   run.context.trace?.ran(op, parents.length, raw.rows, performance.now() - started);
-  return checked(raw, wantedOf(run, op, rows), resolver, path);
+  const source = checked(raw, wantedOf(run, op, rows), resolver, path);
+  for (const [feature, values] of source.columns)
+    if (feature.softRules) for (const value of values) run.context.meter?.checked(feature, value);
+  return source;
 }
 
 async function fetchEachTime(run: Run, parents: readonly Row[], fetch: (part: readonly Row[]) => Promise<RawColumns>): Promise<RawColumns> {

@@ -265,7 +265,9 @@ export interface PlanLookup {
 export interface SharedAnswerParts {
   /** JSON of the types by output. */
   typesJson?: string;
-  /** The bytes of the outputs' types as a message. */
+  /** What callers are told about the outputs. */
+  warnings?: readonly string[];
+  /** The bytes of the outputs' types and warnings as a message. */
   typesBytes?: Uint8Array;
   /** The bytes of the outputs' paths as a field of a message, in their order. */
   pathsBytes?: readonly Uint8Array[];

@@ -2,6 +2,7 @@
 
 import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { parseWindow, readableName } from "../../../domain/name.ts";
+import { BrokenRule } from "../../../domain/validations.ts";
 import { describeValue, type FeatureValue, parseExactJson, TypeMismatch } from "../../../domain/value.ts";
 import type { ManyInfo, ScalarInfo } from "../graph/index-types.ts";
 import type { Guess } from "../refusal.ts";
@@ -20,6 +21,8 @@ export class BadGiven extends Error {
     message: string,
     /** Names that may have been meant, as the end of the message; empty when there are none. */
     readonly meant: () => string = NO_NAMES,
+    /** Whether it is of the right type and breaks a validation. */
+    readonly breaksRule = false,
   ) {
     super(message);
   }
@@ -48,7 +51,7 @@ export function givenValue(feature: ScalarInfo, path: string, input: RequestInpu
     return feature.lenient(value);
   } catch (error) {
     if (!(error instanceof TypeMismatch)) throw error;
-    throw new BadGiven(path, `${path}: ${error.message}`);
+    throw new BadGiven(path, `${path}: ${error.message}`, NO_NAMES, error instanceof BrokenRule);
   }
 }
 

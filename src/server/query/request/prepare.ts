@@ -373,5 +373,5 @@ function collect(wrong: Refusals, run: () => void): void {
 
 function addBadGiven(wrong: Refusals, error: unknown): void {
   if (!(error instanceof BadGiven)) throw error;
-  wrong.add((guess) => refusal(ErrorCode.PARSE_FAILED, error.describe(guess), error.path));
+  wrong.add((guess) => refusal(error.breaksRule ? ErrorCode.VALIDATION_FAILED : ErrorCode.PARSE_FAILED, error.describe(guess), error.path));
 }

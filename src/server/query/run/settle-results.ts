@@ -39,9 +39,10 @@ export function settleOutcomes(
       const cell = cells.at(id, row);
       const outcome = outcomes?.[index];
       if (!outcome || cells.isSettled(cell)) continue;
-      if (outcome.kind === "value")
+      if (outcome.kind === "value") {
+        settlement.run.context.meter?.checked(slot.feature, outcome.value);
         settlement.value(cell, slot, row, outcome.value, CellOrigin.COMPUTED, results.observedAt[index] ?? settlement.nowMs(row));
-      else if (outcome.kind === "absent") settlement.absent(cell, slot, row);
+      } else if (outcome.kind === "absent") settlement.absent(cell, slot, row);
       else if (outcome.isNull) settlement.nothing(cell, slot, row, outcome.failure, results.observedAt[index] ?? settlement.nowMs(row));
       else settlement.fail(cell, slot, row, outcome.failure, outcome.final);
     }
@@ -89,9 +90,10 @@ export function settleStored(settlement: Settlement, cellsRead: readonly CellId[
     const hit = stored[position];
     if (!hit || cells.isSettled(cell)) continue;
     const slot = plan.slot(cells.slotOf(cell));
-    const { nullable, defaultValue } = slot.feature;
+    const { nullable, defaultValue, strictRules } = slot.feature;
     const value = hit.value === null && !nullable ? defaultValue : hit.value;
-    if (value === undefined) continue;
+    // Of a value that was stored before its feature had the rule, the row is computed anew.
+    if (value === undefined || (value !== null && strictRules?.(value) !== undefined)) continue;
     cells.keepResolver(cell, hit.resolver);
     settlement.value(cell, slot, cells.rowOf(cell), value, CellOrigin.STORED, hit.observedAt);
   }

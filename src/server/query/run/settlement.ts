@@ -15,7 +15,7 @@ export class Settlement {
   readonly cells: Cells;
 
   constructor(
-    readonly run: Pick<Run, "plan" | "cells" | "timeOf">,
+    readonly run: Pick<Run, "plan" | "cells" | "timeOf" | "context">,
     /** Called for every cell that was settled. */
     readonly settled: (slot: PlanSlot, row: Row) => void,
   ) {

@@ -260,6 +260,11 @@ export interface JobStore {
    * there is no such job.
    */
   cancel(id: string): Promise<JobRecord | undefined>;
+  /**
+   * Gives a queued job another priority, which it keeps, also when an attempt fails. Returns the
+   * job as it stands, unchanged when it was not queued; undefined when there is no such job.
+   */
+  setPriority(id: string, priority: number): Promise<JobRecord | undefined>;
   job(id: string): Promise<JobRecord | undefined>;
   /** A job by its id or its number, as it is shown. */
   entry(idOrNumber: string | number): Promise<JobEntry | undefined>;

@@ -341,6 +341,21 @@ create table task_output (
   },
   (db) => {
     db.run(`
+create table evaluation_run (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, evaluation_id text not null,
+  evaluation_name text not null, workflow_id text not null, dataset text not null, revision_id text not null, deployment_id text not null,
+  branch text not null, metadata text not null, rows integer not null, created_by text not null, state text not null, fence integer not null,
+  attempts integer not null, rows_done integer not null, rows_failed integer not null, scores text not null, average_score real,
+  result_revision_id text not null, error text not null, created_at integer not null, started_at integer, ended_at integer
+) strict;
+create index evaluation_run_by_environment on evaluation_run (environment_id, seq);
+create index evaluation_run_by_evaluation on evaluation_run (environment_id, evaluation_id, seq);
+create index evaluation_run_open on evaluation_run (environment_id) where state in ('received', 'running');
+create index evaluation_run_by_end on evaluation_run (ended_at) where ended_at is not null;
+`);
+  },
+  (db) => {
+    db.run(`
 create table stream (
   id text primary key, environment_id text not null, name text not null, is_paused integer not null, failure text, created_at integer not null,
   unique (environment_id, name)

@@ -591,6 +591,12 @@ export function jobQueries(
         return find(id);
       }),
 
+    setPriority: (id, priority) =>
+      writer.write(() => {
+        if (find(id)?.state === "queued") update(id, { priority });
+        return find(id);
+      }),
+
     async job(id) {
       return find(id);
     },

@@ -12,6 +12,7 @@ import { sqliteAudit } from "./sqlite-audit.ts";
 import { datasetQueries } from "./sqlite-datasets.ts";
 import { insertsDeletion, sqliteDeletions } from "./sqlite-deletions.ts";
 import { sqliteDocuments } from "./sqlite-documents.ts";
+import { sqliteEvaluations } from "./sqlite-evaluations.ts";
 import { sqliteExpiry } from "./sqlite-expiry.ts";
 import { sqliteGraphs } from "./sqlite-graphs.ts";
 import { sqliteIdentity } from "./sqlite-identity.ts";
@@ -93,6 +94,7 @@ export function createSqliteMetadataStore(options: {
     schedules: scheduleQueries(db, writer, now, insertJob),
     streams: sqliteStreams(db, writer, now),
     tasks: taskQueries(db, writer, now, insertJob),
+    evaluations: sqliteEvaluations(db, writer, now, insertJob),
     usage,
     workflows,
     valueUploads: sqliteValueUploads(db, writer, now, insertJob),

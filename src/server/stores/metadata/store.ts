@@ -11,6 +11,7 @@ import type { DatasetStore } from "./datasets.ts";
 import type { DeletionStore } from "./deletions.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import type { DocumentStore } from "./documents.ts";
+import type { EvaluationStore } from "./evaluations.ts";
 import type { GraphStore } from "./graphs.ts";
 import type { IdentityStore } from "./identity.ts";
 import type { IncrementalStore } from "./incremental.ts";
@@ -60,6 +61,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly processes: ProcessStore;
   /** Lines about the progress of deployments. */
   readonly progress: ProgressStore;
+  /** Runs of evaluations. */
+  readonly evaluations: EvaluationStore;
   /** Runs of resolvers by themselves. */
   readonly resolverRuns: ResolverRunStore;
   /** Schedules of recurring jobs. */

@@ -309,6 +309,11 @@ export class TelemetryDatabase {
     return this.#spans.trace(environmentId, traceId);
   }
 
+  /** The trace of an operation's first span. */
+  traceIdOf(environmentId: string, operationId: string): string | undefined {
+    return this.#spans.traceIdOf(environmentId, operationId);
+  }
+
   /** A page of spans, newest first. */
   searchSpans(filter: SpanSearch, limit: number, beforeSeq?: number): NewestPage<StoredSpan> {
     return this.#spans.search(filter, limit, beforeSeq);

@@ -149,6 +149,15 @@ export class SpanTable {
     );
   }
 
+  /** The trace of an operation's first span. */
+  traceIdOf(environmentId: string, operationId: string): string | undefined {
+    return this.db
+      .query<{ traceId: string }, [string, string]>(
+        "select trace_id as traceId from span where query_id <> '' and query_id = ? and environment_id = ? order by started_at, seq limit 1",
+      )
+      .get(operationId, environmentId)?.traceId;
+  }
+
   /** About the bytes of all spans. */
   bytes(): number {
     this.#bytes ??= this.db.query<{ bytes: number | null }, []>("select sum(size) as bytes from span").get()?.bytes ?? 0;

@@ -221,6 +221,10 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       void send();
       return thread.call("trace", [environmentId, traceId]);
     },
+    traceIdOf(environmentId, operationId) {
+      void send();
+      return thread.call("traceIdOf", [environmentId, operationId]);
+    },
     searchSpans(filter, limit, beforeSeq) {
       void send();
       return thread.call("searchSpans", [filter, limit, beforeSeq]);

@@ -446,6 +446,8 @@ export interface TelemetryStore {
   traces(filter: SpanSearch, limit: number, after?: TracePlace): Promise<TracePage>;
   /** A trace of an environment. */
   trace(environmentId: string, traceId: string): Promise<TraceSummary | undefined>;
+  /** The trace of the first span of an operation, such as a run; undefined when none is kept. */
+  traceIdOf(environmentId: string, operationId: string): Promise<string | undefined>;
   /** A page of at most `limit` spans; `beforeSeq`: `next` of the page before. */
   searchSpans(filter: SpanSearch, limit: number, beforeSeq?: number): Promise<NewestPage<StoredSpan>>;
   /** Spans of an id, which only several traces can share. */

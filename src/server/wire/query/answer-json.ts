@@ -5,7 +5,7 @@ import type { DataType } from "../../../../gen/svc/v1/value_pb.ts";
 import { outputToJson, typeToJson } from "../../../domain/output-json.ts";
 import { formatMicros } from "../../../domain/timestamp.ts";
 import { type FeatureValue, type JsonForm, toPlainJson } from "../../../domain/value.ts";
-import { type Answer, type AnswerField, type AnswerHead, typedOutputs } from "../../query/answer/answer.ts";
+import { type Answer, type AnswerField, type AnswerHead, answerWarnings, typedOutputs } from "../../query/answer/answer.ts";
 import type { BulkAnswer } from "../../query/bulk.ts";
 import type { CellFailure } from "../../query/run/cells.ts";
 import type { QueryBody } from "./query-body.ts";
@@ -70,7 +70,8 @@ export function answerToText(answer: Answer, { request, form }: AnswerOptions): 
   };
   const data = JSON.stringify(answer.fields.map(field));
   const told = errors.size > 0 ? `,"errors":${JSON.stringify([...errors.values()])}` : "";
-  const [before, after] = metaAround(answer, request, now);
+  answer.shared.warnings ??= answerWarnings(answer.fields);
+  const [before, after] = metaAround(answer, answer.shared.warnings, request, now);
   const more = members(after);
   return `{"data":${data}${told},"meta":{${members(before)},"types":${typesText(answer)}${more && `,${more}`}}}`;
 }
@@ -102,6 +103,7 @@ function typesToJson(outputs: readonly Pick<AnswerField, "path" | "feature">[]):
 /** The members of `meta` before and after `types`. */
 function metaAround(
   answer: AnswerHead,
+  warnings: readonly string[],
   request: AnswerOptions["request"],
   now: string,
 ): [Record<string, unknown>, Record<string, unknown>] {
@@ -118,6 +120,7 @@ function metaAround(
     },
     {
       inferred_outputs: answer.inferred.length > 0 ? answer.inferred : undefined,
+      warnings: warnings.length > 0 ? warnings : undefined,
       explain_output: request.explain ? answer.explanation : undefined,
       trace_id: answer.traceId || undefined,
       plan_stages: request.storePlanStages ? answer.stages.length : undefined,
@@ -136,7 +139,7 @@ export interface BulkJson {
 /** Makes the JSON of the answer to a bulk query. */
 export function bulkAnswerToJson(answer: BulkAnswer, { request, form }: AnswerOptions): BulkJson {
   const { columns, failures, rows } = answer;
-  const [before, after] = metaAround(answer, request, formatMicros(answer.nowMicros));
+  const [before, after] = metaAround(answer, answerWarnings(columns), request, formatMicros(answer.nowMicros));
   return {
     data: Object.fromEntries(
       columns.map(({ path, feature, isTable, values }) => [path, outputToJson(values, { type: feature.dtype, isTable }, form)]),

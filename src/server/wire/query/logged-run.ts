@@ -120,6 +120,7 @@ interface JsonAnswer {
     readonly plan_stages?: number;
     readonly query_timestamp: string;
     readonly inferred_outputs?: string[];
+    readonly warnings?: string[];
     readonly explain_output?: string;
   };
 }
@@ -160,6 +161,7 @@ function responseMessage(text: string): QueryResponse {
       queryHash: meta.query_hash,
       traceId: meta.trace_id ?? "",
       planStages: meta.plan_stages ?? 0,
+      warnings: meta.warnings ?? [],
       queryTimestamp: instantOf(meta.query_timestamp),
     },
     explainOutput: meta.explain_output ?? "",

@@ -38,6 +38,7 @@ const ORIGINS = {
   scheduled_query: DatasetOrigin.SCHEDULED_QUERY,
   sql: DatasetOrigin.SQL,
   upload: DatasetOrigin.UPLOAD,
+  evaluation: DatasetOrigin.EVALUATION,
 } as const;
 
 const KINDS = {

@@ -33,7 +33,7 @@ const OUTCOMES = {
 const MAX_STATES = 10;
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { environments, jobQueue, keys }: Platform): void {
+export function register(router: ConnectRouter, { environments, jobQueue, keys, telemetry }: Platform): void {
   /** What a caller sees, and the names of its environments by id. */
   const viewer = async (caller: Caller): Promise<JobViewer & { readonly names: ReadonlyMap<string, string> }> => {
     const visible = await visibleEnvironments(environments, caller);
@@ -42,6 +42,12 @@ export function register(router: ConnectRouter, { environments, jobQueue, keys }
       environmentIds: seesAll ? undefined : visible.map(({ id }) => id),
       names: new Map(visible.map(({ id, name }) => [id, name])),
     };
+  };
+
+  /** The trace of a job, or of what it is a part of; empty = none is kept. */
+  const traceIdOf = async ({ entry: { id, scope, subject } }: ShownJob): Promise<string> => {
+    const [store, environmentId] = [await telemetry(), environmentOf(scope)];
+    return (await store.traceIdOf(environmentId, id)) ?? (await store.traceIdOf(environmentId, subject)) ?? "";
   };
 
   router.service(JobService, {
@@ -63,11 +69,23 @@ export function register(router: ConnectRouter, { environments, jobQueue, keys }
 
     async getJob({ id }, context) {
       const looking = await viewer(callerOf(context));
-      if (id === "") throw new Failure("invalid_argument", "Name the job, by its number or its id.");
+      checkNamed(id);
       const found = await (await jobQueue()).get(looking, id);
-      return { job: { ...message(found, looking.names), attemptsMade: found.attempts.map(attemptMessage) } };
+      const attemptsMade = found.attempts.map(attemptMessage);
+      return { job: { ...message(found, looking.names), attemptsMade, traceId: await traceIdOf(found) } };
+    },
+
+    async setJobPriority({ id, priority }, context) {
+      const looking = await viewer(callerOf(context));
+      checkNamed(id);
+      return { job: message(await (await jobQueue()).setPriority(looking, id, priority), looking.names) };
     },
   });
+}
+
+/** Throws Failure invalid_argument for a job that is not named. */
+function checkNamed(id: string): void {
+  if (id === "") throw new Failure("invalid_argument", "Name the job, by its number or its id.");
 }
 
 /** Throws Failure invalid_argument for states that there are not, and for too many. */

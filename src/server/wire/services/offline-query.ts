@@ -10,6 +10,9 @@ import {
   ListOfflineQueriesResponseSchema,
   ListOfflineQueryFilesResponseSchema,
   OfflineQueryFormat,
+  type OfflineQueryKeys,
+  type OfflineQueryOptions,
+  OfflineQueryOptionsSchema,
   type OfflineQuerySchema,
   OfflineQueryService,
   OfflineQuerySplit,
@@ -24,7 +27,7 @@ import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { Failure } from "../../failure.ts";
 import type { ExportedTable } from "../../offline-queries/offline-queries.ts";
-import type { OfflineQueryWish, WishedRows } from "../../offline-queries/wish.ts";
+import type { ChangedQuery, OfflineQueryWish, WishedRows } from "../../offline-queries/wish.ts";
 import { askedTrace } from "../../query/job-tracer.ts";
 import type { OfflineQueryStanding, OfflineQueryState } from "../../stores/metadata/offline-queries.ts";
 import { callerOf } from "../interceptors.ts";
@@ -73,8 +76,10 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async getOfflineQuery({ id }, context) {
       const { environment } = await scopeOf(context);
+      const query = await (await platform.offlineQueries()).find(id, environment.id);
+      const traceId = await (await platform.telemetry()).traceIdOf(environment.id, query.id);
       return create(GetOfflineQueryResponseSchema, {
-        query: queryMessage(await (await platform.offlineQueries()).find(id, environment.id)),
+        query: { ...queryMessage(query), traceId: traceId ?? "", options: optionsMessage(query) },
       });
     },
 
@@ -118,13 +123,14 @@ export function register(router: ConnectRouter, platform: Platform): void {
       return create(CancelOfflineQueryResponseSchema, { query: queryMessage(query) });
     },
 
-    async retryOfflineQuery({ id }, context) {
+    async retryOfflineQuery({ id, options }, context) {
       const caller = callerOf(context);
       const target = await scopeOf(context);
       const queries = await platform.offlineQueries();
       const { request } = await queries.find(id, target.environment.id);
-      requireWrites(caller, request);
-      return create(RetryOfflineQueryResponseSchema, { query: queryMessage(await queries.retry(id, target, caller.clientId)) });
+      requireWrites(caller, options ?? request);
+      const changes = options && changesOf(options);
+      return create(RetryOfflineQueryResponseSchema, { query: queryMessage(await queries.retry(id, target, caller.clientId, changes)) });
     },
   });
 }
@@ -153,9 +159,6 @@ function requireWrites(
 }
 
 function wishOf(request: StartOfflineQueryRequest, agentId: string, deploymentId: string): OfflineQueryWish {
-  const { recompute, recomputeFeatures } = request;
-  if (recompute && recomputeFeatures.length > 0)
-    throw new Failure("invalid_argument", "`recompute` is for all outputs, and `recompute_features` for some; give one of them.");
   const times = request.times.map(timestampToMicros);
   const rows = rowsOf(request, times);
   if (rows.from !== "inline" && times.length > 1)
@@ -166,17 +169,52 @@ function wishOf(request: StartOfflineQueryRequest, agentId: string, deploymentId
   return {
     rows,
     time: rows.from === "inline" ? undefined : times[0],
-    ...{ outputs: request.outputs, requiredOutputs: request.requiredOutputs },
-    recompute: recompute ? "all" : recomputeFeatures,
-    ...{ asKnown: request.asKnown, includeObservedAt: request.includeObservedAt, numShards: request.numShards || 1 },
-    ...{ storeOnline: request.storeOnline, storeOffline: request.storeOffline, tags: request.tags },
-    ...{ sampleFraction: request.sampleFraction, testFraction: request.testFraction },
-    splitBy: request.splitBy === OfflineQuerySplit.TIME ? "time" : "key",
+    ...optionsOf(request),
     plannerOptions: request.plannerOptions,
     deploymentId: request.deploymentId || deploymentId,
     ...{ kind: "manual", agentId, queryName: request.queryName, queryNameVersion: request.queryNameVersion },
+  };
+}
+
+/** What is asked for beside the rows, and the deployment. Throws Failure when it says so twice. */
+function optionsOf(request: Omit<OfflineQueryOptions, "$typeName" | "keys" | "deploymentId">) {
+  const { recompute, recomputeFeatures } = request;
+  if (recompute && recomputeFeatures.length > 0)
+    throw new Failure("invalid_argument", "`recompute` is for all outputs, and `recompute_features` for some; give one of them.");
+  return {
+    ...{ outputs: request.outputs, requiredOutputs: request.requiredOutputs },
+    recompute: recompute ? ("all" as const) : recomputeFeatures,
+    ...{ asKnown: request.asKnown, includeObservedAt: request.includeObservedAt, numShards: request.numShards || 1 },
+    ...{ storeOnline: request.storeOnline, storeOffline: request.storeOffline, tags: request.tags },
+    ...{ sampleFraction: request.sampleFraction, testFraction: request.testFraction },
+    splitBy: request.splitBy === OfflineQuerySplit.TIME ? ("time" as const) : ("key" as const),
     datasetName: request.datasetName,
   };
+}
+
+/** The options of a query that is begun again. */
+function changesOf(options: OfflineQueryOptions): ChangedQuery {
+  return { ...optionsOf(options), deploymentId: options.deploymentId, keys: options.keys && keysOf(options.keys) };
+}
+
+/** The options of a query, as a query is begun again with them. */
+function optionsMessage({ datasetName, request }: OfflineQueryStanding): OfflineQueryOptions {
+  const { rows, recompute, splitBy, deployment, outputs, requiredOutputs, tags, ...same } = request;
+  const { asKnown, includeObservedAt, numShards, storeOnline, storeOffline, sampleFraction, testFraction } = same;
+  return create(OfflineQueryOptionsSchema, {
+    ...{ outputs: [...outputs], requiredOutputs: [...requiredOutputs], tags: [...tags], datasetName, deploymentId: deployment },
+    ...{ asKnown, includeObservedAt, numShards, storeOnline, storeOffline, sampleFraction, testFraction },
+    recompute: recompute === "all",
+    recomputeFeatures: recompute === "all" ? [] : [...recompute],
+    splitBy: splitBy === "time" ? OfflineQuerySplit.TIME : OfflineQuerySplit.KEY,
+    ...(rows.from === "keys" && {
+      keys: {
+        ...(rows.lowerBound !== null && { lowerBound: msToTimestamp(rows.lowerBound) }),
+        ...(rows.upperBound !== null && { upperBound: msToTimestamp(rows.upperBound) }),
+        maxSamples: BigInt(rows.maxSamples),
+      },
+    }),
+  });
 }
 
 /** Where the rows of a request come from. Throws Failure when it says so twice. */
@@ -192,8 +230,11 @@ function rowsOf({ inputs, file, spineSql, keys, timeColumn }: StartOfflineQueryR
     return { from: "file", uploadId: file.uploadId, format, timeColumn };
   }
   if (spineSql !== "") return { from: "sql", statement: spineSql, timeColumn };
+  return { from: "keys", ...keysOf(keys) };
+}
+
+function keysOf(keys: OfflineQueryKeys | undefined) {
   return {
-    from: "keys",
     lowerBound: keys?.lowerBound && timestampToMs(keys.lowerBound),
     upperBound: keys?.upperBound && timestampToMs(keys.upperBound),
     maxSamples: Number(keys?.maxSamples ?? 0n),

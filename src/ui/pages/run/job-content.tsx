@@ -12,6 +12,7 @@ import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { JobPriority } from "./job-priority.tsx";
 import { RunAgain } from "./run-again-action.tsx";
 import { RunLines } from "./run-lines.tsx";
 import { RunLink } from "./run-lists.tsx";
@@ -37,6 +38,7 @@ export function JobContent({ id }: { readonly id: string }) {
       {({ job: found = {} }) => (
         <>
           <JobFacts job={found} />
+          <JobPriority job={found} onDone={look} />
           {run.data?.run && <ResolverRun run={run.data.run} />}
           <h2>Attempts</h2>
           <Attempts attempts={found.attemptsMade ?? []} />
@@ -57,10 +59,11 @@ function JobFacts({ job }: { readonly job: JobJson }) {
     maxAttempts = 0,
     name = "",
     node = "",
+    priority = 0,
     progress = "",
     resourceGroup = "",
   } = job;
-  const { runAt, subject = "", waitsFor, workflowId = "" } = job;
+  const { runAt, subject = "", traceId = "", waitsFor, workflowId = "" } = job;
   return (
     <Facts
       facts={[
@@ -72,9 +75,11 @@ function JobFacts({ job }: { readonly job: JobJson }) {
         ["Kind", escapeControls(name === "" ? kind : `${kind}, ${name}`)],
         ["About", <Subject key="" subject={subject} />],
         ["Workflow", workflowId !== "" && <RunLink id={workflowId} />],
+        ["Priority", priority !== 0 && priority],
         ["Attempts", `${attempts} of ${maxAttempts}`],
         ["Node", node !== "" && <code>{escapeControls(node)}</code>],
         ["Resource group", resourceGroup !== "" && <code>{escapeControls(resourceGroup)}</code>],
+        ["Trace", traceId !== "" && <TraceLink id={traceId} />],
         ["Begun", <Time key="" at={createdAt} />],
         ["Due", runAt && <Time at={runAt} />],
         ["Ended", endedAt && <Time at={endedAt} />],
@@ -92,6 +97,15 @@ export function Subject({ subject }: { readonly subject: string }) {
       </a>
     );
   return /^(ofq|wf|job)_/.test(subject) ? <RunLink id={subject} /> : <code>{escapeControls(subject)}</code>;
+}
+
+/** A link to the page of a trace. */
+export function TraceLink({ id }: { readonly id: string }) {
+  return (
+    <a class="name" href={href("trace", { id }, { deployment: "" })}>
+      {escapeControls(id)}
+    </a>
+  );
 }
 
 function WaitsFor({ wait: { behind = [], reason, until } }: { readonly wait: NonNullable<JobJson["waitsFor"]> }) {

@@ -5,12 +5,14 @@ import { call } from "../../api/call.ts";
 import { useAnswer } from "../../api/load.ts";
 import { Action } from "../../app/action.tsx";
 import { useLive } from "../../app/live.ts";
-import { go, href } from "../../app/place.ts";
+import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Time } from "../../parts/time.tsx";
+import { TraceLink } from "./job-content.tsx";
+import { QueryAgain } from "./offline-query-again-action.tsx";
 import { RunLines } from "./run-lines.tsx";
 import { RunLink } from "./run-lists.tsx";
 import { enumWord, isGoingOn } from "./run-state.ts";
@@ -30,7 +32,7 @@ export function OfflineQueryContent({ id }: { readonly id: string }) {
       {({ query = {} }) => (
         <>
           <p class="actions">
-            {isOpen ? <Cancel id={id} onDone={answer.reload} /> : <Retry id={id} />}
+            {isOpen ? <Cancel id={id} onDone={answer.reload} /> : <QueryAgain id={id} options={query.options ?? {}} />}
             {query.datasetId && (
               <a class="button" href={href("dataset", { name: query.datasetName || query.datasetId }, { deployment: "" })}>
                 Its dataset
@@ -68,6 +70,7 @@ function QueryFacts({ query }: { readonly query: OfflineQueryJson }) {
     retryOf = "",
     rows = "0",
     tags = [],
+    traceId = "",
   } = query;
   const total = Number(query.totalRows ?? 0);
   return (
@@ -99,6 +102,7 @@ function QueryFacts({ query }: { readonly query: OfflineQueryJson }) {
         ["Parts", numShards > 1 && numShards],
         ["Tags", tags.length > 0 && tags.map((tag) => <Badge key={tag} text={tag} />)],
         ["Again", retryOf !== "" && <RunLink id={retryOf} />],
+        ["Trace", traceId !== "" && <TraceLink id={traceId} />],
         ["Begun", <Time key="" at={createdAt} />],
         ["Ended", endedAt && <Time at={endedAt} />],
       ]}
@@ -114,19 +118,6 @@ function Cancel({ id, onDone }: { readonly id: string; readonly onDone: () => vo
   return (
     <Action verb="End it" question={`End ${id}?`} permission="query.offline" act={cancel} onDone={onDone}>
       <p>Neither its files nor a revision stay.</p>
-    </Action>
-  );
-}
-
-function Retry({ id }: { readonly id: string }) {
-  const retry = async () => {
-    const { query } = await call("OfflineQueryService/RetryOfflineQuery", { id }, environmentScope.value);
-    if (query?.id) go(href("run", { id: query.id }));
-    return `It was begun again as ${query?.id ?? ""}.`;
-  };
-  return (
-    <Action verb="Begin again" question={`Begin ${id} again?`} permission="query.offline" act={retry}>
-      <p>The same request becomes a query of its own. Times that were not given are those of now.</p>
     </Action>
   );
 }

@@ -20,7 +20,20 @@ import { createSqlSources } from "../../../../src/server/sql/create-sources.ts";
 import { TempFolder } from "../../../harness/running-server.ts";
 import { patience, runs, seed } from "../../../harness/seed.ts";
 import { anyPython } from "../../python/project.ts";
-import { agg, type FeatureSpec, featureClass, fn, graph, lit, primitive, queryNow, sql, type TypeSpec, windowStart } from "../graphs.ts";
+import {
+  agg,
+  aggWith,
+  type FeatureSpec,
+  featureClass,
+  fn,
+  graph,
+  lit,
+  primitive,
+  queryNow,
+  sql,
+  type TypeSpec,
+  windowStart,
+} from "../graphs.ts";
 import { pick, randomOf } from "../random-values.ts";
 import { ask, World } from "../worlds.ts";
 
@@ -69,6 +82,16 @@ const NAMES = Object.keys(COLUMNS) as Column[];
 const listOf = (element: TypeSpec): DataType =>
   create(DataTypeSchema, { kind: { case: "list", value: { element: primitive(element as "int") } } });
 
+/** The arguments of aggregations that have some: what rows are chosen by, and constants. */
+const ARGUMENTS: Readonly<Record<string, readonly [key: Column | undefined, ...constants: FeatureValue[]]>> = {
+  approx_percentile: [undefined, 0.7],
+  approx_top_k: [undefined, 2],
+  min_by: ["f"],
+  max_by: ["d"],
+  min_by_n: ["i", 3],
+  max_by_n: ["s", 2],
+};
+
 /** The type of what an aggregation gives of a column; undefined where there is none. */
 function resultOf(name: string, type: "int" | "float" | "decimal" | "bool" | "str" | "date" | "datetime"): TypeSpec | undefined {
   const isNumber = type === "int" || type === "float";
@@ -94,7 +117,17 @@ function resultOf(name: string, type: "int" | "float" | "decimal" | "bool" | "st
     case "last":
       return `${type}?`;
     case "array_agg":
+    case "approx_top_k":
+    case "min_by_n":
+    case "max_by_n":
       return listOf(type);
+    case "approx_count_distinct":
+      return "int";
+    case "approx_percentile":
+      return isNumber ? "float?" : undefined;
+    case "min_by":
+    case "max_by":
+      return `${type}?`;
     default:
       throw new Error(`${name} is new: say what it gives`);
   }
@@ -219,7 +252,7 @@ function make({ isTimed, rows, asked }: RandomWorld): World & AsyncDisposable {
       features[`w${nth}__${seconds}__`] = {
         type,
         window: `${seconds}s`,
-        expression: agg(name, "txns", column, ...filters, ...(given ? [given] : [])),
+        expression: aggWith(agg(name, "txns", column, ...filters, ...(given ? [given] : [])), ...(ARGUMENTS[name] ?? [undefined])),
       };
   }
   const made = graph(
@@ -316,7 +349,22 @@ def aggregate(name, values, kind):
         return any(known) if name == "any" else all(known)
     if name in ("first", "last"):
         return values[0 if name == "first" else -1] if values else None
-    return len(set(known)) if name == "n_unique" else known
+    return len(set(known)) if name in ("n_unique", "approx_count_distinct") else known
+
+def by_key(name, pairs):
+    known = sorted(((key, value) for key, value in pairs if key is not None and value is not None), key=lambda pair: (pair[1], str(pair[1])))
+    found = [value for key, value in sorted(known, key=lambda pair: pair[0], reverse=name.startswith("max"))]
+    if name.endswith("_n"):
+        return found[:3 if name == "min_by_n" else 2]
+    return found[0] if found else None
+
+def sketched(name, values):
+    known = sorted(value.normalize() if isinstance(value, Decimal) else value for value in values if value is not None)
+    if name == "approx_percentile":
+        return float(known[max(0, math.ceil(Fraction(7, 10) * len(known)) - 1)]) if known else None
+    return sorted(dict.fromkeys(known), key=lambda value: -known.count(value))[:2]
+
+KEYS = {"min_by": "f", "max_by": "d", "min_by_n": "i", "max_by_n": "s"}
 
 def answer(world):
     first, now = world["first"], int(world["now"])
@@ -346,8 +394,15 @@ def answer(world):
                     if asked["upper"] and (at > now or (at == now and asked["upper"] == "lt")):
                         continue
                     if passes(**row):
-                        values.append(1 if asked["column"] is None else row[asked["column"]])
-                found.append(tag(aggregate(asked["name"], values, asked["kind"])))
+                        value = 1 if asked["column"] is None else row[asked["column"]]
+                        values.append((row[KEYS[asked["name"]]], value) if asked["name"] in KEYS else value)
+                name = asked["name"]
+                if name in KEYS:
+                    found.append(tag(by_key(name, values)))
+                elif name in ("approx_percentile", "approx_top_k"):
+                    found.append(tag(sketched(name, values)))
+                else:
+                    found.append(tag(aggregate(name, values, asked["kind"])))
             result.append(found)
     return result
 

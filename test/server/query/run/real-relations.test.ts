@@ -55,6 +55,12 @@ class User:
     total: float = _.txns[_.amount].sum()
     big: int = _.txns[_.cents > 1000].count()
     merchants: int = _.txns[_.merchant.loud].n_unique()
+    kinds_seen: int = _.txns[_.merchant.loud].approx_count_distinct()
+    half: float | None = _.txns[_.amount].approx_percentile(0.5)
+    usual: list[str] = _.txns[_.merchant.loud].approx_top_k(k=1)
+    latest: str | None = _.txns[_.merchant.loud].max_by(_.at)
+    dearest: list[float] = _.txns[_.amount].max_by_n(_.cents / 2, 2)
+    dearest_shop: Windowed[str | None] = windowed("1d", "30d", expression=_.txns[_.merchant.name, _.at > _.svc_window, _.at <= _.svc_now].max_by(_.amount))
     failed: int = _.logins[_.ok == False].count()  # noqa: E712
     spend: Windowed[float] = windowed("1d", "30d", expression=_.txns[_.amount, _.at > _.svc_window, _.at <= _.svc_now].sum())
     label: str
@@ -135,6 +141,19 @@ const query = async (
   expect(answer.failures.map((failure) => failure.message)).toEqual([]);
   return valuesOf(answer);
 };
+
+test("approximate aggregations, and rows by a key", async () => {
+  const outputs = ["kinds_seen", "half", "usual", "latest", "dearest", "dearest_shop"].map((name) => `user.${name}`);
+  expect(await query({ "user.id": 1 }, outputs)).toEqual({
+    "user.kinds_seen": 2,
+    "user.half": 5,
+    "user.usual": ["BAR"],
+    "user.latest": "SHOP",
+    "user.dearest": [50, 5],
+    "user.dearest_shop__86400__": "shop",
+    "user.dearest_shop__2592000__": "bar",
+  });
+});
 
 test("a feature of the rows of a relation is a list for a resolver", async () => {
   expect(await query({ "user.id": 1 }, ["user.spread"])).toEqual({ "user.spread": "[5.0, 50.0] ['shop', 'bar']" });

@@ -485,6 +485,26 @@ export function jobsConformance(driver: Driver<QueueOwner>): void {
       expect(ids(await claim("a", 1, ["other", "k"]))).toEqual(["3"]);
     });
 
+    test("a queued job is given another priority, which it keeps when an attempt fails; others stay as they are", async () => {
+      const group = { name: "g", slots: 1 };
+      for (const id of ["1", "2", "3"]) await enqueue(id, { group });
+      await enqueue("late", { delayMs: 10 });
+      expect(await jobs.setPriority("3", 7)).toMatchObject({ id: "3", state: "queued", priority: 7 });
+      expect(await jobs.setPriority("late", 9)).toMatchObject({ state: "queued", priority: 9 });
+      const [third] = await claim("a", 1);
+      expect(third?.job.id).toBe("3");
+      expect(await jobs.setPriority("3", -1)).toMatchObject({ state: "running", priority: 7 });
+      expect(await jobs.setPriority("1", -1)).toMatchObject({ priority: -1 });
+      await jobs.fail((third as ClaimedJob).lease, "once", 20);
+      const [second] = await claim("a", 1);
+      expect(second?.job.id).toBe("2");
+      await jobs.succeed((second as ClaimedJob).lease);
+      now += 20;
+      expect(ids(await claim("a", 2))).toEqual(["late", "3"]);
+      expect(await jobs.setPriority("2", 5)).toMatchObject({ state: "succeeded", priority: 0 });
+      expect(await jobs.setPriority("none", 5)).toBeUndefined();
+    });
+
     test("a delayed job is not due before its time", async () => {
       await enqueue("late", { delayMs: 500 });
       expect(await jobs.nextDueIn("n", ["k"])).toBe(500);

@@ -155,6 +155,8 @@ describe.each(TELEMETRY_DRIVERS)("telemetry store: $name", (driver) => {
       expect(await ids({ traceId: "t1" })).toEqual(["a", "b", "c"]);
       expect(await ids({ queryId: "q2" })).toEqual(["b"]);
       expect(await ids({ traceId: "t3" })).toEqual([]);
+      const traceIds = [store.traceIdOf("env_1", "q1"), store.traceIdOf("env_1", "q3"), store.traceIdOf("env_2", "q1")];
+      expect(await Promise.all(traceIds)).toEqual(["t1", undefined, undefined]);
       if (!driver.isDurable) return;
       await reopen();
       expect(await ids({ traceId: "t1" })).toEqual(["a", "b", "c"]);

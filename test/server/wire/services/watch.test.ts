@@ -7,6 +7,7 @@ import { EnvironmentService } from "../../../../gen/svc/v1/environment_pb.ts";
 import { LogService } from "../../../../gen/svc/v1/log_pb.ts";
 import { QueryService } from "../../../../gen/svc/v1/query_pb.ts";
 import { ResolverRunService } from "../../../../gen/svc/v1/resolver_run_pb.ts";
+import { ScheduledQueryService } from "../../../../gen/svc/v1/scheduled_query_pb.ts";
 import { ServiceTokenService } from "../../../../gen/svc/v1/service_token_pb.ts";
 import { type WatchResponse, WatchService, WatchTopic } from "../../../../gen/svc/v1/watch_pb.ts";
 import { exchange, openSession, type TestSession } from "../../../harness/browser-session.ts";
@@ -88,19 +89,32 @@ describe("hints", () => {
     for (const one of [again, monitors, metrics]) one.close();
   }, 60_000);
 
-  test("come when a schedule is paused, and when it is resumed", async () => {
-    expectLive(await deploy(server, scheduledProject(folder.path, "0 7 1 1 *")));
+  test("come when a schedule of a resolver or a query is paused, and when it is resumed", async () => {
+    const project = scheduledProject(folder.path, "0 7 1 1 *");
+    const query = `
+from svc.queries import ScheduledQuery
+
+ScheduledQuery(name="labels", schedule="30 2 1 1 *", output=[User.label], store_online=False)
+`;
+    expectLive(await deploy(server, { ...project, "features.py": `${project["features.py"]}${query}` }));
     const runs = server.client(ResolverRunService);
-    const isPlanned = async () => (await runs.listScheduledResolvers({})).resolvers[0]?.nextRunAt !== undefined;
-    await eventually(isPlanned, "the next run is planned");
+    const queries = server.client(ScheduledQueryService);
+    await eventually(async () => {
+      const [{ resolvers }, { scheduledQueries }] = await Promise.all([runs.listScheduledResolvers({}), queries.listScheduledQueries({})]);
+      return resolvers[0]?.nextRunAt !== undefined && scheduledQueries[0]?.nextRunAt !== undefined;
+    }, "the next runs are planned");
     const watched = watch(server, [WatchTopic.SCHEDULES]);
     await begun(watched);
-    watched.messages.length = 0;
-    await runs.pauseScheduledResolver({ resolver: "everyone" });
-    await hears(watched, WatchTopic.SCHEDULES);
-    watched.messages.length = 0;
-    await runs.resumeScheduledResolver({ resolver: "everyone" });
-    await hears(watched, WatchTopic.SCHEDULES);
+    for (const change of [
+      () => runs.pauseScheduledResolver({ resolver: "everyone" }),
+      () => runs.resumeScheduledResolver({ resolver: "everyone" }),
+      () => queries.pauseScheduledQuery({ name: "labels" }),
+      () => queries.resumeScheduledQuery({ name: "labels" }),
+    ]) {
+      watched.messages.length = 0;
+      await change();
+      await hears(watched, WatchTopic.SCHEDULES);
+    }
     watched.close();
   }, 60_000);
 

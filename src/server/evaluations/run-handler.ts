@@ -1,0 +1,257 @@
+/**
+ * The work of a run: rows are read in batches, evaluated in a process of the deployment's code, and
+ * kept in parts, each of them a file of the result. Another attempt goes on after the last part, so
+ * that no row is in the result twice.
+ */
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { makePrivateFolder } from "../../disk/private-file.ts";
+import { errorText } from "../../domain/error-text.ts";
+import { tableColumns } from "../datasets/columns.ts";
+import type { RevisionMaker } from "../datasets/revisions.ts";
+import type { Deployments } from "../deployments/deployments.ts";
+import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
+import type { LogRecorder } from "../logs/recorder.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
+import type { Processes } from "../processes/processes.ts";
+import type { PlainLog } from "../python/pool.ts";
+import type { EvaluationRunRecord } from "../stores/metadata/evaluations.ts";
+import type { JobRecord } from "../stores/metadata/jobs.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
+import type { TableChunk, TableColumn, TableEngine } from "../tables/engine.ts";
+import { type ScoredRows, startEvaluationProcess } from "./evaluation-process.ts";
+import { neededColumns } from "./needed-columns.ts";
+import { averageOf, type ResultSummary, readSummary, resultColumns, resultRows, summaryStatement } from "./result-table.ts";
+
+/** The services that runs need. */
+export interface RunHandlerOptions {
+  readonly metadata: Pick<MetadataStore, "datasets" | "evaluations">;
+  readonly deployments: Pick<Deployments, "find" | "graph" | "halted" | "runtime">;
+  readonly revisions: RevisionMaker;
+  readonly tables: () => Promise<TableEngine>;
+  readonly processes: Pick<Processes, "began">;
+  readonly logs: LogRecorder;
+  readonly metrics: MetricRecorder;
+  /** Folder for the folders of attempts. */
+  readonly folder: string;
+}
+
+/** Rows that a process has at once. */
+const BATCH_ROWS = 100;
+/** Rows of a part: what another attempt evaluates again at most. */
+const PART_ROWS = 1_000;
+const SUMMARY_LIMITS = { timeoutMs: 600_000, rows: 1, bytes: 1024 * 1024 };
+const MAX_ERROR = 2_000;
+
+/** What an attempt at a run works with. */
+interface Work {
+  readonly run: EvaluationRunRecord;
+  readonly fence: number;
+  readonly signal: AbortSignal;
+  /** Folder of this attempt. */
+  readonly folder: string;
+  /** The revision of the result, which is being written. */
+  readonly resultId: string;
+  readonly scorers: readonly string[];
+  readonly columns: readonly TableColumn[];
+  readonly key: TableColumn | undefined;
+}
+
+/** The revision that a run writes. */
+export function resultOf({ environmentId, id }: Pick<EvaluationRunRecord, "environmentId" | "id">) {
+  return { environmentId, origin: "evaluation", originId: id } as const;
+}
+
+/** Makes the handler. */
+export function createRunHandler(options: RunHandlerOptions): JobHandler {
+  const { metadata, deployments, revisions, tables, processes, logs, metrics, folder } = options;
+  const { evaluations: store } = metadata;
+
+  const startProcess = async ({ run, signal, folder: own, columns, scorers }: Work) => {
+    const deployment = await deployments.find(run.deploymentId, run.environmentId);
+    const runtime = await deployments.runtime(deployment.id, run.environmentId, join(own, "src"), signal);
+    let seen: ReturnType<Processes["began"]> | undefined;
+    const process = await startEvaluationProcess({
+      ...{ runtime, name: run.evaluationName, scorers, columns, folder: own, signal },
+      onLog: ({ level, text, logger, timestampMs }: PlainLog) =>
+        logs.record({
+          ...{ environmentId: run.environmentId, deploymentId: deployment.id, branch: deployment.branch },
+          ...{ at: timestampMs * 1_000, level, logger, podName: seen?.name ?? "", operationId: run.id },
+          component: deployment.branch === "" ? "engine" : "branch",
+          resourceGroup: DEFAULT_RESOURCE_GROUP,
+          message: runtime.plain(text),
+        }),
+      onStart(pid) {
+        seen = processes.began({
+          ...{ kind: "evaluation", pid, environmentId: run.environmentId, deploymentId: deployment.id },
+          ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes: runtime.memoryLimitBytes, tag: deployment.tags[0] ?? "" },
+        });
+        seen.ready();
+      },
+      onEnd: ({ exitCode, how, cpuMs }) => seen?.ended({ isExpected: exitCode === 0 || signal.aborted, how, cpuMs }),
+    }).catch((error: unknown) => {
+      throw error instanceof JobFailed ? new JobFailed(runtime.plain(error.message)) : new Error(runtime.plain(errorText(error)));
+    });
+    return { process, plain: runtime.plain };
+  };
+
+  /** Rows of the run's dataset in their order, from one on; all chunks but the last are full. */
+  async function* rowsFrom({ run, folder: own, columns, signal }: Work, from: number): AsyncGenerator<TableChunk> {
+    const inputs = (await revisions.files(run.revisionId)).filter(({ kind }) => kind === "output");
+    let before = 0;
+    for (const [at, file] of inputs.entries()) {
+      const offset = Math.max(0, from - before);
+      before += file.rows;
+      if (offset >= file.rows) continue;
+      const path = join(own, `input-${at}.parquet`);
+      await revisions.fetch(file, path);
+      yield* (await tables()).read(path, { columns, offset, chunkRows: BATCH_ROWS, signal });
+      await rm(path, { force: true });
+    }
+  }
+
+  /** Evaluates the rows that no earlier attempt has, and keeps them. */
+  const evaluateRest = async (work: Work, done: number, { progress }: Attempt): Promise<void> => {
+    const { run, fence, signal, resultId, scorers, key } = work;
+    const { process, plain } = await startProcess(work);
+    const engine = await tables();
+    const keyAt = key ? work.columns.indexOf(key) : -1;
+    let from = done;
+    const keep = async (chunks: readonly TableChunk[], rows: number): Promise<void> => {
+      const name = partName(from / PART_ROWS);
+      const path = join(work.folder, name);
+      const writer = await engine.write(path, resultColumns(scorers, key));
+      for (const chunk of chunks) await writer.append(chunk);
+      await writer.finish();
+      if (!(await store.update(run.id, fence, {}))) throw new Error("another attempt has taken the run over");
+      await revisions.addFile(resultId, { name, kind: "output", rows, path, signal });
+      from += rows;
+      await store.update(run.id, fence, { rowsDone: from });
+      progress(`${from} of ${run.rows} rows`);
+    };
+    let chunks: TableChunk[] = [];
+    let rows = 0;
+    for await (const chunk of rowsFrom(work, from)) {
+      for (const part of partsOf(chunk, PART_ROWS - rows)) {
+        const scored = withoutSecrets(await process.evaluate(part), plain);
+        chunks.push(resultRows(scorers, from + rows, keyAt < 0 ? undefined : part.columns[keyAt], scored));
+        rows += part.rows;
+        signal.throwIfAborted();
+        if (rows < PART_ROWS) continue;
+        await keep(chunks, rows);
+        [chunks, rows] = [[], 0];
+      }
+    }
+    if (rows > 0) await keep(chunks, rows);
+    await process.close();
+    signal.throwIfAborted();
+    if (from !== run.rows) throw new JobFailed(`the revision has ${from} rows, and ${run.rows} when the run was asked for`);
+  };
+
+  const summaryOf = async ({ folder: own, resultId, scorers, key, signal }: Work): Promise<ResultSummary> => {
+    const engine = await tables();
+    const paths: string[] = [];
+    for (const file of await revisions.files(resultId)) {
+      const path = join(own, file.name);
+      if (!(await Bun.file(path).exists())) await revisions.fetch(file, path);
+      paths.push(path);
+    }
+    const target = join(own, "summary.parquet");
+    const source = { name: ["result"], paths, columns: resultColumns(scorers, key) };
+    const answer = await engine.select(summaryStatement(scorers), [source], target, { limits: SUMMARY_LIMITS, signal });
+    const [row] = await Array.fromAsync(engine.read(target, { columns: answer.columns, signal }));
+    if (!row) throw new Error("the figures of the result could not be read");
+    return readSummary(scorers, row);
+  };
+
+  const attemptAt = async (run: EvaluationRunRecord, fence: number, attempt: Attempt, signal: AbortSignal): Promise<void> => {
+    const graph = await deployments.graph(run.deploymentId);
+    const evaluation = graph.evaluations.find(({ name }) => name === run.evaluationName);
+    const revision = await metadata.datasets.revision(run.revisionId);
+    if (!evaluation || revision?.state !== "complete")
+      throw new JobFailed(evaluation ? `revision ${run.revisionId} is not complete any more` : "its deployment has no such evaluation");
+    const all = tableColumns(revision.columns);
+    const needed = neededColumns(evaluation);
+    const columns = needed === "all" ? all : all.filter(({ name }) => needed.has(name));
+    const { revisionId: resultId } = await revisions.begin({
+      ...resultOf(run),
+      ...{ dataset: `evaluation:${run.evaluationName}`, createdBy: run.createdBy },
+    });
+    const own = join(folder, `${run.id}.${run.attempts}`);
+    makePrivateFolder(own);
+    try {
+      const scorers = evaluation.scorers.map(({ name }) => name);
+      const key = columns.find(({ name }) => name === evaluation.key);
+      const work: Work = { run, fence, signal, folder: own, resultId, scorers, columns, key };
+      const done = (await revisions.files(resultId)).reduce((sum, { rows }) => sum + rows, 0);
+      if (done < run.rows) await evaluateRest(work, done, attempt);
+      const { scores, rowsFailed } = await summaryOf(work);
+      await revisions.complete(resultId, resultColumns(scorers, key));
+      const ended = { scores, rowsFailed, rowsDone: run.rows, averageScore: averageOf(scores), resultRevisionId: resultId };
+      if (!(await store.update(run.id, fence, { ...ended, state: "succeeded", error: "" }))) return;
+      record(run, ended);
+    } finally {
+      await rm(own, { recursive: true, force: true });
+    }
+  };
+
+  const record = (run: EvaluationRunRecord, { scores, rowsFailed }: ResultSummary): void => {
+    const { environmentId, evaluationName: evaluation } = run;
+    metrics.counter("evaluation.runs", environmentId, { evaluation, state: "succeeded" }).add();
+    metrics.counter("evaluation.rows", environmentId, { evaluation }).add(run.rows);
+    metrics.counter("evaluation.errors", environmentId, { evaluation }).add(rowsFailed);
+    for (const { scorer, mean } of scores)
+      if (mean !== undefined) metrics.gauge("evaluation.score", environmentId, { evaluation, scorer }).set(mean);
+  };
+
+  return {
+    isQuiet: true,
+    isLong: true,
+
+    async run(job: JobRecord, attempt) {
+      const run = await store.begin(job.subject, job.fence, job.attempts);
+      if (!run) return;
+      const halted = deployments.halted(run.environmentId);
+      const over = AbortSignal.any([attempt.signal, halted]);
+      await attemptAt(run, job.fence, attempt, over).catch(async (failure: unknown) => {
+        attempt.signal.throwIfAborted();
+        const reason = (halted.aborted ? String(halted.reason) : errorText(failure)).slice(0, MAX_ERROR);
+        await store.update(run.id, job.fence, { state: "received", error: reason });
+        throw halted.aborted ? new JobFailed(reason) : failure;
+      });
+    },
+
+    async giveUp(job, reason) {
+      const run = await store.run(job.subject);
+      if (!run) return;
+      const resultId = await revisions.begun(resultOf(run));
+      if (resultId !== undefined) await revisions.abandon(resultId);
+      if (await store.update(run.id, job.fence, { state: "failed", error: reason.slice(0, MAX_ERROR) }))
+        metrics.counter("evaluation.runs", run.environmentId, { evaluation: run.evaluationName, state: "failed" }).add();
+    },
+  };
+}
+
+function partName(number: number): string {
+  return `part-${String(number).padStart(5, "0")}.parquet`;
+}
+
+/** A chunk in two, if it has more rows than fit. */
+function partsOf(chunk: TableChunk, fitting: number): TableChunk[] {
+  if (chunk.rows <= fitting) return [chunk];
+  const cut = (from: number, to: number): TableChunk => ({
+    rows: to - from,
+    columns: chunk.columns.map((values) => values.slice(from, to)),
+  });
+  return [cut(0, fitting), cut(fitting, chunk.rows)];
+}
+
+function withoutSecrets({ outputs, scores, errors }: ScoredRows, plain: (text: string) => string): ScoredRows {
+  return {
+    scores,
+    outputs: outputs.map((text) => (text === null ? null : plain(text))),
+    errors: new Map([...errors].map(([name, texts]) => [name, new Map([...texts].map(([row, text]) => [row, plain(text)]))])),
+  };
+}

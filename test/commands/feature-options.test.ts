@@ -1,0 +1,161 @@
+/** Options of features, from a project's text to what queries answer. */
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
+
+let platform: Platform;
+let project = "";
+const run = (path: string, words: readonly string[]) => runCommand(path, words, { home: platform.home, env: platform.env, dir: project });
+
+interface Answer {
+  readonly data: { field: string; value: unknown; error?: { code: string; message: string } }[];
+  readonly meta: { warnings?: string[] };
+}
+const ask = async (...words: string[]) => (await run("query", [...words, "--json"])).json() as Answer;
+
+const FEATURES = `from svc.features import DataFrame, Validation, Windowed, _, feature, features, windowed
+
+
+@features
+class Person:
+    id: int
+    # Use name
+    label: str = feature(deprecated=True, default="none")
+    name: str = "nobody"
+    calls: Windowed[int] = windowed("1d", "7d", default=0, deprecated=True)
+
+
+@features
+class Order:
+    id: int
+    shop_id: "Shop.id"
+    # 0 to 100, and rarely below 10
+    percent: int = feature(max=100, min=0, strict=True, validations=[Validation(min=10, strict=False)])
+    half: float = feature(expression=_.percent / 2, min=5, strict=True)
+    code: str = feature(min_length=2, max_length=4, validations=[Validation(contains="-", strict=True)], store_offline=True)
+    parts: list[str] = feature(contains="core", strict=True)
+
+
+@features
+class Shop:
+    id: int
+    orders: DataFrame[Order]
+    total: int = _.orders[_.percent].sum()
+`;
+
+const RESOLVERS = `from features import Order, Shop
+from svc import DataFrame, Features, online
+
+
+@online
+def order(id: Order.id) -> Features[Order.percent, Order.code, Order.parts]:
+    return Order(percent=id, code=CODES.get(id, "a-b"), parts=["core"] if id < 500 else ["rim"])
+
+
+CODES = {1: "-", 2: "😀-", 3: "abcde-", 4: "none"}
+
+
+@online
+def orders(id: Shop.id) -> Shop.orders[Order.id, Order.percent]:
+    return [Order(id=n, percent=20 if n < id else 200) for n in range(5)]
+`;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  project = writeProject({ "features.py": FEATURES, "resolvers.py": RESOLVERS });
+  const done = await run("apply", ["--force", "--await"]);
+  if (done.exitCode !== 0) throw new Error(done.stderr + done.stdout);
+}, 60_000);
+afterAll(() => platform.server.stop());
+
+describe("deprecated", () => {
+  test("a query is told of each output that is deprecated, in JSON and on the terminal", async () => {
+    const told = ["person.label is deprecated: Use name", "person.calls[1d] is deprecated"];
+    const words = ["--in", "person.id=1", "--out", "person.label", "--out", "person.name", "--out", "person.calls[1d]"];
+    expect((await ask(...words)).meta.warnings).toEqual(told);
+    const { stderr } = await run("query", words);
+    expect(stderr).toContain(told.map((one) => `Warning: ${one}\n`).join(""));
+    const bulk = (await run("query", ["--bulk", "--in", "person.id=1", "--in", "person.id=2", "--out", "person.label", "--json"])).json();
+    expect(bulk).toMatchObject({ meta: { warnings: told.slice(0, 1) } });
+    expect((await ask("--in", "person.id=1", "--out", "person.name")).meta.warnings).toBeUndefined();
+  });
+
+  test("its page says so", async () => {
+    expect((await run("features/show", ["person.label"])).stdout).toMatch(/^Deprecated: yes$/m);
+  });
+});
+
+describe("validations", () => {
+  const problem = async (output: string, ...inputs: string[]) => {
+    const { data } = await ask(...inputs.flatMap((input) => ["--in", input]), "--out", output);
+    const [{ value, error }] = data as [Answer["data"][number]];
+    return error ? [error.code, error.message] : value;
+  };
+
+  test("a value that is computed fails by a strict rule, and the feature, the rule and the value are told", async () => {
+    expect(await problem("order.percent", "order.id=100")).toBe(100);
+    expect(await problem("order.percent", "order.id=101")).toEqual([
+      "VALIDATION_FAILED",
+      "order.percent: expected int with max=100, got int 101 from resolvers.order (resolvers.py:6)",
+    ]);
+    expect(await problem("order.percent", "order.id=-1")).toEqual([
+      "VALIDATION_FAILED",
+      expect.stringContaining("int with min=0, got int -1"),
+    ]);
+    expect(await problem("order.parts", "order.id=500")).toEqual([
+      "VALIDATION_FAILED",
+      expect.stringContaining('list[str] with contains="core", got list of 1'),
+    ]);
+    expect(await problem("order.code", "order.id=4")).toEqual([
+      "VALIDATION_FAILED",
+      expect.stringContaining('str with contains="-", got str "none"'),
+    ]);
+  });
+
+  test("so does an expression's, and what needs it", async () => {
+    expect(await problem("order.half", "order.percent=10")).toBe(5);
+    expect(await problem("order.half", "order.percent=9")).toEqual([
+      "VALIDATION_FAILED",
+      "order.half: expected float with min=5, got float 4.5 from its expression",
+    ]);
+    expect(await problem("order.half", "order.id=101")).toEqual(["UPSTREAM_FAILED", expect.stringContaining("max=100")]);
+  });
+
+  test("rows of a relation are checked one by one", async () => {
+    expect(await problem("shop.total", "shop.id=5")).toBe(100);
+    expect(await problem("shop.total", "shop.id=4")).toEqual(["UPSTREAM_FAILED", expect.stringContaining("int with max=100, got int 200")]);
+  });
+
+  test("a value that is given is refused", async () => {
+    const { exitCode, stderr } = await run("query", ["--in", "order.percent=101", "--out", "order.half"]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("order.percent: expected int with max=100, got int 101")]);
+  });
+
+  test("a rule that is not strict lets the value be, and counts it; characters are Python's", async () => {
+    for (const id of [1, 2, 3, 10, 9]) await problem("order.code", `order.id=${id}`);
+    expect(await problem("order.code", "order.id=2")).toBe("\u{1f600}-");
+    const counted = (await run("metrics/export", [])).stdout
+      .split("\n")
+      .filter((line) => line.startsWith("svc_feature_validation_failures"));
+    expect(counted.find((line) => line.includes('"order.code"'))).toMatch(/ 2$/);
+  });
+
+  test("uploads and offline queries are checked by a strict rule", async () => {
+    const file = join(project, "orders.csv");
+    writeFileSync(file, "order.id,order.percent\n1,50\n2,101\n");
+    const upload = await run("upload", [file]);
+    expect([upload.exitCode, upload.stderr]).toEqual([
+      1,
+      expect.stringContaining("row 2, column order.percent: expected int with max=100, got int 101"),
+    ]);
+    const offline = await run("offline-query", ["--in", "order.id=50,101", "--out", "order.percent", "--recompute", "--wait"]);
+    expect(offline.stdout).toContain("Failed rows:    1\n");
+    expect(offline.stdout).toContain("Error:          order.percent: expected int with max=100, got int 101 from");
+  });
+
+  test("the page of a feature has its rules", async () => {
+    expect((await run("features/show", ["order.percent"])).stdout).toContain("Validations: min=0, max=100 (strict); min=10\n");
+  });
+});
