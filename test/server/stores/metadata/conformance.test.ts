@@ -19,6 +19,7 @@ import { resolverRunsConformance } from "./resolver-runs.conformance.ts";
 import { schedulesConformance } from "./schedules.conformance.ts";
 import { sessionsConformance } from "./sessions.conformance.ts";
 import { storeConformance } from "./store.conformance.ts";
+import { streamsConformance } from "./streams.conformance.ts";
 import { tasksConformance } from "./tasks.conformance.ts";
 import { uploadsConformance } from "./uploads.conformance.ts";
 import { usageConformance } from "./usage.conformance.ts";
@@ -37,6 +38,7 @@ const SUITES = [
   versionsConformance,
   jobsConformance,
   monitorsConformance,
+  streamsConformance,
   nodesConformance,
   approvalsConformance,
   auditConformance,
