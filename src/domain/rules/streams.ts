@@ -58,7 +58,11 @@ export const UNREADABLE_MESSAGE = rule(
       "make_stream_resolver reads the fields of a dataclass, and {type} is none: use @stream, which runs Python",
       "no fixed schema",
     ),
-    field: message("the field '{field}' of {type} cannot be read from JSON: {error}", "{label}"),
+    field: message("messages of type {type} cannot be read from JSON: {error}", "{label}"),
+    innerDefault: message(
+      "{type}.{field} has a default, which make_stream_resolver knows of the message's own fields alone: use @stream, or write '| None = None'",
+      "a default",
+    ),
   },
 );
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import hashlib
+import typing
 from dataclasses import dataclass
 from typing import Any, Callable, Optional, Union
 
@@ -14,7 +15,7 @@ from .._diagnostics.findings import BrokenReference, Finding, Said, Span
 from .._diagnostics.source import source_of
 from .._model.expression import Aggregate, Bracketed
 from .._model.feature_class import ClassOptions, FeatureClass
-from .._model.field import Field, tag_list
+from .._model.field import MISSING, Field, tag_list
 from .._model.operand import Expression
 from .._model.reference import FeatureReference, field_of, type_of
 from .._model.resolver import ResolverSpec
@@ -127,6 +128,7 @@ class _Call:
             self.refuse(rules.UnreadableMessage.no_fields(type=annotation_text(wanted)), "message_type")
             return None
         said = unreadable_field(wanted, self.call.scope)
+        said = said or _inner_default(wanted)
         if said is not None:
             self.refuse(said, "message_type")
             return None
@@ -157,9 +159,34 @@ class _Call:
         return [] if self._failed else found
 
 
+def _inner_default(message_type: type) -> Optional[Said]:
+    """The finding about a dataclass inside of a message that has a default of its own."""
+    for hint in typing.get_type_hints(message_type).values():
+        for inner in (hint, *typing.get_args(hint)):
+            if not isinstance(inner, type) or not dataclasses.is_dataclass(inner):
+                continue
+            for field in dataclasses.fields(inner):
+                has_default = field.default_factory is not dataclasses.MISSING or field.default not in (dataclasses.MISSING, None)
+                if field.init and has_default:
+                    return rules.UnreadableMessage.inner_default(type=inner.__name__, field=field.name)
+            found = _inner_default(inner)
+            if found is not None:
+                return found
+    return None
+
+
 def _message_class(message_type: type, call: StreamCall) -> FeatureClass:
     """The fields of a dataclass as features, which nobody else knows of."""
-    return FeatureClass(message_type, ClassOptions(name=MESSAGE), call.scope, call.origin.line)
+    found = FeatureClass(message_type, ClassOptions(name=MESSAGE), call.scope, call.origin.line)
+    hints = typing.get_type_hints(message_type, include_extras=True)
+    found.fields = {}
+    for field in dataclasses.fields(message_type):
+        if field.init:
+            default: Any = MISSING if field.default is dataclasses.MISSING else field.default
+            if field.default_factory is not dataclasses.MISSING:
+                default = field.default_factory()
+            found.fields[field.name] = Field(found, field.name, hints[field.name], default)
+    return found
 
 
 class _MessageReader(ExpressionReader):

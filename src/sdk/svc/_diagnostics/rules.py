@@ -740,7 +740,12 @@ class UnreadableMessage:
         "make_stream_resolver reads the fields of a dataclass, and {type} is none: use @stream, which runs Python",
         "no fixed schema",
     )
-    field = Message(code, "the field '{field}' of {type} cannot be read from JSON: {error}", "{label}")
+    field = Message(code, "messages of type {type} cannot be read from JSON: {error}", "{label}")
+    inner_default = Message(
+        code,
+        "{type}.{field} has a default, which make_stream_resolver knows of the message's own fields alone: use @stream, or write '| None = None'",
+        "a default",
+    )
 
 
 class StreamWithoutKey:

@@ -73,7 +73,7 @@ def unreadable_field(message_type: type, scope: Any) -> Optional[Said]:
     try:
         value_type(message_type, scope)
     except DefinitionError as error:
-        return rules.UnreadableMessage.field(field="...", type=message_type.__name__, error=error, label=error.label)
+        return rules.UnreadableMessage.field(type=message_type.__name__, error=error, label=error.label)
     return None
 
 
