@@ -412,7 +412,7 @@ export async function openParts({
   const queryCounts = createQueryCounts({ store: metadata.usage, clock, log });
   const storage = createStorageMeter({
     ...{ metadata, objects, node, clock, log, online, offline, telemetry, logs, metrics },
-    metricStore,
+    ...{ metricStore, topics: () => topicStore() },
   });
   sweeps.push(
     startSweep(storage.measure, {

@@ -50,10 +50,12 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { TopicStore } from "../stores/topics/store.ts";
 import type { Streams } from "../streams/streams.ts";
 import type { Support } from "../support/support.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
+import type { TopicSources } from "../topics/topic-sources.ts";
 import type { UsageSettings } from "../usage/credits.ts";
 import type { QueryCounts } from "../usage/query-counts.ts";
 import type { Usage } from "../usage/usage.ts";
@@ -151,6 +153,10 @@ export interface Platform {
   readonly logRecorder: LogRecorder;
   /** What applications count. */
   readonly metricStreams: () => Promise<MetricStreams>;
+  /** The store of the server's own topics. */
+  readonly topicStore: () => Promise<TopicStore>;
+  /** Topics by the sources that mean them. */
+  readonly topicSources: () => Promise<TopicSources>;
   readonly deployments: () => Promise<Deployments>;
   readonly deletions: () => Promise<Deletions>;
   /** Datasets and their revisions. */
