@@ -49,6 +49,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   datasets: { path: () => "/datasets", heading: /^Datasets$/, shows: "There are none yet" },
   dataset: { path: () => "/datasets/none", heading: /^Dataset none$/, shows: "There is no dataset" },
   branches: { path: () => "/branches", heading: /^Branches$/, shows: "svc apply --branch NAME" },
+  streams: { path: () => "/streams", heading: /^Streams$/, shows: "No topic is read" },
   traffic: { path: () => "/traffic", heading: /^Traffic$/, shows: "<img" },
   metrics: { path: () => "/metrics", heading: /^Metrics$/, shows: "Latency of queries" },
   monitors: { path: () => "/monitors", heading: /^Monitors$/, shows: "p99:query.latency.rollup(5m)" },

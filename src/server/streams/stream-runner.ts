@@ -17,6 +17,7 @@ import { GONE_AFTER_MS } from "../nodes/presence.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { PartitionKey, StreamRecord } from "../stores/metadata/streams.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
+import { lagOf } from "./lag.ts";
 import { type LiveStream, type LiveStreams, type TopicOpener, withTopic } from "./live-streams.ts";
 import { readPartition, type StepFacts } from "./partition-reader.ts";
 import type { StepDeployments } from "./step-deployments.ts";
@@ -61,7 +62,9 @@ interface Wanted extends LiveStream {
 
 interface Reading {
   readonly streamId: string;
-  readonly deploymentId: string;
+  readonly stream: LiveStream;
+  /** Whether it is the first partition of its stream. */
+  readonly isFirst: boolean;
   readonly abort: AbortController;
   readonly done: Promise<void>;
 }
@@ -132,8 +135,8 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
     const streamsById = new Map(wanted.map((one) => [one.record.id, one]));
     const mine = new Map(held.map((key) => [`${key.streamId}/${key.partition}`, key]));
     await Promise.all(
-      [...readings].map(async ([place, { abort, deploymentId, done, streamId }]) => {
-        if (mine.has(place) && streamsById.get(streamId)?.deploymentId === deploymentId && !abort.signal.aborted) return;
+      [...readings].map(async ([place, { abort, done, stream, streamId }]) => {
+        if (mine.has(place) && streamsById.get(streamId)?.deploymentId === stream.deploymentId && !abort.signal.aborted) return;
         abort.abort();
         await done;
       }),
@@ -141,7 +144,7 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
     for (const [place, key] of mine) if (!readings.has(place)) begin(place, key, streamsById.get(key.streamId) as Wanted);
   };
 
-  const begin = (place: string, key: PartitionKey, { environment, record, ...stream }: Wanted): void => {
+  const begin = (place: string, key: PartitionKey, { environment, partitions, record, ...stream }: Wanted): void => {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, stopping.signal]);
     const reading = parts.tiles().then((tiles) =>
@@ -169,8 +172,25 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
     const done = reading
       .catch((error: unknown) => log.error("a stream could not be read", { stream: record.name, error: errorText(error) }))
       .finally(() => readings.delete(place));
-    readings.set(place, { streamId: record.id, deploymentId: stream.deploymentId, abort, done });
+    readings.set(place, { streamId: record.id, stream: { environment, ...stream }, isFirst: key.partition === partitions[0], abort, done });
   };
+
+  /** Records the lag of the streams whose first partition is read here. */
+  const sampleLag = async (): Promise<void> => {
+    for (const { isFirst, stream, streamId } of [...readings.values()]) {
+      if (!isFirst) continue;
+      const { environment, resolver, source } = stream;
+      const positions = await (await parts.tiles()).positions(onlineScope(environment.id, ""), streamId);
+      const ends = await withTopic(
+        () => parts.open(environment.id, source),
+        ({ topic, topics }) => topics.describe(topic, AbortSignal.any([stopping.signal, AbortSignal.timeout(DESCRIBE_MS)])),
+      );
+      parts.metrics.gauge("stream.lag", environment.id, { stream: resolver.fqn }).set(lagOf(positions, ends));
+    }
+  };
+  parts.metrics.sample(() =>
+    sampleLag().catch((error: unknown) => log.debug("the lag of streams is not known", { error: errorText(error) })),
+  );
 
   const following: Following = followStore({
     bus,

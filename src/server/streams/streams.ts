@@ -9,8 +9,9 @@ import type { Bus } from "../jobs/bus.ts";
 import { noteChange } from "../jobs/changes.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { DeadLetter, StreamRecord, StreamStore } from "../stores/metadata/streams.ts";
-import type { StreamPosition, TileStore } from "../stores/tiles/store.ts";
+import type { TileStore } from "../stores/tiles/store.ts";
 import { type PartitionEnds, type ReadPosition, TopicError } from "../topics/topics.ts";
+import { partitionLag } from "./lag.ts";
 import { type LiveStream, type LiveStreams, type OpenTopic, type TopicOpener, withTopic } from "./live-streams.ts";
 import { LETTER_BOUNDS, letterOf } from "./partition-reader.ts";
 import type { StepDeployments } from "./step-deployments.ts";
@@ -175,7 +176,7 @@ export function createStreams(parts: StreamsParts): Streams {
       const lease = leases.get(partition);
       return {
         ...{ partition, offset: position?.offset, earliest: end?.earliest, latest: end?.latest, watermark: position?.watermark },
-        ...{ lag: end && lagOf(position, end), node: lease?.node ?? "", problem: lease?.problem ?? "" },
+        ...{ lag: end && partitionLag(position, end), node: lease?.node ?? "", problem: lease?.problem ?? "" },
       };
     });
     const problem = record.failure?.reason ?? (unusable || (partitions.find((one) => one.problem !== "")?.problem ?? ""));
@@ -336,11 +337,6 @@ async function recompute(
 
 function newStreamId(now: () => number): () => string {
   return () => newId("str", now());
-}
-
-function lagOf(position: StreamPosition | undefined, { earliest, latest }: PartitionEnds): number {
-  const from = position && position.offset > earliest && position.offset <= latest ? position.offset : earliest;
-  return Number(latest - from);
 }
 
 function stateOf(
