@@ -45,12 +45,12 @@ beforeAll(() => {
   writeFileSync(table, readFileSync(table, "utf8").replace(/^};$/m, `${ROW}};`));
   run("buf", "lint", "proto");
   run("buf", "generate", "proto", "--template", "proto/buf.gen.yaml");
-}, 60_000);
+}, 300_000);
 afterAll(() => rmSync(tree, { recursive: true, force: true }));
 
 test("its contract, service and commands pass its own tests, by the row alone", () => {
   expect(run(process.execPath, "test", "--timeout", "60000", "./test/commands/label.test.ts")).toStartWith("bun test");
-}, 60_000);
+}, 300_000);
 
 test("a binary that is built of the tree has it in its help, and asks its server for it", () => {
   run(process.execPath, "build.ts", "--single");
@@ -62,7 +62,7 @@ test("a binary that is built of the tree has it in its help, and asks its server
   } finally {
     run(svc, "server", "stop");
   }
-}, 120_000);
+}, 300_000);
 
 test("it is at most 140 lines that are not empty, in 7 files and a row", () => {
   const files = [...new Bun.Glob("**/*.{ts,proto}").scanSync(NOUN)];

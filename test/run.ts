@@ -36,7 +36,7 @@ const options = optionsOrEnd();
 const ENV = { ...process.env, MIMALLOC_PURGE_DELAY: "10000", NO_COLOR: "1", PATH: programPath(ROOT), ...variablesOf(options) };
 
 /** A file that has not come to its end by then hangs, and is ended; long runs have a day. */
-const HANGS_AFTER_MS = options.runs === undefined ? 1_200_000 : 86_400_000;
+const HANGS_AFTER_MS = options.runs === undefined ? 2_400_000 : 86_400_000;
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 /** What tests were skipped for. */
@@ -141,7 +141,7 @@ async function checks(): Promise<boolean> {
  */
 async function testProcess(paths: readonly string[]): Promise<void> {
   const started = performance.now();
-  const ended = await run([process.execPath, "test", "--timeout=60000", ...paths.map((path) => `./${path}`)]);
+  const ended = await run([process.execPath, "test", "--timeout=300000", ...paths.map((path) => `./${path}`)]);
   const path = paths.length === 1 ? `${paths[0]}` : `${paths[0]} and ${paths.length - 1} more`;
   const wall = (performance.now() - started) / 1000;
   const figure = (word: string) => Number(new RegExp(`^\\s*(\\d+) ${word}$`, "m").exec(ended.output)?.[1] ?? 0);

@@ -208,6 +208,7 @@ function factsOf(feature: Feature): Map<string, string> {
   if (feature.owner) facts.set("owner", feature.owner);
   if (feature.tags.length > 0) facts.set("tags", feature.tags.join(", "));
   if (feature.description) facts.set("description", JSON.stringify(feature.description));
+  if (feature.version !== 0) facts.set("version", `${feature.version}${feature.version === feature.defaultVersion ? ", the default" : ""}`);
   if (feature.deprecated) facts.set("deprecated", "yes");
   return facts;
 }

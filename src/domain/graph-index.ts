@@ -1,6 +1,7 @@
 /** Look-up of classes, features and paths in a graph. */
 
 import type { Feature, FeatureSet, Graph } from "../../gen/svc/v1/graph_pb.ts";
+import { numberedName, storedName } from "./feature-version.ts";
 
 /** A path that leads to a feature. */
 export interface FoundPath {
@@ -28,17 +29,35 @@ export interface BrokenPath {
 /** Codes of findings that say that a part of the project could not be read. */
 const UNREAD_CODES = new Set([101, 102, 103, 191]);
 
+/**
+ * The names by which the stores know features with versions, of FQNs, or of names in a namespace;
+ * other names as they are.
+ */
+export function storedNames(graph: Graph, names: readonly string[], namespace = ""): string[] {
+  const index = new GraphIndex(graph);
+  return names.map((name) => {
+    const feature = index.named(name) ?? index.named(`${namespace}.${name}`);
+    return feature && feature.version !== 0 ? storedName(feature) : name;
+  });
+}
+
 /** A graph with look-up by names. */
 export class GraphIndex {
   readonly sets = new Map<string, FeatureSet>();
   readonly features = new Map<string, Feature>();
   readonly #byClass = new Map<string, FeatureSet>();
+  /** Default versions by the name with their number. */
+  readonly #numbered = new Map<string, Feature>();
 
   constructor(readonly graph: Graph) {
     for (const set of graph.featureSets) {
       this.sets.set(set.namespace, set);
       this.#byClass.set(set.className, set);
-      for (const feature of set.features) this.features.set(feature.fqn, feature);
+      for (const feature of set.features) {
+        this.features.set(feature.fqn, feature);
+        const numbered = numberedName(feature);
+        if (numbered !== undefined) this.#numbered.set(numbered, feature);
+      }
     }
   }
 
@@ -54,6 +73,11 @@ export class GraphIndex {
     return this.#byClass.get(name) ?? this.sets.get(name);
   }
 
+  /** The feature of an FQN; a default version also goes by its number. */
+  named(fqn: string): Feature | undefined {
+    return this.features.get(fqn) ?? this.#numbered.get(fqn);
+  }
+
   /** The feature that a dotted path from a namespace (or class name) leads to through relations. */
   resolvePath(path: string): FoundPath | BrokenPath {
     const segments = path.split(".");
@@ -63,7 +87,7 @@ export class GraphIndex {
     let within = root;
     for (let index = 1; index < segments.length; index++) {
       const segment = segments[index] as string;
-      const feature = this.features.get(`${within.namespace}.${segment}`);
+      const feature = this.named(`${within.namespace}.${segment}`);
       if (!feature) return { found: false, segment, index, within };
       if (index === segments.length - 1)
         return { found: true, root, relations, feature, path: [root.namespace, ...segments.slice(1)].join(".") };

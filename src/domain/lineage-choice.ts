@@ -75,15 +75,6 @@ export function walkLineage(lineage: Lineage, { on, direction, depth }: LineageW
   return new Map([...reached].sort(([, one], [, other]) => one - other));
 }
 
-/** The part of a lineage that a node needs, and that needs it, over at most `depth` edges each. */
-export function lineageAround(lineage: Lineage, id: string, depth: number): Lineage {
-  const kept = walkLineage(lineage, { on: [id], direction: "both", depth });
-  return {
-    nodes: new Map([...lineage.nodes].filter(([own]) => kept.has(own))),
-    edges: lineage.edges.filter(({ from, to }) => kept.has(from) && kept.has(to)),
-  };
-}
-
 /** What is around a choice; all of the lineage without one. Of too many nodes, the nearest stay. */
 export function partOfLineage(lineage: Lineage, walk: LineageWalk | undefined, limits: LineageLimits): LineagePart {
   const wanted = walk ? [...walkLineage(lineage, walk).keys()] : [...lineage.nodes.values()].sort(byPlace).map(({ id }) => id);

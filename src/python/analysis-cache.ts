@@ -9,8 +9,8 @@
  * code. A graph that a client sent over the wire is never cached.
  */
 
-import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
+import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, relative, sep } from "node:path";
 import type { Graph } from "../../gen/svc/v1/graph_pb.ts";
 import type { ResultCache } from "../disk/result-cache.ts";
 import { isError } from "../domain/finding.ts";
@@ -101,9 +101,11 @@ export class AnalysisCacheEntry {
   #keyNow(): string | undefined {
     const { files, environmentName, runtime } = this.options;
     const hash = new Bun.CryptoHasher("sha256");
-    const packages = packageFolders(this.python).map((folder) => [folder, fileStamp(folder)]);
+    const packages = packageFolders(realPath(this.python)).map((folder) => [folder, fileStamp(folder)]);
     const variables = Object.entries(userCodeEnv(this.env)).sort(([a], [b]) => (a < b ? -1 : 1));
-    hash.update(JSON.stringify([sourceFingerprint(), this.python, fileStamp(this.python), packages, variables, environmentName, runtime]));
+    hash.update(
+      JSON.stringify([sourceFingerprint(), realPath(this.python), fileStamp(this.python), packages, variables, environmentName, runtime]),
+    );
     try {
       for (const path of [...files].sort()) {
         const content = readFileSync(join(this.root, path));
@@ -167,6 +169,18 @@ function changedSince(path: string, time: number): boolean {
 function insideOf(path: string, root: string): string | undefined {
   const inside = relative(root, path);
   return inside.startsWith("..") || inside.startsWith(sep) || inside === path ? undefined : inside;
+}
+
+/**
+ * The path of a program without links above it: one environment may be reached by several. The
+ * program is itself a link, to the interpreter of all environments.
+ */
+function realPath(program: string): string {
+  try {
+    return join(realpathSync(dirname(program)), basename(program));
+  } catch {
+    return program;
+  }
 }
 
 /**

@@ -54,6 +54,9 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
   schedules: route("schedules", { title: "Schedules", group: "Run", load: () => import("./pages/run/schedules.tsx") }),
   datasets: route("datasets", { title: "Datasets", group: "Run", load: () => import("./pages/run/datasets.tsx") }),
   dataset: route("dataset", { title: "Dataset", load: () => import("./pages/run/dataset.tsx") }),
+  evals: route("evals", { title: "Evaluations", group: "Run", load: () => import("./pages/run/evals.tsx") }),
+  eval: route("eval", { title: "Evaluation", load: () => import("./pages/run/eval.tsx") }),
+  evalRun: route("evalRun", { title: "Run of an evaluation", load: () => import("./pages/run/eval-run.tsx") }),
   deployments: route("deployments", {
     title: "Deployments",
     group: "Deploy",

@@ -13,7 +13,7 @@ let sandbox: Sandbox;
 beforeAll(async () => {
   sandbox = new Sandbox();
   await sandbox.startServer();
-}, 120_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 interface ServiceToken {
@@ -71,7 +71,7 @@ describe("service tokens", () => {
         .sort(),
     ).toEqual(names.toSorted());
     expect((await sandbox.svc(["audit", "verify"])).exitCode).toBe(0);
-  }, 240_000);
+  }, 300_000);
 });
 
 test(`${PROCESSES} processes that choose an environment for a project each at once lose none`, async () => {
@@ -84,7 +84,7 @@ test(`${PROCESSES} processes that choose an environment for a project each at on
   expect(chosen.filter(({ exitCode }) => exitCode !== 0).map(({ stderr }) => stderr)).toEqual([]);
   const config = Bun.YAML.parse(readFileSync(join(sandbox.home, ".config/svc.yml"), "utf8")) as { tokens: Record<string, unknown> };
   expect(folders.filter((folder) => !Object.hasOwn(config.tokens, folder))).toEqual([]);
-}, 240_000);
+}, 300_000);
 
 test("a row that somebody changed in the database is named, with exit code 1", async () => {
   const sound = await sandbox.json<{ head_seq: number; head_hash: string }>(["audit", "verify"]);

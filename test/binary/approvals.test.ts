@@ -69,7 +69,7 @@ beforeAll(async () => {
   bob = await login("other");
   const made = await sandbox.svc(["environment", "update", "-f", "protected.yaml", "--force"], { cwd });
   expect([made.exitCode, made.stderr]).toEqual([0, expect.stringContaining("protected")]);
-}, 120_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 describe("a protected environment", () => {
@@ -106,7 +106,7 @@ describe("a protected environment", () => {
     expect([approved.exitCode, approved.stdout]).toEqual([0, expect.stringMatching(/State: +approved[\s\S]*Reason: +looks good/)]);
     expect(await waited).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("is live") });
     expect((await sandbox.svc(["query", "--in", "user.id=1", "--out", "user.name"], { cwd })).stdout).toContain("user 1");
-  }, 120_000);
+  }, 300_000);
 
   test("takes uploads, deletions and migrations of values in the same way", async () => {
     const approve = async (id: string) => expect((await sandbox.svc(["approval", "approve", id], { env: bob })).exitCode).toBe(0);
@@ -127,7 +127,7 @@ describe("a protected environment", () => {
       else await approve(approval.id);
     }
     expect((await sandbox.svc(["upload", "names.csv", "--dry-run"], { cwd })).stdout).toContain("Rows");
-  }, 120_000);
+  }, 300_000);
 
   test("takes secrets and the end of its protection in the same way, and commands say what to do", async () => {
     const set = await sandbox.svc(["secret", "set", "KEY"], { input: "s3cret-value" });
@@ -150,5 +150,5 @@ describe("a protected environment", () => {
     expect((await sandbox.svc(["environment", "config"])).stdout).toContain("protected: true");
     expect((await sandbox.svc(["approval", "approve", end.approval.id], { env: bob })).exitCode).toBe(0);
     expect((await sandbox.svc(["environment", "config"])).stdout).toContain("protected: false");
-  }, 120_000);
+  }, 300_000);
 });

@@ -43,7 +43,7 @@ beforeAll(async () => {
   const applied = await sandbox.svc(["apply", "--force", "--await"], { cwd: project });
   expect(applied.stderr).not.toContain("Error");
   expect(applied.exitCode).toBe(0);
-}, 60_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 const run = (args: string[], cwd = project, env: Record<string, string> = {}) => sandbox.svc(args, { cwd, env });
@@ -161,7 +161,7 @@ test("an upload cut in the middle deploys nothing, and a second run works", asyn
   } finally {
     proxy.stop();
   }
-}, 60_000);
+}, 300_000);
 
 test("control characters in names are escaped", async () => {
   const { stderr, exitCode } = await run(["query", "--in", "user.id=1", "--out", "user.\u001b[31mred\u0007"]);

@@ -36,7 +36,7 @@ describe.skipIf(isAbsent)("a bare system", () => {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
-      timeout: 20_000,
+      timeout: 300_000,
       killSignal: "SIGKILL",
     });
     const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
@@ -84,7 +84,7 @@ describe.skipIf(isAbsent)("a bare system", () => {
     copyFileSync(programPath("busybox") ?? "", join(root, "sh"));
     const child = Bun.spawnSync(
       ["unshare", "-rmpf", "/bin/sh", "-c", `mount -t proc none "$0/proc" && exec ${chroot} "$0" /sh -c "$1" /svc`, root, script],
-      { env: { HOME: "/home" }, timeout: 20_000 },
+      { env: { HOME: "/home" }, timeout: 300_000 },
     );
     expect([child.exitCode, child.stdout.toString()]).toEqual([0, expect.stringMatching(/Status: +running[\s\S]*Stopped the server/)]);
   });

@@ -22,7 +22,7 @@ describe.skipIf(lacksNginx())("behind nginx", () => {
     const hosts = [ports.named, ports.tls].flatMap((port) => ["--allowed-host", `${PROXY_ADDRESS}:${port}`]);
     await sandbox.startServer({}, hosts);
     nginx = await Nginx.start(sandbox.url, ports);
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await nginx?.[Symbol.asyncDispose]();
     await sandbox?.[Symbol.asyncDispose]();
@@ -49,7 +49,7 @@ describe.skipIf(lacksNginx())("behind nginx", () => {
       expect((state as { status: string }).status).toBe("LOGIN_SESSION_STATUS_PENDING");
     }
     expect(await clients()).toEqual(before);
-  }, 60_000);
+  }, 300_000);
 
   test("another name of the same proxy is no name of the server", async () => {
     const response = await fetch(`${at(ports.named)}/health`, { headers: { host: "svc.example.com" } });
@@ -70,7 +70,7 @@ describe.skipIf(lacksNginx())("behind nginx", () => {
     expect(got).toMatchObject({ status: "LOGIN_SESSION_STATUS_CONFIRMED", clientSecret: expect.stringMatching(/^svcs_/) });
     const printed = await sandbox.json<{ url: string }>(["dashboard", "--api-host", at(ports.named)]);
     expect(printed.url).toStartWith(`${at(ports.named)}/enter#code=`);
-  }, 60_000);
+  }, 300_000);
 
   test.skipIf(lacksBrowser())(
     "in a browser over TLS the session's cookie is secure",
@@ -99,6 +99,6 @@ describe.skipIf(lacksNginx())("behind nginx", () => {
         await browser.close();
       }
     },
-    60_000,
+    300_000,
   );
 });

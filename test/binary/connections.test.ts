@@ -94,7 +94,7 @@ test("secrets reach the other system, and nothing else: no output, no log, no fi
   expect(leaking(sandbox.home)).toEqual([]);
   expect(having(sandbox.home, (text) => text.includes("s3://lake/tables"))).not.toEqual([]);
   expect(leaking(join(sandbox.work, "given")).length).toBe(4);
-}, 120_000);
+}, 300_000);
 
 test("on a terminal what is missing is asked for, secrets without echo", async () => {
   const terminal = Terminal.start(sandbox, ["cloud-account", "create"]);

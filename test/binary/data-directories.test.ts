@@ -17,7 +17,7 @@ import { ONLINE_MIGRATIONS } from "../../src/server/stores/online/schema.ts";
 import { TELEMETRY_MIGRATIONS } from "../../src/server/stores/telemetry/schema.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const ARCHIVES = join(import.meta.dir, "../fixtures/data-directories");
 const NEWEST = {

@@ -34,7 +34,7 @@ beforeAll(async () => {
   await sandbox.startServer();
   project = await sandbox.write({ "svc.yaml": "project: shop\nenvironments:\n  default: {}\n", ...GREETING });
   expect(await svc("apply", "--force", "--await")).toMatchObject({ exitCode: 0 });
-}, 120_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 test("a query stores, the deletion takes out, the next query computes anew", async () => {
@@ -57,7 +57,7 @@ test("a query stores, the deletion takes out, the next query computes anew", asy
     ...{ id: expect.stringMatching(/^del_/), done: true, online_values: 2, offline_values: 2, logged_queries: 1, waiting_nodes: 0 },
     webhook_values: 0,
   });
-}, 60_000);
+}, 300_000);
 
 test("wrong words are refused before anything is asked", async () => {
   const cases: readonly (readonly [words: string, exitCode: number, says: RegExp])[] = [
@@ -72,4 +72,4 @@ test("wrong words are refused before anything is asked", async () => {
     const outcome = await svc("delete", ...words.split(" "));
     expect([words, outcome.exitCode, outcome.stderr]).toEqual([words, exitCode, expect.stringMatching(says)]);
   }
-}, 60_000);
+}, 300_000);

@@ -52,7 +52,7 @@ beforeAll(async () => {
     "two",
   );
   await sandbox.startServer();
-}, 60_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 test("two folders on one server do not overwrite each other", async () => {
@@ -62,7 +62,7 @@ test("two folders on one server do not overwrite each other", async () => {
   await svc(two, "apply", "--force", "--await", "--environment", "prod");
   const { environments } = await sandbox.json<Listed>(["environment", "list"]);
   expect(environments.map(({ name, project_name }) => `${project_name}/${name}`)).toEqual(["one/default", "two/default", "two/prod"]);
-}, 120_000);
+}, 300_000);
 
 test("what is configured and suspended stays so when the server is killed", async () => {
   const file = join(await sandbox.write({ "environment.yaml": "additional_env_vars: { WORD: servus }\n" }, "settings"), "environment.yaml");
@@ -75,7 +75,7 @@ test("what is configured and suspended stays so when the server is killed", asyn
   expect([await said(one), await said(two)]).toEqual(["one -", expect.stringContaining("Environment 'default' is suspended")]);
   await svc(two, "environment", "resume", "--force");
   expect(await said(two)).toBe("two servus");
-}, 120_000);
+}, 300_000);
 
 test("a deletion goes on when the server is killed, and leaves nothing", async () => {
   const { environments } = await sandbox.json<Listed>(["environment", "list"]);
@@ -101,4 +101,4 @@ test("a deletion goes on when the server is killed, and leaves nothing", async (
   expect(rows("meta.outbox.db", "select id from job")).toEqual([]);
   expect(await said(one)).toBe("one -");
   expect(await said(two)).toContain("There is no project 'two' on this server.");
-}, 120_000);
+}, 300_000);

@@ -13,7 +13,7 @@ import { lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { runs } from "../harness/seed.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const isAbsent = process.platform !== "linux" || lacksProgram("strace");
 

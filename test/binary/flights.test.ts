@@ -35,7 +35,7 @@ beforeAll(async () => {
   const applied = await sandbox.svc(["apply", "--force", "--await"], { cwd: project });
   expect(applied.stderr + applied.stdout).toContain("route.usual_delay");
   expect(applied.exitCode).toBe(0);
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   await sandbox?.[Symbol.asyncDispose]();
@@ -208,7 +208,7 @@ test("a bulk query over 1,000 routes", async () => {
     expect(of("route.great_circle_miles")).toBeCloseTo(milesBetween(origin, destination), 6);
     expect(of("route.origin.name")).toBe(origin.name);
   }
-}, 60_000);
+}, 300_000);
 
 test("the table on a terminal or in a pipe has the columns Name, Hit?, Value", async () => {
   const { stdout, exitCode } = await sandbox.svc(["query", "--in", "airport.id=ATL", "--out", "airport.name"], { cwd: project });

@@ -54,7 +54,7 @@ test.skipIf(isAbsent)(
     expect((await sandbox.svc(["lint", "--local"], { cwd: below, env: { SVC_TRUSTED_PROJECTS: folder } })).exitCode).toBe(0);
     expect(existsSync(marker)).toBe(true);
   },
-  120_000,
+  300_000,
 );
 
 test.skipIf(isAbsent)("a language server in it imports nothing, and says why", async () => {
@@ -94,7 +94,7 @@ test.skipIf(isAbsent)(
     expect((await sandbox.svc(["lint", "--local"], { cwd: linked.below })).stderr).toContain("belongs to");
     expect(existsSync(marker)).toBe(false);
   },
-  60_000,
+  300_000,
 );
 
 test.skipIf(isAbsent)("root's own, one's own, and with sudo those of who called it, are used", async () => {

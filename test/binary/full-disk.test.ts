@@ -9,7 +9,7 @@ import { eventually } from "../harness/eventually.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { lacksSmallDisk, SmallDisk } from "../harness/small-disk.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 const isAbsent = lacksSmallDisk();
 
 const FEATURES = `from svc import online
@@ -80,7 +80,7 @@ test.skipIf(isAbsent)("queries go on, promises are refused with the folder, and 
   const refused = await apply();
   expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining(full)]);
   expect(refused.stderr).toContain("need not be started again");
-  const login = await sandbox.svc(["login", "-y"], { timeoutMs: 20_000 });
+  const login = await sandbox.svc(["login", "-y"], { timeoutMs: 300_000 });
   expect([login.exitCode, login.stderr]).toEqual([1, expect.stringContaining(full)]);
   expect((await sandbox.svc(["healthcheck"])).exitCode).toBe(1);
   expect((await sandbox.svc(["server", "status"])).exitCode).toBe(0);

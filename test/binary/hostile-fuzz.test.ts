@@ -43,7 +43,7 @@ beforeAll(async () => {
   await sandbox.json(["apply", "--force", "--await"], { cwd: project });
   token = await sandbox.accessToken();
   pid = ((await Bun.file(join(sandbox.home, ".svc/data/server.json")).json()) as { pid: number }).pid;
-}, 120_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 /**
@@ -51,7 +51,7 @@ afterAll(() => sandbox[Symbol.asyncDispose]());
  * time.
  */
 async function statusOf(method: string, path: string, headers: Record<string, string>, body?: Uint8Array<ArrayBuffer>): Promise<number> {
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(180_000);
   const response = await fetch(sandbox.url + path, { method, headers, signal, redirect: "manual", ...(body ? { body } : {}) });
   const text = await firstOf(response);
   if (response.status >= 500 && response.status !== 501) {
@@ -126,7 +126,7 @@ describe("methods", () => {
       }
       await answersStill();
     },
-    240_000,
+    300_000,
   );
 });
 
@@ -163,6 +163,6 @@ describe("paths", () => {
       }
       await answersStill();
     },
-    240_000,
+    300_000,
   );
 });

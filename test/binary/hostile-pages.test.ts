@@ -19,7 +19,7 @@ beforeAll(async () => {
   sandbox = new Sandbox();
   await sandbox.startServer();
   session = await openSession(sandbox.url, await sandbox.accessToken());
-}, 120_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 /**
@@ -60,7 +60,7 @@ test("all are escaped, make no link, and carry the headers that keep a browser f
   console.log(`${seen.size} pages`);
   expect(MARKS.filter((mark) => !text.includes(`${mark}&lt;script&gt;alert(1)&lt;/script&gt;`))).toEqual([]);
   expect(text).not.toContain("<script>alert(1)");
-}, 120_000);
+}, 300_000);
 
 test("the cookie is for no script and for no other site", () => {
   expect(session.setCookie).toMatch(/; HttpOnly; SameSite=Strict(;|$)/);

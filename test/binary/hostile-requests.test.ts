@@ -42,7 +42,7 @@ beforeAll(async () => {
   await sandbox.json(["apply", "--force", "--await"], { cwd: project });
   token = await sandbox.accessToken();
   pid = ((await Bun.file(join(sandbox.home, ".svc/data/server.json")).json()) as { pid: number }).pid;
-}, 120_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 const authorized = () => ({ authorization: `Bearer ${token}`, "content-type": "application/json" });
@@ -200,7 +200,7 @@ describe("a message that may be read in two ways", () => {
       expect(statuses.filter((status) => status < 400)).toEqual([]);
       await answersStill();
     },
-    90_000,
+    300_000,
   );
 
   test("50 requests without a pause are answered in their order", async () => {
@@ -318,4 +318,4 @@ test("400 sockets that say nothing and 400 that say a little are closed in the e
   for (const socket of sockets) socket.destroy();
   expect(answered).toBeGreaterThan(1);
   expect(peakMiB - before).toBeLessThan(100);
-}, 150_000);
+}, 300_000);

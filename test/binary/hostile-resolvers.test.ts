@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { eventually } from "../harness/eventually.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(300_000);
 
 const FEATURES = `import ctypes
 import hashlib
@@ -226,7 +226,7 @@ beforeAll(async () => {
   expect(applied.stderr).not.toContain("Error");
   expect(applied.exitCode).toBe(0);
   headers = await sandbox.authorized();
-}, 60_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 /** The file as other programs write it: at once, under its name. */
@@ -370,14 +370,14 @@ test("threads and forks that go on are no harm: the value is its caller's", asyn
 
 test("a value of 256 MB is refused", async () => {
   expect((await failureOf("grows", "features.grows")).message).toMatch(/MemoryError|too large|larger than/);
-}, 120_000);
+}, 300_000);
 
 test("30 MB that a resolver prints past Python are cut, and it is answered", async () => {
   const { data, errors } = await meanwhile(query({ "item.id": 5 }, ["item.prints", "item.digest"]));
   expect([errors, data.map(({ value }) => value)]).toEqual([undefined, [5, sha(5)]]);
   expect(statSync(join(sandbox.home, ".svc/data/server.log")).size).toBeLessThan(50 * 1024 ** 2);
   await expectHealthy();
-}, 120_000);
+}, 300_000);
 
 test("NaN and infinities go in and out as they are, and are no integers", async () => {
   const shown = async (args: string[]) => {

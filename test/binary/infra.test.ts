@@ -24,7 +24,7 @@ beforeAll(async () => {
   await sandbox.startServer();
   project = await sandbox.write(PROJECT);
   await sandbox.json(["apply", "--force", "--await"], { cwd: project });
-}, 120_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 /** Words of every example below `infra`, in the order of the tree. */
@@ -57,7 +57,7 @@ test("every example works as it is printed", async () => {
     expect(EXAMPLES).toContain(resume);
     expect([resume, (await svc(...resume.split(" ").slice(1))).exitCode]).toEqual([resume, 0]);
   }
-}, 120_000);
+}, 300_000);
 
 test("a suspended gateway outlives the server, and a query that asks to be traced in vain is told so", async () => {
   const query = ["query", "--in", "user.id=4", "--out", "user.double"];
@@ -73,4 +73,4 @@ test("a suspended gateway outlives the server, and a query that asks to be trace
   expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining("svc infra resume gateway")]);
   expect((await svc("infra", "resume", "gateway", "--yes")).exitCode).toBe(0);
   expect((await svc(...query)).exitCode).toBe(0);
-}, 120_000);
+}, 300_000);

@@ -49,7 +49,7 @@ beforeAll(async () => {
   cwd = await sandbox.write({ ...PROJECT, "environment.yaml": `additional_env_vars:\n  GATE: ${JSON.stringify(gate)}\n` });
   const { exitCode, stderr } = await sandbox.svc(["environment", "update", "-f", "environment.yaml", "--force"], { cwd });
   expect([exitCode, stderr]).toEqual([0, expect.any(String)]);
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   if (existsSync(gate)) rmSync(gate);
   await sandbox[Symbol.asyncDispose]();
@@ -77,4 +77,4 @@ test("a build that waits behind another says for which, and neither waits once b
     { state: "completed", waits_for: null },
     { state: "completed", waits_for: null, attempts_made: [{ state: "completed" }] },
   ]);
-}, 120_000);
+}, 300_000);

@@ -51,5 +51,5 @@ test.skipIf(lacksKafka() || lacksProgram("openssl"))(
     const log = readFileSync(join(sandbox.home, ".svc/data/server.log"), "utf8");
     for (const secret of [kafka.password, "not-the-s3cret"]) expect(log).not.toContain(secret);
   },
-  240_000,
+  300_000,
 );

@@ -99,7 +99,7 @@ describe.skipIf(NO_TMUX)("svc logs --tui", () => {
       if (exitCode !== 0) throw new Error(stderr);
     }
     await eventually(async () => (await sandbox.svc(["logs", "--query", "resolver:*"])).stdout.includes("line 39"), "the lines are there");
-  }, 120_000);
+  }, 300_000);
   afterAll(() => sandbox[Symbol.asyncDispose]());
 
   const begin = (terminal: Multiplexer, ...words: string[]) => {
@@ -150,7 +150,7 @@ describe.skipIf(NO_TMUX)("svc logs --tui", () => {
       const left = await terminal.until((rows) => rows.some((row) => row.includes("left with 0")), "the shell again");
       expect(left.join("\n")).not.toContain("q quit");
     },
-    120_000,
+    300_000,
   );
 
   test("new lines are followed, and Ctrl-C leaves with 130 and the terminal as it was", async () => {
@@ -168,7 +168,7 @@ describe.skipIf(NO_TMUX)("svc logs --tui", () => {
     terminal.type(`stty -a > ${project}/after; cmp ${project}/before ${project}/after && echo same`);
     terminal.press("Enter");
     await terminal.until((screen) => screen.includes("same"), "the terminal as it was");
-  }, 120_000);
+  }, 300_000);
 
   test("following has what came before f was pressed, each line once", async () => {
     using terminal = new Multiplexer(sandbox, 80, 60);
@@ -187,7 +187,7 @@ describe.skipIf(NO_TMUX)("svc logs --tui", () => {
     for (const id of [501, 502]) expect(screen.filter((row) => row.includes(`of user ${id} `)).length).toBe(11);
     terminal.press("q");
     await terminal.until((rows) => rows.some((row) => row.includes("left with 0")), "the shell again");
-  }, 120_000);
+  }, 300_000);
 
   test("lines are cleared before they are written: behind a full one, terminals would clear its last sign", async () => {
     const terminal = Terminal.start(sandbox, ["logs", "--tui"], { columns: 60 });
@@ -199,7 +199,7 @@ describe.skipIf(NO_TMUX)("svc logs --tui", () => {
     expect(drawn.length).toBeGreaterThan(23);
     expect(screen.match(/(?:\u001b\[H|\r\n)\u001b\[0m\u001b\[K/g)?.length).toBe(drawn.length);
     expect(screen.lastIndexOf("\u001b[?7h")).toBeGreaterThan(screen.lastIndexOf("\u001b[?7l"));
-  }, 120_000);
+  }, 300_000);
 
   test("a server that is away is said, and the terminal comes back", async () => {
     using terminal = new Multiplexer(sandbox, 80, 24);
@@ -207,5 +207,5 @@ describe.skipIf(NO_TMUX)("svc logs --tui", () => {
     await terminal.until((screen) => screen.join().includes("left with 1") || screen.join().includes("127.0.0.1:9"), "the error");
     terminal.press("q");
     await terminal.until((screen) => screen.some((row) => row.includes("left with")), "the shell again");
-  }, 120_000);
+  }, 300_000);
 });

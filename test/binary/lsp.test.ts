@@ -33,4 +33,4 @@ test("findings, completion, hover and renaming, with the SDK that the binary car
     "resolvers.py": resolver.replace("User.|>", "User.").replace("User.name", "User.label"),
   });
   expect(await editor.stop()).toBe(0);
-}, 60_000);
+}, 300_000);

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await sandbox.json(["apply", "--force", "--await"], { cwd: project });
   for (const name of ["fraud", "fraud", "score"])
     await sandbox.json(["query", "--in", "user.id=1", "--out", "user.double", "--query-name", name], { cwd: project });
-}, 120_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 const counted = async () => {
@@ -48,7 +48,7 @@ test("what was counted is there at once, and after a restart", async () => {
   await eventually(() => !isAlive(pid), "the process has ended");
   await sandbox.startServer();
   expect(await counted()).toEqual(expected);
-}, 120_000);
+}, 300_000);
 
 test("a terminal with colours gets braille, one without gets ASCII", async () => {
   const words = ["metric", "query", "sum:query.count by {query_name}"];
@@ -56,7 +56,7 @@ test("a terminal with colours gets braille, one without gets ASCII", async () =>
   expect([exitCode, /[\u2801-\u28ff]/.test(screen), screen.includes("fraud")]).toEqual([0, true, true]);
   const plain = await Terminal.start(sandbox, words, { env: { NO_COLOR: "1" } }).ended();
   expect([plain.exitCode, /[\u2800-\u28ff\u001b]/.test(plain.screen), plain.screen.includes("a fraud")]).toEqual([0, false, true]);
-}, 60_000);
+}, 300_000);
 
 test("an expression that cannot be read is marked below, and nothing is on stdout", async () => {
   const { exitCode, stderr, stdout } = await sandbox.svc(["metrics", "query", "p99:query.latency{query:x}"]);
@@ -70,4 +70,4 @@ test("a server that is stopped before it wrote anything ends with all of its thr
   const pid = Number(/\(process (\d+)\)/.exec((await own.svc(["server", "stop"])).stdout)?.[1]);
   expect(pid).toBeGreaterThan(1);
   await eventually(() => !isAlive(pid), "the process has ended");
-}, 60_000);
+}, 300_000);

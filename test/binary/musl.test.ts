@@ -57,7 +57,7 @@ async function run(script: string): Promise<Outcome> {
     stdin: new TextEncoder().encode(script),
     stdout: "pipe",
     stderr: "pipe",
-    timeout: 120_000,
+    timeout: 300_000,
     killSignal: "SIGKILL",
   });
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
@@ -84,7 +84,7 @@ describe.skipIf(isAbsent)("where the C library is musl", () => {
       stderr: "pipe",
     });
     if (!compiled.success) throw new Error(String(compiled.stderr));
-  }, 120_000);
+  }, 300_000);
 
   test("without libstdc++ it says what it misses, and nothing else happens", async () => {
     const { exitCode, stdout, stderr } = await run("/bin/svc version");
@@ -113,5 +113,5 @@ echo '{"name": "k", "kind": "kafka", "environment_variables": {"KAFKA_BOOTSTRAP_
     // The client of Kafka was loaded, with its WebAssembly.
     expect(stdout).toContain("127.0.0.1:1 cannot be reached");
     expect(stdout).toContain('"stopped": true');
-  }, 180_000);
+  }, 300_000);
 });

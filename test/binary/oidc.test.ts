@@ -36,7 +36,7 @@ describe.skipIf(lacksBrowser())("persons of an identity provider", () => {
     await sandbox.startServer({}, ["--allowed-host", `${PROXY_ADDRESS}:${ports.tls}`]);
     await know(["data-science"]);
     browser = await launchBrowser();
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     provider?.[Symbol.dispose]();
@@ -78,7 +78,7 @@ describe.skipIf(lacksBrowser())("persons of an identity provider", () => {
       const names = (await context.cookies(sandbox.url)).map(({ name }) => name).filter((name) => name.includes("svc"));
       expect(names).toEqual([`svc_session_${new URL(sandbox.url).port}`]);
     });
-  }, 60_000);
+  }, 300_000);
 
   test("`svc login` is confirmed by the person, whose command line it is", async () => {
     await inBrowser(async (page) => {
@@ -110,7 +110,7 @@ describe.skipIf(lacksBrowser())("persons of an identity provider", () => {
     expect((await sandbox.svc(["logout", "--client", person?.id ?? ""])).exitCode).toBe(0);
     const gone = await sandbox.svc(["user"], own);
     expect([gone.exitCode, gone.stderr]).toEqual([4, expect.stringContaining("svc login")]);
-  }, 60_000);
+  }, 300_000);
 
   test("a person without a role is told which groups were seen", async () => {
     await know(["sales", "everybody"]);
@@ -121,7 +121,7 @@ describe.skipIf(lacksBrowser())("persons of an identity provider", () => {
       expect(await page.textContent("main")).toContain("sales, everybody");
     });
     await know(["data-science"]);
-  }, 60_000);
+  }, 300_000);
 
   test.skipIf(lacksNginx())(
     "behind a proxy that ends TLS, no other host can set the cookie of a login",
@@ -148,7 +148,7 @@ describe.skipIf(lacksBrowser())("persons of an identity provider", () => {
         await nginx[Symbol.asyncDispose]();
       }
     },
-    60_000,
+    300_000,
   );
 });
 
@@ -162,4 +162,4 @@ test("a provider that is down stops no server, and the page says what happened",
   const response = await fetch(`${sandbox.url}/login/oidc`);
   expect([response.status, await response.text()]).toEqual([503, expect.stringContaining("127.0.0.1:1 cannot be reached")]);
   expect((await sandbox.svc(["user"])).exitCode).toBe(0);
-}, 60_000);
+}, 300_000);

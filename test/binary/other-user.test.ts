@@ -29,7 +29,7 @@ describe.skipIf(lacksRoot() || lacksProgram("setpriv", "curl"))("another user of
     chmodSync(join(open, "home"), 0o777);
     // Folders are opened to everybody, so that the files' own rights are what protects them.
     for (const folder of ["", "home", "home/.svc", "home/.svc/data", "home/.config"]) chmodSync(join(sandbox.root, folder), 0o755);
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await sandbox?.[Symbol.asyncDispose]();
     if (open) rmSync(open, { recursive: true, force: true });
@@ -48,7 +48,7 @@ describe.skipIf(lacksRoot() || lacksProgram("setpriv", "curl"))("another user of
     ...argv,
   ];
   const run = async (...argv: string[]) => {
-    const child = Bun.spawn(asOther(argv), { stdin: "ignore", stdout: "pipe", stderr: "pipe", cwd: "/", timeout: 30_000 });
+    const child = Bun.spawn(asOther(argv), { stdin: "ignore", stdout: "pipe", stderr: "pipe", cwd: "/", timeout: 300_000 });
     const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     return { exitCode: await child.exited, stdout, stderr };
   };
@@ -100,7 +100,7 @@ describe.skipIf(lacksRoot() || lacksProgram("setpriv", "curl"))("another user of
       child.kill();
       await child.exited;
     }
-  }, 60_000);
+  }, 300_000);
 
   test("sees no page, calls no method, and guesses no code", async () => {
     const config = await sandbox.json<Record<string, { value: string }>>(["config"]);
@@ -113,7 +113,7 @@ describe.skipIf(lacksRoot() || lacksProgram("setpriv", "curl"))("another user of
     for (const method of ["CreateEntry", "WhoAmI", "ListSessions", "EndSessions", "ListClients", "DeleteClient"])
       expect([method, (await curl(`/svc.v1.AuthService/${method}`, ...post)).status]).toEqual([method, 401]);
     expect((await curl("/svc.v1.AuthService/RedeemEntry", ...post)).status).toBe(404);
-  }, 60_000);
+  }, 300_000);
 
   test("reads none of the owner's files, also those that were made with no umask", async () => {
     const data = join(sandbox.home, ".svc/data");
@@ -141,7 +141,7 @@ describe.skipIf(lacksRoot() || lacksProgram("setpriv", "curl"))("another user of
       "y",
     );
     expect(stolen.exitCode).toBe(4);
-  }, 60_000);
+  }, 300_000);
 
   test("sees no code when the owner opens a browser, neither among the running programs' words nor in the file that forwards", async () => {
     const browser = join(open, "browser");
@@ -173,5 +173,5 @@ describe.skipIf(lacksRoot() || lacksProgram("setpriv", "curl"))("another user of
       child.kill();
       await child.exited;
     }
-  }, 60_000);
+  }, 300_000);
 });

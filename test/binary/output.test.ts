@@ -50,7 +50,7 @@ async function shell(script: string): Promise<{ exitCode: number; stdout: string
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
-    timeout: 50_000,
+    timeout: 300_000,
     killSignal: "SIGKILL",
   });
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);

@@ -45,7 +45,7 @@ if (import.meta.main) {
         stdin: "ignore",
         stdout: "ignore",
         stderr: "pipe",
-        timeout: 60_000,
+        timeout: 300_000,
       },
     );
     const [stderr, exitCode] = await Promise.all([new Response(child.stderr).text(), child.exited]);

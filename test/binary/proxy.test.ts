@@ -86,7 +86,7 @@ describe("a server on this machine", () => {
     expect((await ask(plain.url, { ALL_PROXY: "socks5://127.0.0.1:9" })).exitCode).toBe(0);
     expect(proxy.requests).toEqual([]);
     expect(proxy.seen()).not.toContain(SECRET);
-  }, 60_000);
+  }, 300_000);
 
   test("checks itself past every proxy", async () => {
     const proxy = await startProxy();
@@ -95,7 +95,7 @@ describe("a server on this machine", () => {
     const checks = await machine.json<{ checks: { name: string; status: string }[] }>(["healthcheck"]);
     expect(JSON.stringify(checks)).toContain("Query");
     expect(proxy.requests).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("a server elsewhere", () => {
@@ -204,5 +204,5 @@ test.skipIf(lacksAirGap())(
       cases.flatMap(({ ways, served, proxied }) => ways.map((way) => ({ ...way, exitCode: 0, served, proxied }))),
     );
   },
-  120_000,
+  300_000,
 );

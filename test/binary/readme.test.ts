@@ -95,7 +95,7 @@ async function onTerminal(path: string, sandbox: Sandbox): Promise<string> {
   const shell = Bun.spawn(["bash", path], {
     cwd: sandbox.home,
     env: { ...sandbox.env, PATH: `${join(sandbox.root, "bin")}:${sandbox.env.PATH}`, TERM: "xterm-256color" },
-    timeout: 150_000,
+    timeout: 300_000,
     killSignal: "SIGKILL",
     terminal: {
       cols: 200,
@@ -169,7 +169,7 @@ describe.skipIf(process.platform === "win32" || lacksProgram("curl"))("sessions"
       const [output = "", exitCode] = part.split(AFTER);
       return { exitCode: Number.parseInt(exitCode ?? "-1", 10), output: shown(output) };
     });
-  }, 180_000);
+  }, 300_000);
   afterAll(async () => {
     await sandbox?.svc(["server", "stop"]);
     await sandbox?.[Symbol.asyncDispose]();

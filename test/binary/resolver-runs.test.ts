@@ -55,4 +55,4 @@ test("a scheduled resolver is listed and triggered; the run outlives the server,
   expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining(`belongs to run ${id}`)]);
   const unknown = await svc("trigger", "--resolver=features.all_score");
   expect(unknown.stderr).toContain("did you mean 'features.all_scores'?");
-}, 120_000);
+}, 300_000);

@@ -49,7 +49,7 @@ beforeAll(async () => {
   await sandbox.startServer();
   project = await sandbox.write(PROJECT);
   await sandbox.json(["apply", "--force", "--await"], { cwd: project });
-}, 120_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 test("a secret and an integration reach the resolvers that run, without another deployment", async () => {
@@ -65,7 +65,7 @@ test("a secret and an integration reach the resolvers that run, without another 
   expect((await svc(["integrations", "list"])).stdout).toContain("my-pg");
   expect((await svc(["integration", "delete", "my-pg", "--yes"])).exitCode).toBe(0);
   expect((await svc(["secret", "delete", "THE_KEY", "--yes"])).exitCode).toBe(0);
-}, 120_000);
+}, 300_000);
 
 test.skipIf(process.platform === "win32")(
   "a terminal asks for a value without echo, and for the variables of an integration",
@@ -88,7 +88,7 @@ test.skipIf(process.platform === "win32")(
     expect([inserted.exitCode, inserted.screen.includes(CANARY)]).toEqual([0, false]);
     expect((await sandbox.svc(["integration", "get", "--name", "typed", "--decrypt"])).stdout).toContain(`COHERE_API_KEY=${CANARY}`);
   },
-  60_000,
+  300_000,
 );
 
 test("no value is in verbose output, the server's log or any file", () => {

@@ -295,7 +295,7 @@ describe("the credentials of a real server", () => {
     CANARIES.push(secret);
     const branch = await run(["apply"], "config", secret, id, url, ["--force", "--await", "--branch=try"]);
     expect([branch.exitCode, branch.stdout]).toEqual([0, expect.stringContaining("is live")]);
-  }, 60_000);
+  }, 300_000);
 
   test.each(Object.keys(GIVEN) as (keyof typeof GIVEN)[])(
     "are not said by any command that works with them, given by %s",

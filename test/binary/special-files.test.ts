@@ -38,7 +38,7 @@ async function run(words: readonly string[], cwd: string) {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
-    timeout: 60_000,
+    timeout: 300_000,
   });
   const [stdout, stderr, exitCode] = await Promise.all([
     new Response(child.stdout).text(),
@@ -66,7 +66,7 @@ describe.skipIf(!POSIX).each(Object.entries(KINDS))("%s", (kind, { make, says })
       }
       rmSync(dir, { recursive: true });
     },
-    120_000,
+    300_000,
   );
 
   test("as the config file that --auth-config names", async () => {

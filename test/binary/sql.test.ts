@@ -45,7 +45,7 @@ beforeAll(async () => {
   for (const id of [1, 2, 3]) await svc("query", `--in=user.id=${id}`, "--out=user.score", "--out=user.tags");
   const uploaded = await svc("dataset", "upload", "people.csv", "--name=people");
   expect([uploaded.exitCode, uploaded.stderr]).toEqual([0, expect.any(String)]);
-}, 120_000);
+}, 300_000);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 test("histories and datasets are joined, under the names that the catalog and the offline store print", async () => {
@@ -72,7 +72,7 @@ test("histories and datasets are joined, under the names that the catalog and th
     ],
     truncated: false,
   });
-}, 120_000);
+}, 300_000);
 
 test("an answer is a table, text in a pipe, or a file", async () => {
   expect((await svc("sql", "@report.sql")).stdout).toMatch(/^people\n +2\n$/);
@@ -84,7 +84,7 @@ test("an answer is a table, text in a pipe, or a file", async () => {
   expect((await svc("sql", "select range as i from range(5)", "--out=five.parquet")).stdout).toMatch(/^\S*five\.parquet \(5 rows, /);
   expect(readFileSync(join(cwd, "five.parquet")).subarray(0, 4).toString()).toBe("PAR1");
   expect((await svc("sql", "select 1", "--format=parquet")).stderr).toContain("--out answer.parquet");
-}, 120_000);
+}, 300_000);
 
 test("what is wrong is said with the line, and what is close", async () => {
   const said = async (...words: string[]) => {
@@ -98,7 +98,7 @@ test("what is wrong is said with the line, and what is close", async () => {
   expect(await said("select vale from historical.user.score")).toEqual([1, expect.stringContaining('"value" (line 1: ')]);
   expect(await said("delete from historical.user.score")).toEqual([1, expect.stringContaining("Only a select statement")]);
   expect(await said("select count(*) from range(100000000000)", "--timeout=1s")).toEqual([1, expect.stringContaining("longer than 1 s")]);
-}, 120_000);
+}, 300_000);
 
 test("nothing of a statement stays, and its interruption ends it on the server", async () => {
   const data = join(sandbox.home, ".svc/data");
@@ -117,4 +117,4 @@ test("nothing of a statement stays, and its interruption ends it on the server",
     "its files are gone",
   );
   expect(existsSync(join(sandbox.home, ".svc/cache"))).toBe(true);
-}, 120_000);
+}, 300_000);

@@ -56,4 +56,4 @@ test("blue and green are deployed, promoted and taken back; what was set outlive
   expect((await svc("traffic", "suspend", "--deployment-tag=green")).exitCode).toBe(0);
   expect((await svc("deployment", "delete", "green", "--yes")).stdout).toBe(`Deleted: ${green}\n`);
   expect(await asked()).toBe("one ada");
-}, 120_000);
+}, 300_000);

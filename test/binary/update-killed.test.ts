@@ -89,4 +89,4 @@ test("killed at a random moment of an update of real builds", async () => {
     expect([seed, turn, again.exitCode, await machine.version()]).toEqual([seed, turn, 0, "v0.2.0"]);
     expect(machine.files()).toEqual([".svc-install.json", ".svc-update.lock", "svc", "svc-v0.1.0", "svc-v0.2.0"]);
   }
-}, 120_000);
+}, 300_000);

@@ -75,7 +75,7 @@ test("a delivery that a killed server was making is made by the next one, with t
   for (const file of ["meta.db", "meta.db-wal", "meta.outbox.db", "meta.outbox.db-wal"])
     expect(readFileSync(join(sandbox.home, ".svc/data", file)).includes(SECRET.slice("whsec_".length))).toBe(false);
   for (const resolve of answers) resolve(new Response());
-}, 90_000);
+}, 300_000);
 
 test("a server whose operator allows nothing calls no private address, whoever asks; a wrong list is refused", async () => {
   await sandbox.startServer();
@@ -89,7 +89,7 @@ test("a server whose operator allows nothing calls no private address, whoever a
   const wrong = await sandbox.svc(["server", "start", "--detach", "--port", "0"], { env: { SVC_WEBHOOK_ALLOW: "everything" } });
   expect([wrong.exitCode, wrong.stderr]).toEqual([1, expect.stringContaining("SVC_WEBHOOK_ALLOW has the entry 'everything'")]);
   expect(receiver.received).toEqual([]);
-}, 90_000);
+}, 300_000);
 
 test("named queries, the online store and offline tables are shown", async () => {
   await sandbox.startServer();
@@ -107,4 +107,4 @@ test("named queries, the online store and offline tables are shown", async () =>
   await eventually(async () => (await sandbox.svc(["offline-store", "table", "user.double"], { cwd: project })).exitCode === 0, "a table");
   const table = (await svc(["offline-store", "table", "user.double"])).trim();
   expect((await svc(["offline-store", "table", "user.double", "--include-historical"])).trim()).toBe(table);
-}, 90_000);
+}, 300_000);

@@ -223,7 +223,7 @@ describe.skipIf(lacksWine())("svc.exe", () => {
     inFront.write("\u0003");
     expect(await inFront.exited).toBe(130);
     expect(existsSync(join(machine.drive, "data2", "server.json"))).toBe(false);
-  }, 120_000);
+  }, 300_000);
 
   test("colours on a console, and none when they are not wanted", async () => {
     const red = "\u001b[31m";

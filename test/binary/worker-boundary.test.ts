@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { eventually } from "../harness/eventually.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const isPosix = process.platform !== "win32";
 

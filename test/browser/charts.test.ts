@@ -18,7 +18,7 @@ describe.skipIf(lacksBrowser())("charts", () => {
     await logIn(tab, server, await server.token());
     await tab.page.goto(`${server.url}/gallery`);
     await settled(tab.page);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await tab?.[Symbol.asyncDispose]();
     await browser?.close();

@@ -94,6 +94,11 @@ describe.skipIf(lacksBrowser())("definitions", () => {
     await page.getByLabel("Distance").selectOption("1");
     await page.waitForURL(/depth=1/);
     await page.getByText("5 nodes, 4 edges").waitFor();
+    await page.getByLabel("Colour by").selectOption("latency");
+    await page.getByText("p99 below 100ms").waitFor();
+    await page.locator("g.node.resolver.good .mark").first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByText(/^svc graph --lineage features.greet --depth 1 /).waitFor();
     await page.getByRole("button", { name: "resolver features.greet" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "features.greet" }).waitFor();

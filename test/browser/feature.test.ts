@@ -77,7 +77,7 @@ describe.skipIf(lacksBrowser())("the values of features", () => {
     tab = await openTab(browser, server.url);
     await logIn(tab, server, await server.token());
     await settled(tab.page);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await tab?.[Symbol.asyncDispose]();
     await browser?.close();
@@ -117,7 +117,7 @@ describe.skipIf(lacksBrowser())("the values of features", () => {
       expect(tab.complaints.splice(0)).toEqual([]);
     }
     await tab.page.setViewportSize({ width: 1280, height: 800 });
-  }, 60_000);
+  }, 300_000);
 
   test("texts have their most frequent values, nulls and failures are counted, errors are told", async () => {
     await open("colour");
@@ -134,7 +134,7 @@ describe.skipIf(lacksBrowser())("the values of features", () => {
     await tab.page.getByRole("heading", { name: "Errors" }).waitFor();
     await tab.page.getByText("no such part").first().waitFor();
     expect(tab.complaints.splice(0)).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("personal values are not looked at, and the page says why; what nobody asked for has none", async () => {
     await open("phone");
@@ -142,7 +142,7 @@ describe.skipIf(lacksBrowser())("the values of features", () => {
     expect(await tab.page.content()).not.toContain("phone-1");
     await open("unasked");
     await values().getByText("No query has asked for it in the last day.").waitFor();
-  }, 60_000);
+  }, 300_000);
 
   test("the server away: what was shown stays, and what cannot be asked says so", async () => {
     await open("score");
@@ -158,5 +158,5 @@ describe.skipIf(lacksBrowser())("the values of features", () => {
       .waitFor();
     await tab.page.unroute("**/svc.v1.*/**");
     tab.complaints.splice(0);
-  }, 60_000);
+  }, 300_000);
 });

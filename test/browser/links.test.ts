@@ -18,7 +18,7 @@ interface Printed {
 
 /** Fields of the contract named `url` that are addresses of pages; those of one thing have a row below. */
 const PAGES = [
-  ...["Deployment", "GetQueryRunResponse", "MonitorStanding", "QueryMeta", "ResolverRun", "RunTasksResponse", "Task"],
+  ...["Deployment", "EvaluationInfo", "EvaluationRun", "GetQueryRunResponse", "MonitorStanding", "QueryMeta", "ResolverRun", "RunTasksResponse", "Task"],
   "TriggerScheduledQueryResponse",
   // Where one logs in, which other tests open.
   ...["CreateEntryResponse", "CreateLoginSessionResponse"],
@@ -32,11 +32,12 @@ const NO_PAGES = [
 
 /** What runs by itself. */
 const RUNS = `from features import User
-from svc import DataFrame, Monitor, offline
+from svc import DataFrame, Evaluation, Monitor, exact_match, offline
 from svc.queries import ScheduledQuery
 
 ScheduledQuery(name="names", schedule="30 2 * * *", output=[User.name])
 Monitor("slow queries/p99", "p99:query.latency", above="80ms")
+Evaluation("names/exact", dataset="names", task=lambda name: name, scorers=[exact_match("name")])
 
 
 @offline(cron="1d")
@@ -101,6 +102,16 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
     async "scheduled-resolver runs get"() {
       const { id } = (await json("trigger", "--resolver", "known")) as Printed;
       return (await json("scheduled-resolver/runs/get", id)) as Printed;
+    },
+    async "eval list"() {
+      const { evaluations } = (await json("eval/list")) as { evaluations: readonly { evaluation: { name: string }; url: string }[] };
+      return { id: evaluations[0]?.evaluation.name ?? "", url: evaluations[0]?.url ?? "" };
+    },
+    async "eval trigger"() {
+      const rows = join(project, "names.jsonl");
+      await Bun.write(rows, '{"name": "a"}\n');
+      await run("dataset/upload", rows, "--name", "names");
+      return (await json("eval/trigger", "names/exact")) as Printed;
     },
     async "task run"() {
       const { task_ids: ids, url } = (await json("task/run", "work.py::main")) as { task_ids: readonly string[]; url: string };

@@ -74,7 +74,7 @@ def wait() -> DataFrame[User.id, User.name]:
   beforeAll(async () => {
     [server, browser] = await Promise.all([TestServer.start(folder.path), launchBrowser()]);
     expectLive(await deploy(server, slow));
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     await server?.[Symbol.asyncDispose]();
@@ -92,7 +92,7 @@ def wait() -> DataFrame[User.id, User.name]:
     await one.page.locator("dd", { hasText: "completed" }).first().waitFor();
     await list.page.locator("tbody").getByText("succeeded").waitFor();
     expect([...one.tab.complaints, ...list.tab.complaints]).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("a tab has one stream, also on its way through pages, and none while it is hidden", async () => {
     await using tab = await open("/deployments");
@@ -116,7 +116,7 @@ def wait() -> DataFrame[User.id, User.name]:
     await page.getByRole("link", { name: run?.id ?? "" }).waitFor();
     expect(streams.opened).toBe(before + 1);
     expect(tab.tab.complaints).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("eight tabs at once all load, and go on to other pages", async () => {
     await using first = await open("/deployments");
@@ -131,7 +131,7 @@ def wait() -> DataFrame[User.id, User.name]:
       await page.locator("tbody tr").first().waitFor();
     }
     expect(first.tab.complaints).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("a tab says that it is cut off when the server goes away, and goes on by itself when it is back", async () => {
     using elsewhere = new TempFolder();
@@ -153,5 +153,5 @@ def wait() -> DataFrame[User.id, User.name]:
     } finally {
       await other[Symbol.asyncDispose]();
     }
-  }, 90_000);
+  }, 300_000);
 });

@@ -1,5 +1,6 @@
 /** A server at work, for pages about what runs: markup is in every text that callers choose. */
 
+import { EvaluationRunState, EvaluationService } from "../../gen/svc/v1/evaluation_pb.ts";
 import { OfflineQueryService, OfflineQueryStatus } from "../../gen/svc/v1/offline_query_pb.ts";
 import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import { ResolverRunService, ResolverRunState } from "../../gen/svc/v1/resolver_run_pb.ts";
@@ -10,6 +11,7 @@ import { TrafficService } from "../../gen/svc/v1/traffic_pb.ts";
 import { WebhookService } from "../../gen/svc/v1/webhook_pb.ts";
 import { eventually } from "../harness/eventually.ts";
 import type { TestServer } from "../harness/running-server.ts";
+import { uploadDataset } from "../server/datasets/uploading.ts";
 import { deploy, expectLive } from "../server/deployments/deploying.ts";
 import { HOSTILE } from "./hostile-project.ts";
 
@@ -50,6 +52,15 @@ def known() -> DataFrame[User.id, User.score]:
     print("known users")
     return DataFrame({User.id: [1, 2, 3], User.score: [0.5, 1.0, 1.5]})
 `,
+  "evals.py": `from svc.evaluations import Evaluation, exact_match
+from work import shout
+
+def length(output):
+    return len(output)
+
+Evaluation(${JSON.stringify(TEXT.slice(0, 90))}, dataset="texts", task=shout, key="text", description=${JSON.stringify(TEXT)},
+    scorers=[exact_match("expected", name=${JSON.stringify(TEXT.slice(0, 30))}), length])
+`,
   "work.py": "def shout(text):\n    print('worked', text)\n    return text\n",
 };
 
@@ -62,6 +73,9 @@ export interface Operated {
   readonly resolverRun: string;
   readonly offlineQuery: string;
   readonly task: string;
+  /** Runs of the evaluation, the older one first. */
+  readonly evaluation: string;
+  readonly evaluationRuns: readonly string[];
   readonly dataset: string;
 }
 
@@ -96,6 +110,17 @@ export async function operate(server: TestServer): Promise<Operated> {
   const { ids } = await tasks.runTasks({ target, arguments: [{ argsJson: JSON.stringify([TEXT]) }] });
   const task = ids[0] ?? "";
   await eventually(async () => (await tasks.getTask({ id: task })).task?.state === TaskState.SUCCEEDED, "the task is done");
+  const evaluations = server.client(EvaluationService);
+  const evaluationRuns: string[] = [];
+  for (const expected of [TEXT, "other"]) {
+    await uploadDataset(server, "texts", { "texts.jsonl": `${JSON.stringify({ text: TEXT, expected })}\n` });
+    const id = (await evaluations.triggerEvaluation({ id: TEXT.slice(0, 90) })).run?.id ?? "";
+    await eventually(
+      async () => (await evaluations.getEvaluationRun({ id })).run?.state === EvaluationRunState.SUCCEEDED,
+      "the evaluation has run",
+    );
+    evaluationRuns.push(id);
+  }
   await server.client(SecretService).setSecrets({ secrets: [{ name: "API_KEY", value: `secret-${TEXT}` }] });
   const url = "https://hooks.example.com/events";
   await server
@@ -103,5 +128,5 @@ export async function operate(server: TestServer): Promise<Operated> {
     .createWebhook({ name: TEXT.slice(0, 60), url, subscriptions: ["nothing.happens"], secret: "long enough a secret" });
   await server.client(ServiceTokenService).createServiceToken({ name: TEXT.slice(0, 60), role: "viewer" });
   await server.client(TrafficService).setTraffic({ weights: { stable: 30, canary: 70 } });
-  return { live: second.id, ready: first.id, resolverRun, offlineQuery, task, dataset };
+  return { live: second.id, ready: first.id, resolverRun, offlineQuery, task, evaluation: TEXT.slice(0, 90), evaluationRuns, dataset };
 }

@@ -31,6 +31,15 @@ const ROWS: Readonly<Record<string, Row>> = {
   "offline queries": { path: () => "/runs?kind=offline", shows: "user.name, user.score" },
   tasks: { path: () => "/runs?kind=tasks", shows: "work.py::shout" },
   "a task": { path: ({ task }) => `/runs/${task}`, shows: /worked <img src=x/ },
+  evaluations: { path: () => "/evals", shows: "work.shout" },
+  "an evaluation": {
+    path: ({ evaluation }) => `/evals/${encodeURIComponent(evaluation)}`,
+    shows: "evals.length",
+  },
+  "a run of an evaluation": {
+    path: ({ evaluation, evaluationRuns: [first, second] }) => `/evals/${encodeURIComponent(evaluation)}/runs/${second}?with=${first}`,
+    shows: "Rows in both",
+  },
   workflows: { path: () => "/runs?kind=workflows", shows: /^wf_/ },
   jobs: { path: () => "/runs?kind=jobs", shows: "async_offline_query" },
   "a run of a resolver": { path: ({ resolverRun }) => `/runs/${resolverRun}`, shows: "known users" },
@@ -398,6 +407,7 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
       ["/schedules", /Run now|Pause/],
       [`/runs/${made.offlineQuery}`, /Begin again/],
       [`/runs/${made.task}`, /Run again/],
+      [`/evals/${encodeURIComponent(made.evaluation)}`, /^Run/],
       ["/runs/job_waits", /Set priority/],
       [`/deployments/${made.live}`, /Roll back/],
     ] as const) {

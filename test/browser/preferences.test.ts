@@ -35,7 +35,7 @@ describe.skipIf(lacksBrowser())("pages", () => {
     tab = await openTab(browser, server.url);
     await logIn(tab, server, await server.token());
     await settled(tab.page);
-  }, 120_000);
+  }, 300_000);
   afterEach(async () => {
     await tab.page.emulateMedia({ colorScheme: "light", forcedColors: "none", reducedMotion: "no-preference" });
     await tab.page.setViewportSize({ width: 1280, height: 800 });
@@ -61,7 +61,7 @@ describe.skipIf(lacksBrowser())("pages", () => {
       expect(await cutTexts(page)).toEqual([]);
       expect(await violations(page)).toEqual([]);
     },
-    60_000,
+    300_000,
   );
 
   test.each(Object.entries(PATHS))(
@@ -86,7 +86,7 @@ describe.skipIf(lacksBrowser())("pages", () => {
         expect(await violations(page)).toEqual([]);
       }
     },
-    60_000,
+    300_000,
   );
 
   test.each(Object.entries(PATHS))(
@@ -106,7 +106,7 @@ describe.skipIf(lacksBrowser())("pages", () => {
       ]);
       expect(moving).toEqual([]);
     },
-    60_000,
+    300_000,
   );
 
   test.each([1280, 420])(
@@ -132,7 +132,7 @@ describe.skipIf(lacksBrowser())("pages", () => {
       await page.keyboard.press("Escape");
       expect(tab.complaints.splice(0)).toEqual([]);
     },
-    60_000,
+    300_000,
   );
 });
 

@@ -33,7 +33,7 @@ describe.skipIf(lacksBrowser())("query runs", () => {
     tab = await openTab(browser, server.url);
     await logIn(tab, server, await server.token());
     await settled(tab.page);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await tab?.[Symbol.asyncDispose]();
     await browser?.close();
@@ -54,7 +54,7 @@ describe.skipIf(lacksBrowser())("query runs", () => {
     await page.getByRole("link", { name: failed }).click();
     await page.getByRole("heading", { name: `Query run ${failed}` }).waitFor();
     expect(tab.complaints.splice(0)).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("have stages with rows, a log, and are run again", async () => {
     const { page } = tab;
@@ -69,7 +69,7 @@ describe.skipIf(lacksBrowser())("query runs", () => {
     await page.keyboard.press("Control+Enter");
     await page.getByRole("region", { name: "Answer" }).getByText("no credit for 2").first().waitFor();
     expect(tab.complaints.splice(0)).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("have their errors in groups, which lead to the last run", async () => {
     const { page } = tab;
@@ -82,5 +82,5 @@ describe.skipIf(lacksBrowser())("query runs", () => {
     await page.goto(`${base()}/errors?q=nonsense`);
     await page.getByText("No error fits the search").waitFor();
     expect(tab.complaints.splice(0)).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 });

@@ -22,7 +22,7 @@ describe.skipIf(lacksBrowser())("the page Query", () => {
     tab = await openTab(browser, server.url);
     await logIn(tab, server, await server.token());
     await settled(tab.page);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await tab?.[Symbol.asyncDispose]();
     await browser?.close();
@@ -62,7 +62,7 @@ describe.skipIf(lacksBrowser())("the page Query", () => {
     await page.getByText("svc query --in user.id=1 --out user.account.title --out name --out user.orders --environment=default").waitFor();
     expect(await violations(page)).toEqual([]);
     expect(tab.complaints.splice(0)).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("a link holds the query, and opening it runs nothing", async () => {
     const { page } = tab;
@@ -107,7 +107,7 @@ describe.skipIf(lacksBrowser())("the page Query", () => {
     await page.getByText(/stages were kept/).waitFor();
     expect(await violations(page)).toEqual([]);
     expect(tab.complaints.splice(0)).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("what is wrong is said before and after it is asked", async () => {
     const { page } = tab;
@@ -156,7 +156,7 @@ describe.skipIf(lacksBrowser())("the page Query", () => {
     await page.getByRole("alert").first().waitFor();
     expect(await comparison.count()).toBe(0);
     expect(tab.complaints.splice(0)).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("a file's rows are asked for together; what is wrong with it is said", async () => {
     const { page } = tab;
@@ -188,7 +188,7 @@ describe.skipIf(lacksBrowser())("the page Query", () => {
     expect(tab.complaints.splice(0)).toEqual([]);
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.emulateMedia({ colorScheme: "light" });
-  }, 60_000);
+  }, 300_000);
 
   test("a query is run again by itself once somebody ran it, and not when it is stopped", async () => {
     const { page } = tab;
@@ -205,7 +205,7 @@ describe.skipIf(lacksBrowser())("the page Query", () => {
     await page.getByLabel("Again").selectOption("0");
     await page.getByRole("region", { name: "Answer" }).getByText("Ada").waitFor();
     expect(tab.complaints.splice(0)).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("who may only read is told so, and the server is not asked", async () => {
     await using other = await openTab(browser, server.url);

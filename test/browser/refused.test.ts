@@ -38,7 +38,7 @@ describe.skipIf(lacksBrowser())("pages", () => {
   beforeAll(async () => {
     [server, browser] = await Promise.all([TestServer.start(folder.path), launchBrowser()]);
     expectLive(await deploy(server, GREETING));
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     await server?.[Symbol.asyncDispose]();
@@ -52,7 +52,7 @@ describe.skipIf(lacksBrowser())("pages", () => {
       const answer = await server.exchange(made.serviceToken?.clientId ?? "", made.clientSecret);
       tab = await openTab(browser, server.url);
       await logIn(tab, server, ((await answer.json()) as { access_token: string }).access_token);
-    }, 60_000);
+    }, 300_000);
     afterAll(async () => tab?.[Symbol.asyncDispose]());
 
     test.each(PATHS.filter(([name]) => !OWN.includes(name)))(
@@ -69,7 +69,7 @@ describe.skipIf(lacksBrowser())("pages", () => {
         expect(await violations(page)).toEqual([]);
         expect(complaints.splice(0)).toEqual([]);
       },
-      60_000,
+      300_000,
     );
   });
 
@@ -81,7 +81,7 @@ describe.skipIf(lacksBrowser())("pages", () => {
       await settled(tab.page);
       // The frame is there, and so are the pages' scripts; no call gets through.
       await tab.context.route(/\/svc\.v1\./, (route) => route.abort("connectionrefused"));
-    }, 60_000);
+    }, 300_000);
     afterAll(async () => tab?.[Symbol.asyncDispose]());
 
     test.each(PATHS)(
@@ -95,7 +95,7 @@ describe.skipIf(lacksBrowser())("pages", () => {
         expect(await violations(page)).toEqual([]);
         expect(complaints.splice(0)).toEqual([]);
       },
-      60_000,
+      300_000,
     );
   });
 });

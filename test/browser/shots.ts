@@ -89,11 +89,57 @@ const SHOTS: readonly Shot<Deployed>[] = [
 
 /** Those of a server at work. */
 const SHOTS_AT_WORK: readonly Shot<Operated>[] = [
+  { name: "busy-overview", path: () => "/", isWhole: true },
   { name: "schedules", path: () => "/schedules", isWhole: true },
   { name: "feature-values", path: () => "/features/user.score", isWhole: true },
+  { name: "resolvers", path: () => "/resolvers" },
+  { name: "lineage-latency", path: () => "/graph?colour=latency" },
   { name: "runs", path: () => "/runs" },
+  { name: "runs-offline", path: () => "/runs?kind=offline" },
+  { name: "runs-tasks", path: () => "/runs?kind=tasks" },
+  { name: "runs-workflows", path: () => "/runs?kind=workflows" },
+  { name: "runs-jobs", path: () => "/runs?kind=jobs" },
+  { name: "evaluation", path: ({ evaluation }) => `/evals/${encodeURIComponent(evaluation)}`, isWhole: true },
+  {
+    name: "evaluation-run",
+    path: ({ evaluation, evaluationRuns: [first, second] }) => `/evals/${encodeURIComponent(evaluation)}/runs/${second}?with=${first}`,
+    isWhole: true,
+  },
   { name: "run", path: ({ offlineQuery }) => `/runs/${offlineQuery}`, isWhole: true },
+  {
+    name: "run-again",
+    path: ({ offlineQuery }) => `/runs/${offlineQuery}`,
+    prepare: (page) => page.getByRole("button", { name: "Begin again" }).click(),
+  },
+  { name: "run-resolver", path: ({ resolverRun }) => `/runs/${resolverRun}`, isWhole: true },
+  { name: "run-task", path: ({ task }) => `/runs/${task}`, isWhole: true },
+  { name: "datasets", path: () => "/datasets" },
+  { name: "dataset", path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}` },
+  { name: "dataset-rows", path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=rows` },
+  { name: "dataset-files", path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=files` },
+  { name: "branches", path: () => "/branches" },
+  { name: "traffic-weights", path: () => "/traffic", isWhole: true },
+  { name: "traces", path: () => "/traces" },
+  { name: "busy-metrics", path: () => "/metrics", isWhole: true },
+  { name: "expression", path: () => "/metrics?e=count:query.latency%20by%20%7Bquery_name%7D", isWhole: true },
+  { name: "logs", path: () => "/logs" },
+  { name: "logs-followed", path: () => "/logs?follow=yes" },
+  { name: "requests", path: () => "/logs?tab=requests" },
+  { name: "monitor", path: () => "/monitors/busy", isWhole: true },
+  { name: "audit", path: () => "/audit" },
+  { name: "usage", path: () => "/usage?figure=cpu", isWhole: true },
+  ...["environments", "secrets", "webhooks", "service-tokens", "clients", "sessions", "permissions", "connections"].map((section) => ({
+    name: `settings-${section}`,
+    path: () => `/settings/${section}`,
+    isWhole: true,
+  })),
 ];
+
+/** Those of a server to which nothing was deployed. */
+const EMPTY_SHOTS: readonly Shot<undefined>[] = [
+  ...["features", "graph", "resolvers", "named-queries", "query", "query-runs", "runs", "schedules", "datasets", "deployments", "branches"],
+  ...["traffic", "traces", "errors", "metrics", "monitors", "logs", "audit", "usage", "settings/secrets", "settings/webhooks"],
+].map((page) => ({ name: `empty-${page.replace("settings/", "")}`, path: () => `/${page}` }));
 
 /** Part of the names of the shots that are wanted; default: all. */
 const wanted = process.argv[3] ?? "";
@@ -117,6 +163,7 @@ async function take(page: Page, name: string, isWhole = false): Promise<void> {
   await logIn(tab, server, token);
   await take(tab.page, "overview-fresh");
 }
+await takeAll(server, EMPTY_SHOTS, undefined);
 await takeAll(server, SHOTS, await deployHostile(server));
 using folderAtWork = new TempFolder();
 await using serverAtWork = await TestServer.start(folderAtWork.path);
@@ -131,7 +178,7 @@ async function takeAll<Made>(of: TestServer, shots: readonly Shot<Made>[], made:
       await logIn(tab, of, await of.token());
       await settled(tab.page);
       for (const { isWhole, name, path, prepare } of shots.filter((shot) => shot.name.includes(wanted))) {
-        await tab.page.goto(of.url + path(made));
+        await tab.page.goto(`${of.url}/environments/${of.credentials.environmentId}${path(made)}`);
         await settled(tab.page);
         await prepare?.(tab.page);
         await take(tab.page, `${name}-${theme}-${width}`, isWhole);

@@ -167,7 +167,7 @@ complete -p svc`;
       child.terminal?.write("exit\n");
       await child.exited;
     },
-    20_000,
+    300_000,
   );
 
   test.skipIf(lacksProgram("zsh"))("zsh", () => {

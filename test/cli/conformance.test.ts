@@ -187,6 +187,7 @@ const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
   "--time": ["offline-query"],
   "--end": ["monitors silence"],
   "--output": ["metrics query"],
+  "--metadata": ["eval trigger"],
 };
 
 test("a flag's name has one type everywhere", () => {

@@ -15,7 +15,7 @@ import { systemClock } from "../../src/context/system-clock.ts";
 import { systemMachine } from "../../src/context/system-machine.ts";
 import { createPrompt } from "../../src/context/system-prompt.ts";
 import { removeAtEnd } from "../harness/end-of-process.ts";
-import { shareFirstUse } from "../harness/first-use.ts";
+import { shareAnalyses } from "../harness/first-use.ts";
 
 /** What a test may set. */
 export interface TestOptions {
@@ -85,7 +85,7 @@ export function testRun(options: TestOptions & { readonly dir?: string } = {}): 
 
 function newHome(): string {
   const home = tempFolder("svc-home-");
-  shareFirstUse(join(home, ".svc"));
+  shareAnalyses(join(home, ".svc"));
   return home;
 }
 

@@ -37,7 +37,7 @@ const deployments = async () => {
 beforeAll(async () => {
   platform = await startPlatform();
   project = writeProject();
-}, 30_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 describe("before the first deployment", () => {
@@ -76,7 +76,7 @@ describe("before the first deployment", () => {
     const json = (await run("apply", ["--plan", "--json"])).json() as Applied;
     expect([json.deployment_id, json.status, json.diff.features.length]).toEqual([null, "dry_run", 5]);
     expect(await deployments()).toBeUndefined();
-  }, 30_000);
+  }, 300_000);
 });
 
 describe("apply", () => {
@@ -89,7 +89,7 @@ describe("apply", () => {
       expect(done.stderr).toContain("Aborted.");
     }
     expect(await deployments()).toBeUndefined();
-  }, 30_000);
+  }, 300_000);
   test("the answer y deploys, with provenance, tags, description and metadata", async () => {
     const env = {
       ...platform.env,
@@ -125,7 +125,7 @@ describe("apply", () => {
       repositoryUrl: "https://example.com/o/r",
       promoted: true,
     });
-  }, 30_000);
+  }, 300_000);
   test("secrets stay here, which is said once; a name that cannot be unpacked is refused before the upload", async () => {
     const dir = copyProject(project);
     for (const name of [".env", "tls.key", ".env.example"]) writeFileSync(join(dir, name), "x");
@@ -149,7 +149,7 @@ describe("apply", () => {
       const refused = await run(path, words, { dir });
       expect([path, refused.exitCode, refused.stderr]).toEqual([path, 1, expect.stringContaining("characters that a path may not have")]);
     }
-  }, 30_000);
+  }, 300_000);
   test("large files are pointed out, the largest first", async () => {
     const dir = copyProject(project);
     for (const [name, size] of Object.entries({ "a.bin": 5_000_000, "b.bin": 6_100_000, "c.bin": 4_999_999 })) {
@@ -159,7 +159,7 @@ describe("apply", () => {
       "Warning: large files are part of the source: b.bin (6.1 MB), a.bin (5.0 MB). Name what the code does not need in .svcignore.\n",
     );
     expect((await run("apply", ["--dry-run"])).stderr).not.toContain("large files");
-  }, 30_000);
+  }, 300_000);
   test("a second time nothing changes; a changed resolver counts its version", async () => {
     expect((await apply()).diff).toMatchObject({ resolvers: [], features: [] });
     const dir = copyProject(project);
@@ -170,7 +170,7 @@ describe("apply", () => {
     expect(text).toBe(
       "Changed Resolvers\nName             Old Version  New Version\nresolvers.score            1            2\n\nPlan: 1 resolver changed\n",
     );
-  }, 30_000);
+  }, 300_000);
   test("cached values that stay although their resolver changes are named, where there are any", async () => {
     const dir = copyProject(project);
     const changed = readFileSync(join(dir, "resolvers.py"), "utf8").replace('f"user-{id}"', 'f"u-{id}"').replace("id / 2", "id / 4");
@@ -183,12 +183,12 @@ describe("apply", () => {
     expect(await plan("--branch=fresh")).toBe("2 resolvers changed\n");
     const { diff } = (await run("apply", ["--dry-run", "--json"], { dir })).json() as Applied;
     expect(diff).toMatchObject({ cached_values_kept: [{ fqn: "user.name", max_staleness: "1h" }] });
-  }, 30_000);
+  }, 300_000);
   test("without --await it prints the tracking URL and returns", async () => {
     const done = await run("apply", ["--force"]);
     expect(done.exitCode).toBe(0);
     expect(done.stdout).toMatch(/Deployment dpl_\S+ is (queued|building|starting|live)\.\nhttp\S+\/deployments\/dpl_\S+\n$/);
-  }, 30_000);
+  }, 300_000);
   test("--dump prints the request, the graph and the files", async () => {
     const done = await run("apply", ["--dry-run", "--dump", "--json", "--metadata", "a=b"]);
     const { payload } = done.json() as {
@@ -201,7 +201,7 @@ describe("apply", () => {
     const text = (await run("apply", ["--dry-run", "--dump"])).stdout;
     expect(text).toContain('"featureSets"');
     expect(text).toContain("No resolvers or features change.");
-  }, 30_000);
+  }, 300_000);
   test("--no-promote leaves the live one in place, and query --deployment asks it", async () => {
     const dir = copyProject(project);
     writeFileSync(join(dir, "resolvers.py"), readFileSync(join(dir, "resolvers.py"), "utf8").replace("id / 2", "id * 100.0"));
@@ -212,7 +212,7 @@ describe("apply", () => {
     };
     expect(await ask([])).toBe(2);
     expect(await ask(["--deployment", id ?? ""])).toBe(400);
-  }, 30_000);
+  }, 300_000);
   const usage: [words: string[], said: string][] = [
     [["--watch"], "--watch needs --branch"],
     [["--reset"], "--reset needs --branch"],
@@ -250,7 +250,7 @@ describe("a project that is wrong is not deployed", () => {
       expect(error.code).toBe("validation_failed");
       expect(error.details.diagnostics.length).toBeGreaterThan(0);
       expect(await deployments()).toBe(before as string);
-    }, 30_000);
+    }, 300_000);
   }
   test("no project file above the working directory", async () => {
     const done = await run("apply", ["--force"], { dir: tempFolder() });
@@ -276,7 +276,7 @@ test("an upload that is cut deploys nothing, and a second run works", async () =
   expect(await deployments()).toBe(before as string);
   expect((await apply([], { dir })).status).toBe("live");
   await apply();
-}, 30_000);
+}, 300_000);
 
 describe("branches", () => {
   test("a branch is deployed and queried beside the environment", async () => {
@@ -291,7 +291,7 @@ describe("branches", () => {
     const listed = await run("branch/list");
     expect(listed.stdout).toMatch(/^Name {2,}Deploys {2,}Last\nsecrets +1 {2,}\d+s ago\ntry +1 {2,}\d+s ago\n$/);
     expect((await run("branch/list", ["--json"])).json()).toMatchObject({ branches: [{ name: "secrets" }, { name: "try", deploys: 1 }] });
-  }, 30_000);
+  }, 300_000);
   test.skipIf(lacksProgram("git"))(
     "a bare --branch is the git branch",
     async () => {
@@ -301,7 +301,7 @@ describe("branches", () => {
       const listed = (await run("branch/list", ["--json"])).json() as { branches: { name: string }[] };
       expect(listed.branches.map(({ name }) => name)).toEqual(["feature/x", "secrets", "try"]);
     },
-    30_000,
+    300_000,
   );
   test("--watch redeploys when a file that is uploaded changes, and goes on after a mistake", async () => {
     const dir = copyProject(project);
@@ -327,7 +327,7 @@ describe("branches", () => {
     expect(await done).toBe(130);
     const listed = (await run("branch/list", ["--json"])).json() as { branches: { name: string; deploys: number }[] };
     expect(listed.branches.find(({ name }) => name === "watched")?.deploys).toBe(2);
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("source", () => {
@@ -375,7 +375,7 @@ describe("source", () => {
       expect(missing.stderr).toContain("'try'");
     }
     expect(existsSync(join(dir, "c"))).toBe(false);
-  }, 30_000);
+  }, 300_000);
   test("a deployment of another branch than the one that is named is refused, and so are two answers to one question", async () => {
     const folder = join(tempFolder(), "out");
     const refused = [
@@ -534,7 +534,7 @@ describe("where another project is live", () => {
         { name: "other", environments: ["default", "prod"] },
       ],
     });
-  }, 60_000);
+  }, 300_000);
 
   test("neither overwrites the other, and outside of both the oldest is meant", async () => {
     const scoped = async (dir?: string) =>
@@ -548,7 +548,7 @@ describe("where another project is live", () => {
     expect(await scoped(other)).toBe(await idOf(other));
     const again = await run("apply", ["--force"], { dir: other });
     expect([again.exitCode, again.stderr]).toEqual([0, expect.not.stringContaining("is new on this server")]);
-  }, 60_000);
+  }, 300_000);
 
   test("an environment of another project is refused, whoever forces it", async () => {
     const done = await run("apply", ["--force", "--environment", platform.environmentId], { dir: other });
@@ -558,7 +558,7 @@ describe("where another project is live", () => {
         `Environment 'default' (${platform.environmentId}) is of project 'demo', and what is deployed is project 'other'.`,
       ),
     ]);
-  }, 30_000);
+  }, 300_000);
 
   test("an environment that svc.yaml names is made, another one is not", async () => {
     writeFileSync(join(other, "svc.yaml"), "project: other\nenvironments:\n  default: {}\n  prod: {}\n  late: {}\n");
@@ -569,5 +569,5 @@ describe("where another project is live", () => {
     ]);
     const wrong = await run("apply", ["--force", "--environment", "never"], { dir: other });
     expect([wrong.exitCode, wrong.stderr]).toEqual([1, expect.stringContaining("There is no environment 'never'.")]);
-  }, 60_000);
+  }, 300_000);
 });

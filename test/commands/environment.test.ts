@@ -62,7 +62,7 @@ beforeAll(async () => {
   platform = await startPlatform();
   folder = writeProject({ "resolvers.py": "", "features.py": READING });
   await done("apply", ["--force", "--await"]);
-}, 60_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 describe("the configuration of an environment", () => {
@@ -195,7 +195,7 @@ describe("the configuration of an environment", () => {
     await eventually(async () => (await answerTo("user.region", "--environment", "main")) === "eu of main", "eu of main");
     expect((await update({ name: "default" }, "--env-id", platform.environmentId)).exitCode).toBe(0);
     await eventually(async () => (await answerTo("user.region")) === "eu of default", "eu of default");
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("an environment that is suspended", () => {
@@ -224,7 +224,7 @@ describe("an environment that is suspended", () => {
     expect([http.status, await http.json()]).toEqual([503, expect.objectContaining({ error: "suspended", code: "unavailable" })]);
     const applied = await run("apply", ["--force"]);
     expect([applied.exitCode, applied.stderr]).toEqual([1, expect.stringContaining("is suspended")]);
-  }, 60_000);
+  }, 300_000);
 
   test("stays so over a restart, and runs again when it is resumed", async () => {
     const { port } = new URL(platform.url);
@@ -245,7 +245,7 @@ describe("an environment that is suspended", () => {
     expect(stdout).toBe(`Resumed environment 'default' (${platform.environmentId})\n`);
     expect(await answerTo("user.region")).toBe("eu of default");
     expect((await done("environment/resume")).stdout).toBe(`Environment 'default' (${platform.environmentId}) is active already\n`);
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("the environments of a project", () => {
@@ -305,7 +305,7 @@ describe("the environments of a project", () => {
     expect(leftovers(of.id)).toEqual([]);
     expect(await answerTo("user.name")).toBe("user-1");
     await done("apply", ["--force", "--await"], { dir: elsewhere });
-  }, 90_000);
+  }, 300_000);
 
   /** Tables that say what ran, what was used and who called: their rows go when they are old. */
   const RECORDS = ["audit", "job", "process", "process_event", "usage_day"];
@@ -330,5 +330,5 @@ describe("the environments of a project", () => {
     for (const { id } of await environments()) if (id !== platform.environmentId) await done("environment/delete", [id, "--force"]);
     const last = await run("environment/delete", ["default", "--force"]);
     expect([last.exitCode, last.stderr]).toEqual([1, expect.stringContaining("is the last one of the server")]);
-  }, 30_000);
+  }, 300_000);
 });

@@ -57,7 +57,7 @@ beforeAll(async () => {
   for (const id of [4711, 815]) await svc("query", ["--in", `guest.id=${id}`, "--out", "guest.greeting", "--query-name", "greet"]);
   await svc("query", ["--bulk", ...[1, 2, 3].flatMap((id) => ["--in", `guest.id=${id}`]), "--out", "guest.same"]);
   await svc("query", ["--in", "guest.id=x", "--out", "guest.same"]);
-}, 60_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 const svc = (path: string, words: readonly string[] = []) => runCommand(path, words, { ...platform, dir: project });

@@ -39,19 +39,48 @@ class Order:
 
 
 @features
+class Trial:
+    id: int
+    code: str = feature(version=3, default_version=2, max_staleness="1h", versions={3: feature(max_staleness="0s", expression=(_.code @ 1) + "!")})
+    user: "Holder"
+    holder: "Holder.id"
+
+
+@features
+class Holder:
+    id: int
+    size: int = feature(version=2, default=1, versions={2: feature(default=2)})
+
+
+@features
 class Shop:
     id: int
     orders: DataFrame[Order]
     total: int = _.orders[_.percent].sum()
 `;
 
-const RESOLVERS = `from features import Order, Shop
+const RESOLVERS = `from features import Order, Shop, Trial
 from svc import DataFrame, Features, online
 
 
 @online
 def order(id: Order.id) -> Features[Order.percent, Order.code, Order.parts]:
     return Order(percent=id, code=CODES.get(id, "a-b"), parts=["core"] if id < 500 else ["rim"])
+
+
+@online
+def first(id: Trial.id) -> Trial.code @ 1:
+    return f"a{id}"
+
+
+@online
+def second(id: Trial.id, old: Trial.code @ 1, size: Trial.user.size @ 2) -> Trial.code @ 2:
+    return f"b{id}{old}{size}"
+
+
+@online
+def holder(id: Trial.id) -> Trial.holder:
+    return id
 
 
 CODES = {1: "-", 2: "😀-", 3: "abcde-", 4: "none"}
@@ -157,5 +186,52 @@ describe("validations", () => {
 
   test("the page of a feature has its rules", async () => {
     expect((await run("features/show", ["order.percent"])).stdout).toContain("Validations: min=0, max=100 (strict); min=10\n");
+  });
+});
+
+describe("versions", () => {
+  const values = async (...words: string[]) =>
+    (await ask(...words)).data.map(({ field, value, error }) => [field, error?.message ?? value]);
+
+  test("each is a feature, and the bare name is the default's", async () => {
+    const asked = ["code@1", "code", "code@3", "user.size", "user.size@2"].flatMap((name) => ["--out", `trial.${name}`]);
+    expect(await values("--in", "trial.id=7", ...asked)).toEqual([
+      ["trial.code@1", "a7"],
+      ["trial.code", "b7a72"],
+      ["trial.code@3", "a7!"],
+      ["trial.user.size", 1],
+      ["trial.user.size@2", 2],
+    ]);
+    expect(await values("--in", "trial.id=7", "--out", "trial.code@2")).toEqual([["trial.code", "b7a72"]]);
+    expect(await values("--in", "trial.id=7", "--in", "trial.code@1=x", "--out", "trial.code@3")).toEqual([["trial.code@3", "x!"]]);
+    const whole = await values("--in", "trial.id=7", "--out", "trial");
+    expect(whole.map(([field]) => field)).toEqual(["trial.id", "trial.code", "trial.holder"]);
+    const wrong = await run("query", ["--in", "trial.id=7", "--out", "trial.code@4"]);
+    expect(wrong.stderr).toContain("unknown feature 'trial.code@4'");
+  });
+
+  test("each keeps its values, online and offline, when another becomes the default", async () => {
+    const words = ["--in", "trial.id=8", "--out", "trial.code@1", "--out", "trial.code@2"];
+    const [first, second] = ["a8", "b8a82"];
+    expect((await values(...words)).map(([, value]) => value)).toEqual([first, second]);
+    const sampled = async (feature: string) => {
+      const file = join(project, "sampled.csv");
+      await run("offline-query", ["--in", "trial.id=8", "--out", feature, "--wait", "--output-file", file]);
+      return (await Bun.file(file).text()).trim().split("\n").at(-1);
+    };
+    writeFileSync(join(project, "features.py"), FEATURES.replace("default_version=2", "default_version=1"));
+    writeFileSync(join(project, "resolvers.py"), RESOLVERS.replace('f"a{id}"', '"new"').replace('f"b{id}', 'f"new'));
+    const applied = await run("apply", ["--force", "--await"]);
+    expect([applied.stderr, applied.exitCode]).toEqual([applied.stderr, 0]);
+    expect(await values(...words)).toEqual([
+      ["trial.code", first],
+      ["trial.code@2", second],
+    ]);
+    expect(await sampled("trial.code")).toContain(first);
+    expect(await sampled("trial.code@2")).toContain(second);
+    const deleted = await run("delete", ["--features", "trial.code@1", "--keys", "8", "--force"]);
+    expect(deleted.exitCode).toBe(0);
+    expect((await values(...words)).map(([, value]) => value)).toEqual(["new", second]);
+    expect((await run("features/show", ["trial.code@1"])).stdout).toContain("Feature version: 1, the default");
   });
 });

@@ -80,7 +80,7 @@ beforeAll(async () => {
   const files = { "features.py": FEATURES, "resolvers.py": RESOLVERS, "queries.py": QUERIES };
   const applied = await runCommand("apply", ["--force", "--await"], { ...platform, dir: writeProject(files) });
   if (applied.exitCode !== 0) throw new Error(applied.stdout + applied.stderr);
-}, 60_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 const svc = (path: string, ...words: string[]) => runCommand(path, words, platform);

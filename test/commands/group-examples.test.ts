@@ -41,7 +41,7 @@ beforeAll(async () => {
     const { exitCode, stderr } = await run(words);
     if (exitCode !== 0) throw new Error(`${words.join(" ")}: ${stderr}`);
   }
-}, 120_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 describe("examples of groups", () => {

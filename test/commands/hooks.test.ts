@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let platform: Platform;
 beforeAll(async () => {

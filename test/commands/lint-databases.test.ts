@@ -10,7 +10,7 @@ import { marked, spanOf } from "../harness/marked.ts";
 import { lacksPostgres, startPostgres } from "../harness/postgres.ts";
 import { type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const TABLE = "create table app_user (id integer primary key, valid integer, title varchar(40), mail varchar(40))";
 const DATABASES = {

@@ -10,7 +10,7 @@ import { tempFolder } from "../client/test-context.ts";
 import { runMain } from "../harness/context.ts";
 import { writeProject } from "./platform.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const home = tempFolder("svc-lint-texts-");
 const HEAD = "from svc import SQLiteSource, online\nfrom svc.features import DataFrame, features\n";

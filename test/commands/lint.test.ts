@@ -16,7 +16,7 @@ describe("svc lint --local", () => {
     const done = await main(["lint", "--local"], writeProject());
     expect([done.exitCode, done.stdout]).toEqual([0, "No problems found.\n"]);
     expect((await main(["lint", "--local", "--json"], writeProject())).stdout).toBe("[]\n");
-  }, 30_000);
+  }, 300_000);
 
   test("153 as the specification prints it, exit 1, from a folder below the project", async () => {
     const project = writeProject({ "sources.py": SOURCE, "sql/get_user.svc.sql": QUERY });
@@ -32,7 +32,7 @@ describe("svc lint --local", () => {
 
 1 error found.
 `);
-  }, 30_000);
+  }, 300_000);
 
   test("--json is the protocol's array on stdout, and still exit 1", async () => {
     const project = writeProject({ "sources.py": SOURCE, "get_user.svc.sql": QUERY });
@@ -49,7 +49,7 @@ describe("svc lint --local", () => {
         relatedInformation: [],
       },
     ]);
-  }, 30_000);
+  }, 300_000);
 
   test("what is found without Python and by the analyzer is said once", async () => {
     const project = writeProject({
@@ -59,7 +59,7 @@ describe("svc lint --local", () => {
     expect(done.exitCode).toBe(1);
     expect(done.stdout.match(/^Error\[140\]/gm)).toHaveLength(1);
     expect(done.stdout).toContain(" --> more.py:5:7\n");
-  }, 30_000);
+  }, 300_000);
 
   test("Python's word counts where the text alone is not enough", async () => {
     const project = writeProject({
@@ -69,7 +69,7 @@ describe("svc lint --local", () => {
     const done = await main(["lint", "--local"], project);
     expect(done.stdout).not.toContain("Error");
     expect(done.exitCode).toBe(0);
-  }, 30_000);
+  }, 300_000);
 
   test("no Python: one line that says what was searched, beside what the text shows", async () => {
     const project = writeProject({ "sources.py": SOURCE, "get_user.svc.sql": QUERY, "broken.py": "x = (\n" });
@@ -77,14 +77,14 @@ describe("svc lint --local", () => {
     const codes = (JSON.parse(done.stdout) as { code: number }[]).map((finding) => finding.code).sort();
     expect(codes).toEqual([101, 153, 191]);
     expect(done.exitCode).toBe(1);
-  }, 30_000);
+  }, 300_000);
 
   test("a project file with mistakes is linted too", async () => {
     const project = writeProject({ "svc.yaml": "project: demo\nenvironmnts: {}\n" });
     const done = await main(["lint", "--local"], project);
     expect(done.exitCode).toBe(1);
     expect(done.stdout).toContain("Error[190]: environmnts: unknown key; did you mean 'environments'?\n --> svc.yaml:2:1\n");
-  }, 30_000);
+  }, 300_000);
 
   test("no server, or no credentials: what this machine finds is shown, then why the rest could not be done", async () => {
     const project = writeProject({
@@ -108,7 +108,7 @@ describe("svc lint --local", () => {
       const local = await main(["lint", "--local"], project, env);
       expect([local.exitCode, local.stdout, local.stderr]).toEqual([0, text.stdout, "Validating the project\n"]);
     }
-  }, 60_000);
+  }, 300_000);
 
   test("apply asks for the login and the server before it validates anything, and says all that is missing at once", async () => {
     const project = writeProject({ "broken.py": "x = (\n" });
@@ -125,14 +125,14 @@ describe("svc lint --local", () => {
       1,
       expect.stringMatching(/^Error: nothing answers at .*\nStart a server with `svc server start`/),
     ]);
-  }, 30_000);
+  }, 300_000);
 
   test("with errors here the server is not missed", async () => {
     const project = writeProject({ "broken.py": "x = (\n" });
     const done = await main(["lint"], project, { SVC_API_SERVER: "http://127.0.0.1:9", SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b" });
     expect([done.exitCode, done.stdout]).toEqual([1, expect.stringContaining("Error[101]: ")]);
     expect(done.stderr).toContain("The server was not asked: mend the errors first.");
-  }, 30_000);
+  }, 300_000);
 
   test("--local and --lsp exclude each other; no project is no stack trace", async () => {
     const both = await main(["lint", "--local", "--lsp"], writeProject());
@@ -148,7 +148,7 @@ describe("with a server", () => {
   let platform: Platform;
   beforeAll(async () => {
     platform = await startPlatform();
-  }, 30_000);
+  }, 300_000);
   afterAll(() => platform.server.stop());
   const run = (path: string, words: readonly string[], dir: string) =>
     runCommand(path, words, { home: platform.home, env: platform.env, dir });
@@ -164,13 +164,13 @@ describe("with a server", () => {
       expect(done.stdout).toContain("get_user.svc.sql:2:12");
     }
     expect((await run("lint", ["--local"], project)).exitCode).toBe(0);
-  }, 60_000);
+  }, 300_000);
 
   test("it is not asked about a project with errors, and that is said", async () => {
     const done = await run("lint", [], writeProject({ "sources.py": SOURCE, "get_user.svc.sql": QUERY }));
     expect(done.exitCode).toBe(1);
     expect(done.stderr).toContain("The server was not asked: mend the errors first.");
-  }, 30_000);
+  }, 300_000);
 
   test("svc init writes a project that applies and answers as it stands", async () => {
     const dir = join(tempFolder("svc-init-"), "My Project 2");
@@ -187,7 +187,7 @@ describe("with a server", () => {
     const words = /svc query (.*)/.exec(first.stdout)?.[1]?.trim().split(" ") ?? [];
     const answer = await run("query", [...words, "--json"], dir);
     expect(answer.json()).toMatchObject({ data: [{ field: "user.domain", value: "example.com" }] });
-  }, 60_000);
+  }, 300_000);
 
   test("svc init overwrites nothing and says what it left", async () => {
     const dir = tempFolder("svc-init-");

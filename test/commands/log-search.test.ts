@@ -57,7 +57,7 @@ beforeAll(async () => {
   if (applied.exitCode !== 0) throw new Error(applied.stderr);
   await query(7, "--correlation-id", "order-1");
   await eventually(async () => (await lines("--query", "level:warn resolver:*")).length === 1, "the line is there");
-}, 120_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 describe("svc logs", () => {
@@ -192,4 +192,4 @@ test("following shows what comes, and goes on after a restart of the server", as
   expect(seen().filter((message) => message.startsWith("asked"))).toEqual(["asked for 7", "asked for 8", "asked for 9"]);
   stopping.abort(new Error("enough"));
   await ended;
-}, 120_000);
+}, 300_000);

@@ -20,7 +20,7 @@ import {
 } from "vscode-languageserver-protocol/node";
 import { Editor } from "../harness/editor.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const MODELS = `from svc import SQLiteSource
 from svc.features import _, features

@@ -18,7 +18,7 @@ import {
 } from "vscode-languageserver-protocol/node";
 import { Editor } from "../harness/editor.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const USER = "from svc.features import features\n\n\n@features\nclass User:\n    id: int\n    name: str\n";
 const BROKEN = "from user import User\nfrom svc import online\n\n\n@online\ndef f(id: User.idd) -> User.name:\n    return str(id)\n";

@@ -10,7 +10,7 @@ import {
 } from "vscode-languageserver-protocol/node";
 import { Editor } from "../harness/editor.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const FILES: Readonly<Record<string, string>> = {
   "svc.yaml": "project: editor\nenvironments:\n  default: {}\n",
@@ -82,7 +82,7 @@ describe("a session", () => {
     await editor.start();
     for (const path of Object.keys(FILES)) if (path !== "svc.yaml") await editor.open(path);
     await editor.findings("resolvers.py", (found) => found.length === 0);
-  }, 30_000);
+  }, 300_000);
   afterAll(async () => {
     expect(await editor.stop()).toBe(0);
     await editor[Symbol.asyncDispose]();

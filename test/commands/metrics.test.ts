@@ -33,7 +33,7 @@ beforeAll(async () => {
   const applied = await runCommand("apply", ["--force", "--await"], { ...platform, dir: writeProject() });
   if (applied.exitCode !== 0) throw new Error(applied.stderr);
   for (const id of [1, 2, 13, 3, 13]) await svc("query", ["--in", `user.id=${id}`, "--out", "user.fragile", "--query-name", `q_${id}`]);
-}, 60_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 const svc = (path: string, words: readonly string[] = []) => runCommand(path, words, platform);

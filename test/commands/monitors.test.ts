@@ -57,7 +57,7 @@ beforeAll(async () => {
   await ok("webhook/create", "--name=ops", `--url=${ops.url}`, "--subscriptions=monitor.firing,monitor.resolved");
   await ok("webhook/create", "--name=all", `--url=${all.url}`, "--subscriptions=monitor.firing,monitor.resolved");
   applied = (await ok("apply", "--force", "--await")).stdout;
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await recorded.close();
   await server[Symbol.asyncDispose]();
@@ -143,7 +143,7 @@ describe("a monitor", () => {
     expect(bodies(all, "busy")).toEqual([]);
     await eventually(() => bodies(all, "idle").length >= 2, "what names no webhook is told to all");
     expect(bodies(all, "idle").map(({ subscription }) => subscription)).toEqual(["monitor.firing", "monitor.resolved"]);
-  }, 60_000);
+  }, 300_000);
 
   test("is listed with its value and bound", async () => {
     const { stdout } = await ok("monitors/list");
@@ -179,7 +179,7 @@ describe("a silence", () => {
     await eventually(() => bodies(ops, "busy").length === told + 1, "it is told when the silence is over");
     const audited = (await ok("audit/list", "--endpoint", "MonitorService", "--json")).json() as { readonly logs: readonly object[] };
     expect(JSON.stringify(audited.logs)).toContain('"name":"busy"');
-  }, 60_000);
+  }, 300_000);
 
   test("of a monitor that there is not, or without an end, is refused", async () => {
     const refused = async (...words: string[]) => {

@@ -45,4 +45,4 @@ test("what is paused says so, stays so when it is applied again, and is resumed"
   expect((await svc("apply --force --await", changed)).stderr).not.toContain("paused");
   const unknown = await svc("scheduled-query resume nightlys");
   expect([unknown.exitCode === 0, unknown.stderr.includes("did you mean 'nightly'")]).toEqual([false, true]);
-}, 180_000);
+}, 300_000);

@@ -10,7 +10,7 @@ import { systemClock } from "../../src/context/system-clock.ts";
 import { type Server, start } from "../../src/server/boot/start.ts";
 import { type TestOptions, tempFolder, testRun } from "../client/test-context.ts";
 import { exchange } from "../harness/browser-session.ts";
-import { sharedHome } from "../harness/first-use.ts";
+import { shareAnalyses, sharedHome } from "../harness/first-use.ts";
 
 /** A running platform. */
 export interface Platform {
@@ -25,6 +25,7 @@ export interface Platform {
 /** Starts the server on a free port with data of its own. */
 export async function startPlatform(env: Record<string, string> = {}): Promise<Platform> {
   const home = tempFolder("svc-platform-");
+  shareAnalyses(join(home, ".svc"));
   const server = await start({
     port: 0,
     dataDir: join(home, "data"),

@@ -51,7 +51,7 @@ beforeAll(async () => {
   await svc("query", ["--in", "person.email=zoe@example.com", "--query-name", "who"]);
   await svc("query", ["--bulk", "--in", "user.id=1", "--in", "user.id=2", "--out", "user.score"]);
   await svc("query", ["--in", "user.id=7", "--out", "user.nothing"]);
-}, 60_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 const svc = (path: string, words: readonly string[] = []) => runCommand(path, words, { ...platform, dir: project });

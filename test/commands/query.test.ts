@@ -53,7 +53,7 @@ beforeAll(async () => {
   writeFileSync(join(project, "resolvers.py"), imports + MORE_RESOLVERS);
   const done = await runCommand("apply", ["--force", "--await"], { home: platform.home, env: platform.env, dir: project });
   if (done.exitCode !== 0) throw new Error(done.stderr);
-}, 60_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 describe("text", () => {

@@ -40,7 +40,7 @@ describe("svc server", () => {
     expect(await svc(home, ["server", "status"])).toMatchObject({ exitCode: 1, stdout: expect.stringContaining("svc server start") });
     expect((await svc(home, ["server", "stop", "--json"])).json()).toMatchObject({ stopped: false, pid: null });
     expect((await svc(home, ["server", "logs"])).stderr).toContain("no log yet");
-  }, 30_000);
+  }, 300_000);
   test("start --detach returns when it answers, and the CLI is logged in", async () => {
     const done = await startDetached(home, ["--json"]);
     expect(done.exitCode).toBe(0);
@@ -50,7 +50,7 @@ describe("svc server", () => {
     expect(said).not.toHaveProperty("client_secret");
     expect((await fetch(`${url}/health`)).status).toBe(200);
     expect((await svc(home, ["user"])).exitCode).toBe(0);
-  }, 30_000);
+  }, 300_000);
   test("everything it wrote is private", () => {
     for (const name of [".config/svc.yml", ".svc/data/server.log", ".svc/data/server.json", ".svc/data/server.err", ".svc/data/meta.db"]) {
       expect([name, statSync(join(home, name)).mode & 0o777]).toEqual([name, 0o600]);
@@ -61,7 +61,7 @@ describe("svc server", () => {
     const done = await svc(home, ["server", "status", "--json"]);
     expect(done.exitCode).toBe(0);
     expect(done.json()).toMatchObject({ status: "running", url, data_dir: join(home, ".svc/data") });
-  }, 30_000);
+  }, 300_000);
   test("a second start on the same data says who holds it", async () => {
     const pid = String((await readLocalServer(join(home, ".svc/data")))?.pid);
     for (const words of [[], ["--detach"]]) {
@@ -70,14 +70,14 @@ describe("svc server", () => {
       expect(done.stderr).toContain(pid);
       expect(done.stderr).toContain("svc server stop");
     }
-  }, 30_000);
+  }, 300_000);
   test("an allowed host that cannot be one is a usage error", async () => {
     for (const host of ["https://svc.example.com", "a b", "svc.example.com/x", ""]) {
       const done = await svc(home, ["server", "start", "--port", "0", "--data-dir", join(home, "hosts"), "--allowed-host", host]);
       expect([host, done.exitCode, done.stderr.includes("--allowed-host")]).toEqual([host, 2, true]);
     }
     expect(existsSync(join(home, "hosts"))).toBe(false);
-  }, 30_000);
+  }, 300_000);
   test("a store that is named twice is a usage error, one that cannot be used says who named it, and one elsewhere is used", async () => {
     const dataDir = join(home, "stores");
     const start = (...addresses: string[]) =>
@@ -90,7 +90,7 @@ describe("svc server", () => {
     expect((await start(address)).json()).toMatchObject({ detached: true });
     expect([existsSync(join(home, "elsewhere", "meta.db")), existsSync(join(dataDir, "meta.db"))]).toEqual([true, false]);
     await svc(home, ["server", "stop", "--data-dir", dataDir]);
-  }, 30_000);
+  }, 300_000);
   test("a port that is in use: who uses it, and what to do", async () => {
     const port = new URL(url).port;
     const svcThere = await svc(home, ["server", "start", "--port", port, "--data-dir", join(home, "two")]);
@@ -101,19 +101,19 @@ describe("svc server", () => {
     const otherThere = await svc(home, ["server", "start", "--port", String(other.port), "--data-dir", join(home, "two")]);
     expect(otherThere.stderr).toContain("in use by another program");
     await other.stop(true);
-  }, 30_000);
+  }, 300_000);
   test("a data directory that cannot be used", async () => {
     writeFileSync(join(home, "file"), "");
     const done = await svc(home, ["server", "start", "--port", "0", "--data-dir", join(home, "file")]);
     expect([done.exitCode, done.stderr.includes("--data-dir")]).toEqual([1, true]);
-  }, 30_000);
+  }, 300_000);
   test("another first start leaves the stored login and says how to log in", async () => {
     const dataDir = join(home, "second");
     const done = await startDetached(home, ["--data-dir", dataDir]);
     expect(done.exitCode).toBe(0);
     expect(done.stdout).toContain("svc login --api-host http://127.0.0.1:");
     expect((await readEntries(join(home, ".config/svc.yml"))).get("default")?.apiServer).toBe(url);
-  }, 30_000);
+  }, 300_000);
   test("logs: the last lines, as text and as JSON Lines", async () => {
     const text = await svc(home, ["server", "logs", "--lines", "2"]);
     expect(text.stdout.trimEnd().split("\n").length).toBe(2);
@@ -121,7 +121,7 @@ describe("svc server", () => {
     const json = await svc(home, ["server", "logs", "--json"]);
     const first = JSON.parse(json.stdout.split("\n")[0] ?? "") as Record<string, unknown>;
     expect(first).toMatchObject({ level: "info", message: "server started", url });
-  }, 30_000);
+  }, 300_000);
   test("logs --follow prints what comes", async () => {
     const child = Bun.spawn([BINARY, "server", "logs", "--follow", "--lines", "0", "--json"], {
       env: { PATH: process.env.PATH ?? "", HOME: home },
@@ -143,7 +143,7 @@ describe("svc server", () => {
     child.kill("SIGINT");
     expect(await child.exited).toBe(130);
     expect(text).toContain("/followed");
-  }, 30_000);
+  }, 300_000);
   test("stop waits until the server has let go", async () => {
     const done = await svc(home, ["server", "stop", "--json"]);
     expect(done.json()).toMatchObject({ stopped: true });
@@ -152,7 +152,7 @@ describe("svc server", () => {
     const after = await svc(home, ["user"]);
     expect(after.exitCode).toBe(1);
     expect(after.stderr).toContain("svc server start");
-  }, 30_000);
+  }, 300_000);
   test("started again on another port, the stored login follows it", async () => {
     const busy = Bun.serve({ port: Number(new URL(url).port), hostname: "127.0.0.1", fetch: () => new Response("taken") });
     const done = await startDetached(home, ["--json"]);
@@ -161,7 +161,7 @@ describe("svc server", () => {
     expect((await readEntries(join(home, ".config/svc.yml"))).get("default")?.apiServer).toBe(String(now));
     expect((await svc(home, ["user"])).exitCode).toBe(0);
     await busy.stop(true);
-  }, 30_000);
+  }, 300_000);
 });
 
 test("a note that names another process than the one that answers: nothing is ended", async () => {
@@ -181,7 +181,7 @@ test("a note that names another process than the one that answers: nothing is en
   writeFileSync(note, right);
   expect((await svc(home, ["server", "stop", "--json"])).json()).toMatchObject({ stopped: true, pid });
   innocent.kill();
-}, 30_000);
+}, 300_000);
 
 test("a lock file that is garbage is named, by every command that looks at it", async () => {
   const home = tempFolder();
@@ -192,7 +192,7 @@ test("a lock file that is garbage is named, by every command that looks at it", 
     const { exitCode, stderr } = await svc(home, ["server", ...words]);
     expect([words, exitCode, stderr]).toEqual([words, 1, expect.stringMatching(new RegExp(`${lock} cannot be used: .*\n.*delete`))]);
   }
-}, 30_000);
+}, 300_000);
 
 test("in the foreground: a banner, and Ctrl-C ends it cleanly", async () => {
   const home = tempFolder();
@@ -213,7 +213,7 @@ test("in the foreground: a banner, and Ctrl-C ends it cleanly", async () => {
   child.kill("SIGINT");
   expect(await child.exited).toBe(130);
   expect(await isHeld(join(home, ".svc/data"))).toBe(false);
-}, 30_000);
+}, 300_000);
 
 test("a note left by a server that was killed counts for nothing", async () => {
   const home = tempFolder();
@@ -225,4 +225,4 @@ test("a note left by a server that was killed counts for nothing", async () => {
   writeFileSync(join(home, ".svc/data/server.lock"), "");
   expect((await svc(home, ["server", "status", "--json"])).json()).toMatchObject({ status: "stopped" });
   expect((await svc(home, ["server", "stop", "--json"])).json()).toMatchObject({ stopped: false });
-}, 30_000);
+}, 300_000);

@@ -51,7 +51,7 @@ describe("flares", () => {
         .toSorted()
         .toReversed(),
     );
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("feedback", () => {

@@ -59,7 +59,7 @@ beforeAll(async () => {
   mkdirSync(join(project, "scripts"));
   writeFileSync(join(project, "scripts", "work.py"), WORK);
   expect((await svc("apply", "--force", "--await")).exitCode).toBe(0);
-}, 120_000);
+}, 300_000);
 afterAll(() => platform?.server.stop());
 
 describe("svc task run --watch", () => {
@@ -70,7 +70,7 @@ describe("svc task run --watch", () => {
     expect(lines[0]).toMatch(/^Task st-[0-9a-f]{32}$/);
     expect(lines.slice(2, 5).map((line) => line.replace(/^\S+ /, ""))).toEqual(Array(3).fill("INFO    engine hello Ada"));
     expect(lines.slice(5)).toEqual([`${lines[0]} succeeded, and returned {"name": "Ada"}`]);
-  }, 60_000);
+  }, 300_000);
 
   test("ends with 1 when the task fails, and says why once", async () => {
     const { exitCode, stdout, stderr } = await svc("task/run", "scripts/work.py::fails", "--watch");
@@ -78,7 +78,7 @@ describe("svc task run --watch", () => {
     expect(stderr).toMatch(/^Error: Task st-\w+ failed: ValueError: not today \(scripts\/work\.py:12\)\n/);
     expect(stdout).toContain("raise ValueError");
     expect(stdout).not.toContain("failed");
-  }, 60_000);
+  }, 300_000);
 
   test("is one document with --json", async () => {
     const done = await json("task/run", "scripts/work.py::greet", "--arg", "name=Ada", "--watch");
@@ -86,12 +86,12 @@ describe("svc task run --watch", () => {
       ...{ task_id: expect.stringMatching(/^st-/), state: "succeeded", exit_code: 0, error: "", result: { name: "Ada" } },
       url: expect.stringContaining("/runs/st-"),
     });
-  }, 60_000);
+  }, 300_000);
 
   test("a script is given its arguments as a command line", async () => {
     const { stdout } = await svc("task/run", "-m", "scripts.work", "--arg", "a b", "--arg", "day=1", "--watch");
     expect(stdout).toContain("given ['a b', '--day=1']");
-  }, 60_000);
+  }, 300_000);
 });
 
 test("a file of arguments is one task a line, in one workflow", async () => {
@@ -104,7 +104,7 @@ test("a file of arguments is one task a line, in one workflow", async () => {
   const results = await Promise.all(ids.map(async (id) => (await json<Task>("task/get", id)).result_json));
   expect(results).toEqual(["3", "5"]);
   expect((await svc("task/list", "--state", "failed", "--workflow", workflow)).stdout).not.toContain("st-");
-}, 60_000);
+}, 300_000);
 
 test("a task is cancelled, and run once more", async () => {
   const [id = ""] = (await json<Asked>("task/run", "scripts/work.py::waits")).task_ids;
@@ -117,7 +117,7 @@ test("a task is cancelled, and run once more", async () => {
   const rerun = await json<Task>("task/rerun", id);
   expect(rerun.id).not.toBe(id);
   expect((await svc("task/cancel", rerun.id)).exitCode).toBe(0);
-}, 60_000);
+}, 300_000);
 
 test("on a branch the project is deployed first, unless that is skipped", async () => {
   writeFileSync(join(project, "scripts", "later.py"), "def late():\n    return 1\n");
@@ -129,7 +129,7 @@ test("on a branch the project is deployed first, unless that is skipped", async 
   const [id = ""] = (await json<Asked>("task/run", "scripts/later.py::late", "--branch=try", "--skip-apply")).task_ids;
   await eventually(async () => (await json<Task>("task/get", id)).state === "succeeded", "the end of the task");
   expect((await json<Task>("task/get", id)).branch).toBe("try");
-}, 90_000);
+}, 300_000);
 
 test("a profile is a table, or a file for flame graphs", async () => {
   const { task_id: id } = await json<{ task_id: string }>("task/run", "scripts/work.py::busy", "--profile", "--watch");
@@ -137,7 +137,7 @@ test("a profile is a table, or a file for flame graphs", async () => {
   const file = join(project, "task.txt");
   expect((await svc("task/profile", id, "--out", file)).exitCode).toBe(0);
   expect(readFileSync(file, "utf8")).toMatch(/busy \(scripts\/work\.py:\d+\) \d+$/m);
-}, 60_000);
+}, 300_000);
 
 test.each([
   [["a b"], "'a b' is no module, such as scripts.report"],

@@ -179,4 +179,4 @@ test("a profile is shown, and written as a flame graph", async () => {
   expect(shared.frames.some(({ name }) => name.startsWith("heat ("))).toBe(true);
   expect((await svc("deployment/profile", ["--out", file("p.png")])).exitCode).toBe(2);
   expect((await svc("deployment/profile", ["--resolver", "resolvers.heet"])).stderr).toContain("did you mean 'resolvers.heat'?");
-}, 60_000);
+}, 300_000);

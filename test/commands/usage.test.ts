@@ -23,7 +23,7 @@ beforeAll(async () => {
   platform = await startPlatform();
   const applied = await runCommand("apply", ["--force", "--await"], { ...platform, dir: writeProject() });
   if (applied.exitCode !== 0) throw new Error(applied.stderr);
-}, 60_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 const svc = (path: string, words: readonly string[] = []) => runCommand(path, words, platform);

@@ -14,6 +14,7 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   ),
   ...Object.fromEntries(["queryRun", "run", "notebook", "deployment", "sandbox", "trace", "login"].map((page) => [page, ["id"]])),
   queryRunStage: ["id", "stage"],
+  evalRun: ["name", "id"],
   setting: ["section"],
 };
 

@@ -45,6 +45,6 @@ describe("unified hunks", () => {
         { ...seeded(150, 10_000), verbose: true },
       );
     },
-    patience(30_000),
+    patience(300_000),
   );
 });

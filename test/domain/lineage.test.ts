@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ExpressionJson, FeatureJson, GraphJson } from "../../gen/svc/v1/graph_pb.ts";
 import { foldClasses, lineageOf } from "../../src/domain/lineage.ts";
-import { LineageNeighbours, lineageAround } from "../../src/domain/lineage-choice.ts";
+import { LineageNeighbours, partOfLineage } from "../../src/domain/lineage-choice.ts";
 
 const feature = (fqn: string, kind: Partial<FeatureJson> = { scalar: {} }): FeatureJson => ({
   ...{ fqn, namespace: fqn.split(".")[0] ?? "", name: fqn.split(".")[1] ?? "" },
@@ -78,7 +78,10 @@ describe("lineage", () => {
   });
 
   test("has the part around a node, over so many edges", () => {
-    const around = (depth: number) => [...lineageAround(LINEAGE, "feature:user.risk", depth).nodes.keys()].toSorted();
+    const around = (depth: number) =>
+      partOfLineage(LINEAGE, { on: ["feature:user.risk"], direction: "both", depth }, { nodes: 99, edges: 99 })
+        .nodes.map(({ id }) => id)
+        .toSorted();
     expect(around(0)).toEqual(["feature:user.risk"]);
     expect(around(1)).toEqual(["feature:user.risk", "query:risk 2", "resolver:r.risk"]);
     expect(around(99)).toContain("source:pg");

@@ -63,7 +63,7 @@ export class AirGap implements AsyncDisposable {
       stdin: options.input === undefined ? "ignore" : new TextEncoder().encode(options.input),
       stdout: "pipe",
       stderr: "pipe",
-      timeout: options.timeoutMs ?? 60_000,
+      timeout: options.timeoutMs ?? 300_000,
       killSignal: "SIGKILL",
     });
     const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);

@@ -4,7 +4,7 @@
  * Longest wait in milliseconds. It turns a hang into a failure that names the missing condition; no
  * test asserts how soon a condition holds.
  */
-const PATIENCE_MS = 45_000;
+const PATIENCE_MS = 180_000;
 const POLL_MS = 5;
 
 /**

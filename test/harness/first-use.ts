@@ -6,13 +6,15 @@
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createToolchain } from "../../src/python/create-toolchain.ts";
 import { removeAtEnd } from "./end-of-process.ts";
 
 const SHARED = join(import.meta.dir, "../../dist/test-home");
 /** What a complete virtual environment has; see `src/python/venv.ts`. */
 const COMPLETE = ".svc-complete";
+/** Where a home keeps analyses of projects. */
+const ANALYSES = join("cache", "analyses");
 
 /**
  * Makes the shared environments of the interpreters that tests find: with this user's home, where a
@@ -52,4 +54,13 @@ export function sharedHome(): string {
   shareFirstUse(home);
   processHome = home;
   return home;
+}
+
+/** Links into a home what `shareFirstUse` does, and the analyses of this process. */
+export function shareAnalyses(home: string): void {
+  shareFirstUse(home);
+  const shared = join(sharedHome(), ANALYSES);
+  if (existsSync(join(home, ANALYSES))) return;
+  for (const folder of [shared, dirname(join(home, ANALYSES))]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  symlinkSync(shared, join(home, ANALYSES));
 }

@@ -46,7 +46,7 @@ export class InstalledMachine implements Disposable {
       stdin: options.input === undefined ? "ignore" : new TextEncoder().encode(options.input),
       stdout: "pipe",
       stderr: "pipe",
-      timeout: options.timeoutMs ?? 60_000,
+      timeout: options.timeoutMs ?? 300_000,
       killSignal: "SIGKILL",
     });
     const [stdout, stderr, exitCode] = await Promise.all([
@@ -84,7 +84,7 @@ export class InstalledMachine implements Disposable {
     const child = Bun.spawn([this.svc, ...args], {
       cwd: this.root,
       env: { ...this.env, TERM: "xterm-256color", ...options.env },
-      timeout: 30_000,
+      timeout: 300_000,
       killSignal: "SIGKILL",
       terminal: {
         cols: 80,

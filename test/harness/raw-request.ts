@@ -65,7 +65,7 @@ export function sendBytes(
   url: string,
   bytes: string,
   enough: (text: string) => boolean = () => false,
-  timeoutMs = 60_000,
+  timeoutMs = 180_000,
 ): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {

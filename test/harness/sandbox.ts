@@ -61,7 +61,7 @@ export class Sandbox implements AsyncDisposable {
       stdin: options.input === undefined ? "ignore" : new TextEncoder().encode(options.input),
       stdout: "pipe",
       stderr: "pipe",
-      timeout: options.timeoutMs ?? 120_000,
+      timeout: options.timeoutMs ?? 300_000,
       killSignal: "SIGKILL",
     });
     const [stdout, stderr, exitCode] = await Promise.all([

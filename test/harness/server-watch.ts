@@ -21,7 +21,7 @@ export async function watching<T>(url: string, pid: number, work: () => Promise<
   const seen = { peakMiB: 0, slowestMs: 0, answers: 0 };
   const probe = async (): Promise<void> => {
     const began = performance.now();
-    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(60_000) });
+    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(180_000) });
     if (!response.ok) throw new Error(`/health answers ${response.status}`);
     await response.text();
     seen.slowestMs = Math.max(seen.slowestMs, performance.now() - began);

@@ -18,7 +18,7 @@ echo $code > code`;
 /**
  * Longest wait for a text, in milliseconds: reaching it is a failure; no test measures time by it.
  */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 180_000;
 
 /** The state after a program has ended. */
 export interface Ended {

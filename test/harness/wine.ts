@@ -165,7 +165,7 @@ export class WineMachine implements AsyncDisposable {
       stdin: options.input === undefined ? "ignore" : new TextEncoder().encode(options.input),
       stdout: Bun.file(stdout),
       stderr: Bun.file(stderr),
-      timeout: options.timeoutMs ?? 120_000,
+      timeout: options.timeoutMs ?? 300_000,
       killSignal: "SIGKILL",
     });
     const exitCode = await child.exited;
@@ -180,7 +180,7 @@ export class WineMachine implements AsyncDisposable {
     const child = Bun.spawn(["wine", this.exe, ...args], {
       cwd: this.work,
       env: { ...this.env, TERM: "xterm-256color", ...env },
-      timeout: 120_000,
+      timeout: 300_000,
       killSignal: "SIGKILL",
       terminal: {
         cols: 80,

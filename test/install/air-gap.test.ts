@@ -100,7 +100,7 @@ describe.skipIf(isAbsent)("without a route", () => {
     const removed = await installer("--uninstall");
     expect(removed.exitCode).toBe(0);
     expect(existsSync(join(home, ".svc/bin")) ? readdirSync(join(home, ".svc/bin")) : []).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("the machine of the mirror deploys and queries on the same server", async () => {
     const project = await team.write(PROJECT);
@@ -108,7 +108,7 @@ describe.skipIf(isAbsent)("without a route", () => {
     expect([applied.exitCode, applied.stderr]).toEqual([0, expect.not.stringContaining("Error")]);
     const query = await onServer(["query", "--in", "user.id=7", "--out", "user.name"], project);
     expect([query.exitCode, query.stdout]).toEqual([0, expect.stringContaining("user 7")]);
-  }, 60_000);
+  }, 300_000);
 
   test.each([
     ["an address without a route", ["user", "--api-host", "http://192.0.2.1:5757"]],
@@ -159,5 +159,5 @@ describe.skipIf(isAbsent)("without a route", () => {
         .filter((line) => /AF_INET|htons/.test(line));
       expect([args, attempts]).toEqual([args, []]);
     }
-  }, 60_000);
+  }, 300_000);
 });

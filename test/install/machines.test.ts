@@ -27,7 +27,7 @@ import { lightFeed } from "./light-feed.ts";
 import { DOWNLOADING, InstallMachine, lacksTools } from "./machine.ts";
 
 /** Tests wait for their turn. */
-setDefaultTimeout(240_000);
+setDefaultTimeout(300_000);
 
 const root = mkdtempSync(join(tmpdir(), "svc-machines-"));
 /** Real builds, which every shell and every tool has to cope with. */

@@ -10,7 +10,7 @@ import { builtFeed } from "../harness/release-feed.ts";
 import { ReleaseHost, TestAuthority } from "../harness/release-host.ts";
 import { DOWNLOADING, InstallMachine, lacksTools } from "./machine.ts";
 
-setDefaultTimeout(240_000);
+setDefaultTimeout(300_000);
 
 const feed = await builtFeed();
 const authority = TestAuthority.make();

@@ -13,7 +13,7 @@ import { DOWNLOADING, InstallMachine, type InstallOptions, lacksTools } from "./
 import { EARLIER, LATER, releaseVariant, sha256, type Variant } from "./release-variant.ts";
 
 /** Tests wait for their turn. */
-setDefaultTimeout(240_000);
+setDefaultTimeout(300_000);
 
 const feed = await builtFeed();
 const authority = TestAuthority.make();

@@ -12,7 +12,7 @@ import { builtFeed } from "../harness/release-feed.ts";
 import type { Outcome } from "../harness/sandbox.ts";
 
 /** A machine that is busy takes its time for so much copying. */
-setDefaultTimeout(240_000);
+setDefaultTimeout(300_000);
 
 const feed = await builtFeed();
 const program = join(feed.dir, "latest", `svc-${feed.target}`);

@@ -11,7 +11,7 @@ import { builtFeed } from "../harness/release-feed.ts";
 import { InstallMachine } from "./machine.ts";
 
 /** Tests wait for their turn. */
-setDefaultTimeout(240_000);
+setDefaultTimeout(300_000);
 
 const feed = await builtFeed();
 const FROM = ["--from", feed.dir];

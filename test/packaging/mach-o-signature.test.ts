@@ -88,5 +88,5 @@ test.each(["bun-darwin-arm64", "bun-darwin-x64-baseline"] as const)(
     expect(signatureFault(readFileSync(path))).toBeUndefined();
     expect(statSync(path).mode & 0o111).toBe(0o111);
   },
-  30_000,
+  300_000,
 );

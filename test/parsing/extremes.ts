@@ -11,7 +11,7 @@ import { PARSERS, type Parser } from "./parsers.ts";
 
 const DEPTH = 100_000;
 /** Of one line; of many lines, and of what files hold that are read through the disk, a tenth. */
-const LENGTH = runs(2_000_000, 10_000_000);
+const LENGTH = runs(1_000_000, 10_000_000);
 
 const repeated = (unit: string, length: number): [string, () => string] => [
   `${length} characters of ${JSON.stringify(unit)}`,

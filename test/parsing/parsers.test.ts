@@ -35,7 +35,7 @@ describe("any text", () => {
             expect((error as Error).message).not.toBe("");
           }
         }),
-        seeded(parser.slow ? 500 : 3_000),
+        seeded(parser.slow ? 250 : 1_500),
       );
     });
   }

@@ -23,7 +23,10 @@ import { scheduleProblem } from "../../src/domain/cron.ts";
 import { CsvError, parseCsv } from "../../src/domain/csv.ts";
 import { formatDuration, parseDuration } from "../../src/domain/duration.ts";
 import { EvaluationError } from "../../src/domain/expressions/evaluation-error.ts";
+import { parseJsonPath } from "../../src/domain/expressions/json-path.ts";
 import { compileLinear } from "../../src/domain/expressions/regexp.ts";
+import { parseReplacement } from "../../src/domain/expressions/replacement.ts";
+import { queryParameter, urlParts } from "../../src/domain/expressions/url.ts";
 import { integrationProblem } from "../../src/domain/integrations.ts";
 import { unifiedHunks } from "../../src/domain/line-diff.ts";
 import { LineMap } from "../../src/domain/line-map.ts";
@@ -334,6 +337,9 @@ const REGEXP = [
   "\\u{1f600}",
   "\n",
 ];
+const REPLACEMENT = ["\\", "\\1", "\\2", "\\9", "\\g<0>", "\\g<", ">", "\\n", "a", "0", "$1"];
+const JSON_PATH = ["$", ".a", "['", "']", '["', '"]', "[0]", "[-1]", "[", "]", "\\'", "\\", "é", "99999999999999999", ".", "*", "?"];
+const URL_PIECES = ["http", ":", "//", "/", "@", "[", "]", "::1", ":80", "?", "#", "%41", "%", "%ff", "&", "=", "+", "a", " "];
 const REQUIREMENTS = [
   "svc",
   "[postgresql]",
@@ -551,7 +557,18 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
     refuses: among(RequirementsError),
     parse: async (given) => [requirementNames(given), await readRequirements(given, undefined)],
   },
-  "a pattern": { pieces: REGEXP, refuses: among(EvaluationError), parse: (given) => compileLinear(given).isIn("aab".repeat(20)) },
+  "a pattern": {
+    pieces: REGEXP,
+    refuses: among(EvaluationError),
+    parse: (given) => [compileLinear(given).isIn("aab".repeat(20)), [...compileLinear(given).matches("aabb")]],
+  },
+  "a replacement": {
+    pieces: REPLACEMENT,
+    refuses: among(EvaluationError),
+    parse: (given) => parseReplacement(given, compileLinear("(a)|(b)")),
+  },
+  "a path in JSON": { pieces: JSON_PATH, refuses: among(EvaluationError), parse: parseJsonPath },
+  "a URL": { pieces: URL_PIECES, refuses: () => false, parse: (given) => [urlParts(given), queryParameter(given, "a")] },
   JSON: { pieces: JSON_PIECES, refuses: syntax, parse: (given) => parseExactJson(given) },
   "the body of a query": {
     pieces: JSON_PIECES,

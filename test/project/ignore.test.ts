@@ -306,5 +306,5 @@ test.skipIf(lacksProgram("git"))(
       seeded(60, 5_000),
     );
   },
-  patience(60_000),
+  patience(300_000),
 );

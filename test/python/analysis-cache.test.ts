@@ -11,7 +11,7 @@ import { createToolchain } from "../../src/python/create-toolchain.ts";
 import type { AnalyzeOptions } from "../../src/python/toolchain.ts";
 import { runs, seed } from "../harness/seed.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 type Files = Record<string, string>;
 

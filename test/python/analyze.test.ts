@@ -10,7 +10,7 @@ import { createToolchain } from "../../src/python/create-toolchain.ts";
 import type { AnalyzeOptions, PythonToolchain } from "../../src/python/toolchain.ts";
 import { isAlive } from "../harness/is-alive.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let folder: string;
 let chain: PythonToolchain;

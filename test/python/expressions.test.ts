@@ -17,7 +17,7 @@ import { compileExpression } from "../../src/server/expressions/compile.ts";
 import type { RowColumns } from "../../src/server/expressions/compiled.ts";
 import { marked, shown, spanOf } from "../harness/marked.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let folder: string;
 let chain: PythonToolchain;

@@ -7,7 +7,7 @@ import { type SearchContext, searchInterpreter } from "../../src/python/interpre
 import { findInterpreterCached } from "../../src/python/interpreter-cache.ts";
 import type { Interpreter } from "../../src/python/toolchain.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let folder: string;
 let real: Interpreter;

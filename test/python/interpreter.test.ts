@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { interpreterFinding, type SearchContext, searchInterpreter } from "../../src/python/interpreter.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let folder: string;
 let real: { path: string; version: string; minor: number };

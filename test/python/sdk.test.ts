@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { bakePlugin } from "../../src/packaging/bake.ts";
 import { SDK_FILES, sdkHash, unpackSdk } from "../../src/python/sdk.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const SOURCE = resolve(import.meta.dir, "../../src/sdk");
 let folder: string;

@@ -30,7 +30,7 @@ with zipfile.ZipFile(f"{sys.argv[2]}/{name}-1.0-py3-none-any.whl", "w") as wheel
 `;
 
 /** Many environments are made, of seconds of CPU each. */
-setDefaultTimeout(240_000);
+setDefaultTimeout(300_000);
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "svc-venv-"));

@@ -278,6 +278,33 @@ test("monitors: bounds as texts, webhooks by name", async () => {
   ]);
 });
 
+test("evaluations: the function with its columns, datasets with revisions, scorers by kind", async () => {
+  const { graph } = await analyzeFixture("177-evaluations");
+  const told = graph.evaluations.map(({ name, dataset, revision, task, inputs, scorers, key }) => ({
+    ...{ name, dataset, revision, task, key, inputs: Object.fromEntries(inputs.map(({ parameter, column }) => [parameter, column])) },
+    scorers: scorers.map(({ name, kind }) => `${name} ${kind.case}`),
+  }));
+  const task = "features.answer";
+  expect(told).toEqual([
+    {
+      ...{ name: "all", dataset: "tickets", revision: "rev_0198c0de", task, key: "id", inputs: { text: "text" } },
+      scorers: ["exact_match exactMatch", "has contains", "numeric numeric", "polite function", "judge judge"],
+    },
+    {
+      ...{ name: "named", dataset: "", revision: "rev_0198c0de", task, key: "", inputs: { text: "user.text", tone: "tone" } },
+      scorers: ["contains contains"],
+    },
+    {
+      ...{ name: "option", dataset: "a", revision: "", task, key: "", inputs: { text: "text" } },
+      scorers: ["contains contains"],
+    },
+    {
+      ...{ name: "placed", dataset: "a@b", revision: "", task, key: "", inputs: { text: "body", tone: "tone" } },
+      scorers: ["contains contains"],
+    },
+  ]);
+});
+
 describe("rules", () => {
   test.each(Object.keys(EXPECTED_FINDINGS))("%s", async (fixture) => {
     const { graph } = await analyzeFixture(fixture);
@@ -526,7 +553,7 @@ describe("the command", () => {
 
   test("a wrong mode is a usage error", () => {
     const child = Bun.spawnSync([INTERPRETERS.at(-1)?.path ?? "", join(SDK_ROOT, "svc/_boot.py"), "dance"], { stderr: "pipe" });
-    expect([child.exitCode, child.stderr.toString()]).toEqual([2, "usage: _boot.py analyze|worker|task --root <folder> ...\n"]);
+    expect([child.exitCode, child.stderr.toString()]).toEqual([2, "usage: _boot.py analyze|worker|task|evaluation --root <folder> ...\n"]);
   });
 });
 

@@ -31,7 +31,7 @@ beforeAll(async () => {
     TEST_CONFIG_FILE: await Bun.file(join(platform.home, ".config/svc.yml")).text(),
     TEST_SVCPY: printed,
   };
-}, 60_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 test.each(INTERPRETERS.map((item) => [item.version, item.path] as const))(

@@ -93,5 +93,5 @@ test.skipIf(absent.length > 0)(
       await platform.server.stop();
     }
   },
-  120_000,
+  300_000,
 );

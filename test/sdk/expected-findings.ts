@@ -51,11 +51,7 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "no such option",
     ],
     ["E106 features.py:12:25 max_stalenes", "feature has no option 'max_stalenes'; did you mean 'max_staleness'?", "no such option"],
-    [
-      "E106 features.py:12:44 version",
-      "this version of svc has no option 'version' of feature: features have one version; give the new one another name",
-      "no such option",
-    ],
+    ["E106 features.py:12:44 typ", "this version of svc has no option 'typ' of feature: the annotation is the type", "no such option"],
     [
       "E106 features.py:13:44 materialization",
       "this version of svc has no option 'materialization' of windowed: windows are computed when they are asked for",
@@ -327,6 +323,50 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "the join of 'user.account' compares int ('user.id') with str ('account.owner'): the two never match; give both the same type",
       "types differ",
     ],
+  ],
+  "118-versions": [
+    ["E118 features.py:14:31 2", "'bad.id' is the primary key, which has one version", "one version"],
+    ["E118 features.py:15:39 2", "'bad.at' is the feature time, which has one version", "one version"],
+    ["E118 features.py:16:36 2", "'bad.trial' is a relation, which has one version", "one version"],
+    [
+      "E106 features.py:18:39 version",
+      "this version of svc has no option 'version' of windowed: a windowed feature has one version; give the new one another name",
+      "no such option",
+    ],
+    ["E180 features.py:19:8 Windowed[int]", "'bad.v' names no windows: write 'v: Windowed[int] = windowed(\"1d\", \"7d\")'", "no windows"],
+    ["E118 features.py:19:40 2", "'bad.v' is windowed, which has one version", "one version"],
+    ["E118 features.py:20:30 0", "version of 'bad.a' is int 0: write the number of its versions, 1 to 100", "no number"],
+    ["E118 features.py:21:49 3", "default_version of 'bad.b' is int 3, and its versions are 1 to 2", "no such version"],
+    ["E118 features.py:22:38 1", "default_version of 'bad.c' says nothing without version=: add version=2, or take it out", "no versions"],
+    ["E118 features.py:23:42 {2: feature(default=1)}", "versions of 'bad.d' is int 2, and its versions are 1 to 1", "no such version"],
+    [
+      'E115 features.py:24:14 feature(versions={1: feature(default="x"), 2: feature(name="f"), 3: 5, "4": _.a})',
+      "the default of 'bad.e' does not fit its type: str 'x' is not of type int",
+      "wrong type",
+    ],
+    [
+      'E118 features.py:24:31 {1: feature(default="x"), 2: feature(name="f"), 3: 5, "4": _.a}',
+      "version 2 of 'bad.e' has name, which all versions share: give it to the feature",
+      "of all versions",
+    ],
+    [
+      'E118 features.py:24:31 {1: feature(default="x"), 2: feature(name="f"), 3: 5, "4": _.a}',
+      "version 3 of 'bad.e' is int 5: write feature(...), or an expression",
+      "no options",
+    ],
+    [
+      'E118 features.py:24:31 {1: feature(default="x"), 2: feature(name="f"), 3: 5, "4": _.a}',
+      "versions of 'bad.e' is str '4', and its versions are 1 to 3",
+      "no such version",
+    ],
+    ["E146 features.py:25:42 {}", "versions is dict {}: write a dict such as {2: feature(...)}", "bad value"],
+    [
+      "E115 features.py:26:14 feature(version=2, versions={2: feature(min=3, default=2)})",
+      "the default of 'bad.h@2' is int 2, which breaks its validation min=3",
+      "breaks min=3",
+    ],
+    ["E130 features.py:27:14 _.trial.code @ 4", "Trial has no feature 'code@4'; did you mean 'code'?", "no such feature"],
+    ["E106 features.py:28:31 {1: feature(defalt=1)}", "feature has no option 'defalt'; did you mean 'default'?", "no such option"],
   ],
   "124-forward": [
     ["E124 features.py:7:18 Acount", "'Acount' in this annotation is never defined; did you mean 'Account'?", "never defined"],
@@ -775,6 +815,107 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     [
       "E106 features.py:21:37 threshold",
       "this version of svc has no option 'threshold' of Monitor: above= or below= is the bound",
+      "no such option",
+    ],
+  ],
+  "177-evaluations": [
+    ['E177 features.py:20:12 "placed"', "the evaluation 'placed' is defined twice: give one of them another name", "defined twice"],
+    ['E146 features.py:21:12 " "', "name is str ' ': write a text", "bad value"],
+    [
+      'E177 features.py:22:26 "dst_1"',
+      "the evaluation 'id' names no dataset: dataset is str 'dst_1'; write its name, such as 'tickets' or 'tickets@rev_...'",
+      "no dataset",
+    ],
+    [
+      'E177 features.py:23:32 "a@rev_1/2"',
+      "the evaluation 'revision' names no dataset: str 'rev_1/2' is no id of a revision; `svc dataset get a` shows them",
+      "no dataset",
+    ],
+    ['E177 features.py:24:38 "answer"', "the task of the evaluation 'text' is str 'answer', which is no function", "no function"],
+    ["E177 features.py:25:39 int", "the task of the evaluation 'class' is type <class 'int'>, which is no function", "no function"],
+    [
+      'E179 features.py:26:54 ["a", "b", "c"]',
+      "the task of the evaluation 'three' does not take its inputs: it has 2 parameters with names, and inputs has 3 columns",
+      "not taken",
+    ],
+    [
+      'E179 features.py:27:54 {"text": 1}',
+      "the task of the evaluation 'other' does not take its inputs: inputs holds int 1 for str 'text'; write the name of a column",
+      "not taken",
+    ],
+    [
+      'E179 features.py:28:54 {"tone": "x"}',
+      "the task of the evaluation 'lacks' does not take its inputs: missing a required argument: 'text'",
+      "not taken",
+    ],
+    [
+      "E179 features.py:29:41 none_taken",
+      "the task of the evaluation 'nothing' does not take its inputs: it is given no column; name one in inputs=",
+      "not taken",
+    ],
+    [
+      'E178 features.py:30:53 contains("x")',
+      "the evaluation 'one' has Contains Contains(column='x', ignore_case=False, name='contains') among its scorers, which is no scorer and no function",
+      "no scorer",
+    ],
+    [
+      'E178 features.py:31:72 "numeric"',
+      "the evaluation 'string' has str 'numeric' among its scorers, which is no scorer and no function",
+      "no scorer",
+    ],
+    [
+      'E178 features.py:32:71 contains("y")',
+      "the evaluation 'twice' has two scorers of the name 'contains': give one another name=",
+      "same name",
+    ],
+    [
+      "E178 features.py:33:54 none_taken",
+      "the scorer 'none_taken' of the evaluation 'odd' takes neither the output alone nor the output and the row",
+      "not its arguments",
+    ],
+    [
+      'E178 features.py:34:56 numeric("x", tolerance=-1)',
+      "the evaluation 'below' has a scorer that cannot score: tolerance is int -1; write a number of at least 0",
+      "cannot score",
+    ],
+    [
+      'E178 features.py:35:55 contains("x", ignore_case="no")',
+      "the evaluation 'case' has a scorer that cannot score: ignore_case is str 'no'; write True or False",
+      "cannot score",
+    ],
+    [
+      "E178 features.py:36:57 exact_match(3)",
+      "the evaluation 'column' has a scorer that cannot score: column is int 3: write a text",
+      "cannot score",
+    ],
+    [
+      'E178 features.py:37:56 judge("good?", model="m", url="http://a")',
+      "the evaluation 'blind' has a scorer that cannot score: prompt has no {output}, so the judge would not see what it judges",
+      "cannot score",
+    ],
+    [
+      'E178 features.py:38:56 judge("{output} {", model="m", url="http://a")',
+      "the evaluation 'brace' has a scorer that cannot score: prompt cannot be read: Single '{' encountered in format string; write {{ for a brace",
+      "cannot score",
+    ],
+    [
+      'E178 features.py:39:55 judge("{output}", model="m")',
+      "the evaluation 'whom' has a scorer that cannot score: judge has neither integration= nor url=, so nobody can be asked",
+      "cannot score",
+    ],
+    [
+      'E178 features.py:40:56 judge("{output}", model="m", url="a.example")',
+      "the evaluation 'where' has a scorer that cannot score: url is str 'a.example'; write one such as 'https://api.example.com/v1'",
+      "cannot score",
+    ],
+    [
+      'E178 features.py:41:55 judge("{output}", model="m", url="http://a", timeout="1h")',
+      "the evaluation 'long' has a scorer that cannot score: timeout is str '1h'; write a duration of at most 10m, such as '60s'",
+      "cannot score",
+    ],
+    [
+      "E106 features.py:42:73 metrics",
+      "this version of svc has no option 'metrics' of Evaluation: scorers= says what scores an output",
       "no such option",
     ],
   ],

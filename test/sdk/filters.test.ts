@@ -15,7 +15,7 @@ import { runs, seed } from "../harness/seed.ts";
 import { analyzeFixture, FIXTURES, removeBytecode } from "./analyze.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 afterAll(removeBytecode);
 
 interface Generated {
@@ -29,7 +29,7 @@ interface Generated {
   }[];
 }
 
-const RUNS = runs(500, 100_000);
+const RUNS = runs(250, 100_000);
 
 test.each(INTERPRETERS.map((item) => [item.version, item.path] as const))(
   "random filters choose the same rows on Python %s",

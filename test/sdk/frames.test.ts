@@ -8,7 +8,7 @@ import { type Expression, type Graph, OutputShape } from "../../gen/svc/v1/graph
 import { analyzeFixture, removeBytecode } from "./analyze.ts";
 import { INTERPRETERS } from "./interpreters.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 afterAll(removeBytecode);
 
 /** An expression in one line: `gt(amount, 100)`. */

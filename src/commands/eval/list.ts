@@ -6,9 +6,9 @@ import { checkPage, notePage, pageFlags } from "../page-flags.ts";
 import { datasetText, EVALUATION_COLUMNS } from "./eval-view.ts";
 
 export default defineCommand({
-  summary: "List evaluations with the average score of the latest scored run",
+  summary: "List evaluations with their average scores",
   description:
-    "Those of what is live, by name. A dataset without a revision is evaluated at the one that is the newest when a run is triggered.",
+    "Those of what is live, by name, with the average score of the latest scored run. A dataset without a revision is evaluated at the one that is the newest when a run is triggered.",
   examples: ["svc eval list", { run: "svc eval list --all --json", does: "All of them, with their definitions" }],
   needs: ["session"],
   flags: {

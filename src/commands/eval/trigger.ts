@@ -10,7 +10,7 @@ import { pickedEvaluation } from "./eval-flags.ts";
 import { runState, scoreLine, scoreText } from "./eval-view.ts";
 
 export default defineCommand({
-  summary: "Run an evaluation over its pinned dataset revision and score it",
+  summary: "Run an evaluation over its pinned dataset revision",
   description:
     "The run keeps to the deployment that is live and to the revision that the evaluation names, else to the newest one of its dataset. Rows that fail do " +
     "not end it; they are counted. The outputs and scores become a revision of the dataset evaluation:<name>.",

@@ -60,6 +60,8 @@ export default defineCommand({
           "Max staleness": feature.maxStaleness && formatDuration(durationToMs(feature.maxStaleness)),
           Validations: feature.kind.case === "scalar" ? validationsText(feature.kind.value.validations) : "",
           Deprecated: feature.deprecated ? "yes" : "",
+          "Feature version":
+            feature.version === 0 ? "" : `${feature.version}${feature.version === feature.defaultVersion ? ", the default" : ""}`,
           Version: `${metadata.internalVersion}`,
           Deployment: answer.deploymentId,
         }),

@@ -69,3 +69,20 @@ export function roundDigits(a: number, digits: number): number {
   if (whole % 2n === 0n) return Number(kept);
   return Number(`${whole + (a < 0 ? -1n : 1n)}e-${digits}`);
 }
+
+/** The shortest text that reads back as the float, in Python's format. */
+export function floatText(value: number): string {
+  if (Number.isNaN(value)) return "nan";
+  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+  const [mantissa = "", power = ""] = value.toExponential().split("e");
+  const exponent = Number(power);
+  const sign = Object.is(value, -0) ? "-" : "";
+  if (exponent < -4 || exponent >= 16)
+    return `${sign}${mantissa}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+  const digits = Number.isInteger(value) ? `${value}.0` : exponent < 0 ? value.toFixed(mantissaDigits(mantissa) - exponent) : String(value);
+  return sign + digits;
+}
+
+function mantissaDigits(mantissa: string): number {
+  return mantissa.split(".")[1]?.length ?? 0;
+}

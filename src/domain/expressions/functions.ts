@@ -16,15 +16,17 @@ import { ARITHMETIC } from "./families/arithmetic.ts";
 import { COMPARISON } from "./families/comparison.ts";
 import { BOOLEAN, CONDITIONALS, NULLS } from "./families/conditions.ts";
 import { DATES } from "./families/dates.ts";
+import { JSON_VALUES } from "./families/json.ts";
 import { LISTS } from "./families/lists.ts";
 import { MATH } from "./families/math.ts";
 import { SIMILARITY } from "./families/similarity.ts";
 import { STRINGS } from "./families/strings.ts";
+import { URLS } from "./families/urls.ts";
 import { type Match, matchSignature } from "./types.ts";
 
 /** The functions by name, by family in the order of the documentation. */
 export const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
-  [ARITHMETIC, COMPARISON, BOOLEAN, CONDITIONALS, NULLS, MATH, STRINGS, SIMILARITY, DATES, LISTS]
+  [ARITHMETIC, COMPARISON, BOOLEAN, CONDITIONALS, NULLS, MATH, STRINGS, SIMILARITY, DATES, LISTS, JSON_VALUES, URLS]
     .flat()
     .map((entry) => [entry.name, entry]),
 );

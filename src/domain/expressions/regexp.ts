@@ -1,10 +1,11 @@
 /**
  * Regular expressions whose time is at most proportional to the length of the text times the size
  * of the compiled pattern, so that a pattern from outside cannot stall the server: a Pike virtual
- * machine. A pattern is parsed to a tree and compiled to a program of four instructions (character,
- * assertion, split, match). The machine reads the text once and runs all threads side by side; a
+ * machine. A pattern is parsed to a tree and compiled to a program of five instructions (character,
+ * assertion, save, split, match). The machine reads the text once and runs all threads side by side; a
  * thread is an index into the program, and no two threads at one character have the same index. The
- * syntax is Python's without back-references, look-around and named groups.
+ * syntax is Python's without back-references, look-around and named groups. Threads are kept in the
+ * order in which backtracking would try them, so that the first to match is the match of Python's.
  */
 
 import { EvaluationError } from "./evaluation-error.ts";
@@ -17,14 +18,17 @@ type Node =
   | { readonly kind: "assertion"; readonly assertion: Assertion }
   | { readonly kind: "sequence"; readonly parts: readonly Node[] }
   | { readonly kind: "alternation"; readonly alternatives: readonly Node[] }
-  | { readonly kind: "repetition"; readonly body: Node; readonly least: number; readonly most: number };
+  | { readonly kind: "group"; readonly number: number; readonly body: Node }
+  | { readonly kind: "repetition"; readonly body: Node; readonly least: number; readonly most: number; readonly isLazy: boolean };
 
 type Instruction =
   /** The thread goes on behind a character that passes the test, and ends at any other. */
   | { readonly op: "character"; readonly test: CharacterTest }
   /** The thread goes on, without reading a character, where the assertion holds. */
   | { readonly op: "assertion"; readonly assertion: Assertion }
-  /** One thread for each target; a split with one target is a jump. */
+  /** The thread notes its place as a bound of a group and goes on. */
+  | { readonly op: "save"; readonly slot: number }
+  /** One thread for each target, the first before the others; a split with one target is a jump. */
   | { readonly op: "split"; readonly targets: number[] }
   /** The pattern was found. */
   | { readonly op: "match" };
@@ -33,10 +37,29 @@ type Instruction =
 export interface LinearPattern {
   /** Whether it matches anywhere in the text. */
   isIn(text: string): boolean;
+  /** The number of its groups. */
+  readonly groups: number;
+  /**
+   * All matches from the left, as Python's `finditer` has them: at each the text of the whole match
+   * and of each group, undefined for a group that took no part. Throws EvaluationError when that
+   * takes too many steps.
+   */
+  matches(text: string): Iterable<PatternMatch>;
+}
+
+/** A match. */
+export interface PatternMatch {
+  /** The place of the first character, and of the one behind the last, in code points. */
+  readonly from: number;
+  readonly to: number;
+  /** The whole match, and what each group took. */
+  readonly texts: readonly (string | undefined)[];
 }
 
 /** Most instructions of a program; repetitions with a count are written out. */
 const MOST_INSTRUCTIONS = 2000;
+/** Most steps of threads while matches of one text are found; noting a bound copies all of them. */
+const MOST_STEPS = 5_000_000;
 /** Longest source of a pattern, in UTF-16 units. */
 const LONGEST = 65_536;
 /** Deepest nesting of groups. */
@@ -60,9 +83,19 @@ export function compileLinear(source: string): LinearPattern {
   if (latest?.source === source) return latest.pattern;
   if (source.length > LONGEST) throw new EvaluationError(`the pattern is too large: more than ${LONGEST} characters`);
   const program: Instruction[] = [];
-  emit(new Parser(source).parse(), program);
+  const parser = new Parser(source);
+  const tree = parser.parse();
+  emit(tree, program);
   program.push({ op: "match" });
-  const pattern = { isIn: (text: string) => matches(program, [...text]) };
+  const { groups } = parser;
+  const pattern = {
+    isIn: (text: string) => matches(program, [...text]),
+    groups,
+    matches: (text: string) => {
+      refuseEmptyLoops(tree, source);
+      return allMatches(program, [...text], groups);
+    },
+  };
   latest = { source, pattern };
   return pattern;
 }
@@ -72,6 +105,7 @@ class Parser {
   #at = 0;
   #ignoreCase = false;
   #depth = 0;
+  #groups = 0;
 
   constructor(readonly source: string) {
     this.#characters = [...source];
@@ -79,6 +113,11 @@ class Parser {
       this.#ignoreCase = true;
       this.#at = 4;
     }
+  }
+
+  /** The number of groups of what was parsed. */
+  get groups(): number {
+    return this.#groups;
   }
 
   parse(): Node {
@@ -115,8 +154,7 @@ class Parser {
     let body = this.#atom();
     for (let times = this.#times(); times; times = this.#times()) {
       if (body.kind === "repetition") this.#refuse("two repetitions in a row");
-      body = { kind: "repetition", body, ...times };
-      this.#take("?");
+      body = { kind: "repetition", body, ...times, isLazy: this.#take("?") };
     }
     return body;
   }
@@ -146,10 +184,12 @@ class Parser {
       case "[":
         return { kind: "character", test: this.#class() };
       case "(": {
-        if (this.#take("?") && !this.#take(":")) this.#refuse("of the groups with '(?' only '(?:' and a leading '(?i)' are known");
+        const isPlain = this.#take("?");
+        if (isPlain && !this.#take(":")) this.#refuse("of the groups with '(?' only '(?:' and a leading '(?i)' are known");
+        const number = isPlain ? 0 : ++this.#groups;
         const inside = this.#alternation();
         if (!this.#take(")")) this.#refuse("a '(' without its ')'");
-        return inside;
+        return isPlain ? inside : { kind: "group", number, body: inside };
       }
       case "*":
       case "+":
@@ -236,6 +276,11 @@ function emit(node: Node, program: Instruction[]): void {
     case "sequence":
       for (const part of node.parts) emit(part, program);
       return;
+    case "group":
+      program.push({ op: "save", slot: 2 * node.number });
+      emit(node.body, program);
+      program.push({ op: "save", slot: 2 * node.number + 1 });
+      return;
     case "alternation": {
       const split = pushSplit(program);
       const jumps = node.alternatives.map((alternative) => {
@@ -252,25 +297,33 @@ function emit(node: Node, program: Instruction[]): void {
   }
 }
 
-function emitRepetition({ body, least, most }: Extract<Node, { kind: "repetition" }>, program: Instruction[]): void {
+function emitRepetition({ body, least, most, isLazy }: Extract<Node, { kind: "repetition" }>, program: Instruction[]): void {
   for (let times = 0; times < least; times++) emit(body, program);
   if (most === Number.POSITIVE_INFINITY) {
     const start = program.length;
     const split = pushSplit(program, start + 1);
     emit(body, program);
     pushSplit(program, start);
-    split.targets.push(program.length);
+    goOn(split);
     return;
   }
-  const splits: { readonly targets: number[] }[] = [];
+  const splits: Split[] = [];
   for (let times = least; times < most; times++) {
     splits.push(pushSplit(program, program.length + 1));
     emit(body, program);
   }
-  for (const split of splits) split.targets.push(program.length);
+  for (const split of splits) goOn(split);
+
+  /** The way behind the repetition, before that into it when it is lazy. */
+  function goOn({ targets }: Split): void {
+    if (isLazy) targets.unshift(program.length);
+    else targets.push(program.length);
+  }
 }
 
-function pushSplit(program: Instruction[], ...targets: number[]): { readonly targets: number[] } {
+type Split = { readonly targets: number[] };
+
+function pushSplit(program: Instruction[], ...targets: number[]): Split {
   const split = { op: "split", targets } as const;
   program.push(split);
   return split;
@@ -291,6 +344,7 @@ function matches(program: readonly Instruction[], text: readonly string[]): bool
         if (instruction.op === "match") return true;
         if (instruction.op === "character") waiting.push(index);
         else if (instruction.op === "split") pending.push(...instruction.targets);
+        else if (instruction.op === "save") pending.push(index + 1);
         else if (holds(instruction.assertion, text, at)) pending.push(index + 1);
       }
       return false;
@@ -310,4 +364,117 @@ function holds(assertion: Assertion, text: readonly string[], at: number): boole
   const before = at > 0 && isWord(text[at - 1] as string);
   const after = at < text.length && isWord(text[at] as string);
   return (before !== after) === (assertion === "word-boundary");
+}
+
+/**
+ * Refuses endless repetitions of what may be empty: which group takes part in them is a matter of
+ * the engine. Throws EvaluationError.
+ */
+function refuseEmptyLoops(node: Node, source: string): void {
+  switch (node.kind) {
+    case "sequence":
+      for (const part of node.parts) refuseEmptyLoops(part, source);
+      return;
+    case "alternation":
+      for (const one of node.alternatives) refuseEmptyLoops(one, source);
+      return;
+    case "group":
+      refuseEmptyLoops(node.body, source);
+      return;
+    case "repetition":
+      if (node.most > 1 && canBeEmpty(node.body))
+        throw new EvaluationError(`the pattern ${JSON.stringify(source.slice(0, 80))} repeats what may be empty: repeat what is not`);
+      refuseEmptyLoops(node.body, source);
+      return;
+    default:
+  }
+}
+
+function canBeEmpty(node: Node): boolean {
+  switch (node.kind) {
+    case "character":
+      return false;
+    case "assertion":
+      return true;
+    case "sequence":
+      return node.parts.every(canBeEmpty);
+    case "alternation":
+      return node.alternatives.some(canBeEmpty);
+    case "group":
+      return canBeEmpty(node.body);
+    case "repetition":
+      return node.least === 0 || canBeEmpty(node.body);
+  }
+}
+
+/** A thread with the bounds of its match and of its groups, -1 where there is none yet. */
+interface Thread {
+  readonly index: number;
+  readonly bounds: readonly number[];
+}
+
+function* allMatches(program: readonly Instruction[], text: readonly string[], groups: number): Generator<PatternMatch> {
+  const budget = { steps: MOST_STEPS };
+  for (let [from, mustAdvance] = [0, false]; ; ) {
+    const bounds = firstMatch(program, text, from, mustAdvance, groups, budget);
+    if (!bounds) return;
+    const [start, end] = bounds as [number, number];
+    const texts = Array.from({ length: groups + 1 }, (_, group) => {
+      const [at, to] = [bounds[2 * group] as number, bounds[2 * group + 1] as number];
+      return to < 0 ? undefined : text.slice(at, to).join("");
+    });
+    yield { from: start, to: end, texts };
+    [from, mustAdvance] = [end, start === end];
+  }
+}
+
+/**
+ * The bounds of the first match at a place or behind it; with `mustAdvance` of one that is not empty
+ * at the place itself.
+ */
+function firstMatch(
+  program: readonly Instruction[],
+  text: readonly string[],
+  from: number,
+  mustAdvance: boolean,
+  groups: number,
+  budget: { steps: number },
+): readonly number[] | undefined {
+  const addedAt = new Int32Array(program.length).fill(-1);
+  const none = new Array<number>(2 * groups + 2).fill(-1);
+  let threads: Thread[] = [];
+  let found: readonly number[] | undefined;
+  for (let at = from; at <= text.length; at++) {
+    const waiting: Thread[] = [];
+    /** Adds a thread and those it splits into; true when one of them matched, which ends those behind it. */
+    const addThread = (start: number, own: readonly number[]): boolean => {
+      const pending: Thread[] = [{ index: start, bounds: own }];
+      for (let thread = pending.pop(); thread !== undefined; thread = pending.pop()) {
+        const { index, bounds } = thread;
+        if (addedAt[index] === at) continue;
+        addedAt[index] = at;
+        const instruction = program[index] as Instruction;
+        budget.steps -= instruction.op === "save" ? bounds.length : 1;
+        if (budget.steps < 0) throw new EvaluationError("the pattern takes too many steps on this text");
+        if (instruction.op === "character") waiting.push(thread);
+        else if (instruction.op === "match") {
+          if (mustAdvance && at === from) continue;
+          found = bounds.with(1, at);
+          return true;
+        } else if (instruction.op === "split")
+          for (const target of instruction.targets.toReversed()) pending.push({ index: target, bounds });
+        else if (instruction.op === "save") pending.push({ index: index + 1, bounds: bounds.with(instruction.slot, at) });
+        else if (holds(instruction.assertion, text, at)) pending.push({ index: index + 1, bounds });
+      }
+      return false;
+    };
+    const isOver = threads.some(({ index, bounds }) => addThread(index, bounds));
+    if (!isOver && !found) addThread(0, none.with(0, at));
+    if (at === text.length || (found && waiting.length === 0)) return found;
+    const character = text[at] as string;
+    threads = waiting
+      .filter(({ index }) => (program[index] as { test: CharacterTest }).test(character))
+      .map(({ index, bounds }) => ({ index: index + 1, bounds }));
+  }
+  return found;
 }

@@ -235,6 +235,32 @@ export const TWO_FEATURE_TIMES = rule(
   },
 );
 
+export const BAD_VERSION = rule(
+  {
+    code: 118,
+    id: "bad-version",
+    title: "The versions of a feature make no sense",
+    severity: "error",
+    foundBy: ["analyzer"],
+    means:
+      "`version=` says how many versions a feature has, 1 to 100; `default_version=` and the keys of `versions=` are among them. Relations, windows, primary " +
+      "keys and feature times have one.",
+    why: "Nobody could ask for such a version.",
+    example: {
+      broken: { "features.py": "@features\nclass Trial:\n    id: int\n    code: int = feature(version=2, default_version=3, default=0)\n" },
+      mended: { "features.py": "@features\nclass Trial:\n    id: int\n    code: int = feature(version=2, default_version=2, default=0)\n" },
+    },
+  },
+  {
+    alone: message("{option} of '{feature}' says nothing without version=: add version=2, or take it out", "no versions"),
+    noNumber: message("version of '{feature}' is {value}: write the number of its versions, 1 to {most}", "no number"),
+    notAmong: message("{option} of '{feature}' is {value}, and its versions are 1 to {count}", "no such version"),
+    noOptions: message("version {number} of '{feature}' is {value}: write feature(...), or an expression", "no options"),
+    ofOptions: message("version {number} of '{feature}' has {option}, which all versions share: give it to the feature", "of all versions"),
+    unfit: message("'{feature}' is {what}, which has one version", "one version"),
+  },
+);
+
 export const ANNOTATED_TWICE = rule(
   {
     code: 119,

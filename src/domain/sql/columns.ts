@@ -6,6 +6,7 @@
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import type { FeatureSet, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames } from "../closest.ts";
+import { numberedName } from "../feature-version.ts";
 import { finding } from "../finding.ts";
 import { STAR_COLUMNS, UNKNOWN_OUTPUT } from "../rules/sql-files.ts";
 
@@ -15,7 +16,9 @@ import { STAR_COLUMNS, UNKNOWN_OUTPUT } from "../rules/sql-files.ts";
  */
 export function featureOfColumn(column: string, set: FeatureSet): FeatureSet["features"][number] | undefined {
   const name = column.startsWith(`${set.namespace}.`) ? column.slice(set.namespace.length + 1) : column;
-  const exact = set.features.find((feature) => feature.name === name);
+  const exact =
+    set.features.find((feature) => feature.name === name) ??
+    set.features.find((feature) => numberedName(feature) === `${set.namespace}.${name}`);
   if (exact) return exact;
   const lower = name.toLowerCase();
   const folded = set.features.filter((feature) => feature.name.toLowerCase() === lower);

@@ -39,7 +39,8 @@ export function staticGraph(model: ProjectModel, spans: Spans): { graph: Graph; 
       allClasses = false;
       continue;
     }
-    if (!item.complete || [...item.fields.values()].some((field) => field.name === undefined)) open.add(item.namespace);
+    if (!item.complete || [...item.fields.values()].some((field) => field.name === undefined || hasVersions(field)))
+      open.add(item.namespace);
     if (featureSets.some((set) => set.namespace === item.namespace)) open.add(item.namespace);
     else featureSets.push(featureSet(model, item, item.namespace, spans));
   }
@@ -77,6 +78,11 @@ function featureSet(model: ProjectModel, item: ClassModel, namespace: string, sp
         : featuresOf(field, field.name).map((name) => feature(model, item, field, name, { owner, tags }, spans)),
     ),
   };
+}
+
+/** Whether only running the code tells the versions of a feature. */
+function hasVersions({ options }: FieldModel): boolean {
+  return options.some(({ name }) => name === "version" || name === "versions");
 }
 
 /** The names of the features that a field is: one per window, else its own. */

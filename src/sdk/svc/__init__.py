@@ -26,7 +26,7 @@ from ._model.cron import Cron
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
-from .evaluations import Evaluation
+from .evaluations import Evaluation, contains, exact_match, judge, numeric
 from .features import (
     DataFrame,
     Feature,
@@ -129,13 +129,17 @@ __all__ = [
     "batch",
     "before",
     "before_all",
+    "contains",
     "description",
+    "exact_match",
     "feature",
     "has_many",
     "has_one",
     "is_feature_time",
     "is_primary",
+    "judge",
     "make_stream_resolver",
+    "numeric",
     "offline",
     "online",
     "owner",

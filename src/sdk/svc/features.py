@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NoReturn, Optional, Sequence, Union
 
 from ._frames.conditions import Condition, after, before
 from ._frames.dataframe import DataFrame
@@ -87,6 +87,9 @@ def feature(
     contains: Any = None,
     strict: Optional[bool] = None,
     validations: Optional[Sequence[Validation]] = None,
+    version: Optional[int] = None,
+    default_version: Optional[int] = None,
+    versions: Optional[Mapping[int, Any]] = None,
     **others: NoReturn,
 ) -> Any:
     """The options of a feature beside its type, to the right of `=` in a feature class.
@@ -113,6 +116,10 @@ def feature(
     strict: True fails a value that breaks a rule; else it is answered, and counted in the metric
         `feature.validation_failures`.
     validations: further rules, each with a `strict` of its own.
+    version: how many versions it has, each with values of its own: resolvers name `Trial.code @ 2`,
+        queries `trial.code@2`. All have the type and these options.
+    default_version: the version that the bare name means. Default: 1.
+    versions: options of single versions, such as `{2: feature(expression=_.raw)}`.
     """
     unknown = kept("feature", others)
     return FeatureOptions(
@@ -135,6 +142,9 @@ def feature(
         contains,
         strict,
         validations,
+        version,
+        default_version,
+        versions,
         others=unknown,
     )
 

@@ -30,6 +30,7 @@ __all__ = [
     "array_sort",
     "array_sum",
     "between",
+    "cardinality",
     "cast",
     "ceil",
     "clip",
@@ -67,6 +68,8 @@ __all__ = [
     "is_null",
     "jaccard_similarity",
     "jaro_winkler",
+    "json_extract_array",
+    "json_value",
     "le",
     "least",
     "length",
@@ -89,7 +92,11 @@ __all__ = [
     "or_",
     "partial_ratio",
     "pow",
+    "recover",
+    "regexp_extract",
+    "regexp_extract_all",
     "regexp_like",
+    "regexp_replace",
     "remove_nulls",
     "replace",
     "round",
@@ -115,6 +122,13 @@ __all__ = [
     "unix_milliseconds",
     "unix_seconds",
     "upper",
+    "url_extract_fragment",
+    "url_extract_host",
+    "url_extract_parameter",
+    "url_extract_path",
+    "url_extract_port",
+    "url_extract_protocol",
+    "url_extract_query",
     "when",
     "xor",
     "year",
@@ -420,6 +434,19 @@ def if_null(value: Any, otherwise: Any) -> Any:
     Types: T, T -> T.
     """
     return call("if_null", value, otherwise)
+
+
+def recover(value: Any, otherwise: Any = LEFT_OUT) -> Any:
+    """The value, or the second one where computing it is an error, such as a division by zero or a text that is no number; null when there
+    is no second one.
+
+        F.recover(F.to_int(_.code), 0)
+
+    Null: a null value is null.
+
+    Types: T -> T?; T, T -> T.
+    """
+    return call("recover", value, *given(otherwise))
 
 
 def null_if(value: Any, unwanted: Any) -> Any:
@@ -763,6 +790,39 @@ def regexp_like(text: Any, pattern: Any) -> Any:
     return call("regexp_like", text, pattern)
 
 
+def regexp_extract(text: Any, pattern: Any, group: Any = LEFT_OUT) -> Any:
+    """The first match of a regular expression in the text, or what a group of it took; null where there is none. What may be empty cannot
+    be repeated in it.
+
+        F.regexp_extract(_.email, "@([^@]+)$", 1)
+
+    Types: str, str -> str?; str, str, int -> str?.
+    """
+    return call("regexp_extract", text, pattern, *given(group))
+
+
+def regexp_extract_all(text: Any, pattern: Any, group: Any = LEFT_OUT) -> Any:
+    """All matches of a regular expression in the text, from the left, or what a group of it took, an empty text where that took no part.
+    What may be empty cannot be repeated in it.
+
+        F.regexp_extract_all(_.note, "#([a-z]+)", 1)
+
+    Types: str, str -> list[str]; str, str, int -> list[str].
+    """
+    return call("regexp_extract_all", text, pattern, *given(group))
+
+
+def regexp_replace(text: Any, pattern: Any, replacement: Any = LEFT_OUT) -> Any:
+    """The text with every match of a regular expression replaced; `\\1` or `\\g<1>` in the replacement is what a group took. Without a
+    replacement matches are taken out. What may be empty cannot be repeated in it.
+
+        F.regexp_replace(_.phone, "[^0-9]+")
+
+    Types: str, str -> str; str, str, str -> str.
+    """
+    return call("regexp_replace", text, pattern, *given(replacement))
+
+
 def to_string(value: Any) -> Any:
     """The value as text: digits of a number as Python writes them, `true` or `false`, ISO 8601 of a date or an instant.
 
@@ -1064,6 +1124,16 @@ def length(value: Any) -> Any:
     return call("length", value)
 
 
+def cardinality(list: Any) -> Any:
+    """How many elements a list has, those that are null too.
+
+        F.cardinality(_.tags)
+
+    Types: list[T] -> int.
+    """
+    return call("cardinality", list)
+
+
 def element_at(list: Any, index: Any) -> Any:
     """The element at a position, 0 being the first and -1 the last; null when there is none.
 
@@ -1195,3 +1265,101 @@ def array_mean(list: Any) -> Any:
     Types: list[int] -> float?; list[float] -> float?.
     """
     return call("array_mean", list)
+
+
+# json
+
+
+def json_value(json: Any, path: Any) -> Any:
+    """The text, number or truth value at a place of JSON, as text; null where there is no such place, or null, a list or an object. A text
+    that is no JSON is an error. Places are named `$.user.tags[0]['a b']`; `[-1]` is the last.
+
+        F.json_value(_.payload, "$.user.name")
+
+    Types: json, str -> str?; str, str -> str?.
+    """
+    return call("json_value", json, path)
+
+
+def json_extract_array(json: Any, path: Any) -> Any:
+    """The elements of the array at a place of JSON as texts, without those that are null; lists and objects in it are compact JSON. Null
+    where there is no such place, or null; anything else there is an error.
+
+        F.json_extract_array(_.payload, "$.tags")
+
+    Types: json, str -> list[str]?; str, str -> list[str]?.
+    """
+    return call("json_extract_array", json, path)
+
+
+# urls
+
+
+def url_extract_protocol(url: Any) -> Any:
+    """The protocol of a URL in lower case, such as `https`; null where there is none, or where the text is no URL.
+
+        F.url_extract_protocol(_.link)
+
+    Types: str -> str?.
+    """
+    return call("url_extract_protocol", url)
+
+
+def url_extract_host(url: Any) -> Any:
+    """The host of a URL in lower case, without user and port; null where there is none, or where the text is no URL.
+
+        F.url_extract_host(_.link)
+
+    Types: str -> str?.
+    """
+    return call("url_extract_host", url)
+
+
+def url_extract_port(url: Any) -> Any:
+    """The port that a URL names; null where there is none, or where the text is no URL.
+
+        F.url_extract_port(_.link)
+
+    Types: str -> int?.
+    """
+    return call("url_extract_port", url)
+
+
+def url_extract_path(url: Any) -> Any:
+    """The path of a URL as it is written, empty when it has none; null where there is none, or where the text is no URL.
+
+        F.url_extract_path(_.link)
+
+    Types: str -> str?.
+    """
+    return call("url_extract_path", url)
+
+
+def url_extract_query(url: Any) -> Any:
+    """What stands between `?` and `#` in a URL, as it is written; null where there is none, or where the text is no URL.
+
+        F.url_extract_query(_.link)
+
+    Types: str -> str?.
+    """
+    return call("url_extract_query", url)
+
+
+def url_extract_fragment(url: Any) -> Any:
+    """What stands behind `#` in a URL, as it is written; null where there is none, or where the text is no URL.
+
+        F.url_extract_fragment(_.link)
+
+    Types: str -> str?.
+    """
+    return call("url_extract_fragment", url)
+
+
+def url_extract_parameter(url: Any, name: Any) -> Any:
+    """The first value of a parameter in the query of a URL, decoded; empty where the parameter has no value, null where it is not there.
+
+        F.url_extract_parameter(_.link, "utm_source")
+
+    Types: str, str -> str?.
+    """
+    return call("url_extract_parameter", url, name)

@@ -6,6 +6,7 @@
 import type { FeatureSet, Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import { didYouMean } from "../../domain/closest.ts";
+import { storedName } from "../../domain/feature-version.ts";
 import { featuresOf } from "../../domain/graph-diff.ts";
 import { compareNames, rawName, readableName } from "../../domain/name.ts";
 import { Failure } from "../failure.ts";
@@ -161,7 +162,7 @@ function taggedNames(tag: string, graph: Graph, names: readonly string[]): strin
   const tagged = features.filter((one) => one.tags.includes(tag));
   if (tagged.length === 0)
     throw notFound(`No feature has the tag '${shown(tag)}'.`, tag, [...new Set(features.flatMap((one) => one.tags))]);
-  return tagged.map(({ fqn }) => fqn).filter((fqn) => names.includes(fqn));
+  return tagged.map(storedName).filter((fqn) => names.includes(fqn));
 }
 
 /** The keys of a class's rows; of a class that the deployment no longer has, of either type. */

@@ -44,7 +44,7 @@ import type { OnlineStore } from "../stores/online/store.ts";
 import { longestStaleness } from "../writes/policy.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import { checkSqlResolvers } from "./checks.ts";
-import { featureKeys } from "./feature-keys.ts";
+import { identitiesOf as graphIdentities } from "./feature-keys.ts";
 import { onlineScope } from "./live-scopes.ts";
 import { meteredSources } from "./metered-sources.ts";
 import type { Profiles } from "./profiles.ts";
@@ -209,7 +209,7 @@ export function createBuilder(options: BuilderOptions): Builder {
   /** By deployment, from the end of its build to its start. */
   const begun = new Map<string, Begun>();
   const identitiesOf = (of: Graph, environmentId: string): Promise<ReadonlyMap<string, FeatureIdentity>> =>
-    metadata.featureIdentities(environmentId, featureKeys(of), clock.now());
+    graphIdentities(metadata, environmentId, of, clock.now());
 
   const graph = async (id: string): Promise<Graph> => {
     const bytes = await metadata.graph(id);

@@ -1,6 +1,7 @@
 /**
- * Evaluations: functions of a deployment that are called for each row of a dataset, and scored. They
- * are defined in code; a run of one is a row and a job, and its result a revision of a dataset.
+ * Evaluations: functions of a deployment that are called for each row of a dataset, and scored.
+ * They are defined in code; a run of one is a row and a job, and its result is a revision of a
+ * dataset.
  */
 
 import { mkdir } from "node:fs/promises";

@@ -24,8 +24,8 @@ export function errorColumn(scorer: string): string {
 }
 
 /**
- * The columns of a result: the number of the row from 0, the key under its own name, the output, why
- * the function failed, and of each scorer the score and why it failed.
+ * The columns of a result: the number of the row from 0, the key under its own name, the output,
+ * why the function failed, and of each scorer the score and why it failed.
  */
 export function resultColumns(scorers: readonly string[], key: TableColumn | undefined): TableColumn[] {
   return [

@@ -21,8 +21,8 @@ const BATCH = 1_000;
 
 /**
  * The recurring jobs that remove ended jobs, workflows, runs of resolvers and evaluations, and
- * tasks, expired sessions, uploads and deletions, rows of nodes that are gone, and old progress lines of
- * deployments.
+ * tasks, expired sessions, uploads and deletions, rows of nodes that are gone, and old progress
+ * lines of deployments.
  */
 export function retentionJobs(
   metadata: Pick<

@@ -1,7 +1,7 @@
 /** The deployment that uploads are checked against, as it is now. */
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
-import { featureKeys } from "../deployments/feature-keys.ts";
+import { identitiesOf } from "../deployments/feature-keys.ts";
 import { buildGraphIndex } from "../query/graph/graph-index.ts";
 import type { FeatureIdentity, VersionStore } from "../stores/metadata/versions.ts";
 import { longestStaleness, offlineVersions } from "../writes/policy.ts";
@@ -48,7 +48,7 @@ export function createUploadDeployments(options: {
   return async (place) => {
     const before = kept.get(place.deploymentId);
     const graph = before?.graph ?? (await graphOf(place.deploymentId));
-    const identities = await metadata.featureIdentities(place.environmentId, featureKeys(graph), now());
+    const identities = await identitiesOf(metadata, place.environmentId, graph, now());
     const versions = JSON.stringify([...identities].map(([fqn, { id }]) => [fqn, id]));
     if (before?.deployment.versions === versions) return before.deployment;
     const deployment = versioned(graph, place, identities, versions);

@@ -99,6 +99,12 @@ function problemText({ row, column, message }: UploadProblem): string {
   return place === "" ? message : `${place}: ${message}`;
 }
 
+/** The feature of an FQN; a default version also goes by its number. */
+function featureNamed({ namespaces, scalars }: UploadDeployment["index"], fqn: string): ScalarInfo | undefined {
+  const dot = fqn.indexOf(".");
+  return scalars.get(fqn) ?? namespaces.get(fqn.slice(0, dot))?.numbered.get(fqn.slice(dot + 1));
+}
+
 /** The meaning of columns. Throws UploadRefused with all that is wrong with them. */
 export function planUpload(columns: readonly string[], options: UploadOptions, deployment: UploadDeployment): UploadPlan {
   const problems: UploadProblem[] = [];
@@ -120,7 +126,7 @@ export function planUpload(columns: readonly string[], options: UploadOptions, d
   const { index } = deployment;
   const byNamespace = new Map<NamespaceInfo, { readonly column: number; readonly feature: ScalarInfo }[]>();
   for (const [fqn, column] of places) {
-    const feature = index.scalars.get(fqn);
+    const feature = featureNamed(index, fqn);
     if (feature) {
       const namespace = index.namespaces.get(feature.namespace) as NamespaceInfo;
       byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), { column, feature }]);

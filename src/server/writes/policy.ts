@@ -3,6 +3,7 @@
  */
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import { storedName } from "../../domain/feature-version.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import type { FeatureVersion } from "../stores/offline/store.ts";
 
@@ -25,14 +26,15 @@ export function offlineVersions(deployment: WrittenDeployment): ReadonlyMap<numb
   const versions = new Map<number, FeatureVersion>();
   if (deployment.branch !== "") return versions;
   for (const { namespace, features } of deployment.graph.featureSets)
-    for (const { fqn, kind } of features) {
+    for (const feature of features) {
+      const { fqn, kind } = feature;
       const identity = deployment.identities.get(fqn);
       if (kind.case !== "scalar" || !kind.value.dtype || !identity || kind.value.storeOffline === false) continue;
       versions.set(identity.id, {
         featureId: identity.id,
         environmentId: deployment.environmentId,
         namespace,
-        name: fqn.slice(namespace.length + 1),
+        name: storedName(feature).slice(namespace.length + 1),
         internalVersion: identity.internalVersion,
         dtype: kind.value.dtype,
       });

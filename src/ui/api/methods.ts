@@ -10,6 +10,7 @@ import type { CloudAccountService } from "../../../gen/svc/v1/cloud_account_pb.t
 import type { DatasetService } from "../../../gen/svc/v1/dataset_pb.ts";
 import type { DeploymentService } from "../../../gen/svc/v1/deployment_pb.ts";
 import type { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
+import type { EvaluationService } from "../../../gen/svc/v1/evaluation_pb.ts";
 import type { GraphService } from "../../../gen/svc/v1/graph_pb.ts";
 import type { HealthService } from "../../../gen/svc/v1/health_pb.ts";
 import type { IncrementalService } from "../../../gen/svc/v1/incremental_pb.ts";
@@ -46,6 +47,7 @@ interface Services {
   readonly DatasetService: typeof DatasetService;
   readonly DeploymentService: typeof DeploymentService;
   readonly EnvironmentService: typeof EnvironmentService;
+  readonly EvaluationService: typeof EvaluationService;
   readonly GraphService: typeof GraphService;
   readonly HealthService: typeof HealthService;
   readonly IncrementalService: typeof IncrementalService;

@@ -45,7 +45,7 @@ beforeAll(async () => {
   project = writeProject({ "shops.py": SHOPS });
   const done = await runCommand("apply", ["--force", "--await"], { home: platform.home, env: platform.env, dir: project });
   if (done.exitCode !== 0) throw new Error(done.stderr);
-}, 60_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 test("a table with a column per output", async () => {

@@ -78,7 +78,7 @@ beforeAll(async () => {
   project = writeProject({ "cards.py": CARDS });
   const done = await runCommand("apply", ["--force", "--await"], { home: platform.home, env: platform.env, dir: project });
   if (done.exitCode !== 0) throw new Error(done.stderr);
-}, 60_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 interface Json {

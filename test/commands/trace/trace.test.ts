@@ -33,7 +33,7 @@ beforeAll(async () => {
   await query(1, "--trace");
   await query(13, "--trace", "--query-name", "unlucky");
   await query(2);
-}, 60_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 const svc = (path: string, words: readonly string[] = []) => runCommand(path, words, { ...platform, dir: project });

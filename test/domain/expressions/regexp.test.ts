@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
+import { EvaluationError } from "../../../src/domain/expressions/evaluation-error.ts";
 import { compileLinear } from "../../../src/domain/expressions/regexp.ts";
 import { isLike } from "../../../src/domain/expressions/text.ts";
 import { seeded } from "../../harness/seed.ts";
@@ -31,6 +32,19 @@ test("finds what a backtracking engine finds", () => {
     seeded(1000),
   );
   expect(found).toBeGreaterThan(50);
+});
+
+test("matches that take too many steps are an error, and those of long texts are found", () => {
+  expect(() => [...compileLinear("(a+)+b|a").matches("a".repeat(5000))]).toThrow(EvaluationError);
+  expect(() => [...compileLinear(`(?:${"(x?)".repeat(300)}y)|x`).matches("x".repeat(20_000))]).toThrow(EvaluationError);
+  const found = [...compileLinear("\\w+@(\\w+)").matches("to ann@example and ".repeat(2000))];
+  expect([found.length, found[1999]]).toEqual([2000, { from: 1999 * 19 + 3, to: 1999 * 19 + 14, texts: ["ann@example", "example"] }]);
+});
+
+test("endless repetitions of what may be empty are no searches", () => {
+  for (const source of ["(a*)*", "(?:a|b?)+", "(^)*x", "(a{0,2}){2,}"])
+    expect(() => compileLinear(source).matches("a")).toThrow("repeats what may be empty");
+  expect(compileLinear("(a*)*").isIn("a")).toBe(true);
 });
 
 test("patterns of `like` are the regular expressions that they stand for", () => {

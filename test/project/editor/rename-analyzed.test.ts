@@ -12,7 +12,7 @@ import { createToolchain } from "../../../src/python/create-toolchain.ts";
 import type { PythonToolchain } from "../../../src/python/toolchain.ts";
 import { type Files, readNames, renamed } from "./places.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const FLIGHTS = join(import.meta.dir, "../../fixtures/flights");
 const paths = [...new Glob("**/*.{py,sql}").scanSync(FLIGHTS)].sort();

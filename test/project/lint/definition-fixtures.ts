@@ -115,6 +115,11 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     files: after(USER, "    at: FeatureTime\n    «seen»: FeatureTime\n"),
   },
   {
+    rule: "E118",
+    says: "default_version of 'user.code' is int 3, and its versions are 1 to 2",
+    files: after(USER, "    code: int = feature(version=2, default_version=«3», default=0)\n"),
+  },
+  {
     rule: "W119",
     says: "'name' is annotated twice in User: the last one counts",
     files: after(USER, "    «name»: str\n"),

@@ -14,7 +14,7 @@ import { DEFINITION_FIXTURES } from "./definition-fixtures.ts";
 import type { RuleFixture } from "./fixtures.ts";
 import { GRAPH_FIXTURES } from "./graph-fixtures.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 interface Shown {
   readonly code: number;

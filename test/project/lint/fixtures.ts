@@ -26,7 +26,7 @@ export interface RuleFixture {
 
 /** Imports that most fixtures need. */
 export const IMPORTS = `import svc.functions as F
-from svc import Monitor, NamedQuery, Now, PostgreSQLSource, ScheduledQuery, SQLiteSource, offline, online
+from svc import Evaluation, Monitor, NamedQuery, Now, PostgreSQLSource, ScheduledQuery, SQLiteSource, offline, online
 from svc.features import DataFrame, Features, FeatureTime, Primary, _, feature, features, has_many, has_one
 from svc.streams import Windowed, windowed
 

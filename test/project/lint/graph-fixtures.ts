@@ -100,6 +100,21 @@ export const GRAPH_FIXTURES: readonly RuleFixture[] = [
     remote: true,
   },
   {
+    rule: "E177",
+    says: "the evaluation 'answers' names no dataset: dataset is str ''; write its name, such as 'tickets'",
+    files: after(USER, "\n\nEvaluation('answers', dataset=«''», task=len, scorers=[str.lower])\n"),
+  },
+  {
+    rule: "E178",
+    says: "the evaluation 'answers' has 0 scorers: write 1 to 20, such as scorers=[exact_match('expected')]",
+    files: after(USER, "\n\nEvaluation('answers', dataset='d', task=lambda a: a, scorers=«[]»)\n"),
+  },
+  {
+    rule: "E179",
+    says: "the task of the evaluation 'answers' does not take its inputs: got an unexpected keyword argument 'b'",
+    files: after(USER, "\n\nEvaluation('answers', dataset='d', task=lambda a=1: a, inputs=«{'b': 'c'}», scorers=[lambda a: 1])\n"),
+  },
+  {
     rule: "E155",
     says: "${user.emial} is neither a feature nor now: 'emial' is no feature of class User; did you mean 'email'?",
     files: sql(`${HEADER}select id, name from t where mail = «\${user.emial}»\n`),

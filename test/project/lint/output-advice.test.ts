@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { tempFolder } from "../../client/test-context.ts";
 import { type Platform, runCommand, startPlatform, writeProject } from "../../commands/platform.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const home = tempFolder("svc-advice-");
 let platform: Platform;

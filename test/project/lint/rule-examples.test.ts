@@ -11,7 +11,7 @@ import { lintStatically } from "../../../src/project/lint/lint.ts";
 import { tempFolder } from "../../client/test-context.ts";
 import { runCommand, writeProject } from "../../commands/platform.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const home = tempFolder("svc-rule-examples-");
 

@@ -289,7 +289,7 @@ test.skipIf(lacksPython)("what is called a syntax error is one: damaged sources,
       ".",
     ),
   });
-  const damaged = fc.sample(edit, { numRuns: runs(1500, 20_000), seed }).map(({ file, at, cut, insert }) => {
+  const damaged = fc.sample(edit, { numRuns: runs(700, 20_000), seed }).map(({ file, at, cut, insert }) => {
     const { text } = texts[file] as { text: string };
     const short = text.slice(0, 6000);
     const offset = Math.floor(at * short.length);
@@ -393,9 +393,9 @@ test("never throws, and every place is inside of its file", () => {
         expect(range.start.character).toBeLessThanOrEqual(line.length);
       }
     }),
-    seeded(1000),
+    seeded(500),
   );
-}, 60_000);
+}, 300_000);
 
 test("hostile sources come to an end", () => {
   const deep = 100_000;

@@ -215,7 +215,7 @@ describe("deployments", () => {
     const following = follow(server, id);
     await bob.client(ApprovalService).approve({ id: approvalId });
     expect(await following).toMatchObject({ status: DeploymentStatus.LIVE, live: true, approvalId: "" });
-  }, 60_000);
+  }, 300_000);
 
   test("that are rejected fail, and one that comes later takes the place of one that waits", async () => {
     await protect();
@@ -236,7 +236,7 @@ describe("deployments", () => {
       error: "The deployment's approval was rejected by 'bob': not today",
     });
     expect((await server.client(DeploymentService).listDeployments({})).deployments.some(({ live }) => live)).toBe(false);
-  }, 60_000);
+  }, 300_000);
 
   test("that fail leave nothing to approve", async () => {
     await protect();
@@ -245,7 +245,7 @@ describe("deployments", () => {
     const hasFailed = async () => (await approvals().getApproval({ id: approvalId })).approval?.state === ApprovalState.FAILED;
     await eventually(hasFailed, "the request has failed");
     expect((await refusal(bob.client(ApprovalService).approve({ id: approvalId }))).code).toBe(Code.FailedPrecondition);
-  }, 60_000);
+  }, 300_000);
 
   test("are given no secret before they are approved, on a branch and without promotion neither", async () => {
     await secrets().setSecrets({ secrets: [{ name: "KEY", value: "s3cret-value" }] });
@@ -270,7 +270,7 @@ describe("deployments", () => {
       expect(readFileSync(seen, "utf8")).toContain("s3cret-value");
       rmSync(seen);
     }
-  }, 60_000);
+  }, 300_000);
 
   test("from before run on when they served, are a way back, and are nothing else", async () => {
     const client = server.client(DeploymentService);
@@ -292,7 +292,7 @@ describe("deployments", () => {
     expect((await server.client(QueryService).query(query)).data).toHaveLength(1);
     expect((await client.rollBackDeployment({})).deployment?.id).toBe(before.id);
     expect((await client.promoteDeployment({ deploymentId: live.id })).deployment?.live).toBe(true);
-  }, 60_000);
+  }, 300_000);
 });
 
 test("what waits is sealed anew with a new key, so that the older one can be removed before it is approved", async () => {

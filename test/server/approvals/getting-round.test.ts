@@ -189,6 +189,8 @@ const RULES: Readonly<Record<string, Rule>> = {
     resolver: "get_name",
     deploymentId: unapproved,
   })),
+  "EvaluationService/TriggerEvaluation": free("runs approved code", () => ({ id: "none" }), "not_found"),
+  "EvaluationService/CancelEvaluationRun": free("ends what runs", () => ({ id: "none" }), "not_found"),
   "TaskService/RunTasks": refused("tasks run in live deployments alone", ({ unapproved }) => ({
     ...{ target: { path: "features.py" }, arguments: [{}], deploymentId: unapproved },
   })),

@@ -37,7 +37,7 @@ beforeEach(async () => {
   await server.server.ready;
   bob = await person(server, folder.path, "bob", ["admin"]);
   expectLive(await deploy(server, GREETING));
-}, 60_000);
+}, 300_000);
 afterEach(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
@@ -170,7 +170,7 @@ describe("uploads", () => {
     await eventually(async () => (await state()) === ValueUploadState.SUCCEEDED, "the file is stored");
     expect(stored().offline).toEqual({ "user.name 1": 1 });
     await eventually(() => kept().length === 0, "the file is removed");
-  }, 60_000);
+  }, 300_000);
 
   test("are removed when they are rejected, withdrawn or expire", async () => {
     await protect();
@@ -188,7 +188,7 @@ describe("uploads", () => {
     await eventually(() => kept().length === 0, "the file is removed");
     expect((await approval(third))?.state).toBe(ApprovalState.EXPIRED);
     expect(stored().offline).toEqual({});
-  }, 60_000);
+  }, 300_000);
 
   test("are refused at once when something is wrong, and keep nothing", async () => {
     await protect();
@@ -249,4 +249,4 @@ test("what was made, and whose server was killed before it said so, is made no s
   for (const id of [ids[0], ids[1], ids[3]])
     expect(await approval(id as string)).toMatchObject({ state: ApprovalState.APPROVED, error: "" });
   expect(made()).toEqual(once);
-}, 60_000);
+}, 300_000);

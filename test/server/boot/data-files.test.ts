@@ -34,7 +34,7 @@ beforeAll(async () => {
   await Bun.sleep(50);
   cpSync(template.path, running.path, { recursive: true });
   await server.server.stop();
-}, 60_000);
+}, 300_000);
 afterAll(() => {
   template[Symbol.dispose]();
   running[Symbol.dispose]();

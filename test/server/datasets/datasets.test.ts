@@ -155,7 +155,7 @@ describe("uploads", () => {
     expect(files.map(({ name }) => name)).toEqual(["1.csv.parquet", "1.csv", "2.csv.parquet", "2.csv"]);
     expect(found?.rows).toBe(3n);
     expect((await linksOf(revision)).map(({ name }) => name)).toEqual(["1.csv.parquet", "2.csv.parquet"]);
-  }, 60_000);
+  }, 300_000);
 
   test("a wrong table ends the upload, and the older revision stays", async () => {
     const before = await upload("tables", { "a.csv": bytesOf("id\n1\n") });
@@ -166,7 +166,7 @@ describe("uploads", () => {
     expect(await code(upload("tables", differ))).toContain("column 1 is 'id' in 'a.csv' and 'name' in 'b.csv'");
     const { revision, revisions } = await service().getDataset({ dataset: "tables" });
     expect([revision?.id, revisions.length]).toEqual([before.revision, 1]);
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("addresses", () => {
@@ -269,7 +269,7 @@ describe("other environments and permissions", () => {
     expect(await columnOf(reads)).toMatchObject({ distinct: 1n, nulls: 0n });
     expect((await columnOf(reads))?.min).toBeUndefined();
     expect(await code(Array.fromAsync(reads.streamDatasetLinks({ revisionId: revision })))).toContain("query.offline");
-  }, 60_000);
+  }, 300_000);
 
   test("over plain HTTP", async () => {
     const { dataset, revision } = await upload("a b/ü", { "a.txt": bytesOf("hello") });

@@ -26,7 +26,7 @@ class User:
     email: str = feature(tags=["pii"])
 `;
   expectLive(await deploy(server, { "features.py": features }));
-}, 60_000);
+}, 300_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
@@ -86,7 +86,7 @@ test("rows of several files are shown in order, typed, without personal features
     },
   });
   expect((await fetch(`${server.url}/v1/datasets/people?preview=x`, { headers })).status).toBe(400);
-}, 60_000);
+}, 300_000);
 
 test("it is bounded by rows and by length, and says when it ends early", async () => {
   const long = Array.from({ length: 900 }, (_, id) => JSON.stringify({ id, text: "x".repeat(10_000) })).join("\n");
@@ -96,7 +96,7 @@ test("it is bounded by rows and by length, and says when it ends early", async (
   expect(shown.rows).toBeWithin(100, 500);
   for (const rows of [0, -1, 1_001])
     expect((await refusal(service().previewDataset({ dataset: "long", rows }))).code).toBe(Code.InvalidArgument);
-}, 60_000);
+}, 300_000);
 
 test("a suspended environment takes no uploads", async () => {
   const environments = server.client(EnvironmentService);
@@ -104,7 +104,7 @@ test("a suspended environment takes no uploads", async () => {
   expect((await refusal(upload("late", { "a.txt": "hello" }))).rawMessage).toContain("is suspended");
   await environments.resumeEnvironment({});
   expect(await upload("late", { "a.txt": "hello" })).toStartWith("rev_");
-}, 60_000);
+}, 300_000);
 
 test("what is no table, and who may not read values, is refused", async () => {
   await upload("text", { "a.txt": "hello" });
@@ -115,4 +115,4 @@ test("what is no table, and who may not read values, is refused", async () => {
   const reader = server.client(DatasetService, { token });
   expect((await refusal(reader.previewDataset({ dataset: "text", rows: 1 }))).code).toBe(Code.PermissionDenied);
   expect((await fetch(`${server.url}/v1/datasets/text?preview=1`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(403);
-}, 60_000);
+}, 300_000);

@@ -89,7 +89,7 @@ test("values of features that are tagged as personal are not kept, nor shown whe
   expect((await capabilities([]).statistics.shown(await revisionOf(id), { values: false }))?.[1]).toEqual({
     ...{ name: "user.city", nulls: 1, distinct: 1 },
   });
-}, 60_000);
+}, 300_000);
 
 test("a table that cannot be read has none and is not tried again; without an engine it is tried later", async () => {
   const path = join(folder.path, "broken.parquet");
@@ -102,4 +102,4 @@ test("a table that cannot be read has none and is not tried again; without an en
   await statistics.catchUp(never);
   expect((await revisionOf(id)).statistics).toEqual([]);
   expect(await statistics.shown(await revisionOf(id), { values: true })).toBeUndefined();
-}, 60_000);
+}, 300_000);

@@ -78,7 +78,7 @@ function held(folder: string, metadata = folder): { online: Record<string, numbe
   const found = { online: Object.fromEntries(cells.map(({ fid, n }) => [names.get(fid) ?? `?${fid}`, n])), offline: {} };
   if (!existsSync(join(folder, "offline.db"))) return found;
   using offline = new Database(join(folder, "offline.db"), { readonly: true });
-  offline.run("pragma busy_timeout = 5000");
+  offline.run("pragma busy_timeout = 60000");
   if (!offline.query("select 1 from sqlite_schema where name = 'version'").get()) return found;
   const tables = offline.query<{ fid: number; name: string }, []>("select fid, table_name as name from version").all();
   const rows = (table: string) => offline.query<{ n: number }, []>(`select count(*) as n from "${table}"`).get()?.n ?? 0;
@@ -100,7 +100,7 @@ describe("versions of features", () => {
     server = await TestServer.start(folder.path);
     await server.server.ready;
     expectLive(await deploy(server, USERS));
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await server[Symbol.asyncDispose]();
     folder[Symbol.dispose]();
@@ -125,7 +125,7 @@ describe("versions of features", () => {
     const fresh = await nameOf(server, 1);
     expect(before).not.toContain(fresh);
     await written("user.name v2", 1);
-  }, 60_000);
+  }, 300_000);
 
   test("the next deployment and the next start keep the version", async () => {
     const stored = await nameOf(server, 1);
@@ -139,7 +139,7 @@ describe("versions of features", () => {
     expect(await nameOf(server, 1)).toBe(stored);
     const { versions } = await service().previewVersions({ selection: { features: ["user.name"] } });
     expect(versions).toMatchObject([{ internalVersion: 2 }]);
-  }, 60_000);
+  }, 300_000);
 
   test("a query that runs meanwhile has all of the old version, and stores nothing of it", async () => {
     const stored = await nameOf(server, 1);
@@ -171,7 +171,7 @@ describe("versions of features", () => {
       const { run: now } = await server.client(ResolverRunService).getResolverRun({ id: run?.id ?? "" });
       return now?.rows === 2n;
     }, "the run is for users 1 and 22");
-  }, 60_000);
+  }, 300_000);
 
   /** Deletions of versions that are recorded. */
   const ended = (): number => {
@@ -203,7 +203,7 @@ describe("versions of features", () => {
     await server.server.ready;
     const again = held(data());
     expect([...Object.keys(again.online), ...Object.keys(again.offline)].filter((name) => /user\.name v[123]/.test(name))).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("are told in the audit log", async () => {
     const { logs } = await server.client(AuditService).listAuditLogs({});
@@ -262,4 +262,4 @@ test("two nodes: versions end on both, also on one that was off", async () => {
   const back = await cluster.start("b");
   await eventually(() => names("b").length === 0, "the node drops what was dropped while it was off");
   expect(await nameOf(back, 1)).not.toBe(old);
-}, 120_000);
+}, 300_000);

@@ -30,7 +30,7 @@ beforeAll(async () => {
   await server.server.ready;
   expectLive(await deploy(server, GREETING));
   await server.client(WebhookService).createWebhook({ name: "w", url: receiver.url, subscriptions: ["feature.computed:user.name"] });
-}, 60_000);
+}, 300_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   receiver.stop();
@@ -71,4 +71,4 @@ test("a delivery that waits loses the values of deleted rows, which are counted,
     [[], 1],
     [[], 1],
   ]);
-}, 60_000);
+}, 300_000);

@@ -36,7 +36,7 @@ export function storedIn(folder: string, metadata = folder): Stored {
 
 function observations(path: string): { name: string; pk: string }[] {
   using db = new Database(path, { readonly: true });
-  db.run("pragma busy_timeout = 5000");
+  db.run("pragma busy_timeout = 60000");
   if (!db.query("select 1 from sqlite_schema where name = 'version'").get()) return [];
   const versions = db.query<{ ns: string; name: string; table: string }, []>("select ns, name, table_name as 'table' from version").all();
   return versions.flatMap(({ ns, name, table }) =>

@@ -56,7 +56,7 @@ test("workers end when their environment is suspended, and others begin when it 
   await server.client(EnvironmentService).resumeEnvironment({});
   const next = await processOf();
   expect([next !== pid, isAlive(next)]).toEqual([true, true]);
-}, 60_000);
+}, 300_000);
 
 test("a build ends when its environment is suspended, and what was live is live again afterwards", async () => {
   expectLive(await deploy(server, project()));
@@ -73,4 +73,4 @@ test("a build ends when its environment is suspended, and what was live is live 
   ]);
   await server.client(EnvironmentService).resumeEnvironment({});
   expect(isAlive(await processOf())).toBe(true);
-}, 60_000);
+}, 300_000);

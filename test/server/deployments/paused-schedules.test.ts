@@ -90,7 +90,7 @@ test("a schedule stays paused over deployments, a suspension and a restart, unti
   expect(await runs.pauseScheduledResolver({ resolver: "none" }).catch(String)).toContain("There is no resolver 'none'");
   expect(await runs.pauseScheduledResolver({ resolver: "broken" }).catch(String)).toContain("does not run by a schedule");
   expect(await queries.pauseScheduledQuery({ name: "label" }).catch(String)).toContain("did you mean 'labels'");
-}, 180_000);
+}, 300_000);
 
 test("what is paused on one node runs on none, and what is resumed runs once", async () => {
   using folder = new TempFolder();
@@ -115,4 +115,4 @@ test("what is paused on one node runs on none, and what is resumed runs once", a
   await eventually(() => isPlanned(RESOLVER_RUN_JOB), "the next run is planned again");
   tick();
   await eventually(() => jobs(SCHEDULED_QUERY_JOB) === 2 && jobs(RESOLVER_RUN_JOB) === 1, "both runs are due");
-}, 120_000);
+}, 300_000);

@@ -73,7 +73,7 @@ test("a deployment with profiling says which function its resolver spends its ti
   const samples = inBurn.reduce((sum, one) => sum + Number(one.samples), 0);
   expect(samples / Number(slow?.samples)).toBeGreaterThan(0.8);
   expect(inBurn[0]?.frames[0]).toMatch(/^slow \(resolvers\.py:1\d\)$/);
-}, 60_000);
+}, 300_000);
 
 test("what a worker sends in another form is left out, and counts add up", () => {
   const stack = ["m.f", ["f (m.py:1)", "g (m.py:9)"], 3];

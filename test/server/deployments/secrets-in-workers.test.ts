@@ -67,7 +67,7 @@ describe("secrets in workers", () => {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, THE_KEY: "of-the-server", SVC_WORKER_ENV: "THE_KEY" },
     });
     expectLive(await deploy(server, READS_SECRET));
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await server.server.stop();
     folder[Symbol.dispose]();
@@ -85,7 +85,7 @@ describe("secrets in workers", () => {
       () => ask(server),
       (said) => said === "of-the-server dpl_",
     );
-  }, 60_000);
+  }, 300_000);
 
   test("new values reach workers without a failed query", async () => {
     let isOver = false;
@@ -112,7 +112,7 @@ describe("secrets in workers", () => {
     const right = ["of-the-server", ...values].map((value) => `${value} dpl_`);
     expect([...seen].filter((said) => !right.includes(said))).toEqual([]);
     expect(seen.has("rotated-3 dpl_") || seen.has("rotated-2 dpl_")).toBe(true);
-  }, 60_000);
+  }, 300_000);
 
   test("workers that do not start with new values are not taken: those before answer on", async () => {
     const secrets = server.client(SecretService);
@@ -135,7 +135,7 @@ describe("secrets in workers", () => {
       () => ask(server),
       (said) => said === "value-after-the-break dpl_",
     );
-  }, 60_000);
+  }, 300_000);
 
   test("a missing secret is an error of the resolver that names it", async () => {
     expect(await ask(server, "user.absent")).toMatch(/NOT_THERE.*svc secret set NOT_THERE/);
@@ -181,7 +181,7 @@ describe("secrets in workers", () => {
       env: { PATH: process.env.PATH, HOME: process.env.HOME },
     });
     expect(await ask(server)).toBe(`${canary} dpl_`);
-  }, 60_000);
+  }, 300_000);
 });
 
 /** The forms in which a text could be found. */
@@ -205,7 +205,7 @@ test("a secret that is set on one node reaches the workers of the other", async 
       () => ask(node),
       (said) => said === "second dpl_",
     );
-}, 120_000);
+}, 300_000);
 
 describe("keys", () => {
   const key = (fill: number) => new Uint8Array(32).fill(fill).toBase64();
@@ -243,5 +243,5 @@ describe("keys", () => {
     await stranger.client(SecretService).setSecrets({ secrets: [{ name: "ANOTHER", value: "works" }] });
     expect((await reveal(stranger)).sort()).toEqual(["", "works"]);
     await stranger.server.stop();
-  }, 60_000);
+  }, 300_000);
 });

@@ -104,7 +104,7 @@ test.skipIf(lacksPostgres())(
       await postgres.stop();
     }
   },
-  120_000,
+  300_000,
 );
 
 test.skipIf(lacksMariadb())(
@@ -120,5 +120,5 @@ test.skipIf(lacksMariadb())(
       await mariadb.stop();
     }
   },
-  120_000,
+  300_000,
 );

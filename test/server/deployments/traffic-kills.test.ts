@@ -145,5 +145,5 @@ test(
     expect(tally.changes).toBeGreaterThan(100);
     expect(tally.refused).toBeGreaterThan(0);
   },
-  patience(120_000),
+  patience(300_000),
 );

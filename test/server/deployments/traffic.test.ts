@@ -80,7 +80,7 @@ describe("weights", () => {
     expect((free.green ?? 0) + (free.blue ?? 0)).toBe(10_000);
     const sticky = await counted(10_000, (n) => ({ correlation_id: `order-${n}` }));
     expect(Math.abs((sticky.green ?? 0) / 100 - 27)).toBeLessThanOrEqual(1);
-  }, 120_000);
+  }, 300_000);
 
   test("send a correlation id to the same deployment every time, also after a restart", async () => {
     await twoTags();

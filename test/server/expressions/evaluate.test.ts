@@ -73,6 +73,16 @@ describe("errors", () => {
     expect(Object.keys(run(call("coalesce", ratio, ref("tries")), rows).errors)).toEqual(["1", "2"]);
   });
 
+  test("are replaced by recover, those of its first argument alone", () => {
+    const minus = constant(-1, PRIMITIVES.float);
+    expect(run(call("recover", ratio), rows)).toEqual({ values: [2, null, null], errors: {} });
+    expect(run(call("add", call("recover", ratio, minus), constant(1)), rows)).toEqual({ values: [3, 0, 0], errors: {} });
+    expect(run(call("recover", minus, ratio), rows)).toEqual({ values: [-1, -1, -1], errors: {} });
+    expect(run(call("recover", ratio, ratio), rows).errors).toEqual({ 1: "division by zero", 2: "division by zero" });
+    expect(compileExpression(call("recover", ratio), user).nullable).toBe(true);
+    expect(compileExpression(call("recover", constant(1), constant(2)), user).nullable).toBe(false);
+  });
+
   test("a fault of the engine is none of the row", () => {
     expect(() => run(ratio, rowsOf({ tries: [1] }))).toThrow("the column limit was not given");
     expect(() => run(aggregate("txns", "count"), rowsOf({ tries: [1] }))).toThrow("the rows of txns were not given");

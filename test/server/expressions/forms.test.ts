@@ -11,7 +11,7 @@ import { compileExpression } from "../../../src/server/expressions/compile.ts";
 import { analyzeFixture, removeBytecode } from "../../sdk/analyze.ts";
 import { INTERPRETERS } from "../../sdk/interpreters.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 afterAll(removeBytecode);
 
 /**

@@ -9,7 +9,7 @@ import { compileExpression } from "../../../src/server/expressions/compile.ts";
 import { seeded } from "../../harness/seed.ts";
 import { aggregate, call, constant, graphOfTypes, ref, scopeOf } from "./build-expression.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 /** Ints are bigints here, floats numbers. */
 type Plain = null | bigint | number | boolean | string;

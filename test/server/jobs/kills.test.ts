@@ -6,7 +6,7 @@ import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/s
 import { TempFolder } from "../../harness/running-server.ts";
 import { patience, runs, seed } from "../../harness/seed.ts";
 
-const KILLS = runs(200, 100_000);
+const KILLS = runs(80, 100_000);
 const NODES = ["a", "b"];
 
 test(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { GraphSchema, type MonitorSchema } from "../../../gen/svc/v1/graph_pb.ts";
 import { ExponentialHistogram } from "../../../src/domain/metrics/exponential-histogram.ts";
-import { createMemoryBus } from "../../../src/server/jobs/bus.ts";
+import { type Bus, createMemoryBus } from "../../../src/server/jobs/bus.ts";
 import { createLog } from "../../../src/server/log.ts";
 import { createMonitors, type Monitors } from "../../../src/server/monitors/monitors.ts";
 import type { EnvironmentRecord } from "../../../src/server/stores/metadata/identity.ts";
@@ -37,6 +37,7 @@ let lines: string[];
 let monitors: Monitors;
 /** What keeps events from being queued. */
 let outage: Error | undefined;
+let bus: Bus;
 
 function open(): Monitors {
   return createMonitors({
@@ -58,7 +59,7 @@ function open(): Monitors {
       resolve: async ({ environment }) => deploymentOf(environment.id),
       traffic: { all: async () => [] } as never,
     },
-    bus: createMemoryBus(),
+    bus,
     reader: async () => ({ read: (selection) => metrics.read(selection) }),
     events: async () => ({
       async monitorChanged(event) {
@@ -83,7 +84,7 @@ beforeEach(async () => {
   folder = new TempFolder();
   clock = new ManualClock();
   clock.set(Date.UTC(2026, 0, 5, 12));
-  [told, lines, outage] = [[], [], undefined];
+  [told, lines, outage, bus] = [[], [], undefined, createMemoryBus()];
   metadata = createSqliteMetadataStore({ path: join(folder.path, "meta.db"), programVersion: "1", now: clock.now });
   await metadata.bootstrap({
     ...{ team: { id: "team_1", name: "team" }, project: { id: "prj_1", name: "project" }, environment: { id: ENV, name: "default" } },
@@ -158,6 +159,30 @@ describe("a monitor", () => {
         payload: expect.objectContaining({ value: 0.02, fired_at: "2026-01-05T12:08:00.000Z", resolved_at: "2026-01-05T12:11:00.000Z" }),
       }),
     ]);
+  });
+
+  test("is told to those who look, each time that it was evaluated, silenced or heard again, once that can be read", async () => {
+    const read: Promise<readonly (readonly [change: string, state: string | undefined, silences: number])[]>[] = [];
+    bus.subscribe("changes", (change) => {
+      const standings = metadata.monitors.list(ENV);
+      const silences = metadata.monitors.silences(ENV);
+      read.push(Promise.all([standings, silences]).then(([of, silent]) => of.map((one) => [change, one.state, silent.length])));
+    });
+    const seen = async () => (await Promise.all(read.splice(0))).flat();
+    for (const seconds of [0.02, 0.09, 0.09, 0.09]) await minute(seconds);
+    expect(await seen()).toEqual(["ok", "pending", "pending", "pending"].map((one) => ["monitors/env_1", one, 0]));
+    await minute(0.09);
+    expect(await seen()).toEqual([["monitors/env_1", "firing", 0]]);
+    await evaluate();
+    expect(await seen()).toEqual([]);
+    await monitors.silence(await environment(), "slow", { until: clock.now() + MINUTE, clientId: "client_1", reason: "known" });
+    await monitors.endSilence(await environment(), "slow");
+    expect(await seen()).toEqual([
+      ["monitors/env_1", "firing", 1],
+      ["monitors/env_1", "firing", 0],
+    ]);
+    for (const seconds of [0.02, 0.02]) await minute(seconds);
+    expect((await seen()).at(-1)).toEqual(["monitors/env_1", "ok", 0]);
   });
 
   test("has no data where nothing was recorded, which neither fires nor resolves", async () => {

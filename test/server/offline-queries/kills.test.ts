@@ -34,7 +34,7 @@ beforeAll(async () => {
   token = await first.token();
   credentials = first.credentials;
   await first[Symbol.asyncDispose]();
-}, 120_000);
+}, 300_000);
 afterAll(() => folder[Symbol.dispose]());
 
 const serviceOf = <S extends DescService>(service: S, server: SpawnedServer, bearer = token): Client<S> =>
@@ -67,7 +67,7 @@ test("a query is completed whenever the server is killed: every row once, in one
     expect(revisions.length).toBe(round + 1);
     await server.kill();
   }
-}, 180_000);
+}, 300_000);
 
 test("what a shard stores offline is stored once, although its server is killed in the middle", async () => {
   using own = new TempFolder();
@@ -120,7 +120,7 @@ def get_level(id: User.id) -> User.level:
   expect([ended.status, ended.rows]).toEqual([OfflineQueryStatus.COMPLETED, BigInt(MANY)]);
   expect(await storedIn(server)).toBe(MANY);
   await server.kill();
-}, 120_000);
+}, 300_000);
 
 test("of a query that is cancelled at any moment neither a revision nor a file stays", async () => {
   using server = await spawnServer(folder.path, credentials);
@@ -148,4 +148,4 @@ test("of a query that is cancelled at any moment neither a revision nor a file s
     before.splice(0, before.length, ...objects());
   }
   await server.kill();
-}, 180_000);
+}, 300_000);

@@ -64,7 +64,7 @@ beforeAll(async () => {
   await putHistory(folder.path, SEEN);
   server = await TestServer.start(folder.path, { credentials, clock });
   service = server.client(OfflineQueryService);
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
@@ -148,5 +148,5 @@ test(
       seeded(12, 500),
     );
   },
-  patience(120_000),
+  patience(300_000),
 );

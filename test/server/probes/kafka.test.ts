@@ -30,7 +30,7 @@ describe.skipIf(lacksKafka() || lacksProgram("openssl"))("a broker", () => {
     authority = new Authority();
     kafka = await startKafka(authority.sign("localhost"));
     trusted = { KAFKA_SSL_CA: readFileSync(authority.certificate, "utf8") };
-  }, 180_000);
+  }, 300_000);
   afterAll(async () => {
     await kafka?.stop();
     authority?.[Symbol.dispose]();

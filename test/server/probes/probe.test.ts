@@ -281,7 +281,7 @@ describe("databases with a driver", () => {
         await stop();
       }
     },
-    60_000,
+    300_000,
   );
 
   test.skipIf(lacksMariadb())(
@@ -302,7 +302,7 @@ describe("databases with a driver", () => {
         await stop();
       }
     },
-    60_000,
+    300_000,
   );
 
   test("a server that is silent is given up when the time is over", async () => {

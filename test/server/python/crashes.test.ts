@@ -10,7 +10,7 @@ import { eventually } from "../../harness/eventually.ts";
 import { isAlive } from "../../harness/is-alive.ts";
 import { anyPython, module, SDK_FOLDER, startPool, writeProject } from "./project.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const FIELDS = `
 @features

@@ -5,7 +5,7 @@ import type { FeatureValue } from "../../../src/domain/value.ts";
 import type { ResolverCall, ResolverResult, RowGroups } from "../../../src/server/python/pool.ts";
 import { module, startPool, type TestPool } from "./project.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const FIELDS = `
 from svc.features import DataFrame, FeatureTime, after, before
@@ -146,7 +146,7 @@ function call(resolver: string, rows: number, given: Partial<ResolverCall>): Pro
     rows,
     columns: {},
     now: Array.from({ length: rows }, () => NOW),
-    deadlineMs: 20_000,
+    deadlineMs: 120_000,
     context: { queryId: "q-1", traceId: "t-1", tags: [], queryContext: {} },
     ...given,
   });

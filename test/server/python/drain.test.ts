@@ -38,7 +38,7 @@ async def later(i: Thing.i) -> Thing.out:
     return i
 `;
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 const files = module(FIELDS, RESOLVERS);
 
 test("draining lets running calls end, refuses new ones, and lets workers leave in peace", async () => {

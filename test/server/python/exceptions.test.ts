@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { module, startPool, type TestPool } from "./project.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const FIELDS = `
 @features

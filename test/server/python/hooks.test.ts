@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { ToolchainError } from "../../../src/python/toolchain.ts";
 import { module, startPool } from "./project.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const FIELDS = `
 @features

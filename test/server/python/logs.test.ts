@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { eventually, isPending } from "../../harness/eventually.ts";
 import { module, startPool, type TestPool } from "./project.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const FIELDS = `
 @features

@@ -4,7 +4,7 @@ import { type FeatureValue, tagged } from "../../../src/domain/value.ts";
 import { seed, seeded } from "../../harness/seed.ts";
 import { module, startPool, type TestPool } from "./project.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const FIELDS = `
 class Color(Enum):

@@ -67,7 +67,7 @@ export class PythonWorld {
       clock,
       deploymentId: "dpl_1",
       environmentName: "default",
-      defaultTimeoutMs: 20_000,
+      defaultTimeoutMs: 120_000,
       resolverFqns: graph.resolvers.filter((resolver) => resolver.body.case === "python").map((resolver) => resolver.fqn),
     });
     const counted: PythonPool = {

@@ -162,7 +162,7 @@ describe("runs that were asked for", () => {
     expectLive(await deploy(server, project(folder.path)));
     service = server.client(ResolverRunService);
     expect((await trigger("users")).rows).toBe(BigInt(IDS.length));
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await server[Symbol.asyncDispose]();
     folder[Symbol.dispose]();
@@ -288,4 +288,4 @@ test("a run by its schedule is for the same rows", async () => {
   await eventually(async () => (await runs())[0]?.state === "succeeded", "the run of the tick has ended");
   expect(await runs()).toMatchObject([{ cause: "schedule", rows: 4, failedRows: 0, error: "" }]);
   expect(called(folder, "by_age")).toEqual(ADULTS);
-}, 120_000);
+}, 300_000);

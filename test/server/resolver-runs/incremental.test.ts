@@ -138,7 +138,7 @@ for (const { name, isAbsent, start } of DATABASES)
       expectLive(await deploy(server, project(events.source)));
       runs = server.client(ResolverRunService);
       progress = server.client(IncrementalService);
-    }, 120_000);
+    }, 300_000);
     afterAll(async () => {
       await server[Symbol.asyncDispose]();
       await events.stop();

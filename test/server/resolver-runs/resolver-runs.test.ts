@@ -26,7 +26,7 @@ beforeAll(async () => {
   expectLive(deployment);
   deploymentId = deployment.id;
   service = server.client(ResolverRunService);
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();

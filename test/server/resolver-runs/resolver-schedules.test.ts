@@ -51,7 +51,7 @@ describe("schedules", () => {
     await becomes(["features.everyone 1d"]);
     expectLive(await deploy(server, scheduledProject(folder.path)));
     await becomes([]);
-  }, 120_000);
+  }, 300_000);
 
   test("on two nodes each tick is one run, and ticks that nobody was there for are one", async () => {
     using folder = new TempFolder();
@@ -76,5 +76,5 @@ describe("schedules", () => {
       Array.from({ length: 3 }, () => ({ cause: "schedule", rows: 4, resolver: "features.everyone" })),
     );
     expect(cluster.rows("select count(*) as n from job where kind = 'resolver-run'")).toEqual([{ n: 3 }]);
-  }, 120_000);
+  }, 300_000);
 });

@@ -61,7 +61,7 @@ beforeAll(async () => {
   offline = server.client(OfflineQueryService);
   runs = server.client(ResolverRunService);
   await ended(runs, (await runs.triggerResolver({ resolver: "users" })).run?.id ?? "");
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
@@ -129,7 +129,7 @@ test("an incremental one reads again what the lookback of its resolvers says", a
   expect(Number((await trigger("fresh")).rows)).toBe(USERS);
   await progress.dropIncrementalProgress({ subject });
   expectLive(await deploy(server, project()));
-}, 60_000);
+}, 300_000);
 
 test("what a run read does not count when rows of it failed", async () => {
   const failed = await trigger("failing");
@@ -154,4 +154,4 @@ test("one runs whenever it is due, one at a time, and no more once it is gone", 
     async () => !(await scheduled.listScheduledQueries({})).scheduledQueries.some(({ name }) => name === "often"),
     "its schedule is gone",
   );
-}, 60_000);
+}, 300_000);

@@ -36,4 +36,4 @@ test("on two nodes each tick is one run, and ticks that nobody was there for are
   const runs = cluster.rows<{ state: string; kind: string; name: string }>("select state, kind, query_name as name from offline_query");
   expect(runs).toEqual(Array.from({ length: 3 }, () => ({ state: "completed", kind: "scheduled_query", name: "hourly" })));
   expect(cluster.rows(`select count(*) as n from job where kind = '${SCHEDULED_QUERY_JOB}'`)).toEqual([{ n: 3 }]);
-}, 120_000);
+}, 300_000);

@@ -38,7 +38,7 @@ export function sourceConformance(kind: SourceUnderTest): void {
       database = await kind.start();
       await database.run("create table person (id bigint primary key, name varchar(40), score double precision)");
       await database.run("insert into person values (1, 'Ann', 1.5), (2, null, null), (3, '''; --', -0.5)");
-    }, 60_000);
+    }, 300_000);
     afterAll(() => database?.stop());
     afterEach(async () => {
       for (const one of opened.splice(0)) await one.close();
@@ -184,6 +184,6 @@ export function sourceConformance(kind: SourceUnderTest): void {
       }
       const answers = await Promise.all(Array.from({ length: 8 }, () => ask("select id from person where id = ?", [2])));
       for (const { rows } of answers) expect(rows).toEqual([[2]]);
-    }, 60_000);
+    }, 300_000);
   });
 }

@@ -42,7 +42,7 @@ describe.skipIf(lacksMariadb())("mysql source", () => {
       "insert into app_user (id) values (2)",
       "create function writes() returns int begin delete from app_user; return 1; end",
     );
-  }, 60_000);
+  }, 300_000);
 
   afterEach(async () => {
     for (const source of opened.splice(0)) await source.close();

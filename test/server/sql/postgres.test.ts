@@ -61,7 +61,7 @@ describe.skipIf(lacksPostgres() || lacksProgram("openssl"))("postgresql source",
         (2, null, null, null, null, null, null, null, null, null);
       create table writable (n int);
     `);
-  }, 60_000);
+  }, 300_000);
 
   afterEach(async () => {
     for (const source of opened.splice(0)) await source.close();

@@ -17,7 +17,7 @@ import { dtypeOf, featureVersion } from "./offline/versions.ts";
 import { query } from "./telemetry/records.ts";
 
 /** Damaged files of each database. */
-const CASES_PER_FILE = runs(50, 100_000);
+const CASES_PER_FILE = runs(20, 100_000);
 /** A store that has not answered by then, hangs. */
 const HANG_MS = 30_000;
 

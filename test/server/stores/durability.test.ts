@@ -121,7 +121,7 @@ describe("kill -9", () => {
 });
 
 /** Rounds of a run. */
-const ROUNDS = runs(80, 100_000);
+const ROUNDS = runs(30, 100_000);
 /** Rounds on one data directory before an empty one takes its place. */
 const ROUNDS_PER_FOLDER = 25;
 

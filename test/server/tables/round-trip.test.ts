@@ -62,7 +62,7 @@ test(
       seeded(60),
     );
   },
-  patience(60_000),
+  patience(300_000),
 );
 
 test(
@@ -84,7 +84,7 @@ test(
     );
     await expect(engine.derive(join(folder, "none.parquet"), join(folder, "x.parquet"), { columns: [] })).rejects.toThrow("no such file");
   },
-  patience(60_000),
+  patience(300_000),
 );
 
 test.skipIf(lacksPyarrow)(
@@ -106,7 +106,7 @@ test.skipIf(lacksPyarrow)(
       }
     }
   },
-  patience(60_000),
+  patience(300_000),
 );
 
 test("a table has more rows than fit a chunk, in their order, and is read in chunks, in part, and by some of its columns", async () => {

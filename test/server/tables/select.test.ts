@@ -50,7 +50,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const ROOM: SelectLimits = { timeoutMs: 30_000, rows: 1_000, bytes: 10_000_000 };
+const ROOM: SelectLimits = { timeoutMs: 120_000, rows: 1_000, bytes: 10_000_000 };
 const target = join(folder, "answer.parquet");
 const never = new AbortController().signal;
 

@@ -65,5 +65,5 @@ test.each([
     if (maxRetries === 0) expect(task?.error).not.toBe("");
     expect(readFileSync(path, "utf8").trim().split("\n")).toHaveLength(maxRetries + 1);
   },
-  120_000,
+  300_000,
 );

@@ -35,7 +35,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     sandbox = new Sandbox();
     await sandbox.startServer();
     browser = await launchBrowser();
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     await sandbox?.[Symbol.asyncDispose]();
@@ -89,7 +89,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
         expect(await another.evaluate(() => localStorage.length)).toBe(0);
       });
     });
-  }, 60_000);
+  }, 300_000);
 
   test("the entrance leads to pages of this server only", async () => {
     for (const to of [
@@ -105,7 +105,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
         expect([to, new URL(page.url()).origin]).toEqual([to, sandbox.url]);
       });
     }
-  }, 60_000);
+  }, 300_000);
 
   test("a page says how to log in, and goes on by itself when another tab does; one tab's logout ends all", async () => {
     await inBrowser(async (page, context) => {
@@ -133,7 +133,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
       await page.reload();
       await locked(page).waitFor();
     });
-  }, 60_000);
+  }, 300_000);
 
   test("the cookie without the key, and the key without the cookie, show nothing", async () => {
     await inBrowser(async (page, context) => {
@@ -150,7 +150,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
       await page.reload();
       await locked(page).waitFor();
     });
-  }, 60_000);
+  }, 300_000);
 
   test("a page of another port of this machine gets the cookie sent, and gets nothing for it", async () => {
     const seen: string[] = [];
@@ -184,7 +184,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
       await page.goto(sandbox.url);
       await overview(page).waitFor();
     });
-  }, 60_000);
+  }, 300_000);
 
   test("the user confirms and the command line is logged in, and sees its own code", async () => {
     await inBrowser(async (page) => {
@@ -202,7 +202,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
       const user = await sandbox.svc(["user"], { env: { HOME: `${sandbox.root}/second-home` } });
       expect(user.stdout).toMatch(/^Environment: +env_/m);
     });
-  }, 60_000);
+  }, 300_000);
 
   test("the user denies and nothing is stored; one who may only read cannot confirm", async () => {
     await inBrowser(async (page) => {
@@ -219,7 +219,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
       expect(exitCode).toBe(4);
       expect(text).toMatch(/denied|refused/i);
     });
-  }, 60_000);
+  }, 300_000);
 
   test("the pages of a deployment and of a query run show them, and run nothing that stands in names or values", async () => {
     const dir = await sandbox.write(PROJECT);
@@ -241,5 +241,5 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
         expect(await page.locator("main img, main script").count()).toBe(0);
       }
     });
-  }, 60_000);
+  }, 300_000);
 });

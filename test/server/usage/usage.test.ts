@@ -87,7 +87,7 @@ test("every query counts once, by kind and result, also over a restart", async (
     expect(await countedBy(server.url, await server.token())).toEqual(made);
   }
   await server.server.stop();
-}, 120_000);
+}, 300_000);
 
 test("a copy of a query that runs on a mirror does not count", async () => {
   using folder = new TempFolder();
@@ -146,7 +146,7 @@ test("two nodes on one store count together, and what one has not written yet co
   await ask(b);
   await b.server.stop();
   expect((await countedBy(a.url, token)).queries).toBe(made + 1);
-}, 120_000);
+}, 300_000);
 
 test("killed again and again: what was counted is there, and never more than was asked", async () => {
   using folder = new TempFolder();
@@ -192,7 +192,7 @@ test("killed again and again: what was counted is there, and never more than was
     told = after.queries;
     await again.kill();
   }
-}, 120_000);
+}, 300_000);
 
 test("what a removed environment used stays, and takes from bundles; another team sees nothing of it", async () => {
   using folder = new TempFolder();

@@ -26,7 +26,7 @@ beforeAll(async () => {
   token = await server.token();
   expectLive(await deploy(server, GREETING));
   await server.client(WebhookService).createWebhook({ name: "w", url: receiver.url, subscriptions: ["query.run"] });
-}, 60_000);
+}, 300_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   receiver.stop();

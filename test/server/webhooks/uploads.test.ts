@@ -29,7 +29,7 @@ beforeAll(async () => {
   await server.server.ready;
   expectLive(await deploy(server, GREETING));
   await server.client(WebhookService).createWebhook({ name: "w", url: receiver.url, subscriptions: ["feature.computed:user.name"] });
-}, 60_000);
+}, 300_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   receiver.stop();
@@ -73,4 +73,4 @@ test("a file is told of in the parts in which it is stored", async () => {
   await eventually(() => sum() >= 25_000, "the events arrive");
   expect(sum()).toBe(25_000);
   expect(new Set(told().map((one) => one.upload_id))).toEqual(new Set([begun?.id ?? ""]));
-}, 60_000);
+}, 300_000);

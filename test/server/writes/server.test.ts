@@ -34,7 +34,7 @@ test("what a server computed is in the offline store when it has stopped; what a
   ]);
   expect(await store.tableNames(featureId)).toEqual([`obs_${featureId}_user__greeting__v1`]);
   await store.close();
-}, 60_000);
+}, 300_000);
 
 /** A project whose resolvers count their calls in files of a folder. */
 const shop = (folder: string): ProjectFiles => ({
@@ -105,4 +105,4 @@ test("what a feature says of storing holds, and rows of a relation are served ag
   const store = createSqliteOfflineStore({ path: join(folder.path, "data", "offline.db"), programVersion: "1", now: Date.now });
   expect((await store.query("select name from version order by name")).rows.map(([name]) => name)).toEqual(["name", "spent"]);
   await store.close();
-}, 60_000);
+}, 300_000);

@@ -7,6 +7,7 @@ import type { FeatureValue } from "../../value.ts";
 import { equalValues } from "../compare.ts";
 import { equalDecimal } from "../decimal.ts";
 import { anyNullable, defineFamily } from "../definition.ts";
+import { EvaluationError } from "../evaluation-error.ts";
 
 type Lazy = () => FeatureValue;
 
@@ -100,7 +101,16 @@ function chooseFirst(...parts: Lazy[]): FeatureValue {
   return parts.length % 2 === 1 ? (parts.at(-1) as Lazy)() : null;
 }
 
-/** Functions that test for null, replace it or make it. */
+function recovered(value: Lazy, otherwise: Lazy): FeatureValue {
+  try {
+    return value();
+  } catch (error) {
+    if (!(error instanceof EvaluationError)) throw error;
+    return otherwise();
+  }
+}
+
+/** Functions that test for null, replace it or make it, and that replace errors. */
 export const NULLS = defineFamily("nulls", {
   is_null: {
     doc: "Whether it is null.",
@@ -142,6 +152,17 @@ export const NULLS = defineFamily("nulls", {
     nulls: { doc: "null when both are null", nullable: (nullable) => !nullable.includes(false) },
     lazy: true,
     overloads: [["T, T -> T", (value: Lazy, otherwise: Lazy) => value() ?? otherwise()]],
+  },
+  recover: {
+    doc: "The value, or the second one where computing it is an error, such as a division by zero or a text that is no number; null when there is no second one.",
+    example: "F.recover(F.to_int(_.code), 0)",
+    parameters: ["value", "otherwise?"],
+    nulls: { doc: "a null value is null", nullable: (nullable) => nullable.length === 1 || nullable.includes(true) },
+    lazy: true,
+    overloads: [
+      ["T -> T?", (value: Lazy) => recovered(value, () => null)],
+      ["T, T -> T", recovered],
+    ],
   },
   null_if: {
     doc: "Null when the value equals the second one, else the value.",

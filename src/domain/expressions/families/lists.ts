@@ -26,6 +26,12 @@ export const LISTS = defineFamily("lists", {
       ["list[T] -> int", (list: List) => list.length],
     ],
   },
+  cardinality: {
+    doc: "How many elements a list has, those that are null too.",
+    example: "F.cardinality(_.tags)",
+    parameters: ["list"],
+    overloads: [["list[T] -> int", (list: List) => list.length]],
+  },
   element_at: {
     doc: "The element at a position, 0 being the first and -1 the last; null when there is none.",
     example: "F.element_at(_.scores, 0)",

@@ -3,13 +3,50 @@
 import type { FeatureValue } from "../../value.ts";
 import { defineFamily, type Int } from "../definition.ts";
 import { EvaluationError } from "../evaluation-error.ts";
+import { floatText } from "../float.ts";
 import { checkedInt, wholeNumber } from "../integer.ts";
 import { secondsOf } from "../length.ts";
-import { compileLinear } from "../regexp.ts";
+import { compileLinear, type LinearPattern } from "../regexp.ts";
+import { parseReplacement, replaced } from "../replacement.ts";
 import { codePoints, isLike, sliceText, textLength, trimEnd, trimStart } from "../text.ts";
 
 /** Longest text that a function makes, in UTF-16 units. */
 const LONGEST = 10_000_000;
+
+/** The compiled pattern, which can be searched for. Throws EvaluationError. */
+function compileSearch(pattern: string): LinearPattern {
+  const compiled = compileLinear(pattern);
+  compiled.matches("");
+  return compiled;
+}
+
+function checkGroup([, pattern, group]: readonly (FeatureValue | undefined)[]): void {
+  if (typeof pattern === "string") groupOf(compileSearch(pattern), (group ?? 0) as Int);
+}
+
+/** The number of a group that the pattern has. Throws EvaluationError. */
+function groupOf({ groups }: LinearPattern, group: Int): number {
+  if (group < 0 || group > groups) throw new EvaluationError(`there is no group ${group}: the pattern has ${groups}`);
+  return Number(group);
+}
+
+function extract(text: string, pattern: string, group: Int = 0): string | null {
+  const compiled = compileLinear(pattern);
+  const number = groupOf(compiled, group);
+  for (const { texts } of compiled.matches(text)) return texts[number] ?? null;
+  return null;
+}
+
+function extractAll(text: string, pattern: string, group: Int = 0): string[] {
+  const compiled = compileLinear(pattern);
+  const number = groupOf(compiled, group);
+  return Array.from(compiled.matches(text), ({ texts }) => texts[number] ?? "");
+}
+
+function replaceAll(text: string, pattern: string, replacement: string): string {
+  const compiled = compileLinear(pattern);
+  return replaced(text, compiled, parseReplacement(replacement, compiled), LONGEST);
+}
 
 /** Functions of text. */
 export const STRINGS = defineFamily("strings", {
@@ -151,6 +188,40 @@ export const STRINGS = defineFamily("strings", {
     },
     overloads: [["str, str -> bool", (text: string, pattern: string) => compileLinear(pattern).isIn(text)]],
   },
+  regexp_extract: {
+    doc: "The first match of a regular expression in the text, or what a group of it took; null where there is none. What may be empty cannot be repeated in it.",
+    example: 'F.regexp_extract(_.email, "@([^@]+)$", 1)',
+    parameters: ["text", "pattern", "group?"],
+    checkConstants: checkGroup,
+    overloads: [
+      ["str, str -> str?", extract],
+      ["str, str, int -> str?", extract],
+    ],
+  },
+  regexp_extract_all: {
+    doc: "All matches of a regular expression in the text, from the left, or what a group of it took, an empty text where that took no part. What may be empty cannot be repeated in it.",
+    example: 'F.regexp_extract_all(_.note, "#([a-z]+)", 1)',
+    parameters: ["text", "pattern", "group?"],
+    checkConstants: checkGroup,
+    overloads: [
+      ["str, str -> list[str]", extractAll],
+      ["str, str, int -> list[str]", extractAll],
+    ],
+  },
+  regexp_replace: {
+    doc: "The text with every match of a regular expression replaced; `\\1` or `\\g<1>` in the replacement is what a group took. Without a replacement matches are taken out. What may be empty cannot be repeated in it.",
+    example: 'F.regexp_replace(_.phone, "[^0-9]+")',
+    parameters: ["text", "pattern", "replacement?"],
+    checkConstants: ([, pattern, replacement]) => {
+      if (typeof pattern !== "string") return;
+      const compiled = compileSearch(pattern);
+      if (typeof replacement === "string") parseReplacement(replacement, compiled);
+    },
+    overloads: [
+      ["str, str -> str", (text: string, pattern: string) => replaced(text, compileLinear(pattern), [""], LONGEST)],
+      ["str, str, str -> str", replaceAll],
+    ],
+  },
   to_string: {
     doc: "The value as text: digits of a number as Python writes them, `true` or `false`, ISO 8601 of a date or an instant.",
     example: "F.to_string(_.id)",
@@ -208,21 +279,4 @@ export const STRINGS = defineFamily("strings", {
 
 function refuseEmpty(name: string, separator: FeatureValue | undefined): void {
   if (separator === "") throw new EvaluationError(`${name} with an empty separator`);
-}
-
-/** The shortest text that reads back as the float, in Python's format. */
-function floatText(value: number): string {
-  if (Number.isNaN(value)) return "nan";
-  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
-  const [mantissa = "", power = ""] = value.toExponential().split("e");
-  const exponent = Number(power);
-  const sign = Object.is(value, -0) ? "-" : "";
-  if (exponent < -4 || exponent >= 16)
-    return `${sign}${mantissa}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
-  const digits = Number.isInteger(value) ? `${value}.0` : exponent < 0 ? value.toFixed(mantissaDigits(mantissa) - exponent) : String(value);
-  return sign + digits;
-}
-
-function mantissaDigits(mantissa: string): number {
-  return mantissa.split(".")[1]?.length ?? 0;
 }

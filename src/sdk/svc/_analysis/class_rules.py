@@ -12,6 +12,7 @@ from .._model.field import MISSING, Field, WindowedOptions
 from .._model.windows import format_window, window_seconds
 from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
 from .._types.data_type import type_name
+from .version_rules import check_versions
 from .validation_rules import check_validations
 from .spans import annotation_span, argument_span, class_option_span, class_span, field_span, unannotated_span, value_span
 
@@ -61,6 +62,8 @@ def check_class(item: FeatureClass, report: Report) -> None:
             report(rules.NameTaken.feature(first=first.attribute, second=field.attribute, fqn=field.fqn).at(span, related=related))
         try:
             check_field(field, report)
+            for version in field.values() if field.version_count else ():
+                _check_version(version, report)
         except BrokenReference:
             sound = False
         except DefinitionError as error:
@@ -75,6 +78,7 @@ def check_field(field: Field, report: Report) -> None:
     """
     kind = field.type
     check_validations(field, report)
+    check_versions(field, report)
     if kind.target is not None:
         _check_relation(field, kind.target, report)
         if field.options.default is not MISSING:
@@ -94,6 +98,16 @@ def check_field(field: Field, report: Report) -> None:
     if (kind.marked_primary or (field.attribute == "id" and field in field.owner_class.primary_keys)) and _is_no_key(field):
         what = "may be None" if kind.nullable else f"is of type {type_name(kind.dtype)}"
         report(rules.UnsupportedType.unfit_key(feature=field.fqn, what=what).at(annotation_span(field)))
+
+
+def _check_version(field: Field, report: Report) -> None:
+    """Reports findings about the options that a version has of its own."""
+    own = {name: value for name, value in vars(field.options).items() if value is not getattr(field.base.options, name)}  # type: ignore[attr-defined]
+    for option, text in check_options({name: check for name, check in FEATURE_CHECKS.items() if name in own}, field.options).items():
+        report(rules.BadValue.option(problem=text).at(value_span(field, option)))
+    if not own.keys() <= {"version", "default_version", "versions"}:
+        check_validations(field, report)
+        _check_default(field, report)
 
 
 def _check_relation(field: Field, target: FeatureClass, report: Report) -> None:

@@ -11,7 +11,7 @@ from .._codec.wire import NULL, value_json
 from .._diagnostics.findings import DefinitionError, Finding, Json, Span, json_line
 from .._diagnostics.source import Comment
 from .._model.feature_class import FeatureClass
-from .._model.field import MISSING, Field, WindowField, tag_list, text_of
+from .._model.field import MISSING, Field, VersionField, WindowField, tag_list, text_of
 from .._model.reference import field_of
 from .._model.resolver import InputSpec, ResolverSpec
 from .._surface.names import duration_json, parse_duration
@@ -88,7 +88,7 @@ class _ClassFacts:
 
     def comment_and_span(self, field: Field) -> tuple[Comment, Span]:
         """The comment above a feature, and the span of its name."""
-        place = self.places.get(field.base.attribute if isinstance(field, WindowField) else field.attribute)
+        place = self.places.get(field.base.attribute if isinstance(field, (VersionField, WindowField)) else field.attribute)
         if self.source is None or place is None:
             return Comment(), self.span
         return self.source.comment_above(place[0]), Span(self.span.file, *place)
@@ -159,6 +159,8 @@ def _feature(
         description=comment.text if own is None else own,
         maxStaleness=None if staleness is None else duration_json(staleness),
         deprecated=field.options.deprecated is True,
+        version=field.number if isinstance(field, VersionField) else None,
+        defaultVersion=field.base.default_version if isinstance(field, VersionField) else None,
         span=span.json(),
     )
 

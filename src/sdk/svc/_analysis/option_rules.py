@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import inspect
-from typing import Callable, Iterable, Union
+from typing import Callable, Iterable, Mapping, Union
 
 from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Span
 from .._model.feature_class import FeatureClass
-from .._model.field import Field, WindowedOptions
+from .._model.field import FeatureOptions, Field, WindowedOptions
 from .._model.hooks import HookDefinition
 from .._model.evaluation import Evaluation
 from .._model.monitor import Monitor
@@ -52,6 +52,9 @@ def check_unknown_options(
         for field in item.fields.values():
             taker, others = _given(field)
             check(taker, others, lambda option, field=field: field_option_name(field, option))  # type: ignore[misc]
+            for version in field.options.versions.values() if isinstance(field.options.versions, Mapping) else ():
+                others = version.others if isinstance(version, FeatureOptions) else ()
+                check("feature", others, lambda _, field=field: value_span(field, "versions"))  # type: ignore[misc]
             for own in validations_of(field.options):
                 check("Validation", own.validation.others, lambda _, field=field: value_span(field, "validations"))  # type: ignore[misc]
     for resolver in resolvers:

@@ -215,6 +215,22 @@ class TwoFeatureTimes:
     )
 
 
+class BadVersion:
+    """The versions of a feature make no sense."""
+
+    code = 118
+    alone = Message(code, "{option} of '{feature}' says nothing without version=: add version=2, or take it out", "no versions")
+    no_number = Message(code, "version of '{feature}' is {value}: write the number of its versions, 1 to {most}", "no number")
+    not_among = Message(code, "{option} of '{feature}' is {value}, and its versions are 1 to {count}", "no such version")
+    no_options = Message(code, "version {number} of '{feature}' is {value}: write feature(...), or an expression", "no options")
+    of_options = Message(
+        code,
+        "version {number} of '{feature}' has {option}, which all versions share: give it to the feature",
+        "of all versions",
+    )
+    unfit = Message(code, "'{feature}' is {what}, which has one version", "one version")
+
+
 class NoJoin:
     """No join can be inferred for a relation."""
 

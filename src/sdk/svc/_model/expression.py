@@ -66,6 +66,12 @@ class Path(Expression):
             return _SPECIALS[name]
         return Path((*self._svc_names, name), self._svc_base)
 
+    def __matmul__(self, number: Any) -> Path:
+        """One version of a feature: `_.code @ 2`."""
+        if not self._svc_names:
+            raise TypeError("_ stands for a row, which has no versions")
+        return Path((*self._svc_names[:-1], f"{self._svc_names[-1].partition('@')[0]}@{number}"), self._svc_base)
+
     def __getitem__(self, items: Any) -> Bracketed:
         return Bracketed(self, items if isinstance(items, tuple) else (items,))
 

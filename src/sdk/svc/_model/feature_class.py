@@ -67,10 +67,17 @@ class FeatureClass:
         return found
 
     def field(self, attribute: str) -> Optional[Field]:
-        """A feature by its attribute, or one window of a feature by an attribute such as
-        `fails__600__`; None when there is none.
+        """A feature by its attribute (one with versions by its default), one window of a feature by
+        an attribute such as `fails__600__`, or one version by `code@2`; None when there is none.
         """
         found = self.fields.get(attribute)
+        if found is not None and found.version_count:
+            return found.version(found.default_version)
+        if found is None and "@" in attribute:
+            name, _, number = attribute.partition("@")
+            versioned = self.fields.get(name)
+            known = versioned is not None and number.isascii() and number.isdigit() and 1 <= int(number) <= versioned.version_count
+            return versioned.version(int(number)) if versioned is not None and known else None
         if found is None:
             base, seconds = split_windowed_name(attribute)
             windowed = self.fields.get(base)
@@ -79,7 +86,7 @@ class FeatureClass:
         return found
 
     def members(self) -> list[Field]:
-        """The features in the order of definition, windowed ones as one per window."""
+        """The features in the order of definition: one per window, and one per version."""
         return [value for field in self.fields.values() for value in field.values()]
 
     def values(self) -> list[Field]:
@@ -89,9 +96,11 @@ class FeatureClass:
         return [field for field in self.members() if type_of(field).target is None]
 
     def by_name(self) -> dict[str, Field]:
-        """The features by the last part of their FQN, windowed ones as a whole and one per window.
+        """The features by the last part of their FQN, windowed ones as a whole and one per window,
+        the default of versions also by its number.
         """
-        return {field.name: field for field in (*self.fields.values(), *self.members())}
+        defaults = {f"{field.name}@{field.default_version}": field.version(field.default_version) for field in self.fields.values() if field.version_count}
+        return {**{field.name: field for field in (*self.fields.values(), *self.members())}, **defaults}
 
     def _marked_fields(self) -> tuple[list[Field], list[Field]]:
         """The primary keys and the feature times. They are cached once the types of all features
@@ -253,7 +262,7 @@ def _define(cls: type, options: ClassOptions, frame: types.FrameType) -> type:
             raise TypeError(f"{cls.__name__} inherits from the feature class {base.__name__}: repeat the fields, or relate the two classes")
     scope = scope_of_frame(frame, cls.__module__)
     definition = FeatureClass(cls, options, scope, frame.f_lineno)
-    for field in (*definition.members(), *definition.fields.values()):
+    for field in (*definition.fields.values(), *definition.members()):
         setattr(cls, field.attribute, FeatureAttribute(field))
     own = cls.__dict__
     cls.__svc_features__ = definition  # type: ignore[attr-defined]

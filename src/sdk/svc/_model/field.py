@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Optional, Union
 
 from .._diagnostics import rules
 from .._diagnostics.findings import CircularReference, DefinitionError
@@ -18,6 +19,7 @@ from .._types.annotations import read_annotation
 from .._types.data_type import DataType
 from .._types.dtypes import value_type
 from .expression import Expression
+from .versions import is_version
 from .windows import window_seconds, windowed_name
 
 if TYPE_CHECKING:
@@ -63,6 +65,9 @@ class FeatureOptions:
     contains: Any = None
     strict: Optional[bool] = None
     validations: Any = None
+    version: Optional[int] = None
+    default_version: Optional[int] = None
+    versions: Any = None
     others: Others = ()
 
 
@@ -117,6 +122,9 @@ class Field:
         #: The windows in seconds, in the order of definition; empty unless it is windowed.
         self.windows = _lengths(self.options)
         self._windows: dict[int, WindowField] = {}
+        #: The number of its versions; 0 unless it has several.
+        self.version_count = version_count(self.options)
+        self._versions: dict[int, VersionField] = {}
         self._type: Optional[FieldType] = None
         self._resolving = False
 
@@ -180,8 +188,23 @@ class Field:
             found = self._windows[seconds] = WindowField(self, seconds)
         return found
 
+    @property
+    def default_version(self) -> int:
+        """The version that the bare name means."""
+        chosen = self.options.default_version
+        return chosen if is_version(chosen) and chosen <= self.version_count else 1
+
+    def version(self, number: int) -> VersionField:
+        """One of its versions, from 1."""
+        found = self._versions.get(number)
+        if found is None:
+            found = self._versions[number] = VersionField(self, number)
+        return found
+
     def values(self) -> list[Field]:
-        """The features that hold its values: one per window, else itself."""
+        """The features that hold its values: one per window or version, else itself."""
+        if self.version_count:
+            return [self.version(number) for number in range(1, self.version_count + 1)]
         return [self.window(seconds) for seconds in self.windows] if isinstance(self.options, WindowedOptions) else [self]
 
     @property
@@ -272,6 +295,48 @@ class WindowField(Field):
     @property
     def place(self) -> Optional[Place]:
         return self.base.place
+
+
+class VersionField(Field):
+    """One version of a feature. The default one has the feature's own name."""
+
+    def __init__(self, base: Field, number: int) -> None:
+        mark = "" if number == base.default_version else f"@{number}"
+        super().__init__(base.owner_class, base.attribute + mark, base.annotation, _options_of_version(base.options, number))
+        self.base = base
+        self.number = number
+        self.name = base.name + mark
+
+    def _read(self) -> FieldType:
+        return self.base.type
+
+    @property
+    def node(self) -> Optional[ast.AnnAssign]:
+        return self.base.node
+
+    @property
+    def place(self) -> Optional[Place]:
+        return self.base.place
+
+
+def version_count(options: FeatureOptions) -> int:
+    """The number of versions that options state; 0 when they state none, or make no sense (118)."""
+    listed = [number for number in options.versions if is_version(number)] if isinstance(options.versions, Mapping) else []
+    if options.version is not None:
+        return options.version if is_version(options.version) else 0
+    return max(listed, default=0)
+
+
+def _options_of_version(options: FeatureOptions, number: int) -> FeatureOptions:
+    """A feature's options with those that a version has of its own."""
+    own = options.versions.get(number) if isinstance(options.versions, Mapping) else None
+    shared = dataclasses.replace(options, version=None, default_version=None, versions=None)
+    if isinstance(own, Expression):
+        return dataclasses.replace(shared, expression=own)
+    if not isinstance(own, FeatureOptions):
+        return shared
+    given = {item.name: getattr(own, item.name) for item in dataclasses.fields(FeatureOptions)}
+    return dataclasses.replace(shared, **{name: value for name, value in given.items() if value is not getattr(_NO_OPTIONS, name)})
 
 
 def _lengths(options: FeatureOptions) -> tuple[int, ...]:

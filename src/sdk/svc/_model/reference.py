@@ -12,6 +12,7 @@ from .._frames.arithmetic import ArithmeticOperators
 from .._frames.conditions import Comparison, Condition, Membership, NullTest, Truth, as_condition, is_reference
 from .._surface.names import did_you_mean
 from .expression import LITERALS
+from .versions import is_version
 from .windows import format_window, split_windowed_name, window_seconds, windowed_name
 
 if TYPE_CHECKING:
@@ -91,6 +92,24 @@ class FeatureReference(ArithmeticOperators):
         siblings = self._svc_parent._svc_children
         return siblings.setdefault(attribute, FeatureReference(self._svc_root, attribute, self._svc_parent))
 
+    def __matmul__(self, number: Any) -> FeatureReference:
+        """One version of a feature: `Trial.code @ 2`. Raises AttributeError when there is none."""
+        *_, name = self._svc_names
+        base = name.partition("@")[0]
+        try:
+            owner = self._svc_root if self._svc_parent is None else field_of(self._svc_parent).type.target
+            field = owner.fields.get(base) if owner is not None else None
+        except DefinitionError:
+            owner = field = None
+        if field is not None and (not is_version(number) or number > field.version_count):
+            known = f"its versions are 1 to {field.version_count}" if field.version_count else "it has one"
+            raise AttributeError(f"{self!r} has no version {number!r}: {known}", name=base, obj=self)
+        attribute = base if field is not None and number == field.default_version else f"{base}@{number}"
+        if self._svc_parent is None:
+            return self._svc_root.reference(attribute)
+        siblings = self._svc_parent._svc_children
+        return siblings.setdefault(attribute, FeatureReference(self._svc_root, attribute, self._svc_parent))
+
     def _svc_compare(self, other: object, operator: str) -> Any:
         known = is_reference(other) or other is None or isinstance(other, (Condition, *LITERALS))
         return Comparison(self, other, operator) if known else NotImplemented
@@ -162,7 +181,7 @@ class FeatureReference(ArithmeticOperators):
     def __repr__(self) -> str:
         *before, last = self._svc_names
         base, seconds = split_windowed_name(last)
-        shown = last if seconds is None else f'{base}["{format_window(seconds)}"]'
+        shown = last.replace("@", " @ ") if seconds is None else f'{base}["{format_window(seconds)}"]'
         return ".".join((self._svc_root.cls.__name__, *before, shown))
 
 

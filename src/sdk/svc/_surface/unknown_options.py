@@ -22,7 +22,8 @@ Others = tuple[str, ...]
 
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _NO_ETL = "values reach the online store when a query computes them; max_staleness= says how long they count"
-_NO_VERSIONS = "features have one version; give the new one another name"
+_NO_VERSIONS = "version= of feature(...) gives a feature several versions"
+_NO_WINDOW_VERSIONS = "a windowed feature has one version; give the new one another name"
 _NO_ENCODING = "values are encoded by the feature's type"
 _NO_MATERIALIZATION = "windows are computed when they are asked for"
 _NO_STREAM_WINDOWS = "each message is computed by itself; a windowed feature aggregates the rows"
@@ -60,16 +61,17 @@ _STORAGE: Mapping[str, str] = {
 _VALUE: Mapping[str, str] = {
     **_STORAGE,
     "decoder": _NO_ENCODING,
-    "default_version": _NO_VERSIONS,
     "dtype": "the annotation is the type",
     "encoder": _NO_ENCODING,
     "offline_expression": _NO_OFFLINE,
     "typ": "the annotation is the type",
     "underscore": "expression= takes an expression of _",
-    "version": _NO_VERSIONS,
 }
 _WINDOWED: Mapping[str, str] = {
     **_VALUE,
+    "default_version": _NO_WINDOW_VERSIONS,
+    "version": _NO_WINDOW_VERSIONS,
+    "versions": _NO_WINDOW_VERSIONS,
     "buckets": _WINDOWS,
     "days": _WINDOWS,
     "hours": _WINDOWS,

@@ -272,7 +272,7 @@ export function answerToProto(answer: Answer, includeMeta: boolean, url = ""): Q
           chosenResolverFqn: field.resolver,
           cacheHit: field.hit,
           primitiveType: field.feature.typeName,
-          version: 1,
+          version: field.feature.version,
         });
       return result;
     }),

@@ -7,6 +7,7 @@ import type { Expression, Feature, Graph, NamedQuery, Resolver } from "../../../
 import { OutputShape, ResolverKind, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import { deprecationText } from "../../../domain/deprecation.ts";
 import { Derivation } from "../../../domain/derivation.ts";
+import { numberedName } from "../../../domain/feature-version.ts";
 import { durationToMs } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { findRecursion } from "../../../domain/recursion.ts";
@@ -89,12 +90,15 @@ function namespacesOf(graph: Graph, { featureIds }: IndexOptions, scalars: Map<s
     const members = new Map<string, Member>();
     const own: ScalarInfo[] = [];
     const windows = new Map<string, ScalarInfo[]>();
+    const numbered = new Map<string, ScalarInfo>();
     for (const feature of set.features) {
       const scalar = scalarInfo(feature, featureIds, keys);
       if (!scalar) continue;
       scalars.set(scalar.fqn, scalar);
       members.set(scalar.name, scalar);
       own.push(scalar);
+      const version = numberedName(feature);
+      if (version !== undefined) numbered.set(version.slice(set.namespace.length + 1), scalar);
       const base = windowedBase(feature);
       if (base) windows.set(base, [...(windows.get(base) ?? []), scalar]);
     }
@@ -104,6 +108,7 @@ function namespacesOf(graph: Graph, { featureIds }: IndexOptions, scalars: Map<s
       members,
       scalars: own,
       windows,
+      numbered,
       primaryKey: scalars.get(set.primaryKey),
       featureTime: scalars.get(set.featureTime),
     });
@@ -198,6 +203,8 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
     storesOnline: storeOnline !== false,
     storesNull: cacheNulls !== false,
     storesOffline: storeOffline !== false,
+    version: feature.version || 1,
+    isOldVersion: feature.version !== feature.defaultVersion,
     deprecation: feature.deprecated ? deprecationText(feature.description) : undefined,
     primary,
     featureTime,

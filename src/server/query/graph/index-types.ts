@@ -37,6 +37,10 @@ export interface ScalarInfo {
   readonly storesNull: boolean;
   /** Whether its values go to the history (`store_offline`). */
   readonly storesOffline: boolean;
+  /** The number of its version, from 1. */
+  readonly version: number;
+  /** Whether it is a version that the bare name does not mean. */
+  readonly isOldVersion: boolean;
   /** What callers are told when it is deprecated: `is deprecated: use user.name`. */
   readonly deprecation?: string | undefined;
   readonly primary: boolean;
@@ -113,6 +117,8 @@ export interface NamespaceInfo {
   readonly members: ReadonlyMap<string, Member>;
   /** Its scalar features in the order of definition. */
   readonly scalars: readonly ScalarInfo[];
+  /** Default versions of features, by the name with their number. */
+  readonly numbered: ReadonlyMap<string, ScalarInfo>;
   /** Windows of a windowed feature, by the bare name. */
   readonly windows: ReadonlyMap<string, readonly ScalarInfo[]>;
   readonly primaryKey: ScalarInfo | undefined;

@@ -26,6 +26,8 @@ function rowsInfo(many: { readonly namespace: string }, name: string): ScalarInf
     storesOnline: true,
     storesNull: true,
     storesOffline: false,
+    version: 1,
+    isOldVersion: false,
     primary: false,
     featureTime: false,
     strict: asIs,

@@ -7,7 +7,7 @@ import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { CompiledExpression, RelationReference } from "../../expressions/compiled.ts";
 import { allOf, anyOf, restricted, testText } from "../../expressions/row-test.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
-import type { ManyInfo, RowsParameter, ScalarInfo } from "../graph/index-types.ts";
+import type { ManyInfo, NamespaceInfo, RowsParameter, ScalarInfo } from "../graph/index-types.ts";
 import { guesses, QueryRefused, refusal } from "../refusal.ts";
 import { resolveName } from "../request/names.ts";
 import { outputFeatures } from "../request/resolve.ts";
@@ -92,7 +92,7 @@ export function planChildren(
   const relations = new Map<string, OutputFeature>();
   for (const [path, inner] of needs.relations) relations.set(path, childOutput(index, many, path, inner));
   const wanted = [...columns.values(), ...relations.values()];
-  const optional = [...(needs.all ? root.scalars : []), ...(root.featureTime ? [root.featureTime] : [])];
+  const optional = [...(needs.all ? wholeRow(root) : []), ...(root.featureTime ? [root.featureTime] : [])];
   const named = new Set(wanted.filter((output) => output.relations.length === 0).map((output) => output.feature));
   const extra = [...new Set(optional)].filter((feature) => !named.has(feature));
   const known = new Set(source.givens.map((feature) => feature.name));
@@ -112,7 +112,7 @@ export function planChildren(
   for (const [position, feature] of extra.entries())
     if (child.outputs[wanted.length + position]?.slot !== undefined) positions.set(feature.name, wanted.length + position);
   const whole = needs.all
-    ? root.scalars.flatMap((feature) => {
+    ? wholeRow(root).flatMap((feature) => {
         const position = positions.get(feature.name);
         return position === undefined ? [] : [position];
       })
@@ -129,6 +129,11 @@ export function planChildren(
     whole,
     isComplete: child.outputs.every(({ slot }) => slot === undefined || child.slot(slot).given >= 0),
   };
+}
+
+/** The values of a whole row: of features with versions the default ones. */
+function wholeRow(root: NamespaceInfo): ScalarInfo[] {
+  return root.scalars.filter(({ isOldVersion }) => !isOldVersion);
 }
 
 /** Whether anybody reads a given slot. */

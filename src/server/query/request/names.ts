@@ -72,7 +72,7 @@ export function resolveName(index: GraphIndex, text: string, root: string | unde
   const relations: RelationInfo[] = [];
   let at = namespace;
   for (const [position, segment] of segments.entries()) {
-    const member = at.members.get(segment);
+    const member = at.members.get(segment) ?? at.numbered.get(segment);
     const last = position === segments.length - 1;
     if (member === undefined) {
       const windows = last ? at.windows.get(segment) : undefined;

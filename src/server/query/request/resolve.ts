@@ -225,7 +225,12 @@ export function outputFeatures(targets: readonly Target[]): OutputFeature[] {
       }
       continue;
     }
-    const features = target.kind === "feature" ? [target.feature] : target.kind === "group" ? target.features : target.namespace.scalars;
+    const features =
+      target.kind === "feature"
+        ? [target.feature]
+        : target.kind === "group"
+          ? target.features
+          : target.namespace.scalars.filter(({ isOldVersion }) => !isOldVersion);
     for (const feature of features) {
       const path = pathOf(target.root, { relations: target.relations, feature });
       const named = target.kind !== "row" || (found.get(path)?.named ?? false);

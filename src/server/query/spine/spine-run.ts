@@ -277,7 +277,7 @@ function recomputed(index: GraphIndex, { recompute }: SpineRequest, root: string
     const target = resolveName(index, name, root);
     if (target.kind === "feature") return [target.feature];
     if (target.kind === "group") return target.features;
-    if (target.kind === "row") return target.namespace.scalars.filter(({ primary }) => !primary);
+    if (target.kind === "row") return target.namespace.scalars.filter(({ isOldVersion, primary }) => !primary && !isOldVersion);
     const why = target.kind === "unknown" ? target.describe(() => true) : `'${name}' is rows of a has-many relation`;
     wrong.push(refusal(ErrorCode.PARSE_FAILED, `features to recompute: ${why}`, name));
     return [];

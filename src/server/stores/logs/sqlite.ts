@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from "../../../context/clock.ts";
+import { Gathering } from "../../thread/gathering.ts";
 import { Thread } from "../../thread/rpc.ts";
 import { cut } from "./bounds.ts";
 import type { LogStep, LogsDatabase, LogsFile } from "./database.ts";
@@ -40,7 +41,6 @@ const BYTES_PER_BATCH = MEBIBYTE;
 /** Estimated bytes of a record beside its message. */
 const RECORD_BYTES = 300;
 const ERROR_ROOM = 4;
-const NOTICE_MS = 1_000;
 
 /** Makes the store. The thread is started and the file opened with the first batch or read. */
 export function createSqliteLogStore(options: LogsOptions): LogStore {
@@ -60,66 +60,25 @@ export function createSqliteLogStore(options: LogsOptions): LogStore {
   });
   /** The bounds that were set, for a file that is begun anew. */
   let limited: LogLimits | undefined;
-  const pending = { records: 0, bytes: 0 };
   const listeners = new Set<(kinds: ReadonlySet<LogKind>) => void>();
   const batch = new LogGatherer();
-  let gathered = 0;
-  let gathering: ReturnType<typeof setTimeout> | undefined;
-  let sending: ReturnType<typeof setImmediate> | undefined;
-  let noticing: ReturnType<typeof setTimeout> | undefined;
-  let written = Promise.resolve();
-  let dropped = 0;
-  let isFailing = false;
-
-  const notice = (): void => {
-    if (noticing === undefined) return;
-    clearTimeout(noticing);
-    noticing = undefined;
-    options.onDrop?.(dropped);
-  };
-  const drop = (records: number): void => {
-    dropped += records;
-    noticing ??= setTimeout(notice, NOTICE_MS);
-  };
-
-  const write = async ({ packed, size, kinds }: ReturnType<typeof batch.take>, bytes: number): Promise<void> => {
-    try {
+  const gathering = new Gathering({
+    ...{ maxPending, maxPendingBytes, urgentRoom: ERROR_ROOM },
+    ...{ gatherMs: GATHER_MS, batchRecords: RECORDS_PER_BATCH, batchBytes: BYTES_PER_BATCH },
+    ...{ onError: options.onError, onDrop: options.onDrop },
+    take: () => batch.take(),
+    async write({ packed, kinds }) {
       await thread.call("write", [packed, clock.now()], [packed.numbers.buffer]);
-      isFailing = false;
       for (const listener of listeners) listener(kinds);
-    } catch (error) {
-      if (!isFailing) options.onError?.(error);
-      isFailing = true;
-      drop(size);
-    }
-    pending.records -= size;
-    pending.bytes -= bytes;
-  };
-
-  /** Sends the collected records. Resolves when all that were sent are written or dropped. */
-  const send = (): Promise<void> => {
-    clearTimeout(gathering);
-    clearImmediate(sending);
-    gathering = undefined;
-    sending = undefined;
-    if (batch.size === 0) return written;
-    written = write(batch.take(), gathered);
-    gathered = 0;
-    return written;
-  };
+    },
+  });
+  const { send } = gathering;
 
   return {
     record(record) {
-      const room = record.level === "error" || record.level === "fatal" ? ERROR_ROOM : 1;
-      if (pending.records >= maxPending * room || pending.bytes >= maxPendingBytes * room) return drop(1);
       const message = cut(record.message);
-      const bytes = RECORD_BYTES + message.length;
-      pending.records++;
-      pending.bytes += bytes;
-      gathered += bytes;
+      if (!gathering.admit(1, RECORD_BYTES + message.length, record.level === "error" || record.level === "fatal")) return;
       batch.add(message === record.message ? record : { ...record, message });
-      if (batch.size >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH) sending ??= setImmediate(send);
-      else gathering ??= setTimeout(send, GATHER_MS);
     },
     search(filter, limit, beforeSeq) {
       void send();
@@ -169,10 +128,10 @@ export function createSqliteLogStore(options: LogsOptions): LogStore {
       }
       return lines;
     },
-    dropped: () => dropped,
+    dropped: () => gathering.dropped,
     async figures() {
       const file = await thread.call("figures", []);
-      return { ...file, pendingRecords: pending.records };
+      return { ...file, pendingRecords: gathering.pendingRecords };
     },
     limit(limits) {
       limited = limits;
@@ -183,7 +142,7 @@ export function createSqliteLogStore(options: LogsOptions): LogStore {
     async close() {
       await send();
       await thread.close().catch((error: unknown) => options.onError?.(error));
-      notice();
+      gathering.notice();
     },
   };
 }

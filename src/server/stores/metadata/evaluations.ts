@@ -88,8 +88,8 @@ export interface EvaluationRunFilter {
 /** The runs of evaluations. */
 export interface EvaluationStore {
   /**
-   * Stores a run and enqueues its job. `full` when the environment would have more than `limit` runs
-   * that have not ended.
+   * Stores a run and enqueues its job. `full` when the environment would have more than `limit`
+   * runs that have not ended.
    */
   create(run: NewEvaluationRun, job: NewJob, limit: number): Promise<"stored" | "full">;
   /**

@@ -65,9 +65,11 @@ export function sumOfVersion({ fid, environment_id, type, table_name }: Omit<Ver
 }
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** A feature's name, with the version that it may end in. */
+const FEATURE_NAME = /^[A-Za-z_][A-Za-z0-9_]*(?:@[1-9]\d*)?$/;
 
 /**
- * Name of a version's table: `obs_<id>_<namespace>__<name>__v<version>`.
+ * Name of a version's table: `obs_<id>_<namespace>__<name>__v<version>`, with `__at` for an `@`.
  * @throws OfflineStoreError `refused` when a part is not valid in a table's name
  */
 export function tableNameOf({ featureId, namespace, name, internalVersion, type }: VersionTable): string {
@@ -78,13 +80,13 @@ export function tableNameOf({ featureId, namespace, name, internalVersion, type 
         ? `internal version ${internalVersion}`
         : !NAME.test(namespace)
           ? `namespace ${JSON.stringify(namespace)}`
-          : !NAME.test(name)
+          : !FEATURE_NAME.test(name)
             ? `name ${JSON.stringify(name)}`
             : !Object.hasOwn(SQL_TYPES, type)
               ? `type ${JSON.stringify(type)}`
               : undefined;
   if (wrong !== undefined) throw new OfflineStoreError("refused", `a feature of the offline store cannot have the ${wrong}`);
-  return `obs_${featureId}_${namespace}__${name}__v${internalVersion}`;
+  return `obs_${featureId}_${namespace}__${name.replace("@", "__at")}__v${internalVersion}`;
 }
 
 /**

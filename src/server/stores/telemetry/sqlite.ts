@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from "../../../context/clock.ts";
+import { Gathering } from "../../thread/gathering.ts";
 import { Thread } from "../../thread/rpc.ts";
 import type { ForgottenStep, TelemetryBatch, TelemetryDatabase, TelemetryFile } from "./database.ts";
 import { QueryGatherer } from "./query-batch.ts";
@@ -45,7 +46,6 @@ const RECORDS_PER_BATCH = 256;
 const BYTES_PER_BATCH = MEBIBYTE / 2;
 /** Factor by which the bounds are higher for failed queries and errors. */
 const ERROR_ROOM = 4;
-const NOTICE_MS = 1_000;
 
 /** Makes the store. The thread is started and the file opened with the first record or read. */
 export function createSqliteTelemetryStore(options: TelemetryOptions): TelemetryStore {
@@ -66,121 +66,48 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
   });
   /** The bounds that were set, for a file that is begun anew. */
   let limited: TelemetryLimits | undefined;
-  /** Records that are not written yet, on either thread. */
-  const pending = { records: 0, bytes: 0 };
   const queries = new QueryGatherer();
   let spans: SpanRecord[] = [];
   let plans: PlanRecord[] = [];
   let errors: ErrorRecord[] = [];
-  let gathered = 0;
-  let gathering: ReturnType<typeof setTimeout> | undefined;
-  let sending: ReturnType<typeof setImmediate> | undefined;
-  let noticing: ReturnType<typeof setTimeout> | undefined;
-  let written = Promise.resolve();
-  let dropped = 0;
   let droppedSpans = 0;
-  let isFailing = false;
-
-  const drop = (records: number, spansAmong: number): void => {
-    dropped += records;
-    droppedSpans += spansAmong;
-    noticing ??= setTimeout(notice, NOTICE_MS);
-  };
-  const notice = (): void => {
-    if (noticing === undefined) return;
-    clearTimeout(noticing);
-    noticing = undefined;
-    options.onDrop?.(dropped);
-  };
-
-  const write = async (batch: TelemetryBatch, records: number, bytes: number): Promise<void> => {
-    try {
-      await thread.call("write", [batch], batch.queries && [batch.queries.bodies.buffer, batch.queries.queries.numbers.buffer]);
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) options.onError?.(error);
-      isFailing = true;
-      drop(records, batch.spans.length);
-    }
-    pending.records -= records;
-    pending.bytes -= bytes;
-  };
-
-  const waiting = (): number => queries.size + spans.length + plans.length + errors.length;
-
-  /**
-   * Sends the collected records. Resolves when everything sent so far is written or dropped: the
-   * thread answers in order.
-   */
-  const send = (): Promise<void> => {
-    clearTimeout(gathering);
-    clearImmediate(sending);
-    gathering = undefined;
-    sending = undefined;
-    const records = waiting();
-    if (records === 0) return written;
-    written = write({ queries: queries.size > 0 ? queries.take() : undefined, spans, plans, errors, now: clock.now() }, records, gathered);
-    spans = [];
-    plans = [];
-    errors = [];
-    gathered = 0;
-    return written;
-  };
-
-  const hasRoom = (share: number): boolean => pending.records < maxPending * share && pending.bytes < maxPendingBytes * share;
-
-  /**
-   * Admits a query, or spans, to those that wait; false when there is no room and they are dropped.
-   */
-  const admit = (bytes: number, failed: boolean, spansGiven?: number): boolean => {
-    const records = spansGiven ?? 1;
-    if (!hasRoom(failed ? ERROR_ROOM : 1)) {
-      drop(records, spansGiven ?? 0);
-      return false;
-    }
-    pending.records += records;
-    pending.bytes += bytes;
-    gathered += bytes;
-    return true;
-  };
-
-  /**
-   * Schedules the sending of a full batch after the current turn's answers, of a smaller one after
-   * a while.
-   */
-  const gather = (): void => {
-    const isFull = waiting() >= RECORDS_PER_BATCH || gathered >= BYTES_PER_BATCH;
-    if (isFull) sending ??= setImmediate(send);
-    else gathering ??= setTimeout(send, GATHER_MS);
-  };
+  const gathering = new Gathering<TelemetryBatch>({
+    ...{ maxPending, maxPendingBytes, urgentRoom: ERROR_ROOM },
+    ...{ gatherMs: GATHER_MS, batchRecords: RECORDS_PER_BATCH, batchBytes: BYTES_PER_BATCH },
+    ...{ onError: options.onError, onDrop: options.onDrop },
+    take() {
+      const batch = { queries: queries.size > 0 ? queries.take() : undefined, spans, plans, errors, now: clock.now() };
+      [spans, plans, errors] = [[], [], []];
+      return batch;
+    },
+    write: (batch) => thread.call("write", [batch], batch.queries && [batch.queries.bodies.buffer, batch.queries.queries.numbers.buffer]),
+    onLost: (batch) => {
+      droppedSpans += batch.spans.length;
+    },
+  });
+  const { send } = gathering;
 
   return {
     recordQuery(entry) {
-      if (!admit(sizeOf(entry.request) + sizeOf(entry.response) + entry.origins.length, entry.errorCount > 0)) return;
-      queries.add(entry);
-      gather();
+      const bytes = sizeOf(entry.request) + sizeOf(entry.response) + entry.origins.length;
+      if (gathering.admit(1, bytes, entry.errorCount > 0)) queries.add(entry);
     },
     recordSpans(given) {
       const bytes = given.reduce((sum, { name, attributes }) => sum + SPAN_BYTES + name.length + sizeOfAttributes(attributes), 0);
-      if (!admit(bytes, false, given.length)) return;
-      for (const span of given) spans.push(span);
-      gather();
+      if (gathering.admit(given.length, bytes, false)) for (const span of given) spans.push(span);
+      else droppedSpans += given.length;
     },
     recordPlan(plan) {
-      if (!admit(plan.plan.length, false)) return;
-      plans.push(plan);
-      gather();
+      if (gathering.admit(1, plan.plan.length, false)) plans.push(plan);
     },
     recordErrors(given) {
       const bytes = given.reduce(
         (sum, { message, exception }) => sum + SPAN_BYTES + message.length + (exception?.stacktrace.length ?? 0),
         0,
       );
-      if (!admit(bytes, true, given.length)) return;
-      errors.push(...given);
-      gather();
+      if (gathering.admit(given.length, bytes, true)) errors.push(...given);
     },
-    hasRoom: () => hasRoom(1),
+    hasRoom: () => gathering.hasRoom(false),
     query(queryId) {
       void send();
       return thread.call("query", [queryId]);
@@ -261,11 +188,11 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
         after = await thread.call("forgetErrors", [keys, after]);
       return queries;
     },
-    dropped: () => dropped,
+    dropped: () => gathering.dropped,
     droppedSpans: () => droppedSpans,
     async figures() {
       const file = await thread.call("figures", []);
-      return { ...file, pendingRecords: pending.records, pendingBytes: pending.bytes };
+      return { ...file, pendingRecords: gathering.pendingRecords, pendingBytes: gathering.pendingBytes };
     },
     limit(limits) {
       limited = limits;
@@ -277,7 +204,7 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
     async close() {
       await send();
       await thread.close().catch((error: unknown) => options.onError?.(error));
-      notice();
+      gathering.notice();
     },
   };
 }

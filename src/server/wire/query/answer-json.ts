@@ -65,7 +65,8 @@ export function answerToText(answer: Answer, { request, form }: AnswerOptions): 
       ts: observedAt === undefined ? now : timeText(observedAt),
     };
     if (failure) json.error = errors.get(failure);
-    if (request.includeMeta) json.meta = { chosen_resolver_fqn: resolver, cache_hit: hit, primitive_type: feature.typeName, version: 1 };
+    if (request.includeMeta)
+      json.meta = { chosen_resolver_fqn: resolver, cache_hit: hit, primitive_type: feature.typeName, version: feature.version };
     return json;
   };
   const data = JSON.stringify(answer.fields.map(field));

@@ -4,6 +4,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { type DeletionSchema, FeatureDataService } from "../../../../gen/svc/v1/feature_data_pb.ts";
 import { didYouMean } from "../../../domain/closest.ts";
+import { storedNames } from "../../../domain/graph-index.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
@@ -40,8 +41,10 @@ export function register(router: ConnectRouter, platform: Platform): void {
     async listOfflineTables({ fqn, includeHistorical }, context) {
       const scope = await scopeOf(context);
       const deployments = await platform.deployments();
-      const keys = featureKeys(await deployments.graph(await deployments.resolve(scope)));
-      const key = keys.find((one) => one.fqn === fqn);
+      const graph = await deployments.graph(await deployments.resolve(scope));
+      const keys = featureKeys(graph);
+      const [name = ""] = storedNames(graph, [fqn]);
+      const key = keys.find((one) => one.fqn === name);
       if (!key)
         throw new Failure("not_found", `There is no feature '${fqn.slice(0, 200)}' with values in the live deployment.`, {
           hint:
@@ -52,13 +55,13 @@ export function register(router: ConnectRouter, platform: Platform): void {
         });
       const store = await platform.offline();
       if (!isReadable(store)) throw new Failure("unimplemented", "The offline store has no tables that SQL statements can name.");
-      const id = (await metadata.featureIdentities(scope.environment.id, [key], clock.now())).get(fqn)?.id;
+      const id = (await metadata.featureIdentities(scope.environment.id, [key], clock.now())).get(name)?.id;
       const stored = id === undefined ? [] : await store.tableNames(id);
       if (stored.length === 0)
         throw new Failure("failed_precondition", `Nothing of ${fqn} is stored offline yet.`, {
           hint: "A feature's table is made with its first value; `store_offline=False` keeps its values out.",
         });
-      const histories = historyTables((await metadata.knownFeatures(scope.environment.id)).filter((one) => one.fqn === fqn));
+      const histories = historyTables((await metadata.knownFeatures(scope.environment.id)).filter((one) => one.fqn === name));
       const shown = includeHistorical && histories.length > 1 ? histories.slice(1) : histories.slice(0, 1);
       return { tables: shown.map(sqlName) };
     },

@@ -1,5 +1,6 @@
 /** Changes of stored values, for the services and for plain HTTP. */
 
+import { storedNames } from "../../../domain/graph-index.ts";
 import type { DeploymentTarget } from "../../access/scope.ts";
 import type { DeletionState } from "../../deletions/deletions.ts";
 import { type Selected, type SelectedVersions, type Selection, select, selectVersions } from "../../deletions/selection.ts";
@@ -49,14 +50,24 @@ export function featureValues(platform: Platform): FeatureValues {
     return all.graph(await all.resolve(scope));
   };
 
-  const selected: FeatureValues["selected"] = async (scope, { features = [], keys = [], namespace = "", tags = [] } = {}) =>
-    select({ features, keys, namespace, tags }, await graphOf(scope), await metadata.knownFeatures(scope.environment.id));
+  const selected: FeatureValues["selected"] = async (scope, { features = [], keys = [], namespace = "", tags = [] } = {}) => {
+    const graph = await graphOf(scope);
+    return select(
+      { features: storedNames(graph, features, namespace), keys, namespace, tags },
+      graph,
+      await metadata.knownFeatures(scope.environment.id),
+    );
+  };
 
   const selectedVersions: FeatureValues["selectedVersions"] = async ({ branch, environment }, { features = [], namespace = "" } = {}) => {
     if (branch !== "")
       throw new Failure("invalid_argument", "Features have their versions in the environment and all its branches: name no branch.");
     const graph = await graphOf({ environment, branch, deploymentId: "" });
-    return selectVersions({ features, namespace }, featureKeys(graph), await metadata.knownFeatures(environment.id));
+    return selectVersions(
+      { features: storedNames(graph, features, namespace), namespace },
+      featureKeys(graph),
+      await metadata.knownFeatures(environment.id),
+    );
   };
 
   return {

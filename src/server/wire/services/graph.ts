@@ -20,13 +20,14 @@ import {
 } from "../../../../gen/svc/v1/graph_pb.ts";
 import { didYouMean } from "../../../domain/closest.ts";
 import type { DefinitionForm } from "../../../domain/definition-text.ts";
+import { numberedName, storedName } from "../../../domain/feature-version.ts";
 import { foldClasses, type Lineage, lineageId } from "../../../domain/lineage.ts";
 import { findInLineage, partOfLineage } from "../../../domain/lineage-choice.ts";
 import { readableName } from "../../../domain/name.ts";
 import { allows } from "../../../domain/permissions.ts";
 import { providersOf } from "../../../domain/providers.ts";
 import { resolveScope } from "../../access/scope.ts";
-import { featureKeys } from "../../deployments/feature-keys.ts";
+import { identitiesOf } from "../../deployments/feature-keys.ts";
 import { resolverNamed } from "../../deployments/graph-names.ts";
 import { createSourceFiles } from "../../deployments/source-files.ts";
 import { Failure } from "../../failure.ts";
@@ -96,7 +97,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async listFeatures({ deploymentId }, context) {
       const { id, environment, graph } = await find(deploymentId, context);
-      const identities = await metadata.featureIdentities(environment.id, featureKeys(graph), clock.now());
+      const identities = await identitiesOf(metadata, environment.id, graph, clock.now());
       const producers = producersOf(graph);
       const features = graph.featureSets
         .flatMap((set) => set.features)
@@ -125,16 +126,17 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async listNamedQueries({ deploymentId }, context) {
-      const { graph } = await find(deploymentId, context);
-      return create(ListNamedQueriesResponseSchema, { namedQueries: graph.namedQueries });
+      const { graph, id } = await find(deploymentId, context);
+      return create(ListNamedQueriesResponseSchema, { namedQueries: graph.namedQueries, deploymentId: id });
     },
 
-    async getFeature({ deploymentId, fqn }, context) {
+    async getFeature({ deploymentId, fqn: name }, context) {
       const found = await find(deploymentId, context);
       const { id, environment, graph } = found;
-      const feature = featureNamed(graph, fqn);
+      const feature = featureNamed(graph, name);
+      const { fqn } = feature;
       const lineage = lineageOf(found);
-      const identities = await metadata.featureIdentities(environment.id, featureKeys(graph), clock.now());
+      const identities = await identitiesOf(metadata, environment.id, graph, clock.now());
       const known = await metadata.knownFeatures(environment.id);
       const now = clock.now();
       const from = Math.floor((now - DAY_MS) / HOUR_MS) * HOUR_MS;
@@ -152,7 +154,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
         ...(source && { source }),
         providers: providersOf(graph, feature, environment.name).map(providerMessage),
         ...usedBy(lineage, [lineageId("feature", fqn)]),
-        versions: known.filter((version) => version.fqn === fqn).map(versionMessage),
+        versions: known.filter((version) => version.fqn === storedName(feature)).map(versionMessage),
         ...(statistics && { statistics }),
       });
     },
@@ -204,7 +206,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
 function featureNamed(graph: Graph, fqn: string): Feature {
   if (fqn === "") throw new Failure("invalid_argument", "Name the feature.", { hint: "`svc features list` shows them." });
   const features = graph.featureSets.flatMap((set) => set.features);
-  const found = features.find((feature) => feature.fqn === fqn);
+  const found = features.find((feature) => feature.fqn === fqn || numberedName(feature) === fqn);
   if (found) return found;
   const windows = features.filter(({ kind }) => kind.case === "scalar" && kind.value.windowedBase === fqn);
   if (windows.length > 0)

@@ -3,6 +3,7 @@ import type { Lineage, LineageKind } from "../../../domain/lineage.ts";
 import { layOut } from "../../../domain/lineage-layout.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
 import { edgePath, nodeBeside, nodeText, nodeWidth } from "./graph-view.ts";
+import type { Mark } from "./lineage-marks.ts";
 import { KIND_WORDS } from "./node-links.tsx";
 
 /** Each kind has a shape of its own. */
@@ -18,6 +19,8 @@ const MARGIN = 8;
 
 interface DrawingParts {
   readonly lineage: Lineage;
+  /** What stands on nodes, by their ids. */
+  readonly marks: ReadonlyMap<string, Mark>;
   /** Id of the chosen node; empty = none. */
   readonly chosen: string;
   readonly onChoose: (id: string) => void;
@@ -26,12 +29,12 @@ interface DrawingParts {
 }
 
 /** A lineage from left to right; arrows walk over it, Enter opens, a click chooses. */
-export function GraphDrawing({ lineage, chosen, onChoose, onOpen }: DrawingParts) {
+export function GraphDrawing({ lineage, marks, chosen, onChoose, onOpen }: DrawingParts) {
   const scroller = useRef<HTMLElement>(null);
   const layout = useMemo(() => {
-    const nodes = [...lineage.nodes.values()].map((node) => ({ id: node.id, width: nodeWidth(node) }));
+    const nodes = [...lineage.nodes.values()].map((node) => ({ id: node.id, width: nodeWidth(node, marks.get(node.id)?.text ?? "") }));
     return layOut(nodes, lineage.edges);
-  }, [lineage]);
+  }, [lineage, marks]);
   const near = new Set(lineage.edges.flatMap(({ from, to }) => (from === chosen ? [to] : to === chosen ? [from] : [])));
   const first = lineage.nodes.has(chosen) ? chosen : layout.nodes[0]?.id;
   useLayoutEffect(() => {
@@ -65,18 +68,19 @@ export function GraphDrawing({ lineage, chosen, onChoose, onOpen }: DrawingParts
         {layout.nodes.map(({ height: own, id, width: wide, x, y }) => {
           const node = lineage.nodes.get(id);
           if (!node) return null;
+          const mark = marks.get(id);
           return (
             // biome-ignore lint/a11y/useSemanticElements: a drawing has no buttons
             <g
               key={id}
-              class={`node ${node.kind}${near.has(id) ? " near" : ""}`}
+              class={`node ${node.kind}${near.has(id) ? " near" : ""}${mark ? ` ${mark.level}` : ""}`}
               transform={`translate(${x} ${y})`}
               role="button"
               data-node={id}
               // Attributes of drawings keep their case: `tabIndex` would do nothing.
               tabindex={id === first ? 0 : -1}
               aria-pressed={id === chosen}
-              aria-label={`${KIND_WORDS[node.kind]} ${escapeControls(readableName(node.name))}`}
+              aria-label={`${KIND_WORDS[node.kind]} ${escapeControls(readableName(node.name))}${mark ? `, ${mark.text}` : ""}`}
               onClick={() => (id === chosen ? onOpen(id) : onChoose(id))}
               onKeyDown={(event) => walk(event, id)}
             >
@@ -84,6 +88,7 @@ export function GraphDrawing({ lineage, chosen, onChoose, onOpen }: DrawingParts
               <path d={SHAPES[node.kind]} />
               <text x="26" y="17">
                 {escapeControls(nodeText(node))}
+                {mark && <tspan class="mark"> {mark.text}</tspan>}
               </text>
             </g>
           );

@@ -1,18 +1,21 @@
 /** What the page Lineage shows of a lineage, and how the keys move on it. */
 
-import { foldClasses, type Lineage, type LineageNode } from "../../../domain/lineage.ts";
-import { lineageAround } from "../../../domain/lineage-choice.ts";
+import type { GetLineageRequestJson } from "../../../../gen/svc/v1/graph_pb.ts";
+import type { LineageNode } from "../../../domain/lineage.ts";
 import type { Layout, PlacedNode } from "../../../domain/lineage-layout.ts";
 import { readableName } from "../../../domain/name.ts";
 
 /** Nodes above which classes are folded unless one asks for all. */
 export const MOST_UNFOLDED = 150;
+/** Nodes that are drawn at most, and nodes among which a search looks. */
+export const MOST_DRAWN = 2_000;
+export const MOST_FOUND_IN = 5_000;
 /** Distances from a node that are offered. */
 export const DEPTHS = ["1", "2", "3", "all"] as const;
 
 /** What is asked for: texts of the address, empty = not given. */
 export interface GraphChoice {
-  /** Id of the node around which the lineage is shown. */
+  /** Id or name around which the lineage is shown. */
   readonly on: string;
   /** One of DEPTHS. */
   readonly depth: string;
@@ -20,12 +23,12 @@ export interface GraphChoice {
   readonly fold: string;
 }
 
-/** The part of a lineage that is shown, and whether its classes are folded. */
-export function shownLineage(lineage: Lineage, { depth, fold, on }: GraphChoice): { readonly shown: Lineage; readonly isFolded: boolean } {
-  const hasCentre = lineage.nodes.has(on);
-  const around = hasCentre ? lineageAround(lineage, on, depth === "all" ? Number.POSITIVE_INFINITY : Number(depth) || 2) : lineage;
-  const isFolded = fold === "" ? around.nodes.size > MOST_UNFOLDED : fold === "yes";
-  return { shown: isFolded ? foldClasses(around) : around, isFolded };
+/** The part of the lineage that a choice asks for. */
+export function lineageRequest({ depth, fold, on }: GraphChoice, byClass: boolean): GetLineageRequestJson {
+  const limit = byClass || fold === "no" ? MOST_DRAWN : MOST_UNFOLDED + 1;
+  if (on === "") return { byClass, limit };
+  const steps = depth === "all" ? 0 : Number((DEPTHS as readonly string[]).includes(depth) ? depth : "2");
+  return { on, depth: steps, direction: "LINEAGE_DIRECTION_BOTH", byClass, limit };
 }
 
 const MOST_LETTERS = 36;
@@ -38,9 +41,13 @@ export function nodeText({ name }: LineageNode): string {
   return text.length <= MOST_LETTERS ? text : `${text.slice(0, MOST_LETTERS / 2 - 1)}\u2026${text.slice(-MOST_LETTERS / 2)}`;
 }
 
-/** Pixels that a node needs for its text. */
-export function nodeWidth(node: LineageNode): number {
-  return Math.ceil(nodeText(node).length * LETTER_WIDTH) + PADDING;
+/**
+ * Pixels that a node needs for its text.
+ * @param mark what stands behind it; empty = nothing
+ */
+export function nodeWidth(node: LineageNode, mark: string): number {
+  const letters = nodeText(node).length + (mark === "" ? 0 : mark.length + 1);
+  return Math.ceil(letters * LETTER_WIDTH) + PADDING;
 }
 
 /** The node that an arrow leads to: a neighbour, or up and down the next one in the layer. */

@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import type { GetGraphResponseJson } from "../../../../gen/svc/v1/graph_pb.ts";
+import type { GetLineageResponseJson } from "../../../../gen/svc/v1/graph_pb.ts";
 import type { LineageNode } from "../../../domain/lineage.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
 import { useCommand } from "../../app/command.ts";
@@ -8,39 +8,53 @@ import { Copy } from "../../parts/copy.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
-import { SearchBox } from "../../parts/search-box.tsx";
 import { GraphDrawing } from "./graph-drawing.tsx";
-import { DEPTHS, shownLineage } from "./graph-view.ts";
+import { GraphSearch } from "./graph-search.tsx";
+import { DEPTHS } from "./graph-view.ts";
+import { MarkingChoice, MarkLegend, useMarks } from "./lineage-marking.tsx";
+import { lineageIn } from "./lineage-nodes.ts";
 import { KIND_WORDS, NodeLink, NodeList, nodeAddress } from "./node-links.tsx";
-import { useGraph, useLineage, useNeighbours } from "./use-lineage.ts";
-
-/** Nodes in the list that a search gives. */
-const MOST_FOUND = 50;
+import { useLineage, useNeighbours } from "./use-lineage.ts";
 
 /** What needs what: sources, resolvers, features and named queries, as a drawing and as a list. */
 export default function Graph() {
   const command = useCommand();
-  const answer = useGraph();
+  const [on, depth, fold] = [queried("on"), queried("depth"), queried("fold")];
+  const { answer, isFolded } = useLineage({ on, depth, fold });
+  const name = on.slice(on.indexOf(":") + 1);
+  const steps = depth === "all" ? "0" : depth || "2";
   return (
-    <Page title="Lineage" command={command("graph")}>
+    <Page title="Lineage" command={command("graph", ...(on === "" ? [] : ["--lineage", name, "--depth", steps]))}>
       {answer.error?.code === "failed_precondition" ? (
         <Empty command="svc apply">Nothing is deployed here yet. Deploy a project:</Empty>
       ) : (
-        <Loading of={answer} lines={12}>
-          {(data) => <Content data={data} />}
-        </Loading>
+        <>
+          <GraphSearch />
+          <Loading of={answer} lines={12}>
+            {(data) => <Content data={data} isFolded={isFolded} />}
+          </Loading>
+          {answer.error && on !== "" && <WholeLineage />}
+        </>
       )}
     </Page>
   );
 }
 
-function Content({ data }: { readonly data: GetGraphResponseJson }) {
-  const lineage = useLineage(data);
-  const [on, depth, fold] = [queried("on"), queried("depth"), queried("fold")];
-  const { shown, isFolded } = useMemo(() => shownLineage(lineage, { on, depth, fold }), [lineage, on, depth, fold]);
-  const centre = lineage.nodes.get(on);
-  const chosen = shown.nodes.get(queried("node") || on);
-  if (lineage.nodes.size === 0) return <Empty command="svc apply">The deployment defines nothing. Deploy features:</Empty>;
+function WholeLineage() {
+  return (
+    <button type="button" onClick={() => setQueried({ on: "", depth: "" })}>
+      All of it
+    </button>
+  );
+}
+
+function Content({ data, isFolded }: { readonly data: GetLineageResponseJson; readonly isFolded: boolean }) {
+  const shown = useMemo(() => lineageIn(data), [data]);
+  const { marking, marks, omitted } = useMarks();
+  const [on, depth] = [queried("on"), queried("depth")];
+  const [centre] = data.chosen ?? [];
+  const chosen = shown.nodes.get(queried("node") || (centre ?? ""));
+  if (shown.nodes.size === 0) return <Empty command="svc apply">The deployment defines nothing. Deploy features:</Empty>;
   const open = (id: string) => {
     const node = shown.nodes.get(id);
     const address = node && nodeAddress(node);
@@ -48,12 +62,11 @@ function Content({ data }: { readonly data: GetGraphResponseJson }) {
   };
   return (
     <>
-      <Search nodes={[...lineage.nodes.values()]} />
       <div class="graph-controls">
-        {centre && (
+        {on !== "" && (
           <>
             <span>
-              Around <strong class="name">{escapeControls(readableName(centre.name))}</strong>
+              Around <strong class="name">{escapeControls(readableName(on.slice(on.indexOf(":") + 1)))}</strong>
             </span>
             <label>
               Distance{" "}
@@ -66,9 +79,7 @@ function Content({ data }: { readonly data: GetGraphResponseJson }) {
                 ))}
               </select>
             </label>
-            <button type="button" onClick={() => setQueried({ on: "", depth: "" })}>
-              All of it
-            </button>
+            <WholeLineage />
           </>
         )}
         <label>
@@ -79,6 +90,7 @@ function Content({ data }: { readonly data: GetGraphResponseJson }) {
           />{" "}
           Classes in place of features
         </label>
+        <MarkingChoice />
         <span class="dim" role="status">
           {shown.nodes.size} nodes, {shown.edges.length} edges
         </span>
@@ -86,7 +98,9 @@ function Content({ data }: { readonly data: GetGraphResponseJson }) {
           JSON <Copy text={JSON.stringify({ nodes: [...shown.nodes.values()], edges: shown.edges }, null, 2)} what="the lineage as JSON" />
         </span>
       </div>
-      <GraphDrawing lineage={shown} chosen={chosen?.id ?? ""} onChoose={(node) => setQueried({ node })} onOpen={open} />
+      <LeftOff data={data} />
+      {marking && <MarkLegend marking={marking} omitted={omitted} />}
+      <GraphDrawing lineage={shown} marks={marks} chosen={chosen?.id ?? ""} onChoose={(node) => setQueried({ node })} onOpen={open} />
       {chosen ? (
         <Chosen node={chosen} lineage={shown} />
       ) : (
@@ -96,33 +110,14 @@ function Content({ data }: { readonly data: GetGraphResponseJson }) {
   );
 }
 
-/** The nodes whose names hold what was searched for, as the way to each. */
-function Search({ nodes }: { readonly nodes: readonly LineageNode[] }) {
-  const search = queried("q");
-  const wanted = search.trim().toLowerCase();
-  const found = wanted === "" ? [] : nodes.filter(({ name }) => readableName(name).toLowerCase().includes(wanted));
+/** What is not drawn, because there is too much. */
+function LeftOff({ data: { edgesLeftOff = 0, nodesLeftOff = 0 } }: { readonly data: GetLineageResponseJson }) {
+  if (nodesLeftOff === 0 && edgesLeftOff === 0) return null;
   return (
-    <>
-      <SearchBox
-        label="Search the lineage"
-        placeholder="feature, resolver, source, named query"
-        value={search}
-        onSearch={(q) => setQueried({ q })}
-        {...(wanted === "" ? {} : { found: `${found.length} found` })}
-      />
-      {found.length > 0 && (
-        <ul class="nodes found">
-          {found.slice(0, MOST_FOUND).map(({ id, kind, name }) => (
-            <li key={id}>
-              <button type="button" class="quiet name" onClick={() => setQueried({ on: id, node: "", q: "" })}>
-                {escapeControls(readableName(name))}
-              </button>{" "}
-              <span class="dim">{KIND_WORDS[kind]}</span>
-            </li>
-          ))}
-        </ul>
-      )}
-    </>
+    <p class="dim">
+      {nodesLeftOff.toLocaleString("en")} nodes and {edgesLeftOff.toLocaleString("en")} edges are not drawn. Search for one, and look at
+      what is around it.
+    </p>
   );
 }
 

@@ -1,7 +1,7 @@
 /** Nodes of a lineage as the contract's JSON has them. */
 
 import type { GetLineageResponseJson, LineageNodeJson } from "../../../../gen/svc/v1/graph_pb.ts";
-import type { LineageNode } from "../../../domain/lineage.ts";
+import type { Lineage, LineageNode } from "../../../domain/lineage.ts";
 
 const KINDS: Readonly<Record<string, LineageNode["kind"]>> = {
   LINEAGE_KIND_SOURCE: "source",
@@ -12,6 +12,14 @@ const KINDS: Readonly<Record<string, LineageNode["kind"]>> = {
   LINEAGE_KIND_SCHEDULED_QUERY: "scheduledQuery",
 };
 
+/** A lineage as it was answered. */
+export function lineageIn({ edges = [], nodes = [] }: GetLineageResponseJson): Lineage {
+  return {
+    nodes: new Map(nodes.flatMap(nodeOf).map((node) => [node.id, node])),
+    edges: edges.map(({ from = "", to = "" }) => ({ from, to })),
+  };
+}
+
 /** What a node needs, and what needs it. */
 export interface Neighbours {
   readonly needs: readonly LineageNode[];
@@ -21,13 +29,13 @@ export interface Neighbours {
 }
 
 /** The neighbours of a node in a lineage of depth 1 around it. */
-export function neighboursIn({ edges = [], nodes = [], nodesLeftOff = 0 }: GetLineageResponseJson, id: string): Neighbours {
-  const known = new Map(nodes.flatMap((one) => nodeOf(one)).map((node) => [node.id, node]));
-  const all = (ids: readonly string[]) => [...new Set(ids)].flatMap((one) => known.get(one) ?? []);
+export function neighboursIn(answer: GetLineageResponseJson, id: string): Neighbours {
+  const { edges, nodes } = lineageIn(answer);
+  const all = (ids: readonly string[]) => [...new Set(ids)].flatMap((one) => nodes.get(one) ?? []);
   return {
-    needs: all(edges.flatMap(({ from = "", to }) => (to === id ? [from] : []))),
-    neededBy: all(edges.flatMap(({ from, to = "" }) => (from === id ? [to] : []))),
-    leftOff: nodesLeftOff,
+    needs: all(edges.flatMap(({ from, to }) => (to === id ? [from] : []))),
+    neededBy: all(edges.flatMap(({ from, to }) => (from === id ? [to] : []))),
+    leftOff: answer.nodesLeftOff ?? 0,
   };
 }
 

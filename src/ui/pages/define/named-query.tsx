@@ -13,14 +13,12 @@ import { Page } from "../../parts/page.tsx";
 import type { PageProps } from "../../routes.ts";
 import { SourceText } from "./source-text.tsx";
 import { stalenessText } from "./staleness-text.ts";
-import { useGraph } from "./use-lineage.ts";
 
 /** The versions of a named query. */
 export default function NamedQuery({ place }: PageProps<"namedQuery">) {
   const command = useCommand();
   const { name } = place.params;
   const answer = useAnswer("GraphService/ListNamedQueries", {}, scope.value);
-  const graph = useGraph();
   const versions = (answer.data?.namedQueries ?? []).filter((query) => query.name === name);
   return (
     <Page
@@ -32,7 +30,7 @@ export default function NamedQuery({ place }: PageProps<"namedQuery">) {
           versions.length === 0 ? (
             <Empty command={command("named-query", "list")}>The deployment has no query of this name. Those that it has:</Empty>
           ) : (
-            versions.map((query) => <Version key={query.version ?? ""} query={query} deployment={graph.data?.deploymentId ?? ""} />)
+            versions.map((query) => <Version key={query.version ?? ""} query={query} deployment={answer.data?.deploymentId ?? ""} />)
           )
         }
       </Loading>

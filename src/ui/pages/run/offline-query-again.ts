@@ -92,7 +92,7 @@ export function queryAgainWords(id: string, options: OfflineQueryOptionsJson, fo
   return ["offline-query", "retry", id, ...changesOf(options, form)];
 }
 
-/** The flags of texts, each with what stands for an empty one; undefined = an empty one changes nothing. */
+/** The flags of texts, and what stands for an empty one; undefined = it changes nothing. */
 const TEXTS: readonly (readonly [name: keyof QueryAgainForm, flag: string, empty: string | undefined])[] = [
   ["outputs", "--out", undefined],
   ["recompute", "--recompute", "none"],

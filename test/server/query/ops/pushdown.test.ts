@@ -336,7 +336,7 @@ describe("filters in the database leave out no row that the filter lets through"
     const sources = createSqlSources({ declared: [], env: { DB_SQLITE_PATH: join(folder.path, "items.db") } });
     await differential(sources, RUNS);
     await sources.close();
-  }, 120_000);
+  }, 300_000);
 
   test.skipIf(lacksPostgres())(
     "PostgreSQL",
@@ -362,7 +362,7 @@ describe("filters in the database leave out no row that the filter lets through"
         await server.stop();
       }
     },
-    120_000,
+    300_000,
   );
 
   test.skipIf(lacksMariadb())(
@@ -395,7 +395,7 @@ describe("filters in the database leave out no row that the filter lets through"
         await server.stop();
       }
     },
-    120_000,
+    300_000,
   );
 });
 

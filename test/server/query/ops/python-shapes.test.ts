@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { PythonWorld } from "../python-world.ts";
 import { fieldOf } from "../worlds.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const FEATURES = `from __future__ import annotations
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { PythonWorld } from "../python-world.ts";
 import { failureOf, fieldOf, valuesOf } from "../worlds.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const EXTRA = `
 from datetime import date, datetime, timedelta

@@ -493,7 +493,7 @@ for (const { kind, isAbsent, start } of databasePrograms)
     beforeAll(async () => {
       database = await start();
       if (kind === "postgres") await database.run("create type mood as enum ('sad', 'glad')");
-    }, 60_000);
+    }, 300_000);
 
     afterAll(() => database?.stop(), 60_000);
 
@@ -642,7 +642,7 @@ for (const { kind, isAbsent, start } of databasePrograms)
         const missing = extension && (await database.run(extension).then(() => undefined, String));
         if (missing) console.log(`PostgreSQL has no ${column} here, so its keys are not tested: ${missing}`);
         else await compare(database, one, at);
-      }, 120_000);
+      }, 300_000);
     }
   });
 

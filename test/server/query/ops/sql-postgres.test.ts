@@ -46,12 +46,12 @@ describe.skipIf(lacksPostgres())("SQL resolvers on PostgreSQL", () => {
     await admin.close();
     const env = { DB_PGHOST: host, DB_PGPORT: String(port), DB_PGUSER: name, DB_PGPASSWORD: password, DB_PGDATABASE: database };
     sources = createSqlSources({ declared: [], env });
-  }, 60_000);
+  }, 300_000);
 
   afterAll(async () => {
     await sources?.close();
     await server?.stop();
-  }, 60_000);
+  }, 300_000);
 
   const world = (...resolvers: ReturnType<typeof sql>[]) => new World(graph([user], resolvers), { sources: [sources.get("db")] });
 

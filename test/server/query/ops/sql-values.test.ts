@@ -115,7 +115,7 @@ for (const { kind, isAbsent, start } of databasePrograms)
 
     beforeAll(async () => {
       database = await start();
-    }, 60_000);
+    }, 300_000);
 
     afterAll(() => database?.stop(), 60_000);
 
@@ -149,5 +149,5 @@ for (const { kind, isAbsent, start } of databasePrograms)
           ]);
         } else expect([name, alone?.value, alone?.failure?.message, related?.value]).toEqual([name, expected, undefined, [expected]]);
       }
-    }, 120_000);
+    }, 300_000);
   });

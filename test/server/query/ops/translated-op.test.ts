@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { PythonWorld } from "../python-world.ts";
 import { ask, failureOf, valuesOf } from "../worlds.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const SOURCE = `
 from typing import Optional

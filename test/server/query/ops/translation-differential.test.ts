@@ -18,7 +18,7 @@ import { OPERATIONS, operation } from "../single-operations.ts";
 const NO_LIMIT_MS = 2 ** 31 - 1;
 setDefaultTimeout(NO_LIMIT_MS);
 
-const FUNCTIONS = runs(300, 5_000);
+const FUNCTIONS = runs(150, 5_000);
 const ROWS = 100;
 
 const random = randomOf(seed);

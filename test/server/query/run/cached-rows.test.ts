@@ -347,5 +347,5 @@ test(
       seeded(150, 20_000),
     );
   },
-  patience(60_000),
+  patience(300_000),
 );

@@ -10,7 +10,7 @@ import { featureClass, fn, graph, python, sql } from "../graphs.ts";
 import { PythonWorld } from "../python-world.ts";
 import { failureOf, fieldOf, MemorySource, valuesOf, World } from "../worlds.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const AUTHORS = [
   { id: 1, name: "ann", nick: null },

@@ -233,5 +233,5 @@ test(
       seeded(150, 20_000),
     );
   },
-  patience(30_000),
+  patience(300_000),
 );

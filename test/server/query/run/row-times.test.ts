@@ -269,7 +269,7 @@ test(
       seeded(60, 10_000),
     );
   },
-  patience(60_000),
+  patience(300_000),
 );
 
 describe("rows with times of their own", () => {

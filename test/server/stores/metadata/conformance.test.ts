@@ -7,6 +7,7 @@ import { deletionsConformance } from "./deletions.conformance.ts";
 import { deploymentsConformance } from "./deployments.conformance.ts";
 import { documentsConformance } from "./documents.conformance.ts";
 import { METADATA_DRIVERS, QUEUE_DRIVERS } from "./drivers.ts";
+import { evaluationsConformance } from "./evaluations.conformance.ts";
 import { graphsConformance } from "./graphs.conformance.ts";
 import { identityConformance } from "./identity.conformance.ts";
 import { jobsConformance } from "./jobs.conformance.ts";
@@ -51,6 +52,7 @@ const SUITES = [
   offlineQueriesConformance,
   resolverRunsConformance,
   projectsConformance,
+  evaluationsConformance,
   tasksConformance,
   workflowsConformance,
 ];

@@ -182,6 +182,13 @@ for (const driver of OFFLINE_DRIVERS)
       for (const [at, value] of values.entries()) expect(await valuesAt(version, [["i:1", at]])).toEqual([value]);
     });
 
+    test("versions of a feature keep their values apart", async () => {
+      const [first, second] = [feature({ name: "code" }), feature({ name: "code@2" })];
+      await append(first, [["i:1", 1, 1]]);
+      await append(second, [["i:1", 1, 2]]);
+      expect([await valuesAt(first, [["i:1", 1]]), await valuesAt(second, [["i:1", 1]])]).toEqual([[1], [2]]);
+    });
+
     test("an append that does not fit is refused whole, the others of the call are stored", async () => {
       const good = feature();
       const other = feature();
@@ -191,6 +198,7 @@ for (const driver of OFFLINE_DRIVERS)
         [observationsOf(feature({ dtype: dtypeOf("BOOL") }), [["i:1", 1, 1]]), "does not fit"],
         [observationsOf(feature({ dtype: dtypeOf("FLOAT64") }), [["i:1", 1, 1n]]), "does not fit"],
         [observationsOf(feature({ name: 'x"; drop version version; --' }), [["i:1", 1, 1]]), "cannot have the name"],
+        [observationsOf(feature({ name: "code@0" }), [["i:1", 1, 1]]), "cannot have the name"],
         [observationsOf(feature({ namespace: "a b" }), [["i:1", 1, 1]]), "cannot have the namespace"],
         [observationsOf(feature({ internalVersion: 0 }), [["i:1", 1, 1]]), "internal version 0"],
         [observationsOf({ ...other, name: "another" }, [["i:1", 1, 1]]), "the id is that of"],

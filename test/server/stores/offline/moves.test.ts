@@ -47,7 +47,7 @@ test("what was acknowledged is there once, whatever was killed while it was move
   };
   const acknowledged: (readonly [first: number, last: number])[] = [];
   let deaths = 0;
-  for (let round = 1; round <= runs(6, 50); round++) {
+  for (let round = 1; round <= runs(4, 50); round++) {
     const first = round * 1_000_000;
     /** Every other one kills itself between the two halves of a move. */
     const lastMove = round % 2 === 0 ? 1 + below(6) : 0;

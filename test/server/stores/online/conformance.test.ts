@@ -577,7 +577,7 @@ for (const driver of ONLINE_DRIVERS)
         }),
         seeded(isDurable ? 25 : 100, 5_000),
       );
-    }, 60_000);
+    }, 300_000);
   });
 
 function complete(write: Partial<ValueWrite>): ValueWrite {

@@ -235,5 +235,5 @@ describe("sqlite online store", () => {
       store.probe();
       await store.close();
     }
-  }, 60_000);
+  }, 300_000);
 });

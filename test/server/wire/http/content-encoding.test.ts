@@ -61,7 +61,7 @@ describe.each(ENCODINGS)("%s", (encoding) => {
         seeded(60, 20_000),
       );
     },
-    patience(20_000),
+    patience(300_000),
   );
 
   test("the headers that told of what was sent are gone afterwards", async () => {
@@ -96,7 +96,7 @@ describe.each(ENCODINGS)("%s", (encoding) => {
         seeded(150, 200_000),
       );
     },
-    patience(20_000),
+    patience(300_000),
   );
 
   test("one that holds too much is refused before it is read to its end", async () => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
   server = await TestServer.start(folder.path);
   await server.server.ready;
   expectLive(await deploy(server, GREETING));
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
@@ -103,7 +103,7 @@ test("GET /v1/branches lists branches", async () => {
   const { branches } = (await send("GET", "/v1/branches")).body as { branches: Body[] };
   expect(branches).toEqual([expect.objectContaining({ name: "try-it", deploys: 1, latest_deployment_id: deployment.id })]);
   expect(String(branches[0]?.last_deployed_at)).toMatch(/^\d{4}-.*Z$/);
-}, 60_000);
+}, 300_000);
 
 test("POST /v1/query/plan tells the plan of a query, and runs nothing", async () => {
   const query = { inputs: { "user.id": 77 }, outputs: ["user.greeting"] };

@@ -68,7 +68,8 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-const get = (path: string, init: RequestInit = {}) => fetch(`${server.server.url}${path}`, { ...init, signal: AbortSignal.timeout(5_000) });
+const get = (path: string, init: RequestInit = {}) =>
+  fetch(`${server.server.url}${path}`, { ...init, signal: AbortSignal.timeout(120_000) });
 
 /** Sends a raw request line with any Host; returns the whole answer. */
 function raw(line: string, host: string): Promise<string> {

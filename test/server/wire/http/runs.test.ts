@@ -24,7 +24,7 @@ beforeAll(async () => {
   expectLive(deployment);
   deploymentId = deployment.id;
   service = server.client(ResolverRunService);
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
@@ -125,7 +125,7 @@ describe("a run", () => {
     expect(history(folder.path, "user.age")).toHaveLength(before);
     const { status, said } = await call("POST", "", { resolver: "users", persist_offline: true }, { "svc-branch": "try" });
     expect([status, said.message]).toEqual([400, expect.stringContaining("A branch has no history")]);
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("what is wrong", () => {

@@ -14,7 +14,7 @@ import { featureClass, graph, primitive, python, type TypeSpec } from "../../que
 import { World } from "../../query/worlds.ts";
 import { type JsonEndpoint, jsonEndpoints } from "./json-endpoints.ts";
 
-setDefaultTimeout(patience(60_000));
+setDefaultTimeout(patience(300_000));
 
 const typed = (kind: MessageInitShape<typeof DataTypeSchema>["kind"]): DataType => create(DataTypeSchema, { kind } as never);
 const listOf = (element: DataType, more: { elementNullable?: boolean; set?: boolean } = {}) =>

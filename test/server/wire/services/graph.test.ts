@@ -18,7 +18,7 @@ beforeAll(async () => {
   first = (await deploy(server, { ...GREETING, "resolvers.py": (GREETING["resolvers.py"] ?? "").replace('"hello "', '"good morning "') }))
     .id;
   await deploy(server, GREETING);
-}, 60_000);
+}, 300_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();

@@ -90,7 +90,7 @@ describe("charts that are kept", () => {
     for (let at = 0; at < 100; at++) await metrics().createChart({ name: `chart ${at}`, series });
     expect(await refused({ series })).toContain("100");
     for (let at = 0; at < 100; at++) await metrics().deleteChart({ id: `chart ${at}` });
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("what cannot be answered is refused", () => {

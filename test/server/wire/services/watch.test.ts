@@ -5,6 +5,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { AuthService } from "../../../../gen/svc/v1/auth_pb.ts";
 import { EnvironmentService } from "../../../../gen/svc/v1/environment_pb.ts";
 import { LogService } from "../../../../gen/svc/v1/log_pb.ts";
+import { MonitorService } from "../../../../gen/svc/v1/monitor_pb.ts";
 import { QueryService } from "../../../../gen/svc/v1/query_pb.ts";
 import { ResolverRunService } from "../../../../gen/svc/v1/resolver_run_pb.ts";
 import { ScheduledQueryService } from "../../../../gen/svc/v1/scheduled_query_pb.ts";
@@ -114,6 +115,23 @@ ScheduledQuery(name="labels", schedule="30 2 1 1 *", output=[User.label], store_
       watched.messages.length = 0;
       await change();
       await hears(watched, WatchTopic.SCHEDULES);
+    }
+    watched.close();
+  }, 60_000);
+
+  test("come when a monitor is silenced, and when it is heard again", async () => {
+    const MONITOR = 'from svc import Monitor\n\nMonitor("busy", "sum:query.count", above=5)\n';
+    expectLive(await deploy(server, { ...GREETING, "monitors.py": MONITOR }));
+    const monitors = server.client(MonitorService);
+    const watched = watch(server, [WatchTopic.MONITORS]);
+    await begun(watched);
+    for (const change of [
+      () => monitors.silenceMonitor({ name: "busy", end: { case: "duration", value: { seconds: 60n } } }),
+      () => monitors.endMonitorSilence({ name: "busy" }),
+    ]) {
+      watched.messages.length = 0;
+      await change();
+      await hears(watched, WatchTopic.MONITORS);
     }
     watched.close();
   }, 60_000);

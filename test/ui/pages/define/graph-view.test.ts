@@ -1,33 +1,29 @@
 import { describe, expect, test } from "bun:test";
-import { type Lineage, lineageId } from "../../../../src/domain/lineage.ts";
 import { layOut } from "../../../../src/domain/lineage-layout.ts";
-import { edgePath, MOST_UNFOLDED, nodeBeside, nodeText, shownLineage } from "../../../../src/ui/pages/define/graph-view.ts";
+import {
+  edgePath,
+  lineageRequest,
+  MOST_DRAWN,
+  MOST_UNFOLDED,
+  nodeBeside,
+  nodeText,
+  nodeWidth,
+} from "../../../../src/ui/pages/define/graph-view.ts";
 
-/** A chain of features `a.0 -> a.1 -> ...`. */
-function chain(length: number): Lineage {
-  const names = Array.from({ length }, (_, at) => `a.${at}`);
-  return {
-    nodes: new Map(names.map((name) => [lineageId("feature", name), { id: lineageId("feature", name), kind: "feature", name }])),
-    edges: names.slice(1).map((name, at) => ({ from: lineageId("feature", `a.${at}`), to: lineageId("feature", name) })),
-  };
-}
-const size = (lineage: Lineage, choice: object) => shownLineage(lineage, { on: "", depth: "", fold: "", ...choice }).shown.nodes.size;
+const request = (choice: object, byClass = false) => lineageRequest({ on: "", depth: "", fold: "", ...choice }, byClass);
 
 describe("what is shown of a lineage", () => {
-  test("all of a small one, classes of a large one, unless one asks otherwise", () => {
-    expect(size(chain(MOST_UNFOLDED), {})).toBe(MOST_UNFOLDED);
-    expect(size(chain(MOST_UNFOLDED + 1), {})).toBe(1);
-    expect(size(chain(MOST_UNFOLDED + 1), { fold: "no" })).toBe(MOST_UNFOLDED + 1);
-    expect(size(chain(3), { fold: "yes" })).toBe(1);
+  test("is asked for as far as it can be drawn: enough to see that there is too much, or all with classes", () => {
+    expect(request({})).toEqual({ byClass: false, limit: MOST_UNFOLDED + 1 });
+    expect(request({ fold: "no" })).toEqual({ byClass: false, limit: MOST_DRAWN });
+    expect(request({ fold: "yes" }, true)).toEqual({ byClass: true, limit: MOST_DRAWN });
   });
 
-  test("two steps around a node unless one asks otherwise; all around none that is known", () => {
-    const on = lineageId("feature", "a.5");
-    expect(size(chain(20), { on })).toBe(5);
-    expect(size(chain(20), { on, depth: "1" })).toBe(3);
-    expect(size(chain(20), { on, depth: "all" })).toBe(20);
-    expect(size(chain(20), { on, depth: "nonsense" })).toBe(5);
-    expect(size(chain(20), { on: "feature:gone" })).toBe(20);
+  test("around a node is what lies two steps from it, unless one asks otherwise", () => {
+    const direction = "LINEAGE_DIRECTION_BOTH";
+    const steps = (depth: string) => request({ on: "feature:a.5", depth, fold: "no" });
+    expect(steps("")).toEqual({ on: "feature:a.5", depth: 2, direction, byClass: false, limit: MOST_DRAWN });
+    expect(["1", "all", "nonsense", "-1"].map((depth) => steps(depth).depth)).toEqual([1, 0, 2, 2]);
   });
 
   test("arrows walk to neighbours, and up and down in a layer", () => {
@@ -54,6 +50,8 @@ describe("what is shown of a lineage", () => {
     const text = nodeText({ id: "", kind: "feature", name: `user.${"x".repeat(60)}__600__` });
     expect(text).toHaveLength(36);
     expect(text).toEndWith("[10m]");
+    const node = { id: "", kind: "feature", name: "user.name" } as const;
+    expect(nodeWidth(node, "3 errors")).toBeGreaterThan(nodeWidth(node, ""));
     expect(
       edgePath([
         [0, 0],
