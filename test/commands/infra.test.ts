@@ -178,7 +178,10 @@ describe("applying", () => {
     const push = () => svc("topic/push", ["--topic", "grown", "--value", "{}"]);
     expect((await push()).stdout).toBe("Pushed message to 'grown'\n");
     const fewer = await apply("topics: [{name: grown, partitions: 1}]");
-    expect([fewer.exitCode, fewer.stderr]).toEqual([1, expect.stringContaining("The topic 'grown' has 2 partitions, and a topic never loses any.")]);
+    expect([fewer.exitCode, fewer.stderr]).toEqual([
+      1,
+      expect.stringContaining("The topic 'grown' has 2 partitions, and a topic never loses any."),
+    ]);
     expect((await apply("topics: [{name: grown, partitions: 4}]")).exitCode).toBe(0);
     expect((await push()).exitCode).toBe(0);
     const again = await apply("topics: [{name: grown, partitions: 3}]");

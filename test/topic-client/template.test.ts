@@ -34,12 +34,22 @@ describe("calls", () => {
     expect(expand(text, ...randoms)).toBe(expected);
   });
 
-  test.each(["", "plain", "uuid()", "brand(1)", "my.rand(x)", "_now()", "$rand(", "Rand(x)", "rand", "now ()", "randomint(1,2)", "é rand x"])(
-    "%s stays as it is",
-    (text) => {
-      expect(expand(text, 0.5)).toBe(text);
-    },
-  );
+  test.each([
+    "",
+    "plain",
+    "uuid()",
+    "brand(1)",
+    "my.rand(x)",
+    "_now()",
+    "$rand(",
+    "Rand(x)",
+    "rand",
+    "now ()",
+    "randomint(1,2)",
+    "é rand x",
+  ])("%s stays as it is", (text) => {
+    expect(expand(text, 0.5)).toBe(text);
+  });
 
   test.each([
     ["rand(x)", "'x' is no number", 0, 7],
@@ -115,8 +125,7 @@ describe("payloads", () => {
   });
 
   test("binary is base64, with and without its end", () => {
-    for (const text of ["aGk=", "aGk", " aG k= "])
-      expect([...payloadOf(template("binary", text), inputs(0)).value]).toEqual([104, 105]);
+    for (const text of ["aGk=", "aGk", " aG k= "]) expect([...payloadOf(template("binary", text), inputs(0)).value]).toEqual([104, 105]);
     expect([...payloadOf(template("binary", ""), inputs(0)).value]).toEqual([]);
     for (const text of ["a", "%%%", "aGk==", "aGk=x"])
       expect(usage(() => payloadOf(template("binary", text), inputs(0))).message).toContain("no base64");

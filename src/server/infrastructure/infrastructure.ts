@@ -481,8 +481,13 @@ function checkTopics(topics: Json | undefined): void {
       throw wrong(`has partitions: ${partitions}, and can have 1 to ${MAX_PARTITIONS}`);
     if (typeof replication === "number" && replication !== 1)
       throw wrong(`has replication: ${replication}, and this server keeps every message once: write 1, or leave it out`);
-    if (typeof retention === "number" && !(Number.isInteger(retention) && retention >= LEAST_TOPIC_RETENTION_MS && retention <= MOST_RETENTION_MS))
-      throw wrong(`has retention_ms: ${retention}, and can have ${LEAST_TOPIC_RETENTION_MS} to ${MOST_RETENTION_MS}, in whole milliseconds`);
+    if (
+      typeof retention === "number" &&
+      !(Number.isInteger(retention) && retention >= LEAST_TOPIC_RETENTION_MS && retention <= MOST_RETENTION_MS)
+    )
+      throw wrong(
+        `has retention_ms: ${retention}, and can have ${LEAST_TOPIC_RETENTION_MS} to ${MOST_RETENTION_MS}, in whole milliseconds`,
+      );
   }
 }
 

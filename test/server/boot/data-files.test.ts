@@ -216,7 +216,16 @@ describe("of a server that was stopped", () => {
  * Write-ahead logs, as a kill leaves them: content that is only in them is lost with them, but
  * never silently, and never replaced by another value.
  */
-const LOGS = ["meta.db-wal", "offline.db-wal", "online.db-wal", "telemetry.db-wal", "metrics.db-wal", "logs.db-wal", "topics.db-wal", "meta.db-shm"];
+const LOGS = [
+  "meta.db-wal",
+  "offline.db-wal",
+  "online.db-wal",
+  "telemetry.db-wal",
+  "metrics.db-wal",
+  "logs.db-wal",
+  "topics.db-wal",
+  "meta.db-shm",
+];
 const LOG_CASES = LOGS.flatMap((file) => Object.keys(DAMAGES).map((damage) => [file, damage] as const));
 
 describe("of a server that was killed", () => {

@@ -177,7 +177,9 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
       const store = createSqliteTopicStore({ path, programVersion: "1", clock });
       for (const topic of KEYS.slice(0, 20)) {
         await store.ensure({ environmentId: "env_1", topic }, 2);
-        await store.append({ environmentId: "env_1", topic }, [{ partition: 1, count: 2, messages: new TextEncoder().encode(topic.repeat(20)) }]);
+        await store.append({ environmentId: "env_1", topic }, [
+          { partition: 1, count: 2, messages: new TextEncoder().encode(topic.repeat(20)) },
+        ]);
       }
       await store.close();
     },

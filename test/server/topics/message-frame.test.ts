@@ -42,7 +42,11 @@ test("a key has the partition that Kafka's clients give it", () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 60 }), fc.integer({ min: 1, max: 50 }), (key, count) => {
       const partitionMetadata = Array.from({ length: count }, (_, partitionId) => ({ partitionId, leader: 1 }));
-      const expected = theirs({ topic: "t", partitionMetadata: partitionMetadata as never, message: { key: Buffer.from(key), value: null } });
+      const expected = theirs({
+        topic: "t",
+        partitionMetadata: partitionMetadata as never,
+        message: { key: Buffer.from(key), value: null },
+      });
       expect(partitionOf(key, count)).toBe(expected);
     }),
     seeded(500),

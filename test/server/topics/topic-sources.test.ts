@@ -36,7 +36,12 @@ const sources = (
   env: Readonly<Record<string, string>> = {},
   configured: Readonly<Record<string, number>> = {},
 ): TopicSources => {
-  const made = createTopicSources({ embedded, integrations: async () => integrations, env, configuredPartitions: (topic) => configured[topic] });
+  const made = createTopicSources({
+    embedded,
+    integrations: async () => integrations,
+    env,
+    configuredPartitions: (topic) => configured[topic],
+  });
   opened.push(made);
   return made;
 };
@@ -96,7 +101,9 @@ test("settings that cannot be used are refused with what to do", async () => {
   const none = declare("events", SourceKind.KAFKA, { topic: "t" });
   expect(await failure(sources().open("env_1", none))).toEqual([
     "refused",
-    expect.stringContaining("The source 'events' cannot be used: KAFKA_BOOTSTRAP_SERVERS (brokers, host:port, separated by commas) is required"),
+    expect.stringContaining(
+      "The source 'events' cannot be used: KAFKA_BOOTSTRAP_SERVERS (brokers, host:port, separated by commas) is required",
+    ),
   ]);
   const pg = { name: "events", kind: "postgresql", variables: { PGHOST: "h" } };
   expect((await failure(sources([pg]).open("env_1", none)))[1]).toContain("the integration of that name is postgresql");
@@ -116,5 +123,8 @@ test("a name means the source that has the topic, and two clusters with it are n
   expect(await find("t")).toMatchObject({ source: "one", kind: "kafka" });
   expect(await find("own")).toMatchObject({ source: "mine", kind: "server" });
   expect(await find("none")).toMatchObject({ source: "", kind: "server" });
-  expect(await failure(find("both"))).toEqual(["refused", expect.stringContaining("The sources 'two' and 'three' have a topic 'both' each")]);
+  expect(await failure(find("both"))).toEqual([
+    "refused",
+    expect.stringContaining("The sources 'two' and 'three' have a topic 'both' each"),
+  ]);
 });

@@ -1,7 +1,13 @@
 /** What every driver of the store of topics must do beside what topics must do over it. */
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { MAX_TOPICS, type StoredBatch, type TopicPlace, type TopicStore, TopicStoreError } from "../../../../src/server/stores/topics/store.ts";
+import {
+  MAX_TOPICS,
+  type StoredBatch,
+  type TopicPlace,
+  type TopicStore,
+  TopicStoreError,
+} from "../../../../src/server/stores/topics/store.ts";
 import { TempFolder } from "../../../harness/running-server.ts";
 import { TOPIC_DRIVERS } from "./drivers.ts";
 
@@ -155,10 +161,20 @@ describe.each(TOPIC_DRIVERS.map((driver) => [driver.name, driver] as const))("%s
   test.skipIf(!isDurable)("what was appended is there after closing", async () => {
     await store.ensure(place(), 3);
     await Promise.all(Array.from({ length: 50 }, (_unused, index) => store.append(place(), [batch(`m${index}`, index % 3)])));
-    const before = await store.read(place(), [0, 1, 2].map((partition) => ({ partition, offset: 0 })), EVERYTHING);
+    const before = await store.read(
+      place(),
+      [0, 1, 2].map((partition) => ({ partition, offset: 0 })),
+      EVERYTHING,
+    );
     await store.close();
     store = await open(folder.path, { now: () => now });
-    expect(await store.read(place(), [0, 1, 2].map((partition) => ({ partition, offset: 0 })), EVERYTHING)).toEqual(before);
+    expect(
+      await store.read(
+        place(),
+        [0, 1, 2].map((partition) => ({ partition, offset: 0 })),
+        EVERYTHING,
+      ),
+    ).toEqual(before);
     expect(before.batches).toHaveLength(50);
     expect(await store.append(place(), [batch("next", 0)])).toEqual([17]);
   });
