@@ -85,10 +85,20 @@ export interface Replayed {
   readonly isMore: boolean;
 }
 
+/** A stream that was stopped. */
+export interface StoppedStream {
+  readonly name: string;
+  /** Name of its environment. */
+  readonly environment: string;
+  readonly reason: string;
+}
+
 /** The capability. Everything rejects with Failure. */
 export interface Streams {
   /** Streams of an environment, by name. */
   list(environment: EnvironmentRecord): Promise<StreamStanding[]>;
+  /** Streams of live deployments that were stopped because their messages failed. */
+  stopped(): Promise<readonly StoppedStream[]>;
   /** A stream by its FQN, or its last part. */
   find(environment: EnvironmentRecord, name: string): Promise<StreamStanding>;
   pause(environment: EnvironmentRecord, name: string, isPaused: boolean): Promise<StreamStanding>;
@@ -224,6 +234,19 @@ export function createStreams(parts: StreamsParts): Streams {
       const { records, defined } = await known(environment);
       const letters = await streams.countLetters(records.map(({ id }) => id));
       return Promise.all(records.map((record) => standingOf(environment, record, defined.get(record.name), letters.get(record.id) ?? 0)));
+    },
+
+    async stopped() {
+      const found: StoppedStream[] = [];
+      for (const [environment, defined] of Map.groupBy(await live.all(), (one) => one.environment)) {
+        const failures = new Map((await streams.list(environment.id)).map(({ failure, name }) => [name, failure]));
+        for (const { deploymentId, resolver } of defined) {
+          const failure = failures.get(resolver.fqn);
+          if (failure?.deploymentId === deploymentId)
+            found.push({ name: resolver.fqn, environment: environment.name, reason: failure.reason });
+        }
+      }
+      return found;
     },
 
     find: standing,

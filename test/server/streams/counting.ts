@@ -12,8 +12,8 @@ import { systemClock } from "../../../src/context/system-clock.ts";
 import { createMemoryBus } from "../../../src/server/jobs/bus.ts";
 import { buildGraphIndex } from "../../../src/server/query/graph/graph-index.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
-import type { Tile, TileStore } from "../../../src/server/stores/tiles/store.ts";
 import { openSqliteTileStore } from "../../../src/server/stores/tiles/sqlite.ts";
+import type { Tile, TileStore } from "../../../src/server/stores/tiles/store.ts";
 import { createSqliteTopicStore } from "../../../src/server/stores/topics/sqlite.ts";
 import { MessageComputer } from "../../../src/server/streams/messages.ts";
 import { type Folding, readPartition } from "../../../src/server/streams/partition-reader.ts";
@@ -74,7 +74,9 @@ const folding: Folding = {
       const [count, sum] = sums.get(group) ?? [0, 0];
       sums.set(group, [count + 1, sum + Number(columns.get("row.number")?.[row])]);
     }
-    const tiles = [...sums].map(([group, state]): Tile => ({ seriesId: COUNTED.seriesId, group, bucket: 0, state: Buffer.from(state.join(" ")) }));
+    const tiles = [...sums].map(
+      ([group, state]): Tile => ({ seriesId: COUNTED.seriesId, group, bucket: 0, state: Buffer.from(state.join(" ")) }),
+    );
     return { tiles, expired: 0 };
   },
   merge(_seriesId, stored, added) {

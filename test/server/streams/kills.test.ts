@@ -44,7 +44,8 @@ test("every message counts once, whenever the process that reads them is killed,
       })),
     );
   };
-  const begin = () => Bun.spawn([process.execPath, join(import.meta.dir, "counting.ts"), folder.path], { stdout: "pipe", stderr: "inherit" });
+  const begin = () =>
+    Bun.spawn([process.execPath, join(import.meta.dir, "counting.ts"), folder.path], { stdout: "pipe", stderr: "inherit" });
   const ready = async (child: ReturnType<typeof begin>): Promise<void> => {
     for await (const _ of child.stdout) return;
   };

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { HealthService } from "../../../gen/svc/v1/health_pb.ts";
 import { StreamService, type StreamStanding, StreamStatus } from "../../../gen/svc/v1/stream_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
