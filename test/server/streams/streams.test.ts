@@ -219,6 +219,8 @@ describe("messages that fail", () => {
     expect(stopped.partitions.map(({ offset }) => offset)).toEqual([undefined]);
     expect(stopped.deadLetters).toBe(0n);
     expect(server.log.filter(({ message }) => message === "a stream was stopped")).toHaveLength(1);
+    const { checks } = await server.client(HealthService).checkHealth({});
+    expect(checks.find(({ name }) => name === "Streams")?.message).toContain("features.on_broken in environment 'default' was stopped");
     expectLive(await deploy(server, { "features.py": PROJECT["features.py"].replace("DIVISOR = 0", "DIVISOR = 2") }));
     await caughtUp("on_broken", 150);
     expect(await query({ "txn.id": 1_149 }, ["txn.amount"])).toEqual({ "txn.amount": 74.5 });
