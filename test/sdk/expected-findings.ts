@@ -53,11 +53,11 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ["E106 features.py:12:25 max_stalenes", "feature has no option 'max_stalenes'; did you mean 'max_staleness'?", "no such option"],
     ["E106 features.py:12:44 typ", "this version of svc has no option 'typ' of feature: the annotation is the type", "no such option"],
     [
-      "E106 features.py:13:44 materialization",
-      "this version of svc has no option 'materialization' of windowed: windows are computed when they are asked for",
+      "E106 features.py:13:44 days",
+      "this version of svc has no option 'days' of windowed: windows are written as texts, such as windowed('10m', '7d')",
       "no such option",
     ],
-    ["E106 features.py:13:66 defalt", "windowed has no option 'defalt'; did you mean 'default'?", "no such option"],
+    ["E106 features.py:13:52 defalt", "windowed has no option 'defalt'; did you mean 'default'?", "no such option"],
     ["E106 features.py:14:71 max_stale", "has_many has no option 'max_stale'; did you mean 'max_staleness'?", "no such option"],
     [
       "E106 features.py:21:67 max_staleness",

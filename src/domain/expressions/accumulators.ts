@@ -22,8 +22,8 @@ import { widener } from "./types.ts";
 export interface Accumulator {
   /**
    * Adds a row: the value of the column, of the type for which the accumulator was chosen (`true`
-   * where rows are counted), the row's feature time, and the values of further columns. A null value
-   * changes nothing, but for `first` and `last`.
+   * where rows are counted), the row's feature time, and the values of further columns. A null
+   * value changes nothing, but for `first` and `last`.
    */
   add(value: FeatureValue, order: FeatureValue, ...by: FeatureValue[]): void;
   /**

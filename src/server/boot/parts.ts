@@ -12,6 +12,7 @@ import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
 import { resealingOf } from "../access/resealing.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
+import type { Aggregates } from "../aggregates/aggregates.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
 import type { Statements } from "../catalog/statements.ts";
@@ -67,6 +68,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { JobErrorRecorder, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
+import type { TileStore } from "../stores/tiles/store.ts";
 import type { TopicStore } from "../stores/topics/store.ts";
 import type { StreamRunner } from "../streams/stream-runner.ts";
 import type { Streams } from "../streams/streams.ts";
@@ -135,6 +137,8 @@ export interface Parts {
   readonly offline: () => Promise<OfflineStore>;
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
+  /** The store of tiles. */
+  readonly tiles: () => Promise<TileStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
   /** The store of metrics. */
   readonly metricStore: () => Promise<MetricStore>;
@@ -185,6 +189,8 @@ export interface Parts {
   readonly streamRunner: () => Promise<StreamRunner>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
+  /** Aggregates that are kept in tiles. */
+  readonly aggregates: () => Promise<Aggregates>;
   /** Offline queries that run by themselves. */
   readonly scheduledQueries: () => Promise<ScheduledQueries>;
   /** Bounds of metrics, and what is told of them. */
@@ -318,6 +324,7 @@ export async function openParts({
     sweep("online values", { everyMs: ONLINE_SWEEP_MS }, (signal) => store.sweep(signal));
     return store;
   });
+  const tiles = once(async () => timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics));
   const offline = once(async () => timedStore(await stores.offline(), "offline", TIMED_OFFLINE, metrics));
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");
@@ -499,6 +506,7 @@ export async function openParts({
       online: (await deletions()).deleted.guardOnline(await online()),
       logs: logRecorder,
       sinks: await sinks(),
+      tiles,
       secrets: (await secrets()).secrets,
       bus,
       node: node(),
@@ -567,6 +575,10 @@ export async function openParts({
       sinks: await sinks(),
       ...{ metrics, bus, clock, log, recordError, tracing },
     });
+  });
+  const aggregates = once(async () => {
+    const { createAggregates } = await import("../aggregates/aggregates.ts");
+    return createAggregates({ metadata, deployments: await deployments(), tiles, bus, clock, log });
   });
   const tasks = once(async () => {
     const [{ createTasks }, { createSourceFiles }] = await Promise.all([
@@ -637,7 +649,6 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
-  const tiles = once(async () => stores.tiles());
   const streamCapabilities = once(async () => {
     const { createStreamCapabilities } = await import("../streams/create-streams.ts");
     return createStreamCapabilities({
@@ -648,7 +659,6 @@ export async function openParts({
       deleted: (await deletions()).deleted,
       tiles,
       open: async (environmentId, source) => (await topicSources()).open(environmentId, source),
-      foldingOf: async () => ({ deltas: () => ({ tiles: [], expired: 0 }), merge: (_, stored) => stored }),
       isSuspended: () => components.isSuspended("persistence"),
       ...{ metrics, bus, clock, log, node: node() },
     });
@@ -697,6 +707,7 @@ export async function openParts({
     auditRetention({ store: metadata.audit, clock, log }),
     { kind: "offline-queries-upkeep", schedule: "1h", run: async (signal) => (await offlineQueries()).upkeep(signal) },
     { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
+    { kind: "aggregates-upkeep", schedule: "1h", run: async (signal) => (await aggregates()).upkeep(signal) },
     { kind: "evaluate-monitors", schedule: "1m", run: async (signal) => (await monitors()).evaluate(signal) },
     {
       kind: "purge-dead-letters",
@@ -726,6 +737,7 @@ export async function openParts({
       objects,
       online: await online(),
       offline,
+      tiles,
       sinks: await sinks(),
       telemetry: await telemetry(),
       metrics: { forgetEnvironment: forgetMetrics },
@@ -752,6 +764,7 @@ export async function openParts({
       { recurringHandlers },
       { ERASURE_JOB },
       { RESOLVER_RUN_JOB },
+      { BACKFILL_JOB },
       { TASK_JOB },
       { EVALUATION_JOB },
       { SCHEDULED_QUERY_JOB },
@@ -764,6 +777,7 @@ export async function openParts({
       import("../jobs/recurring.ts"),
       import("../environments/lifecycle.ts"),
       import("../resolver-runs/resolver-runs.ts"),
+      import("../aggregates/aggregates.ts"),
       import("../tasks/tasks.ts"),
       import("../evaluations/evaluations.ts"),
       import("../scheduled-queries/scheduled-queries.ts"),
@@ -774,6 +788,7 @@ export async function openParts({
     return {
       ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
       [RESOLVER_RUN_JOB]: (await resolverRuns()).runs.handler,
+      [BACKFILL_JOB]: (await aggregates()).handler,
       [TASK_JOB]: (await tasks()).handler,
       [EVALUATION_JOB]: (await evaluations()).handler,
       [SCHEDULED_QUERY_JOB]: (await scheduledQueries()).handler,
@@ -804,6 +819,7 @@ export async function openParts({
     ]);
     (await resolverRuns()).schedules.start();
     (await scheduledQueries()).schedules.start();
+    (await aggregates()).schedules.start();
     return startScheduler({ schedules: metadata.schedules, recurring, workflows: { [RESOLVER_RUN_JOB]: "cron" }, bus, clock, log });
   });
 
@@ -824,6 +840,7 @@ export async function openParts({
     online,
     offline,
     sinks,
+    tiles,
     telemetry,
     metricStore,
     metrics,
@@ -857,6 +874,7 @@ export async function openParts({
     tasks,
     evaluations,
     workflows,
+    aggregates,
     scheduledQueries,
     monitors,
     offlineQueries,
@@ -878,6 +896,7 @@ export async function openParts({
       await (await streamRunner.opened())?.stop();
       await (await resolverRuns.opened())?.schedules.stop();
       await (await scheduledQueries.opened())?.schedules.stop();
+      await (await aggregates.opened())?.schedules.stop();
       await (await jobRunner.opened())?.stop();
       await (await deletions.opened())?.close();
       await (await webhooks.opened())?.close();

@@ -12,7 +12,7 @@ import type { OnlineStore } from "../stores/online/store.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
 import { createUploadDeployments } from "../value-uploads/upload-deployment.ts";
 import { LiveStreams, type TopicOpener } from "./live-streams.ts";
-import { createStepDeployments, type StepDeploymentsParts } from "./step-deployments.ts";
+import { createStepDeployments } from "./step-deployments.ts";
 import { type StreamRunner, startStreamRunner } from "./stream-runner.ts";
 import { createStreams, type Streams } from "./streams.ts";
 
@@ -25,14 +25,13 @@ export interface StreamCapabilities {
 
 /** What they need. */
 export interface StreamCapabilitiesParts {
-  readonly metadata: Pick<MetadataStore, "environments" | "featureIdentities" | "nodes" | "streams">;
+  readonly metadata: Pick<MetadataStore, "environments" | "featureIdentities" | "nodes" | "series" | "streams">;
   readonly deployments: Deployments;
   readonly online: Pick<OnlineStore, "dropped" | "flush" | "put">;
   readonly offline: () => Promise<Pick<OfflineStore, "append">>;
   readonly deleted: DeletedValues;
   readonly tiles: () => Promise<TileStore>;
   readonly open: TopicOpener;
-  readonly foldingOf: StepDeploymentsParts["foldingOf"];
   readonly metrics: MetricRecorder;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -51,7 +50,7 @@ export function createStreamCapabilities(parts: StreamCapabilitiesParts): Stream
   const now = () => clock.now();
   const live = new LiveStreams({ metadata, deployments });
   const stepOf = createStepDeployments({
-    ...{ deployments, foldingOf: parts.foldingOf },
+    ...{ deployments, series: metadata.series },
     deploymentOf: createUploadDeployments({ metadata, graphOf: (id) => deployments.graph(id), now }),
     writer: { online, offline, deleted, now },
   });

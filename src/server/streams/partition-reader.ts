@@ -7,6 +7,7 @@
  */
 
 import { errorText } from "../../domain/error-text.ts";
+import type { Folding } from "../aggregates/folding.ts";
 import type { PythonPool } from "../python/pool.ts";
 import type { DeadLetterBounds, NewDeadLetter, PartitionKey, StreamStore } from "../stores/metadata/streams.ts";
 import type { MergeStates, StreamPosition, Tile, TileStore } from "../stores/tiles/store.ts";
@@ -35,25 +36,14 @@ const MAX_REASON = 2_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Windows that rows count in. */
-export interface Folding {
-  /**
-   * States of rows of a class, to be merged into the stored ones, and the number of rows that are
-   * too old for them.
-   */
-  deltas(
-    namespace: string,
-    rows: { readonly columns: ComputedMessages["columns"]; readonly rows: number },
-    nowMicros: bigint,
-  ): { readonly tiles: readonly Tile[]; readonly expired: number };
-  readonly merge: MergeStates;
-}
+/** Windows that rows count in, see `aggregates/folding.ts`. */
+export type KeptWindows = Pick<Folding, "deltas" | "merge">;
 
 /** A deployment as a step needs it. */
 export interface StepDeployment {
   readonly id: string;
   readonly computer: MessageComputer;
-  readonly folding: Folding;
+  readonly folding: KeptWindows;
   /** How much older than the newest message one may be and still be folded, in milliseconds. */
   readonly latenessMs: number;
   readonly pool: PythonPool;

@@ -16,7 +16,7 @@ import { openSqliteTileStore } from "../../../src/server/stores/tiles/sqlite.ts"
 import type { Tile, TileStore } from "../../../src/server/stores/tiles/store.ts";
 import { createSqliteTopicStore } from "../../../src/server/stores/topics/sqlite.ts";
 import { MessageComputer } from "../../../src/server/streams/messages.ts";
-import { type Folding, readPartition } from "../../../src/server/streams/partition-reader.ts";
+import { type KeptWindows, readPartition } from "../../../src/server/streams/partition-reader.ts";
 import { createEmbeddedTopics } from "../../../src/server/topics/embedded.ts";
 
 /** Names of the world that is counted. */
@@ -66,7 +66,7 @@ function counting(): { readonly resolver: StreamResolver; readonly computer: Mes
 }
 
 /** States are the count and the sum, as text. */
-const folding: Folding = {
+const folding: KeptWindows = {
   deltas(_namespace, { columns, rows }) {
     const sums = new Map<string, [count: number, sum: number]>();
     for (let row = 0; row < rows; row++) {

@@ -80,6 +80,7 @@ class WindowedOptions(FeatureOptions):
     """The arguments of `windowed(...)`."""
 
     windows: tuple[Any, ...] = ()
+    materialization: Any = None
 
 
 @dataclass(frozen=True)

@@ -373,4 +373,12 @@ create index dead_letter_by_stream on dead_letter (stream_id, seq);
 create index dead_letter_by_time on dead_letter (failed_at);
 `);
   },
+  (db) => {
+    db.run(`
+create table series (
+  id integer primary key autoincrement, environment_id text not null, definition text not null, used_at integer not null,
+  unique (environment_id, definition)
+) strict;
+`);
+  },
 ];

@@ -35,7 +35,9 @@ export type FoundTile = Pick<Tile, "bucket" | "state">;
 /** The tiles of each read. */
 export type FoundTiles = readonly (readonly FoundTile[])[];
 
-/** Buckets of a series whose tiles, of all groups, are what is given: others of them are removed. */
+/**
+ * Buckets of a series whose tiles, of all groups, are what is given: others of them are removed.
+ */
 export interface TileReplacement {
   readonly seriesId: number;
   readonly from: number;
