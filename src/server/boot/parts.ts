@@ -12,6 +12,7 @@ import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
 import { resealingOf } from "../access/resealing.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
+import type { Aggregates } from "../aggregates/aggregates.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
 import type { Statements } from "../catalog/statements.ts";
@@ -67,7 +68,10 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { JobErrorRecorder, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
+import type { TileStore } from "../stores/tiles/store.ts";
 import type { TopicStore } from "../stores/topics/store.ts";
+import type { StreamRunner } from "../streams/stream-runner.ts";
+import type { Streams } from "../streams/streams.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import type { EmbeddedTopics } from "../topics/embedded.ts";
@@ -133,6 +137,8 @@ export interface Parts {
   readonly offline: () => Promise<OfflineStore>;
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
+  /** The store of tiles. */
+  readonly tiles: () => Promise<TileStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
   /** The store of metrics. */
   readonly metricStore: () => Promise<MetricStore>;
@@ -177,21 +183,27 @@ export interface Parts {
   readonly configurations: () => Promise<Configurations>;
   /** Requests for approval. */
   readonly approvals: () => Promise<Approvals>;
+  /** Resolvers of topics. */
+  readonly streams: () => Promise<Streams>;
+  /** Begins to read topics on this node. */
+  readonly streamRunner: () => Promise<StreamRunner>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
+  /** Aggregates that are kept in tiles. */
+  readonly aggregates: () => Promise<Aggregates>;
   /** Offline queries that run by themselves. */
   readonly scheduledQueries: () => Promise<ScheduledQueries>;
   /** Bounds of metrics, and what is told of them. */
   readonly monitors: () => Promise<Monitors>;
   /** Scripts, modules and functions that run once. */
   readonly tasks: () => Promise<Tasks>;
+  readonly evaluations: () => Promise<Evaluations>;
   /** The store of the server's own topics. */
   readonly topicStore: () => Promise<TopicStore>;
   /** The server's own topics. */
   readonly embeddedTopics: () => Promise<EmbeddedTopics>;
   /** Topics by the sources that mean them. */
   readonly topicSources: () => Promise<TopicSources>;
-  readonly evaluations: () => Promise<Evaluations>;
   /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: () => Promise<Workflows>;
   /** Offline queries. */
@@ -312,6 +324,7 @@ export async function openParts({
     sweep("online values", { everyMs: ONLINE_SWEEP_MS }, (signal) => store.sweep(signal));
     return store;
   });
+  const tiles = once(async () => timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics));
   const offline = once(async () => timedStore(await stores.offline(), "offline", TIMED_OFFLINE, metrics));
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");
@@ -493,6 +506,7 @@ export async function openParts({
       online: (await deletions()).deleted.guardOnline(await online()),
       logs: logRecorder,
       sinks: await sinks(),
+      tiles,
       secrets: (await secrets()).secrets,
       bus,
       node: node(),
@@ -561,6 +575,10 @@ export async function openParts({
       sinks: await sinks(),
       ...{ metrics, bus, clock, log, recordError, tracing },
     });
+  });
+  const aggregates = once(async () => {
+    const { createAggregates } = await import("../aggregates/aggregates.ts");
+    return createAggregates({ metadata, deployments: await deployments(), tiles, bus, clock, log });
   });
   const tasks = once(async () => {
     const [{ createTasks }, { createSourceFiles }] = await Promise.all([
@@ -631,6 +649,22 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
+  const streamCapabilities = once(async () => {
+    const { createStreamCapabilities } = await import("../streams/create-streams.ts");
+    return createStreamCapabilities({
+      metadata,
+      deployments: await deployments(),
+      online: await online(),
+      offline,
+      deleted: (await deletions()).deleted,
+      tiles,
+      open: async (environmentId, source) => (await topicSources()).open(environmentId, source),
+      isSuspended: () => components.isSuspended("persistence"),
+      ...{ metrics, bus, clock, log, node: node() },
+    });
+  });
+  const streams = async (): Promise<Streams> => (await streamCapabilities()).streams;
+  const streamRunner = once(async () => (await streamCapabilities()).start());
   const scheduledQueries = once(async () => {
     const { createScheduledQueries } = await import("../scheduled-queries/scheduled-queries.ts");
     return createScheduledQueries({ metadata, deployments: await deployments(), queries: offlineQueries, bus, clock, log });
@@ -673,7 +707,16 @@ export async function openParts({
     auditRetention({ store: metadata.audit, clock, log }),
     { kind: "offline-queries-upkeep", schedule: "1h", run: async (signal) => (await offlineQueries()).upkeep(signal) },
     { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
+    { kind: "aggregates-upkeep", schedule: "1h", run: async (signal) => (await aggregates()).upkeep(signal) },
     { kind: "evaluate-monitors", schedule: "1m", run: async (signal) => (await monitors()).evaluate(signal) },
+    {
+      kind: "purge-dead-letters",
+      schedule: "1h",
+      run: async () => {
+        const { LETTERS_KEPT_MS } = await import("../streams/create-streams.ts");
+        await metadata.streams.purgeLetters(LETTERS_KEPT_MS);
+      },
+    },
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
   /** Removes the files of datasets of an environment, and the rows of its queries. */
@@ -694,6 +737,7 @@ export async function openParts({
       objects,
       online: await online(),
       offline,
+      tiles,
       sinks: await sinks(),
       telemetry: await telemetry(),
       metrics: { forgetEnvironment: forgetMetrics },
@@ -720,6 +764,7 @@ export async function openParts({
       { recurringHandlers },
       { ERASURE_JOB },
       { RESOLVER_RUN_JOB },
+      { BACKFILL_JOB },
       { TASK_JOB },
       { EVALUATION_JOB },
       { SCHEDULED_QUERY_JOB },
@@ -732,6 +777,7 @@ export async function openParts({
       import("../jobs/recurring.ts"),
       import("../environments/lifecycle.ts"),
       import("../resolver-runs/resolver-runs.ts"),
+      import("../aggregates/aggregates.ts"),
       import("../tasks/tasks.ts"),
       import("../evaluations/evaluations.ts"),
       import("../scheduled-queries/scheduled-queries.ts"),
@@ -742,6 +788,7 @@ export async function openParts({
     return {
       ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
       [RESOLVER_RUN_JOB]: (await resolverRuns()).runs.handler,
+      [BACKFILL_JOB]: (await aggregates()).handler,
       [TASK_JOB]: (await tasks()).handler,
       [EVALUATION_JOB]: (await evaluations()).handler,
       [SCHEDULED_QUERY_JOB]: (await scheduledQueries()).handler,
@@ -772,6 +819,7 @@ export async function openParts({
     ]);
     (await resolverRuns()).schedules.start();
     (await scheduledQueries()).schedules.start();
+    (await aggregates()).schedules.start();
     return startScheduler({ schedules: metadata.schedules, recurring, workflows: { [RESOLVER_RUN_JOB]: "cron" }, bus, clock, log });
   });
 
@@ -792,6 +840,7 @@ export async function openParts({
     online,
     offline,
     sinks,
+    tiles,
     telemetry,
     metricStore,
     metrics,
@@ -819,10 +868,13 @@ export async function openParts({
     secrets,
     configurations,
     approvals,
+    streams,
+    streamRunner,
     resolverRuns,
     tasks,
     evaluations,
     workflows,
+    aggregates,
     scheduledQueries,
     monitors,
     offlineQueries,
@@ -834,14 +886,17 @@ export async function openParts({
     explain: stores.explain,
     async drain() {
       await (await scheduler.opened())?.stop();
+      await (await streamRunner.opened())?.stop();
       (await jobRunner.opened())?.drain();
       await (await webhooks.opened())?.drain();
       await queryCounts.flush();
     },
     async close() {
       await (await scheduler.opened())?.stop();
+      await (await streamRunner.opened())?.stop();
       await (await resolverRuns.opened())?.schedules.stop();
       await (await scheduledQueries.opened())?.schedules.stop();
+      await (await aggregates.opened())?.schedules.stop();
       await (await jobRunner.opened())?.stop();
       await (await deletions.opened())?.close();
       await (await webhooks.opened())?.close();
@@ -868,6 +923,7 @@ export async function openParts({
       recentChanges.close();
       const opened = await Promise.all([
         offline.opened(),
+        tiles.opened(),
         telemetry.opened(),
         logs.opened(),
         online.opened(),

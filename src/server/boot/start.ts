@@ -291,6 +291,7 @@ async function startIn(
       }),
       objects,
       online: parts.online,
+      tiles: parts.tiles,
       telemetry: parts.telemetry,
       metricStore: parts.metricStore,
       metrics: parts.metrics,
@@ -317,6 +318,8 @@ async function startIn(
       evaluations: parts.evaluations,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
+      streams: parts.streams,
+      aggregates: parts.aggregates,
       monitors: parts.monitors,
       offlineQueries: parts.offlineQueries,
       valueUploads: parts.valueUploads,
@@ -347,6 +350,7 @@ async function startIn(
       const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner(), parts.scheduler()]);
       await (await parts.webhooks()).startDelivering();
       await deployments.restored;
+      await parts.streamRunner();
       readiness.loaded();
       await (await parts.secrets()).beginResealing();
       await runner.idle();

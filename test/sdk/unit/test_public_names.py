@@ -102,8 +102,8 @@ class Missing(unittest.TestCase):
     def test_a_name_that_this_version_does_not_have(self):
         for module in names.modules():
             if module != "svc.functions":
-                kind, text = self.said(f"from {module} import stream")
-                self.assertEqual((kind, text), ("ImportError", "this version of svc has no 'stream': it has no streams and no stream resolvers"))
+                kind, text = self.said(f"from {module} import sink")
+                self.assertEqual((kind, text), ("ImportError", "this version of svc has no 'sink': values go to the stores; query them, or have a webhook told of them"))
 
     def test_a_slip(self):
         self.assertEqual(self.said("from svc import onlin")[1], "this version of svc has no 'onlin'; did you mean 'online'?")
@@ -143,7 +143,7 @@ class Options(unittest.TestCase):
             (lambda: offline(tmeout="1s"), "offline has no option 'tmeout'; did you mean 'timeout'?"),
             (lambda: feature(max_stalenes="1h"), "feature has no option 'max_stalenes'; did you mean 'max_staleness'?"),
             (lambda: features(ownr="x"), "features has no option 'ownr'; did you mean 'owner'?"),
-            (lambda: windowed("1d", materialization=True), "no option 'materialization' of windowed"),
+            (lambda: windowed("1d", days=1), "no option 'days' of windowed"),
             (lambda: has_many(lambda: None, maxstaleness="1h"), "did you mean 'max_staleness'?"),
             (lambda: has_one(lambda: None, max_staleness="1h"), "no option 'max_staleness' of has_one"),
             (lambda: before_all(env="x"), "before_all has no option 'env'; its options are: environment"),

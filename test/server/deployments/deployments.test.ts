@@ -410,6 +410,7 @@ describe("reading back", () => {
       ["Push Registry", "NOT_CONFIGURED"],
       ["Source Bucket", "OK"],
       ["Online Store", "OK"],
+      ["Tile Store", "OK"],
       ["Offline Store", "OK"],
       ["Table Engine", "OK"],
       ["Python Workers", "OK"],

@@ -70,6 +70,10 @@ export function partsOf(platform: Platform): readonly Part[] {
       await (await platform.online()).probe();
       return "";
     }),
+    part("Tile Store", async () => {
+      await (await platform.tiles()).probe();
+      return "";
+    }),
     part(
       "Offline Store",
       remembered(platform, () => probeHistory(platform)),
@@ -83,6 +87,11 @@ export function partsOf(platform: Platform): readonly Part[] {
     part("Python Workers", () => probeWorkers(platform)),
     part("Topics", async () => {
       await (await platform.topicStore()).probe();
+      return "";
+    }),
+    part("Streams", async () => {
+      const [stopped] = await (await platform.streams()).stopped();
+      if (stopped) throw new Error(`${stopped.name} in environment '${stopped.environment}' was stopped: ${stopped.reason}`);
       return "";
     }),
     part("Scheduler", () => probeScheduler(platform)),

@@ -18,8 +18,10 @@ import { processesConformance } from "./processes.conformance.ts";
 import { projectsConformance } from "./projects.conformance.ts";
 import { resolverRunsConformance } from "./resolver-runs.conformance.ts";
 import { schedulesConformance } from "./schedules.conformance.ts";
+import { seriesConformance } from "./series.conformance.ts";
 import { sessionsConformance } from "./sessions.conformance.ts";
 import { storeConformance } from "./store.conformance.ts";
+import { streamsConformance } from "./streams.conformance.ts";
 import { tasksConformance } from "./tasks.conformance.ts";
 import { uploadsConformance } from "./uploads.conformance.ts";
 import { usageConformance } from "./usage.conformance.ts";
@@ -30,6 +32,7 @@ import { workflowsConformance } from "./workflows.conformance.ts";
 const SUITES = [
   storeConformance,
   identityConformance,
+  seriesConformance,
   sessionsConformance,
   uploadsConformance,
   deploymentsConformance,
@@ -38,6 +41,7 @@ const SUITES = [
   versionsConformance,
   jobsConformance,
   monitorsConformance,
+  streamsConformance,
   nodesConformance,
   approvalsConformance,
   auditConformance,
