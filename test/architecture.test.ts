@@ -159,6 +159,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   sql: ["thread", "expressions"],
   tables: ["thread"],
   stores: ["tables", "thread"],
+  tiles: ["expressions", "stores"],
   metrics: ["stores"],
   logs: ["python", "stores"],
   jobs: ["metrics", "stores"],
@@ -179,7 +180,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   infrastructure: ["documents", "jobs", "metrics", "nodes", "stores", "writes"],
   usage: ["datasets", "metrics", "processes", "stores"],
   support: ["documents", "stores"],
-  query: ["expressions", "metrics", "python", "sql", "stores", "writes"],
+  query: ["expressions", "metrics", "python", "sql", "stores", "tiles", "writes"],
   deployments: [
     "access",
     "documents",
@@ -193,8 +194,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "secrets",
     "sql",
     "stores",
+    "tiles",
     "writes",
   ],
+  aggregates: ["deployments", "jobs", "query", "stores", "tiles"],
   "resolver-runs": ["access", "deployments", "jobs", "metrics", "nodes", "query", "stores", "writes"],
   "offline-queries": ["access", "catalog", "datasets", "deployments", "jobs", "metrics", "query", "stores", "tables", "writes"],
   tasks: ["access", "deployments", "jobs", "logs", "processes", "python", "stores"],
@@ -210,6 +213,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   watches: ["jobs", "logs", "stores"],
   wire: [
     "access",
+    "aggregates",
     "approvals",
     "audit",
     "catalog",
@@ -252,6 +256,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   pages: ["access", "ui", "wire"],
   boot: [
     "access",
+    "aggregates",
     "approvals",
     "audit",
     "catalog",

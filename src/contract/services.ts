@@ -54,6 +54,7 @@ export const SERVICES = {
   sql: service<typeof import("../../gen/svc/v1/sql_pb.ts").SqlService>("svc.v1.SqlService"),
   resolverRuns: service<typeof import("../../gen/svc/v1/resolver_run_pb.ts").ResolverRunService>("svc.v1.ResolverRunService"),
   tasks: service<typeof import("../../gen/svc/v1/task_pb.ts").TaskService>("svc.v1.TaskService"),
+  aggregates: service<typeof import("../../gen/svc/v1/aggregate_pb.ts").AggregateService>("svc.v1.AggregateService"),
   evaluations: service<typeof import("../../gen/svc/v1/evaluation_pb.ts").EvaluationService>("svc.v1.EvaluationService"),
   scheduledQueries: service<typeof import("../../gen/svc/v1/scheduled_query_pb.ts").ScheduledQueryService>("svc.v1.ScheduledQueryService"),
   incremental: service<typeof import("../../gen/svc/v1/incremental_pb.ts").IncrementalService>("svc.v1.IncrementalService"),

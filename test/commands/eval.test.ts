@@ -67,7 +67,7 @@ beforeAll(async () => {
   fake = new FakeOpenai("sk-a-key-of-a-fake", () => '{"score": 0.5, "reason": "half"}');
   project = tempFolder("svc-docs-");
   writeFileSync(join(project, "svc.yaml"), "project: docs\n");
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   fake?.[Symbol.dispose]();
   await platform?.server.stop();
@@ -116,7 +116,7 @@ test("the page of the docs", async () => {
       if (said !== "...\n") expect(steady(outcome.stderr + outcome.stdout), line).toEqual(steady(said));
     }
   }
-}, 180_000);
+}, 300_000);
 
 describe("svc eval", () => {
   beforeAll(async () => {
@@ -127,7 +127,7 @@ describe("svc eval", () => {
     mkdirSync(join(project, "more"));
     writeFileSync(join(project, "more", "breaking.py"), BREAKING);
     expect((await svc("apply", "--force", "--await")).exitCode).toBe(0);
-  }, 60_000);
+  }, 300_000);
 
   test("get shows the definition, by name and by id", async () => {
     const { stdout } = await svc("eval/get", "minutes");
@@ -156,7 +156,7 @@ describe("svc eval", () => {
     expect(fake.questions.toSorted()[0]).toBe("Are 120 minutes the same as 2h?");
     const [run] = await runs();
     expect((await svc("eval/runs/get", run?.id ?? "")).stdout).not.toContain(fake.key);
-  }, 60_000);
+  }, 300_000);
 
   test("a run that fails ends the command that waits for it with 1", async () => {
     const { exitCode, stdout, stderr } = await svc("eval/trigger", "breaks", "--await");
@@ -165,7 +165,7 @@ describe("svc eval", () => {
     expect(await json("eval/runs/list", "--evaluation", "breaks", "--state", "failed")).toMatchObject({
       runs: [{ evaluation_name: "breaks" }],
     });
-  }, 120_000);
+  }, 300_000);
 
   test("metadata stays with its run", async () => {
     const { runs: all } = await json<{ runs: readonly Run[] }>("eval/runs/list", "--evaluation", "minutes");
@@ -212,7 +212,7 @@ describe("svc eval", () => {
         "error.is_same": [null, null],
       });
     },
-    60_000,
+    300_000,
   );
 
   test("a branch has evaluations of its own", async () => {
@@ -221,7 +221,7 @@ describe("svc eval", () => {
     const { evaluations } = await json<{ evaluations: readonly { evaluation: { name: string } }[] }>("eval/list", "--branch", "trial");
     expect(evaluations.map(({ evaluation }) => evaluation.name)).toEqual(["judged minutes", "minutes"]);
     expect(await json("eval/trigger", "minutes", "--branch", "trial", "--await")).toMatchObject({ branch: "trial", average_score: 1 });
-  }, 60_000);
+  }, 300_000);
 
   test("a run that has ended is not cancelled", async () => {
     const [run] = await runs();

@@ -49,11 +49,11 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ["E106 features.py:12:25 max_stalenes", "feature has no option 'max_stalenes'; did you mean 'max_staleness'?", "no such option"],
     ["E106 features.py:12:44 typ", "this version of svc has no option 'typ' of feature: the annotation is the type", "no such option"],
     [
-      "E106 features.py:13:44 materialization",
-      "this version of svc has no option 'materialization' of windowed: windows are computed when they are asked for",
+      "E106 features.py:13:44 days",
+      "this version of svc has no option 'days' of windowed: windows are written as texts, such as windowed('10m', '7d')",
       "no such option",
     ],
-    ["E106 features.py:13:66 defalt", "windowed has no option 'defalt'; did you mean 'default'?", "no such option"],
+    ["E106 features.py:13:52 defalt", "windowed has no option 'defalt'; did you mean 'default'?", "no such option"],
     ["E106 features.py:14:71 max_stale", "has_many has no option 'max_stale'; did you mean 'max_staleness'?", "no such option"],
     [
       "E106 features.py:21:67 max_staleness",
@@ -182,12 +182,12 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ],
     [
       "E114 features.py:33:11 Node",
-      "field 'children' of the dataclass Node: the dataclass Node contains itself: a struct has a fixed depth",
+      "field 'children' of the class Node: the class Node contains itself: a struct has a fixed depth",
       "contains itself",
     ],
     [
       "E114 features.py:34:13 Range",
-      "field 'low' of the dataclass Range: 'complex' cannot be the type of a feature: write float",
+      "field 'low' of the class Range: 'complex' cannot be the type of a feature: write float",
       "unsupported type",
     ],
     ["E114 features.py:35:14 None", "None is no type of a feature: write the type of its values, such as 'str | None'", "no type"],
@@ -924,6 +924,11 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "E106 features.py:42:73 metrics",
       "this version of svc has no option 'metrics' of Evaluation: scorers= says what scores an output",
       "no such option",
+    ],
+    [
+      'E178 features.py:43:79 contains("y", name="Contains")',
+      "the evaluation 'case of names' has two scorers of the name 'Contains': give one another name=",
+      "same name",
     ],
   ],
 };

@@ -377,6 +377,36 @@ export const EXPECTED_RELATION_FINDINGS: Readonly<Record<string, readonly Expect
       "no such window",
     ],
   ],
+  "146-materialization": [
+    ['E146 features.py:19:71 "yes"', "materialization is str 'yes': write True, or a dict such as {'bucket_duration': '1h'}", "bad value"],
+    ['E146 features.py:20:71 {"bucket": "1h"}', "materialization has no option str 'bucket'", "bad value"],
+    [
+      'E146 features.py:21:71 {"bucket_duration": "500ms"}',
+      "bucket_duration of materialization is str '500ms': write a length of whole seconds such as '10m', '1h' or '1d'",
+      "bad value",
+    ],
+    [
+      'E146 features.py:22:71 {"bucket_durations": {"1h": ["7d"]}}',
+      "bucket_durations of materialization names the window str '7d': the windows are 1d",
+      "bad value",
+    ],
+    [
+      'E146 features.py:23:71 {"backfill_schedule": "often"}',
+      "backfill_schedule of materialization is str 'often': a cron expression has 5 fields, this one has 1; write a duration such as '1d', or five cron fields such as '*/15 * * * *'",
+      "bad value",
+    ],
+    ['E146 features.py:24:71 {"backfill_resolver": 5}', "backfill_resolver of materialization is int 5: name a resolver", "bad value"],
+    [
+      'E146 features.py:25:71 {"continuous_buffer_duration": "infinity"}',
+      "continuous_buffer_duration of materialization is str 'infinity': write a duration such as '30h'",
+      "bad value",
+    ],
+    [
+      'E146 features.py:26:71 {"bucket_start": "noon"}',
+      "bucket_start of materialization is str 'noon': write a datetime, or text such as '2024-01-01T05:00:00Z'",
+      "bad value",
+    ],
+  ],
   "180-windows": [
     [
       "E180 features.py:10:28 windowed()",

@@ -5,7 +5,7 @@ import { Authority } from "../harness/authority.ts";
 import { PythonWorld } from "../server/query/python-world.ts";
 import { valuesOf } from "../server/query/worlds.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let authority: Authority;
 let server: Bun.Server<undefined>;

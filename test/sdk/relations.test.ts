@@ -16,7 +16,7 @@ import { analyzeFixture, FIXTURES, placed } from "./analyze.ts";
 import { EXPECTED_RELATION_FINDINGS } from "./expected-relations.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const { graph } = await analyzeFixture("market", { python: INTERPRETERS[0]?.path });
 

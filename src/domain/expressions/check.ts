@@ -7,6 +7,7 @@
  * - 133 error: an unknown function or aggregation.
  * - 136 warning: the expression may be null and the feature is neither optional nor has it a
  *   default.
+ * - 181, 182 errors: the aggregate of a window cannot be kept, by `tile-series.ts`.
  */
 
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
@@ -17,6 +18,7 @@ import { GraphIndex } from "../graph-index.ts";
 import { readableName } from "../name.ts";
 import { EXPRESSION_TYPE, NULL_EXPRESSION } from "../rules/expressions.ts";
 import type { ExpressionScope } from "./scope.ts";
+import { keptWindow } from "./tile-series.ts";
 import { isNullType, typeWords, widening } from "./types.ts";
 import { type TypedExpression, typeExpression } from "./typing.ts";
 
@@ -71,7 +73,11 @@ function childOf(index: GraphIndex, path: string): FeatureSet | undefined {
 }
 
 function checkFeature(index: GraphIndex, set: FeatureSet, feature: Feature): Diagnostic[] {
-  if (feature.kind.case !== "scalar" || !feature.kind.value.expression) return [];
+  if (feature.kind.case !== "scalar") return [];
+  if (!feature.kind.value.expression) {
+    const problem = keptWindow(index, set, feature);
+    return problem && "code" in problem ? [finding(problem, feature.span)] : [];
+  }
   const { expression, dtype, window, nullable, defaultValue } = feature.kind.value;
   const span = expression.span ?? feature.span;
   const { typed, diagnostics } = typeExpression(expression, { index, set, isWindowed: window !== undefined }, span);
@@ -82,9 +88,12 @@ function checkFeature(index: GraphIndex, set: FeatureSet, feature: Feature): Dia
     const problem = EXPRESSION_TYPE.annotation({ feature: name, type, annotation });
     return [finding(problem, span, { hint: conversionHint(type, annotation) })];
   }
-  if (!typed.nullable || nullable || defaultValue) return [];
+  const kept = keptWindow(index, set, feature);
+  const problems = kept && "code" in kept ? [finding(kept, span)] : [];
+  if (!typed.nullable || nullable || defaultValue) return problems;
   const cause = causeOfNull(typed);
   return [
+    ...problems,
     finding(NULL_EXPRESSION.mayBeNull({ feature: name, cause: cause && ` (${cause})` }), span, {
       hint: `Write \`${typeWords(dtype)} | None\`, give it a default, or wrap the expression in F.coalesce(..., <value>).`,
     }),

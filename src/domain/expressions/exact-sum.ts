@@ -1,4 +1,6 @@
-/** Sums of floats without rounding: the same whatever the order, rounded once when they are read. */
+/**
+ * Sums of floats without rounding: the same whatever the order, rounded once when they are read.
+ */
 
 const MANTISSA_BITS = 53;
 /** Exponent of the least positive float. */
@@ -17,7 +19,9 @@ export function partsOf(value: number): { readonly mantissa: bigint; readonly ex
   return { mantissa: BigInt(high >>> 31 ? -magnitude : magnitude), exponent: Math.max(biased, 1) - 1075 };
 }
 
-/** `mantissa * 2 ** exponent` as the nearest float, halves to the even one; beyond all, infinite. */
+/**
+ * `mantissa * 2 ** exponent` as the nearest float, halves to the even one; beyond all, infinite.
+ */
 export function floatOf(mantissa: bigint, exponent: number): number {
   if (mantissa === 0n) return 0;
   const magnitude = mantissa < 0n ? -mantissa : mantissa;

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Literal, Mapping, NoReturn, Optional, Sequence, Union
 
 from ._model.field import MISSING, Tags, WindowedOptions
 from ._model.validation import Number, Validation
@@ -39,6 +39,7 @@ def windowed(
     contains: Any = None,
     strict: Optional[bool] = None,
     validations: Optional[Sequence[Validation]] = None,
+    materialization: Union[bool, Mapping[str, Any], None] = None,
     **others: NoReturn,
 ) -> Any:
     """The windows of a feature of type `Windowed[...]`:
@@ -51,6 +52,13 @@ def windowed(
     windows: lengths of time such as "10m", "1h30m" or "7d"; "all" is 36,500 days.
     expression: how a window is computed; `_.svc_window` is its start and `_.svc_now` its end.
         Without one, resolvers give the values.
+    materialization: keeps the aggregate of each window by buckets of time, so that a query merges
+        those and reads only the rows of the window's edges. True chooses the length of buckets; a
+        dict may have `bucket_duration`, `bucket_durations` (such as {"1d": ["30d"]}: buckets of a
+        day for the window of 30 days), `bucket_start` (a time at which a bucket begins),
+        `backfill_schedule`, `backfill_resolver` (whose rows are read) and
+        `continuous_buffer_duration` (rows of that time before a query are always read). Until
+        `svc aggregate backfill` ran, windows are computed from their rows.
     The rest is as for `feature`.
     """
     unknown = kept("windowed", others)
@@ -78,6 +86,7 @@ def windowed(
         offline_ttl=offline_ttl,
         others=unknown,
         windows=windows,
+        materialization=materialization,
     )
 
 

@@ -12,6 +12,7 @@ import type { ObjectAddresses, ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { TileStore } from "../stores/tiles/store.ts";
 import type { TopicStore } from "../stores/topics/store.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { type KeptStore, readKnownStores } from "./known-stores.ts";
@@ -35,6 +36,7 @@ export interface Stores {
   /** Address of the online store, without credentials. */
   readonly onlineAddress: string;
   readonly offline: () => Promise<OfflineStore>;
+  readonly tiles: () => Promise<TileStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly metrics: () => Promise<MetricStore>;
   readonly logs: () => Promise<LogStore>;
@@ -101,11 +103,12 @@ export async function openStores(
     };
     const object = shared ? opened(shared.objects) : await find("object");
     const online = await find("online");
+    const tiles = await find("tiles");
     const telemetry = await find("telemetry");
     const metrics = await find("metrics");
     const logs = await find("logs");
     const topics = await find("topics");
-    for (const { name, state } of [online, telemetry, logs])
+    for (const { name, state } of [online, tiles, telemetry, logs])
       if (state === "empty" && kept.metadata.state !== "empty") log.info(`${name} is missing or empty: it is begun anew`);
     const metadata = await kept.metadata.open();
     if (!shared) ends.push(() => metadata.close());
@@ -118,6 +121,7 @@ export async function openStores(
       online: async () => online.open(),
       onlineAddress: shownAddress(settings.online?.address ?? defaultAddresses(directory.path).online),
       offline: async () => kept.offline.open(),
+      tiles: async () => tiles.open(),
       telemetry: async () => telemetry.open(),
       metrics: async () => metrics.open(),
       logs: async () => logs.open(),

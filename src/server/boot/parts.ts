@@ -12,6 +12,7 @@ import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
 import { createObjectAddresses } from "../access/object-addresses.ts";
 import { resealingOf } from "../access/resealing.ts";
 import { createSealer, type Sealer } from "../access/sealing.ts";
+import type { Aggregates } from "../aggregates/aggregates.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
 import type { Statements } from "../catalog/statements.ts";
@@ -67,6 +68,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { JobErrorRecorder, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
+import type { TileStore } from "../stores/tiles/store.ts";
 import type { TopicStore } from "../stores/topics/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
@@ -133,6 +135,8 @@ export interface Parts {
   readonly offline: () => Promise<OfflineStore>;
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
+  /** The store of tiles. */
+  readonly tiles: () => Promise<TileStore>;
   readonly telemetry: () => Promise<TelemetryStore>;
   /** The store of metrics. */
   readonly metricStore: () => Promise<MetricStore>;
@@ -179,6 +183,8 @@ export interface Parts {
   readonly approvals: () => Promise<Approvals>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
+  /** Aggregates that are kept in tiles. */
+  readonly aggregates: () => Promise<Aggregates>;
   /** Offline queries that run by themselves. */
   readonly scheduledQueries: () => Promise<ScheduledQueries>;
   /** Bounds of metrics, and what is told of them. */
@@ -312,6 +318,7 @@ export async function openParts({
     sweep("online values", { everyMs: ONLINE_SWEEP_MS }, (signal) => store.sweep(signal));
     return store;
   });
+  const tiles = once(async () => timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics));
   const offline = once(async () => timedStore(await stores.offline(), "offline", TIMED_OFFLINE, metrics));
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");
@@ -493,6 +500,7 @@ export async function openParts({
       online: (await deletions()).deleted.guardOnline(await online()),
       logs: logRecorder,
       sinks: await sinks(),
+      tiles,
       secrets: (await secrets()).secrets,
       bus,
       node: node(),
@@ -561,6 +569,10 @@ export async function openParts({
       sinks: await sinks(),
       ...{ metrics, bus, clock, log, recordError, tracing },
     });
+  });
+  const aggregates = once(async () => {
+    const { createAggregates } = await import("../aggregates/aggregates.ts");
+    return createAggregates({ metadata, deployments: await deployments(), tiles, bus, clock, log });
   });
   const tasks = once(async () => {
     const [{ createTasks }, { createSourceFiles }] = await Promise.all([
@@ -673,6 +685,7 @@ export async function openParts({
     auditRetention({ store: metadata.audit, clock, log }),
     { kind: "offline-queries-upkeep", schedule: "1h", run: async (signal) => (await offlineQueries()).upkeep(signal) },
     { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
+    { kind: "aggregates-upkeep", schedule: "1h", run: async (signal) => (await aggregates()).upkeep(signal) },
     { kind: "evaluate-monitors", schedule: "1m", run: async (signal) => (await monitors()).evaluate(signal) },
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
@@ -694,6 +707,7 @@ export async function openParts({
       objects,
       online: await online(),
       offline,
+      tiles,
       sinks: await sinks(),
       telemetry: await telemetry(),
       metrics: { forgetEnvironment: forgetMetrics },
@@ -720,6 +734,7 @@ export async function openParts({
       { recurringHandlers },
       { ERASURE_JOB },
       { RESOLVER_RUN_JOB },
+      { BACKFILL_JOB },
       { TASK_JOB },
       { EVALUATION_JOB },
       { SCHEDULED_QUERY_JOB },
@@ -732,6 +747,7 @@ export async function openParts({
       import("../jobs/recurring.ts"),
       import("../environments/lifecycle.ts"),
       import("../resolver-runs/resolver-runs.ts"),
+      import("../aggregates/aggregates.ts"),
       import("../tasks/tasks.ts"),
       import("../evaluations/evaluations.ts"),
       import("../scheduled-queries/scheduled-queries.ts"),
@@ -742,6 +758,7 @@ export async function openParts({
     return {
       ...{ [BUILD_JOB]: builds, [CLEANUP_JOB]: cleanups, [ERASURE_JOB]: erasure, [APPROVAL_JOB]: (await approvals()).handler },
       [RESOLVER_RUN_JOB]: (await resolverRuns()).runs.handler,
+      [BACKFILL_JOB]: (await aggregates()).handler,
       [TASK_JOB]: (await tasks()).handler,
       [EVALUATION_JOB]: (await evaluations()).handler,
       [SCHEDULED_QUERY_JOB]: (await scheduledQueries()).handler,
@@ -772,6 +789,7 @@ export async function openParts({
     ]);
     (await resolverRuns()).schedules.start();
     (await scheduledQueries()).schedules.start();
+    (await aggregates()).schedules.start();
     return startScheduler({ schedules: metadata.schedules, recurring, workflows: { [RESOLVER_RUN_JOB]: "cron" }, bus, clock, log });
   });
 
@@ -792,6 +810,7 @@ export async function openParts({
     online,
     offline,
     sinks,
+    tiles,
     telemetry,
     metricStore,
     metrics,
@@ -823,6 +842,7 @@ export async function openParts({
     tasks,
     evaluations,
     workflows,
+    aggregates,
     scheduledQueries,
     monitors,
     offlineQueries,
@@ -842,6 +862,7 @@ export async function openParts({
       await (await scheduler.opened())?.stop();
       await (await resolverRuns.opened())?.schedules.stop();
       await (await scheduledQueries.opened())?.schedules.stop();
+      await (await aggregates.opened())?.schedules.stop();
       await (await jobRunner.opened())?.stop();
       await (await deletions.opened())?.close();
       await (await webhooks.opened())?.close();
@@ -868,6 +889,7 @@ export async function openParts({
       recentChanges.close();
       const opened = await Promise.all([
         offline.opened(),
+        tiles.opened(),
         telemetry.opened(),
         logs.opened(),
         online.opened(),

@@ -28,6 +28,8 @@ import type { OnlineStore } from "../stores/online/store.ts";
 import { explainDamage, inspectDatabase, isDamage, type OpenOptions, setAside } from "../stores/sqlite/open.ts";
 import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "../stores/telemetry/schema.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import { TILES_APPLICATION_ID, TILES_MIGRATIONS } from "../stores/tiles/schema.ts";
+import type { TileStore } from "../stores/tiles/store.ts";
 import { TOPICS_APPLICATION_ID, TOPICS_MIGRATIONS } from "../stores/topics/schema.ts";
 import type { TopicStore } from "../stores/topics/store.ts";
 import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.ts";
@@ -39,6 +41,7 @@ export interface StoreTypes {
   readonly object: ObjectStore;
   readonly online: OnlineStore;
   readonly offline: OfflineStore;
+  readonly tiles: TileStore;
   readonly telemetry: TelemetryStore;
   readonly metrics: MetricStore;
   readonly logs: LogStore;
@@ -215,6 +218,17 @@ export const STORE_DRIVERS: { readonly [Name in StoreName]: Readonly<Record<stri
       },
     }),
   },
+  tiles: {
+    sqlite: sqliteDriver<TileStore>({
+      applicationId: TILES_APPLICATION_ID,
+      migrations: TILES_MIGRATIONS,
+      isRenewable: true,
+      async open({ path, programVersion }) {
+        const { openSqliteTileStore } = await import("../stores/tiles/sqlite.ts");
+        return openSqliteTileStore(path, { programVersion });
+      },
+    }),
+  },
   telemetry: {
     sqlite: sqliteDriver<TelemetryStore>({
       applicationId: TELEMETRY_APPLICATION_ID,
@@ -285,6 +299,7 @@ export function defaultAddresses(dataDir: string): { readonly [Name in StoreName
     object: `file:${join(dataDir, "objects")}`,
     online: sqlite("online.db"),
     offline: sqlite("offline.db"),
+    tiles: sqlite("tiles.db"),
     telemetry: sqlite("telemetry.db"),
     metrics: sqlite("metrics.db"),
     logs: sqlite("logs.db"),
@@ -307,6 +322,7 @@ export function storePlaces(
     object: place("object"),
     online: place("online"),
     offline: place("offline"),
+    tiles: place("tiles"),
     telemetry: place("telemetry"),
     metrics: place("metrics"),
     logs: place("logs"),

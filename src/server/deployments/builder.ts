@@ -30,17 +30,20 @@ import type { PythonPool } from "../python/pool.ts";
 import type { ProjectRuntime } from "../python/process.ts";
 import { createRenewablePool } from "../python/renewable-pool.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
-import type { LiveDeployment } from "../query/live-deployment.ts";
+import type { KeptTiles, LiveDeployment } from "../query/live-deployment.ts";
 import type { EnvironmentVariables, Secrets } from "../secrets/secrets.ts";
 import { createRenewableSources } from "../sql/renewable-sources.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import type { GraphStore } from "../stores/metadata/graphs.ts";
 import type { EnvironmentRecord, IdentityStore } from "../stores/metadata/identity.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
 import type { FeatureIdentity, VersionStore } from "../stores/metadata/versions.ts";
 import { ObjectMismatch, type ObjectStore } from "../stores/objects/store.ts";
 import { verified } from "../stores/objects/verified.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
+import type { TileStore } from "../stores/tiles/store.ts";
+import { identifySeries } from "../tiles/series-ids.ts";
 import { longestStaleness } from "../writes/policy.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import { checkSqlResolvers } from "./checks.ts";
@@ -64,9 +67,11 @@ export class BuildFailed extends Error {
 
 /** The services and folders that builds need. */
 export interface BuilderOptions {
-  readonly metadata: IdentityStore & GraphStore & VersionStore;
+  readonly metadata: IdentityStore & GraphStore & VersionStore & Pick<MetadataStore, "series">;
   readonly objects: ObjectStore;
   readonly online: Pick<OnlineStore, "read" | "put" | "dropScope">;
+  /** Tiles of kept windows. */
+  readonly tiles: () => Promise<Pick<TileStore, "read">>;
   readonly logs: LogRecorder;
   readonly sinks: ValueSinks;
   /** What resolvers and sources of an environment are given. */
@@ -314,6 +319,16 @@ export function createBuilder(options: BuilderOptions): Builder {
     });
   };
 
+  /**
+   * The tiles that a deployment reads; undefined = it keeps none, or is of a branch, which has
+   * none.
+   */
+  const keptTiles = async ({ environmentId, branch }: DeploymentRecord, graph: Graph): Promise<KeptTiles | undefined> => {
+    if (branch !== "") return undefined;
+    const seriesIds = await identifySeries(metadata.series, environmentId, graph);
+    return seriesIds.size === 0 ? undefined : { store: await options.tiles(), scope: onlineScope(environmentId, ""), seriesIds };
+  };
+
   return {
     graph,
 
@@ -374,9 +389,10 @@ export function createBuilder(options: BuilderOptions): Builder {
         longestStaleness: longestStaleness(of, identities),
         sink: sinks.of({ id: deployment.id, environmentId: environment.id, branch: deployment.branch, graph: of, identities }),
       });
-      const [workers, storedAtStart] = await Promise.all([
+      const [workers, storedAtStart, kept] = await Promise.all([
         asBuildFailure(note, () => (isCurrent ? ahead.workers.pool : begin(variables, note, signal))),
         identitiesOf(of, environment.id).then(stored),
+        keptTiles(deployment, of),
       ]);
       const pool = createRenewablePool(workers, onError);
       begun.delete(deployment.id);
@@ -400,6 +416,7 @@ export function createBuilder(options: BuilderOptions): Builder {
         pool,
         sources: metered,
         online,
+        ...(kept && { tiles: kept }),
         ...versions,
       });
       let live = withVersions(storedAtStart);

@@ -14,6 +14,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { TileStore } from "../stores/tiles/store.ts";
 import type { TopicStore } from "../stores/topics/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import type { Deployments } from "./deployments.ts";
@@ -25,6 +26,7 @@ export interface ErasureOptions {
   readonly objects: ObjectStore;
   readonly online: OnlineStore;
   readonly offline: () => Promise<OfflineStore>;
+  readonly tiles: () => Promise<Pick<TileStore, "dropSeries">>;
   readonly sinks: ValueSinks;
   readonly telemetry: TelemetryStore;
   readonly metrics: Pick<MetricStore, "forgetEnvironment">;
@@ -60,6 +62,13 @@ export function createErasure(options: ErasureOptions): JobHandler {
       const { bundles, featureIds } = await metadata.contents(environmentId);
       progress("removing stored values");
       await online.dropFeatures(featureIds, signal);
+      signal.throwIfAborted();
+      const series = await metadata.series.list(environmentId);
+      if (series.length > 0)
+        await (await options.tiles()).dropSeries(
+          series.map(({ id }) => id),
+          signal,
+        );
       signal.throwIfAborted();
       progress("removing history");
       const offline = await options.offline();

@@ -10,6 +10,7 @@ import { explainRun } from "./answer/explain.ts";
 import { type DescribedPlan, describePlan } from "./answer/plan-description.ts";
 import { toldTrace } from "./answer/spans.ts";
 import { type BulkAnswer, BulkRun } from "./bulk.ts";
+import { type ClassRows, type ClassRowsRequest, createClassRows } from "./class-rows.ts";
 import { DeploymentMeter, type Metering } from "./deployment-meter.ts";
 import { buildGraphIndex } from "./graph/graph-index.ts";
 import type { NamespaceInfo } from "./graph/index-types.ts";
@@ -53,6 +54,8 @@ export interface OnlineEngine {
   answerBulk(deployment: LiveDeployment, bulk: BulkRequest, now?: number, signal?: AbortSignal, tracing?: Tracing): Promise<BulkAnswer>;
   /** Prepares a run of a resolver by itself. Throws QueryRefused when it cannot run so. */
   runResolver(deployment: LiveDeployment, options: ResolverRunOptions): ResolverRun;
+  /** Prepares the reading of a class's rows. Throws QueryRefused when nothing gives them. */
+  classRows(deployment: LiveDeployment, request: ClassRowsRequest): ClassRows;
   /** Prepares a run of the rows of a spine. Throws QueryRefused with everything that is wrong. */
   runSpine(deployment: LiveDeployment, request: SpineRequest): SpineRun;
   /** The classes that the outputs of a run are of. Throws QueryRefused. */
@@ -96,6 +99,10 @@ class Engine implements OnlineEngine {
       meter: this.#meter(deployment),
       keep,
     });
+  }
+
+  classRows(deployment: LiveDeployment, request: ClassRowsRequest): ClassRows {
+    return createClassRows(request, { deployment, index: this.#preparer(deployment).index, log: this.options.log });
   }
 
   runSpine(deployment: LiveDeployment, request: SpineRequest): SpineRun {

@@ -6,7 +6,17 @@ import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { PythonPool } from "../python/pool.ts";
 import type { SqlSources } from "../sql/source.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
+import type { TileStore } from "../stores/tiles/store.ts";
 import type { ValueSink } from "../writes/sink.ts";
+
+/** The tiles that a deployment reads. */
+export interface KeptTiles {
+  readonly store: Pick<TileStore, "read">;
+  /** Scope of the tiles, see `onlineScope`. */
+  readonly scope: string;
+  /** Ids of series by their keys. */
+  readonly seriesIds: ReadonlyMap<string, number>;
+}
 
 /** A deployment that answers queries. */
 export interface LiveDeployment {
@@ -30,6 +40,8 @@ export interface LiveDeployment {
   readonly longestStaleness?: ReadonlyMap<number, number>;
   /** Whether it answers copies of queries, for nobody. */
   readonly isMirror?: boolean;
+  /** Tiles of kept windows; undefined = none are kept here. */
+  readonly tiles?: KeptTiles | undefined;
   /** Takes computed values for the offline store; undefined = nothing is stored there. */
   readonly sink?: ValueSink | undefined;
 }

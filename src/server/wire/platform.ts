@@ -13,6 +13,7 @@ import type { OidcLogins } from "../access/oidc/logins.ts";
 import type { Projects } from "../access/projects.ts";
 import type { Sealer } from "../access/sealing.ts";
 import type { Caller, Tokens } from "../access/tokens.ts";
+import type { Aggregates } from "../aggregates/aggregates.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Statements } from "../catalog/statements.ts";
@@ -50,6 +51,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { TileStore } from "../stores/tiles/store.ts";
 import type { TopicStore } from "../stores/topics/store.ts";
 import type { Support } from "../support/support.ts";
 import type { TableEngine } from "../tables/engine.ts";
@@ -168,6 +170,10 @@ export interface Platform {
   readonly jobQueue: () => Promise<JobQueue>;
   /** Offline queries that run by themselves. */
   readonly scheduledQueries: () => Promise<ScheduledQueries>;
+  /** Aggregates that are kept in tiles. */
+  readonly aggregates: () => Promise<Aggregates>;
+  /** The store of tiles. */
+  readonly tiles: () => Promise<Pick<TileStore, "probe">>;
   /** Charts that are kept with projects. */
   readonly charts: () => Promise<KeptCharts>;
   readonly monitors: () => Promise<Monitors>;

@@ -21,6 +21,10 @@ class Txn:
     user_id: User.id
 `;
 
+/** The same with a feature time. */
+const TIMED = `${TXN}    at: FeatureTime
+`;
+
 export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
   { rule: "E101", says: /^'\(' was never closed \(Python 3\.1\d\.\d+\)$/, files: after("", "x = «(»1,\n") },
   {
@@ -211,5 +215,50 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     rule: "W136",
     says: "the expression of user.size may be null (when may be), and the feature is not optional",
     files: after(USER, '    size: str = «F.when(_.id > 1).then("a")»\n'),
+  },
+  {
+    rule: "E181",
+    says: "'user.kinds' cannot be kept: n_unique() needs all values of its rows, and its state would grow with them; what can be kept is count, sum, min, max, mean, any, all, var, std, first, last",
+    files: after(
+      TXNS,
+      `    kinds: Windowed[int] = windowed("1d", materialization=True, expression=«_.txns[_.amount, _.at > _.svc_window].n_unique()»)\n${TIMED}`,
+    ),
+  },
+  {
+    rule: "E181",
+    says: "'user.size' cannot be kept: its expression is not one aggregation of rows: give the aggregation a feature of its own, and compute with that",
+    files: after(
+      TXNS,
+      `    size: Windowed[int] = windowed("1d", materialization=True, expression=«_.txns[_.at > _.svc_window].count() + 1»)\n${TIMED}`,
+    ),
+  },
+  {
+    rule: "E181",
+    says: "'user.own' cannot be kept: it compares something with the query's time in another way than a bound of the window",
+    files: after(
+      TXNS,
+      `    own: Windowed[int] = windowed("1d", materialization=True, expression=«_.txns[_.at > _.svc_window, _.at < _.svc_now, _.amount > F.total_seconds(_.svc_now - _.at)].count()»)\n${TIMED}`,
+    ),
+  },
+  {
+    rule: "E181",
+    says: "'user.all_time' cannot be kept: no condition compares a time of its rows with _.svc_window, such as _.at > _.svc_window",
+    files: after(TXNS, `    all_time: Windowed[int] = windowed("1d", materialization=True, expression=«_.txns.count()»)\n${TIMED}`),
+  },
+  {
+    rule: "E182",
+    says: "the window 1d of 'user.n' is no multiple of its buckets of 7h",
+    files: after(
+      TXNS,
+      `    n: Windowed[int] = windowed("1d", materialization={"bucket_duration": "7h"}, expression=«_.txns[_.at > _.svc_window].count()»)\n${TIMED}`,
+    ),
+  },
+  {
+    rule: "E182",
+    says: "'user.n' has buckets of 2d, longer than its window 1d: shorten them",
+    files: after(
+      TXNS,
+      `    n: Windowed[int] = windowed("1d", materialization={"bucket_duration": "2d"}, expression=«_.txns[_.at > _.svc_window].count()»)\n${TIMED}`,
+    ),
   },
 ];

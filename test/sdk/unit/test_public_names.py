@@ -143,7 +143,7 @@ class Options(unittest.TestCase):
             (lambda: offline(tmeout="1s"), "offline has no option 'tmeout'; did you mean 'timeout'?"),
             (lambda: feature(max_stalenes="1h"), "feature has no option 'max_stalenes'; did you mean 'max_staleness'?"),
             (lambda: features(ownr="x"), "features has no option 'ownr'; did you mean 'owner'?"),
-            (lambda: windowed("1d", materialization=True), "no option 'materialization' of windowed"),
+            (lambda: windowed("1d", days=1), "no option 'days' of windowed"),
             (lambda: has_many(lambda: None, maxstaleness="1h"), "did you mean 'max_staleness'?"),
             (lambda: has_one(lambda: None, max_staleness="1h"), "no option 'max_staleness' of has_one"),
             (lambda: before_all(env="x"), "before_all has no option 'env'; its options are: environment"),

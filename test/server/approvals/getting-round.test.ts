@@ -188,6 +188,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   "SupportService/SendFeedback": free(TOLD, () => ({ text: "fine" })),
   "ResolverRunService/PauseScheduledResolver": free("runs nothing", () => ({ resolver: "none" }), "not_found"),
   "ResolverRunService/ResumeScheduledResolver": free("runs approved code", () => ({ resolver: "none" }), "not_found"),
+  "AggregateService/BackfillAggregates": free("reads by approved code", () => ({ backfill: { feature: "none.none" } }), "invalid_argument"),
   "ResolverRunService/TriggerResolver": refused("resolvers run in live deployments alone", ({ unapproved }) => ({
     resolver: "get_name",
     deploymentId: unapproved,

@@ -21,7 +21,7 @@ import {
 } from "../../../gen/svc/v1/graph_pb.ts";
 import { type DataType, DataTypeSchema, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import { parseDuration } from "../../../src/domain/duration.ts";
-import { msToDuration } from "../../../src/domain/proto-time.ts";
+import { microsToTimestamp, msToDuration } from "../../../src/domain/proto-time.ts";
 import { toProtoValue } from "../../../src/domain/proto-value.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
 
@@ -60,6 +60,8 @@ export interface ScalarSpec {
   readonly expression?: Expression;
   /** A duration; the feature is then one of the windows of the name before `__`. */
   readonly window?: string;
+  /** Keeps its aggregate: durations. */
+  readonly kept?: { readonly bucket: string; readonly buffer?: string; readonly start?: bigint };
 }
 
 /** A has-many relation: the other class, and pairs of names that must be equal (near, far). */
@@ -127,6 +129,15 @@ function feature(namespace: string, name: string, spec: FeatureSpec): Feature {
         ...(scalar.window === undefined
           ? {}
           : { window: msToDuration(parseDuration(scalar.window) ?? 0), windowedBase: `${namespace}.${name.replace(/__\d+__$/, "")}` }),
+        ...(scalar.kept === undefined
+          ? {}
+          : {
+              materialization: {
+                bucketDuration: msToDuration(parseDuration(scalar.kept.bucket) ?? 0),
+                ...(scalar.kept.buffer === undefined ? {} : { continuousBuffer: msToDuration(parseDuration(scalar.kept.buffer) ?? 0) }),
+                ...(scalar.kept.start === undefined ? {} : { bucketStart: microsToTimestamp(scalar.kept.start) }),
+              },
+            }),
         ...(scalar.default === undefined ? {} : { defaultValue: toProtoValue(scalar.default, dtype) }),
       },
     },

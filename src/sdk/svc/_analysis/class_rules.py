@@ -12,6 +12,7 @@ from .._model.field import MISSING, Field, WindowedOptions
 from .._model.windows import format_window, window_seconds
 from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
 from .._types.data_type import type_name
+from .materialization import materializations
 from .version_rules import check_versions
 from .validation_rules import check_validations
 from .spans import annotation_span, argument_span, class_option_span, class_span, field_span, unannotated_span, value_span
@@ -170,6 +171,10 @@ def _check_windows(field: Field, report: Report) -> None:
             )
         else:
             seen[seconds] = written
+    try:
+        materializations(options.materialization, field.windows)
+    except DefinitionError as error:
+        report(error.said.at(value_span(field, "materialization")))
 
 
 def _is_no_key(field: Field) -> bool:

@@ -21,6 +21,7 @@ from ..sources import DataSource
 from .cron_rules import ChosenRows
 from .evaluation_rules import ResolvedEvaluation
 from .joins import Join
+from .materialization import materializations
 from .monitor_rules import ResolvedMonitor
 from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
@@ -181,6 +182,9 @@ def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
         document["validations"] = validations
     if isinstance(field, WindowField):
         document.update(window=f"{field.seconds}s", windowedBase=field.base.fqn)
+        kept = _materialization(field)
+        if kept:
+            document["materialization"] = kept
     return _put(
         document,
         nullable=kind.nullable,
@@ -188,6 +192,13 @@ def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
         featureTime=field in facts.times,
         references=field_of(kind.references).fqn if kind.references is not None else None,
     )
+
+
+def _materialization(field: WindowField) -> Optional[dict[str, Any]]:
+    try:
+        return materializations(getattr(field.options, "materialization", None), field.base.windows).get(field.seconds)
+    except DefinitionError:
+        return None
 
 
 def _input(item: InputSpec) -> dict[str, Any]:

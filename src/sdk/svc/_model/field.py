@@ -82,6 +82,7 @@ class WindowedOptions(FeatureOptions):
     """The arguments of `windowed(...)`."""
 
     windows: tuple[Any, ...] = ()
+    materialization: Any = None
 
 
 @dataclass(frozen=True)

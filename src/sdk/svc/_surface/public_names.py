@@ -114,7 +114,7 @@ _ONE_QUERY = "offline_query takes environment= and tags= itself"
 _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSource"
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _ONE_CLIENT = "SvcClient is its only client"
-_NO_MATERIALIZATION = "windows are computed when they are asked for"
+_NO_MATERIALIZATION = "windowed(..., materialization=...) keeps the aggregates of windows"
 _NO_CHARTS = "it has no charts as code; a Monitor(...) tells when a metric breaks a bound"
 
 #: Names that this version does not have, with what to use instead.

@@ -25,7 +25,6 @@ _NO_ETL = "values reach the online store when a query computes them; max_stalene
 _NO_VERSIONS = "version= of feature(...) gives a feature several versions"
 _NO_WINDOW_VERSIONS = "a windowed feature has one version; give the new one another name"
 _NO_ENCODING = "values are encoded by the feature's type"
-_NO_MATERIALIZATION = "windows are computed when they are asked for"
 _WINDOWS = "windows are written as texts, such as windowed('10m', '7d')"
 _STORED = "store_online=, store_offline= and cache_nulls= say what is stored"
 _NO_OFFLINE = "there are no offline queries"
@@ -73,7 +72,6 @@ _WINDOWED: Mapping[str, str] = {
     "buckets": _WINDOWS,
     "days": _WINDOWS,
     "hours": _WINDOWS,
-    "materialization": _NO_MATERIALIZATION,
     "minutes": _WINDOWS,
 }
 _CLASS: Mapping[str, str] = {

@@ -58,6 +58,11 @@ export const OP_DESCRIPTIONS: Readonly<Record<OpKind, OpDescription>> = {
     provider: (plan, op) => plan.outputOf(op).feature.fqn,
     lines: (_, op, slot, trace) => [`Expr ${readableName(slot.feature.fqn)}${figuresText(trace?.ops.get(op))}`],
   },
+  tiles: {
+    label: "Tiles",
+    provider: (plan, op) => plan.outputOf(op).feature.fqn,
+    lines: (_, op, slot, trace) => [`Tiles of ${readableName(slot.feature.fqn)}${figuresText(trace?.ops.get(op))}`],
+  },
   rows: {
     label: "Rows",
     provider: (_, { resolver, rows }) => resolver?.fqn ?? (rows as PlanRows).many.fqn,

@@ -19,6 +19,7 @@ import type { Caching } from "../../writes/policy.ts";
 import { AnswerType } from "./answer-type.ts";
 import { compilerOf } from "./expressions.ts";
 import type { Member, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
+import { linkKeptWindows } from "./kept-windows.ts";
 import { brokenParameter, followPath, parameterInfos, pathOf } from "./parameter-index.ts";
 import { linkRelations } from "./relation-index.ts";
 import { translationOf } from "./translation.ts";
@@ -71,6 +72,7 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
   const scalars = new Map<string, ScalarInfo>();
   const namespaces = namespacesOf(graph, options, scalars);
   const relations = linkRelations(graph, namespaces, scalars, options.featureIds);
+  linkKeptWindows(graph, namespaces, scalars);
   return {
     environmentName: options.environmentName,
     namespaces,

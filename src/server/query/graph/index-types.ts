@@ -5,10 +5,12 @@
 
 import type { Expression, IncrementalRead, RowCount, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import type { DataType } from "../../../../gen/svc/v1/value_pb.ts";
+import type { KeptWindow } from "../../../domain/expressions/tile-series.ts";
 import type { RuleCheck } from "../../../domain/validations.ts";
 import type { Coercer, FeatureValue } from "../../../domain/value.ts";
 import type { CompiledTranslation } from "../../expressions/python/compile-translation.ts";
 import type { ColumnType } from "../../sql/condition.ts";
+import type { SeriesReader } from "../../tiles/series-rows.ts";
 import type { Caching } from "../../writes/policy.ts";
 import type { AnswerType } from "./answer-type.ts";
 
@@ -64,6 +66,20 @@ export interface ScalarInfo {
   readonly windowMs?: number | undefined;
   /** Set for the pseudo-feature that represents the rows of a has-many relation in a plan. */
   readonly rowsOf?: ManyInfo | undefined;
+  /** Set for a window whose aggregation is kept in tiles. */
+  readonly kept?: KeptInfo | undefined;
+  /** Set for the pseudo-feature of the rows of a kept window that are not read as tiles. */
+  readonly edgesOf?: KeptInfo | undefined;
+}
+
+/** A window whose aggregation is kept in tiles. */
+export interface KeptInfo {
+  readonly window: KeptWindow;
+  readonly many: ManyInfo;
+  /** Reads rows for its series; compiled once for all windows of it. */
+  readonly reader: () => SeriesReader;
+  /** Pseudo-feature of the rows that are not read as tiles. */
+  readonly edges: ScalarInfo;
 }
 
 /** A has-one relation. */

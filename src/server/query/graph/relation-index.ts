@@ -9,7 +9,7 @@ import { AnswerType } from "./answer-type.ts";
 import type { ManyInfo, Member, NamespaceInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
 
 /** The pseudo-feature of a relation's rows. */
-function rowsInfo(many: { readonly namespace: string }, name: string): ScalarInfo {
+export function rowsInfo(many: { readonly namespace: string }, name: string): ScalarInfo {
   const asIs = (value: unknown) => value as FeatureValue;
   return {
     kind: "scalar",

@@ -54,7 +54,8 @@ function evaluate(run: Run, op: PlanOp, rows: readonly Row[]): OpResults {
   };
 }
 
-function checked(slot: PlanSlot, value: FeatureValue): Outcome {
+/** The outcome of a value that an expression gave. */
+export function checked(slot: PlanSlot, value: FeatureValue): Outcome {
   const { feature, path } = slot;
   if (value === null || value === undefined) {
     if (feature.nullable) return { kind: "value", value: null };
@@ -78,6 +79,7 @@ function checked(slot: PlanSlot, value: FeatureValue): Outcome {
   }
 }
 
-function fault({ path }: PlanSlot, message: string, code: ErrorCode): Outcome {
+/** The outcome of an expression that has no value. */
+export function fault({ path }: PlanSlot, message: string, code: ErrorCode): Outcome {
   return failed({ code, message: `${readableName(path)}: ${message}`, path, resolver: "" });
 }

@@ -8,6 +8,7 @@ import { pythonOp } from "./python-op.ts";
 import { rowsOp } from "./rows-op.ts";
 import { scanOp } from "./scan-op.ts";
 import { sqlOp } from "./sql-op.ts";
+import { tilesOp } from "./tiles-op.ts";
 import { translatedOp } from "./translated-op.ts";
 
 /** The kinds of operations by name: a kind without an entry does not compile. */
@@ -18,5 +19,6 @@ export const OPS: Readonly<Record<OpKind, Op>> = {
   rows: rowsOp,
   scan: scanOp,
   sql: sqlOp,
+  tiles: tilesOp,
   translated: translatedOp,
 };

@@ -22,6 +22,7 @@ import { callPool, inChunks } from "./python-op.ts";
 import { scanOf } from "./scan-op.ts";
 import { sqlFailure } from "./sql-refusal.ts";
 import { queryBodies, queryByKey, sourceOf } from "./sql-rows.ts";
+import { edgesTest } from "./tiles-op.ts";
 
 /** Rows as their source returned them. */
 export interface SourceRows {
@@ -166,9 +167,10 @@ async function queriedRows(run: Run, op: PlanOp, rows: PlanRows, resolver: Resol
   const sql = resolver.sql as SqlInfo;
   const wanted = [...wantedOf(run, op, rows)].filter((feature) => sql.columns.has(feature.fqn));
   const args = argumentsOf(run, op, parents);
+  const outside = rows.edgesOf && (await edgesTest(run, rows, rows.edgesOf));
   return withDeadline(resolver.timeoutMs, context.signal, (signal) => {
     const source = sourceOf(context, op, sql);
-    const test = isStored(run, op) ? undefined : rows.test;
+    const test = isStored(run, op) ? undefined : rows.edgesOf ? outside : rows.test;
     const path = pathOf(run, op, rows);
     const times = parents.map((row) => run.timeOf(row));
     const call = { op, sql, source, wanted, namespace: rows.many.foreign, resolver, path, test, times, context, signal };
@@ -227,7 +229,7 @@ function wantedOf(run: Run, op: PlanOp, rows: PlanRows): ReadonlySet<ScalarInfo>
 }
 
 /** Coerces values to their features' types. */
-function checked(raw: RawColumns, wanted: ReadonlySet<ScalarInfo>, resolver: ResolverInfo, path: string): SourceRows {
+export function checked(raw: RawColumns, wanted: ReadonlySet<ScalarInfo>, resolver: ResolverInfo, path: string): SourceRows {
   const columns = new Map<ScalarInfo, readonly FeatureValue[]>();
   const broken = new Map<ScalarInfo, ReadonlyMap<number, CellFailure>>();
   for (const [feature, given] of raw.columns) {

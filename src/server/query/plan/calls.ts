@@ -1,7 +1,7 @@
 /** Calls of resolvers and evaluations of expressions, with what they need. */
 
 import type { Expression } from "../../../../gen/svc/v1/graph_pb.ts";
-import type { ResolverInfo, RowsParameter, ScalarInfo } from "../graph/index-types.ts";
+import type { KeptInfo, ResolverInfo, RowsParameter, ScalarInfo } from "../graph/index-types.ts";
 import { resolveName } from "../request/names.ts";
 import { needsOfParameter, needsOfRelation } from "./child-plan.ts";
 import { type CallNode, type FrameNode, type Goal, hiddenParameter, keyParameter } from "./goal-nodes.ts";
@@ -108,6 +108,30 @@ export function expressionCall(graph: GoalGraph, frame: FrameNode, feature: Scal
     keys: [],
     expression: compiled,
     needs,
+  };
+}
+
+/**
+ * The aggregate of a kept window: tiles, and the rows of its edges. Where nothing gives its rows,
+ * tiles alone.
+ */
+export function tilesCall(graph: GoalGraph, frame: FrameNode, feature: ScalarInfo, kept: KeptInfo): CallNode | string {
+  const compiled = feature.expression && graph.index.compile(feature.expression, feature);
+  if (!compiled || typeof compiled === "string") return compiled ?? "it has no expression";
+  const test = compiled.references.relations[0]?.test;
+  const needs: RowsNeeds = { paths: new Set(kept.window.series.reads), all: false, relations: new Map(), test };
+  const inputs: CallNode["inputs"][number][] = kept.many.join.map((pair) => ({
+    ...{ parameter: keyParameter(pair.local), goal: graph.goal(frame, pair.local), nullable: true },
+  }));
+  const edges = graph.goal(frame, kept.edges);
+  const problem = rowsProblem(graph, edges, needs);
+  if (problem !== undefined) return problem;
+  const hasRows = edges.candidates.length > 0;
+  if (hasRows) inputs.push({ parameter: keyParameter(kept.edges), goal: edges, nullable: true });
+  return {
+    ...{ key: `${frame.id}|tiles|${feature.fqn}`, kind: "tiles", frame, resolver: undefined, inputs, keys: [] },
+    required: [...new Set([...frame.gates, ...inputs.flatMap((input) => input.goal ?? [])])],
+    needs: hasRows ? [{ goal: edges, needs }] : [],
   };
 }
 

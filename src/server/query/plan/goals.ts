@@ -3,11 +3,11 @@
 import type { GraphIndex } from "../graph/graph-index.ts";
 import type { NamespaceInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
 import { pathOf } from "../graph/parameter-index.ts";
-import { expressionCall, gives, joinCall, resolverCall } from "./calls.ts";
+import { expressionCall, gives, joinCall, resolverCall, tilesCall } from "./calls.ts";
 import { type CallNode, type Candidate, type FrameNode, type Goal, PlanTooLarge, type Rejection } from "./goal-nodes.ts";
 import type { FrameMode, Plan, PlanShape } from "./plan.ts";
 import { whyUnfit } from "./resolver-fitness.ts";
-import { rowsCandidates } from "./rows-candidates.ts";
+import { givenRows, rowsCandidates } from "./rows-candidates.ts";
 
 /** More goals than this are not planned: the request is refused. */
 export const MAX_GOALS = 10_000;
@@ -160,6 +160,10 @@ export class GoalGraph {
     if (pair && frame.parent) {
       const local = this.goal(frame.parent, pair.local);
       candidates.push({ kind: "join", call: joinCall(frame, local, feature), required: [local, ...frame.gates] });
+    }
+    if (feature.kept && !this.shape.history && !givenRows(this, frame, feature.kept.many)) {
+      const call = tilesCall(this, frame, feature, feature.kept);
+      if (typeof call !== "string") candidates.push({ kind: "expression", call, required: call.required });
     }
     if (feature.expression) {
       const call = expressionCall(this, frame, feature, feature.expression);

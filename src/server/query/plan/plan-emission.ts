@@ -98,8 +98,9 @@ class Emission {
       let op = this.#opOf.get(call.key);
       if (op === undefined) {
         const many = goal.feature.rowsOf;
-        const rows =
+        const planned =
           many && call.source ? planChildren(graph.index, many, call.source, mergeNeeds(needs.get(goal) ?? []), shape, plan) : undefined;
+        const rows = planned && { ...planned, edgesOf: goal.feature.edgesOf };
         op = this.#emit(call, (calls.get(call.key) as BuiltCall).inputs, rows);
       }
       (this.#provided[op] as SlotId[]).push(this.#slotOf.get(goal) as SlotId);

@@ -7,7 +7,7 @@ import type { PlannerOptions } from "../../../domain/planner-options.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import type { RowTest } from "../../expressions/row-test.ts";
 import type { SqlSource } from "../../sql/source.ts";
-import type { ManyInfo, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
+import type { KeptInfo, ManyInfo, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
 import type { ScanStatement } from "../ops/sql-statement.ts";
 import type { FrameId, OpId, SlotId } from "./ids.ts";
 
@@ -208,9 +208,9 @@ export interface PlanOp {
 /**
  * The kinds of ops. `translated` computes a Python function without Python where that is sure to be
  * the same; `scan` looks up rows by key among those that a Python resolver returns; `rows` finds
- * the rows of a has-many relation and computes their features.
+ * the rows of a has-many relation and computes their features; `tiles` aggregates a kept window.
  */
-export type OpKind = "python" | "translated" | "sql" | "join" | "scan" | "expression" | "rows";
+export type OpKind = "python" | "translated" | "sql" | "join" | "scan" | "expression" | "rows" | "tiles";
 
 /** The source of the rows of a has-many relation. */
 export type RowsSourceKind = "given" | "relation" | "sql" | "scan";
@@ -236,6 +236,8 @@ export interface PlanRows {
   readonly relations: ReadonlyMap<string, number>;
   /** Positions of the child plan's outputs for the child's available scalars. */
   readonly whole: readonly number[];
+  /** Set when only the rows of a kept window are needed that are not read as tiles. */
+  readonly edgesOf?: KeptInfo | undefined;
   /** Whether the source provides all needed features, so that nothing has to be run. */
   readonly isComplete: boolean;
 }

@@ -4,9 +4,9 @@ import type { ManyInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/
 import { QueryRefused } from "../refusal.ts";
 import { gives, resolverCall } from "./calls.ts";
 import { needsKey, passedTooOften, planChildren, type RowsSource } from "./child-plan.ts";
-import { type CallNode, type Candidate, type Goal, hiddenParameter, keyParameter, type Rejection } from "./goal-nodes.ts";
+import { type CallNode, type Candidate, type FrameNode, type Goal, hiddenParameter, keyParameter, type Rejection } from "./goal-nodes.ts";
 import type { GoalGraph } from "./goals.ts";
-import type { RowsNeeds } from "./plan.ts";
+import type { PathFeature, RowsNeeds } from "./plan.ts";
 
 /** The candidates for a goal of child rows. */
 export interface RowsCandidates {
@@ -38,12 +38,12 @@ export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): Ro
   const candidates: Candidate[] = [];
   const rejected: Rejection[] = [];
   const add = (rank: number, { source, resolver, inputs, required, keys = [], needs }: AccessPath) => {
-    const key = `${frame.id}|rows|${many.fqn}|${resolver?.fqn ?? ""}`;
+    const key = `${frame.id}|rows|${goal.feature.fqn}|${resolver?.fqn ?? ""}`;
     const all = [...new Set([...frame.gates, ...required])];
     const call: CallNode = { key, kind: "rows", frame, resolver, inputs, required: all, keys, source, needs };
     candidates.push({ kind: "resolver", call, required: all, rank });
   };
-  const given = graph.shape.givens.find((one) => one.feature === many.given && samePath(one.relations, frame.relations));
+  const given = givenRows(graph, frame, many);
   if (given) {
     const list = graph.goal(frame, many.given);
     const { columns = [], rows = [] } = given.given ?? {};
@@ -129,6 +129,11 @@ function joinPath(graph: GoalGraph, { frame }: Goal, many: ManyInfo, resolver: R
   });
   if (!inputs.every((input) => input !== undefined)) return undefined;
   return { source, resolver, inputs, required };
+}
+
+/** The rows of a relation that were given with the query; undefined = none were. */
+export function givenRows(graph: GoalGraph, frame: FrameNode, many: ManyInfo): PathFeature | undefined {
+  return graph.shape.givens.find((one) => one.feature === many.given && samePath(one.relations, frame.relations));
 }
 
 function samePath(a: readonly RelationInfo[], b: readonly RelationInfo[]): boolean {

@@ -1,9 +1,11 @@
 /** Results that serve several steps of one query. */
 
 import type { SqlResult } from "../../sql/source.ts";
+import type { Filled } from "../../tiles/coverage.ts";
 import type { ResolverInfo } from "../graph/index-types.ts";
 import { LruMap } from "../lru.ts";
 import type { Scan } from "../ops/scan.ts";
+import type { Awaitable } from "./awaitable.ts";
 
 /** Scans that are kept of those that are run for each time of a query's rows. */
 const MAX_TIMED = 64;
@@ -16,6 +18,9 @@ export class RunCaches {
   #scans: Map<ResolverInfo, Promise<Scan>> | undefined;
   #timedScans: LruMap<Promise<Scan>> | undefined;
   #statements: Map<string, Promise<SqlResult>> | undefined;
+
+  /** What was filled of series when the query first asked, by the series' key. */
+  readonly filled = new Map<string, Awaitable<Filled | undefined>>();
 
   /** Rows of resolvers that run once for the query. */
   get scans(): Map<ResolverInfo, Promise<Scan>> {

@@ -354,4 +354,12 @@ create index evaluation_run_open on evaluation_run (environment_id) where state 
 create index evaluation_run_by_end on evaluation_run (ended_at) where ended_at is not null;
 `);
   },
+  (db) => {
+    db.run(`
+create table series (
+  id integer primary key autoincrement, environment_id text not null, definition text not null, used_at integer not null,
+  unique (environment_id, definition)
+) strict;
+`);
+  },
 ];

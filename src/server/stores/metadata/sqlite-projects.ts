@@ -154,6 +154,7 @@ export function sqliteProjects(db: Database, writer: Writer, insertJob: (job: Ne
           "incremental_progress",
           "monitor",
           "monitor_silence",
+          "series",
         ])
           db.query(`delete from ${table} where environment_id = ?`).run(id);
         db.query("delete from document where scope = ?").run(id);

@@ -27,6 +27,7 @@ import { progressQueries } from "./sqlite-progress.ts";
 import { sqliteProjects } from "./sqlite-projects.ts";
 import { resolverRunQueries } from "./sqlite-resolver-runs.ts";
 import { scheduleQueries } from "./sqlite-schedules.ts";
+import { sqliteSeries } from "./sqlite-series.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
 import { taskQueries } from "./sqlite-tasks.ts";
 import { sqliteUploads } from "./sqlite-uploads.ts";
@@ -90,6 +91,7 @@ export function createSqliteMetadataStore(options: {
     processes: processQueries(db, writer, addUse),
     progress: progressQueries(db, writer, now),
     resolverRuns: resolverRunQueries(db, writer, now, insertJob, advance),
+    series: sqliteSeries(db, writer, now),
     schedules: scheduleQueries(db, writer, now, insertJob),
     tasks: taskQueries(db, writer, now, insertJob),
     evaluations: sqliteEvaluations(db, writer, now, insertJob),

@@ -25,6 +25,7 @@ import type { ProgressStore } from "./progress.ts";
 import type { ProjectStore } from "./projects.ts";
 import type { ResolverRunStore } from "./resolver-runs.ts";
 import type { ScheduleStore } from "./schedules.ts";
+import type { SeriesStore } from "./series.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { TaskStore } from "./tasks.ts";
 import type { UploadStore } from "./uploads.ts";
@@ -66,6 +67,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly resolverRuns: ResolverRunStore;
   /** Schedules of recurring jobs. */
   readonly schedules: ScheduleStore;
+  /** Ids of series of tiles. */
+  readonly series: SeriesStore;
   /** Scripts, modules and functions that run once. */
   readonly tasks: TaskStore;
   /** What was used, by day. */

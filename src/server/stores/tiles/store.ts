@@ -32,7 +32,12 @@ export interface TileRead {
 /** A tile of a range that was found. */
 export type FoundTile = Pick<Tile, "bucket" | "state">;
 
-/** Buckets of a series whose tiles, of all groups, are what is given: others of them are removed. */
+/** The tiles of each read. */
+export type FoundTiles = readonly (readonly FoundTile[])[];
+
+/**
+ * Buckets of a series whose tiles, of all groups, are what is given: others of them are removed.
+ */
 export interface TileReplacement {
   readonly seriesId: number;
   readonly from: number;
@@ -85,7 +90,7 @@ export interface TileStore {
    * Tiles of several groups, each list by bucket. A store in this process answers at once; callers
    * handle both.
    */
-  read(scope: string, reads: readonly TileRead[]): readonly (readonly FoundTile[])[] | Promise<readonly (readonly FoundTile[])[]>;
+  read(scope: string, reads: readonly TileRead[]): FoundTiles | Promise<FoundTiles>;
   /**
    * Writes all of a commit, or nothing: false when a partition is no longer where its step was read
    * from, because another reader was there before or somebody moved it. What it resolves with

@@ -70,6 +70,10 @@ export function partsOf(platform: Platform): readonly Part[] {
       await (await platform.online()).probe();
       return "";
     }),
+    part("Tile Store", async () => {
+      await (await platform.tiles()).probe();
+      return "";
+    }),
     part(
       "Offline Store",
       remembered(platform, () => probeHistory(platform)),

@@ -18,6 +18,7 @@ import { processesConformance } from "./processes.conformance.ts";
 import { projectsConformance } from "./projects.conformance.ts";
 import { resolverRunsConformance } from "./resolver-runs.conformance.ts";
 import { schedulesConformance } from "./schedules.conformance.ts";
+import { seriesConformance } from "./series.conformance.ts";
 import { sessionsConformance } from "./sessions.conformance.ts";
 import { storeConformance } from "./store.conformance.ts";
 import { tasksConformance } from "./tasks.conformance.ts";
@@ -30,6 +31,7 @@ import { workflowsConformance } from "./workflows.conformance.ts";
 const SUITES = [
   storeConformance,
   identityConformance,
+  seriesConformance,
   sessionsConformance,
   uploadsConformance,
   deploymentsConformance,

@@ -1,0 +1,80 @@
+/** Rules about aggregates of windows that are kept in tiles: 181 and 182. */
+
+import { message, rule } from "./rule.ts";
+
+/** A class of users with a windowed feature, and its transactions. */
+const user = (window: string): string =>
+  `@features
+class User:
+    id: int
+    txns: "DataFrame[Txn]"
+    ${window}
+
+
+@features
+class Txn:
+    id: int
+    user_id: User.id
+    amount: float
+    at: FeatureTime
+
+
+@online
+def get_txns(id: User.id) -> User.txns[Txn.id, Txn.amount, Txn.at]:
+    return []
+`;
+
+export const WINDOW_NOT_KEPT = rule(
+  {
+    code: 181,
+    id: "window-not-kept",
+    title: "The aggregate of a window cannot be kept",
+    severity: "error",
+    foundBy: ["graph"],
+    means:
+      "`materialization=` keeps one state for each bucket of time. The expression is one aggregation over a has-many relation of the class; its conditions and its column read the row alone, but for `_.at > _.svc_window` and `_.at <= _.svc_now`; and the state of the aggregation has a size that does not grow with the rows.",
+    why: "Tiles are made of rows before anybody asks, so nothing of the query may be in them.",
+    example: {
+      broken: {
+        "features.py": user(
+          'kinds: Windowed[int] = windowed("1d", materialization=True, expression=_.txns[_.amount, _.at > _.svc_window].n_unique())',
+        ),
+      },
+      mended: {
+        "features.py": user(
+          'total: Windowed[float] = windowed("1d", materialization=True, expression=_.txns[_.amount, _.at > _.svc_window].sum())',
+        ),
+      },
+    },
+  },
+  { shape: message("'{feature}' cannot be kept: {why}", "cannot be kept") },
+);
+
+export const BAD_BUCKETS = rule(
+  {
+    code: 182,
+    id: "bad-buckets",
+    title: "The buckets of a kept window do not fit it",
+    severity: "error",
+    foundBy: ["graph"],
+    means: "A window is a multiple of its buckets, of which it has at most 50,000.",
+    why: "A query merges all buckets of its window, and reads the rows of the edges that are no whole buckets.",
+    example: {
+      broken: {
+        "features.py": user(
+          'total: Windowed[float] = windowed("1d", materialization={"bucket_duration": "7h"}, expression=_.txns[_.amount, _.at > _.svc_window].sum())',
+        ),
+      },
+      mended: {
+        "features.py": user(
+          'total: Windowed[float] = windowed("1d", materialization={"bucket_duration": "1h"}, expression=_.txns[_.amount, _.at > _.svc_window].sum())',
+        ),
+      },
+    },
+  },
+  {
+    longer: message("'{feature}' has buckets of {bucket}, longer than its window {window}: shorten them", "too long"),
+    noMultiple: message("the window {window} of '{feature}' is no multiple of its buckets of {bucket}", "no multiple"),
+    tooMany: message("the window {window} of '{feature}' has {buckets} buckets of {bucket}, more than {most}: lengthen them", "too many"),
+  },
+);

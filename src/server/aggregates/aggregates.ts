@@ -1,0 +1,370 @@
+/**
+ * Kept aggregates of environments: which series there are, their backfills, asked for or by
+ * schedule, and the removal of tiles that nothing reads any more.
+ */
+
+import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import type { Clock } from "../../context/clock.ts";
+import { didYouMean } from "../../domain/closest.ts";
+import { DAY_MS } from "../../domain/day.ts";
+import { bucketOf, bucketStart } from "../../domain/expressions/tile-series.ts";
+import { type SeriesUse, seriesOf } from "../../domain/kept-series.ts";
+import { readableName } from "../../domain/name.ts";
+import type { Deployments } from "../deployments/deployments.ts";
+import { suspended } from "../deployments/environment-states.ts";
+import { createLiveSchedules, type LiveSchedule, type LiveSchedules, type LiveSchedulesOptions } from "../deployments/live-schedules.ts";
+import { Failure } from "../failure.ts";
+import { newId } from "../identifier.ts";
+import { JobFailed, type JobHandler } from "../jobs/runner.ts";
+import type { ScheduledRun } from "../jobs/scheduler.ts";
+import type { ClassRows, TimeSpan } from "../query/class-rows.ts";
+import { createEngine } from "../query/create-engine.ts";
+import { type LiveDeployment, QueryRefused } from "../query/live-deployment.ts";
+import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { SeriesMeasures, TileStore } from "../stores/tiles/store.ts";
+import { type Filled, filledOf, filledRead, filledTile } from "../tiles/coverage.ts";
+import { identifySeries } from "../tiles/series-ids.ts";
+import { createSeriesReader } from "../tiles/series-rows.ts";
+import { backfill, ENDLESS_MICROS, spanOf } from "./backfill.ts";
+
+/** The kind of the jobs, and of the schedules that make them. */
+export const BACKFILL_JOB = "aggregate_backfill";
+
+/** Scope of the tiles of live deployments. */
+const SCOPE = "main";
+const MAX_ATTEMPTS = 5;
+const ATTEMPT_TIMEOUT_MS = 12 * 3_600_000;
+/** Milliseconds that a series is kept after its last use: a deployment may come back. */
+const UNUSED_KEPT_MS = DAY_MS;
+
+/** The services that kept aggregates need. */
+export interface AggregatesOptions extends LiveSchedulesOptions {
+  readonly metadata: Pick<MetadataStore, "environment" | "environments" | "jobs" | "livePointers" | "schedules" | "series">;
+  readonly deployments: Deployments;
+  readonly tiles: () => Promise<TileStore>;
+  readonly clock: Clock;
+}
+
+/** What is to be backfilled. */
+export interface BackfillWish {
+  /** FQN, with or without a window, or a namespace. */
+  readonly feature: string;
+  /** Microseconds since 1970. */
+  readonly lower: bigint | undefined;
+  readonly upper: bigint | undefined;
+  /** Name of a resolver; empty = that of the definition. */
+  readonly resolver: string;
+  readonly computeOnly: boolean;
+}
+
+/** A series as it stands. */
+export interface SeriesStanding extends SeriesUse {
+  readonly id: number;
+  readonly measures: SeriesMeasures;
+  readonly filled: Filled | undefined;
+  readonly schedule: LiveSchedule | undefined;
+}
+
+/** What a backfill of a series would do. */
+export interface BackfillPlan {
+  readonly id: number;
+  readonly features: readonly string[];
+  readonly resolver: string;
+  readonly span: TimeSpan;
+  /** Undefined = all that there are. */
+  readonly buckets: number | undefined;
+  readonly rows: number | undefined;
+  readonly tiles: number | undefined;
+  readonly bytes: number | undefined;
+}
+
+/** The capability. */
+export interface Aggregates {
+  /** The series of the environment's live deployment, by id. */
+  list(environment: EnvironmentRecord): Promise<SeriesStanding[]>;
+  /**
+   * What a backfill would do; `isExact` = rows are counted. Rejects with Failure or QueryRefused.
+   */
+  plan(environment: EnvironmentRecord, wish: BackfillWish, isExact: boolean): Promise<BackfillPlan[]>;
+  /** Stores the job of a backfill. Rejects with Failure or QueryRefused. */
+  begin(environment: EnvironmentRecord, wish: BackfillWish): Promise<{ readonly jobId: string; readonly series: readonly number[] }>;
+  /** The schedules of backfills, named by a feature of each series. */
+  readonly schedules: LiveSchedules;
+  /** The handler of BACKFILL_JOB jobs. */
+  readonly handler: JobHandler;
+  /** Removes tiles that are too old to be read, and series that nothing has used for a day. */
+  upkeep(signal: AbortSignal): Promise<void>;
+}
+
+/** The payload of a job that was asked for. */
+interface AskedBackfill extends Omit<BackfillWish, "lower" | "upper"> {
+  readonly environmentId: string;
+  readonly lower?: string;
+  readonly upper?: string;
+}
+
+/** The payload of a schedule's jobs. */
+interface ScheduledBackfill {
+  readonly environmentId: string;
+  readonly feature: string;
+}
+
+/** Makes the capability; schedules are kept once they are started. */
+export function createAggregates(options: AggregatesOptions): Aggregates {
+  const { metadata, deployments, clock, bus, log } = options;
+  const engine = createEngine({ clock, log });
+  const nowMicros = (): bigint => BigInt(Math.floor(clock.now())) * 1000n;
+
+  const liveGraph = async (environment: EnvironmentRecord): Promise<Graph> =>
+    deployments.graph(await deployments.resolve({ environment, branch: "", deploymentId: "" }));
+
+  const schedules = createLiveSchedules(
+    options,
+    BACKFILL_JOB,
+    (graph) =>
+      seriesOf(graph).flatMap(({ series, features: [feature = ""] }) =>
+        series.backfillSchedule === "" ? [] : [{ name: feature, text: series.backfillSchedule, environments: [] }],
+      ),
+    (environmentId, feature): ScheduledBackfill => ({ environmentId, feature }),
+  );
+
+  const filledBy = async (id: number): Promise<Filled | undefined> => {
+    const [found = []] = await (await options.tiles()).read(SCOPE, [filledRead(id)]);
+    return filledOf(found);
+  };
+
+  /** The series that a wish means, with their ids. */
+  const chosen = async (environment: EnvironmentRecord, graph: Graph, feature: string) => {
+    const all = seriesOf(graph);
+    const uses = all.filter(({ features }) => features.some((fqn) => names(fqn, feature)));
+    if (uses.length === 0) {
+      const near = didYouMean(feature, new Set(all.flatMap(({ features }) => features.map(withoutWindow))));
+      throw new Failure("invalid_argument", `'${feature}' is no feature whose aggregate is kept${near && `; ${near}`}.`, {
+        hint: "`svc aggregate list` shows those that are: windowed(..., materialization=...).",
+      });
+    }
+    const ids = await identifySeries(metadata.series, environment.id, graph);
+    return uses.map((use) => ({ ...use, id: ids.get(use.series.key) as number }));
+  };
+
+  const rowsOf = (deployment: LiveDeployment, { series }: SeriesUse, resolver: string): ClassRows =>
+    engine.classRows(deployment, {
+      ...{ namespace: series.namespace, features: series.reads, time: series.time },
+      ...{ resolver: resolver || series.backfillResolver, now: clock.now() },
+    });
+
+  const checkBounds = ({ lower, upper }: Pick<BackfillWish, "lower" | "upper">): void => {
+    if (lower !== undefined && upper !== undefined && lower >= upper)
+      throw new Failure("invalid_argument", "The lower bound is not before the upper bound.", { hint: "Give an earlier --lower-bound." });
+  };
+
+  const runnable = async (environmentId: string): Promise<EnvironmentRecord> => {
+    const environment = await metadata.environment(environmentId);
+    if (!environment) throw new JobFailed("its environment was deleted");
+    if (environment.suspendedAt !== undefined) throw new JobFailed(`environment '${environment.name}' is suspended`);
+    return environment;
+  };
+
+  /** Backfills the series of a feature. `from` chooses where each begins. */
+  const fill = async (
+    environment: EnvironmentRecord,
+    { feature, resolver, computeOnly }: Omit<BackfillWish, "lower" | "upper">,
+    spanFor: (use: SeriesUse & { readonly id: number }) => Promise<TimeSpan>,
+    signal: AbortSignal,
+    progress: (text: string) => void,
+  ): Promise<void> => {
+    const lease = await deployments.acquire({ environment, branch: "", deploymentId: "" });
+    try {
+      const { deployment } = lease;
+      const store = await options.tiles();
+      for (const use of await chosen(environment, deployment.graph, feature)) {
+        const { series, id: seriesId } = use;
+        const done = await backfill(
+          store,
+          {
+            ...{ seriesId, series, scope: SCOPE, isStored: !computeOnly, span: await spanFor(use) },
+            reader: createSeriesReader(deployment.graph, series),
+            rows: rowsOf(deployment, use, resolver),
+          },
+          signal,
+          (rows) => progress(`${rows} rows of series ${seriesId}`),
+        );
+        log.info("a series was backfilled", { environment: environment.id, series: seriesId, ...done });
+      }
+    } finally {
+      lease.release();
+    }
+  };
+
+  return {
+    schedules,
+
+    async list(environment) {
+      const graph = await liveGraph(environment);
+      const uses = seriesOf(graph);
+      if (uses.length === 0) return [];
+      const ids = await identifySeries(metadata.series, environment.id, graph);
+      const measures = await (await options.tiles()).measure();
+      const planned = new Map((await schedules.list(environment.id)).map((one) => [one.name, one]));
+      const standings = uses.map(async (use): Promise<SeriesStanding> => {
+        const id = ids.get(use.series.key) as number;
+        const filled = await filledBy(id);
+        const { tiles = 0, groups = 0, bytes = 0 } = measures.get(id) ?? {};
+        const marks = filled ? 1 : 0;
+        return {
+          ...{ ...use, id, filled, schedule: planned.get(use.features[0] ?? "") },
+          measures: { tiles: tiles - marks, groups: groups - marks, bytes },
+        };
+      });
+      return (await Promise.all(standings)).sort((a, b) => a.id - b.id);
+    },
+
+    async plan(environment, wish, isExact) {
+      checkBounds(wish);
+      const lease = await deployments.acquire({ environment, branch: "", deploymentId: "" });
+      try {
+        const measures = await (await options.tiles()).measure();
+        const plans: BackfillPlan[] = [];
+        for (const use of await chosen(environment, lease.deployment.graph, wish.feature)) {
+          const rows = rowsOf(lease.deployment, use, wish.resolver);
+          const span = spanOf(use, { ...wish, now: nowMicros() });
+          const counted = isExact ? await rows.count(span, AbortSignal.timeout(COUNT_TIMEOUT_MS)) : undefined;
+          plans.push({
+            ...{ id: use.id, features: use.features, resolver: rows.resolver, span },
+            ...estimate(use, span, counted, measures.get(use.id)),
+          });
+        }
+        return plans;
+      } finally {
+        lease.release();
+      }
+    },
+
+    async begin(environment, wish) {
+      checkBounds(wish);
+      if (environment.suspendedAt !== undefined) throw suspended(environment);
+      const lease = await deployments.acquire({ environment, branch: "", deploymentId: "" });
+      try {
+        const uses = await chosen(environment, lease.deployment.graph, wish.feature);
+        for (const use of uses) rowsOf(lease.deployment, use, wish.resolver);
+        const jobId = newId("job", clock.now());
+        const { lower, upper, ...others } = wish;
+        const payload: AskedBackfill = {
+          ...{ environmentId: environment.id, ...others },
+          ...(lower !== undefined && { lower: String(lower) }),
+          ...(upper !== undefined && { upper: String(upper) }),
+        };
+        await metadata.jobs.enqueue({
+          ...{ id: jobId, kind: BACKFILL_JOB, payload, name: "backfill", scope: environment.id, subject: wish.feature },
+          ...{ maxAttempts: MAX_ATTEMPTS, attemptTimeoutMs: ATTEMPT_TIMEOUT_MS },
+        });
+        bus.publish("jobs");
+        return { jobId, series: uses.map(({ id }) => id) };
+      } finally {
+        lease.release();
+      }
+    },
+
+    handler: {
+      isLong: true,
+      async run({ payload }, { signal, progress }) {
+        try {
+          if ("payload" in (payload as object)) {
+            const { environmentId, feature } = (payload as ScheduledRun).payload as ScheduledBackfill;
+            const environment = await metadata.environment(environmentId);
+            const live = environment && environment.suspendedAt === undefined ? deployments.live(environmentId, "") : undefined;
+            const use =
+              live === undefined ? undefined : seriesOf(await deployments.graph(live)).find(({ features }) => features[0] === feature);
+            if (!environment || !use || use.series.backfillSchedule === "") return;
+            const wish = { feature, resolver: "", computeOnly: false };
+            await fill(environment, wish, async (one) => nextSpan(one, await filledBy(one.id), nowMicros()), signal, progress);
+          } else {
+            const { environmentId, lower, upper, ...wish } = payload as AskedBackfill;
+            const bounds = {
+              lower: lower === undefined ? undefined : BigInt(lower),
+              upper: upper === undefined ? undefined : BigInt(upper),
+            };
+            await fill(await runnable(environmentId), wish, async (use) => spanOf(use, { ...bounds, now: nowMicros() }), signal, progress);
+          }
+        } catch (error) {
+          if (error instanceof QueryRefused) throw new JobFailed(error.errors.map(({ message }) => message).join("; "));
+          if (error instanceof Failure && error.kind !== "unavailable") throw new JobFailed(error.message);
+          throw error;
+        }
+      },
+      async giveUp() {},
+    },
+
+    async upkeep(signal) {
+      const now = nowMicros();
+      const store = await options.tiles();
+      const kept = await metadata.series.list();
+      if (kept.length === 0) return;
+      for (const environment of await metadata.environments()) {
+        const live = deployments.live(environment.id, "");
+        if (live === undefined) continue;
+        const graph = await deployments.graph(live);
+        const ids = await identifySeries(metadata.series, environment.id, graph);
+        for (const { series, retentionMicros } of seriesOf(graph)) {
+          signal.throwIfAborted();
+          if (retentionMicros >= ENDLESS_MICROS) continue;
+          const id = ids.get(series.key) as number;
+          await forgetBefore(store, id, bucketStart(series, bucketOf(series, now - retentionMicros)));
+          await store.prune(id, bucketOf(series, now - retentionMicros - LONGEST_BACKFILL_MICROS), signal);
+        }
+      }
+      const ids = kept.map(({ id }) => id);
+      const unused = await metadata.series.forget(ids, clock.now() - UNUSED_KEPT_MS);
+      await store.dropSeries(unused, signal);
+    },
+  };
+}
+
+/**
+ * A backfill that began so long ago may still tell that it filled what was in reach then: that is
+ * not removed before.
+ */
+const LONGEST_BACKFILL_MICROS = BigInt(2 * ATTEMPT_TIMEOUT_MS) * 1000n;
+/** Milliseconds that a plan counts rows at most. */
+const COUNT_TIMEOUT_MS = 60_000;
+
+function withoutWindow(fqn: string): string {
+  return fqn.replace(/__\d+__$/, "");
+}
+
+/** Whether a name means a feature: whole, without its window, or its class. */
+function names(fqn: string, name: string): boolean {
+  return [fqn, readableName(fqn), withoutWindow(fqn), fqn.slice(0, fqn.indexOf("."))].includes(name);
+}
+
+/** What a schedule fills: what came since the last time, and what may have come late. */
+function nextSpan(use: SeriesUse, filled: Filled | undefined, now: bigint): TimeSpan {
+  const whole = spanOf(use, { lower: undefined, upper: undefined, now });
+  const reaches = filled && (filled.from === undefined || (whole.from !== undefined && filled.from <= whole.from));
+  return reaches ? spanOf(use, { lower: filled.until - use.series.bufferMicros, upper: undefined, now }) : whole;
+}
+
+/** Tells that tiles before a time are no longer there, before they are removed. */
+async function forgetBefore(store: TileStore, seriesId: number, before: bigint): Promise<void> {
+  const [found = []] = await store.read(SCOPE, [filledRead(seriesId)]);
+  const filled = filledOf(found);
+  if (!filled || (filled.from !== undefined && filled.from >= before)) return;
+  const mark = filledTile(seriesId, { from: before, until: filled.until > before ? filled.until : before });
+  await store.replace(SCOPE, [{ seriesId, from: mark.bucket, until: mark.bucket + 1, tiles: [mark] }]);
+}
+
+function estimate(
+  { series }: SeriesUse,
+  { from, until }: TimeSpan,
+  rows: number | undefined,
+  stored: SeriesMeasures | undefined,
+): Pick<BackfillPlan, "buckets" | "rows" | "tiles" | "bytes"> {
+  const buckets = from === undefined ? undefined : Number((until - from) / series.bucketMicros);
+  const groups = stored && stored.groups > 1 ? stored.groups - 1 : undefined;
+  const byGroups = groups === undefined || buckets === undefined ? undefined : groups * buckets;
+  const bounds = [rows, byGroups].filter((bound) => bound !== undefined);
+  const tiles = bounds.length === 0 ? undefined : Math.min(...bounds);
+  const bytes = tiles === undefined || !stored || stored.tiles === 0 ? undefined : Math.ceil((tiles * stored.bytes) / stored.tiles);
+  return { buckets, rows, tiles, bytes };
+}

@@ -1,0 +1,181 @@
+/** Kept aggregates on a real server: they are what their rows are, before a backfill and after. */
+
+import type { Database } from "bun:sqlite";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Client } from "@connectrpc/connect";
+import { AggregateService } from "../../../gen/svc/v1/aggregate_pb.ts";
+import { JobService, JobState } from "../../../gen/svc/v1/job_pb.ts";
+import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
+import { microsToTimestamp, timestampToMicros } from "../../../src/domain/proto-time.ts";
+import { fromProtoValue } from "../../../src/domain/proto-value.ts";
+import { formatMicros } from "../../../src/domain/timestamp.ts";
+import { eventually } from "../../harness/eventually.ts";
+import { TempFolder, TestServer } from "../../harness/running-server.ts";
+import { seed } from "../../harness/seed.ts";
+import { deploy, expectLive } from "../deployments/deploying.ts";
+import { randomOf } from "../query/random-values.ts";
+import { type Payment, paymentProject, paymentsIn } from "./worlds.ts";
+
+const HOUR = 3_600_000_000n;
+const WINDOWS = { "user.spend__86400__": 24n * HOUR, "user.spend__2592000__": 720n * HOUR, "user.large__3600__": HOUR } as const;
+
+let folder: TempFolder;
+let server: TestServer;
+let db: Database;
+let aggregates: Client<typeof AggregateService>;
+const rows: Payment[] = [];
+
+/** What a plain loop over the rows gives. */
+function expected(user: number, now: bigint): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const [name, window] of Object.entries(WINDOWS)) {
+    sums[name] = 0;
+    for (const row of rows)
+      if (row.user === user && row.at > now - window && row.at <= now) {
+        if (!name.includes("large")) sums[name] += row.amount;
+        else if (row.amount > 90) sums[name]++;
+      }
+  }
+  return sums;
+}
+
+async function ask(user: number, now: bigint, explain = false) {
+  const { data, errors, explainOutput } = await server.client(QueryService).query({
+    inputs: [{ feature: "user.id", value: { case: "text", value: String(user) } }],
+    outputs: Object.keys(WINDOWS),
+    now: microsToTimestamp(now),
+    explain,
+  });
+  expect(errors).toEqual([]);
+  return { values: Object.fromEntries(data.map(({ field, value }) => [field, value && fromProtoValue(value)])), explainOutput };
+}
+
+function put(...added: Payment[]): void {
+  const insert = db.prepare("insert into payment values (?, ?, ?, ?)");
+  db.transaction(() => {
+    for (const { id, user, amount, at } of added) insert.run(id, user, amount, formatMicros(at));
+  })();
+  rows.push(...added);
+}
+
+async function done(jobId: string): Promise<void> {
+  await eventually(async () => {
+    const { job } = await server.client(JobService).getJob({ id: jobId });
+    if (job?.state === JobState.FAILED) throw new Error(job.error);
+    return job?.state === JobState.COMPLETED;
+  }, "the backfill ends");
+}
+
+const backfill = async (feature: string, more = {}) =>
+  done((await aggregates.backfillAggregates({ backfill: { feature, ...more } })).jobId);
+const NOW = BigInt(Date.now()) * 1000n;
+
+beforeAll(async () => {
+  folder = new TempFolder();
+  db = paymentsIn(folder.path);
+  const random = randomOf(seed);
+  put(
+    ...Array.from({ length: 2_000 }, (_, id): Payment => {
+      const near = random() < 0.3;
+      const age = BigInt(Math.floor(random() * (near ? 2 : 900) * 3_600)) * 1_000_000n + BigInt(Math.floor(random() * 3)) - 1n;
+      return { id, user: 1 + (id % 3), amount: Math.floor(random() * 100), at: NOW - age };
+    }),
+  );
+  server = await TestServer.start(folder.path);
+  expectLive(await deploy(server, paymentProject(folder.path, '{"bucket_duration": "1h", "continuous_buffer_duration": "1h"}')));
+  aggregates = server.client(AggregateService);
+}, 120_000);
+afterAll(async () => {
+  db.close();
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+test("series are listed, and windows are computed from rows until they are filled", async () => {
+  const { series } = await aggregates.listAggregates({});
+  expect(
+    series.map(({ namespace, group, aggregated, aggregation, dependentFeatures, tiles, filledUntil }) => ({
+      ...{ namespace, group, aggregated, aggregation, dependentFeatures, tiles, filledUntil },
+    })),
+  ).toEqual([
+    {
+      ...{ namespace: "payment", group: ["payment.user_id"], aggregated: "payment.amount", aggregation: "sum" },
+      ...{ dependentFeatures: ["user.spend__86400__", "user.spend__2592000__"], tiles: 0n, filledUntil: undefined },
+    },
+    {
+      ...{ namespace: "payment", group: ["payment.user_id"], aggregated: "", aggregation: "count" },
+      ...{ dependentFeatures: ["user.large__3600__"], tiles: 0n, filledUntil: undefined },
+    },
+  ]);
+  for (const user of [1, 2, 3, 4]) expect((await ask(user, NOW)).values).toEqual(expected(user, NOW));
+});
+
+test("a plan says what a backfill would read, and does nothing", async () => {
+  const { plans } = await aggregates.planAggregateBackfill({ backfill: { feature: "user.spend" }, exact: true });
+  const [plan] = plans;
+  const [from, until] = [plan?.from, plan?.until].map((time) => (time ? timestampToMicros(time) : 0n)) as [bigint, bigint];
+  expect([from % HOUR, until % HOUR]).toEqual([0n, 0n]);
+  expect(plan).toMatchObject({ resolver: "payments", buckets: (until - from) / HOUR });
+  expect(plan?.rows).toBe(BigInt(rows.filter(({ at }) => at >= from && at < until).length));
+  await backfill("user", { computeOnly: true });
+  expect((await aggregates.listAggregates({})).series.map(({ tiles }) => tiles)).toEqual([0n, 0n]);
+});
+
+test("windows that are filled are what their rows are, with rows that came since and late ones in the buffer", async () => {
+  await backfill("user");
+  const { series } = await aggregates.listAggregates({});
+  for (const { tiles, groups, filledUntil } of series) expect([tiles > 2n, groups, filledUntil !== undefined]).toEqual([true, 3n, true]);
+  const { explainOutput } = await ask(1, NOW, true);
+  expect(explainOutput).toContain("Tiles of user.spend[30d]");
+  expect(explainOutput).toContain("asked of the database");
+  const later = NOW + 10n * HOUR + 1n;
+  put(
+    { id: 10_001, user: 1, amount: 5, at: NOW + 1n },
+    { id: 10_002, user: 1, amount: 95, at: NOW + 2n * HOUR },
+    { id: 10_003, user: 2, amount: 7, at: later },
+    { id: 10_004, user: 2, amount: 11, at: later + 1n },
+  );
+  for (const now of [NOW, NOW - HOUR, NOW + HOUR, later, later + 1n, NOW - 100n * HOUR - 17n])
+    for (const user of [1, 2, 3, 4]) expect({ now, user, ...(await ask(user, now)).values }).toEqual({ now, user, ...expected(user, now) });
+});
+
+test("a row that came too late counts once its bucket is filled again, which changes nothing else", async () => {
+  put({ id: 20_000, user: 3, amount: 1_000, at: NOW - 50n * HOUR });
+  const late = expected(3, NOW);
+  expect((await ask(3, NOW)).values["user.spend__2592000__"]).toBe((late["user.spend__2592000__"] as number) - 1_000);
+  for (let time = 0; time < 2; time++) {
+    await backfill("user.spend", { lowerBound: microsToTimestamp(NOW - 60n * HOUR), upperBound: microsToTimestamp(NOW - 40n * HOUR) });
+    for (const user of [1, 2, 3]) expect((await ask(user, NOW)).values).toEqual(expected(user, NOW));
+  }
+});
+
+test("a deployment with the same definitions goes on with the tiles, another bucket begins anew", async () => {
+  const before = (await aggregates.listAggregates({})).series;
+  const same = paymentProject(folder.path, '{"bucket_duration": "1h", "continuous_buffer_duration": "30m"}');
+  expectLive(await deploy(server, { ...same, "notes.py": "# nothing\n" }));
+  expect((await aggregates.listAggregates({})).series.map(({ series, tiles }) => [series, tiles])).toEqual(
+    before.map(({ series, tiles }) => [series, tiles]),
+  );
+  expectLive(await deploy(server, paymentProject(folder.path, '{"bucket_durations": {"10m": "1d", "1d": ["30d"]}}')));
+  const after = (await aggregates.listAggregates({})).series;
+  expect(after.map(({ dependentFeatures, tiles }) => [dependentFeatures.join(), tiles > 0n])).toEqual([
+    ["user.large__3600__", true],
+    ["user.spend__86400__", false],
+    ["user.spend__2592000__", false],
+  ]);
+  for (const user of [1, 2, 3]) expect((await ask(user, NOW)).values).toEqual(expected(user, NOW));
+});
+
+test("what cannot be backfilled is refused, with what can", async () => {
+  const refused = (backfill: object) =>
+    aggregates.backfillAggregates({ backfill }).then(
+      () => "accepted",
+      (error: Error) => error.message,
+    );
+  expect(await refused({ feature: "user.spent" })).toContain("did you mean 'user.spend'");
+  expect(await refused({ feature: "user.plain" })).toContain("no feature whose aggregate is kept");
+  expect(await refused({ feature: "user.spend", resolver: "nobody" })).toContain("there is no resolver 'nobody'");
+  expect(await refused({ feature: "" })).toContain("Name a feature");
+  const bounds = { lowerBound: microsToTimestamp(NOW), upperBound: microsToTimestamp(NOW) };
+  expect(await refused({ feature: "user.spend", ...bounds })).toContain("not before");
+});
