@@ -64,6 +64,7 @@ export const SERVICES = {
   traces: service<typeof import("../../gen/svc/v1/trace_pb.ts").TraceService>("svc.v1.TraceService"),
   metrics: service<typeof import("../../gen/svc/v1/metric_pb.ts").MetricService>("svc.v1.MetricService"),
   watches: service<typeof import("../../gen/svc/v1/watch_pb.ts").WatchService>("svc.v1.WatchService"),
+  topics: service<typeof import("../../gen/svc/v1/topic_pb.ts").TopicService>("svc.v1.TopicService"),
   monitors: service<typeof import("../../gen/svc/v1/monitor_pb.ts").MonitorService>("svc.v1.MonitorService"),
 };
 

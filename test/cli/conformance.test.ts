@@ -27,7 +27,7 @@ const flagsOf = (command: AnyCommand) => Object.entries((command.flags ?? {}) as
  * left out.
  */
 function svcLines(line: string): string[] {
-  const parts = line.split(/&&|\||;|\$\(|\)|<\(/).map((part) => part.replace(/ [<>] ?\S+/g, "").trim());
+  const parts = line.split(/(?:&&|\||;|\$\(|\)|<\()(?=(?:[^']*'[^']*')*[^']*$)/).map((part) => part.replace(/ [<>] ?\S+/g, "").trim());
   return parts.filter((part) => /^svc( |$)/.test(part));
 }
 

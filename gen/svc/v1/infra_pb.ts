@@ -929,7 +929,7 @@ export enum Component {
   GATEWAY = 3,
 
   /**
-   * Topics of the bus.
+   * The server's own topics.
    *
    * @generated from enum value: COMPONENT_KAFKA_TOPICS = 4;
    */

@@ -23,6 +23,8 @@ const SOURCES: Readonly<Record<string, SourceKind>> = {
   SQLiteSource: SourceKind.SQLITE,
   PostgreSQLSource: SourceKind.POSTGRESQL,
   MySQLSource: SourceKind.MYSQL,
+  KafkaSource: SourceKind.KAFKA,
+  TopicSource: SourceKind.TOPIC,
 };
 /** The stand-in for metadata that only running the code tells. */
 const COMPUTED = "(computed)";

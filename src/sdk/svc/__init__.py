@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._model.context import query_context, query_id, query_tags, trace_headers, traceparent
 from ._model.cron import Cron
+from ._model.frozen_time import freeze_time
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
@@ -49,10 +50,11 @@ from .features import (
     unwrap_feature,
     windowed,
 )
+from .http import HttpRefused, HttpResponse, http_get, http_post
 from .logging import svc_logger
 from .monitoring import Monitor
 from .queries import NamedQuery, ScheduledQuery
-from .sources import DataSource, MySQLSource, PostgreSQLSource, SQLiteSource
+from .sources import DataSource, KafkaSource, MySQLSource, PostgreSQLSource, SQLiteSource, TopicSource
 
 if TYPE_CHECKING:
     from .client import (
@@ -98,6 +100,9 @@ __all__ = [
     "FeatureResult",
     "FeatureTime",
     "Features",
+    "HttpRefused",
+    "HttpResponse",
+    "KafkaSource",
     "Monitor",
     "MySQLSource",
     "NamedQuery",
@@ -116,6 +121,7 @@ __all__ = [
     "ScheduledQuery",
     "ServerUnreachable",
     "SvcClient",
+    "TopicSource",
     "UnexpectedAnswer",
     "UploadResult",
     "Validation",
@@ -130,8 +136,11 @@ __all__ = [
     "description",
     "exact_match",
     "feature",
+    "freeze_time",
     "has_many",
     "has_one",
+    "http_get",
+    "http_post",
     "is_feature_time",
     "is_primary",
     "judge",

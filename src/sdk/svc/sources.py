@@ -1,4 +1,4 @@
-"""Databases that SQL resolvers read.
+"""Databases that SQL resolvers read, and topics of messages.
 
 A source has a name; `-- source: <name>` in a SQL file means it. Settings that are not given here
 come from the environment's integration of that name (`svc integration apply`), or where there is
@@ -8,23 +8,29 @@ those given here; credentials come only from there.
     from svc import SQLiteSource, PostgreSQLSource
     flights = SQLiteSource(name="flights", path="data/flights.db")     # FLIGHTS_SQLITE_PATH
     pg = PostgreSQLSource(name="pg", host="db.example.com")            # PG_PGHOST PG_PGPORT PG_PGUSER PG_PGPASSWORD PG_PGDATABASE
+
+    from svc import KafkaSource, TopicSource
+    payments = KafkaSource(name="payments", topic="payments")          # PAYMENTS_KAFKA_BOOTSTRAP_SERVERS PAYMENTS_KAFKA_SASL_PASSWORD
+    clicks = TopicSource(name="clicks", partitions=4)                  # a topic of the server itself
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
 from ._diagnostics.source import Origin
 from ._model.registry import registry
+from ._surface.options import check_brokers, check_choice, check_partitions, check_text, check_topic
 from ._surface.unknown_options import Others, kept
 
-__all__ = ["DataSource", "MySQLSource", "PostgreSQLSource", "SQLiteSource"]
+__all__ = ["DataSource", "KafkaSource", "MySQLSource", "PostgreSQLSource", "SQLiteSource", "TopicSource"]
 
 
 class DataSource:
-    """A database. Use one of the kinds below."""
+    """A database or a topic. Use one of the kinds below."""
 
     kind = "SOURCE_KIND_UNSPECIFIED"
     #: The public name of the class.
@@ -38,6 +44,10 @@ class DataSource:
         self.settings = {key: str(value) for key, value in settings.items() if value is not None}
         self.origin = Origin(frame.f_code.co_filename, frame.f_lineno, type(self).__name__)
         registry.add_source(self)
+
+    def problem(self) -> Optional[tuple[str, str]]:
+        """The first option whose value cannot be, and why."""
+        return None
 
     def __repr__(self) -> str:
         given = "".join(f", {key}={value!r}" for key, value in self.settings.items())
@@ -103,6 +113,79 @@ class MySQLSource(DataSource):
         **others: NoReturn,
     ) -> None:
         super().__init__(name, kept(self.taker, others), host=host, port=port, database=database, user=user, sslmode=sslmode, ssl_ca=ssl_ca)
+
+
+class KafkaSource(DataSource):
+    """A topic of a Kafka cluster. Environment: `<NAME>_KAFKA_BOOTSTRAP_SERVERS`,
+    `_KAFKA_SECURITY_PROTOCOL`, `_KAFKA_SASL_MECHANISM`, `_KAFKA_SASL_USERNAME`,
+    `_KAFKA_SASL_PASSWORD`, `_KAFKA_SSL_CA`.
+
+    bootstrap_servers: brokers, `host:port`; a text with commas, or a list.
+    topic: the topic's name in the cluster.
+    security_protocol: PLAINTEXT (the default), SSL, SASL_PLAINTEXT or SASL_SSL.
+    sasl_mechanism: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
+    ssl_ca: certificate authorities in PEM, in place of the system's.
+    """
+
+    kind = "SOURCE_KIND_KAFKA"
+    taker = "KafkaSource"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        topic: str,
+        bootstrap_servers: Union[str, Sequence[str], None] = None,
+        security_protocol: Optional[str] = None,
+        sasl_mechanism: Optional[str] = None,
+        sasl_username: Optional[str] = None,
+        ssl_ca: Optional[str] = None,
+        **others: NoReturn,
+    ) -> None:
+        self._given = {
+            "topic": check_topic("topic", topic),
+            "bootstrap_servers": check_brokers("bootstrap_servers", bootstrap_servers),
+            "security_protocol": check_choice("security_protocol", security_protocol, ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")),
+            "sasl_mechanism": check_choice("sasl_mechanism", sasl_mechanism, ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
+            "sasl_username": None if sasl_username is None else check_text("sasl_username", sasl_username),
+            "ssl_ca": None if ssl_ca is None else check_text("ssl_ca", ssl_ca),
+        }
+        listed = isinstance(bootstrap_servers, (list, tuple)) and all(isinstance(broker, str) for broker in bootstrap_servers)
+        super().__init__(
+            name,
+            kept(self.taker, others),
+            topic=topic,
+            bootstrap_servers=",".join(bootstrap_servers) if listed and bootstrap_servers else bootstrap_servers,  # type: ignore[arg-type]
+            security_protocol=security_protocol,
+            sasl_mechanism=sasl_mechanism,
+            sasl_username=sasl_username,
+            ssl_ca=ssl_ca,
+        )
+
+    def problem(self) -> Optional[tuple[str, str]]:
+        return next(((option, why) for option, why in self._given.items() if why), None)
+
+
+class TopicSource(DataSource):
+    """A topic of the server itself, which every environment has for itself. It is made when it is
+    first used: `svc topic push` fills it.
+
+    topic: the topic's name; the source's name unless it is given.
+    partitions: how many it has at least, 1 unless it is given; a topic never loses any.
+    """
+
+    kind = "SOURCE_KIND_TOPIC"
+    taker = "TopicSource"
+
+    def __init__(self, name: str, *, topic: Optional[str] = None, partitions: int = 1, **others: NoReturn) -> None:
+        self._given = {
+            "name" if topic is None else "topic": check_topic("name" if topic is None else "topic", name if topic is None else topic),
+            "partitions": check_partitions("partitions", partitions),
+        }
+        super().__init__(name, kept(self.taker, others), topic=name if topic is None else topic, partitions=partitions)
+
+    def problem(self) -> Optional[tuple[str, str]]:
+        return next(((option, why) for option, why in self._given.items() if why), None)
 
 
 if not TYPE_CHECKING:

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Literal, Mapping, NoReturn, Optional, Sequence, Union
 
 from ._model.field import MISSING, Tags, WindowedOptions
 from ._model.validation import Number, Validation
 from ._surface.unknown_options import kept
 from ._types.annotations import Windowed
+from .sources import KafkaSource, TopicSource
 
-__all__ = ["Windowed", "windowed"]
+__all__ = ["KafkaSource", "TopicSource", "Windowed", "windowed"]
 
 
 def windowed(
@@ -27,7 +28,9 @@ def windowed(
     name: Optional[str] = None,
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
-    cache_nulls: Optional[bool] = None,
+    cache_nulls: Union[bool, Literal["evict_nulls"], None] = None,
+    cache_defaults: Union[bool, Literal["evict_defaults"], None] = None,
+    offline_ttl: Union[str, timedelta, None] = None,
     deprecated: bool = False,
     min: Optional[Number] = None,
     max: Optional[Number] = None,
@@ -79,6 +82,8 @@ def windowed(
         contains,
         strict,
         validations,
+        cache_defaults=cache_defaults,
+        offline_ttl=offline_ttl,
         others=unknown,
         windows=windows,
         materialization=materialization,

@@ -43,7 +43,7 @@ export interface DataDirectory {
  * files that a start removes or that are unpacked again.
  */
 const STATE =
-  /^((meta|meta\.outbox|online|offline|tiles|telemetry|metrics|logs)\.db(-wal|-shm|-journal|\..*)?|offline\.duckdb(\..*)?|server\.key|stores\.json|objects|deployments)$/;
+  /^((meta|meta\.outbox|online|offline|tiles|telemetry|metrics|logs|topics)\.db(-wal|-shm|-journal|\..*)?|offline\.duckdb(\..*)?|server\.key|stores\.json|objects|deployments)$/;
 
 /** The last note in a data directory; undefined when there is none or it is unreadable. */
 export function readServerNote(path: string): ServerNote | undefined {

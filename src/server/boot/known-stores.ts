@@ -96,7 +96,7 @@ function readNote(path: string): ReadonlySet<string> | undefined {
  */
 function isImplied(store: KeptStore, directory: Pick<DataDirectory, "file">): boolean {
   if (store === "offline") return existsSync(directory.file(FILES.offline));
-  const files = ["server.key", "online.db", "offline.db", "telemetry.db", "metrics.db", "logs.db"].some((name) =>
+  const files = ["server.key", "online.db", "offline.db", "telemetry.db", "metrics.db", "logs.db", "topics.db"].some((name) =>
     existsSync(directory.file(name)),
   );
   return files || names(directory.file("objects")).some((name) => name !== "incoming") || names(directory.file("deployments")).length > 0;

@@ -13,6 +13,7 @@ import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
+import type { TopicStore } from "../stores/topics/store.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { type KeptStore, readKnownStores } from "./known-stores.ts";
 import type { SharedStores } from "./options.ts";
@@ -39,6 +40,7 @@ export interface Stores {
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly metrics: () => Promise<MetricStore>;
   readonly logs: () => Promise<LogStore>;
+  readonly topics: () => Promise<TopicStore>;
   /** Throws StartError when the metadata are empty although they are noted to have had content. */
   refuseEmptyMetadata(): void;
   /** Notes that the metadata have content from now on. */
@@ -105,6 +107,7 @@ export async function openStores(
     const telemetry = await find("telemetry");
     const metrics = await find("metrics");
     const logs = await find("logs");
+    const topics = await find("topics");
     for (const { name, state } of [online, tiles, telemetry, logs])
       if (state === "empty" && kept.metadata.state !== "empty") log.info(`${name} is missing or empty: it is begun anew`);
     const metadata = await kept.metadata.open();
@@ -122,6 +125,7 @@ export async function openStores(
       telemetry: async () => telemetry.open(),
       metrics: async () => metrics.open(),
       logs: async () => logs.open(),
+      topics: async () => topics.open(),
       refuseEmptyMetadata: () => known.refuseEmpty("metadata"),
       noteMetadata: () => note("metadata"),
       explain: kept.metadata.explain,

@@ -26,10 +26,12 @@ import type { Evaluations } from "../evaluations/evaluations.ts";
 import {
   type ComponentRecord,
   type Components,
+  configuredTopic,
   createComponents,
   logLimits,
   metricLimits,
   telemetryLimits,
+  topicLimits,
 } from "../infrastructure/components.ts";
 import { type Bus, createMemoryBus } from "../jobs/bus.ts";
 import { noteChange } from "../jobs/changes.ts";
@@ -67,8 +69,11 @@ import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { JobErrorRecorder, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
+import type { TopicStore } from "../stores/topics/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
+import type { EmbeddedTopics } from "../topics/embedded.ts";
+import type { TopicSources } from "../topics/topic-sources.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
 import type { ValueUploads } from "../value-uploads/value-uploads.ts";
@@ -87,6 +92,8 @@ const STAGES_SWEEP_MS = 60_000;
 const ONLINE_SWEEP_MS = 600_000;
 /** Milliseconds between two removals of old metrics. */
 const METRICS_SWEEP_MS = 600_000;
+/** Milliseconds between two removals of old messages of topics. */
+const TOPICS_SWEEP_MS = 60_000;
 /** Milliseconds between two looks whether an hour is over of which no drift was recorded. */
 const DRIFT_MS = 120_000;
 /** Milliseconds to the first measure of stored bytes: by then the deployments are restored. */
@@ -184,6 +191,12 @@ export interface Parts {
   readonly monitors: () => Promise<Monitors>;
   /** Scripts, modules and functions that run once. */
   readonly tasks: () => Promise<Tasks>;
+  /** The store of the server's own topics. */
+  readonly topicStore: () => Promise<TopicStore>;
+  /** The server's own topics. */
+  readonly embeddedTopics: () => Promise<EmbeddedTopics>;
+  /** Topics by the sources that mean them. */
+  readonly topicSources: () => Promise<TopicSources>;
   readonly evaluations: () => Promise<Evaluations>;
   /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: () => Promise<Workflows>;
@@ -400,7 +413,7 @@ export async function openParts({
   const queryCounts = createQueryCounts({ store: metadata.usage, clock, log });
   const storage = createStorageMeter({
     ...{ metadata, objects, node, clock, log, online, offline, telemetry, logs, metrics },
-    metricStore,
+    ...{ metricStore, topics: () => topicStore() },
   });
   sweeps.push(
     startSweep(storage.measure, {
@@ -449,6 +462,26 @@ export async function openParts({
     });
     sampleDropped(metrics, "webhooks", () => made.deliveries.droppedOfAll());
     return made;
+  });
+  const topicStore = once(async () => {
+    const store = timedStore(await stores.topics(), "topics", ["append", "read"], metrics);
+    components.watch("kafka-topics", (record) => void store.limit(topicLimits(record)));
+    sweep("messages of topics", { everyMs: TOPICS_SWEEP_MS }, (signal) => store.prune(signal));
+    return store;
+  });
+  const embeddedTopics = once(async () => {
+    const { createEmbeddedTopics } = await import("../topics/embedded.ts");
+    return createEmbeddedTopics({ store: topicStore, bus });
+  });
+  const topicSources = once(async () => {
+    const { createTopicSources } = await import("../topics/topic-sources.ts");
+    const { secrets: kept } = await secrets();
+    return createTopicSources({
+      embedded: await embeddedTopics(),
+      integrations: async (environmentId) => (await kept.variables(environmentId)).integrations,
+      env,
+      configuredPartitions: (topic) => configuredTopic(components.recorded("kafka-topics"), topic)?.partitions,
+    });
   });
   const secrets = once(async () => {
     const { createSecretCapabilities } = await import("../secrets/create-secrets.ts");
@@ -679,6 +712,7 @@ export async function openParts({
       telemetry: await telemetry(),
       metrics: { forgetEnvironment: forgetMetrics },
       logs: await logs(),
+      topics: await topicStore(),
       deployments: await deployments(),
       datasets: { forget: forgetFiles },
       deliveries: (await webhooks()).deliveries,
@@ -786,6 +820,9 @@ export async function openParts({
     logRecorder,
     metricStreams,
     tables,
+    topicStore,
+    embeddedTopics,
+    topicSources,
     statements,
     processes,
     queryCounts,
@@ -829,6 +866,8 @@ export async function openParts({
       await (await jobRunner.opened())?.stop();
       await (await deletions.opened())?.close();
       await (await webhooks.opened())?.close();
+      await (await topicSources.opened())?.close();
+      (await embeddedTopics.opened())?.close();
       await (await deployments.opened())?.close();
       const endedDatasets = (await datasets.opened())?.close();
       await (await tables.opened())?.close();
@@ -855,6 +894,7 @@ export async function openParts({
         logs.opened(),
         online.opened(),
         metricStore.opened(),
+        topicStore.opened(),
       ]);
       for (const store of opened) await store?.close();
       await stores.close();

@@ -285,6 +285,7 @@ async function startIn(
           telemetry: parts.telemetry,
           metrics: parts.metricStore,
           logs: parts.logs,
+          topics: parts.topicStore,
           removedHistory: parts.historyRetention.removed,
         });
       }),
@@ -303,6 +304,8 @@ async function startIn(
       deletions: parts.deletions,
       datasets: parts.datasets,
       statements: parts.statements,
+      topicStore: parts.topicStore,
+      topicSources: parts.topicSources,
       webhooks: parts.webhooks,
       tables: parts.tables,
       offline: parts.offline,

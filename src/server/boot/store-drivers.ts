@@ -30,6 +30,8 @@ import { TELEMETRY_APPLICATION_ID, TELEMETRY_MIGRATIONS } from "../stores/teleme
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import { TILES_APPLICATION_ID, TILES_MIGRATIONS } from "../stores/tiles/schema.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
+import { TOPICS_APPLICATION_ID, TOPICS_MIGRATIONS } from "../stores/topics/schema.ts";
+import type { TopicStore } from "../stores/topics/store.ts";
 import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.ts";
 import type { StoreName, StoreSettings } from "./store-settings.ts";
 
@@ -43,6 +45,7 @@ export interface StoreTypes {
   readonly telemetry: TelemetryStore;
   readonly metrics: MetricStore;
   readonly logs: LogStore;
+  readonly topics: TopicStore;
 }
 
 /** The location of a store, from its address. */
@@ -275,6 +278,17 @@ export const STORE_DRIVERS: { readonly [Name in StoreName]: Readonly<Record<stri
       },
     }),
   },
+  topics: {
+    sqlite: sqliteDriver<TopicStore>({
+      applicationId: TOPICS_APPLICATION_ID,
+      migrations: TOPICS_MIGRATIONS,
+      isRenewable: false,
+      async open({ path, programVersion }, { clock }) {
+        const { createSqliteTopicStore } = await import("../stores/topics/sqlite.ts");
+        return createSqliteTopicStore({ path, programVersion, clock });
+      },
+    }),
+  },
 };
 
 /** The default address of each store. */
@@ -289,6 +303,7 @@ export function defaultAddresses(dataDir: string): { readonly [Name in StoreName
     telemetry: sqlite("telemetry.db"),
     metrics: sqlite("metrics.db"),
     logs: sqlite("logs.db"),
+    topics: sqlite("topics.db"),
   };
 }
 
@@ -311,6 +326,7 @@ export function storePlaces(
     telemetry: place("telemetry"),
     metrics: place("metrics"),
     logs: place("logs"),
+    topics: place("topics"),
   };
 }
 

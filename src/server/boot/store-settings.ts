@@ -8,7 +8,7 @@ import { didYouMean } from "../../domain/closest.ts";
 import { invalidSetting, type ServerFile } from "./server-file.ts";
 
 /** The names of a server's stores. */
-export const STORE_NAMES = ["metadata", "object", "online", "offline", "tiles", "telemetry", "metrics", "logs"] as const;
+export const STORE_NAMES = ["metadata", "object", "online", "offline", "tiles", "telemetry", "metrics", "logs", "topics"] as const;
 
 /** The name of a store. */
 export type StoreName = (typeof STORE_NAMES)[number];

@@ -1,7 +1,7 @@
 /**
  * The erasure of what a removed environment held: its stored values, its history, its datasets, its
- * logs, its bundles and its rows. Each step may be repeated, so that a job that was cut off begins
- * again.
+ * logs, its topics, its bundles and its rows. Each step may be repeated, so that a job that was cut
+ * off begins again.
  */
 
 import type { Clock } from "../../context/clock.ts";
@@ -15,6 +15,7 @@ import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
+import type { TopicStore } from "../stores/topics/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import type { Deployments } from "./deployments.ts";
 import { DRAIN_GRACE_MS } from "./running.ts";
@@ -30,6 +31,7 @@ export interface ErasureOptions {
   readonly telemetry: TelemetryStore;
   readonly metrics: Pick<MetricStore, "forgetEnvironment">;
   readonly logs: LogStore;
+  readonly topics: Pick<TopicStore, "forgetEnvironment">;
   readonly deployments: Deployments;
   /** The files of datasets. */
   readonly datasets: { forget(environmentId: string, signal: AbortSignal): Promise<void> };
@@ -47,7 +49,8 @@ const GONE_MS = 60_000;
 
 /** The handler of ERASURE_JOB jobs. */
 export function createErasure(options: ErasureOptions): JobHandler {
-  const { metadata, objects, online, telemetry, metrics, logs, sinks, deployments, datasets, deliveries, node, clock, log } = options;
+  const { metadata, objects, online, telemetry, metrics, logs, topics, sinks, deployments, datasets, deliveries, node, clock, log } =
+    options;
   return {
     async run({ payload }, { signal, progress }) {
       const { environmentId } = payload as { readonly environmentId: string };
@@ -78,6 +81,7 @@ export function createErasure(options: ErasureOptions): JobHandler {
       await telemetry.forgetEnvironment(environmentId);
       await metrics.forgetEnvironment(environmentId);
       await logs.forgetEnvironment(environmentId);
+      await topics.forgetEnvironment(environmentId);
       await deliveries.forget(environmentId);
       for (const bundle of bundles) await objects.delete(bundle);
       await metadata.eraseEnvironment(environmentId);

@@ -5,7 +5,7 @@
  */
 
 import { parseDuration } from "../../domain/duration.ts";
-import type { JsonObject } from "../../domain/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../domain/json-value.ts";
 import { quantityValue } from "../../domain/quantity.ts";
 import { type CollectionParts, createCollection, etagOf } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
@@ -13,6 +13,7 @@ import { followStore } from "../nodes/follow.ts";
 import type { LogLimits } from "../stores/logs/store.ts";
 import type { MetricLimits } from "../stores/metrics/store.ts";
 import type { TelemetryLimits } from "../stores/telemetry/store.ts";
+import type { TopicLimits } from "../stores/topics/store.ts";
 
 /** What is recorded of a component. */
 export interface ComponentRecord {
@@ -67,6 +68,38 @@ export function metricLimits(record: ComponentRecord): MetricLimits {
 /** The same for the log store. */
 export function logLimits(record: ComponentRecord): LogLimits {
   return boundsOf(record, "log_storage", "log_retention");
+}
+
+/** What is configured of a topic of the server, in every environment. */
+export interface ConfiguredTopic {
+  readonly name: string;
+  /** Partitions that it has at least. */
+  readonly partitions: number;
+  /** Age above which its messages are removed; undefined = the default. */
+  readonly retentionMs: number | undefined;
+}
+
+/** The topics that the record of `kafka-topics` names. */
+export function configuredTopics({ spec: { topics } }: ComponentRecord): readonly ConfiguredTopic[] {
+  const number = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
+  return (Array.isArray(topics) ? topics : []).filter(isJsonObject).map(({ name, partitions, retention_ms }) => ({
+    name: String(name),
+    partitions: number(partitions) ?? 1,
+    retentionMs: number(retention_ms),
+  }));
+}
+
+/** What is configured of one topic; undefined = nothing. */
+export function configuredTopic(record: ComponentRecord, topic: string): ConfiguredTopic | undefined {
+  return configuredTopics(record).find(({ name }) => name === topic);
+}
+
+/** The bounds that the record sets for the store of topics. */
+export function topicLimits(record: ComponentRecord): TopicLimits {
+  const set = configuredTopics(record).flatMap(({ name, retentionMs }) =>
+    retentionMs === undefined ? [] : [[name, retentionMs] as const],
+  );
+  return { retentionMs: Object.fromEntries(set) };
 }
 
 function boundsOf({ spec }: ComponentRecord, size: string, age: string): MetricLimits {

@@ -21,6 +21,7 @@ import type { LogStore } from "../stores/logs/store.ts";
 import type { MetricStore } from "../stores/metrics/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { SchemaMove, TelemetryStore } from "../stores/telemetry/store.ts";
+import { MAX_PARTITIONS, type TopicStore } from "../stores/topics/store.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import type { ComponentRecord, Components, Suspendable } from "./components.ts";
 import { beyond, mergeSpec } from "./spec-merge.ts";
@@ -95,7 +96,7 @@ export interface InfrastructureParts {
   readonly recorded: Pick<MetricRecording, "series" | "sinceStart">;
   readonly version: string;
   readonly dataDir: string;
-  readonly stores: Readonly<Record<"online" | "offline" | "telemetry" | "metrics" | "logs", StorePlace>>;
+  readonly stores: Readonly<Record<"online" | "offline" | "telemetry" | "metrics" | "logs" | "topics", StorePlace>>;
   readonly listeners: readonly ListenerFacts[];
   /** Bytes of requests' bodies that are held. */
   readonly bodyBytes: () => number;
@@ -104,6 +105,7 @@ export interface InfrastructureParts {
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly metrics: () => Promise<MetricStore>;
   readonly logs: () => Promise<LogStore>;
+  readonly topics: () => Promise<Pick<TopicStore, "topics" | "figures">>;
   /** What was removed of the history because of its age or size, on this node. */
   readonly removedHistory: () => readonly RemovedHistory[];
 }
@@ -118,6 +120,10 @@ const APPLIED_METRICS: readonly string[] = [
   ...["retention", "storage", "log_retention", "log_storage", "trace_retention", "trace_storage", "metric_retention", "metric_storage"],
   ...["trace_sample_rate", "trace_sample_limit"],
 ];
+const TOPIC_NAME = /^[A-Za-z0-9._-]{1,249}$/;
+/** Least and greatest age of messages that are removed. */
+const LEAST_TOPIC_RETENTION_MS = 1_000;
+const MOST_RETENTION_MS = 3_155_760_000_000;
 /** Traces that can be kept in a second although nobody asks for them. */
 const MOST_SAMPLES = 1_000;
 /** Namespace of the whole server, as events of the cluster name it. */
@@ -229,7 +235,17 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
         requests_in_flight: inFlight(),
       },
     }),
-    "kafka-topics": async () => ({ spec: { topics: [] }, status: { state: "running", driver: "embedded", version } }),
+    async "kafka-topics"() {
+      const store = await parts.topics();
+      const [{ bytes, removedMessages, schemaVersion }, topics] = await Promise.all([store.figures(), store.topics()]);
+      return {
+        spec: { topics: [] },
+        status: {
+          ...{ state: "running", ...stores.topics, version, schema_version: schemaVersion },
+          ...{ size_bytes: bytes, topics: topics.length, removed_messages: removedMessages },
+        },
+      };
+    },
     telemetry: async () => ({ spec: {}, status: { state: stateOf("telemetry"), ...stores.telemetry, version } }),
   };
 
@@ -290,6 +306,21 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
     return { recorded, changes };
   };
 
+  /** Refuses topics with fewer partitions than they have in an environment. */
+  const refuseFewerPartitions = async (kind: SpecKind, changes: readonly SpecChange[]): Promise<void> => {
+    if (kind !== "kafka-topics") return;
+    const there = await (await parts.topics()).topics();
+    for (const { after } of changes) {
+      if (after === undefined || !isJsonObject(after) || typeof after.partitions !== "number") continue;
+      const { name, partitions } = after;
+      const most = Math.max(0, ...there.filter(({ topic }) => topic === name).map((one) => one.partitions));
+      if (partitions < most)
+        throw new Failure("failed_precondition", `The topic '${String(name)}' has ${most} partitions, and a topic never loses any.`, {
+          hint: `Say \`partitions: ${most}\` or more, or take another name.`,
+        });
+    }
+  };
+
   const read = (name: ComponentName, text: string): { kind: SpecKind; given: JsonObject; namespace: string } => {
     const kind = checkKind(name);
     const given = readSpec(kind, text);
@@ -312,11 +343,15 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
       const { kind, given, namespace } = read(name, text);
       const { record, base } = await placeOf(kind, namespace, namespaces);
       const { spec: before, etag } = await components.read(record);
-      return { changes: changed(kind, base, before, given).changes, etag };
+      const { changes } = changed(kind, base, before, given);
+      await refuseFewerPartitions(kind, changes);
+      return { changes, etag };
     },
     async apply(name, text, namespaces, etag) {
       const { kind, given, namespace } = read(name, text);
       const { record, base } = await placeOf(kind, namespace, namespaces);
+      const wanted = changed(kind, base, (await components.read(record)).spec, given);
+      await refuseFewerPartitions(kind, wanted.changes);
       let changes: SpecChange[] = [];
       const change = (before: ComponentRecord): ComponentRecord => {
         const made = changed(kind, base, before.spec, given);
@@ -423,6 +458,7 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
 
 /** Refuses values that have a meaning here and cannot be applied. */
 function checkLocal(kind: SpecKind, spec: JsonObject): void {
+  if (kind === "kafka-topics") checkTopics(spec.topics);
   if (kind !== "metrics") return;
   for (const store of ["", "log_", "trace_", "metric_"]) checkBounds(`${store}retention`, `${store}storage`, spec);
   const { trace_sample_rate: rate, trace_sample_limit: limit } = spec;
@@ -433,6 +469,26 @@ function checkLocal(kind: SpecKind, spec: JsonObject): void {
       "invalid_argument",
       `trace_sample_limit is ${limit}, and has to be a number of traces a second from 0 to ${MOST_SAMPLES}.`,
     );
+}
+
+/** Checks topics, which are the server's own. Throws Failure. */
+function checkTopics(topics: Json | undefined): void {
+  for (const { name, partitions, replication, retention_ms: retention } of (Array.isArray(topics) ? topics : []).filter(isJsonObject)) {
+    const wrong = (what: string): Failure => new Failure("invalid_argument", `The topic ${JSON.stringify(name).slice(0, 100)} ${what}.`);
+    if (!TOPIC_NAME.test(String(name)) || name === "." || name === "..")
+      throw wrong("has a name that no topic can have: it has letters, digits, '.', '_' and '-', at most 249 of them");
+    if (typeof partitions === "number" && (partitions < 1 || partitions > MAX_PARTITIONS))
+      throw wrong(`has partitions: ${partitions}, and can have 1 to ${MAX_PARTITIONS}`);
+    if (typeof replication === "number" && replication !== 1)
+      throw wrong(`has replication: ${replication}, and this server keeps every message once: write 1, or leave it out`);
+    if (
+      typeof retention === "number" &&
+      !(Number.isInteger(retention) && retention >= LEAST_TOPIC_RETENTION_MS && retention <= MOST_RETENTION_MS)
+    )
+      throw wrong(
+        `has retention_ms: ${retention}, and can have ${LEAST_TOPIC_RETENTION_MS} to ${MOST_RETENTION_MS}, in whole milliseconds`,
+      );
+  }
 }
 
 /** Checks how long and how much a store keeps. Throws Failure. */
@@ -452,7 +508,11 @@ function checkBounds(age: string, size: string, { [age]: retention, [size]: stor
 /** The changes of a spec: of topics one for each, of everything else value by value. */
 function changesOf(name: SpecKind, before: JsonObject, after: JsonObject): SpecChange[] {
   const changes = name === "kafka-topics" ? topicChanges(before.topics, after.topics) : jsonChanges(before, after);
-  return changes.map((change) => ({ ...change, applied: name === "metrics" && APPLIED_METRICS.includes(change.path[0] as string) }));
+  return changes.map((change) => ({ ...change, applied: isApplied(name, change.path) }));
+}
+
+function isApplied(name: SpecKind, path: SpecChange["path"]): boolean {
+  return name === "kafka-topics" || (name === "metrics" && APPLIED_METRICS.includes(path[0] as string));
 }
 
 function topicChanges(before: Json | undefined, after: Json | undefined): Omit<SpecChange, "applied">[] {

@@ -15,6 +15,7 @@ export type Topic =
   | "environments"
   | "documents"
   | "deletions"
+  | "topics"
   | "changes";
 
 /** The bus of a platform. */

@@ -3,6 +3,7 @@
 import type { Clock } from "../../context/clock.ts";
 import { INTEGRATION_KINDS, type IntegrationKind, type Variables } from "../../domain/integrations.ts";
 import { SqlError } from "../sql/source.ts";
+import { TopicError } from "../topics/topics.ts";
 import { athenaProbe, awsProbe, dynamodbProbe, kinesisProbe } from "./aws.ts";
 import { mysqlProbe, postgresqlProbe, redshiftProbe } from "./databases.ts";
 import { bigqueryProbe, gcpProbe, pubsubProbe, spannerProbe } from "./google.ts";
@@ -53,7 +54,7 @@ export async function probe(
   } catch (error) {
     if (over.aborted) return { status: "failed", message: `nothing was answered within ${limitMs / 1000} s` };
     if (signal.aborted) throw signal.reason;
-    if (!(error instanceof ProbeFailed) && !(error instanceof SqlError)) throw error;
+    if (!(error instanceof ProbeFailed || error instanceof SqlError || error instanceof TopicError)) throw error;
     return { status: "failed", message: hidden(error.message, kind, variables) };
   }
 }

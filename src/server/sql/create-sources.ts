@@ -3,7 +3,7 @@
  * variables define.
  */
 
-import type { DataSource, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { type DataSource, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { environmentPrefix } from "../../domain/integrations.ts";
 import { SqlError, type SqlSource, type SqlSources } from "./source.ts";
 import type { ReadSetting } from "./source-driver.ts";
@@ -41,6 +41,9 @@ export interface IntegrationSettings {
   readonly variables: Readonly<Record<string, string>>;
 }
 
+/** Kinds of sources that are no databases. */
+const TOPICS: ReadonlySet<SourceKind> = new Set([SourceKind.KAFKA, SourceKind.TOPIC]);
+
 /** The kind as users write it. */
 export function kindName(kind: SourceKind): string {
   return SOURCE_DRIVERS.find((driver) => driver.kind === kind)?.names[0] ?? "unknown";
@@ -51,7 +54,8 @@ export function createSqlSources(options: SqlSourcesOptions): SqlSources {
   const { env, integrations = [], sourceRoot } = options;
   const integrationOf = (name: string): IntegrationSettings | undefined =>
     integrations.find((one) => environmentPrefix(one.name) === environmentPrefix(name));
-  const known = [...options.declared.map(({ name, kind, settings }) => ({ name, kind, settings })), ...undeclared(options)];
+  const databases = options.declared.filter(({ kind }) => !TOPICS.has(kind));
+  const known = [...databases.map(({ name, kind, settings }) => ({ name, kind, settings })), ...undeclared(options)];
   const open = new Map<string, SqlSource>();
 
   const listing = (): string => {
@@ -62,6 +66,8 @@ export function createSqlSources(options: SqlSourcesOptions): SqlSources {
   const find = (wanted: string): (typeof known)[number] => {
     const named = known.find(({ name }) => name === wanted);
     if (named) return named;
+    if (options.declared.some(({ name, kind }) => name === wanted && TOPICS.has(kind)))
+      throw new SqlError(`source '${wanted}' is a topic of messages, which SQL does not read; ${listing()}`);
     const kind = SOURCE_DRIVERS.find(({ names }) => names.includes(wanted.toLowerCase()))?.kind;
     const ofKind = known.filter((source) => source.kind === kind);
     const [only, another] = ofKind;

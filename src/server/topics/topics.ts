@@ -57,7 +57,8 @@ export interface TopicBatch {
   readonly messages: readonly TopicMessage[];
   /**
    * Partitions whose position is not there: `earliest` is after it (messages were removed unread),
-   * or `latest` before it (the topic was made anew). The reader decides where to go on, and says it.
+   * or `latest` before it (the topic was made anew). The reader decides where to go on, and says
+   * it.
    */
   readonly lost: readonly PartitionEnds[];
 }
@@ -84,15 +85,24 @@ export class TopicError extends Error {
   }
 }
 
-/** The topics of one source: a Kafka cluster, or the server's own. Everything rejects with TopicError. */
+/**
+ * The topics of one source: a Kafka cluster, or the server's own. Everything rejects with
+ * TopicError.
+ */
 export interface Topics {
   /** Partitions of a topic, by number. */
   describe(topic: string, signal?: AbortSignal): Promise<readonly PartitionEnds[]>;
-  /** The offset of the first message at or after a time (epoch ms) by partition; `latest` where none is. */
+  /**
+   * The offset of the first message at or after a time (epoch ms) by partition; `latest` where none
+   * is.
+   */
   offsetsAt(topic: string, time: number, signal?: AbortSignal): Promise<readonly ReadPosition[]>;
   /** Messages from positions on. Resolves with none when there are none after `waitMs`. */
   read(topic: string, positions: readonly ReadPosition[], bounds: ReadBounds): Promise<TopicBatch>;
-  /** Pushes messages; they are durable when it resolves with the places that they took, in their order. */
+  /**
+   * Pushes messages; they are durable when it resolves with the places that they took, in their
+   * order.
+   */
   push(topic: string, messages: readonly NewMessage[], signal?: AbortSignal): Promise<readonly ReadPosition[]>;
   close(): Promise<void>;
 }

@@ -17,6 +17,7 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
+import type { TopicStore } from "../stores/topics/store.ts";
 
 /** Milliseconds between two measures of a store. */
 export const STORAGE_MEASURE_MS = 600_000;
@@ -66,6 +67,7 @@ export interface StorageMeterParts {
   readonly telemetry: () => Promise<Pick<TelemetryStore, "figures">>;
   readonly logs: () => Promise<Pick<LogStore, "figures">>;
   readonly objects: Pick<ObjectStore, "list">;
+  readonly topics?: () => Promise<Pick<TopicStore, "figures">>;
   readonly metricStore?: () => Promise<Pick<MetricStore, "figures">>;
   /** Where what stores hold is recorded; absent = it is not. */
   readonly metrics?: MetricRecorder;
@@ -100,8 +102,9 @@ export function createStorageMeter(parts: StorageMeterParts): StorageMeter {
     try {
       record("metadata", await metadata.bytes());
       if (parts.metricStore) record("metrics", (await (await parts.metricStore()).figures()).bytes);
+      if (parts.topics) record("topics", (await (await parts.topics()).figures()).bytes);
     } catch (error) {
-      log.warning("what a store holds could not be measured", { store: "metadata or metrics", error: String(error) });
+      log.warning("what a store holds could not be measured", { store: "metadata, metrics or topics", error: String(error) });
     }
   };
 

@@ -52,9 +52,11 @@ import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
+import type { TopicStore } from "../stores/topics/store.ts";
 import type { Support } from "../support/support.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
+import type { TopicSources } from "../topics/topic-sources.ts";
 import type { UsageSettings } from "../usage/credits.ts";
 import type { QueryCounts } from "../usage/query-counts.ts";
 import type { Usage } from "../usage/usage.ts";
@@ -152,6 +154,10 @@ export interface Platform {
   readonly logRecorder: LogRecorder;
   /** What applications count. */
   readonly metricStreams: () => Promise<MetricStreams>;
+  /** The store of the server's own topics. */
+  readonly topicStore: () => Promise<TopicStore>;
+  /** Topics by the sources that mean them. */
+  readonly topicSources: () => Promise<TopicSources>;
   readonly deployments: () => Promise<Deployments>;
   readonly deletions: () => Promise<Deletions>;
   /** Datasets and their revisions. */

@@ -4,7 +4,7 @@ import math
 import unittest
 from datetime import timedelta
 
-from svc import NamedQuery, PostgreSQLSource, SQLiteSource
+from svc import KafkaSource, NamedQuery, PostgreSQLSource, SQLiteSource, TopicSource
 from svc._surface.names import closest_names, cron_problem, did_you_mean, duration_json, format_duration, namespace_of, parse_duration
 from svc._model.registry import registry
 from svc._diagnostics.source import read_comment
@@ -81,6 +81,21 @@ class Declarations(unittest.TestCase):
         self.assertEqual(repr(source), "PostgreSQLSource(name='pg', host='db.example.com', port='5433')")
         with self.assertRaises(TypeError):
             PostgreSQLSource("pg", password="secret")
+
+    def test_topics(self):
+        kafka = KafkaSource("pay", topic="payments", bootstrap_servers=["a:9092", "[::1]:9092"], security_protocol="SASL_SSL")
+        self.assertEqual(
+            kafka.settings, {"topic": "payments", "bootstrap_servers": "a:9092,[::1]:9092", "security_protocol": "SASL_SSL"}
+        )
+        self.assertIsNone(kafka.problem())
+        self.assertEqual(TopicSource("clicks").settings, {"topic": "clicks", "partitions": "1"})
+        self.assertEqual(TopicSource("c", topic="clicks", partitions=4).settings, {"topic": "clicks", "partitions": "4"})
+        for wrong in ({"topic": ".."}, {"topic": "a b"}, {"topic": 1}, {"bootstrap_servers": []}, {"bootstrap_servers": "a"}, {"ssl_ca": 1}):
+            self.assertIsNotNone(KafkaSource("k", **{"topic": "t", **wrong}).problem(), wrong)
+        for count in (0, 1_001, True, "4"):
+            self.assertEqual(TopicSource("c", partitions=count).problem()[0], "partitions")
+        with self.assertRaises(TypeError):
+            KafkaSource("k", topic="t", sasl_password="secret")
 
 
 if __name__ == "__main__":

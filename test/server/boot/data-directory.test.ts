@@ -87,7 +87,7 @@ describe("the folder", () => {
     await expect(start(options(folder.path))).rejects.toThrow();
   });
 
-  test.each(["meta.db", "meta.outbox.db", "online.db", "telemetry.db", "metrics.db", "logs.db"])(
+  test.each(["meta.db", "meta.outbox.db", "online.db", "telemetry.db", "metrics.db", "logs.db", "topics.db"])(
     "a newer %s is refused and no database is touched",
     async (name) => {
       using folder = new TempFolder();
@@ -101,7 +101,7 @@ describe("the folder", () => {
       db.run(`pragma user_version = ${METADATA_MIGRATIONS.length + 100}`);
       db.run("pragma wal_checkpoint(truncate)");
       db.close();
-      const files = ["meta.db", "meta.outbox.db", "online.db", "telemetry.db", "metrics.db", "logs.db"].map((file) =>
+      const files = ["meta.db", "meta.outbox.db", "online.db", "telemetry.db", "metrics.db", "logs.db", "topics.db"].map((file) =>
         join(folder.path, "data", file),
       );
       const before = files.map((file) => readFileSync(file));

@@ -65,6 +65,7 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, Outcome | readon
   "telemetry.db": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
   "metrics.db": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
   "logs.db": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
+  "topics.db": { missing: "serves", empty: "serves", garbage: "data_damaged", cut: "data_damaged" },
   "server.key": { missing: "serves", empty: "data_unusable", garbage: "data_unusable", cut: "data_unusable" },
   "server.lock": { missing: "serves", empty: "serves", garbage: "data_unusable" },
   "server.json": { missing: "serves", empty: "serves", garbage: "serves", cut: "serves" },
@@ -129,6 +130,7 @@ describe("of a server that was stopped", () => {
       "telemetry.db",
       "metrics.db",
       "logs.db",
+      "topics.db",
       "objects",
       "deployments/dpl_1",
     ]) {
@@ -214,7 +216,16 @@ describe("of a server that was stopped", () => {
  * Write-ahead logs, as a kill leaves them: content that is only in them is lost with them, but
  * never silently, and never replaced by another value.
  */
-const LOGS = ["meta.db-wal", "offline.db-wal", "online.db-wal", "telemetry.db-wal", "metrics.db-wal", "logs.db-wal", "meta.db-shm"];
+const LOGS = [
+  "meta.db-wal",
+  "offline.db-wal",
+  "online.db-wal",
+  "telemetry.db-wal",
+  "metrics.db-wal",
+  "logs.db-wal",
+  "topics.db-wal",
+  "meta.db-shm",
+];
 const LOG_CASES = LOGS.flatMap((file) => Object.keys(DAMAGES).map((damage) => [file, damage] as const));
 
 describe("of a server that was killed", () => {

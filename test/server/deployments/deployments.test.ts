@@ -414,6 +414,7 @@ describe("reading back", () => {
       ["Offline Store", "OK"],
       ["Table Engine", "OK"],
       ["Python Workers", "OK"],
+      ["Topics", "OK"],
       ["Scheduler", "OK"],
       ["Webhook Outbox", "OK"],
       ["Node Lease", "OK"],

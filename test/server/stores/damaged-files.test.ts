@@ -9,6 +9,7 @@ import { createSqliteMetricStore } from "../../../src/server/stores/metrics/sqli
 import { createSqliteOfflineStore } from "../../../src/server/stores/offline/sqlite.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
 import { createSqliteTelemetryStore } from "../../../src/server/stores/telemetry/sqlite.ts";
+import { createSqliteTopicStore } from "../../../src/server/stores/topics/sqlite.ts";
 import { TempFolder, TestClock } from "../../harness/running-server.ts";
 import { runs, seed } from "../../harness/seed.ts";
 import { filter, line } from "./logs/records.ts";
@@ -166,6 +167,29 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
       const store = createSqliteLogStore({ path, programVersion: "1", clock });
       try {
         return [await store.search(filter(), 99), await store.search(filter("i"), 99)];
+      } finally {
+        await store.close();
+      }
+    },
+  },
+  "topics.db": {
+    async fill(path) {
+      const store = createSqliteTopicStore({ path, programVersion: "1", clock });
+      for (const topic of KEYS.slice(0, 20)) {
+        await store.ensure({ environmentId: "env_1", topic }, 2);
+        await store.append({ environmentId: "env_1", topic }, [
+          { partition: 1, count: 2, messages: new TextEncoder().encode(topic.repeat(20)) },
+        ]);
+      }
+      await store.close();
+    },
+    async read(path) {
+      const store = createSqliteTopicStore({ path, programVersion: "1", clock });
+      const bounds = { maxMessages: 99, maxBytes: 1_000_000 };
+      try {
+        return await Promise.all(
+          KEYS.slice(0, 20).map((topic) => store.read({ environmentId: "env_1", topic }, [{ partition: 1, offset: 0 }], bounds)),
+        );
       } finally {
         await store.close();
       }

@@ -117,6 +117,7 @@ describe("stores elsewhere", () => {
     telemetry: `sqlite:${join(folder, "else", "telemetry.db")}`,
     logs: `sqlite:${join(folder, "else", "logs.db")}`,
     metrics: `sqlite:${join(folder, "else", "metrics.db")}`,
+    topics: `sqlite:${join(folder, "else", "topics.db")}`,
   });
 
   test("they are there, private, and nothing of them is in the data directory", async () => {

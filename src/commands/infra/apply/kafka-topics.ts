@@ -6,7 +6,8 @@ import { type Applied, appliedView, applyFlags, applySpec } from "../apply-flags
 export default defineCommand({
   summary: "Create or update kafka topics from a config file",
   description:
-    "Topics are told apart by their names; those that the file does not name stay. This server has no topics: they are recorded, not applied.",
+    "These are topics of the server itself, which every environment has for itself once it uses them. They are told apart by their names; those that the file does not name stay. " +
+    "A topic can be given more partitions, never fewer; its messages are kept for retention_ms, a week unless that is said, up to 1 GiB of them. The server keeps every message once: replication is 1.",
   examples: ["svc infra apply kafka-topics --file topics.yaml"],
   needs: ["session"],
   flags: applyFlags,

@@ -4,7 +4,7 @@ import { specView } from "../describe-view.ts";
 
 export default defineCommand({
   summary: "Print the spec of the kafka topics",
-  description: "There are no topics on this server but those that were recorded: notifications between its parts need none.",
+  description: "What is configured of the server's own topics; those that only code names are not among them.",
   examples: ["svc infra describe kafka-topics", "svc infra describe kafka-topics --json"],
   needs: ["session"],
   run: async ({ api }) => (await api.infra()).describeComponent({ component: Component.KAFKA_TOPICS }),

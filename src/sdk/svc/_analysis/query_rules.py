@@ -172,6 +172,9 @@ def check_sources(sources: list[DataSource], report: Report) -> list[DataSource]
         if problem:
             report(rules.BadValue.option(problem=problem).at(call_span(source, "name")))
             continue
+        wrong = source.problem()
+        if wrong:
+            report(rules.BadValue.option(problem=wrong[1]).at(call_span(source, wrong[0])))
         first = kept.setdefault(source.name, source)
         if first is not source:
             report(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Callable, Optional
 
@@ -21,6 +23,11 @@ from .names import (
 )
 
 Check = Callable[[str, Any], Optional[str]]
+
+#: Most partitions of a topic of the server.
+MAX_PARTITIONS = 1_000
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_BROKER = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 
 
 def check_staleness(option: str, value: Any) -> Optional[str]:
@@ -95,6 +102,35 @@ def check_text(option: str, value: Any) -> Optional[str]:
     return None
 
 
+def check_topic(option: str, value: Any) -> Optional[str]:
+    """The name of a topic, as Kafka allows it."""
+    if not isinstance(value, str) or not _TOPIC.fullmatch(value) or value in (".", ".."):
+        return f"{option} is {describe(value)}: a topic's name has letters, digits, '.', '_' and '-', at most 249 of them"
+    return None
+
+
+def check_partitions(option: str, value: Any) -> Optional[str]:
+    """The number of a topic's partitions."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_PARTITIONS:
+        return f"{option} is {describe(value)}: write a whole number from 1 to {MAX_PARTITIONS:,}"
+    return None
+
+
+def check_brokers(option: str, value: Any) -> Optional[str]:
+    """Addresses of brokers, in a text with commas or a list; None means that others say them."""
+    listed = list(value) if isinstance(value, (list, tuple)) else value.split(",") if isinstance(value, str) else None
+    if value is None or listed and all(isinstance(broker, str) and _BROKER.fullmatch(broker.strip()) for broker in listed):
+        return None
+    return f"{option} is {describe(value)}: write 'host:port', with commas or in a list where there are several"
+
+
+def check_choice(option: str, value: Any, choices: Sequence[str]) -> Optional[str]:
+    """One of some texts, or None."""
+    if value is None or value in choices:
+        return None
+    return f"{option} is {describe(value)}: write one of {', '.join(choices)}"
+
+
 def check_name(option: str, value: Any) -> Optional[str]:
     """A name that can stand between the dots of an FQN."""
     if not isinstance(value, str) or not is_feature_name(value):
@@ -105,6 +141,23 @@ def check_name(option: str, value: Any) -> Optional[str]:
 def check_flag(option: str, value: Any) -> Optional[str]:
     """True or False."""
     return None if isinstance(value, bool) else f"{option} is {describe(value)}: write True or False"
+
+
+def check_caching(evict: str) -> Check:
+    """The check of True, False or the word for values that also take out older ones."""
+
+    def check(option: str, value: Any) -> Optional[str]:
+        return None if isinstance(value, bool) or value == evict else f'{option} is {describe(value)}: write True, False or "{evict}"'
+
+    return check
+
+
+def check_ttl(option: str, value: Any) -> Optional[str]:
+    """A duration above zero, `infinity` included."""
+    micros = parse_duration(value)
+    if micros is None or micros <= 0:
+        return f"{option} is {describe(value)}: write a duration above zero such as '30d' or '365d', or 'infinity'"
+    return None
 
 
 def check_expression(option: str, value: Any) -> Optional[str]:
@@ -124,7 +177,13 @@ def check_options(checks: dict[str, Check], options: object) -> dict[str, str]:
 
 
 #: Options that decide which fresh values are stored where.
-STORING: dict[str, Check] = {"store_online": check_flag, "store_offline": check_flag, "cache_nulls": check_flag}
+STORING: dict[str, Check] = {
+    "store_online": check_flag,
+    "store_offline": check_flag,
+    "cache_nulls": check_caching("evict_nulls"),
+    "cache_defaults": check_caching("evict_defaults"),
+    "offline_ttl": check_ttl,
+}
 CLASS_CHECKS: dict[str, Check] = {"name": check_name, "owner": check_text, "tags": check_tags, "max_staleness": check_staleness, **STORING}
 FEATURE_CHECKS: dict[str, Check] = {**CLASS_CHECKS, "description": check_text, "primary": check_flag, "expression": check_expression, "deprecated": check_flag, "strict": check_flag}
 RESOLVER_CHECKS: dict[str, Check] = {

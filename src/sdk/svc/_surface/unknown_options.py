@@ -53,7 +53,6 @@ _RESOLVER: Mapping[str, str] = {
 _STORAGE: Mapping[str, str] = {
     "cache_strategy": _STORED,
     "etl_offline_to_online": _NO_ETL,
-    "offline_ttl": "values of the offline store do not expire",
     "online_store_max_items": "the online store keeps the last value of a feature",
 }
 _VALUE: Mapping[str, str] = {
@@ -134,6 +133,15 @@ def _source(password: str) -> Mapping[str, str]:
     }
 
 
+_KAFKA: Mapping[str, str] = {
+    "bootstrap_server": "bootstrap_servers= names the brokers",
+    "brokers": "bootstrap_servers= names the brokers",
+    "integration_name": "name= is the source's name",
+    "sasl_password": "credentials come from the server's environment, as <NAME>_KAFKA_SASL_PASSWORD",
+    "ssl_ca_file": "ssl_ca= is the certificate authorities' PEM itself",
+    "ssl_keystore_location": "clients are known by SASL",
+}
+
 #: Options that other libraries have and this version lacks, with what to use instead, by the public
 #: name of the decorator, function or class.
 ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -154,6 +162,8 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "Evaluation": _EVALUATION,
     "PostgreSQLSource": _source("<NAME>_PGPASSWORD"),
     "MySQLSource": _source("<NAME>_MYSQL_PASSWORD"),
+    "KafkaSource": _KAFKA,
+    "TopicSource": {"retention": "`svc infra apply kafka-topics` says how long the server keeps messages"},
     "SQLiteSource": {"engine_args": _NO_ENGINE_ARGUMENTS, "filename": "path= is the file", "file_name": "path= is the file"},
 }
 

@@ -85,6 +85,10 @@ export function partsOf(platform: Platform): readonly Part[] {
       PROCESS_DEADLINE_MS,
     ),
     part("Python Workers", () => probeWorkers(platform)),
+    part("Topics", async () => {
+      await (await platform.topicStore()).probe();
+      return "";
+    }),
     part("Scheduler", () => probeScheduler(platform)),
     part("Webhook Outbox", async () => {
       await (await platform.webhooks()).deliveries.list({ environmentId: "", limit: 1 });

@@ -1,7 +1,7 @@
 /** Why a Kafka broker did not tell of its cluster, from the errors of its client. */
 
 import { plain } from "../web-answer.ts";
-import type { KafkaBroker } from "./kafka-worker.ts";
+import type { KafkaAccess } from "./kafka-settings.ts";
 
 /** What an error of the client may have; it may be wrapped in others. */
 interface ClientError {
@@ -21,7 +21,7 @@ const CLOSED = /^(Connection closed|ECONNRESET|EPIPE)/;
 const CERTIFICATE = /CERT|SELF_SIGNED|ALTNAME|ISSUER|SIGNATURE/;
 
 /** The reason as a phrase that follows the broker's address; never has a secret of the client. */
-export function reasonOf(error: unknown, { usesTls, sasl }: KafkaBroker): string {
+export function reasonOf(error: unknown, { usesTls, sasl }: KafkaAccess): string {
   const chain = chainOf(error);
   const codes = chain.map(({ code }) => String(code ?? ""));
   const protocol = chain.find(({ apiId }) => typeof apiId === "string");
