@@ -87,11 +87,12 @@ const DIRECTIONS: Readonly<
   "value-files": { all: ["disk", "domain", "errors", "gen"], types: ["context"] },
   "query-client": { all: ["disk", "domain", "errors", "gen", "output"], types: ["context"] },
   "log-client": { all: ["domain", "errors", "gen", "output"], types: ["context"] },
+  "topic-client": { all: ["errors", "output"] },
   "task-client": { all: ["domain", "errors", "gen", "log-client"], types: ["context"] },
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...["account", "dataset-files", "deploy", "doctor", "log-client", "query-client", "task-client", "value-files"],
+      ...["account", "dataset-files", "deploy", "doctor", "log-client", "query-client", "task-client", "topic-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },

@@ -36,8 +36,8 @@ export function deprecationFindings(derivation: Derivation): Diagnostic[] {
 const MOST_CHARACTERS = 200;
 
 /**
- * What is said of a deprecated feature: `is deprecated`, with the first line of its description, which
- * says what to use instead.
+ * What is said of a deprecated feature: `is deprecated`, with the first line of its description,
+ * which says what to use instead.
  */
 export function deprecationText(description: string): string {
   const [line = ""] = description.trim().split("\n");

@@ -14,7 +14,7 @@ import {
   typeName,
 } from "./value.ts";
 
-/** The first rule that a value breaks, as it is written: `min=0`; undefined when it keeps to all. */
+/** The first rule that a value breaks, as it is written: `min=0`; undefined = it keeps to all. */
 export type RuleCheck = (value: FeatureValue) => string | undefined;
 
 /** The error of a value that breaks a strict rule. */
@@ -33,8 +33,8 @@ export function validationsText(validations: readonly Validation[]): string {
 }
 
 /**
- * The check of a feature's strict rules, or of the others; undefined when it has none. Values are of
- * the feature's type and not null.
+ * The check of a feature's strict rules, or of the others; undefined when it has none. Values are
+ * of the feature's type and not null.
  */
 export function compileRules(
   { dtype, validations }: Pick<ScalarFeature, "dtype" | "validations">,
@@ -111,7 +111,7 @@ function compileRule(
   }
 }
 
-/** A number to compare. Integers beyond 2^53 stay exact; digits of decimals beyond a float's do not. */
+/** A number to compare. Integers beyond 2^53 stay exact; decimals have the digits of a float. */
 function numberOf(value: FeatureValue, dtype: DataType): number | bigint {
   return primitiveOf(dtype) === PrimitiveType.DECIMAL ? Number(value) : (value as number | bigint);
 }

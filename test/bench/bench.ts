@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [streams] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [streams] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [topics] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -25,7 +25,8 @@
  * 3,000,000 lines `historical` point-in-time samples against Feast's, which is installed as for
  * `peer`, compared row by row `paint` first paint of the dashboard against a page of one paragraph,
  * and pages with their data, in a browser `tail` the log followed in a tab while 1,000 lines a second
- * come, twelve seconds a round
+ * come, twelve seconds a round `topics` 100,000 messages pushed and read, with each driver, against
+ * kafkajs
  */
 
 import { Sandbox } from "../harness/sandbox.ts";
@@ -48,6 +49,7 @@ import { measureStart } from "./start.ts";
 import { measureStreams } from "./streams.ts";
 import { measureTables } from "./tables.ts";
 import { measureTail } from "./tail.ts";
+import { measureTopics } from "./topics.ts";
 import { measureTranslation } from "./translate.ts";
 import { measureUpload } from "./upload.ts";
 import { measureWebhooks } from "./webhooks.ts";
@@ -73,6 +75,7 @@ const PARTS = {
   logs: { title: "Log", measure: measureLogs },
   paint: { title: "First paint of the dashboard", measure: measurePaint },
   tail: { title: "The log followed in a tab", measure: measureTail },
+  topics: { title: "Topics", measure: measureTopics },
   historical: { title: "Feast's historical retrieval", measure: measureHistorical },
 } as const;
 

@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Kafka, logLevel } from "kafkajs";
 import { Authority } from "../harness/authority.ts";
 import { lacksKafka, startKafka } from "../harness/kafka.ts";
 import { lacksProgram } from "../harness/needs.ts";
@@ -48,8 +49,42 @@ test.skipIf(lacksKafka() || lacksProgram("openssl"))(
     const broken = said(await tested({ KAFKA_BOOTSTRAP_SERVERS: `127.0.0.1:${hostile.port}` }));
     expect([broken.status, broken.message]).toEqual(["failed", expect.stringContaining(`127.0.0.1:${hostile.port} `)]);
     expect(said(await tested()).status).toBe("ok");
+
+    const other = new Kafka({ clientId: "other", brokers: [kafka.brokers.PLAINTEXT], logLevel: logLevel.NOTHING });
+    const admin = other.admin();
+    await admin.connect();
+    stack.defer(() => admin.disconnect());
+    await admin.createTopics({ topics: [{ topic: "payments", numPartitions: 1 }], waitForLeaders: true });
+    const push = (...words: string[]) => sandbox.svc(["topic", "push", "--value", '{"id":"randstr(4)"}', ...words, "--json"]);
+    const pushed = [
+      await push("--topic", "payments", "--integration", "events"),
+      await push("--topic", "payments", "--integration", "events"),
+    ];
+    expect(pushed.map(({ stdout }) => JSON.parse(stdout))).toEqual([0, 1].map((offset) => ({ topic: "payments", partition: 0, offset })));
+    expect(await admin.fetchTopicOffsets("payments")).toMatchObject([{ partition: 0, high: "2" }]);
+    const absent = await push("--topic", "absent", "--integration", "events");
+    expect([absent.exitCode, absent.stdout + absent.stderr]).toEqual([
+      1,
+      expect.stringContaining("There is no topic 'absent' at localhost:"),
+    ]);
     const log = readFileSync(join(sandbox.home, ".svc/data/server.log"), "utf8");
     for (const secret of [kafka.password, "not-the-s3cret"]) expect(log).not.toContain(secret);
   },
   300_000,
 );
+
+test("the server's own topics are pushed to, and outlive its end", async () => {
+  await using sandbox = new Sandbox();
+  await sandbox.startServer();
+  const folder = await sandbox.write({ "topics.yaml": "topics: [{name: clicks, partitions: 1}]" });
+  expect((await sandbox.svc(["infra", "apply", "kafka-topics", "--file", join(folder, "topics.yaml"), "--yes"])).exitCode).toBe(0);
+  const push = async (): Promise<unknown> => {
+    const { exitCode, stderr, stdout } = await sandbox.svc(["topic", "push", "--topic", "clicks", "--value", "{}", "--json"]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    return JSON.parse(stdout).offset;
+  };
+  expect(await push()).toBe(0);
+  await sandbox.svc(["server", "stop"]);
+  await sandbox.startServer();
+  expect(await push()).toBe(1);
+});

@@ -147,11 +147,19 @@ function paths(tree: Readonly<Record<string, TreeEntry>>, above: readonly string
   });
 }
 
+const SPELLINGS = new Map<string, readonly string[]>();
+
 /**
  * Every spelling in which a secret could get out; of its base64, what stays the same wherever in a
  * text it stands.
  */
-function spellings(secret: string): string[] {
+function spellings(secret: string): readonly string[] {
+  const known = SPELLINGS.get(secret) ?? spelled(secret);
+  SPELLINGS.set(secret, known);
+  return known;
+}
+
+function spelled(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const shifted = [0, 1, 2].map((shift) =>
     Buffer.concat([Buffer.alloc(shift), bytes])
@@ -159,7 +167,7 @@ function spellings(secret: string): string[] {
       .slice(4, -4),
   );
   const json = JSON.stringify(secret).slice(1, -1);
-  return [
+  const all = [
     secret,
     json,
     JSON.stringify(json).slice(1, -1),
@@ -168,6 +176,7 @@ function spellings(secret: string): string[] {
     bytes.toString("hex"),
     bytes.toString("latin1"),
   ].concat(shifted.flatMap((text) => [text, text.replaceAll("+", "-").replaceAll("/", "_")]));
+  return [...new Set(all)];
 }
 const CANARIES: string[] = [...Object.values(GIVEN), ...Object.values(ANSWERED)];
 

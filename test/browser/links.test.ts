@@ -18,7 +18,17 @@ interface Printed {
 
 /** Fields of the contract named `url` that are addresses of pages; those of one thing have a row below. */
 const PAGES = [
-  ...["Deployment", "EvaluationInfo", "EvaluationRun", "GetQueryRunResponse", "MonitorStanding", "QueryMeta", "ResolverRun", "RunTasksResponse", "Task"],
+  ...[
+    "Deployment",
+    "EvaluationInfo",
+    "EvaluationRun",
+    "GetQueryRunResponse",
+    "MonitorStanding",
+    "QueryMeta",
+    "ResolverRun",
+    "RunTasksResponse",
+    "Task",
+  ],
   "TriggerScheduledQueryResponse",
   // Where one logs in, which other tests open.
   ...["CreateEntryResponse", "CreateLoginSessionResponse"],
@@ -26,7 +36,7 @@ const PAGES = [
 /** Those of bytes, which need no page, and of other servers. */
 const NO_PAGES = [
   ...["AnnounceValueFileResponse", "CreateOfflineQueryUploadResponse", "CreateUploadResponse", "DatasetLink", "DatasetUploadUri"],
-  ...["GetFlareResponse", "GetSourceResponse", "OfflineQueryResultFile"],
+  ...["GetFlareResponse", "GetSourceResponse", "JudgeScorer", "OfflineQueryResultFile"],
   ...["ClusterNode", "CreateWebhookRequest", "UpdateWebhookRequest", "Webhook"],
 ];
 

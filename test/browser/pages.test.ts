@@ -37,7 +37,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   queryRun: { path: ({ queryRun }) => `/query-runs/${queryRun}`, heading: /^Query run /, shows: "hello <img" },
   "queryRun that is not there": { path: () => "/query-runs/none", heading: /^Query run none$/, shows: "No such query run" },
   queryRunStage: { path: ({ queryRun }) => `/query-runs/${queryRun}/stages/0`, heading: /^Stage 0$/, shows: "Rows of" },
-  traces: { path: () => "/traces", heading: /^Traces$/, shows: "All 1 traces" },
+  traces: { path: () => "/traces", heading: /^Traces$/, shows: "There is one" },
   trace: { path: ({ trace }) => `/traces/${trace}`, heading: /^Trace /, shows: "resolvers.breaks" },
   errors: { path: () => "/errors", heading: /^Errors$/, shows: "resolvers.breaks" },
   "features of a deployment": { path: ({ ready }) => `/features?deployment=${ready}`, heading: /^Features$/, shows: "user.greeting" },

@@ -198,11 +198,11 @@ describe.skipIf(lacksBrowser())("the page Query", () => {
     });
     await page.goto(`${base()}/query?in=user.id%3D1&out=user.name`);
     await settled(page);
-    await page.getByLabel("Again").selectOption("1");
+    await page.getByLabel("Repeat").selectOption("1");
     expect(asked).toBe(0);
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await eventually(() => asked >= 3, "the query is asked again");
-    await page.getByLabel("Again").selectOption("0");
+    await page.getByLabel("Repeat").selectOption("0");
     await page.getByRole("region", { name: "Answer" }).getByText("Ada").waitFor();
     expect(tab.complaints.splice(0)).toEqual([]);
   }, 300_000);

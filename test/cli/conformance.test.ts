@@ -27,7 +27,7 @@ const flagsOf = (command: AnyCommand) => Object.entries((command.flags ?? {}) as
  * left out.
  */
 function svcLines(line: string): string[] {
-  const parts = line.split(/&&|\||;|\$\(|\)|<\(/).map((part) => part.replace(/ [<>] ?\S+/g, "").trim());
+  const parts = line.split(/(?:&&|\||;|\$\(|\)|<\()(?=(?:[^']*'[^']*')*[^']*$)/).map((part) => part.replace(/ [<>] ?\S+/g, "").trim());
   return parts.filter((part) => /^svc( |$)/.test(part));
 }
 
@@ -179,7 +179,7 @@ describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { 
  * where others write to.
  */
 const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
-  "--out": ["query", "offline-query"],
+  "--out": ["query", "offline-query", "offline-query retry"],
   "--explain": ["lint"],
   "--name": ["secret delete", "integration delete"],
   "--tags": ["delete"],

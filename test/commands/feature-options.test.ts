@@ -52,6 +52,19 @@ class Holder:
     size: int = feature(version=2, default=1, versions={2: feature(default=2)})
 
 
+@features(max_staleness="1h")
+class Kept:
+    id: int
+    mode: int = feature(default=5, max_staleness="0s")
+    evicted: str | None = feature(cache_nulls="evict_nulls")
+    older: str | None = feature(cache_nulls=False)
+    level: int = feature(default=0, cache_defaults="evict_defaults")
+    rank: int = feature(default=0, cache_defaults=False)
+    plain: int = feature(default=0)
+    young: int | None = feature(offline_ttl="1d", default=None)
+    any_age: int | None = None
+
+
 @features
 class Shop:
     id: int
@@ -59,13 +72,20 @@ class Shop:
     total: int = _.orders[_.percent].sum()
 `;
 
-const RESOLVERS = `from features import Order, Shop, Trial
+const RESOLVERS = `from features import Kept, Order, Shop, Trial
 from svc import DataFrame, Features, online
 
 
 @online
 def order(id: Order.id) -> Features[Order.percent, Order.code, Order.parts]:
     return Order(percent=id, code=CODES.get(id, "a-b"), parts=["core"] if id < 500 else ["rim"])
+
+
+@online
+def kept(mode: Kept.mode) -> Features[Kept.evicted, Kept.older, Kept.level, Kept.rank, Kept.plain]:
+    text = f"n{mode}" if mode else None
+    number = {0: None, 1: 0}.get(mode, mode)
+    return Kept(evicted=text, older=text, level=number, rank=number, plain=number)
 
 
 @online
@@ -186,6 +206,51 @@ describe("validations", () => {
 
   test("the page of a feature has its rules", async () => {
     expect((await run("features/show", ["order.percent"])).stdout).toContain("Validations: min=0, max=100 (strict); min=10\n");
+  });
+});
+
+describe("what is kept online and offline", () => {
+  const NAMES = ["evicted", "older", "level", "rank", "plain"];
+  const values = async (id: number, mode?: number) => {
+    const given = mode === undefined ? [] : ["--in", `kept.mode=${mode}`, ...NAMES.flatMap((name) => ["--staleness", `kept.${name}=0s`])];
+    const { data } = await ask("--in", `kept.id=${id}`, ...given, ...NAMES.flatMap((name) => ["--out", `kept.${name}`]));
+    return data.map(({ value }) => value);
+  };
+
+  test("a null, or a default in its place, is stored, leaves the older value, or takes it out", async () => {
+    expect(await values(1, 2)).toEqual(["n2", "n2", 2, 2, 2]);
+    expect(await values(1)).toEqual(["n2", "n2", 2, 2, 2]);
+    expect(await values(1, 0)).toEqual([null, null, 0, 0, 0]);
+    expect(await values(1)).toEqual(["n5", "n2", 5, 2, 0]);
+    expect(await values(1)).toEqual(["n5", "n2", 5, 2, 0]);
+  });
+
+  test("so is a value that equals the default", async () => {
+    expect(await values(2, 3)).toEqual(["n3", "n3", 3, 3, 3]);
+    expect(await values(2, 1)).toEqual(["n1", "n1", 0, 0, 0]);
+    expect(await values(2)).toEqual(["n1", "n1", 5, 3, 0]);
+  });
+
+  test("uploads keep to it too", async () => {
+    const upload = async (line: string) => {
+      writeFileSync(join(project, "kept.csv"), `kept.id,kept.evicted,kept.level,kept.rank\n${line}\n`);
+      expect((await run("upload", [join(project, "kept.csv")])).exitCode).toBe(0);
+    };
+    await upload("3,up,7,7");
+    expect((await values(3)).filter((_, at) => [0, 2, 3].includes(at))).toEqual(["up", 7, 7]);
+    await upload("3,,0,0");
+    expect((await values(3)).filter((_, at) => [0, 2, 3].includes(at))).toEqual(["n5", 5, 7]);
+  });
+
+  test("a value in the history counts at a row's time until it is too old", async () => {
+    writeFileSync(join(project, "aged.csv"), "kept.id,kept.young,kept.any_age,__ts__\n4,1,1,2026-01-01T00:00:00Z\n");
+    expect((await run("upload", [join(project, "aged.csv")])).exitCode).toBe(0);
+    const file = join(project, "aged-out.csv");
+    const times = "2026-01-01T23:00:00Z,2026-01-02T00:00:00Z,2026-01-02T00:00:01Z";
+    const asked = ["--in", "kept.id=4", "--time", times, "--out", "kept.young", "--out", "kept.any_age", "--wait", "--output-file", file];
+    expect((await run("offline-query", asked)).stderr).not.toContain("Error");
+    const rows = (await Bun.file(file).text()).trim().split("\n");
+    expect(rows.slice(1).map((row) => row.split(",").slice(1, 3).join())).toEqual(["1,1", "1,1", ",1"]);
   });
 });
 

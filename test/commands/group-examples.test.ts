@@ -31,7 +31,7 @@ const run = ([first = "", ...others]: readonly string[]) => runCommand(first, ot
 
 beforeAll(async () => {
   platform = await startPlatform();
-  dir = writeProject();
+  dir = writeProject({ "sources.py": 'from svc import TopicSource\n\nclicks = TopicSource(name="clicks")\n' });
   for (const words of [
     ["apply", "--force", "--await"],
     ["apply", "--force", "--await", "--branch=try-it"],

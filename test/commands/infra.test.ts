@@ -311,7 +311,7 @@ describe("suspending", () => {
     } finally {
       await own.server.stop();
     }
-  }, 60_000);
+  }, 300_000);
 
   test("persistence: values wait in memory, and are counted when the server stops", async () => {
     let own = await startPlatform();
@@ -339,7 +339,7 @@ describe("suspending", () => {
     } finally {
       await own.server.stop();
     }
-  }, 60_000);
+  }, 300_000);
 
   test("the gateway: nothing is answered but health, the login, and resuming it", async () => {
     let own = await startPlatform();
@@ -363,7 +363,7 @@ describe("suspending", () => {
     } finally {
       await own.server.stop();
     }
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("permissions", () => {

@@ -40,7 +40,7 @@ away = KafkaSource(name="away", topic="payments", bootstrap_servers="127.0.0.1:$
   expect((await svc("infra/apply/kafka-topics", "--file", config, "--yes")).exitCode).toBe(0);
   const applied = await svc("apply", "--force", "--await");
   expect([applied.exitCode, applied.stderr]).toEqual([0, expect.any(String)]);
-}, 120_000);
+}, 300_000);
 afterAll(() => platform?.server.stop());
 
 describe("a message goes to", () => {

@@ -30,7 +30,7 @@ beforeAll(async () => {
   platform = await startPlatform();
   expect((await svc("apply --force --await", writeProject({ "daily.py": DAILY }))).exitCode).toBe(0);
   await svc('infra apply metrics --spec {"trace_sample_rate":0}');
-}, 120_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 const svc = (line: string, dir?: string) => {
   const [first = "", ...others] = line.split(" ");
@@ -49,7 +49,7 @@ test("a run is awaited, and a traced one ends with its spans, which its job and 
   expect((await svc(`jobs get ${id} --json`)).json()).toMatchObject({ id, trace_id: traceId });
   expect((await svc(`jobs get ${id}`)).stdout).toMatch(new RegExp(`^Trace: +${traceId}$`, "m"));
   expect((await svc(`trace get --trace-id ${traceId} --json`)).json()).toMatchObject({ trace_id: traceId, operation_id: id });
-}, 60_000);
+}, 300_000);
 
 test("as JSON it is the run, and once it is traced its spans", async () => {
   const begun = (await svc("trigger --resolver scores --json")).json() as Run;
@@ -58,13 +58,13 @@ test("as JSON it is the run, and once it is traced its spans", async () => {
   const run = (await svc("trigger --resolver scores --await --trace --json")).json() as Run;
   expect(run.trace_id).toMatch(/^[0-9a-f]{32}$/);
   expect(run.spans?.map(({ name }) => name)).toContain("run daily.scores");
-}, 60_000);
+}, 300_000);
 
 test("a run that fails ends the command with 1, and says why above its spans", async () => {
   const { exitCode, stdout } = await svc("trigger --resolver broken --await --trace");
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(/^Status: +Failed$[\s\S]*^Error: +.*no rows today[\s\S]*^Trace [0-9a-f]{32}$/m);
-}, 60_000);
+}, 300_000);
 
 test("spans of a run that is not awaited are refused", async () => {
   expect((await svc("trigger --resolver scores --trace")).stderr).toContain("--trace goes with --await");

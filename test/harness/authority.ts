@@ -21,14 +21,27 @@ export class Authority implements Disposable {
   private made = 0;
 
   constructor() {
-    this.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=Test CA", ...this.out("ca"));
+    this.openssl(
+      "req",
+      "-x509",
+      "-newkey",
+      "rsa:2048",
+      "-nodes",
+      "-days",
+      "2",
+      "-subj",
+      "/CN=Test CA",
+      "-addext",
+      "keyUsage=critical,keyCertSign,cRLSign",
+      ...this.out("ca"),
+    );
   }
 
   /** A certificate for a host; one that has expired has `days` below zero. */
   sign(host: string, days = 2): Leaf {
     const name = `leaf${this.made++}`;
     const [request, extensions] = [join(this.folder, `${name}.csr`), join(this.folder, `${name}.ext`)];
-    writeFileSync(extensions, `subjectAltName=DNS:${host}\n`);
+    writeFileSync(extensions, `subjectAltName=DNS:${host}\nauthorityKeyIdentifier=keyid\n`);
     const key = join(this.folder, `${name}.key`);
     this.openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", `/CN=${host}`, "-keyout", key, "-out", request);
     const authority = ["-CA", this.certificate, "-CAkey", join(this.folder, "ca.key"), "-CAcreateserial"];

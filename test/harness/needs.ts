@@ -7,8 +7,8 @@
 /** Prefix of the line that names an absent program or right. */
 export const ABSENT = "Skipped for want of: ";
 
-/** Programs that no Debian package has, and none can be built with, and so are never required. */
-const NOT_IN_DEBIAN = ["pwsh", "otelcol"];
+/** What no Debian package has, or not in the version wanted, and so is never required. */
+const NOT_IN_DEBIAN = ["pwsh", "otelcol", "attrs and pydantic 2 of Python"];
 
 const said = new Set<string>();
 

@@ -72,6 +72,7 @@ import { acceptedEncoding } from "../../src/server/wire/http/content-encoding.ts
 import { JsonRefused } from "../../src/server/wire/http/json-text.ts";
 import { readTokenRequest, TokenRequestRefused } from "../../src/server/wire/http/token-request.ts";
 import { BodyInvalid, readBulkQueryBody, readQueryBody } from "../../src/server/wire/query/query-body.ts";
+import { parseTemplate, TemplateError } from "../../src/topic-client/template.ts";
 import { removeAtEnd } from "../harness/end-of-process.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -513,6 +514,11 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
     pieces: ['"', '""', ",", "\n", "\r\n", "\ufeff", "a", "=1", " "],
     parse: (given) => parseCsv(given, 100),
     refuses: among(CsvError),
+  },
+  "a message's template": {
+    pieces: ["rand(", "randint(", "randstr(", "now(", ")", ",", "1", "-2", ".5", "1e3", " ", '"', "{", "$", "é", "x"],
+    parse: (given) => parseTemplate(given)({ random: () => 0.5, now: () => 0 }),
+    refuses: among(TemplateError),
   },
   "a schedule": { pieces: CRON, parse: (given) => scheduleProblem(given) },
   "a duration": {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -69,9 +69,9 @@ function filesOf(root: string): string[] {
 }
 
 /** An analysis by a new process's toolchain: its graph, and whether Python was started for it. */
-async function analyze(root: string, options: Partial<AnalyzeOptions> = {}): Promise<{ graph: Graph; imported: boolean }> {
+async function analyze(root: string, options: Partial<AnalyzeOptions> = {}, at = home): Promise<{ graph: Graph; imported: boolean }> {
   let imported = false;
-  const { graph } = await createToolchain({ home, env }).analyze({
+  const { graph } = await createToolchain({ home: at, env }).analyze({
     root,
     files: filesOf(root),
     onStart: () => {
@@ -106,6 +106,17 @@ test("a project that did not change is not imported again, wherever it lies", as
   expect([first.imported, again.imported, elsewhere.imported]).toEqual([true, false, false]);
   expect(bytesOf(again.graph)).toBe(bytesOf(first.graph));
   expect(bytesOf(elsewhere.graph)).toBe(bytesOf(await analyzeAnew(root)));
+});
+
+test("an environment that a link leads to is the same one, and another is not", async () => {
+  const root = await write({ ...PROJECT, "shop/linked.py": "" });
+  await analyze(root);
+  const [linked, other] = [join(folder, "linked"), join(folder, "other")];
+  symlinkSync(home, linked);
+  await mkdir(join(other, "cache"), { recursive: true, mode: 0o700 });
+  symlinkSync(join(home, "cache", "analyses"), join(other, "cache", "analyses"));
+  expect((await analyze(root, {}, linked)).imported).toBe(false);
+  expect((await analyze(root, {}, other)).imported).toBe(true);
 });
 
 test("a file that changed, came or went is seen", async () => {

@@ -105,10 +105,16 @@ describe("the schedule", () => {
   });
 
   test("gives short files of a folder one process, a number of them, and long ones and others their own", () => {
-    const few = Array.from({ length: 10 }, (_, index) => `test/domain/${index}.test.ts`);
+    const few = Array.from({ length: 20 }, (_, index) => `test/domain/${index}.test.ts`);
     const long = Object.keys(LONG_FILES).find((path) => path.startsWith("test/commands/")) ?? "";
     const given = [long, ...few, "test/commands/x.test.ts", ...short];
-    expect(processes(given)).toEqual([[long], few.slice(0, 8), few.slice(8), ["test/commands/x.test.ts"], ...short.map((path) => [path])]);
+    expect(processes(given)).toEqual([
+      [long],
+      few.slice(0, 16),
+      few.slice(16),
+      ["test/commands/x.test.ts"],
+      ...short.map((path) => [path]),
+    ]);
   });
 
   test("can be shuffled, by a seed that gives the same order again", () => {

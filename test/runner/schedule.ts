@@ -21,7 +21,7 @@ const MOST_COMPUTING = 8;
 /** Computing files at once beyond one for each core, as each of them waits for some of its time. */
 const MORE_THAN_CORES = 1;
 /** Most files of one process: the cores have work until the end, and a failure little else to read. */
-const MOST_TOGETHER = 8;
+const MOST_TOGETHER = 16;
 /** A file counts as waiting when it computes for less than this share of its time. */
 const WAITING_SHARE = 0.25;
 

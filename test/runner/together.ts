@@ -4,6 +4,7 @@
  * alone too, and does in a shuffled run.
  */
 export const TOGETHER: readonly string[] = [
+  "test/browser",
   "test/cli",
   "test/client",
   "test/commands",
@@ -17,4 +18,5 @@ export const TOGETHER: readonly string[] = [
   "test/python",
   "test/release",
   "test/server",
+  "test/ui",
 ];

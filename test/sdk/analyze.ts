@@ -8,18 +8,17 @@ import { type Diagnostic, Severity } from "../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 
-const bytecode = mkdtempSync(join(tmpdir(), "svc-bytecode-"));
-
-/** Removes what the runs have compiled; for the end of a test file. */
-export function removeBytecode(): void {
-  rmSync(bytecode, { recursive: true, force: true });
-}
+/**
+ * Where the package is compiled once for all test files, by each version of Python, and again where
+ * its source has changed.
+ */
+const BYTECODE = join(import.meta.dir, "../../dist/test-bytecode");
 
 /**
  * Flags of the interpreter: those that the toolchain uses, with the compiled package kept out of
  * the source folder.
  */
-export const PYTHON_FLAGS = ["-I", "-B", "-X", "utf8", "-X", `pycache_prefix=${bytecode}`];
+export const PYTHON_FLAGS = ["-I", "-B", "-X", "utf8", "-X", `pycache_prefix=${BYTECODE}`];
 
 /** Folder of the fixture projects. */
 export const FIXTURES = join(import.meta.dir, "fixtures");

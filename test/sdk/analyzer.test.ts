@@ -3,7 +3,7 @@
  * unsound one.
  */
 
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,12 +14,11 @@ import { PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
 import { typeName } from "../../src/domain/value.ts";
 import { policyFindings } from "../../src/project/lint/policy.ts";
 import type { MetadataPolicy } from "../../src/project/project.ts";
-import { analyzeFixture, analyzeFixtures, FIXTURES, PYTHON_FLAGS, placed, removeBytecode } from "./analyze.ts";
+import { analyzeFixture, analyzeFixtures, FIXTURES, PYTHON_FLAGS, placed } from "./analyze.ts";
 import { EXPECTED_FINDINGS } from "./expected-findings.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 
 setDefaultTimeout(60_000);
-afterAll(removeBytecode);
 
 function featureOf(graph: Graph, fqn: string): Feature {
   const found = graph.featureSets.flatMap((set) => set.features).find((feature) => feature.fqn === fqn);

@@ -186,12 +186,12 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ],
     [
       "E114 features.py:33:11 Node",
-      "field 'children' of the dataclass Node: the dataclass Node contains itself: a struct has a fixed depth",
+      "field 'children' of the class Node: the class Node contains itself: a struct has a fixed depth",
       "contains itself",
     ],
     [
       "E114 features.py:34:13 Range",
-      "field 'low' of the dataclass Range: 'complex' cannot be the type of a feature: write float",
+      "field 'low' of the class Range: 'complex' cannot be the type of a feature: write float",
       "unsupported type",
     ],
     ["E114 features.py:35:14 None", "None is no type of a feature: write the type of its values, such as 'str | None'", "no type"],
@@ -667,13 +667,24 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ],
     ['E146 features.py:28:24 "no"', "store_online is str 'no': write True or False", "bad value"],
     ["E146 features.py:31:39 0", "store_offline is int 0: write True or False", "bad value"],
-    ['E146 features.py:31:54 "evict"', "cache_nulls is str 'evict': write True or False", "bad value"],
+    ['E146 features.py:31:54 "evict"', "cache_nulls is str 'evict': write True, False or \"evict_nulls\"", "bad value"],
     [
       "E146 features.py:33:55 False",
       "'stored.owners' is a relation and takes no store_online: its rows are stored if it has a max_staleness",
       "a relation",
     ],
     ['E146 features.py:34:58 "never"', "store_offline is str 'never': write True or False", "bad value"],
+    ['E146 features.py:35:52 "evict_nulls"', "cache_defaults is str 'evict_nulls': write True, False or \"evict_defaults\"", "bad value"],
+    [
+      'E146 features.py:35:79 "0s"',
+      "offline_ttl is str '0s': write a duration above zero such as '30d' or '365d', or 'infinity'",
+      "bad value",
+    ],
+    [
+      "E146 features.py:36:40 False",
+      "'stored.rank' has no default, of which cache_defaults says whether it is stored: give it one, or take this out",
+      "bad value",
+    ],
   ],
   "146-validations": [
     ["E146 features.py:22:29 3", "min of 'item.name' is int 3: min is a rule about numbers, and the type is str", "bad value"],
@@ -917,6 +928,11 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "E106 features.py:42:73 metrics",
       "this version of svc has no option 'metrics' of Evaluation: scorers= says what scores an output",
       "no such option",
+    ],
+    [
+      'E178 features.py:43:79 contains("y", name="Contains")',
+      "the evaluation 'case of names' has two scorers of the name 'Contains': give one another name=",
+      "same name",
     ],
   ],
 };

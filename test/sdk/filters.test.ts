@@ -3,7 +3,7 @@
  * server, which is sent them as expressions.
  */
 
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { ExpressionSchema } from "../../gen/svc/v1/graph_pb.ts";
@@ -12,11 +12,10 @@ import { type FeatureValue, untagged } from "../../src/domain/value.ts";
 import { compileExpression } from "../../src/server/expressions/compile.ts";
 import type { RowTest } from "../../src/server/expressions/row-test.ts";
 import { runs, seed } from "../harness/seed.ts";
-import { analyzeFixture, FIXTURES, removeBytecode } from "./analyze.ts";
+import { analyzeFixture, FIXTURES } from "./analyze.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 
 setDefaultTimeout(300_000);
-afterAll(removeBytecode);
 
 interface Generated {
   readonly now: string;

@@ -3,13 +3,12 @@
  * brackets are read from rewritten code.
  */
 
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type Expression, type Graph, OutputShape } from "../../gen/svc/v1/graph_pb.ts";
-import { analyzeFixture, removeBytecode } from "./analyze.ts";
+import { analyzeFixture } from "./analyze.ts";
 import { INTERPRETERS } from "./interpreters.ts";
 
 setDefaultTimeout(300_000);
-afterAll(removeBytecode);
 
 /** An expression in one line: `gt(amount, 100)`. */
 function shown(expression: Expression): string {

@@ -3,7 +3,7 @@
  * what is said of unsound ones.
  */
 
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
@@ -12,12 +12,11 @@ import { type Expression, type Feature, type Graph, GraphSchema } from "../../ge
 import type { Value } from "../../gen/svc/v1/value_pb.ts";
 import { AGGREGATIONS } from "../../src/domain/expressions/aggregations.ts";
 import { FUNCTIONS } from "../../src/domain/expressions/functions.ts";
-import { analyzeFixture, FIXTURES, placed, removeBytecode } from "./analyze.ts";
+import { analyzeFixture, FIXTURES, placed } from "./analyze.ts";
 import { EXPECTED_RELATION_FINDINGS } from "./expected-relations.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 
-setDefaultTimeout(60_000);
-afterAll(removeBytecode);
+setDefaultTimeout(300_000);
 
 const { graph } = await analyzeFixture("market", { python: INTERPRETERS[0]?.path });
 

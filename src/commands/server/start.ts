@@ -76,7 +76,7 @@ export default defineCommand({
     "SVC_WORKER_MEMORY caps the memory of each Python worker, such as 512MiB or 4GiB; a resolver that wants more fails with MemoryError. Without it there is no cap.\n\n" +
     "SVC_WORKER_ENV names the variables of the server's environment that resolvers see beside what Python needs (PATH, HOME, LANG, TZ, TMPDIR, certificates), such as " +
     "AWS_REGION,MODEL_*: no other reaches the code of a project, when it is imported or run. What installs its requirements sees these too, and those of pip, uv, compilers and proxies.\n\n" +
-    "Its state is in the data directory. A store of it can be elsewhere on this machine: --store metadata=sqlite:/srv/svc/meta.db, and so for online, offline, telemetry and metrics; " +
+    "Its state is in the data directory. A store of it can be elsewhere on this machine: --store metadata=sqlite:/srv/svc/meta.db, and so for online, offline, tiles, telemetry and metrics; " +
     "--store object=file:/srv/svc/objects. The same is said by SVC_METADATA_STORE and its like in the environment, or by server.yaml in the data directory, under `stores:`; a flag " +
     "goes before the environment, and that before the file.\n\n" +
     "With --releases, /install.sh, /install.ps1, /changelog.md, /latest/<file> and /releases/<version>/<file> of that folder, a copy of a release host, are served " +

@@ -29,9 +29,9 @@ export default defineCommand({
     "included, by a whole one; randstr(length) by letters and digits; now() by the time, ISO 8601. Other calls are text.\n\n" +
     "With --format JSON the value has to be JSON after that; with binary it is base64. With --repeat a message is pushed again and again until Ctrl-C.",
   examples: [
-    `svc topic push --topic clicks --value '{"id": randint(), "user": "u1", "at": "now()"}'`,
+    `svc topic push --topic clicks --value '{"id":"randstr(8)","at":"now()"}'`,
     {
-      run: `svc topic push --topic clicks --key "randstr(4)" --value "rand(0, 10)" --repeat 200ms`,
+      run: `svc topic push --topic clicks --key 'randstr(4)' --value 'rand(0,10)' --repeat 200ms`,
       does: "Five messages a second, until Ctrl-C",
     },
     { run: "svc topic push --topic payments --value '{}' --integration kafka_prod", does: "To a Kafka cluster" },

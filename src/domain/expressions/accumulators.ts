@@ -380,8 +380,8 @@ export interface ChosenAccumulator {
 
 /**
  * The accumulators of an aggregation for a column's type, undefined where rows are counted,
- * constant arguments, and the type of what rows are chosen by; undefined when its states grow with
- * the rows, or nothing has that name.
+ * constant arguments, and the type of what rows are chosen by, where it needs one; undefined when
+ * that is missing, its states grow with the rows, or nothing has that name.
  */
 export function chooseAccumulator(
   name: string,
@@ -391,7 +391,7 @@ export function chooseAccumulator(
 ): ChosenAccumulator | undefined {
   const definition = AGGREGATIONS.get(name);
   const entry = ACCUMULATORS.get(name);
-  if (!definition || !entry) return undefined;
+  if (!definition || !entry || (definition.needsKey && !key)) return undefined;
   const [widened, widenedKey] = (column && chooseFold(definition, column, key)?.match.parameters) ?? [];
   const make = entry.choose(widened ?? column, literals, widenedKey ?? key);
   return make && { make, widen: column && widened && widener(column, widened), widenKey: key && widenedKey && widener(key, widenedKey) };

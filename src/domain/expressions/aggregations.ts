@@ -241,9 +241,7 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
     ],
   },
   approx_top_k: {
-    doc:
-      "The most frequent values as a list, the most frequent first, of equally frequent ones the least: exact over rows. " +
-      "In materialized windows a value is never missed that more than 1 in 500 rows have.",
+    doc: "The most frequent values as a list, the most frequent first, of equally frequent ones the least: exact over the rows of a query.",
     example: "_.txns[_.merchant].approx_top_k(5)",
     constants: [wholeNumber("k", 100)],
     overloads: [["T -> list[T]", frequent]],

@@ -2,10 +2,11 @@
  * Regular expressions whose time is at most proportional to the length of the text times the size
  * of the compiled pattern, so that a pattern from outside cannot stall the server: a Pike virtual
  * machine. A pattern is parsed to a tree and compiled to a program of five instructions (character,
- * assertion, save, split, match). The machine reads the text once and runs all threads side by side; a
+ * assertion, save, split, match). The machine reads the text once and runs all threads together; a
  * thread is an index into the program, and no two threads at one character have the same index. The
- * syntax is Python's without back-references, look-around and named groups. Threads are kept in the
- * order in which backtracking would try them, so that the first to match is the match of Python's.
+ * syntax is Python's without back-references, look-around and named groups. Threads are kept in
+ * the order in which backtracking would try them, so that the first to match is Python's match.
+ * Finding all matches of a text may read parts of it again, and is bounded by a number of steps.
  */
 
 import { EvaluationError } from "./evaluation-error.ts";
@@ -429,8 +430,8 @@ function* allMatches(program: readonly Instruction[], text: readonly string[], g
 }
 
 /**
- * The bounds of the first match at a place or behind it; with `mustAdvance` of one that is not empty
- * at the place itself.
+ * The bounds of the first match at a place or behind it; with `mustAdvance` of one that is not
+ * empty at the place itself.
  */
 function firstMatch(
   program: readonly Instruction[],
@@ -446,7 +447,7 @@ function firstMatch(
   let found: readonly number[] | undefined;
   for (let at = from; at <= text.length; at++) {
     const waiting: Thread[] = [];
-    /** Adds a thread and those it splits into; true when one of them matched, which ends those behind it. */
+    /** Adds a thread with those it splits into; true when one matched: it ends those behind it. */
     const addThread = (start: number, own: readonly number[]): boolean => {
       const pending: Thread[] = [{ index: start, bounds: own }];
       for (let thread = pending.pop(); thread !== undefined; thread = pending.pop()) {

@@ -9,8 +9,8 @@ const CONTROLS: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", 
 export type Replacement = readonly (string | number)[];
 
 /**
- * The replacement of a text in which `\1` or `\g<1>` stands for a group. Throws EvaluationError when
- * it is wrong, or names a group that the pattern does not have.
+ * The replacement of a text in which `\1` or `\g<1>` stands for a group. Throws EvaluationError
+ * when it is wrong, or names a group that the pattern does not have.
  */
 export function parseReplacement(source: string, { groups }: LinearPattern): Replacement {
   return source.split(/(\\(?:g<\d{1,3}>|[\s\S]|$))/).map((part) => {
@@ -27,7 +27,7 @@ export function parseReplacement(source: string, { groups }: LinearPattern): Rep
   });
 }
 
-/** The text with every match replaced; at most `longest` UTF-16 units, or EvaluationError is thrown. */
+/** The text with every match replaced. Throws EvaluationError beyond `longest` UTF-16 units. */
 export function replaced(text: string, pattern: LinearPattern, replacement: Replacement, longest: number): string {
   const signs = [...text];
   const parts: string[] = [];

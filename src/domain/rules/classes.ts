@@ -113,8 +113,8 @@ export const UNSUPPORTED_TYPE = rule(
     classInside: message("'{name}' is a feature class, not a type of values: it stands alone, as a relation", "unsupported type"),
     computedKey: message("'{feature}' is the primary key, which says what row it is: it is given, not computed by an expression", "a key"),
     computedRelation: message("'{feature}' is a relation: its rows are found by a join, not by an expression", "a relation"),
-    containsItself: message("the dataclass {name} contains itself: a struct has a fixed depth", "contains itself"),
-    inDataclass: message("field '{field}' of the dataclass {name}: {error}", "{label}"),
+    containsItself: message("the class {name} contains itself: a struct has a fixed depth", "contains itself"),
+    inDataclass: message("field '{field}' of the class {name}: {error}", "{label}"),
     mixedEnum: message(
       "the members of {name} need values of one type, all str, all int or all float; they have: {have}",
       "unsupported enum",
@@ -143,7 +143,7 @@ export const UNSUPPORTED_TYPE = rule(
       "no key",
     ),
     unreadable: message("the annotation cannot be read: {kind} was raised by what it holds", "no type"),
-    unreadableDataclass: message("the fields of the dataclass {name} cannot be read: {error}", "unsupported type"),
+    unreadableDataclass: message("the fields of the class {name} cannot be read: {error}", "unsupported type"),
     unsupported: message("'{type}' cannot be the type of a feature: {advice}", "unsupported type"),
     windowedRelation: message(
       "'{feature}' is a relation, which has no windows: give them to a feature that aggregates its rows",

@@ -56,9 +56,12 @@ export class DistinctSketch {
     const registers = reader.bytes();
     reader.end();
     if (registers.length !== REGISTERS) throw new DamagedState("a state has other registers");
-    if (registers.some((rank) => rank > RANK_BITS + 1)) throw new DamagedState("a register of a state is too large");
     this.#toRegisters();
-    for (const [index, rank] of registers.entries()) if (rank > (this.#registers[index] as number)) this.#registers[index] = rank;
+    for (let index = 0; index < REGISTERS; index++) {
+      const rank = registers[index] as number;
+      if (rank > RANK_BITS + 1) throw new DamagedState("a register of a state is too large");
+      if (rank > (this.#registers[index] as number)) this.#registers[index] = rank;
+    }
   }
 
   encode(): Uint8Array {

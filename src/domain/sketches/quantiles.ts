@@ -148,10 +148,10 @@ export class QuantileSketch {
     const [min, max] = [reader.float(), reader.float()];
     if (!(min <= max)) throw new DamagedState("the range of a state is none");
     const [zeros, lowest, highest] = [reader.count(), reader.count(), reader.count()];
-    const [below, above] = [binsOf(reader, level), binsOf(reader, level)];
+    const [below, above] = [readBins(reader, level), readBins(reader, level)];
     reader.end();
-    const count = zeros + lowest + highest + [...below, ...above].reduce((sum, [, one]) => sum + one, 0);
-    if (count <= FEW || below.length + above.length > MAX_BINS) throw new DamagedState("the counts of a state are none");
+    const count = zeros + lowest + highest + below.total + above.total;
+    if (count <= FEW || below.bins.length + above.bins.length > MAX_BINS) throw new DamagedState("the counts of a state are none");
     this.#toBins();
     this.#count += count;
     this.#min = Math.min(this.#min, min);
@@ -159,11 +159,11 @@ export class QuantileSketch {
     this.#zeros += zeros;
     this.#infinite = [this.#infinite[0] + lowest, this.#infinite[1] + highest];
     this.#raise(level);
-    for (const [bins, added] of [
+    for (const [own, { bins, counts }] of [
       [this.#below, below],
       [this.#above, above],
     ] as const)
-      for (const [bin, one] of added) increase(bins, bin >> (this.#level - level), one);
+      for (let at = 0; at < bins.length; at++) increase(own, (bins[at] as number) >> (this.#level - level), counts[at] as number);
     this.#fit();
   }
 
@@ -206,17 +206,25 @@ export function rankOf(quantile: number, count: number): number {
   return Math.min(count, Math.max(1, Number(rank)));
 }
 
-function binsOf(reader: StateReader, level: number): (readonly [bin: number, count: number])[] {
+/** The bins of a state with their counts, in ascending order. */
+function readBins(
+  reader: StateReader,
+  level: number,
+): { readonly bins: Int32Array; readonly counts: Float64Array; readonly total: number } {
   const size = reader.count();
   if (size > MAX_BINS) throw new DamagedState("a state has too many bins");
-  let bin = 0;
-  return Array.from({ length: size }, (_, at) => {
-    const step = reader.count();
-    const count = reader.count();
+  const [bins, counts] = [new Int32Array(size), new Float64Array(size)];
+  const last = (2 ** MAX_LEVEL - 1) >> level;
+  let [bin, total] = [0, 0];
+  for (let at = 0; at < size; at++) {
+    const [step, count] = [reader.count(), reader.count()];
     bin += step;
-    if ((at > 0 && step === 0) || count === 0 || bin > (2 ** MAX_LEVEL - 1) >> level) throw new DamagedState("a bin of a state is none");
-    return [bin, count] as const;
-  });
+    total += count;
+    if ((at > 0 && step === 0) || count === 0 || bin > last) throw new DamagedState("a bin of a state is none");
+    bins[at] = bin;
+    counts[at] = count;
+  }
+  return { bins, counts, total };
 }
 
 function binOf(magnitude: number): number {

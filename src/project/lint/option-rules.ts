@@ -20,7 +20,12 @@ export type OptionOwner = "class" | "feature" | "resolver";
 type Check = (value: Expression) => string | undefined;
 
 /** Options that say which fresh values are stored where. */
-const STORING: Readonly<Record<string, Check>> = { store_online: flag, store_offline: flag, cache_nulls: flag };
+const STORING: Readonly<Record<string, Check>> = {
+  store_online: flag,
+  store_offline: flag,
+  cache_nulls: flagOr("evict_nulls"),
+  cache_defaults: flagOr("evict_defaults"),
+};
 
 const CHECKS: Readonly<Record<OptionOwner, Readonly<Record<string, Check>>>> = {
   class: { max_staleness: staleness, tags: texts, owner: text, name: text, ...STORING },
@@ -104,6 +109,14 @@ function texts(value: Expression): string | undefined {
 function text(value: Expression): string | undefined {
   const found = literal(value);
   return found !== undefined && (found === null || found.trim() === "") ? "write a text" : undefined;
+}
+
+/** A flag, or one word. */
+function flagOr(word: string): Check {
+  return (value) => {
+    if (value.kind === "string" && value.value === word) return undefined;
+    return flag(value) && `write True, False or "${word}"`;
+  };
 }
 
 function flag(value: Expression): string | undefined {

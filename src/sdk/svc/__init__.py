@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._model.context import query_context, query_id, query_tags, trace_headers, traceparent
 from ._model.cron import Cron
+from ._model.frozen_time import freeze_time
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
@@ -49,6 +50,7 @@ from .features import (
     unwrap_feature,
     windowed,
 )
+from .http import HttpRefused, HttpResponse, http_get, http_post
 from .logging import svc_logger
 from .monitoring import Monitor
 from .queries import NamedQuery, ScheduledQuery
@@ -99,6 +101,8 @@ __all__ = [
     "FeatureResult",
     "FeatureTime",
     "Features",
+    "HttpRefused",
+    "HttpResponse",
     "KafkaSource",
     "Monitor",
     "MySQLSource",
@@ -133,8 +137,11 @@ __all__ = [
     "description",
     "exact_match",
     "feature",
+    "freeze_time",
     "has_many",
     "has_one",
+    "http_get",
+    "http_post",
     "is_feature_time",
     "is_primary",
     "judge",

@@ -39,6 +39,7 @@ from ._client.result import (
 from ._client.runs import ResolverRun, ResolverRunFailed, find, trigger
 from ._client.upload import UploadResult, columns_of, parts_of
 from ._client.values import classes_in, encode, feature_name, instant_text
+from ._model.frozen_time import frozen_time
 from ._surface.names import DURATION_GRAMMAR, parse_duration
 
 __all__ = [
@@ -352,7 +353,8 @@ class SvcClient:
             "planner_options": dict(planner_options or {}),
             "deployment_id": self._deployment_id,
         }
-        return begin(self._scoped(environment)[0], self._calls(environment), input, input_times, body)
+        times = frozen_time() if input_times is None and input is not None else input_times
+        return begin(self._scoped(environment)[0], self._calls(environment), input, times, body)
 
     def get_dataset(self, dataset: str, *, environment: Optional[str] = None) -> Dataset:
         """A dataset, by its id or name, or by the id of one of its revisions:
@@ -500,6 +502,7 @@ class SvcClient:
             "encoding_options": {"encode_large_integers_as_numbers": True},
         }
         body = {name: value for name, value in fields.items() if value or name == "inputs"}
+        now = frozen_time() if now is None else now
         if now is not None:
             body["now"] = _instant(now) if isinstance(now, (datetime, str)) else [_instant(time) for time in now]
         return body

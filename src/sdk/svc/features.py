@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NoReturn, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, NoReturn, Optional, Sequence, Union
 
 from ._frames.conditions import Condition, after, before
 from ._frames.dataframe import DataFrame
@@ -78,7 +78,9 @@ def feature(
     expression: Any = None,
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
-    cache_nulls: Optional[bool] = None,
+    cache_nulls: Union[bool, Literal["evict_nulls"], None] = None,
+    cache_defaults: Union[bool, Literal["evict_defaults"], None] = None,
+    offline_ttl: Union[str, timedelta, None] = None,
     deprecated: bool = False,
     min: Optional[Number] = None,
     max: Optional[Number] = None,
@@ -108,7 +110,12 @@ def feature(
         Default: the class's, else True.
     store_offline: False keeps its values out of the offline store. Default: the class's, else True.
     cache_nulls: False keeps None out of the online store; an older value stays until it is too old.
-        Default: the class's, else True.
+        "evict_nulls" takes that out too, so that the next query computes it anew. Default: the
+        class's, else True.
+    cache_defaults: the same of the default, as what was computed or in place of None: False, or
+        "evict_defaults".
+    offline_ttl: how old a stored value may be at the time of a row of an offline query, such as
+        "365d"; older ones are None. Default: the class's, else any age.
     deprecated: whether it should not be used any more: lint warns of each use (193), and a query is
         told so in its answer, with the description.
     min, max, min_length, max_length, contains: rules that its values keep to, as `Validation` takes
@@ -145,6 +152,8 @@ def feature(
         version,
         default_version,
         versions,
+        cache_defaults=cache_defaults,
+        offline_ttl=offline_ttl,
         others=unknown,
     )
 

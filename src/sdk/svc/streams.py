@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
 
 from ._model.field import MISSING, Tags, WindowedOptions
 from ._model.registry import registry
@@ -34,7 +34,9 @@ def windowed(
     name: Optional[str] = None,
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
-    cache_nulls: Optional[bool] = None,
+    cache_nulls: Union[bool, Literal["evict_nulls"], None] = None,
+    cache_defaults: Union[bool, Literal["evict_defaults"], None] = None,
+    offline_ttl: Union[str, timedelta, None] = None,
     deprecated: bool = False,
     min: Optional[Number] = None,
     max: Optional[Number] = None,
@@ -86,6 +88,8 @@ def windowed(
         contains,
         strict,
         validations,
+        cache_defaults=cache_defaults,
+        offline_ttl=offline_ttl,
         others=unknown,
         windows=windows,
         materialization=materialization,

@@ -228,8 +228,9 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
       if (!run) return;
       const resultId = await revisions.begun(resultOf(run));
       if (resultId !== undefined) await revisions.abandon(resultId);
-      if (await store.update(run.id, job.fence, { state: "failed", error: reason.slice(0, MAX_ERROR) }))
-        metrics.counter("evaluation.runs", run.environmentId, { evaluation: run.evaluationName, state: "failed" }).add();
+      const isFailed = await store.update(run.id, job.fence, { state: "failed", error: reason.slice(0, MAX_ERROR) });
+      const state = isFailed ? "failed" : run.state;
+      metrics.counter("evaluation.runs", run.environmentId, { evaluation: run.evaluationName, state }).add();
     },
   };
 }

@@ -50,8 +50,9 @@ export async function writeSampledPart(
     signal.throwIfAborted();
   }
   const sampled = join(folder, "sampled.parquet");
-  const features = run.samples.map(({ path, featureId, dtype, keyPath }) => ({
+  const features = run.samples.map(({ path, featureId, dtype, keyPath, ttlMs }) => ({
     ...{ featureId, dtype, column: path, key: keyPath },
+    ...(ttlMs !== undefined && { ttlMs }),
     observedAtColumn: observedName(path),
   }));
   const { changedIfAsKnown } = await store.sampleTable(

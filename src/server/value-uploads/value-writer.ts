@@ -6,8 +6,8 @@
 
 import type { DeletedValues } from "../deletions/deleted-values.ts";
 import type { Observations, OfflineStore } from "../stores/offline/store.ts";
-import type { OnlineStore, ValueWrite } from "../stores/online/store.ts";
-import { expiryOf } from "../writes/policy.ts";
+import { EVICTED, type OnlineStore, type ValueWrite } from "../stores/online/store.ts";
+import { cachingOf, expiryOf } from "../writes/policy.ts";
 import type { TypedRows } from "./typed-rows.ts";
 
 /** What was written. */
@@ -81,8 +81,10 @@ export async function writeRows(
         const value = stored.values[row] ?? null;
         const time = stored.observedAt[row] as number;
         const expiry = expiryOf(time, onlineMs);
-        if ((value === null && !feature.storesNull) || (expiry.expiresAt ?? Number.POSITIVE_INFINITY) <= present) continue;
-        writes.push({ namespace, key, featureId: id, value, observedAt: time, resolver, ...expiry });
+        const caching = cachingOf(feature, value);
+        if (caching === "keep" || (expiry.expiresAt ?? Number.POSITIVE_INFINITY) <= present) continue;
+        const written = caching === "evict" ? { value: null, resolver: EVICTED } : { value, resolver };
+        writes.push({ namespace, key, featureId: id, observedAt: time, ...written, ...expiry });
       }
     }
   await appendAll(await offline(), observations);

@@ -5,6 +5,7 @@
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { storedName } from "../../domain/feature-version.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
+import { encodeStored, type FeatureValue } from "../../domain/value.ts";
 import type { FeatureVersion } from "../stores/offline/store.ts";
 
 /** The properties of a deployment on which the policy depends. */
@@ -40,6 +41,26 @@ export function offlineVersions(deployment: WrittenDeployment): ReadonlyMap<numb
       });
     }
   return versions;
+}
+
+/** What a fresh value is to the online store: stored, not stored, or the end of the older one. */
+export type Caching = "store" | "keep" | "evict";
+
+/** The options of a feature on which that depends. */
+export interface CachedFeature {
+  readonly caching: { readonly nulls: Caching; readonly defaults: Caching };
+  /** Undefined = it has none. */
+  readonly defaultValue: FeatureValue | undefined;
+}
+
+/**
+ * What the online store does with a fresh value.
+ * @param standsIn whether the feature's default stands in for it, which is null
+ */
+export function cachingOf({ caching: { nulls, defaults }, defaultValue }: CachedFeature, value: FeatureValue, standsIn = false): Caching {
+  if (value === null && nulls !== "store") return nulls;
+  if (defaults === "store" || defaultValue === undefined) return "store";
+  return standsIn || encodeStored(value) === encodeStored(defaultValue) ? defaults : "store";
 }
 
 /**

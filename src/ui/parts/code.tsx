@@ -16,7 +16,8 @@ interface CodeParts {
 }
 
 /** Source text with numbered lines; coloured once the grammar is loaded. */
-export function Code({ text, language = "text", file, firstLine = 1, line }: CodeParts) {
+export function Code({ text: given, language = "text", file, firstLine = 1, line }: CodeParts) {
+  const text = given.endsWith("\n") ? given.slice(0, -1) : given;
   const coloured = useSignal<readonly Piece[][] | undefined>(undefined);
   useEffect(() => {
     coloured.value = undefined;
@@ -34,7 +35,7 @@ export function Code({ text, language = "text", file, firstLine = 1, line }: Cod
     <figure class="code">
       <figcaption>
         <code>{visibleLines(file ?? "")}</code>
-        <Copy text={text} what="the text" />
+        <Copy text={given} what="the text" />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <pre tabIndex={0}>

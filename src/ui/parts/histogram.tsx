@@ -31,7 +31,9 @@ export function Histogram({ label, buckets, bound = figureText, height = 120, on
   const top = height - FOOT;
   const all = buckets.reduce((sum, { count }) => sum + count, 0);
   const chosen = buckets[at.value];
-  const words = chosen ? `${bound(chosen.from)} to ${bound(chosen.to)}: ${chosen.count}` : `${figureText(all)} values`;
+  const words = chosen
+    ? `${bound(chosen.from)} to ${bound(chosen.to)}: ${chosen.count}`
+    : `${figureText(all)} values, at most ${figureText(most)} in a bar`;
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step !== undefined) at.value = Math.max(0, Math.min(buckets.length - 1, at.value + step));

@@ -21,7 +21,7 @@ const get = async (id: string) => (await svc(`offline-query get ${id} --json`)).
 beforeAll(async () => {
   platform = await startPlatform();
   expect((await svc("apply --force --await", writeProject())).exitCode).toBe(0);
-}, 120_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 test("a query is begun again as it was, or with what flags say and all else as it was", async () => {
@@ -53,4 +53,4 @@ test("a query is begun again as it was, or with what flags say and all else as i
     ["--lower-bound 2026-01-02T00:00:00Z --upper-bound 2026-01-01T00:00:00Z", "the bounds are empty"],
   ] as const)
     expect([flags, (await svc(`offline-query retry ${first.id} ${flags}`)).stderr]).toEqual([flags, expect.stringContaining(says)]);
-}, 60_000);
+}, 300_000);

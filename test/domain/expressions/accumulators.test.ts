@@ -127,6 +127,11 @@ describe.each(cases)("%s of %s", (name, type, values) => {
   });
 });
 
+test("rows are chosen by a key of a known type, or not at all", () => {
+  expect(chooseAccumulator("max_by", PRIMITIVES.str, [])).toBeUndefined();
+  expect(chooseAccumulator("max_by_n", PRIMITIVES.str, [2], PRIMITIVES.float)?.widenKey).toBeUndefined();
+});
+
 test("rows are counted without a column", () => {
   const rows: Rows = [true, true, true].map((value, at) => [value, at]);
   expect(merged("count", undefined, rows, [1, 2], (parts) => parts).result).toBe(3);

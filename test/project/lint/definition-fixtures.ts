@@ -219,17 +219,26 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
   {
     rule: "E181",
     says: "'user.kinds' cannot be kept: n_unique() needs all values of its rows, and its state would grow with them; what can be kept is count, sum, min, max, mean, any, all, var, std, first, last",
-    files: after(TXNS, `    kinds: Windowed[int] = windowed("1d", materialization=True, expression=«_.txns[_.amount, _.at > _.svc_window].n_unique()»)\n${TIMED}`),
+    files: after(
+      TXNS,
+      `    kinds: Windowed[int] = windowed("1d", materialization=True, expression=«_.txns[_.amount, _.at > _.svc_window].n_unique()»)\n${TIMED}`,
+    ),
   },
   {
     rule: "E181",
     says: "'user.size' cannot be kept: its expression is not one aggregation of rows: give the aggregation a feature of its own, and compute with that",
-    files: after(TXNS, `    size: Windowed[int] = windowed("1d", materialization=True, expression=«_.txns[_.at > _.svc_window].count() + 1»)\n${TIMED}`),
+    files: after(
+      TXNS,
+      `    size: Windowed[int] = windowed("1d", materialization=True, expression=«_.txns[_.at > _.svc_window].count() + 1»)\n${TIMED}`,
+    ),
   },
   {
     rule: "E181",
     says: "'user.own' cannot be kept: it compares something with the query's time in another way than a bound of the window",
-    files: after(TXNS, `    own: Windowed[int] = windowed("1d", materialization=True, expression=«_.txns[_.at > _.svc_window, _.at < _.svc_now, _.amount > F.total_seconds(_.svc_now - _.at)].count()»)\n${TIMED}`),
+    files: after(
+      TXNS,
+      `    own: Windowed[int] = windowed("1d", materialization=True, expression=«_.txns[_.at > _.svc_window, _.at < _.svc_now, _.amount > F.total_seconds(_.svc_now - _.at)].count()»)\n${TIMED}`,
+    ),
   },
   {
     rule: "E181",
@@ -239,11 +248,17 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
   {
     rule: "E182",
     says: "the window 1d of 'user.n' is no multiple of its buckets of 7h",
-    files: after(TXNS, `    n: Windowed[int] = windowed("1d", materialization={"bucket_duration": "7h"}, expression=«_.txns[_.at > _.svc_window].count()»)\n${TIMED}`),
+    files: after(
+      TXNS,
+      `    n: Windowed[int] = windowed("1d", materialization={"bucket_duration": "7h"}, expression=«_.txns[_.at > _.svc_window].count()»)\n${TIMED}`,
+    ),
   },
   {
     rule: "E182",
     says: "'user.n' has buckets of 2d, longer than its window 1d: shorten them",
-    files: after(TXNS, `    n: Windowed[int] = windowed("1d", materialization={"bucket_duration": "2d"}, expression=«_.txns[_.at > _.svc_window].count()»)\n${TIMED}`),
+    files: after(
+      TXNS,
+      `    n: Windowed[int] = windowed("1d", materialization={"bucket_duration": "2d"}, expression=«_.txns[_.at > _.svc_window].count()»)\n${TIMED}`,
+    ),
   },
 ];

@@ -66,7 +66,8 @@ async function done(jobId: string): Promise<void> {
   }, "the backfill ends");
 }
 
-const backfill = async (feature: string, more = {}) => done((await aggregates.backfillAggregates({ backfill: { feature, ...more } })).jobId);
+const backfill = async (feature: string, more = {}) =>
+  done((await aggregates.backfillAggregates({ backfill: { feature, ...more } })).jobId);
 const NOW = BigInt(Date.now()) * 1000n;
 
 beforeAll(async () => {
@@ -92,9 +93,11 @@ afterAll(async () => {
 
 test("series are listed, and windows are computed from rows until they are filled", async () => {
   const { series } = await aggregates.listAggregates({});
-  expect(series.map(({ namespace, group, aggregated, aggregation, dependentFeatures, tiles, filledUntil }) => ({
-    ...{ namespace, group, aggregated, aggregation, dependentFeatures, tiles, filledUntil },
-  }))).toEqual([
+  expect(
+    series.map(({ namespace, group, aggregated, aggregation, dependentFeatures, tiles, filledUntil }) => ({
+      ...{ namespace, group, aggregated, aggregation, dependentFeatures, tiles, filledUntil },
+    })),
+  ).toEqual([
     {
       ...{ namespace: "payment", group: ["payment.user_id"], aggregated: "payment.amount", aggregation: "sum" },
       ...{ dependentFeatures: ["user.spend__86400__", "user.spend__2592000__"], tiles: 0n, filledUntil: undefined },
@@ -160,6 +163,15 @@ test("a deployment with the same definitions goes on with the tiles, another buc
     ["user.spend__86400__", false],
     ["user.spend__2592000__", false],
   ]);
+  for (const user of [1, 2, 3]) expect((await ask(user, NOW)).values).toEqual(expected(user, NOW));
+});
+
+test("a schedule fills what came since, and tells when it comes next", async () => {
+  expectLive(await deploy(server, paymentProject(folder.path, '{"bucket_duration": "2h", "backfill_schedule": "3s"}')));
+  const spend = async () => (await aggregates.listAggregates({})).series.find(({ aggregation }) => aggregation === "sum");
+  await eventually(async () => (await spend())?.nextBackfillAt !== undefined, "the schedule is planned");
+  expect(await spend()).toMatchObject({ schedule: "3s" });
+  await eventually(async () => ((await spend())?.filledUntil?.seconds ?? 0n) > 0n, "the schedule's backfill ends");
   for (const user of [1, 2, 3]) expect((await ask(user, NOW)).values).toEqual(expected(user, NOW));
 });
 

@@ -27,7 +27,7 @@ import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
 
 const KEY = "sk-a-key-of-a-fake";
 
-const EVALS = `import os, sys, time
+const EVALS = (pinned: string): string => `import os, sys, threading, time
 from svc import Evaluation
 from svc.evaluations import contains, exact_match, judge, numeric
 
@@ -51,6 +51,8 @@ def is_short(output):
     return None if output == "ABC" else len(output) < 3
 
 def half(number):
+    if threading.active_count() == 1:
+        threading.Thread(target=time.sleep, args=(600,)).start()  # which nobody waits for
     return number / 2
 
 def same(text):
@@ -75,6 +77,9 @@ Evaluation("waits", dataset="paths", task=waits, scorers=[exact_match("text")])
 Evaluation("dies", dataset="words", task=dies, inputs=["text"], scorers=[exact_match("text")])
 Evaluation("astray", dataset="words", task=same, scorers=[exact_match("expectd")])
 Evaluation("nowhere", dataset="none", task=same, scorers=[exact_match("text")])
+Evaluation("pinned", dataset="pins@${pinned}", task=same, scorers=[exact_match("text")])
+Evaluation("alone", dataset="${pinned}", task=same, scorers=[exact_match("text")])
+Evaluation("mispinned", dataset="words@${pinned}", task=same, scorers=[exact_match("text")])
 Evaluation("many", dataset="many", task=same, inputs=["text"], key="number", scorers=[exact_match("expected")])
 `;
 
@@ -89,6 +94,8 @@ const WORDS = [
 let folder: TempFolder;
 let server: TestServer;
 let fake: FakeOpenai;
+/** A revision of the dataset `pins`, which is not its newest one. */
+let pinned: string;
 const service = () => server.client(EvaluationService);
 
 beforeAll(async () => {
@@ -98,7 +105,8 @@ beforeAll(async () => {
   await server.server.ready;
   const environmentVariables = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: fake.url };
   await server.client(IntegrationService).applyIntegration({ name: "chat", kind: "openai", environmentVariables });
-  expectLive(await deploy(server, { ...GREETING, "evals.py": EVALS }));
+  pinned = await uploadDataset(server, "pins", { "pins.jsonl": jsonLines([{ text: "a" }]) });
+  expectLive(await deploy(server, { ...GREETING, "evals.py": EVALS(pinned) }));
   await uploadDataset(server, "words", { "words.jsonl": jsonLines(WORDS) });
 }, 120_000);
 afterAll(async () => {
@@ -291,7 +299,7 @@ describe("what is asked for", () => {
   test("an evaluation has the same id by its name, and tells its latest scored run and its revision", async () => {
     const { evaluations } = await service().listEvaluations({});
     expect(evaluations.map(({ evaluation }) => evaluation?.name)).toEqual([
-      ...["astray", "dies", "halves", "judged", "many", "nowhere", "repeats", "shouts", "waits"],
+      ...["alone", "astray", "dies", "halves", "judged", "many", "mispinned", "nowhere", "pinned", "repeats", "shouts", "waits"],
     ]);
     const shouts = evaluations.find(({ evaluation }) => evaluation?.name === "shouts");
     expect(shouts?.id).toMatch(/^evl_[0-9a-f]{32}$/);
@@ -304,6 +312,30 @@ describe("what is asked for", () => {
     const first = await service().listEvaluations({ pageSize: 4 });
     const rest = await service().listEvaluations({ pageSize: 500, pageToken: first.nextPageToken });
     expect([...first.evaluations, ...rest.evaluations]).toEqual(evaluations);
+  });
+});
+
+describe("a revision that is named", () => {
+  test("is what every run takes, whatever is newer", async () => {
+    const newer = await uploadDataset(server, "pins", { "pins.jsonl": jsonLines([{ text: "b" }, { text: "c" }]) });
+    for (const name of ["pinned", "alone"]) {
+      const run = await ended(name);
+      expect([run.revisionId, run.rows, run.dataset]).toEqual([pinned, 1n, "pins"]);
+      expect((await tableOf(run)).output).toEqual(["a"]);
+    }
+    expect((await service().getEvaluation({ id: "pinned" })).revisionId).toBe(pinned);
+    expect(newer).not.toBe(pinned);
+  }, 60_000);
+
+  test("has to be one of the dataset, and one that can be read", async () => {
+    expect((await refusal(service().triggerEvaluation({ id: "mispinned" }))).rawMessage).toBe(
+      `Revision ${pinned} is one of dataset 'pins', not of 'words'.`,
+    );
+    await server.client(DatasetService).archiveDatasetRevision({ revisionId: pinned });
+    expect((await refusal(service().triggerEvaluation({ id: "pinned" }))).rawMessage).toBe(
+      `Revision ${pinned} is archived, so its rows cannot be read.`,
+    );
+    expect((await service().getEvaluation({ id: "pinned" })).revisionId).toBe("");
   });
 });
 
@@ -360,4 +392,20 @@ test("what a run prints is in the log under its id", async () => {
     (await server.client(LogService).searchLogs({ search: `operation_id:"${runs[0]?.id}"` })).lines.map(({ message }) => message);
   await eventually(async () => (await texts()).length === WORDS.length, "all lines");
   expect((await texts()).toSorted()).toEqual(WORDS.map(({ text }) => `shouting ${text}`).toSorted());
+});
+
+test("rows, failures, runs and scores are metrics", async () => {
+  const { runs } = await service().listEvaluationRuns({ pageSize: 500 });
+  const of = (name: string, state = EvaluationRunState.SUCCEEDED) =>
+    runs.filter((run) => run.evaluationName === name && run.state === state).length;
+  const answer = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${await server.token()}` } });
+  const figures = (await answer.text()).split("\n").filter((line) => line.startsWith("svc_evaluation_"));
+  const figure = (metric: string, ...labels: readonly string[]): number => {
+    const line = figures.find((one) => one.startsWith(metric) && labels.every((label) => one.includes(label)));
+    return Number(line?.split(" ").at(-1));
+  };
+  expect(figure("svc_evaluation_rows", 'evaluation="shouts"')).toBe(of("shouts") * WORDS.length);
+  expect(figure("svc_evaluation_errors", 'evaluation="shouts"')).toBe(of("shouts") * 3);
+  expect(figure("svc_evaluation_runs", 'evaluation="dies"', 'state="failed"')).toBe(of("dies", EvaluationRunState.FAILED));
+  expect(figure("svc_evaluation_score", 'evaluation="halves"', 'scorer="near"')).toBe(1);
 });

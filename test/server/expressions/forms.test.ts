@@ -3,16 +3,15 @@
  * against plain Python.
  */
 
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { GraphIndex } from "../../../src/domain/graph-index.ts";
 import { encodeStored, type FeatureValue, untagged } from "../../../src/domain/value.ts";
 import { compileExpression } from "../../../src/server/expressions/compile.ts";
-import { analyzeFixture, removeBytecode } from "../../sdk/analyze.ts";
+import { analyzeFixture } from "../../sdk/analyze.ts";
 import { INTERPRETERS } from "../../sdk/interpreters.ts";
 
 setDefaultTimeout(300_000);
-afterAll(removeBytecode);
 
 /**
  * The same features in plain Python; `None` where an argument is, and "error" where Python raises

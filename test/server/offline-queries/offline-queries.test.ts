@@ -46,7 +46,7 @@ beforeAll(async () => {
   await putHistory(folder.path, SEEN);
   server = await TestServer.start(folder.path, { credentials, clock });
   service = server.client(OfflineQueryService);
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();

@@ -62,7 +62,7 @@ describe("a caller's trace", () => {
     server = await TestServer.start(folder.path);
     expectLive(await deploy(server, scheduledProject(folder.path)));
     await server.client(InfraService).applyComponent({ component: Component.METRICS, spec: '{"trace_sample_rate": 0}' });
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await server[Symbol.asyncDispose]();
     folder[Symbol.dispose]();

@@ -19,7 +19,7 @@ export function topicsConformance({ name, isAbsent, open }: TopicsDriver): void 
     let opened: OpenTopics;
     beforeAll(async () => {
       opened = await open();
-    }, 180_000);
+    }, 300_000);
     afterAll(() => opened?.close());
 
     const topic = async (partitions = 1): Promise<string> => {

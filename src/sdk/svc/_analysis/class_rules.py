@@ -94,11 +94,22 @@ def check_field(field: Field, report: Report) -> None:
         return
     _check_windows(field, report)
     _check_default(field, report)
+    _check_caching(field, report)
     if field.options.expression is not None and field in field.owner_class.primary_keys:
         report(rules.UnsupportedType.computed_key(feature=field.fqn).at(value_span(field, "expression")))
     if (kind.marked_primary or (field.attribute == "id" and field in field.owner_class.primary_keys)) and _is_no_key(field):
         what = "may be None" if kind.nullable else f"is of type {type_name(kind.dtype)}"
         report(rules.UnsupportedType.unfit_key(feature=field.fqn, what=what).at(annotation_span(field)))
+
+
+def _check_caching(field: Field, report: Report) -> None:
+    """Reports caching options that the feature gives nothing to act on."""
+    if field.options.cache_defaults is not None and all(own.options.default is MISSING for own in field.values()):
+        problem = f"'{field.fqn}' has no default, of which cache_defaults says whether it is stored: give it one, or take this out"
+        report(rules.BadValue.option(problem=problem).at(value_span(field, "cache_defaults")))
+    if field.options.offline_ttl is not None and field in field.owner_class.primary_keys:
+        problem = f"'{field.fqn}' is the primary key, which is never too old: give offline_ttl to other features"
+        report(rules.BadValue.option(problem=problem).at(value_span(field, "offline_ttl")))
 
 
 def _check_version(field: Field, report: Report) -> None:

@@ -196,9 +196,9 @@ def _scorers(evaluation: Evaluation) -> list[dict[str, Any]]:
     for index, scorer in enumerate(given):
         documents.append(_scorer(evaluation, scorer, index))
         name = scorer_name(scorer)
-        if name in seen:
+        if name.lower() in seen:
             raise _Wrong(rules.BadScorer.twice(evaluation=evaluation.name, scorer=name), "scorers", index)
-        seen.add(name)
+        seen.add(name.lower())
     return documents
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import platform
 from typing import Any, Optional
 
@@ -166,7 +167,8 @@ def _feature(
     )
 
 
-_STORING = {"store_online": "storeOnline", "store_offline": "storeOffline", "cache_nulls": "cacheNulls"}
+_STORING = {"store_online": "storeOnline", "store_offline": "storeOffline", "cache_nulls": "cacheNulls", "cache_defaults": "cacheDefaults"}
+_EVICTING = {"cache_nulls": "evictNulls", "cache_defaults": "evictDefaults"}
 
 
 def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
@@ -179,6 +181,10 @@ def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
         except DefinitionError:
             pass
     document.update({name: False for option, name in _STORING.items() if not field.stores(option)})
+    document.update({name: True for option, name in _EVICTING.items() if isinstance(field.storing(option), str)})
+    ttl = parse_duration(field.storing("offline_ttl"))
+    if ttl is not None and ttl != math.inf and field not in facts.keys:
+        document["offlineTtl"] = duration_json(ttl)
     validations = validations_json(field)
     if validations:
         document["validations"] = validations

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import math
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from typing import Any, Mapping
 
+from .._codec.structs import is_struct_value, struct_hints
 from .result import QueryResult
 from .values import result_name, to_datetime, to_timedelta
 
 _NUMBERS = (int, float, Decimal)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Tolerance:
     """The tolerance for floats, as in `math.isclose`."""
 
@@ -107,8 +108,8 @@ def _same_members(expected: list[Any], got: list[Any], tolerance: Tolerance) -> 
 def _fields(value: Any) -> Any:
     if isinstance(value, dict):
         return value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if is_struct_value(value):
+        return {name: getattr(value, name) for name, _ in struct_hints(type(value))}
     return None
 
 

@@ -8,7 +8,6 @@ seconds, bytes base64.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import math
 import re
 import typing
@@ -18,7 +17,8 @@ from enum import Enum
 from functools import lru_cache, partial
 from typing import Any, Callable, Mapping, Optional
 
-from .._codec.values import decoder_of, plain_type, struct_hints
+from .._codec.structs import is_struct_value, struct_hints
+from .._codec.values import decoder_of, plain_type
 from .._diagnostics.findings import DefinitionError
 from .._model.feature_class import FeatureClass
 from .._model.field import Field
@@ -193,11 +193,12 @@ def encode(value: Any) -> Any:
         return [encode(item) for item in sorted(value, key=repr)]
     if isinstance(value, dict):
         return {str(name): encode(item) for name, item in value.items()}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if is_struct_value(value):
         return {name: encode(getattr(value, name)) for name, _ in struct_hints(type(value))}
     definition: Optional[FeatureClass] = getattr(type(value), "__svc_features__", None)
     if definition is not None:
-        return {definition.fields[name].name: encode(item) for name, item in vars(value).items() if name in definition.fields}
+        known = [(definition.field(name), item) for name, item in vars(value).items()]
+        return {field.name: encode(item) for field, item in known if field is not None}
     to_list = getattr(value, "tolist", None)
     if to_list is not None and type(value).__module__.partition(".")[0] == "numpy":
         return encode(to_list())

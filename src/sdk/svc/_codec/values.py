@@ -14,7 +14,7 @@ timedelta      integer microseconds, written as ``{"$micros": n}``, n as text be
                2**53 - 1
 Decimal        text of the digits
 Enum           the member's value
-dataclass      object with the fields in order
+struct         object with the fields in order (dataclass, attrs, pydantic)
 list, set      array
 dict, Any      the same, with the tags above inside; the single name of an object
                that looks like a tag gets one more ``$`` in front
@@ -24,7 +24,6 @@ dict, Any      the same, with the tags above inside; the single name of an objec
 from __future__ import annotations
 
 import base64
-import dataclasses
 import math
 import re
 import types
@@ -34,6 +33,8 @@ from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Callable
+
+from .structs import is_model, is_struct, is_struct_value, maker, struct_hints
 
 _SAFE_INTEGER = 2**53 - 1
 _TAG_LIKE = re.compile(r"\$+(?:int|float|bytes)\Z")
@@ -144,17 +145,11 @@ def decoder_of(wanted: Any, scalars: dict[Any, Decoder], of: Callable[[Any], Dec
         base_type: Any = type(next(iter(wanted)).value)
         base = of(base_type)
         return lambda value: wanted(base(value))
-    if dataclasses.is_dataclass(wanted) and isinstance(wanted, type):
+    if is_struct(wanted):
         fields = [(name, of(hint)) for name, hint in struct_hints(wanted)]
-        return lambda value: wanted(**{name: convert(value[name]) for name, convert in fields if name in value})
+        make = maker(wanted)
+        return lambda value: make({name: convert(value[name]) for name, convert in fields if name in value})
     return otherwise
-
-
-@lru_cache(maxsize=1024)
-def struct_hints(wanted: type) -> list[tuple[str, Any]]:
-    """Names and types of a dataclass's fields that its constructor takes, in order."""
-    hints = typing.get_type_hints(wanted)
-    return [(field.name, hints[field.name]) for field in dataclasses.fields(wanted) if field.init]
 
 
 def _encode_float(value: float) -> Any:
@@ -199,7 +194,7 @@ def encode_any(value: Any) -> Any:
             ((name, item),) = value.items()
             return {f"${name}" if _TAG_LIKE.match(str(name)) else str(name): encode_any(item)}
         return {str(name): encode_any(item) for name, item in value.items()}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if is_struct_value(value):
         return {name: encode_any(getattr(value, name)) for name, _ in struct_hints(type(value))}
     to_list = getattr(value, "tolist", None)
     if type(value).__module__.partition(".")[0] == "numpy" and to_list is not None:
@@ -248,10 +243,13 @@ def encoder(python_type: Any) -> Encoder:
             return encode_any(value)
 
         return encode_items
-    if dataclasses.is_dataclass(wanted) and isinstance(wanted, type):
+    if is_struct(wanted):
         fields = [(name, encoder(hint)) for name, hint in struct_hints(wanted)]
+        validate: Any = wanted.model_validate if is_model(wanted) else None
 
         def encode_struct(value: Any) -> Any:
+            if validate is not None and isinstance(value, dict):
+                value = validate(value)
             if isinstance(value, wanted):
                 return {name: convert(getattr(value, name)) for name, convert in fields}
             return encode_any(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import math
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -14,6 +13,7 @@ from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
 from .._surface.names import duration_json
 from .._types.data_type import type_name
+from .structs import is_struct_value
 from .values import datetime_text
 
 _INT64 = range(-(2**63), 2**63)
@@ -44,7 +44,7 @@ def value_json(value: Any, dtype: Mapping[str, Any]) -> dict[str, Any]:
         listed = dtype["list"]
         items = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
         return {"listValue": {"values": [_nullable(item, listed["element"], listed.get("elementNullable", False)) for item in items]}}
-    if not dataclasses.is_dataclass(value) or type(value).__name__ != dtype["struct"]["name"]:
+    if not is_struct_value(value) or type(value).__name__ != dtype["struct"]["name"]:
         raise _mismatch(value, dtype)
     fields = [
         {"name": field["name"], "value": _nullable(getattr(value, field["name"]), field["dtype"], field.get("nullable", False))}

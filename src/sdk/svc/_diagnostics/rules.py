@@ -119,8 +119,8 @@ class UnsupportedType:
         "a key",
     )
     computed_relation = Message(code, "'{feature}' is a relation: its rows are found by a join, not by an expression", "a relation")
-    contains_itself = Message(code, "the dataclass {name} contains itself: a struct has a fixed depth", "contains itself")
-    in_dataclass = Message(code, "field '{field}' of the dataclass {name}: {error}", "{label}")
+    contains_itself = Message(code, "the class {name} contains itself: a struct has a fixed depth", "contains itself")
+    in_dataclass = Message(code, "field '{field}' of the class {name}: {error}", "{label}")
     mixed_enum = Message(
         code,
         "the members of {name} need values of one type, all str, all int or all float; they have: {have}",
@@ -157,7 +157,7 @@ class UnsupportedType:
         "no key",
     )
     unreadable = Message(code, "the annotation cannot be read: {kind} was raised by what it holds", "no type")
-    unreadable_dataclass = Message(code, "the fields of the dataclass {name} cannot be read: {error}", "unsupported type")
+    unreadable_dataclass = Message(code, "the fields of the class {name} cannot be read: {error}", "unsupported type")
     unsupported = Message(code, "'{type}' cannot be the type of a feature: {advice}", "unsupported type")
     windowed_relation = Message(
         code,

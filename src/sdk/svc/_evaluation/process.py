@@ -162,7 +162,9 @@ def _kept(text: Optional[str]) -> Optional[str]:
 
 
 def main(argv: List[str]) -> int:
-    """Runs the process and returns its exit code."""
+    """Runs the process; ends it itself when all rows are answered, so that threads and exit handlers
+    of the project cannot delay it.
+    """
     parser = argparse.ArgumentParser(prog="_boot.py evaluation")
     parser.add_argument("--root", required=True, help="folder of the project's source")
     parser.add_argument("--socket", required=True, help="path of the server's Unix socket")
@@ -184,4 +186,4 @@ def main(argv: List[str]) -> int:
         return 1
     Process(connection, Project(arguments.root), evaluation, request["dtypes"]).serve()
     output.flush()
-    return 0
+    os._exit(0)

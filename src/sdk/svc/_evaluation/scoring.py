@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import datetime, timezone
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Callable, Dict, Optional
@@ -51,7 +52,9 @@ def score_of(scorer: Any, await_: Callable[[Any], Any]) -> Score:
 
 
 def _plain(output: Any) -> Any:
-    return output.value if isinstance(output, Enum) else output
+    """An output as values of datasets are: members of enums by value, times in UTC."""
+    value = output.value if isinstance(output, Enum) else output
+    return value.replace(tzinfo=timezone.utc) if isinstance(value, datetime) and value.tzinfo is None else value
 
 
 def _contains(scorer: Contains, output: Any, expected: Any) -> Optional[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Sequence, Union
 
+from .._model.frozen_time import frozen_time
 from .._model.reference import FeatureReference, field_of
 from .._surface.names import did_you_mean
 from . import aggregates
@@ -66,8 +67,8 @@ class DataFrame:
 
     @property
     def now(self) -> datetime:
-        """The time of the query in UTC; outside of one, the time now."""
-        return self._now or datetime.now(timezone.utc)
+        """The time of the query in UTC; outside of one that of `freeze_time`, or the time now."""
+        return self._now or frozen_time() or datetime.now(timezone.utc)
 
     @property
     def columns(self) -> list[str]:

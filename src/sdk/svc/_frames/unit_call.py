@@ -10,8 +10,9 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from .._diagnostics.findings import DefinitionError
+from .._model.frozen_time import frozen_time
 from .._model.reference import FeatureReference, RowSelection, crosses_many, field_of
-from .._types.annotations import is_union
+from .._types.annotations import Now, is_union
 from .columns import columns_of
 from .conditions import references_in
 from .dataframe import DataFrame, project, refuse_others
@@ -24,19 +25,25 @@ if TYPE_CHECKING:
 
 
 def callable_in_tests(definition: ResolverDefinition) -> Callable[..., Any]:
-    """The function as it is, or one that makes its DataFrames first."""
+    """The function as it is, or one that makes its DataFrames first, and gives it the time that
+    `freeze_time` holds.
+    """
     fn = definition.fn
     annotations = [parameter.annotation for parameter in definition.parameters.values()] + [definition.returns]
-    if not any(_may_be_frame(annotation) for annotation in annotations):
+    if not any(annotation is Now or _may_be_frame(annotation) for annotation in annotations):
         return fn
     signature = inspect.signature(fn)
 
     @functools.wraps(fn)
     def call(*values: Any, **named: Any) -> Any:
         spec = _spec_of(definition)
-        if spec is None or not spec.has_frames:
+        frozen = frozen_time()
+        if spec is None or (frozen is None and not spec.has_frames):
             return fn(*values, **named)
-        bound = signature.bind(*values, **named)
+        bound = signature.bind(*values, **named) if frozen is None else signature.bind_partial(*values, **named)
+        for item in spec.inputs:
+            if item.is_now and frozen is not None:
+                bound.arguments.setdefault(item.name, frozen)
         now = next((bound.arguments[item.name] for item in spec.inputs if item.is_now and item.name in bound.arguments), None)
         for item in spec.inputs:
             if item.is_frame and item.name in bound.arguments:

@@ -9,7 +9,7 @@ import types
 import typing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Callable, Iterator, Mapping, NoReturn, Optional, Union, overload
+from typing import Any, Callable, Iterator, Literal, Mapping, NoReturn, Optional, Union, overload
 
 from .._diagnostics.findings import DefinitionError
 from .._diagnostics.outline import ClassOutline
@@ -33,7 +33,9 @@ class ClassOptions:
     max_staleness: Union[str, timedelta, None] = None
     store_online: Optional[bool] = None
     store_offline: Optional[bool] = None
-    cache_nulls: Optional[bool] = None
+    cache_nulls: Union[bool, str, None] = None
+    cache_defaults: Union[bool, str, None] = None
+    offline_ttl: Union[str, timedelta, None] = None
     others: Others = ()
 
 
@@ -288,7 +290,9 @@ def features(
     name: Optional[str] = None,
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
-    cache_nulls: Optional[bool] = None,
+    cache_nulls: Union[bool, Literal["evict_nulls"], None] = None,
+    cache_defaults: Union[bool, Literal["evict_defaults"], None] = None,
+    offline_ttl: Union[str, timedelta, None] = None,
 ) -> Callable[[type], Any]: ...
 
 
@@ -302,15 +306,17 @@ def features(
     name: Optional[str] = None,
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
-    cache_nulls: Optional[bool] = None,
+    cache_nulls: Union[bool, Literal["evict_nulls"], None] = None,
+    cache_defaults: Union[bool, Literal["evict_defaults"], None] = None,
+    offline_ttl: Union[str, timedelta, None] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a class a feature class: every annotated attribute is a feature, but for those that
     begin with `_` and ClassVars.
 
     The namespace is the class's name in snake_case, or `name`. `owner`, `tags` and `max_staleness`,
-    and `store_online`, `store_offline` and `cache_nulls` as `feature` takes them, hold for every
-    feature that does not say otherwise, relations aside. Instances take any of the features by
+    and `store_online`, `store_offline`, `cache_nulls`, `cache_defaults` and `offline_ttl` as `feature`
+    takes them, hold for every feature that does not say otherwise, relations aside. Instances take any of the features by
     keyword, compare by value, and iterate as (FQN, value).
 
         @features(owner="a@example.com", max_staleness="1d")
@@ -320,7 +326,7 @@ def features(
             name: str | None
     """
     unknown = kept("features", others)
-    options = ClassOptions(name, owner, tags, max_staleness, store_online, store_offline, cache_nulls, unknown)
+    options = ClassOptions(name, owner, tags, max_staleness, store_online, store_offline, cache_nulls, cache_defaults, offline_ttl, unknown)
     if cls is not None:
         return _define(cls, options, sys._getframe(1))
     return lambda decorated: _define(decorated, options, sys._getframe(1))

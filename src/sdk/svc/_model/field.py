@@ -56,7 +56,7 @@ class FeatureOptions:
     expression: Any = None
     store_online: Optional[bool] = None
     store_offline: Optional[bool] = None
-    cache_nulls: Optional[bool] = None
+    cache_nulls: Union[bool, str, None] = None
     deprecated: bool = False
     min: Any = None
     max: Any = None
@@ -68,6 +68,8 @@ class FeatureOptions:
     version: Optional[int] = None
     default_version: Optional[int] = None
     versions: Any = None
+    cache_defaults: Union[bool, str, None] = None
+    offline_ttl: Union[str, timedelta, None] = None
     others: Others = ()
 
 
@@ -261,11 +263,15 @@ class Field:
         return own if own is not None else self.owner_class.options.max_staleness
 
     def stores(self, option: str) -> bool:
-        """Whether `store_online`, `store_offline` or `cache_nulls` holds: its own option, else its
-        class's, else True.
+        """Whether `store_online`, `store_offline`, `cache_nulls` or `cache_defaults` holds: its own
+        option, else its class's, else True.
         """
+        return self.storing(option) in (None, True)
+
+    def storing(self, option: str) -> Any:
+        """An option that says which fresh values are stored: its own, else its class's."""
         own = getattr(self.options, option)
-        return (own if own is not None else getattr(self.owner_class.options, option)) is not False
+        return own if own is not None else getattr(self.owner_class.options, option)
 
     @property
     def expression(self) -> Optional[Expression]:

@@ -151,6 +151,23 @@ def check_flag(option: str, value: Any) -> Optional[str]:
     return None if isinstance(value, bool) else f"{option} is {describe(value)}: write True or False"
 
 
+def check_caching(evict: str) -> Check:
+    """The check of True, False or the word for values that also take out older ones."""
+
+    def check(option: str, value: Any) -> Optional[str]:
+        return None if isinstance(value, bool) or value == evict else f'{option} is {describe(value)}: write True, False or "{evict}"'
+
+    return check
+
+
+def check_ttl(option: str, value: Any) -> Optional[str]:
+    """A duration above zero, `infinity` included."""
+    micros = parse_duration(value)
+    if micros is None or micros <= 0:
+        return f"{option} is {describe(value)}: write a duration above zero such as '30d' or '365d', or 'infinity'"
+    return None
+
+
 def check_expression(option: str, value: Any) -> Optional[str]:
     """An expression of `_`."""
     return None if isinstance(value, Expression) else f"{option} is {describe(value)}: write an expression such as _.total - _.tax"
@@ -168,7 +185,13 @@ def check_options(checks: dict[str, Check], options: object) -> dict[str, str]:
 
 
 #: Options that decide which fresh values are stored where.
-STORING: dict[str, Check] = {"store_online": check_flag, "store_offline": check_flag, "cache_nulls": check_flag}
+STORING: dict[str, Check] = {
+    "store_online": check_flag,
+    "store_offline": check_flag,
+    "cache_nulls": check_caching("evict_nulls"),
+    "cache_defaults": check_caching("evict_defaults"),
+    "offline_ttl": check_ttl,
+}
 CLASS_CHECKS: dict[str, Check] = {"name": check_name, "owner": check_text, "tags": check_tags, "max_staleness": check_staleness, **STORING}
 FEATURE_CHECKS: dict[str, Check] = {**CLASS_CHECKS, "description": check_text, "primary": check_flag, "expression": check_expression, "deprecated": check_flag, "strict": check_flag}
 RESOLVER_CHECKS: dict[str, Check] = {

@@ -23,6 +23,7 @@ _QUERIES = "svc.queries"
 _LOGGING = "svc.logging"
 _MONITORING = "svc.monitoring"
 _EVALUATIONS = "svc.evaluations"
+_HTTP = "svc.http"
 
 #: The modules of each name; the first is the one that advice names. The functions of
 #: `svc.functions` come from the function table.
@@ -44,6 +45,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "FeatureResult": (_CLIENT, _ROOT),
     "FeatureTime": (_FEATURES, _ROOT),
     "Features": (_FEATURES, _ROOT),
+    "HttpRefused": (_HTTP, _ROOT),
+    "HttpResponse": (_HTTP, _ROOT),
     "Monitor": (_MONITORING, _ROOT),
     "KafkaSource": (_SOURCES, _STREAMS, _ROOT),
     "MySQLSource": (_SQL, _SOURCES, _ROOT),
@@ -80,8 +83,11 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "feature": (_FEATURES, _ROOT),
     # Not of `svc`: there the name is the module's.
     "features": (_FEATURES,),
+    "freeze_time": (_ROOT,),
     "has_many": (_FEATURES, _ROOT),
     "has_one": (_FEATURES, _ROOT),
+    "http_get": (_HTTP, _ROOT),
+    "http_post": (_HTTP, _ROOT),
     "is_feature_time": (_FEATURES, _ROOT),
     "is_primary": (_FEATURES, _ROOT),
     "judge": (_EVALUATIONS, _ROOT),
@@ -169,7 +175,6 @@ ABSENT_NAMES: Mapping[str, str] = {
     "embed": _NO_VECTORS,
     "ensure_feature": "unwrap_feature describes a feature",
     "feature_time": "annotate a feature 'FeatureTime'",
-    "freeze_time": "a query takes the time as now=, and DataFrame(..., now=...) does in a test",
     "group_by_windowed": _NO_MATERIALIZATION,
     "make_sql_file_resolver": "SQL resolvers are files, '<name>.svc.sql'",
     "op": "functions of expressions are imported as 'import svc.functions as F'",

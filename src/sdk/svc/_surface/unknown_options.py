@@ -54,7 +54,6 @@ _RESOLVER: Mapping[str, str] = {
 _STORAGE: Mapping[str, str] = {
     "cache_strategy": _STORED,
     "etl_offline_to_online": _NO_ETL,
-    "offline_ttl": "values of the offline store do not expire",
     "online_store_max_items": "the online store keeps the last value of a feature",
 }
 _VALUE: Mapping[str, str] = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import collections.abc
-import dataclasses
 import typing
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
 from typing import Any, Optional
 
+from .._codec.structs import is_struct, struct_fields
 from .._codec.wire import value_json
 from .._diagnostics import rules
 from .._diagnostics.findings import CircularReference, DefinitionError
@@ -89,7 +89,7 @@ def _value_type(core: Any, scope: Scope, seen: tuple[type, ...]) -> ValueType:
         raise DefinitionError(rules.UnsupportedType.class_inside(name=core.__name__))
     if isinstance(core, type) and issubclass(core, Enum):
         return ValueType(_enum(core), core)
-    if isinstance(core, type) and dataclasses.is_dataclass(core):
+    if is_struct(core):
         return ValueType(_struct(core, scope, (*seen, core)), core)
     raise unsupported(core)
 
@@ -154,15 +154,13 @@ def _struct(core: type, scope: Scope, seen: tuple[type, ...]) -> DataType:
     if core in seen[:-1]:
         raise DefinitionError(rules.UnsupportedType.contains_itself(name=core.__name__))
     try:
-        hints = typing.get_type_hints(core, include_extras=True)
+        listed = struct_fields(core)
     except Exception as error:
         raise DefinitionError(rules.UnsupportedType.unreadable_dataclass(name=core.__name__, error=error)) from None
     fields: list[dict[str, Any]] = []
-    for field in dataclasses.fields(core):
-        if not field.init:
-            continue
+    for field in listed:
         try:
-            reading = read_annotation(hints[field.name], scope)
+            reading = read_annotation(field.annotation, scope)
             inner = value_type(reading.core, scope, seen)
             if inner.references is not None:
                 raise DefinitionError(rules.UnsupportedType.reference_in_dataclass())

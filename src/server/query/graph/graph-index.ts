@@ -15,6 +15,7 @@ import { INCREMENTAL_PLACEHOLDER } from "../../../domain/sql/statement.ts";
 import { compileRules, withRules } from "../../../domain/validations.ts";
 import { compileCoercer, typeName } from "../../../domain/value.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
+import type { Caching } from "../../writes/policy.ts";
 import { AnswerType } from "./answer-type.ts";
 import { compilerOf } from "./expressions.ts";
 import type { Member, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
@@ -187,8 +188,22 @@ function joinedFeatures({ featureSets }: Graph): ReadonlySet<string> {
 
 function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, keys: ReadonlySet<string>): ScalarInfo | undefined {
   if (feature.kind.case !== "scalar" || !feature.kind.value.dtype) return undefined;
-  const { dtype, nullable, defaultValue, primary, featureTime, expression, window, storeOnline, storeOffline, cacheNulls } =
-    feature.kind.value;
+  const {
+    dtype,
+    nullable,
+    defaultValue,
+    primary,
+    featureTime,
+    expression,
+    window,
+    storeOnline,
+    storeOffline,
+    cacheNulls,
+    evictNulls,
+    cacheDefaults,
+    evictDefaults,
+    offlineTtl,
+  } = feature.kind.value;
   const strictRules = compileRules(feature.kind.value, true);
   return {
     kind: "scalar",
@@ -203,7 +218,8 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
     stalenessMs: feature.maxStaleness ? durationToMs(feature.maxStaleness) : 0,
     featureId: featureIds.get(feature.fqn),
     storesOnline: storeOnline !== false,
-    storesNull: cacheNulls !== false,
+    caching: { nulls: cachingOption(cacheNulls, evictNulls), defaults: cachingOption(cacheDefaults, evictDefaults) },
+    offlineTtlMs: offlineTtl && durationToMs(offlineTtl),
     storesOffline: storeOffline !== false,
     version: feature.version || 1,
     isOldVersion: feature.version !== feature.defaultVersion,
@@ -218,6 +234,10 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
     expression,
     windowMs: window ? durationToMs(window) : undefined,
   };
+}
+
+function cachingOption(stores: boolean | undefined, evicts: boolean): Caching {
+  return stores !== false ? "store" : evicts ? "evict" : "keep";
 }
 
 function resolverInfo(

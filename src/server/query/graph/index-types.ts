@@ -11,6 +11,7 @@ import type { Coercer, FeatureValue } from "../../../domain/value.ts";
 import type { CompiledTranslation } from "../../expressions/python/compile-translation.ts";
 import type { ColumnType } from "../../sql/condition.ts";
 import type { SeriesReader } from "../../tiles/series-rows.ts";
+import type { Caching } from "../../writes/policy.ts";
 import type { AnswerType } from "./answer-type.ts";
 
 /** A feature that holds a value. */
@@ -35,8 +36,10 @@ export interface ScalarInfo {
   readonly featureId: number | undefined;
   /** Whether its values go to the online store and are read from there (`store_online`). */
   readonly storesOnline: boolean;
-  /** Whether null is stored there too (`cache_nulls`). */
-  readonly storesNull: boolean;
+  /** What becomes of a fresh null (`cache_nulls`), and of the default (`cache_defaults`). */
+  readonly caching: { readonly nulls: Caching; readonly defaults: Caching };
+  /** Greatest age of a value in the history that counts, milliseconds; undefined = any. */
+  readonly offlineTtlMs?: number | undefined;
   /** Whether its values go to the history (`store_offline`). */
   readonly storesOffline: boolean;
   /** The number of its version, from 1. */

@@ -24,7 +24,7 @@ export function rowsInfo(many: { readonly namespace: string }, name: string): Sc
     stalenessMs: 0,
     featureId: undefined,
     storesOnline: true,
-    storesNull: true,
+    caching: { nulls: "store", defaults: "store" },
     storesOffline: false,
     version: 1,
     isOldVersion: false,

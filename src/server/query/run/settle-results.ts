@@ -40,7 +40,7 @@ export function settleOutcomes(
       const outcome = outcomes?.[index];
       if (!outcome || cells.isSettled(cell)) continue;
       if (outcome.kind === "value") {
-        settlement.run.context.meter?.checked(slot.feature, outcome.value);
+        if (slot.feature.softRules) settlement.run.context.meter?.checked(slot.feature, outcome.value);
         settlement.value(cell, slot, row, outcome.value, CellOrigin.COMPUTED, results.observedAt[index] ?? settlement.nowMs(row));
       } else if (outcome.kind === "absent") settlement.absent(cell, slot, row);
       else if (outcome.isNull) settlement.nothing(cell, slot, row, outcome.failure, results.observedAt[index] ?? settlement.nowMs(row));

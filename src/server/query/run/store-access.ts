@@ -3,6 +3,7 @@
 import { formatDuration } from "../../../domain/duration.ts";
 import { errorText } from "../../../domain/error-text.ts";
 import {
+  EVICTED,
   type FoundValues,
   type OnlineFound,
   type RowsRead,
@@ -12,6 +13,7 @@ import {
   type ValuesRead,
   type ValueWrite,
 } from "../../stores/online/store.ts";
+import { cachingOf } from "../../writes/policy.ts";
 import { type CellId, FIRST_ROW, type Row, type SlotId } from "../plan/ids.ts";
 import type { Plan, PlanFrame, PlanSlot } from "../plan/plan.ts";
 import { type Awaitable, andThen, recovered } from "./awaitable.ts";
@@ -86,7 +88,8 @@ function addValuesRead(run: Run, frame: PlanFrame, cells: readonly CellId[], rea
     const served: (StoredValue | undefined)[] = new Array(cells.length);
     for (let index = 0; values && index < cells.length; index++) {
       const cell = cells[index] as CellId;
-      served[index] = fresh(run, run.plan.slot(run.cells.slotOf(cell)), cell, find(values, cell, index));
+      const stored = find(values, cell, index);
+      served[index] = fresh(run, run.plan.slot(run.cells.slotOf(cell)), cell, stored?.resolver === EVICTED ? undefined : stored);
     }
     return served;
   };
@@ -230,7 +233,8 @@ function freshWrites(run: Run, slot: PlanSlot, present: number): Iterable<ValueW
     const keyCell = cells.at(frame.keySlot as SlotId, row);
     if (!cells.isOk(keyCell) || cells.value(keyCell) === null) continue;
     const value = isNull ? null : cells.value(cell);
-    if (value === null && !slot.feature.storesNull) continue;
+    const caching = cachingOf(slot.feature, value, isNull);
+    if (caching === "keep") continue;
     const key = storeKey(cells.value(keyCell));
     const observedAt = cells.observed(cell);
     if (observedAt <= (newest.get(key)?.observedAt ?? Number.NEGATIVE_INFINITY)) continue;
@@ -238,9 +242,9 @@ function freshWrites(run: Run, slot: PlanSlot, present: number): Iterable<ValueW
       namespace: frame.namespace.name,
       key,
       featureId: slot.feature.featureId as number,
-      value,
+      value: caching === "evict" ? null : value,
       observedAt,
-      resolver,
+      resolver: caching === "evict" ? EVICTED : resolver,
       ...expiryOfSlot(run, slot, observedAt),
     });
   }

@@ -82,6 +82,8 @@ export interface SpineSample {
   readonly dtype: DataType;
   /** Path of the value that is the key of the sampled row: one that is given, or sampled before. */
   readonly keyPath: string;
+  /** Greatest age of a value at the row's time, milliseconds; absent = any. */
+  readonly ttlMs?: number;
 }
 
 /** A column of the answer. */
@@ -382,6 +384,7 @@ function planRoot(options: {
         featureId: feature.featureId as number,
         dtype: feature.dtype,
         keyPath,
+        ...(feature.offlineTtlMs !== undefined && { ttlMs: feature.offlineTtlMs }),
       })),
     ),
     plan,
@@ -478,7 +481,7 @@ async function sampleAll(
     };
     const columns = await access.sample(
       spine,
-      features.map(({ featureId }) => ({ featureId: featureId as number })),
+      features.map(({ featureId, offlineTtlMs: ttlMs }) => ({ featureId: featureId as number, ...(ttlMs !== undefined && { ttlMs }) })),
     );
     for (const [at, feature] of features.entries()) {
       const column = columns[at] as SampledColumn;

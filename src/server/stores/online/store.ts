@@ -74,6 +74,12 @@ export interface ValueWrite extends WrittenRow, StoredValue {
   readonly featureId: number;
 }
 
+/**
+ * In place of a resolver: the value takes the older one of its row out, and who reads it finds
+ * nothing. It is a write like others, so that it never takes out a newer one.
+ */
+export const EVICTED = "-";
+
 /** Rows of a relation to be stored; `key` is the parent row's. */
 export interface RowsWrite extends WrittenRow, StoredRows {
   readonly relationId: number;

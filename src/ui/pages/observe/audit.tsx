@@ -27,24 +27,24 @@ const FILTERS = [
 ] as const;
 
 const COLUMNS: readonly Column<AuditLogJson>[] = [
-  { name: "seq", title: "Row", width: "4rem", isNumber: true, cell: ({ seq = "0" }) => seq },
+  { name: "seq", title: "Row", width: "3.5rem", isNumber: true, cell: ({ seq = "0" }) => seq },
   { name: "time", title: "Time", width: "10rem", cell: ({ time }) => <Time at={time} /> },
   {
     name: "client",
     title: "Client",
-    width: "12rem",
+    width: "9rem",
     cell: ({ clientId = "", clientName = "" }) => <span title={clientId}>{escapeControls(clientName || clientId)}</span>,
   },
   {
     name: "endpoint",
     title: "Endpoint",
-    width: "18rem",
+    width: "17rem",
     cell: ({ endpoint = "" }) => <code>{escapeControls(endpoint.replace(/^svc\.v1\./, ""))}</code>,
   },
   {
     name: "code",
     title: "Answer",
-    width: "9rem",
+    width: "7rem",
     cell: ({ code = "", count = 1 }) => (
       <Status tone={code === "ok" ? "good" : "bad"}>{`${code}${count > 1 ? `, ${count} times` : ""}`}</Status>
     ),
@@ -52,13 +52,13 @@ const COLUMNS: readonly Column<AuditLogJson>[] = [
   {
     name: "about",
     title: "About",
-    width: "18rem",
+    width: "10rem",
     cell: ({ about = {} }) =>
       Object.entries(about)
         .map(([name, value]) => escapeControls(`${name}=${value}`))
         .join(" "),
   },
-  { name: "address", title: "Address", width: "9rem", cell: ({ address = "" }) => <code>{escapeControls(address)}</code> },
+  { name: "address", title: "Address", width: "7rem", cell: ({ address = "" }) => <code>{escapeControls(address)}</code> },
 ];
 
 /** Who called what: the rows of the audit log, newest first. */

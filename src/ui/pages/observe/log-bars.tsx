@@ -27,6 +27,9 @@ export function LogBars({ answer }: { readonly answer: AggregateLogsResponseJson
   };
   return (
     <figure class="log-bars">
+      <div class="most figure" aria-hidden="true">
+        {mostOf(bars).toLocaleString("en")}
+      </div>
       <svg
         role="img"
         aria-label={`Lines over time. ${when}${words}. Arrows read the bars, Enter shows one alone.`}
@@ -47,6 +50,11 @@ export function LogBars({ answer }: { readonly answer: AggregateLogsResponseJson
           </g>
         ))}
       </svg>
+      <div class="times figure" aria-hidden="true">
+        {[0, 0.5, 1].map((share) => (
+          <span key={share}>{localText(Date.parse(startTime) + share * (Date.parse(endTime) - Date.parse(startTime))).slice(5, 16)}</span>
+        ))}
+      </div>
       <figcaption class="dim figure">
         {when}
         {words}
@@ -61,9 +69,14 @@ function wordsOf(counts: readonly number[]): string {
   return named.map(([name, count]) => `${name} ${count.toLocaleString("en")}`).join(", ");
 }
 
+/** Lines of the highest bar, at least 1. */
+function mostOf(bars: readonly LevelBar[]): number {
+  return Math.max(...bars.map(({ counts }) => counts.reduce((sum, count) => sum + count, 0)), 1);
+}
+
 /** The places of bars, errors at the bottom. */
 function drawn(bars: readonly LevelBar[]) {
-  const most = Math.max(...bars.map(({ counts }) => counts.reduce((sum, count) => sum + count, 0)), 1);
+  const most = mostOf(bars);
   const width = WIDTH / Math.max(bars.length, 1);
   return bars.map((bar, at) => {
     let top = HEIGHT;

@@ -130,7 +130,7 @@ function Ask({ features, form, change }: AskParts) {
             </button>
           )}
           <label>
-            Again{" "}
+            Repeat{" "}
             <select value={repeat.value} onChange={(event) => (repeat.value = Number(event.currentTarget.value))}>
               {REPEATS.map((seconds) => (
                 <option key={seconds} value={seconds}>

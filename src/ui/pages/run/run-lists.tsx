@@ -52,7 +52,7 @@ function RunList<M extends Method, Row extends { readonly id?: string }>({
 const idColumn = <Row extends { readonly id?: string }>(title: string): Column<Row> => ({
   name: "id",
   title,
-  width: "20rem",
+  width: "19rem",
   cell: ({ id = "" }) => <RunLink id={id} />,
 });
 
@@ -68,7 +68,7 @@ export function RunLink({ id }: { readonly id: string }) {
 const timeColumns = <
   Row extends { readonly createdAt?: string; readonly startedAt?: string; readonly endedAt?: string },
 >(): readonly Column<Row>[] => [
-  { name: "created", title: "Begun", width: "11rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { name: "created", title: "Begun", width: "9.5rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
     name: "took",
     title: "Took",
@@ -83,18 +83,18 @@ const timeColumns = <
 
 const JOBS: readonly Column<JobJson>[] = [
   idColumn("Job"),
-  { name: "kind", title: "Kind", width: "12rem", cell: ({ kind = "" }) => escapeControls(kind) },
-  { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="JOB_STATE_" /> },
+  { name: "kind", title: "Kind", width: "9.5rem", cell: ({ kind = "" }) => escapeControls(kind) },
+  { name: "state", title: "State", width: "7.5rem", cell: ({ state }) => <State of={state} prefix="JOB_STATE_" /> },
   {
     name: "subject",
     title: "About",
-    width: "18rem",
+    width: "7rem",
     cell: ({ error = "", progress = "", subject = "" }) => escapeControls(error || progress || subject),
   },
   {
     name: "attempts",
     title: "Attempts",
-    width: "6rem",
+    width: "5rem",
     isNumber: true,
     cell: ({ attempts = 0, maxAttempts = 0 }) => `${attempts} of ${maxAttempts}`,
   },
@@ -103,31 +103,36 @@ const JOBS: readonly Column<JobJson>[] = [
 
 const WORKFLOWS: readonly Column<WorkflowJson>[] = [
   idColumn("Workflow"),
-  { name: "kind", title: "Cause", width: "9rem", cell: ({ kind }) => enumWord(kind, "WORKFLOW_KIND_") },
-  { name: "state", title: "State", width: "8rem", cell: ({ status }) => <State of={status} prefix="WORKFLOW_STATUS_" /> },
-  { name: "subject", title: "About", width: "18rem", cell: ({ subject = "" }) => escapeControls(subject) },
+  { name: "kind", title: "Cause", width: "8rem", cell: ({ kind }) => enumWord(kind, "WORKFLOW_KIND_") },
+  { name: "state", title: "State", width: "7.5rem", cell: ({ status }) => <State of={status} prefix="WORKFLOW_STATUS_" /> },
+  { name: "subject", title: "About", width: "14rem", cell: ({ subject = "" }) => escapeControls(subject) },
   ...timeColumns<WorkflowJson>(),
 ];
 
 const RESOLVER_RUNS: readonly Column<ResolverRunJson>[] = [
   idColumn("Run"),
-  { name: "resolver", title: "Resolver", width: "12rem", cell: ({ resolver = "" }) => <code>{escapeControls(resolver)}</code> },
-  { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="RESOLVER_RUN_STATE_" /> },
-  { name: "cause", title: "Cause", width: "6rem", cell: ({ cause }) => enumWord(cause, "RESOLVER_RUN_CAUSE_") },
-  { name: "rows", title: "Rows", width: "5rem", isNumber: true, cell: ({ rows = "0" }) => rows },
-  { name: "failed", title: "Failed", width: "5rem", isNumber: true, cell: ({ failedRows = "0" }) => failedRows },
+  { name: "resolver", title: "Resolver", width: "9rem", cell: ({ resolver = "" }) => <code>{escapeControls(resolver)}</code> },
+  { name: "state", title: "State", width: "7.5rem", cell: ({ state }) => <State of={state} prefix="RESOLVER_RUN_STATE_" /> },
+  { name: "cause", title: "Cause", width: "5rem", cell: ({ cause }) => enumWord(cause, "RESOLVER_RUN_CAUSE_") },
+  { name: "rows", title: "Rows", width: "4rem", isNumber: true, cell: ({ rows = "0" }) => rows },
+  { name: "failed", title: "Failed", width: "4rem", isNumber: true, cell: ({ failedRows = "0" }) => failedRows },
   ...timeColumns<ResolverRunJson>(),
 ];
 
 const OFFLINE_QUERIES: readonly Column<OfflineQueryJson>[] = [
   idColumn("Offline query"),
-  { name: "state", title: "State", width: "8rem", cell: ({ status }) => <State of={status} prefix="OFFLINE_QUERY_STATUS_" /> },
-  { name: "name", title: "Name", width: "9rem", cell: ({ queryName = "" }) => escapeControls(queryName) },
-  { name: "outputs", title: "Outputs", width: "16rem", cell: ({ outputs = [] }) => <code>{outputs.map(escapeControls).join(", ")}</code> },
+  { name: "state", title: "State", width: "7.5rem", cell: ({ status }) => <State of={status} prefix="OFFLINE_QUERY_STATUS_" /> },
+  { name: "name", title: "Name", width: "6rem", cell: ({ queryName = "" }) => escapeControls(queryName) },
+  {
+    name: "outputs",
+    title: "Outputs",
+    width: "10rem",
+    cell: ({ outputs = [] }) => <code>{outputs.map(escapeControls).join(", ")}</code>,
+  },
   {
     name: "rows",
     title: "Rows",
-    width: "8rem",
+    width: "6rem",
     isNumber: true,
     cell: ({ doneRows = "0", totalRows = "0" }) => `${doneRows} of ${totalRows}`,
   },
@@ -136,13 +141,19 @@ const OFFLINE_QUERIES: readonly Column<OfflineQueryJson>[] = [
 
 const TASKS: readonly Column<TaskJson>[] = [
   idColumn("Task"),
-  { name: "target", title: "Target", width: "16rem", cell: (task) => <code>{escapeControls(taskTarget(task))}</code> },
-  { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="TASK_STATE_" /> },
-  { name: "exit", title: "Exit", width: "4rem", isNumber: true, cell: ({ exitCode }) => (exitCode === undefined ? "" : String(exitCode)) },
+  { name: "target", title: "Target", width: "13.5rem", cell: (task) => <code>{escapeControls(taskTarget(task))}</code> },
+  { name: "state", title: "State", width: "7.5rem", cell: ({ state }) => <State of={state} prefix="TASK_STATE_" /> },
+  {
+    name: "exit",
+    title: "Exit",
+    width: "3.5rem",
+    isNumber: true,
+    cell: ({ exitCode }) => (exitCode === undefined ? "" : String(exitCode)),
+  },
   {
     name: "attempts",
     title: "Attempts",
-    width: "6rem",
+    width: "5rem",
     isNumber: true,
     cell: ({ attempts = 0, maxRetries = 0 }) => `${attempts} of ${maxRetries + 1}`,
   },

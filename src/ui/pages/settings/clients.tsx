@@ -24,16 +24,16 @@ export default function Clients() {
         </>
       ),
     },
-    { name: "id", title: "Client", width: "14rem", cell: ({ id = "" }) => <code title={id}>{id}</code> },
+    { name: "id", title: "Client", width: "11rem", cell: ({ id = "" }) => <code title={id}>{id}</code> },
     {
       name: "permissions",
       title: "Permissions",
-      width: "13rem",
+      width: "12rem",
       cell: ({ permissions = [] }) => <span title={permissions.join(", ")}>{permissions.join(", ")}</span>,
     },
     { name: "used", title: "Last used", width: "10rem", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
     { name: "expires", title: "Ends", width: "10rem", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-    { name: "actions", title: "Actions", width: "7rem", cell: (row) => <Revoke client={row} onDone={answer.reload} /> },
+    { name: "actions", title: "Actions", width: "8rem", cell: (row) => <Revoke client={row} onDone={answer.reload} /> },
   ];
   return (
     <Loading of={answer} lines={4}>

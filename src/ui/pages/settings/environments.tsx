@@ -19,23 +19,23 @@ const COLUMNS: readonly Column<EnvironmentJson>[] = [
   {
     name: "name",
     title: "Environment",
-    width: "12rem",
+    width: "10rem",
     cell: ({ id = "", name = "" }) => (
       <a href={addressOf("setting", { section: "environments" }, { environment: id })} class="name">
         {escapeControls(name)}
       </a>
     ),
   },
-  { name: "project", title: "Project", width: "10rem", cell: ({ projectName = "" }) => escapeControls(projectName) },
+  { name: "project", title: "Project", width: "8rem", cell: ({ projectName = "" }) => escapeControls(projectName) },
   {
     name: "state",
     title: "State",
-    width: "8rem",
+    width: "7rem",
     cell: ({ suspendedAt }) => <Status tone={suspendedAt ? "warn" : "good"}>{suspendedAt ? "suspended" : "active"}</Status>,
   },
-  { name: "created", title: "Made", width: "11rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { name: "created", title: "Made", width: "10rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
   { name: "id", title: "Id", width: "19rem", cell: ({ id = "" }) => <code>{id}</code> },
-  { name: "actions", title: "Actions", width: "8rem", cell: (row) => <Suspension environment={row} /> },
+  { name: "actions", title: "Actions", width: "8.5rem", cell: (row) => <Suspension environment={row} /> },
 ];
 
 /** The environments of the team, and the configuration of the one that is shown. */

@@ -16,7 +16,7 @@ export default function Sessions() {
     {
       name: "browser",
       title: "Browser",
-      width: "18rem",
+      width: "16rem",
       cell: ({ current, readOnly, userAgent = "" }) => (
         <>
           {current && <Badge text="this one" tone="good" />}
@@ -28,13 +28,13 @@ export default function Sessions() {
     {
       name: "client",
       title: "Client",
-      width: "12rem",
+      width: "9.5rem",
       cell: ({ clientId = "", clientName = "" }) => <span title={clientId}>{escapeControls(clientName || clientId)}</span>,
     },
-    { name: "created", title: "Began", width: "11rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { name: "used", title: "Last used", width: "11rem", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-    { name: "expires", title: "Ends unless used", width: "11rem", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-    { name: "actions", title: "Actions", width: "6rem", cell: (row) => !row.current && <End session={row} onDone={answer.reload} /> },
+    { name: "created", title: "Began", width: "10rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { name: "used", title: "Last used", width: "10rem", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+    { name: "expires", title: "Ends unless used", width: "10rem", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { name: "actions", title: "Actions", width: "7rem", cell: (row) => !row.current && <End session={row} onDone={answer.reload} /> },
   ];
   return (
     <Loading of={answer} lines={4}>

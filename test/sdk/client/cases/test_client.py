@@ -104,6 +104,11 @@ class Query(unittest.TestCase):
         self.assertEqual(result[User.asked_at], datetime(2024, 5, 1, 12, tzinfo=timezone.utc))
         zoned = datetime(2024, 5, 1, 14, 0, 0, 250, tzinfo=timezone(timedelta(hours=2)))
         self.assertEqual(self.client.query({User.id: 1}, [User.asked_at], now=zoned)[User.asked_at], zoned)
+        with svc.freeze_time(zoned):
+            self.assertEqual(self.client.query({User.id: 1}, [User.asked_at])[User.asked_at], zoned)
+            self.assertEqual(self.client.query_bulk({User.id: [1, 2]}, [User.asked_at])[User.asked_at], [zoned, zoned])
+            at = zoned - timedelta(days=1)
+            self.assertEqual(self.client.query({User.id: 1}, [User.asked_at], now=at)[User.asked_at], at)
         self.assertEqual(self.client.query({User.id: 1}, [User.origin], tags="one")[User.origin], "/one")
 
     def test_rows_have_times_of_their_own(self) -> None:

@@ -11,7 +11,7 @@ import type { QueryRequest } from "../../../../src/server/query/request/request.
 import { PythonWorld } from "../python-world.ts";
 import { valuesOf } from "../worlds.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const PROJECT: Record<string, string> = {
   "features.py": `

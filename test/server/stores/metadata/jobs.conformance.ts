@@ -736,7 +736,7 @@ export function jobsConformance(driver: Driver<QueueOwner>): void {
         seeded(15, 2_000),
       );
       expect(ended).toBeGreaterThan(20);
-    }, 60_000);
+    }, 300_000);
   });
 }
 

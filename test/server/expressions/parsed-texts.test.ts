@@ -14,11 +14,14 @@ type Told = readonly (readonly [name: string, signature: string, values: readonl
 
 test("random texts give what Python gives", async () => {
   const { seed, numRuns } = seeded(1500);
-  const child = Bun.spawn([INTERPRETERS.at(-1)?.path ?? "", "-B", join(import.meta.dir, "texts.py"), String(seed), String(numRuns)], {
-    env: { PATH: process.env.PATH, PYTHONPATH: SDK_ROOT },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
+  const child = Bun.spawn(
+    [INTERPRETERS.at(-1)?.path ?? "", "-B", join(import.meta.dir, "parsed-texts.py"), String(seed), String(numRuns)],
+    {
+      env: { PATH: process.env.PATH, PYTHONPATH: SDK_ROOT },
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
   expect(stderr).toBe("");
   const told = JSON.parse(stdout) as Told;
