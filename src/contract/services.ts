@@ -66,6 +66,7 @@ export const SERVICES = {
   watches: service<typeof import("../../gen/svc/v1/watch_pb.ts").WatchService>("svc.v1.WatchService"),
   topics: service<typeof import("../../gen/svc/v1/topic_pb.ts").TopicService>("svc.v1.TopicService"),
   monitors: service<typeof import("../../gen/svc/v1/monitor_pb.ts").MonitorService>("svc.v1.MonitorService"),
+  streams: service<typeof import("../../gen/svc/v1/stream_pb.ts").StreamService>("svc.v1.StreamService"),
 };
 
 /** The services' names and the types of their descriptors. */

@@ -3,7 +3,15 @@
  * relations, expressions and windows. An edge leads from what is needed to what needs it.
  */
 
-import type { DataSourceJson, ExpressionJson, FeatureJson, GraphJson, ResolverInputJson, ResolverJson } from "../../gen/svc/v1/graph_pb.ts";
+import type {
+  DataSourceJson,
+  ExpressionJson,
+  FeatureJson,
+  GraphJson,
+  ResolverInputJson,
+  ResolverJson,
+  StreamResolverJson,
+} from "../../gen/svc/v1/graph_pb.ts";
 
 /** Kinds of nodes. A class stands for all its features where they are folded. */
 export type LineageKind = "source" | "resolver" | "feature" | "class" | "query" | "scheduledQuery";
@@ -39,6 +47,7 @@ export function lineageOf(graph: GraphJson): Lineage {
   const lines = new Lines(graph);
   for (const { features = [] } of graph.featureSets ?? []) for (const feature of features) lines.addFeature(feature);
   for (const resolver of graph.resolvers ?? []) lines.addResolver(resolver);
+  for (const stream of graph.streamResolvers ?? []) lines.addStream(stream);
   for (const { name = "", outputs = [], version = "" } of graph.namedQueries ?? []) {
     const id = lines.add("query", queryNodeName(name, version));
     for (const output of outputs) lines.link(lines.path(output), id);
@@ -134,6 +143,12 @@ class Lines {
     if (sql?.star && outputs.length === 0)
       for (const { fqn = "", scalar } of this.#classes.get(sql.namespace ?? "")?.values() ?? [])
         if (scalar && !scalar.expression) this.link([id], lineageId("feature", fqn));
+  }
+
+  addStream({ fqn = "", outputs = [], source = "" }: StreamResolverJson): void {
+    const id = this.add("resolver", fqn);
+    this.link([this.add("source", source)], id);
+    for (const output of outputs) this.link([id], lineageId("feature", output));
   }
 
   /** The source of a name, or of a kind that only one source has. */

@@ -32,13 +32,13 @@ export type FieldViews<M> = { readonly [K in MemberOf<M>]?: string | FieldView<M
 
 /** The fields of an answer that contain messages. */
 type RowsField<A> = { [K in MemberOf<A>]: A[K] extends readonly Message[] ? K : never }[MemberOf<A>];
-type RowOf<A> = A[RowsField<A>] extends readonly (infer R extends Message)[] ? R : never;
+type RowOf<A, F extends RowsField<A> = RowsField<A>> = A[F] extends readonly (infer R extends Message)[] ? R : never;
 
 /** Options of a table of messages, beside its columns. */
-export interface MessageTableOptions<A extends Message>
-  extends Partial<Pick<TableView<A, RowOf<A>>, "things" | "long" | "before" | "after">> {
+export interface MessageTableOptions<A extends Message, F extends RowsField<A> = RowsField<A>>
+  extends Partial<Pick<TableView<A, RowOf<A, F>>, "things" | "long" | "before" | "after">> {
   /** Columns at the right that are of no field; JSON does without them. */
-  readonly more?: readonly Column<RowOf<A>>[];
+  readonly more?: readonly Column<RowOf<A, F>>[];
   /** Fields of the answer beside the rows whose JSON differs from the rule. */
   readonly json?: JsonExceptions<A>;
 }
@@ -50,15 +50,15 @@ const rule = () => import("../contract/message-json.ts");
  * A table of the messages in one field of an answer, such as `branches`. An empty table shows `No
  * branches found.`
  */
-export function messageTable<A extends Message>(
-  rows: RowsField<A>,
-  fields: FieldViews<RowOf<A>>,
-  options: MessageTableOptions<A> = {},
+export function messageTable<A extends Message, F extends RowsField<A> = RowsField<A>>(
+  rows: F,
+  fields: FieldViews<RowOf<A, F>>,
+  options: MessageTableOptions<A, F> = {},
 ): View<A> {
   const { json, more = [], things = rows, ...others } = options;
-  const rowsOf = (answer: A) => answer[rows] as unknown as readonly RowOf<A>[];
+  const rowsOf = (answer: A) => answer[rows] as unknown as readonly RowOf<A, F>[];
   const exceptions = exceptionsOf(fields);
-  return tableView<A, RowOf<A>>({
+  return tableView<A, RowOf<A, F>>({
     ...others,
     things,
     rows: rowsOf,

@@ -66,6 +66,7 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
   deployment: route("deployment", { title: "Deployment", load: () => import("./pages/deploy/deployment.tsx") }),
   branches: route("branches", { title: "Branches", group: "Deploy", load: () => import("./pages/deploy/branches.tsx") }),
   traffic: route("traffic", { title: "Traffic", group: "Deploy", load: () => import("./pages/deploy/traffic.tsx") }),
+  streams: route("streams", { title: "Streams", group: "Deploy", load: () => import("./pages/deploy/streams.tsx") }),
   traces: route("traces", { title: "Traces", group: "Observe", key: "t", load: () => import("./pages/observe/traces.tsx") }),
   trace: route("trace", { title: "Trace", load: () => import("./pages/observe/trace.tsx") }),
   errors: route("errors", { title: "Errors", group: "Observe", key: "e", load: () => import("./pages/observe/errors.tsx") }),

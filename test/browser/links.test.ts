@@ -36,7 +36,7 @@ const PAGES = [
 /** Those of bytes, which need no page, and of other servers. */
 const NO_PAGES = [
   ...["AnnounceValueFileResponse", "CreateOfflineQueryUploadResponse", "CreateUploadResponse", "DatasetLink", "DatasetUploadUri"],
-  ...["GetFlareResponse", "GetSourceResponse", "OfflineQueryResultFile"],
+  ...["GetFlareResponse", "GetSourceResponse", "JudgeScorer", "OfflineQueryResultFile"],
   ...["ClusterNode", "CreateWebhookRequest", "UpdateWebhookRequest", "Webhook"],
 ];
 

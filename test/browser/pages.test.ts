@@ -52,6 +52,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   eval: { path: () => "/evals/none", heading: /^Evaluation none$/, shows: "no evaluation 'none'" },
   evalRun: { path: () => "/evals/none/runs/none", heading: /^Run none$/, shows: "There is no run" },
   branches: { path: () => "/branches", heading: /^Branches$/, shows: "svc apply --branch NAME" },
+  streams: { path: () => "/streams", heading: /^Streams$/, shows: "No topic is read" },
   traffic: { path: () => "/traffic", heading: /^Traffic$/, shows: "<img" },
   metrics: { path: () => "/metrics", heading: /^Metrics$/, shows: "Latency of queries" },
   monitors: { path: () => "/monitors", heading: /^Monitors$/, shows: "p99:query.latency.rollup(5m)" },

@@ -179,7 +179,7 @@ describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { 
  * where others write to.
  */
 const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
-  "--out": ["query", "offline-query"],
+  "--out": ["query", "offline-query", "offline-query retry"],
   "--explain": ["lint"],
   "--name": ["secret delete", "integration delete"],
   "--tags": ["delete"],

@@ -309,7 +309,7 @@ describe("small ones", () => {
       .map((line) => line.split(/ {2,}/)[0]);
     expect(names).toEqual([
       ...["Metadata DB", "gRPC Client Query", "Logging Client", "Metrics DB", "Push Registry", "Source Bucket"],
-      ...["Online Store", "Tile Store", "Offline Store", "Table Engine", "Python Workers", "Topics", "Scheduler"],
+      ...["Online Store", "Tile Store", "Offline Store", "Table Engine", "Python Workers", "Topics", "Streams", "Scheduler"],
       ...["Webhook Outbox", "Node Lease"],
     ]);
     expect(done.stdout).toMatch(/Metadata DB +HEALTH_CHECK_STATUS_OK/);

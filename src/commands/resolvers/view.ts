@@ -64,9 +64,13 @@ export interface ListedResolvers extends ListResolversResponse {
  * The resolvers of a deployment. Of a body only the language is shown; translations are left out.
  */
 export const resolversView = choiceView(({ calls, resolvers }: ListedResolvers) =>
-  messageTable<ListResolversResponse>("resolvers", RESOLVER_FIELDS, {
+  messageTable<ListResolversResponse, "resolvers">("resolvers", RESOLVER_FIELDS, {
     long: true,
     json: { deploymentId: false },
+    after: ({ streamResolvers }) =>
+      streamResolvers.length === 0
+        ? ""
+        : `Messages of topics run ${streamResolvers.map(({ fqn }) => fqn).join(", ")}: \`svc streams list\`.`,
     more: hoursColumn("Calls by Hour", calls, resolvers, ({ fqn }) => fqn),
   }),
 );

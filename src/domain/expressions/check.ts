@@ -10,13 +10,22 @@
  * - 181, 182 errors: the aggregate of a window cannot be kept, by `tile-series.ts`.
  */
 
+import { create } from "@bufbuild/protobuf";
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
-import type { Expression, Feature, FeatureSet, Graph } from "../../../gen/svc/v1/graph_pb.ts";
+import {
+  type Expression,
+  type Feature,
+  type FeatureSet,
+  type Graph,
+  GraphSchema,
+  type StreamResolver,
+} from "../../../gen/svc/v1/graph_pb.ts";
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import { finding, mergeFindings } from "../finding.ts";
 import { GraphIndex } from "../graph-index.ts";
 import { readableName } from "../name.ts";
 import { EXPRESSION_TYPE, NULL_EXPRESSION } from "../rules/expressions.ts";
+import { BAD_MESSAGE_EXPRESSION } from "../rules/streams.ts";
 import type { ExpressionScope } from "./scope.ts";
 import { keptWindow } from "./tile-series.ts";
 import { isNullType, typeWords, widening } from "./types.ts";
@@ -56,7 +65,26 @@ export function checkGraphExpressions(graph: Graph): Diagnostic[] {
       return kind.value.filters.flatMap((filter) => checkFilter(filter, scope, resolver.span));
     }),
   );
-  return mergeFindings([...features, ...filters]);
+  const streams = graph.streamResolvers.flatMap((stream) => checkStream(index, stream));
+  return mergeFindings([...features, ...filters, ...streams]);
+}
+
+/**
+ * Findings about outputs that are expressions of a message's fields: rule 204 beside those of
+ * expressions.
+ */
+function checkStream(index: GraphIndex, { body }: StreamResolver): Diagnostic[] {
+  if (body.case !== "expressions" || !body.value.message) return [];
+  const { message: set, outputs } = body.value;
+  const fields = new GraphIndex(create(GraphSchema, { featureSets: [set] }));
+  return Object.entries(outputs).flatMap(([fqn, expression]) => {
+    const { diagnostics, type } = checkExpression(expression, { index: fields, set, isWindowed: false }, expression.span);
+    const feature = index.features.get(fqn);
+    const wanted = feature?.kind.case === "scalar" ? feature.kind.value.dtype : undefined;
+    if (!type || !wanted || widening(type, wanted) !== undefined) return diagnostics;
+    const problem = `the expression is ${typeWords(type)}, and the feature is ${typeWords(wanted)}`;
+    return [...diagnostics, finding(BAD_MESSAGE_EXPRESSION.type({ feature: readableName(fqn), problem }), expression.span)];
+  });
 }
 
 function checkFilter(filter: Expression, scope: ExpressionScope, span: Span | undefined): Diagnostic[] {

@@ -10,9 +10,10 @@ import * as relations from "./relations.ts";
 import * as resolvers from "./resolvers.ts";
 import type { Rule } from "./rule.ts";
 import * as sqlFiles from "./sql-files.ts";
+import * as streams from "./streams.ts";
 import * as windows from "./windows.ts";
 
-const MODULES = [loading, classes, relations, expressions, windows, resolvers, sqlFiles, graph, project];
+const MODULES = [loading, classes, relations, expressions, windows, resolvers, sqlFiles, graph, project, streams];
 
 /** The rules by number, ascending. */
 export const RULES: readonly Rule[] = MODULES.flatMap((module): Rule[] => Object.values(module)).sort((a, b) => a.code - b.code);

@@ -55,6 +55,7 @@ from .logging import svc_logger
 from .monitoring import Monitor
 from .queries import NamedQuery, ScheduledQuery
 from .sources import DataSource, KafkaSource, MySQLSource, PostgreSQLSource, SQLiteSource, TopicSource
+from .streams import make_stream_resolver, stream
 
 if TYPE_CHECKING:
     from .client import (
@@ -144,6 +145,7 @@ __all__ = [
     "is_feature_time",
     "is_primary",
     "judge",
+    "make_stream_resolver",
     "numeric",
     "offline",
     "online",
@@ -152,6 +154,7 @@ __all__ = [
     "query_id",
     "query_tags",
     "realtime",
+    "stream",
     "svc_logger",
     "tags",
     "trace_headers",

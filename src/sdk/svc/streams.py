@@ -1,20 +1,26 @@
-"""Windowed features: one value per window of time.
+"""Windowed features, one value per window of time, and resolvers of streams: rows of a class from
+the messages of a topic.
 
-    from svc.streams import Windowed, windowed
+    from svc.streams import Windowed, make_stream_resolver, stream, windowed
 """
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal, Mapping, NoReturn, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
 
 from ._model.field import MISSING, Tags, WindowedOptions
+from ._model.registry import registry
+from ._model.stream import StreamCall, StreamDefinition, StreamOptions
 from ._model.validation import Number, Validation
 from ._surface.unknown_options import kept
 from ._types.annotations import Windowed
-from .sources import KafkaSource, TopicSource
+from .sources import DataSource, KafkaSource, TopicSource
 
-__all__ = ["KafkaSource", "TopicSource", "Windowed", "windowed"]
+__all__ = ["KafkaSource", "TopicSource", "Windowed", "make_stream_resolver", "stream", "windowed"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def windowed(
@@ -88,6 +94,80 @@ def windowed(
         windows=windows,
         materialization=materialization,
     )
+
+
+def stream(
+    *,
+    source: DataSource,
+    parse: Optional[Callable[[bytes], Any]] = None,
+    name: Optional[str] = None,
+    lateness: Union[str, timedelta, None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    owner: Optional[str] = None,
+    tags: Optional[Tags] = None,
+    **others: NoReturn,
+) -> Callable[[_F], _F]:
+    """Makes a function a resolver of the messages of a topic: while its deployment is live, the row
+    that it returns for each message is stored. The function stays as it is, for tests.
+
+        @stream(source=KafkaSource(name="txns"))
+        def on(message: TxnMsg) -> Features[Txn.id, Txn.amount]:
+            return Txn(id=message.id, amount=message.amount)
+
+    Its parameter says what a message is: a dataclass or a pydantic model (a JSON object), `dict`,
+    `str` or `bytes`. What it returns holds the primary key; None leaves the message out. The
+    time of a row is its feature time if it has one, else the message's.
+
+    A message that cannot be read, or for which the function raises, is put aside with the reason:
+    `svc streams dead-letters list`. When all messages fail in the same way, the stream stops.
+
+    source: a `KafkaSource` or a `TopicSource`.
+    parse: makes the message of its bytes, in a format of its own such as Avro or protobuf; None
+        leaves the message out.
+    name: the last part of its FQN, when it differs from the function's name.
+    lateness: how much older than the newest message of its partition one may be and still count in
+        windows that are kept; default: 1h. Older ones are stored all the same.
+    timeout: the longest time for one message; default: 10s.
+    environment: the environments that it exists in; default: all.
+    owner, tags: metadata; the docstring is the description.
+    """
+    unknown = kept("stream", others)
+    options = StreamOptions(tags, environment, timeout, None, owner, name, others=unknown, source=source, parse=parse, lateness=lateness)
+
+    def decorate(fn: _F) -> _F:
+        registry.add_stream(StreamDefinition(fn, options, sys._getframe(1)))
+        return fn
+
+    return decorate
+
+
+def make_stream_resolver(
+    *,
+    name: str,
+    source: DataSource,
+    message_type: type,
+    output_features: Mapping[Any, Any],
+    lateness: Union[str, timedelta, None] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    owner: Optional[str] = None,
+    tags: Optional[Tags] = None,
+    description: Optional[str] = None,
+    **others: NoReturn,
+) -> None:
+    """A resolver of the messages of a topic that runs no Python: the features of a row are
+    expressions of the fields of a message.
+
+        make_stream_resolver(name="on_txn", source=txns, message_type=TxnMsg,
+            output_features={Txn.id: _.id, Txn.at: F.from_unix_seconds(_.t)})
+
+    message_type: a dataclass; messages are JSON objects with its fields.
+    output_features: an expression for each feature, the primary key among them.
+    The rest is as for `stream`.
+    """
+    unknown = kept("make_stream_resolver", others)
+    options = StreamOptions(tags, environment, None, None, owner, name, others=unknown, source=source, lateness=lateness)
+    registry.add_stream_call(StreamCall(options, message_type, output_features, description, sys._getframe(1)))
 
 
 if not TYPE_CHECKING:

@@ -70,6 +70,8 @@ import type { OnlineStore } from "../stores/online/store.ts";
 import type { JobErrorRecorder, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
 import type { TopicStore } from "../stores/topics/store.ts";
+import type { StreamRunner } from "../streams/stream-runner.ts";
+import type { Streams } from "../streams/streams.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import type { EmbeddedTopics } from "../topics/embedded.ts";
@@ -181,6 +183,10 @@ export interface Parts {
   readonly configurations: () => Promise<Configurations>;
   /** Requests for approval. */
   readonly approvals: () => Promise<Approvals>;
+  /** Resolvers of topics. */
+  readonly streams: () => Promise<Streams>;
+  /** Begins to read topics on this node. */
+  readonly streamRunner: () => Promise<StreamRunner>;
   /** Runs of resolvers by themselves, and their schedules. */
   readonly resolverRuns: () => Promise<ResolverRunCapabilities>;
   /** Aggregates that are kept in tiles. */
@@ -191,13 +197,13 @@ export interface Parts {
   readonly monitors: () => Promise<Monitors>;
   /** Scripts, modules and functions that run once. */
   readonly tasks: () => Promise<Tasks>;
+  readonly evaluations: () => Promise<Evaluations>;
   /** The store of the server's own topics. */
   readonly topicStore: () => Promise<TopicStore>;
   /** The server's own topics. */
   readonly embeddedTopics: () => Promise<EmbeddedTopics>;
   /** Topics by the sources that mean them. */
   readonly topicSources: () => Promise<TopicSources>;
-  readonly evaluations: () => Promise<Evaluations>;
   /** Jobs with one purpose, as a graph of operations. */
   readonly workflows: () => Promise<Workflows>;
   /** Offline queries. */
@@ -643,6 +649,22 @@ export async function openParts({
       ...{ bus, clock, log },
     });
   });
+  const streamCapabilities = once(async () => {
+    const { createStreamCapabilities } = await import("../streams/create-streams.ts");
+    return createStreamCapabilities({
+      metadata,
+      deployments: await deployments(),
+      online: await online(),
+      offline,
+      deleted: (await deletions()).deleted,
+      tiles,
+      open: async (environmentId, source) => (await topicSources()).open(environmentId, source),
+      isSuspended: () => components.isSuspended("persistence"),
+      ...{ metrics, bus, clock, log, node: node() },
+    });
+  });
+  const streams = async (): Promise<Streams> => (await streamCapabilities()).streams;
+  const streamRunner = once(async () => (await streamCapabilities()).start());
   const scheduledQueries = once(async () => {
     const { createScheduledQueries } = await import("../scheduled-queries/scheduled-queries.ts");
     return createScheduledQueries({ metadata, deployments: await deployments(), queries: offlineQueries, bus, clock, log });
@@ -687,6 +709,14 @@ export async function openParts({
     { kind: "datasets-upkeep", schedule: "1h", run: async (signal) => (await datasets()).upkeep.run(signal) },
     { kind: "aggregates-upkeep", schedule: "1h", run: async (signal) => (await aggregates()).upkeep(signal) },
     { kind: "evaluate-monitors", schedule: "1m", run: async (signal) => (await monitors()).evaluate(signal) },
+    {
+      kind: "purge-dead-letters",
+      schedule: "1h",
+      run: async () => {
+        const { LETTERS_KEPT_MS } = await import("../streams/create-streams.ts");
+        await metadata.streams.purgeLetters(LETTERS_KEPT_MS);
+      },
+    },
     { kind: "measure-objects", schedule: "10m", run: storage.measureObjects },
   ];
   /** Removes the files of datasets of an environment, and the rows of its queries. */
@@ -838,6 +868,8 @@ export async function openParts({
     secrets,
     configurations,
     approvals,
+    streams,
+    streamRunner,
     resolverRuns,
     tasks,
     evaluations,
@@ -854,12 +886,14 @@ export async function openParts({
     explain: stores.explain,
     async drain() {
       await (await scheduler.opened())?.stop();
+      await (await streamRunner.opened())?.stop();
       (await jobRunner.opened())?.drain();
       await (await webhooks.opened())?.drain();
       await queryCounts.flush();
     },
     async close() {
       await (await scheduler.opened())?.stop();
+      await (await streamRunner.opened())?.stop();
       await (await resolverRuns.opened())?.schedules.stop();
       await (await scheduledQueries.opened())?.schedules.stop();
       await (await aggregates.opened())?.schedules.stop();

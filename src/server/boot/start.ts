@@ -318,6 +318,7 @@ async function startIn(
       evaluations: parts.evaluations,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
+      streams: parts.streams,
       aggregates: parts.aggregates,
       monitors: parts.monitors,
       offlineQueries: parts.offlineQueries,
@@ -349,6 +350,7 @@ async function startIn(
       const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner(), parts.scheduler()]);
       await (await parts.webhooks()).startDelivering();
       await deployments.restored;
+      await parts.streamRunner();
       readiness.loaded();
       await (await parts.secrets()).beginResealing();
       await runner.idle();

@@ -282,7 +282,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     signal: AbortSignal,
   ): Promise<PythonPool> => {
     const { hidden } = given;
-    const resolverFqns = of.resolvers
+    const resolverFqns = [...of.resolvers, ...of.streamResolvers]
       .filter(({ body, environments }) => body.case === "python" && (environments.length === 0 || environments.includes(environment.name)))
       .map(({ fqn }) => fqn);
     if (resolverFqns.length === 0) return withoutWorkers;

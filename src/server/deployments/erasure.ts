@@ -84,6 +84,7 @@ export function createErasure(options: ErasureOptions): JobHandler {
       await topics.forgetEnvironment(environmentId);
       await deliveries.forget(environmentId);
       for (const bundle of bundles) await objects.delete(bundle);
+      await metadata.streams.forget(environmentId);
       await metadata.eraseEnvironment(environmentId);
       log.info("an environment was erased", { environment: environmentId, features: featureIds.length });
     },

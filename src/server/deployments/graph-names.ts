@@ -5,7 +5,7 @@ import { didYouMean } from "../../domain/closest.ts";
 import { Failure } from "../failure.ts";
 
 /** The resolver of a name. Throws Failure not_found or invalid_argument. */
-export function resolverNamed({ resolvers }: Graph, name: string): Resolver {
+export function resolverNamed({ resolvers, streamResolvers }: Graph, name: string): Resolver {
   if (name === "") throw new Failure("invalid_argument", "Name the resolver.", { hint: "`svc resolvers` shows them." });
   const whole = resolvers.find(({ fqn }) => fqn === name);
   const found = whole ? [whole] : resolvers.filter(({ fqn }) => fqn.endsWith(`.${name}`));
@@ -14,6 +14,11 @@ export function resolverNamed({ resolvers }: Graph, name: string): Resolver {
   if (found.length > 1)
     throw new Failure("invalid_argument", `'${name}' may be ${found.map(({ fqn }) => fqn).join(" or ")}.`, {
       hint: "Give the whole name.",
+    });
+  const stream = streamResolvers.find(({ fqn }) => fqn === name || fqn.endsWith(`.${name}`));
+  if (stream)
+    throw new Failure("invalid_argument", `'${stream.fqn}' is the resolver of a stream: messages run it, and nothing else.`, {
+      hint: `\`svc streams get ${stream.fqn}\` shows it.`,
     });
   const near = didYouMean(
     name,

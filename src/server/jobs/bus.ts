@@ -15,6 +15,7 @@ export type Topic =
   | "environments"
   | "documents"
   | "deletions"
+  | "streams"
   | "topics"
   | "changes";
 

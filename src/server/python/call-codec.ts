@@ -46,7 +46,14 @@ export function decodeResult(call: ResolverCall, message: Message): ResolverResu
   const rows = message.groups as { offsets: number[]; columns: unknown } | undefined;
   const groups: RowGroups | undefined = rows && { offsets: rows.offsets, columns: read(rows.columns) };
   const errors = (message.errors as RaisedError[] | undefined) ?? [];
-  return { columns, ...(groups && { groups }), errors: errors.map((error) => raised(call, error)), ranMs: Number(message.ranMs) };
+  const skipped = message.skipped as number[] | undefined;
+  return {
+    columns,
+    ...(groups && { groups }),
+    errors: errors.map((error) => raised(call, error)),
+    ...(skipped && { skipped }),
+    ranMs: Number(message.ranMs),
+  };
 }
 
 function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {

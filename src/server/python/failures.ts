@@ -12,10 +12,16 @@ import type { Pending } from "./worker-slot.ts";
 /** Lines of stderr in the message about a crash. */
 const CRASH_LINES = 20;
 
-/** A result in which every row failed for the same reason. */
-export function failedResult(call: ResolverCall, code: ErrorCode, message: string, exception?: ExceptionInfo): ResolverResult {
+/** A result in which every row failed for the same reason, which is not the rows' unless said. */
+export function failedResult(
+  call: ResolverCall,
+  code: ErrorCode,
+  message: string,
+  exception?: ExceptionInfo,
+  whole: NonNullable<ResolverResult["whole"]> = "unavailable",
+): ResolverResult {
   const errors = Array.from({ length: call.rows }, (_, row): RowError => ({ row, code, message, ...(exception && { exception }) }));
-  return { columns: {}, errors, ranMs: 0 };
+  return { columns: {}, errors, whole, ranMs: 0 };
 }
 
 /** A resolver with its location: `resolver 'pkg.f' (pkg/mod.py:12)`. */
@@ -41,7 +47,7 @@ export function timedOut(
   const resolver = named(pending.call.resolver, loaded);
   const limit = durationText(pending.limitMs);
   const message = begun ? `${resolver} did not answer within ${limit}` : `${resolver} was not begun within ${limit}: ${why}`;
-  return failedResult(pending.call, ErrorCode.RESOLVER_TIMED_OUT, message);
+  return failedResult(pending.call, ErrorCode.RESOLVER_TIMED_OUT, message, undefined, begun ? "timed_out" : "unavailable");
 }
 
 /**
@@ -66,7 +72,7 @@ export function crashed(call: ResolverCall, loaded: LoadedResolver | undefined, 
     file: frame?.file ?? loaded?.file ?? "",
     line: frame?.line ?? loaded?.line ?? 0,
   });
-  return failedResult(call, ErrorCode.RESOLVER_FAILED, message, exception);
+  return failedResult(call, ErrorCode.RESOLVER_FAILED, message, exception, "crashed");
 }
 
 /** An error of a RESULT frame. */
@@ -77,9 +83,14 @@ export interface RaisedError {
   readonly stack: string;
   readonly file: string;
   readonly line: number;
+  /** `parse` = the message of a stream could not be read; absent = the function raised. */
+  readonly stage?: "parse";
 }
 
-/** RESOLVER_FAILED of a row: the resolver raised, or returned something that is not its output. */
+/**
+ * RESOLVER_FAILED of a row: the resolver raised, or returned something that is not its output.
+ * PARSE_FAILED when the message of a stream could not be read.
+ */
 export function raised(call: ResolverCall, error: RaisedError): RowError {
   const place = error.file ? ` (${error.file}:${error.line})` : "";
   const exception = create(ExceptionInfoSchema, {
@@ -90,5 +101,6 @@ export function raised(call: ResolverCall, error: RaisedError): RowError {
     line: error.line,
   });
   const what = error.message === "" ? error.kind : `${error.kind}: ${error.message}`;
+  if (error.stage === "parse") return { row: error.row, code: ErrorCode.PARSE_FAILED, message: `${what}${place}`, exception };
   return { row: error.row, code: ErrorCode.RESOLVER_FAILED, message: `resolver '${call.resolver}' raised ${what}${place}`, exception };
 }

@@ -77,6 +77,10 @@ export interface ResolverResult {
    */
   readonly groups?: RowGroups;
   readonly errors: readonly RowError[];
+  /** Messages that a stream left out on purpose; absent = none. */
+  readonly skipped?: readonly number[];
+  /** Why no row was computed, if that is about the call or the pool; absent = rows were. */
+  readonly whole?: "crashed" | "timed_out" | "unavailable";
   readonly ranMs: number;
 }
 

@@ -183,10 +183,11 @@ function placeOfOption(
   return place;
 }
 
-function plannedFeature(
+/** A feature with the places where its values go. */
+export function plannedFeature(
   { column, feature }: { readonly column: number; readonly feature: ScalarInfo },
   target: UploadTarget,
-  { offline, staleness }: UploadDeployment,
+  { offline, staleness }: Pick<UploadDeployment, "offline" | "staleness">,
 ): PlannedFeature {
   const id = feature.featureId;
   const readMs = id === undefined ? 0 : (staleness.get(id) ?? feature.stalenessMs);

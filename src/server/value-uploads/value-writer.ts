@@ -33,6 +33,10 @@ export interface ValueOrigin {
   /** Scope in the online store. */
   readonly scope: string;
   readonly deploymentId: string;
+  /** Kind of their writer in the history; default: `upload`. */
+  readonly op?: string;
+  /** FQN of the resolver that computed them; default: none did. */
+  readonly resolver?: string;
 }
 
 /** Nothing. */
@@ -52,7 +56,7 @@ export function plus(a: WrittenValues, b: WrittenValues): WrittenValues {
  */
 export async function writeRows(
   { online, offline, deleted, now }: WriterOptions,
-  { scope, deploymentId }: ValueOrigin,
+  { scope, deploymentId, op = "upload", resolver = "" }: ValueOrigin,
   rows: readonly TypedRows[],
 ): Promise<WrittenValues> {
   const observations: Observations[] = [];
@@ -69,7 +73,7 @@ export async function writeRows(
       const stored = { keys: of(keys), values: of(values), observedAt: of(observedAt) };
       if (version)
         observations.push({
-          ...{ version, deploymentId, resolver: "", op: "upload", ...stored },
+          ...{ version, deploymentId, resolver, op, ...stored },
           ...(knownAt && { knownAt: of(knownAt) }),
         });
       if (onlineMs === undefined) continue;
@@ -79,7 +83,7 @@ export async function writeRows(
         const expiry = expiryOf(time, onlineMs);
         const caching = cachingOf(feature, value);
         if (caching === "keep" || (expiry.expiresAt ?? Number.POSITIVE_INFINITY) <= present) continue;
-        const written = caching === "evict" ? { value: null, resolver: EVICTED } : { value, resolver: "" };
+        const written = caching === "evict" ? { value: null, resolver: EVICTED } : { value, resolver };
         writes.push({ namespace, key, featureId: id, observedAt: time, ...written, ...expiry });
       }
     }

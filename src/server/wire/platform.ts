@@ -53,6 +53,7 @@ import type { OnlineStore } from "../stores/online/store.ts";
 import type { TelemetryStore } from "../stores/telemetry/store.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
 import type { TopicStore } from "../stores/topics/store.ts";
+import type { Streams } from "../streams/streams.ts";
 import type { Support } from "../support/support.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
@@ -174,6 +175,8 @@ export interface Platform {
   readonly aggregates: () => Promise<Aggregates>;
   /** The store of tiles. */
   readonly tiles: () => Promise<Pick<TileStore, "probe">>;
+  /** Resolvers of topics. */
+  readonly streams: () => Promise<Streams>;
   /** Charts that are kept with projects. */
   readonly charts: () => Promise<KeptCharts>;
   readonly monitors: () => Promise<Monitors>;

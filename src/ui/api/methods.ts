@@ -29,7 +29,9 @@ import type { ScheduledQueryService } from "../../../gen/svc/v1/scheduled_query_
 import type { SecretService } from "../../../gen/svc/v1/secret_pb.ts";
 import type { ServiceTokenService } from "../../../gen/svc/v1/service_token_pb.ts";
 import type { StorageConfigService } from "../../../gen/svc/v1/storage_config_pb.ts";
+import type { StreamService } from "../../../gen/svc/v1/stream_pb.ts";
 import type { TaskService } from "../../../gen/svc/v1/task_pb.ts";
+import type { TopicService } from "../../../gen/svc/v1/topic_pb.ts";
 import type { TraceService } from "../../../gen/svc/v1/trace_pb.ts";
 import type { TrafficService } from "../../../gen/svc/v1/traffic_pb.ts";
 import type { UsageService } from "../../../gen/svc/v1/usage_pb.ts";
@@ -64,7 +66,9 @@ interface Services {
   readonly SecretService: typeof SecretService;
   readonly ServiceTokenService: typeof ServiceTokenService;
   readonly StorageConfigService: typeof StorageConfigService;
+  readonly StreamService: typeof StreamService;
   readonly TaskService: typeof TaskService;
+  readonly TopicService: typeof TopicService;
   readonly TraceService: typeof TraceService;
   readonly TrafficService: typeof TrafficService;
   readonly UsageService: typeof UsageService;

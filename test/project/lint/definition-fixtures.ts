@@ -42,8 +42,8 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
   },
   {
     rule: "E105",
-    says: "this version of svc has no 'stream': it has no streams and no stream resolvers",
-    files: after("", "from svc.streams import «stream», windowed\n"),
+    says: "this version of svc has no 'sink': values go to the stores; query them, or have a webhook told of them",
+    files: after("", "from svc.streams import «sink», windowed\n"),
   },
   {
     rule: "E105",

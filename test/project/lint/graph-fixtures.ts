@@ -293,4 +293,72 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     files: after("from svc.sources import SnowflakeSource\n\n", "wh = «SnowflakeSource»(name='wh')\n"),
     beside: [105],
   },
+  {
+    rule: "E200",
+    says: "messages of type list have no fixed schema: write a dataclass, a pydantic model, dict, str or bytes, or give parse= a function that makes them of the bytes",
+    files: streamed("@stream(source=events)\ndef on(message: «list») -> Features[Txn.id, Txn.amount]: ..."),
+  },
+  {
+    rule: "E201",
+    says: "the outputs lack Txn.id, the primary key: rows of Txn are stored by it",
+    files: streamed("@stream(source=events)\ndef on(message: dict) -> «Features[Txn.amount]»: ..."),
+  },
+  {
+    rule: "E202",
+    says: "source is str 'events': write a KafkaSource(...) or a TopicSource(...)",
+    files: streamed('@stream(source=«"events"»)\ndef on(message: dict) -> Features[Txn.id, Txn.amount]: ...'),
+  },
+  {
+    rule: "E203",
+    says: "parse takes 2 parameters: it is called with one, the bytes of a message",
+    files: streamed("@stream(source=events, parse=«lambda a, b: a»)\ndef on(message: dict) -> Features[Txn.id, Txn.amount]: ..."),
+  },
+  {
+    rule: "E204",
+    says: "TxnMsg has no field 'amuont'; did you mean 'amount'?",
+    files: streamed(
+      'make_stream_resolver(name="on", source=events, message_type=TxnMsg, output_features={Txn.id: _.id, Txn.amount: «_.amuont»})',
+    ),
+  },
+  {
+    rule: "E204",
+    says: "txn.amount: the expression is str, and the feature is float",
+    files: streamed(
+      'make_stream_resolver(name="on", source=events, message_type=TxnMsg, output_features={Txn.id: _.id, Txn.amount: «_.memo»})',
+    ),
+  },
+  {
+    rule: "E205",
+    says: "'on' takes 2 parameters: a stream's function takes one, the message",
+    files: streamed("@stream(source=events)\ndef on(message: dict, «other»: str) -> Features[Txn.id, Txn.amount]: ..."),
+  },
 ];
+
+/** A project with a class of payments, a topic and a stream. */
+function streamed(text: string): Readonly<Record<string, string>> {
+  return after(
+    IMPORTS,
+    `
+from dataclasses import dataclass
+from svc.streams import TopicSource, make_stream_resolver, stream
+
+events = TopicSource(name="events")
+
+
+@features
+class Txn:
+    id: int
+    amount: float
+
+
+@dataclass
+class TxnMsg:
+    id: int
+    amount: float
+    memo: str
+
+
+${text}
+`,
+  );
+}

@@ -102,8 +102,8 @@ class Missing(unittest.TestCase):
     def test_a_name_that_this_version_does_not_have(self):
         for module in names.modules():
             if module != "svc.functions":
-                kind, text = self.said(f"from {module} import stream")
-                self.assertEqual((kind, text), ("ImportError", "this version of svc has no 'stream': it has no streams and no stream resolvers"))
+                kind, text = self.said(f"from {module} import sink")
+                self.assertEqual((kind, text), ("ImportError", "this version of svc has no 'sink': values go to the stores; query them, or have a webhook told of them"))
 
     def test_a_slip(self):
         self.assertEqual(self.said("from svc import onlin")[1], "this version of svc has no 'onlin'; did you mean 'online'?")

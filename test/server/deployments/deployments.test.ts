@@ -9,6 +9,7 @@ import { HealthCheckStatus, HealthService } from "../../../gen/svc/v1/health_pb.
 import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import { addFeatures } from "../../../src/domain/graph-diff.ts";
 import { entry, pax } from "../../disk/tar.ts";
+import { eventually } from "../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, follow, GREETING, graphBytes, type ProjectFiles, uploadProject } from "./deploying.ts";
 
@@ -187,17 +188,16 @@ describe("deploying", () => {
 });
 
 describe("a query that meets a deployment under way", () => {
-  /** A project whose import waits until the file `name` is there. */
+  /** A project whose import says that it began by a file, and waits until the file `name` is there. */
   const waitingFor = (name: string): ProjectFiles => ({
     ...GREETING,
-    "wait.py": `import os, time\nwhile not os.path.exists(${JSON.stringify(join(folder.path, name))}): time.sleep(0.01)\n`,
+    "wait.py": `import os, time\nopen(${JSON.stringify(join(folder.path, `${name}-began`))}, "w").close()\nwhile not os.path.exists(${JSON.stringify(join(folder.path, name))}): time.sleep(0.01)\n`,
   });
   const begin = async (name: string, request: Parameters<typeof deploy>[2] = {}): Promise<string> => {
     const uploadId = await uploadProject(server, waitingFor(name));
-    const client = server.client(DeploymentService);
-    const id = (await client.createDeployment({ ...request, uploadId })).deployment?.id ?? "";
-    for await (const { progress } of client.watchDeployment({ deploymentId: id })) if (progress === "analyzing") break;
-    return id;
+    const { deployment } = await server.client(DeploymentService).createDeployment({ ...request, uploadId });
+    await eventually(() => existsSync(join(folder.path, `${name}-began`)), "it is analyzed");
+    return deployment?.id ?? "";
   };
 
   test("is told which one it is and how far, also when it is named, and when it would be the next", async () => {

@@ -40,7 +40,8 @@ const anyField: fc.Arbitrary<AnswerField> = fc
     failed: fc.boolean(),
   })
   .map(({ path, of, key, observedAt, hit, failed }) => {
-    const featureOf = (type: DataType) => ({ dtype: type, answerType: new AnswerType(type), typeName: "t" }) as AnswerField["feature"];
+    const featureOf = (type: DataType) =>
+      ({ dtype: type, answerType: new AnswerType(type), typeName: "t", version: 3 }) as AnswerField["feature"];
     return {
       path,
       feature: featureOf(of.type),

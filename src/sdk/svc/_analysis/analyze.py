@@ -43,6 +43,7 @@ from .option_rules import check_hooks, check_unknown_options
 from .query_rules import check_queries, check_sources
 from .schedule_rules import check_scheduled_queries
 from .spans import resolver_part_span, resolver_span
+from .stream_rules import check_streams
 from .translate import translate_all
 
 #: Rules whose findings say that a module was not imported, so its definitions are unknown.
@@ -69,6 +70,7 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
     joins = resolve_joins(classes, report)
     expressions = resolve_expressions(classes, report)
     resolvers = check_resolvers(registry.definitions, report)
+    streams = check_streams(registry.stream_definitions, registry.stream_calls, resolvers, report)
     crons = check_crons(resolvers, report)
     queries = check_queries(registry.named_queries, classes, report)
     schedules = check_scheduled_queries(registry.scheduled_queries, classes, report)
@@ -85,7 +87,9 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
     )
     check_hooks(registry.hooks, report)
     translations = translate_all(resolvers, _code_of(root, files))
-    document = graph_json(classes, joins, expressions, resolvers, crons, translations, queries, schedules, monitors, evaluations, sources, [])
+    document = graph_json(
+        classes, joins, expressions, resolvers, crons, translations, queries, schedules, monitors, evaluations, sources, streams, []
+    )
     document["diagnostics"] = [finding.json() for finding in found.sorted()]
     return document
 

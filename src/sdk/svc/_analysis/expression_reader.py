@@ -37,7 +37,7 @@ Report = Callable[[Finding], None]
 Json = dict[str, Any]
 
 
-class _Unreadable(Exception):
+class Unreadable(Exception):
     """An expression about which there is a finding already."""
 
 
@@ -52,10 +52,10 @@ def resolve_expressions(classes: list[FeatureClass], report: Report) -> dict[Fie
                 continue
             try:
                 if field.type.target is None:
-                    found[field] = _Reader(field, report).read(field.expression)
+                    found[field] = ExpressionReader(field, report).read(field.expression)
             except RecursionError:
                 report(_too_deep(field))
-            except (DefinitionError, _Unreadable):
+            except (DefinitionError, Unreadable):
                 continue
     return found
 
@@ -64,7 +64,7 @@ def _too_deep(field: Field) -> Finding:
     return rules.BadExpression.too_deep(feature=field.fqn, limit=DEEPEST).at(value_span(field, "expression"))
 
 
-class _Reader:
+class ExpressionReader:
     """The reader of one feature's expression. Every node of the tree comes with its syntax, where
     that is known.
     """
@@ -79,25 +79,25 @@ class _Reader:
         self._found: list[Finding] = []
 
     def read(self, expression: Expression) -> Json:
-        """The whole expression. Raises _Unreadable when there were findings."""
+        """The whole expression. Raises Unreadable when there were findings."""
         document = self.node(expression, value_node(self.field, "expression"), self.field.owner_class)
         if self._failed:
-            raise _Unreadable
+            raise Unreadable
         return document
 
     def span(self, node: Optional[ast.AST]) -> Span:
         return self.source.span(node) if self.source and node else value_span(self.field, "expression")
 
-    def problem(self, said: Said, part: Union[ast.AST, Span, None]) -> _Unreadable:
+    def problem(self, said: Said, part: Union[ast.AST, Span, None]) -> Unreadable:
         """Reports a finding; returns an exception for the caller to raise."""
         return self.problem_of(said.at(part if isinstance(part, Span) else self.span(part)))
 
-    def problem_of(self, finding: Finding) -> _Unreadable:
+    def problem_of(self, finding: Finding) -> Unreadable:
         self._failed = True
         if finding not in self._found:
             self._found.append(finding)
             self._report(finding)
-        return _Unreadable()
+        return Unreadable()
 
     def node(self, item: Operand, node: Optional[ast.AST], owner: FeatureClass) -> Json:
         """An expression over the rows of a class."""
@@ -106,7 +106,7 @@ class _Reader:
             if self._depth > DEEPEST:
                 raise self.problem_of(_too_deep(self.field))
             document = self._node(item, node, owner)
-        except _Unreadable:
+        except Unreadable:
             return {}
         finally:
             self._depth -= 1
@@ -210,7 +210,7 @@ class _Reader:
             raise self.problem(rules.BadExpression.two_relations(item=repr(item)), at)
         child = self.kind_of(relation.last).target
         if child is None:
-            raise _Unreadable
+            raise Unreadable
         filters, columns = self.sort_items(items, nodes, child)
         if column_names:
             columns.append((Path(column_names), None))
@@ -257,7 +257,7 @@ class _Reader:
             raise self.problem(rules.BadAggregation.no_constant(method=item.method, argument=repr(argument)), node)
         return self.literal(argument, node)
 
-    def no_rows(self, item: Aggregate, path: Path, node: Optional[ast.AST]) -> _Unreadable:
+    def no_rows(self, item: Aggregate, path: Path, node: Optional[ast.AST]) -> Unreadable:
         if item.method in AGGREGATIONS:
             return self.problem(rules.BadExpression.one_value(path=repr(path), method=item.method), node)
         return self.problem(
@@ -322,4 +322,4 @@ class _Reader:
             return type_of(field)
         except BrokenReference:
             self._failed = True
-            raise _Unreadable from None
+            raise Unreadable from None

@@ -27,6 +27,7 @@ from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
 from .validation_rules import validations_json
 from .spans import call_span, class_span, resolver_span
+from .stream_rules import Resolved, stream_json
 
 
 def graph_json(
@@ -41,6 +42,7 @@ def graph_json(
     monitors: list[ResolvedMonitor],
     evaluations: list[ResolvedEvaluation],
     sources: list[DataSource],
+    streams: list[Resolved],
     findings: list[Finding],
 ) -> dict[str, Any]:
     """The definitions that make sense, with the findings about the rest. Feature classes and
@@ -57,6 +59,7 @@ def graph_json(
         "monitors": [_monitor(item) for item in sorted(monitors, key=lambda item: item.monitor.name)],
         "evaluations": [_evaluation(item) for item in sorted(evaluations, key=lambda item: item.evaluation.name)],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
+        "streamResolvers": sorted((stream_json(item, _message_set) for item in streams), key=lambda document: str(document["fqn"])),
         "diagnostics": [finding.json() for finding in findings],
         "sdkVersion": __version__,
         "pythonVersion": platform.python_version(),
@@ -112,6 +115,11 @@ def _feature_set(item: FeatureClass, joins: dict[Field, Join], expressions: dict
         tags=facts.tags,
         description=item.docstring.text,
     )
+
+
+def _message_set(item: FeatureClass) -> dict[str, Any]:
+    """The fields of a message, as the features of a class."""
+    return _feature_set(item, {}, {})
 
 
 def _feature(

@@ -14,13 +14,14 @@ from .._model.hooks import HookDefinition
 from .._model.monitor import Monitor
 from .._model.named_query import NamedQuery
 from .._model.scheduled_query import ScheduledQuery
+from .._model.stream import StreamCall
 from .._model.resolver import ResolverDefinition
 from ..sources import DataSource
 
 #: A definition made by a decorator of the SDK from a function.
 Decorated = Union[ResolverDefinition, HookDefinition]
 #: A definition made by a call.
-Called = Union[NamedQuery, ScheduledQuery, Monitor, Evaluation, DataSource]
+Called = Union[NamedQuery, ScheduledQuery, Monitor, Evaluation, DataSource, StreamCall]
 
 
 def origin_span(origin: Origin) -> Span:

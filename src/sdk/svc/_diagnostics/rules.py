@@ -735,3 +735,89 @@ class BadWindow:
         "no windows",
     )
     same_window = Message(code, "'{feature}' has the window {window} twice, as {first} and {second}: take one out", "the same window")
+
+
+class UnreadableMessage:
+    """Nothing says how the messages of a stream are read."""
+
+    code = 200
+    unannotated = Message(
+        code,
+        "the parameter '{parameter}' has no type: write a dataclass, a pydantic model, dict, str or bytes, such as '{parameter}: TxnMsg'",
+        "no type",
+    )
+    no_schema = Message(
+        code,
+        "messages of type {type} have no fixed schema: write a dataclass, a pydantic model, dict, str or bytes, or give parse= a function that makes them of the bytes",
+        "no fixed schema",
+    )
+    no_fields = Message(
+        code,
+        "make_stream_resolver reads the fields of a dataclass, and {type} is none: use @stream, which runs Python",
+        "no fixed schema",
+    )
+    field = Message(code, "messages of type {type} cannot be read from JSON: {error}", "{label}")
+    inner_default = Message(
+        code,
+        "{type}.{field} has a default, which make_stream_resolver knows of the message's own fields alone: use @stream, or write '| None = None'",
+        "a default",
+    )
+
+
+class StreamWithoutKey:
+    """A stream gives rows that cannot be stored."""
+
+    code = 201
+    no_key = Message(code, "the outputs lack {key}, the primary key: rows of {owner} are stored by it", "no key")
+    key_alone = Message(code, "the key {key} is the only output: there is nothing to store", "key alone")
+
+
+class NoTopic:
+    """A stream does not name a source that has a topic."""
+
+    code = 202
+    other = Message(code, "source is {value}: write a KafkaSource(...) or a TopicSource(...)", "no topic")
+
+
+class BadParse:
+    """`parse=` of a stream is no function of the message's bytes."""
+
+    code = 203
+    no_function = Message(code, "parse is {value}: write a function that takes the bytes of a message and returns it", "no function")
+    parameters = Message(code, "parse takes {count} parameters: it is called with one, the bytes of a message", "one parameter")
+    is_async = Message(code, "parse is async: it is called for each message in turn, so write a plain function", "async")
+
+
+class BadMessageExpression:
+    """An output of make_stream_resolver cannot be computed from a message."""
+
+    code = 204
+    no_features = Message(code, "output_features is {value}: write a dict from features to expressions, such as {example}", "no outputs")
+    no_feature = Message(code, "{value} is no feature: write one such as Txn.amount", "no feature")
+    no_value = Message(code, "{feature} holds no value of its own row: name a feature that does", "no value")
+    no_expression = Message(
+        code,
+        "{feature} is computed from {value}: write an expression of the message's fields, such as _.amount",
+        "no expression",
+    )
+    aggregation = Message(code, "{item} is of rows: a message has fields alone", "of rows")
+    unknown_field = Message(code, "{type} has no field '{field}'{near}", "no such field")
+    type = Message(code, "{feature}: {problem}", "type")
+
+
+class BadStream:
+    """A stream's function is not one of one message."""
+
+    code = 205
+    parameters = Message(code, "'{resolver}' takes {count} parameters: a stream's function takes one, the message", "one message")
+    frame = Message(
+        code,
+        "streams over windows of messages are not in this version of svc: take one message, such as '{parameter}: TxnMsg', and let a windowed feature aggregate its rows",
+        "one message",
+    )
+    rows = Message(code, "a stream gives one row for each message: return Features[...], not {written}", "one row")
+    is_async = Message(
+        code,
+        "'{resolver}' is async: messages of a partition are computed in their order, so write a plain function",
+        "async",
+    )

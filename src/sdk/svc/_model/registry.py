@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .named_query import NamedQuery
     from .scheduled_query import ScheduledQuery
     from .resolver import ResolverDefinition, ResolverSpec
+    from .stream import StreamCall, StreamDefinition, StreamSpec
 
 
 Key = TypeVar("Key")
@@ -46,6 +47,8 @@ class Registry:
         self._sources: dict[tuple[Origin, str], DataSource] = {}
         self._hooks: dict[tuple[Origin, str], HookDefinition] = {}
         self._resolvers: Optional[dict[str, ResolverSpec]] = None
+        self._streams: dict[tuple[Origin, str], StreamDefinition] = {}
+        self._stream_calls: dict[tuple[Origin, str], StreamCall] = {}
 
     def clear(self) -> None:
         """Forgets everything."""
@@ -62,6 +65,12 @@ class Registry:
     def add_resolver(self, item: ResolverDefinition) -> None:
         _replace(self._definitions, (item.origin, item.fqn), item)
         self._resolvers = None
+
+    def add_stream(self, item: StreamDefinition) -> None:
+        _replace(self._streams, (item.origin, item.fqn), item)
+
+    def add_stream_call(self, item: StreamCall) -> None:
+        _replace(self._stream_calls, (item.origin, item.fqn), item)
 
     def add_named_query(self, item: NamedQuery) -> None:
         _replace(self._named_queries, (item.origin, item.name, item.version), item)
@@ -127,6 +136,25 @@ class Registry:
     def definitions(self) -> list[ResolverDefinition]:
         """Every resolver as it was defined."""
         return list(self._definitions.values())
+
+    @property
+    def stream_definitions(self) -> list[StreamDefinition]:
+        """Every function of a stream as it was defined."""
+        return list(self._streams.values())
+
+    @property
+    def stream_calls(self) -> list[StreamCall]:
+        """Every stream of expressions."""
+        return list(self._stream_calls.values())
+
+    @property
+    def streams(self) -> dict[str, StreamSpec]:
+        """Every function of a stream whose definition makes sense, by FQN."""
+        if not self._streams:
+            return {}
+        from .stream_signature import compile_streams
+
+        return compile_streams(self.stream_definitions)
 
     @property
     def resolvers(self) -> dict[str, ResolverSpec]:

@@ -24,7 +24,7 @@ from .resolver import InputSpec, OutputSpec, ResolverDefinition, ResolverSpec
 from .windows import format_window, readable_path, windowed_name
 
 
-class _Reader(FrameSignature):
+class SignatureReader(FrameSignature):
     """The reader of a resolver's signature; its attributes hold the result afterwards."""
 
     def read(self) -> None:
@@ -315,7 +315,7 @@ def _with_windows(function: Callable[..., Any], inputs: list[InputSpec]) -> Call
 
 def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverSpec], list[Problem]]:
     """The resolver, or its faults."""
-    reader = _Reader(definition)
+    reader = SignatureReader(definition)
     reader.read()
     if reader.is_broken or any(problem.error.said.severity == ERROR for problem in reader.problems):
         return None, reader.problems

@@ -47,6 +47,14 @@ def check_timeout(option: str, value: Any) -> Optional[str]:
     return None
 
 
+def check_lateness(option: str, value: Any) -> Optional[str]:
+    """A finite duration."""
+    micros = parse_duration(value)
+    if micros is None:
+        return f"{option} is {describe(value)}, which is not a duration: write {DURATION_GRAMMAR}"
+    return f"{option} is {describe(value)}: write one that ends, such as '1h'" if micros == math.inf else None
+
+
 def check_schedule(option: str, value: Any) -> Optional[str]:
     """A duration above zero, or a cron expression."""
     micros = parse_duration(value)

@@ -91,6 +91,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "is_feature_time": (_FEATURES, _ROOT),
     "is_primary": (_FEATURES, _ROOT),
     "judge": (_EVALUATIONS, _ROOT),
+    "make_stream_resolver": (_STREAMS, _ROOT),
     "numeric": (_EVALUATIONS, _ROOT),
     "offline": (_ROOT, _FEATURES),
     "online": (_ROOT, _FEATURES),
@@ -99,6 +100,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "query_id": (_ROOT,),
     "query_tags": (_ROOT,),
     "realtime": (_ROOT, _FEATURES),
+    "stream": (_STREAMS, _ROOT),
     "svc_logger": (_LOGGING, _ROOT),
     "tags": (_FEATURES, _ROOT),
     "trace_headers": (_ROOT,),
@@ -107,7 +109,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "windowed": (_STREAMS, _FEATURES, _ROOT),
 }
 
-_NO_STREAMS = "it has no streams and no stream resolvers"
+_OTHER_STREAM = "streams read KafkaSource and TopicSource"
+_NO_SINKS = "values go to the stores; query them, or have a webhook told of them"
 _SCHEDULES = "a resolver runs by cron=, and a query by ScheduledQuery(schedule=...)"
 _NO_VECTORS = "it has no vectors and no embeddings; a list[float] holds one, and F.cosine_similarity compares two"
 _ONE_QUERY = "offline_query takes environment= and tags= itself"
@@ -137,7 +140,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "FinalizedQuery": "SQL resolvers are files, '<name>.svc.sql'",
     "Formula": _NO_CHARTS,
     "IncrementalSettings": "SQL resolvers are files, '<name>.svc.sql', whose header has 'incremental'",
-    "KinesisSource": _NO_STREAMS,
+    "KinesisSource": _OTHER_STREAM,
     "LatLon": "two floats hold a place, and F.haversine gives the distance of two",
     "MSSQLSource": _OTHER_SOURCE,
     "MachineType": _NO_RESOURCES,
@@ -146,7 +149,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "OfflineQueryContext": _ONE_QUERY,
     "OfflineResolver": "a resolver is the function that @offline stands above",
     "OnlineResolver": "a resolver is the function that @online stands above",
-    "PubSubSource": _NO_STREAMS,
+    "PubSubSource": _OTHER_STREAM,
     "RedshiftSource": _OTHER_SOURCE,
     "Resolver": "a resolver is the function that @online stands above",
     "ResourceHint": _NO_RESOURCES,
@@ -156,11 +159,11 @@ ABSENT_NAMES: Mapping[str, str] = {
     "SQLiteInMemorySource": "SQLiteSource(name=..., path=...) reads a file",
     "ScheduleOptions": _SCHEDULES,
     "Series": _NO_CHARTS,
-    "Sink": _NO_STREAMS,
+    "Sink": _NO_SINKS,
     "SnowflakeSource": _OTHER_SOURCE,
     "SpannerSource": _OTHER_SOURCE,
     "State": "resolvers keep no state between calls",
-    "StreamResolver": _NO_STREAMS,
+    "StreamResolver": "the resolver of a stream is the function that @stream stands above",
     "SvcGRPCClient": _ONE_CLIENT,
     "Tags": "tags= takes a text or a list of texts",
     "Tensor": _NO_VECTORS,
@@ -174,11 +177,9 @@ ABSENT_NAMES: Mapping[str, str] = {
     "feature_time": "annotate a feature 'FeatureTime'",
     "group_by_windowed": _NO_MATERIALIZATION,
     "make_sql_file_resolver": "SQL resolvers are files, '<name>.svc.sql'",
-    "make_stream_resolver": _NO_STREAMS,
     "op": "functions of expressions are imported as 'import svc.functions as F'",
     "primary": "annotate the key 'Primary[...]', or write feature(primary=True)",
-    "sink": _NO_STREAMS,
-    "stream": _NO_STREAMS,
+    "sink": _NO_SINKS,
     "underscore": "the row of an expression is '_'",
 }
 

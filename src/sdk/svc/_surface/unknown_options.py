@@ -25,6 +25,7 @@ _NO_ETL = "values reach the online store when a query computes them; max_stalene
 _NO_VERSIONS = "version= of feature(...) gives a feature several versions"
 _NO_WINDOW_VERSIONS = "a windowed feature has one version; give the new one another name"
 _NO_ENCODING = "values are encoded by the feature's type"
+_NO_STREAM_WINDOWS = "each message is computed by itself; a windowed feature aggregates the rows"
 _WINDOWS = "windows are written as texts, such as windowed('10m', '7d')"
 _STORED = "store_online=, store_offline= and cache_nulls= say what is stored"
 _NO_OFFLINE = "there are no offline queries"
@@ -111,6 +112,29 @@ _MONITOR: Mapping[str, str] = {
     "threshold": "above= or below= is the bound",
     "window_period": "'.rollup(5m)' at the expression's end is the time that a value is of",
 }
+_SCHEMA = "parse= takes a function that makes the message of its bytes, by a package of yours such as fastavro or protobuf"
+_STREAM: Mapping[str, str] = {
+    "avro_schema": _SCHEMA,
+    "cron": "a stream runs while its deployment is live",
+    "dead_letters": "messages that fail are kept for 7 days: `svc streams dead-letters list`",
+    "description": "the docstring is the description",
+    "keys": _NO_STREAM_WINDOWS,
+    "machine_type": _NO_RESOURCES,
+    "message": "the parameter's annotation is the message's type",
+    "message_type": "the parameter's annotation is the message's type",
+    "mode": _NO_STREAM_WINDOWS,
+    "protobuf": _SCHEMA,
+    "resource_hint": _NO_RESOURCES,
+    "schema": _SCHEMA,
+    "schema_registry": _SCHEMA,
+    "updates_materialized_aggregations": "every row of a stream counts in the windows of its class that are kept",
+    "when": "return None to leave a message out",
+}
+_STREAM_CALL: Mapping[str, str] = {
+    **{option: instead for option, instead in _STREAM.items() if option not in ("description", "message_type")},
+    "parse": "a message is a JSON object; @stream takes parse=",
+    "timeout": "no Python runs",
+}
 
 _EVALUATION: Mapping[str, str] = {
     "columns": "inputs= says which columns the function is given",
@@ -147,6 +171,8 @@ _KAFKA: Mapping[str, str] = {
 ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "online": _RESOLVER,
     "offline": _RESOLVER,
+    "stream": _STREAM,
+    "make_stream_resolver": _STREAM_CALL,
     "before_all": {},
     "after_all": {},
     "feature": _VALUE,

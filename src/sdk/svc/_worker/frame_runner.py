@@ -17,6 +17,7 @@ from .._frames.dataframe import DataFrame, refuse_others
 from .._frames.spec import ColumnSpec
 from .._frames.unit_call import rows_returned
 from .._model.resolver import InputSpec, ResolverSpec
+from .._model.stream import StreamSpec
 from .blocks import packed
 from .raised import Project
 from .runner import CallCancelled, Errors, Input, Row, Runner, Unreadable, attempt, column_decoder, column_encoder
@@ -26,6 +27,10 @@ _to_datetime = decoder(datetime)
 
 def runner_for(spec: ResolverSpec, project: Project) -> Runner:
     """The runner of a resolver."""
+    if isinstance(spec, StreamSpec):
+        from .stream_runner import StreamRunner
+
+        return StreamRunner(spec, project)
     if spec.shape:
         return RowsRunner(spec, project)
     return FrameRunner(spec, project) if spec.has_frames else Runner(spec, project)

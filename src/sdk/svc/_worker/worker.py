@@ -362,7 +362,8 @@ def main(argv: List[str]) -> int:
             worker.fail([finding.json() for finding in findings])
             return 1
         with no_collections():  # of what is nearly all of use to the end of the process
-            resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in registry.resolvers.items()}
+            specs = {**registry.resolvers, **registry.streams}
+            resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in specs.items()}
         gc.freeze()
     environment = os.environ.get("SVC_ENVIRONMENT_NAME", "")
     hooks = [hook for hook in registry.hooks if hook.runs_in(environment)]
@@ -371,9 +372,9 @@ def main(argv: List[str]) -> int:
         worker.fail([failed.json()])
         return 1
     if arguments.profile:
-        worker.profile(list(registry.resolvers.values()), arguments.root)
+        worker.profile(list(specs.values()), arguments.root)
     after = [hook for hook in hooks if hook.kind == AFTER]
-    worker.serve(Runners(registry.resolvers, project), resolvers, bool(after))
+    worker.serve(Runners(specs, project), resolvers, bool(after))
     worker.run_after(after)
     return 0
 

@@ -356,6 +356,25 @@ create index evaluation_run_by_end on evaluation_run (ended_at) where ended_at i
   },
   (db) => {
     db.run(`
+create table stream (
+  id text primary key, environment_id text not null, name text not null, is_paused integer not null, failure text, created_at integer not null,
+  unique (environment_id, name)
+) strict, without rowid;
+create table stream_lease (
+  stream_id text not null, partition integer not null, node text not null, until integer not null, problem text not null,
+  primary key (stream_id, partition)
+) strict, without rowid;
+create index stream_lease_by_node on stream_lease (node);
+create table dead_letter (
+  seq integer primary key autoincrement, stream_id text not null, partition integer not null, offset text not null, timestamp integer not null, key blob, value blob,
+  size integer not null, reason text not null, stage text not null, failed_at integer not null, unique (stream_id, partition, offset)
+) strict;
+create index dead_letter_by_stream on dead_letter (stream_id, seq);
+create index dead_letter_by_time on dead_letter (failed_at);
+`);
+  },
+  (db) => {
+    db.run(`
 create table series (
   id integer primary key autoincrement, environment_id text not null, definition text not null, used_at integer not null,
   unique (environment_id, definition)

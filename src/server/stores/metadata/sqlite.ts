@@ -29,6 +29,7 @@ import { resolverRunQueries } from "./sqlite-resolver-runs.ts";
 import { scheduleQueries } from "./sqlite-schedules.ts";
 import { sqliteSeries } from "./sqlite-series.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
+import { sqliteStreams } from "./sqlite-streams.ts";
 import { taskQueries } from "./sqlite-tasks.ts";
 import { sqliteUploads } from "./sqlite-uploads.ts";
 import { usageQueries } from "./sqlite-usage.ts";
@@ -93,6 +94,7 @@ export function createSqliteMetadataStore(options: {
     resolverRuns: resolverRunQueries(db, writer, now, insertJob, advance),
     series: sqliteSeries(db, writer, now),
     schedules: scheduleQueries(db, writer, now, insertJob),
+    streams: sqliteStreams(db, writer, now),
     tasks: taskQueries(db, writer, now, insertJob),
     evaluations: sqliteEvaluations(db, writer, now, insertJob),
     usage,

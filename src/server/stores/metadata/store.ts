@@ -27,6 +27,7 @@ import type { ResolverRunStore } from "./resolver-runs.ts";
 import type { ScheduleStore } from "./schedules.ts";
 import type { SeriesStore } from "./series.ts";
 import type { SessionStore } from "./sessions.ts";
+import type { StreamStore } from "./streams.ts";
 import type { TaskStore } from "./tasks.ts";
 import type { UploadStore } from "./uploads.ts";
 import type { UsageStore } from "./usage.ts";
@@ -69,6 +70,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly schedules: ScheduleStore;
   /** Ids of series of tiles. */
   readonly series: SeriesStore;
+  /** Resolvers of topics: leases of their partitions, and dead letters. */
+  readonly streams: StreamStore;
   /** Scripts, modules and functions that run once. */
   readonly tasks: TaskStore;
   /** What was used, by day. */

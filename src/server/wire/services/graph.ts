@@ -118,7 +118,11 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async listResolvers({ deploymentId }, context) {
       const { id, graph } = await find(deploymentId, context);
-      return create(ListResolversResponseSchema, { resolvers: graph.resolvers, deploymentId: id });
+      return create(ListResolversResponseSchema, {
+        resolvers: graph.resolvers,
+        streamResolvers: graph.streamResolvers,
+        deploymentId: id,
+      });
     },
 
     async listNamedQueries({ deploymentId }, context) {

@@ -89,6 +89,11 @@ export function partsOf(platform: Platform): readonly Part[] {
       await (await platform.topicStore()).probe();
       return "";
     }),
+    part("Streams", async () => {
+      const [stopped] = await (await platform.streams()).stopped();
+      if (stopped) throw new Error(`${stopped.name} in environment '${stopped.environment}' was stopped: ${stopped.reason}`);
+      return "";
+    }),
     part("Scheduler", () => probeScheduler(platform)),
     part("Webhook Outbox", async () => {
       await (await platform.webhooks()).deliveries.list({ environmentId: "", limit: 1 });

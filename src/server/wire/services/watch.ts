@@ -19,6 +19,7 @@ const TOPICS: Readonly<Record<ChangeTopic, { readonly topic: WatchTopic; readonl
   logs: { topic: WatchTopic.LOGS, needs: "query.online" },
   metrics: { topic: WatchTopic.METRICS, needs: "read" },
   monitors: { topic: WatchTopic.MONITORS, needs: "read" },
+  streams: { topic: WatchTopic.STREAMS, needs: "read" },
 };
 const NAMES = Object.keys(TOPICS) as ChangeTopic[];
 

@@ -21,6 +21,7 @@ import { schedulesConformance } from "./schedules.conformance.ts";
 import { seriesConformance } from "./series.conformance.ts";
 import { sessionsConformance } from "./sessions.conformance.ts";
 import { storeConformance } from "./store.conformance.ts";
+import { streamsConformance } from "./streams.conformance.ts";
 import { tasksConformance } from "./tasks.conformance.ts";
 import { uploadsConformance } from "./uploads.conformance.ts";
 import { usageConformance } from "./usage.conformance.ts";
@@ -40,6 +41,7 @@ const SUITES = [
   versionsConformance,
   jobsConformance,
   monitorsConformance,
+  streamsConformance,
   nodesConformance,
   approvalsConformance,
   auditConformance,

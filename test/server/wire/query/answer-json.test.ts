@@ -22,7 +22,7 @@ function answerToJson(answer: Answer, { request, form }: AnswerOptions): object 
       ts: observedAt === undefined ? now : formatMicros(BigInt(Math.round(observedAt * 1000))),
       error: failure && errors.get(failure),
       meta: request.includeMeta
-        ? { chosen_resolver_fqn: resolver, cache_hit: hit, primitive_type: feature.typeName, version: 1 }
+        ? { chosen_resolver_fqn: resolver, cache_hit: hit, primitive_type: feature.typeName, version: feature.version }
         : undefined,
     })),
     errors: errors.size > 0 ? [...errors.values()] : undefined,

@@ -1,0 +1,191 @@
+"""The reading of a stream's function: its message, its outputs, and the rules 146, 200 to 203 and
+205.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any, Callable, Iterator, Optional
+
+from .._codec.message import is_pydantic
+from .._codec.wire import describe
+from .._diagnostics import rules
+from .._diagnostics.findings import ERROR, DefinitionError, Said
+from .._frames.dataframe import DataFrame
+from .._frames.selection import TableType
+from .._frames.signature import Problem
+from .._surface.names import parse_duration
+from .._surface.options import Check, check_environments, check_lateness, check_name, check_options, check_tags, check_text, check_timeout
+from .._types.annotations import annotation_text, read_annotation
+from .._types.dtypes import value_type
+from ..sources import DataSource
+from .feature_class import FeatureClass
+from .field import WindowField
+from .reference import field_of
+from .resolver import OutputSpec
+from .signature import SignatureReader
+from .stream import StreamDefinition, StreamOptions, StreamSpec
+
+#: Kinds of sources that have topics.
+TOPIC_KINDS = ("SOURCE_KIND_KAFKA", "SOURCE_KIND_TOPIC")
+
+STREAM_CHECKS: dict[str, Check] = {
+    "tags": check_tags,
+    "environment": check_environments,
+    "timeout": check_timeout,
+    "owner": check_text,
+    "name": check_name,
+    "lateness": check_lateness,
+}
+
+
+def option_problems(options: StreamOptions) -> Iterator[tuple[Said, str]]:
+    """What is wrong with options, and the option at fault."""
+    for option, text in check_options(STREAM_CHECKS, options).items():
+        yield rules.BadValue.option(problem=text), option
+    if not isinstance(options.source, DataSource) or options.source.kind not in TOPIC_KINDS:
+        yield rules.NoTopic.other(value=describe(options.source)), "source"
+    if options.parse is not None:
+        problem = _parse_problem(options.parse)
+        if problem is not None:
+            yield problem, "parse"
+
+
+def _parse_problem(parse: Any) -> Optional[Said]:
+    if not callable(parse) or isinstance(parse, type):
+        return rules.BadParse.no_function(value=describe(parse))
+    if inspect.iscoroutinefunction(parse):
+        return rules.BadParse.is_async()
+    try:
+        signature = inspect.signature(parse)
+    except (TypeError, ValueError):
+        return None  # a function of an extension module does not tell
+    try:
+        signature.bind(b"")
+    except TypeError:
+        return rules.BadParse.parameters(count=len(signature.parameters))
+    return None
+
+
+def unreadable_field(message_type: type, scope: Any) -> Optional[Said]:
+    """Why a dataclass cannot be read from JSON; None when it can."""
+    try:
+        value_type(message_type, scope)
+    except DefinitionError as error:
+        return rules.UnreadableMessage.field(type=message_type.__name__, error=error, label=error.label)
+    return None
+
+
+class _StreamReader(SignatureReader):
+    """The reader of a stream's signature."""
+
+    definition: StreamDefinition
+    message_type: Any = None
+
+    def read(self) -> None:
+        for said, option in option_problems(self.definition.options):
+            self.problem(said, "option", option)
+        if self.definition.is_async:
+            self.problem(rules.BadStream.is_async(resolver=self.definition.function_name), "name")
+        self.read_message()
+        self.read_return()
+        self.check_roots()
+        if self.outputs and not self.problems:
+            self.check_key()
+
+    def read_message(self) -> None:
+        parameters = list(self.definition.parameters.values())
+        if len(parameters) != 1 or parameters[0].kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            said = rules.BadStream.parameters(resolver=self.definition.function_name, count=len(parameters))
+            return self.problem(said, "parameter" if parameters else "name", parameters[-1].name if parameters else "")
+        parameter = parameters[0]
+        if parameter.annotation is parameter.empty:
+            return self.problem(rules.UnreadableMessage.unannotated(parameter=parameter.name), "parameter", parameter.name)
+        try:
+            core = read_annotation(parameter.annotation, self.definition.scope).core
+        except DefinitionError as error:
+            self.problems.append(Problem(error, "annotation", parameter.name))
+            return None
+        if core is DataFrame or isinstance(core, TableType):
+            return self.problem(rules.BadStream.frame(parameter=parameter.name), "annotation", parameter.name)
+        self.message_type = core
+        if self.definition.options.parse is None:
+            said = self.unreadable(core)
+            if said is not None:
+                self.problem(said, "annotation", parameter.name)
+        return None
+
+    def unreadable(self, core: Any) -> Optional[Said]:
+        if core in (dict, str, bytes) or getattr(core, "__origin__", None) is dict or is_pydantic(core):
+            return None
+        if isinstance(core, type) and "__svc_features__" not in core.__dict__ and dataclasses.is_dataclass(core):
+            return unreadable_field(core, self.definition.scope)
+        return rules.UnreadableMessage.no_schema(type=annotation_text(core))
+
+    def read_rows_returned(self, core: Any) -> None:
+        raise DefinitionError(rules.BadStream.rows(written=repr(core)))
+
+    def check_key(self) -> None:
+        owner: FeatureClass = self.outputs[0]._svc_root
+        said = key_problem(owner, [field_of(output) for output in self.outputs])
+        if said is not None:
+            self.problem(said, "return")
+
+
+def key_problem(owner: FeatureClass, outputs: list[Any]) -> Optional[Said]:
+    """Why rows with these features of a class cannot be stored; None when they can."""
+    keys = owner.primary_keys
+    if not keys:
+        return None  # that the class has none is a finding of its own
+    key = repr(owner.reference(keys[0].attribute))
+    if keys[0] not in outputs:
+        return rules.StreamWithoutKey.no_key(key=key, owner=owner.cls.__name__)
+    return rules.StreamWithoutKey.key_alone(key=key) if len(outputs) == 1 else None
+
+
+def compile_stream(definition: StreamDefinition) -> tuple[Optional[StreamSpec], list[Problem]]:
+    """The resolver of a stream, or its faults."""
+    reader = _StreamReader(definition)
+    reader.read()
+    if reader.is_broken or any(problem.error.said.severity == ERROR for problem in reader.problems):
+        return None, reader.problems
+    outputs = []
+    for reference in reader.outputs:
+        target = field_of(reference)
+        kind = target.type
+        window = target.seconds if isinstance(target, WindowField) else None
+        outputs.append(OutputSpec(target.fqn, target.attribute, kind.python_type, kind.dtype, kind.nullable, window))
+    micros = parse_duration(definition.options.timeout)
+    fn: Callable[..., Any] = definition.fn
+    parameter = next(iter(definition.parameters.values()))
+    if parameter.kind == parameter.KEYWORD_ONLY:
+
+        def fn(message: Any) -> Any:
+            return definition.fn(**{parameter.name: message})
+
+    return (
+        StreamSpec(
+            definition.fqn,
+            fn,
+            definition.kind,
+            (),
+            tuple(outputs),
+            False,
+            True,
+            reader.outputs[0]._svc_root.cls,
+            None if micros is None else micros / 1_000_000,
+            definition,
+            message_type=reader.message_type,
+            parse=definition.options.parse,
+        ),
+        reader.problems,
+    )
+
+
+def compile_streams(definitions: list[StreamDefinition]) -> dict[str, StreamSpec]:
+    """The streams whose definitions make sense."""
+    found = (compile_stream(definition)[0] for definition in definitions)
+    return {spec.fqn: spec for spec in found if spec is not None}
+
+

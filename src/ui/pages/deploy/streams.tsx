@@ -1,0 +1,126 @@
+import type { MetricSeriesJson } from "../../../../gen/svc/v1/metric_pb.ts";
+import type { StreamStandingJson } from "../../../../gen/svc/v1/stream_pb.ts";
+import { escapeControls } from "../../../domain/name.ts";
+import { useAnswer } from "../../api/load.ts";
+import { useCommand } from "../../app/command.ts";
+import { useLive } from "../../app/live.ts";
+import { queried, setQueried } from "../../app/place.ts";
+import { environmentScope } from "../../app/who.ts";
+import { Empty } from "../../parts/empty.tsx";
+import { Loading } from "../../parts/loading.tsx";
+import { Page } from "../../parts/page.tsx";
+import { Time } from "../../parts/time.tsx";
+import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { DeadLetters } from "./dead-letters.tsx";
+import { PauseStream, PushMessage, ReplayLetters, SeekStream } from "./stream-actions.tsx";
+import { StreamRates } from "./stream-rates.tsx";
+import { partitionText, statusText } from "./stream-text.ts";
+
+/** Resolvers of topics: how far they are, what they put aside, and what steers them. */
+export default function Streams() {
+  const command = useCommand();
+  const streams = useAnswer("StreamService/ListStreams", {}, environmentScope.value);
+  const messages = useAnswer("MetricService/QueryMetric", { expression: "sum:stream.messages by {stream}" }, environmentScope.value);
+  const lag = useAnswer("MetricService/QueryMetric", { expression: "max:stream.lag by {stream}" }, environmentScope.value);
+  useLive(["streams", "metrics"], () => {
+    for (const answer of [streams, messages, lag]) answer.reload();
+  });
+  const chosen = queried("stream");
+  return (
+    <Page title="Streams" command={command("streams", "list")}>
+      <Loading of={streams}>
+        {({ streams: rows = [] }) => {
+          if (rows.length === 0) return <Empty>No topic is read. One is with @stream(source=TopicSource(name="clicks")).</Empty>;
+          const stream = rows.find(({ name }) => name === chosen) ?? rows[0];
+          return (
+            <>
+              <WindowTable
+                label="Streams"
+                columns={columnsOf({ messages: messages.data?.series ?? [], lag: lag.data?.series ?? [], onDone: streams.reload })}
+                rows={rows}
+                rowHeight={ROW_HEIGHT}
+                keyOf={({ name = "" }) => name}
+              />
+              {stream && <Details stream={stream} onDone={streams.reload} />}
+            </>
+          );
+        }}
+      </Loading>
+    </Page>
+  );
+}
+
+/** Of rows with two lines. */
+const ROW_HEIGHT = 64;
+
+interface ColumnsParts {
+  readonly messages: readonly MetricSeriesJson[];
+  readonly lag: readonly MetricSeriesJson[];
+  readonly onDone: () => void;
+}
+
+const columnsOf = ({ lag, messages, onDone }: ColumnsParts): readonly Column<StreamStandingJson>[] => [
+  {
+    name: "name",
+    title: "Stream",
+    width: "14rem",
+    cell: ({ name = "", topic = "" }) => (
+      <>
+        <button type="button" class="link" onClick={() => setQueried({ stream: name })}>
+          {escapeControls(name)}
+        </button>
+        <br />
+        <span class="dim">{escapeControls(topic)}</span>
+      </>
+    ),
+  },
+  { name: "status", title: "State", width: "6rem", cell: ({ status }) => statusText(status) },
+  { name: "lag", title: "Lag", width: "5rem", isNumber: true, cell: ({ lag = "" }) => lag },
+  { name: "rates", title: "Messages, lag", width: "11rem", cell: ({ name = "" }) => <StreamRates {...{ name, messages, lag }} /> },
+  { name: "letters", title: "Dead letters", width: "7rem", isNumber: true, cell: ({ deadLetters = "0" }) => deadLetters },
+  { name: "problem", title: "Problem", width: "14rem", cell: ({ problem = "" }) => <span title={problem}>{escapeControls(problem)}</span> },
+  {
+    name: "actions",
+    title: "Actions",
+    width: "13rem",
+    cell: ({ name = "", source = "", status, topic = "" }) => (
+      <span class="actions">
+        <PauseStream {...{ name, onDone }} isPaused={status === "STREAM_STATUS_PAUSED" || status === "STREAM_STATUS_FAILED"} />
+        {source !== "" && <SeekStream {...{ name, onDone }} />}
+        {source !== "" && <PushMessage {...{ topic, onDone }} />}
+      </span>
+    ),
+  },
+];
+
+interface DetailsParts {
+  readonly stream: StreamStandingJson;
+  readonly onDone: () => void;
+}
+
+function Details({ stream: { deadLetters = "0", name = "", partitions = [], source = "" }, onDone }: DetailsParts) {
+  return (
+    <>
+      <h2>{escapeControls(name)}</h2>
+      <ul class="plain">
+        {partitions.map((partition) => (
+          <li key={partition.partition ?? 0}>
+            {partitionText(partition)}
+            {partition.watermark !== undefined && (
+              <>
+                , rows up to <Time at={partition.watermark} />
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+      {deadLetters !== "0" && (
+        <>
+          <h2>Dead letters</h2>
+          {source !== "" && <ReplayLetters {...{ name, onDone }} />}
+          <DeadLetters name={name} />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,270 @@
+/** Streams on a real server: messages of its own topics become rows. */
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { HealthService } from "../../../gen/svc/v1/health_pb.ts";
+import { StreamService, type StreamStanding, StreamStatus } from "../../../gen/svc/v1/stream_pb.ts";
+import { eventually } from "../../harness/eventually.ts";
+import { TempFolder, TestServer } from "../../harness/running-server.ts";
+import { deploy, expectLive } from "../deployments/deploying.ts";
+import { Pusher } from "./pusher.ts";
+
+const PROJECT = {
+  "features.py": `from dataclasses import dataclass
+from datetime import datetime
+from typing import Optional
+import json
+import svc.functions as F
+from svc.features import Features, FeatureTime, _, features
+from svc.sources import TopicSource
+from svc.streams import make_stream_resolver, stream
+
+txns = TopicSource(name="txns", partitions=2)
+plain = TopicSource(name="plain")
+raw = TopicSource(name="raw")
+
+@features(max_staleness="infinity")
+class Txn:
+    id: int
+    amount: float
+    at: FeatureTime
+    memo: Optional[str]
+
+@features(max_staleness="infinity")
+class Plain:
+    id: str
+    twice: int
+    at: FeatureTime
+
+@features(max_staleness="infinity")
+class Raw:
+    id: int
+    size: int
+
+@dataclass
+class TxnMsg:
+    id: int
+    amount: float
+    at: datetime
+    memo: Optional[str] = None
+
+@dataclass
+class PlainMsg:
+    id: str
+    number: int
+    t: int
+
+@stream(source=txns)
+def on_txn(message: TxnMsg) -> Features[Txn.id, Txn.amount, Txn.at, Txn.memo]:
+    """Payments."""
+    if message.memo == "skip":
+        return None
+    if message.memo == "raise":
+        raise ValueError("a bad memo")
+    return Txn(id=message.id, amount=message.amount, at=message.at, memo=message.memo)
+
+make_stream_resolver(
+    name="on_plain",
+    source=plain,
+    message_type=PlainMsg,
+    output_features={Plain.id: _.id, Plain.twice: _.number * 2, Plain.at: F.from_unix_seconds(_.t)},
+)
+
+broken = TopicSource(name="broken")
+
+@stream(source=broken)
+def on_broken(message: dict) -> Features[Txn.id, Txn.amount]:
+    return Txn(id=message["id"], amount=message["amount"] / DIVISOR)
+
+DIVISOR = 0
+
+def halve(message: bytes):
+    return message[: len(message) // 2]
+
+@stream(source=raw, parse=halve, name="on_raw")
+def raw_message(message: bytes) -> Features[Raw.id, Raw.size]:
+    return Raw(id=message[0], size=len(message))
+`,
+};
+
+let folder: TempFolder;
+let server: TestServer;
+let pusher: Pusher;
+
+beforeAll(async () => {
+  folder = new TempFolder();
+  server = await TestServer.start(folder.path);
+  const deployment = await deploy(server, PROJECT);
+  expectLive(deployment);
+  pusher = new Pusher(join(folder.path, "data"), deployment.environmentId);
+});
+afterAll(async () => {
+  await pusher[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+const stream = async (name: string): Promise<StreamStanding> => {
+  const { stream } = await server.client(StreamService).getStream({ name });
+  if (!stream) throw new Error("no stream");
+  return stream;
+};
+const caughtUp = (name: string, messages: number) =>
+  eventually(async () => {
+    const { partitions } = await stream(name);
+    return partitions.reduce((sum, { offset }) => sum + Number(offset ?? 0n), 0) >= messages;
+  }, `${name} has read ${messages} messages`);
+
+async function query(inputs: object, outputs: string[]): Promise<Record<string, unknown>> {
+  const response = await fetch(`${server.url}/v1/query/online`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${await server.token()}` },
+    body: JSON.stringify({ inputs, outputs }),
+  });
+  const { data } = (await response.json()) as { data: { field: string; value: unknown }[] };
+  return Object.fromEntries(data.map(({ field, value }) => [field, value]));
+}
+
+describe("messages become rows", () => {
+  test("by a Python function of a dataclass", async () => {
+    await pusher.push(
+      "txns",
+      [
+        { id: 1, amount: 2, at: "2026-01-01T00:00:00Z", memo: "é" },
+        { id: 2, amount: 1.5, at: "2026-01-01T00:00:01Z" },
+        { id: 1, amount: 3.5, at: "2026-01-02T00:00:00Z" },
+        { id: 3, amount: 9, at: "2026-01-02T00:00:00Z", memo: "skip" },
+      ],
+      0,
+      2,
+    );
+    await caughtUp("on_txn", 4);
+    expect(await query({ "txn.id": 1 }, ["txn.amount", "txn.memo"])).toEqual({ "txn.amount": 3.5, "txn.memo": null });
+    expect(await query({ "txn.id": 2 }, ["txn.amount"])).toEqual({ "txn.amount": 1.5 });
+  });
+
+  test("by expressions, without Python", async () => {
+    await pusher.push("plain", [{ id: "a", number: 21, t: 1_700_000_000 }, '{"id": "b", "number": 9007199254740993, "t": 1, "more": 1}']);
+    await caughtUp("on_plain", 2);
+    expect(await query({ "plain.id": "a" }, ["plain.twice"])).toEqual({ "plain.twice": 42 });
+  });
+
+  test("of bytes, by parse", async () => {
+    await pusher.push("raw", [new Uint8Array([7, 255, 0, 128])]);
+    await caughtUp("on_raw", 1);
+    expect(await query({ "raw.id": 7 }, ["raw.size"])).toEqual({ "raw.size": 2 });
+  });
+});
+
+describe("messages that fail", () => {
+  const letters = async (name: string) => (await server.client(StreamService).listDeadLetters({ name })).deadLetters;
+
+  test("are put aside with their bytes, their place and the reason, and the others are stored", async () => {
+    const now = Date.now();
+    await pusher.push(
+      "txns",
+      [
+        { id: 10, amount: 1, at: "2026-01-01T00:00:00Z" },
+        "{no json",
+        { id: 11, at: "2026-01-01T00:00:00Z" },
+        { id: 12.5, amount: 1, at: "2026-01-01T00:00:00Z" },
+        { id: 13, amount: 1, at: new Date(now + 86_400_000).toISOString() },
+        { id: 14, amount: 1, at: "2026-01-01T00:00:00Z", memo: "raise" },
+        new Uint8Array([123, 255, 125]),
+        { id: 15, amount: 5, at: "2026-01-01T00:00:00Z" },
+      ],
+      1,
+      2,
+    );
+    await caughtUp("on_txn", 12);
+    const found = (await letters("on_txn")).toReversed();
+    expect(found.map(({ partition, offset, stage }) => [partition, Number(offset), stage])).toEqual([
+      [1, 1, "parse"],
+      [1, 2, "parse"],
+      [1, 3, "parse"],
+      [1, 4, "row"],
+      [1, 5, "resolver"],
+      [1, 6, "parse"],
+    ]);
+    const reasons = found.map(({ reason }) => reason);
+    expect(reasons[0]).toStartWith("JSONDecodeError: Expecting property name enclosed in double quotes");
+    expect(reasons[1]).toBe("BadMessage: TxnMsg.amount is missing");
+    expect(reasons[2]).toBe("BadMessage: TxnMsg.id: an integer is expected, and this is a number: 12.5");
+    expect(reasons[3]).toStartWith("its time is in the future: ");
+    expect(reasons[4]).toBe("resolver 'features.on_txn' raised ValueError: a bad memo (features.py:51)");
+    expect(reasons[5]).toStartWith("UnicodeDecodeError");
+    expect(new TextDecoder().decode(found[0]?.value)).toBe("{no json");
+    expect(found[5]?.value).toEqual(new Uint8Array([123, 255, 125]));
+    expect(await query({ "txn.id": 15 }, ["txn.amount"])).toEqual({ "txn.amount": 5 });
+    expect((await stream("on_txn")).deadLetters).toBe(6n);
+  });
+
+  test("without Python too", async () => {
+    await pusher.push("plain", ["[]", { id: "c", number: 1 }, { id: "c", number: "1", t: 1 }, { id: "d", number: 4, t: 5 }]);
+    await caughtUp("on_plain", 6);
+    expect((await letters("on_plain")).toReversed().map(({ reason }) => reason)).toEqual([
+      "expected an object with the fields of PlainMsg, got list of 0",
+      "expected the field PlainMsg.t, got nothing",
+      'expected int, got str "1" at PlainMsg.number',
+    ]);
+    expect(await query({ "plain.id": "d" }, ["plain.twice"])).toEqual({ "plain.twice": 8 });
+  });
+
+  test("all in the same way stop the stream before them, and it goes on with the next deployment", async () => {
+    const messages = Array.from({ length: 150 }, (_, id) => ({ id: 1_000 + id, amount: id }));
+    await pusher.push("broken", messages);
+    await eventually(async () => (await stream("on_broken")).status === StreamStatus.FAILED, "the stream is stopped");
+    const stopped = await stream("on_broken");
+    expect(stopped.problem).toContain("messages in a row failed in the same way: resolver 'features.on_broken' raised ZeroDivisionError");
+    expect(stopped.partitions.map(({ offset }) => offset)).toEqual([undefined]);
+    expect(stopped.deadLetters).toBe(0n);
+    expect(server.log.filter(({ message }) => message === "a stream was stopped")).toHaveLength(1);
+    const { checks } = await server.client(HealthService).checkHealth({});
+    expect(checks.find(({ name }) => name === "Streams")?.message).toContain("features.on_broken in environment 'default' was stopped");
+    expectLive(await deploy(server, { "features.py": PROJECT["features.py"].replace("DIVISOR = 0", "DIVISOR = 2") }));
+    await caughtUp("on_broken", 150);
+    expect(await query({ "txn.id": 1_149 }, ["txn.amount"])).toEqual({ "txn.amount": 74.5 });
+    expect((await stream("on_broken")).status).toBe(StreamStatus.RUNNING);
+    // The others went on from where they were.
+    expect((await stream("on_txn")).partitions.map(({ offset }) => offset)).toEqual([4n, 8n]);
+  });
+
+  test("are computed again on request, once each; those that fail again stay", async () => {
+    const fixed = PROJECT["features.py"].replace("DIVISOR = 0", "DIVISOR = 2").replace('raise ValueError("a bad memo")', "pass");
+    expectLive(await deploy(server, { "features.py": fixed }));
+    const service = server.client(StreamService);
+    const done = await service.replayDeadLetters({ name: "on_txn" });
+    expect(done).toMatchObject({ stored: 1n, skipped: 0n, failed: 5n, more: false });
+    expect(await query({ "txn.id": 14 }, ["txn.memo"])).toEqual({ "txn.memo": "raise" });
+    expect((await letters("on_txn")).map(({ offset }) => Number(offset)).sort()).toEqual([1, 2, 3, 4, 6]);
+    expect(await service.replayDeadLetters({ name: "on_txn" })).toMatchObject({ stored: 0n, failed: 5n });
+  });
+});
+
+describe("a stream is steered", () => {
+  test("paused, it reads nothing until it is resumed", async () => {
+    const service = server.client(StreamService);
+    expect((await service.pauseStream({ name: "features.on_raw" })).stream?.status).toBe(StreamStatus.PAUSED);
+    await eventually(async () => (await stream("on_raw")).partitions.every(({ node }) => node === ""), "no node reads it");
+    await pusher.push("raw", [new Uint8Array([8, 1, 1, 1, 1, 1])]);
+    expect(await stream("on_raw")).toMatchObject({ status: StreamStatus.PAUSED, lag: 1n });
+    expect((await service.resumeStream({ name: "on_raw" })).stream?.status).not.toBe(StreamStatus.PAUSED);
+    await caughtUp("on_raw", 2);
+    expect(await query({ "raw.id": 8 }, ["raw.size"])).toEqual({ "raw.size": 3 });
+  });
+
+  test("sought by place and time, it goes on there", async () => {
+    const service = server.client(StreamService);
+    await service.pauseStream({ name: "on_raw" });
+    const at = async (to: Parameters<typeof service.seekStream>[0]["to"]) =>
+      (await service.seekStream({ name: "on_raw", ...(to && { to }) })).stream?.partitions.map(({ offset }) => offset);
+    expect(await at({ case: "earliest", value: true })).toEqual([0n]);
+    expect(await at({ case: "offset", value: 1n })).toEqual([1n]);
+    expect(await at({ case: "time", value: { seconds: 0n, nanos: 0 } as never })).toEqual([0n]);
+    expect(await at({ case: "latest", value: true })).toEqual([2n]);
+    expect(at({ case: "offset", value: 9n })).rejects.toThrow("Partition 0 of topic 'raw' holds the offsets 0 to 2, not 9.");
+    expect(service.seekStream({ name: "on_raw" })).rejects.toThrow("Nothing says where the stream is to go on.");
+    expect(service.getStream({ name: "on_rwa" })).rejects.toThrow("There is no stream 'on_rwa'");
+    await service.resumeStream({ name: "on_raw" });
+  });
+});
