@@ -518,6 +518,8 @@ describe("time in tests", () => {
     "server/approvals/kills.test.ts": "a kill at a random moment",
     "server/offline-queries/kills.test.ts": "a kill at a random moment",
     "server/resolver-runs/kills.test.ts": "a kill at a random moment",
+    "server/streams/kills.test.ts": "a kill at a random moment",
+    "server/streams/killed-servers.test.ts": "a kill at a random moment",
     "server/boot/data-files.test.ts": "lets the group commit end",
     "server/jobs/kills.test.ts": "a kill at a random moment",
     "server/nodes/two-nodes.test.ts": "a moment in which another node could have taken up the work",

@@ -71,9 +71,12 @@ export class Derivation {
   readonly #paths = new Map<Resolver, readonly string[]>();
   /** Classes with a `select *` resolver, which may give any of their values. */
   readonly #starSets = new Set<string>();
+  /** Features that streams store, by FQN. */
+  readonly #streamed: ReadonlySet<string>;
 
   constructor(readonly graph: Graph) {
     this.index = new GraphIndex(graph);
+    this.#streamed = new Set(graph.streamResolvers.flatMap(({ outputs }) => outputs));
     const expressions = graph.featureSets.flatMap((set) => set.features.flatMap((feature) => this.#expressionStep(set, feature) ?? []));
     this.steps = [...expressions, ...graph.resolvers.map((resolver) => this.#step(resolver))];
     for (const step of this.steps)
@@ -84,9 +87,14 @@ export class Derivation {
       }
   }
 
-  /** Whether a resolver, an expression or a default gives the feature, or a `select *` may. */
+  /**
+   * Whether a resolver, an expression, a stream or a default gives the feature, or a `select *`
+   * may.
+   */
   hasProvider(feature: Feature): boolean {
-    return this.providers.has(feature.fqn) || hasDefault(feature) || this.#starSets.has(feature.namespace);
+    return (
+      this.providers.has(feature.fqn) || this.#streamed.has(feature.fqn) || hasDefault(feature) || this.#starSets.has(feature.namespace)
+    );
   }
 
   /** Whether a `select *` resolver may give the feature. */
@@ -129,7 +137,7 @@ export class Derivation {
 
   /**
    * The features that can be computed when `given` are known, with the primary keys of all classes,
-   * defaults, and what a `select *` may give.
+   * defaults, what streams store online, and what a `select *` may give.
    */
   closure(given: Iterable<string>, options: ClosureOptions = {}): Set<string> {
     const derived = new Set(given);
@@ -137,6 +145,7 @@ export class Derivation {
     for (const feature of this.index.features.values()) {
       const { fqn, namespace, kind } = feature;
       const isPrimary = kind.case === "scalar" && kind.value.primary;
+      if (this.#streamed.has(fqn) && feature.maxStaleness) derived.add(fqn);
       if (isPrimary || (hasDefault(feature) && !endless?.features.has(fqn)) || this.#starSets.has(namespace)) derived.add(fqn);
     }
     if (options.without) derived.delete(options.without);

@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [topics] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [streams] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [topics] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -19,7 +19,8 @@
  * SVC_BENCH_OBSERVATIONS=1000000 makes that smaller `upload` a million rows of Parquet into the
  * history, against writing the file `landing` 50,000 rows a second into the history for
  * SVC_BENCH_SECONDS (20), and stalls of the event loop `jobs` what a job of the queue costs beside
- * 100,000 that wait, against beside 100 `recording` queries with and without the recording of
+ * 100,000 that wait, against beside 100 `streams` messages a second into
+ * rows and a kept sum, and the time of one `recording` queries with and without the recording of
  * metrics `metrics` reads of the store of metrics `logs` searches of 100,000, 1,000,000 and
  * 3,000,000 lines `historical` point-in-time samples against Feast's, which is installed as for
  * `peer`, compared row by row `paint` first paint of the dashboard against a page of one paragraph,
@@ -45,6 +46,7 @@ import { measureQueries } from "./query.ts";
 import { measureRecording } from "./recording.ts";
 import { measureSize } from "./size.ts";
 import { measureStart } from "./start.ts";
+import { measureStreams } from "./streams.ts";
 import { measureTables } from "./tables.ts";
 import { measureTail } from "./tail.ts";
 import { measureTopics } from "./topics.ts";
@@ -66,6 +68,7 @@ const PARTS = {
   offline: { title: "Offline store", measure: measureOffline },
   upload: { title: "Upload of values", measure: measureUpload },
   landing: { title: "Landing of observations", measure: measureLanding },
+  streams: { title: "Streams of messages", measure: measureStreams },
   jobs: { title: "Queue of jobs", measure: measureJobs },
   recording: { title: "Recording of metrics, statistics and requests", measure: measureRecording },
   metrics: { title: "Store of metrics", measure: measureMetrics },

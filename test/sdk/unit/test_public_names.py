@@ -120,7 +120,7 @@ class Missing(unittest.TestCase):
         )
 
     def test_attributes_can_be_asked_for_without_harm(self):
-        self.assertFalse(hasattr(svc, "stream"))
+        self.assertFalse(hasattr(svc, "sink"))
         self.assertFalse(hasattr(svc.features, "__wrapped__"))
         self.assertIsNone(getattr(svc, "Vector", None))
 
