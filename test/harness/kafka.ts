@@ -26,6 +26,10 @@ export interface TestKafka {
   readonly clusterId: string;
   readonly user: string;
   readonly password: string;
+  /** Kills the broker, as a crash would. */
+  kill(): Promise<void>;
+  /** Starts it again, at the same addresses. */
+  restart(): Promise<void>;
   /** Stops the broker and removes its files. */
   stop(): Promise<void>;
 }
@@ -85,23 +89,34 @@ export async function startKafka({ cert, key }: Leaf): Promise<TestKafka> {
   const said = (why: string) => new Error(`Kafka ${why}:\n${readFileSync(log, "utf8").slice(-4_000)}`);
   const users = ["SCRAM-SHA-256", "SCRAM-SHA-512"].flatMap((kind) => ["--add-scram", `${kind}=[name=${USER},password=${PASSWORD}]`]);
   if ((await java("kafka.tools.StorageTool", "format", "-t", clusterId, "-c", file, ...users).exited) !== 0) throw said("has no storage");
-  const broker = java("kafka.Kafka", file);
-  const stop = async (): Promise<void> => {
+  let broker = java("kafka.Kafka", file);
+  const kill = async (): Promise<void> => {
     broker.kill("SIGKILL");
     await broker.exited;
+  };
+  const stop = async (): Promise<void> => {
+    await kill();
     rmSync(root, { recursive: true, force: true });
   };
-  for (let waited = 0; !(await areOpen(listeners.map(({ port }) => Number(port)))); waited += POLL_MS) {
-    if (broker.exitCode === null && waited < LONGEST_START_MS) {
-      await Bun.sleep(POLL_MS);
-      continue;
+  const answers = async (): Promise<void> => {
+    for (let waited = 0; !(await areOpen(listeners.map(({ port }) => Number(port)))); waited += POLL_MS) {
+      if (broker.exitCode === null && waited < LONGEST_START_MS) {
+        await Bun.sleep(POLL_MS);
+        continue;
+      }
+      const error = said(broker.exitCode === null ? "does not start" : "has ended");
+      await stop();
+      throw error;
     }
-    const error = said(broker.exitCode === null ? "does not start" : "has ended");
-    await stop();
-    throw error;
-  }
+  };
+  const restart = async (): Promise<void> => {
+    await kill();
+    broker = java("kafka.Kafka", file);
+    await answers();
+  };
+  await answers();
   const brokers = Object.fromEntries(listeners.map(({ protocol, port }) => [protocol, `localhost:${port}`])) as TestKafka["brokers"];
-  return { brokers, clusterId, user: USER, password: PASSWORD, stop };
+  return { brokers, clusterId, user: USER, password: PASSWORD, kill, restart, stop };
 }
 
 /** Whether somebody listens on all of the ports. */

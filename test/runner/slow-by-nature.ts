@@ -46,5 +46,6 @@ export const SLOW_BY_NATURE: Readonly<Record<string, string>> = {
   "test/server/offline-queries/kills.test.ts": "nodes killed while they sample, again and again",
   "test/server/resolver-runs/kills.test.ts": "nodes killed while they run resolvers, again and again",
   "test/server/probes/kafka.test.ts": "a Kafka broker, for every way of logging in",
+  "test/server/topics/kafka.test.ts": "a Kafka broker, which is also killed, and a second client of it",
   "test/binary/hostile-requests.test.ts": "waits until the server closes idle connections",
 };

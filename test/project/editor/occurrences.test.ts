@@ -50,7 +50,7 @@ test("no text is too much, and every place has the name or what an import calls 
         found++;
       }
     }),
-    seeded(250),
+    seeded(500),
   );
   expect(found).toBeGreaterThan(100);
 });
@@ -72,7 +72,7 @@ test("whatever else a project holds, a renamed feature is found again in as many
         if (!(error instanceof RenameRefused)) throw error;
       }
     }),
-    seeded(150),
+    seeded(300),
   );
   expect(done).toBeGreaterThan(50);
 });

@@ -2,6 +2,7 @@
 
 import type { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
 import type { Client } from "@connectrpc/connect";
 import { AggregateService } from "../../../gen/svc/v1/aggregate_pb.ts";
 import { JobService, JobState } from "../../../gen/svc/v1/job_pb.ts";
@@ -173,6 +174,22 @@ test("a schedule fills what came since, and tells when it comes next", async () 
   expect(await spend()).toMatchObject({ schedule: "3s" });
   await eventually(async () => ((await spend())?.filledUntil?.seconds ?? 0n) > 0n, "the schedule's backfill ends");
   for (const user of [1, 2, 3]) expect((await ask(user, NOW)).values).toEqual(expected(user, NOW));
+});
+
+test("the project that the page shows keeps what it says", async () => {
+  const page = await Bun.file(join(import.meta.dir, "../../../docs/kept-windows.md")).text();
+  const files = Object.fromEntries([...page.matchAll(/^```\w+ file: (\S+)\n(.*?)^```$/gms)].map(([, name, text]) => [name, text]));
+  const source = files["features.py"]?.replace('"payments.db"', JSON.stringify(join(folder.path, "payments.db"))) as string;
+  expectLive(await deploy(server, { ...(files as Record<string, string>), "features.py": source }));
+  await backfill("user.spend");
+  const [series] = (await aggregates.listAggregates({})).series;
+  expect(series).toMatchObject({ aggregation: "sum", schedule: "15 * * * *", groups: 3n });
+  const { data } = await server.client(QueryService).query({
+    inputs: [{ feature: "user.id", value: { case: "text", value: "2" } }],
+    outputs: ["user.spend__86400__"],
+    now: microsToTimestamp(NOW),
+  });
+  expect(data.map(({ value }) => value && fromProtoValue(value))).toEqual([expected(2, NOW)["user.spend__86400__"] as number]);
 });
 
 test("what cannot be backfilled is refused, with what can", async () => {

@@ -134,11 +134,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   "InfraService/MigrateMetrics": free(SERVER, () => ({})),
   "InfraService/SuspendComponent": free(SERVER, () => ({ component: "COMPONENT_PERSISTENCE" })),
   "InfraService/ResumeComponent": free(SERVER, () => ({ component: "COMPONENT_PERSISTENCE" })),
-  "TopicService/PushMessages": free(
-    "gives approved code its input, as queries do",
-    () => ({ topicName: "none", messages: [{ value: "e30=" }] }),
-    "not_found",
-  ),
+  // To topics that its deployment names they are free, as queries are: they give approved code its input.
+  "TopicService/PushMessages": refused("messages go only to topics that its deployment names", () => ({
+    ...{ topicName: "t", integrationName: "any", messages: [{ value: "e30=" }] },
+  })),
   "IntegrationService/RevealIntegrations": free(LOOK, () => ({})),
   "IntegrationService/ApplyIntegration": held(() => ({
     ...{ name: "pg", kind: "postgresql" },

@@ -214,4 +214,26 @@ describe.skipIf(isAbsent)("Kafka", () => {
     await create("later", 2);
     expect(await first.describe("later")).toHaveLength(2);
   });
+
+  test("a broker that was killed is found again when it is back, with all that was answered", async () => {
+    const topic = "outage";
+    await create(topic, 1, [{ name: "flush.messages", value: "1" }]);
+    const topics = plain();
+    const bounds = { maxMessages: 10, maxBytes: 1_000, waitMs: 600_000, signal: new AbortController().signal };
+    await topics.push(topic, [{ value: bytes("before") }]);
+    const waiting = topics.read(topic, [{ partition: 0, offset: 1n }], bounds).catch((error) => error);
+    await kafka.kill();
+    const refused: TopicError = await topics.push(topic, [{ value: bytes("meanwhile") }]).catch((error) => error);
+    expect([refused.code, (await waiting).code]).toEqual(["unavailable", "unavailable"]);
+    await kafka.restart();
+    await eventually(
+      () =>
+        topics.push(topic, [{ value: bytes("after") }]).then(
+          () => true,
+          () => false,
+        ),
+      "a push after the restart",
+    );
+    expect((await readFirst(topics, topic, 2)).map(({ value }) => text(value))).toEqual(["before", "after"]);
+  }, 180_000);
 });
