@@ -26,6 +26,9 @@ export async function writeSourceMaps(
   try {
     const twin = await executable(root, join(temporary, basename(binary)), facts, { ...options, sourceMaps: true });
     const [released, mapped] = [scripts(await readFile(binary)), scripts(await readFile(twin))];
+    const names = mapped.map(({ name }) => basename(name));
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) throw new PackagingError(`two files are called ${twice}, of which there is one source map: rename one`);
     if (released.length !== mapped.length) throw new PackagingError(`the build of source maps has other parts than ${basename(binary)}`);
     for (const [index, part] of released.entries()) {
       const same = mapped[index];

@@ -11,7 +11,7 @@ import { type ReadPosition, TopicError, type TopicErrorCode, type TopicMessage, 
 /** Connects with a cluster on first use. */
 export function createKafkaTopics(cluster: KafkaCluster): Topics {
   const thread = new Thread<KafkaClient, KafkaCluster>({
-    entry: "topics/kafka-worker.ts",
+    entry: "topics/cluster-worker.ts",
     settings: cluster,
     revive: ({ name, message, fields }) =>
       name === "TopicError"
