@@ -13,7 +13,7 @@ import { deploy, expectLive } from "../server/deployments/deploying.ts";
 import { type Line, median, milliseconds } from "./figures.ts";
 
 const MESSAGES = 20_000;
-const BATCH = 5_000;
+const BATCH = 1_000;
 const SINGLE = 100;
 
 const PROJECT = {

@@ -21,7 +21,7 @@ describe.skipIf(lacksBrowser())("definitions", () => {
     tab = await openTab(browser, server.url);
     await logIn(tab, server, await server.token());
     await settled(tab.page);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await tab?.[Symbol.asyncDispose]();
     await browser?.close();
@@ -51,7 +51,7 @@ describe.skipIf(lacksBrowser())("definitions", () => {
     await page.goto(`${base()}/features/user.none`);
     await page.getByText("no feature of this name").waitFor();
     expect(tab.complaints.splice(0)).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("a resolver has its source, and runs with its inputs", async () => {
     const { page } = tab;
@@ -66,7 +66,7 @@ describe.skipIf(lacksBrowser())("definitions", () => {
     await page.keyboard.press("Control+Enter");
     await page.getByRole("region", { name: "Answer" }).getByText("Good day, Eve of none", { exact: true }).waitFor();
     expect(tab.complaints.splice(0)).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("arrows walk the lineage, Enter opens a page, and the list beside it has the neighbours", async () => {
     const { page } = tab;
@@ -103,5 +103,5 @@ describe.skipIf(lacksBrowser())("definitions", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "features.greet" }).waitFor();
     expect(tab.complaints.splice(0)).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 });

@@ -153,7 +153,7 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
     tab = await openTab(browser, platform.url);
     const { SVC_CLIENT_ID: id = "", SVC_CLIENT_SECRET: secret = "" } = platform.env;
     await logIn(tab, platform, await exchange(platform.url, id, secret));
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await tab?.[Symbol.asyncDispose]();
     await browser?.close();
@@ -172,7 +172,7 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       await tab.page.locator("main h2").first().waitFor();
       expect(tab.complaints.splice(0)).toEqual([]);
     },
-    60_000,
+    300_000,
   );
 
   test("dashboard", async () => {
@@ -182,7 +182,7 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
     await other.page.goto(url);
     await other.page.getByRole("heading", { level: 1, name: new RegExp(`${id}$`) }).waitFor();
     expect(placeOf(new URL(other.page.url()).pathname)).toMatchObject({ page: "deployment", params: { id } });
-  }, 60_000);
+  }, 300_000);
 });
 
 test("every url in the contract is known here", async () => {

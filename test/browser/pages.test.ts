@@ -84,7 +84,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
     tab = await openTab(browser, server.url);
     await logIn(tab, server, await server.token());
     await settled(tab.page);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await tab?.[Symbol.asyncDispose]();
     await browser?.close();
@@ -120,7 +120,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
         expect(await violations(page)).toEqual([]);
         expect(complaints.splice(0)).toEqual([]);
       },
-      60_000,
+      300_000,
     );
 
     test("keeps its state when it is loaded again, and over back and forward", async () => {
@@ -140,7 +140,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
       await page.goForward();
       await settled(page);
       expect(tab.complaints.splice(0)).toEqual([]);
-    }, 60_000);
+    }, 300_000);
   });
 
   test("a page is gone to without loading a document, and the focus goes to it", async () => {
@@ -285,5 +285,5 @@ describe.skipIf(lacksBrowser())("every page", () => {
       }),
     );
     await Promise.all(pages.map((page) => page.close()));
-  }, 60_000);
+  }, 300_000);
 });

@@ -116,7 +116,7 @@ beforeAll(async () => {
   project = writeProject({ "features.py": FEATURES, "resolvers.py": RESOLVERS });
   const done = await run("apply", ["--force", "--await"]);
   if (done.exitCode !== 0) throw new Error(done.stderr + done.stdout);
-}, 60_000);
+}, 300_000);
 afterAll(() => platform.server.stop());
 
 describe("deprecated", () => {

@@ -18,7 +18,7 @@ import { analyzeFixture, analyzeFixtures, FIXTURES, PYTHON_FLAGS, placed } from 
 import { EXPECTED_FINDINGS } from "./expected-findings.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 function featureOf(graph: Graph, fqn: string): Feature {
   const found = graph.featureSets.flatMap((set) => set.features).find((feature) => feature.fqn === fqn);

@@ -16,7 +16,7 @@ import { type OpenTopic, withTopic } from "./live-streams.ts";
 import { CallBroken, type ComputedMessages, type MessageComputer, type Refusal } from "./messages.ts";
 
 /** Messages and bytes of a step. */
-const STEP_MESSAGES = 2_000;
+const STEP_MESSAGES = 5_000;
 const STEP_BYTES = 8 * 1_048_576;
 /** Milliseconds to wait for a message. */
 const WAIT_MS = 5_000;

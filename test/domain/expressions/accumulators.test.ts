@@ -16,7 +16,7 @@ import { type FeatureValue, normalizeInt } from "../../../src/domain/value.ts";
 import { seeded } from "../../harness/seed.ts";
 import { INTERPRETERS, SDK_ROOT } from "../../sdk/interpreters.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 type Rows = readonly (readonly [value: FeatureValue, order: FeatureValue])[];
 

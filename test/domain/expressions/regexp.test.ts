@@ -5,7 +5,7 @@ import { compileLinear } from "../../../src/domain/expressions/regexp.ts";
 import { isLike } from "../../../src/domain/expressions/text.ts";
 import { seeded } from "../../harness/seed.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const { pattern } = fc.letrec<{ pattern: string; sequence: string; item: string; atom: string }>((tie) => ({
   pattern: fc.array(tie("sequence"), { minLength: 1, maxLength: 2 }).map((options) => options.join("|")),

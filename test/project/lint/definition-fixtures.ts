@@ -218,7 +218,7 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
   },
   {
     rule: "E181",
-    says: "'user.kinds' cannot be kept: n_unique() needs all values of its rows, and its state would grow with them; what can be kept is count, sum, min, max, mean, any, all, var, std, first, last",
+    says: "'user.kinds' cannot be kept: n_unique() needs all values of its rows, and its state would grow with them; what can be kept is count, sum, min, max, mean, any, all, var, std, first, last, approx_count_distinct, approx_percentile, approx_top_k, min_by, max_by, min_by_n, max_by_n",
     files: after(
       TXNS,
       `    kinds: Windowed[int] = windowed("1d", materialization=True, expression=«_.txns[_.amount, _.at > _.svc_window].n_unique()»)\n${TIMED}`,

@@ -85,7 +85,7 @@ beforeAll(async () => {
   server = await TestServer.start(folder.path);
   expectLive(await deploy(server, paymentProject(folder.path, '{"bucket_duration": "1h", "continuous_buffer_duration": "1h"}')));
   aggregates = server.client(AggregateService);
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   db.close();
   await server[Symbol.asyncDispose]();

@@ -273,7 +273,7 @@ beforeAll(async () => {
     webhook: webhook?.id ?? "",
     request: asked.approvalId,
   };
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
@@ -333,4 +333,4 @@ test("none changes a protected environment without approval", async () => {
   }
   expect(await call(LAST, RULES[LAST]?.body(there) ?? {})).toMatchObject({ code: "ok" });
   expect(effective()).toEqual(before);
-}, 60_000);
+}, 300_000);

@@ -415,6 +415,7 @@ describe("reading back", () => {
       ["Table Engine", "OK"],
       ["Python Workers", "OK"],
       ["Topics", "OK"],
+      ["Streams", "OK"],
       ["Scheduler", "OK"],
       ["Webhook Outbox", "OK"],
       ["Node Lease", "OK"],

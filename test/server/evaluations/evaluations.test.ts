@@ -108,7 +108,7 @@ beforeAll(async () => {
   pinned = await uploadDataset(server, "pins", { "pins.jsonl": jsonLines([{ text: "a" }]) });
   expectLive(await deploy(server, { ...GREETING, "evals.py": EVALS(pinned) }));
   await uploadDataset(server, "words", { "words.jsonl": jsonLines(WORDS) });
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
   fake?.[Symbol.dispose]();
@@ -176,13 +176,13 @@ describe("a run", () => {
       { scorer: "is_short", count: 2n, errors: 0n, mean: 1 },
     ]);
     expect(run.averageScore).toBeCloseTo((2 / 3 + 3) / 4, 12);
-  }, 60_000);
+  }, 300_000);
 
   test("gives coroutines and parameters with defaults their columns", async () => {
     const run = await ended("repeats");
     expect((await tableOf(run)).output).toEqual(["a", "bb", "abcabc", "raise", "exit"]);
     expect(run.scores).toMatchObject([{ scorer: "exact_match", count: 5n, mean: 4 / 5 }]);
-  }, 60_000);
+  }, 300_000);
 
   test("compares numbers exactly, by a difference, and by a share", async () => {
     const table = await tableOf(await ended("halves"));
@@ -192,7 +192,7 @@ describe("a run", () => {
       [1, 1, 1, 1, 1],
       [1, 1, 1, 1, 1],
     ]);
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("a judge", () => {
@@ -221,7 +221,7 @@ describe("a judge", () => {
       `JudgeError: the judge gave no score from 0 to 1 but '{"score": 1.5}'`,
     ]);
     expect(run.scores).toMatchObject([{ scorer: "judge", count: 2n, errors: 3n, mean: 0.5 }]);
-  }, 60_000);
+  }, 300_000);
 
   test("is asked again after a passing failure, and no more than four times; what refuses is not", async () => {
     fake.completions.length = 0;
@@ -249,7 +249,7 @@ describe("a judge", () => {
       `JudgeError: ${host} did not answer with JSON`,
     ]);
     expect(JSON.stringify(server.log)).not.toContain(KEY);
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("a run ends", () => {
@@ -266,14 +266,14 @@ describe("a run ends", () => {
     expect(await refusal(service().cancelEvaluationRun({ id }))).toMatchObject({ code: Code.FailedPrecondition });
     const { datasets } = await server.client(DatasetService).listDatasets({ search: "evaluation:waits" });
     expect(datasets).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   test("as failed when its process dies each time", async () => {
     const run = await ended("dies");
     expect([run.state, run.attempts, run.resultRevisionId]).toEqual([EvaluationRunState.FAILED, 3, ""]);
     expect(run.error).toStartWith("the process exited with code 7");
     expect(run.averageScore).toBeUndefined();
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("what is asked for", () => {
@@ -325,7 +325,7 @@ describe("a revision that is named", () => {
     }
     expect((await service().getEvaluation({ id: "pinned" })).revisionId).toBe(pinned);
     expect(newer).not.toBe(pinned);
-  }, 60_000);
+  }, 300_000);
 
   test("has to be one of the dataset, and one that can be read", async () => {
     expect((await refusal(service().triggerEvaluation({ id: "mispinned" }))).rawMessage).toBe(
@@ -372,7 +372,7 @@ describe("two runs", () => {
     }
     const { columns } = await server.client(DatasetService).previewDataset({ dataset: base.resultRevisionId, rows: 1_000 });
     expect(columns[0]?.values.map((value) => fromProtoValue(value))).toEqual(all.slice(0, 1_000));
-  }, 120_000);
+  }, 300_000);
 
   test("without a result or without a scorer in common are not compared", async () => {
     const { runs } = await service().listEvaluationRuns({});

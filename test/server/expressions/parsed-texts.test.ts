@@ -8,7 +8,7 @@ import { seeded } from "../../harness/seed.ts";
 import { INTERPRETERS, SDK_ROOT } from "../../sdk/interpreters.ts";
 import { call, graphOfTypes, ref, scopeOf } from "./build-expression.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 type Told = readonly (readonly [name: string, signature: string, values: readonly unknown[], result: unknown])[];
 

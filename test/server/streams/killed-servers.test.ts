@@ -96,4 +96,4 @@ test("a kept sum is that of the messages, whenever the server was killed", async
     expect([user, data[0]?.value]).toEqual([user, sum]);
   }
   expect((await streams.getStream({ name: "on_payment" })).stream?.deadLetters).toBe(BigInt(Math.floor(pushed / 50)));
-}, 240_000);
+}, 300_000);

@@ -70,4 +70,4 @@ test("every message counts once, whenever the process that reads them is killed,
   expect(await kept(folder.path)).toEqual(new Map([...wanted].map(([group, state]) => [group, state.join(" ")])));
   embedded.close();
   await store.close();
-}, 240_000);
+}, 300_000);

@@ -38,7 +38,7 @@ describe.skipIf(isAbsent)("Kafka", () => {
     other = new Kafka({ clientId: "other", brokers: [kafka.brokers.PLAINTEXT], logLevel: logLevel.NOTHING });
     admin = other.admin();
     await admin.connect();
-  }, 180_000);
+  }, 300_000);
   afterAll(async () => {
     await Promise.all(opened.map((topics) => topics.close()));
     await admin?.disconnect();
@@ -235,5 +235,5 @@ describe.skipIf(isAbsent)("Kafka", () => {
       "a push after the restart",
     );
     expect((await readFirst(topics, topic, 2)).map(({ value }) => text(value))).toEqual(["before", "after"]);
-  }, 180_000);
+  }, 300_000);
 });

@@ -21,7 +21,7 @@ import { pick, randomOf } from "../random-values.ts";
 import { ask } from "../worlds.ts";
 import { type Asked, make, NAMES, oracle, type RandomWorld, randomWorld, shown, USERS, WINDOWS } from "./window-worlds.ts";
 
-setDefaultTimeout(patience(240_000));
+setDefaultTimeout(patience(300_000));
 
 const store = openSqliteTileStore(":memory:");
 afterAll(() => store.close());

@@ -14,7 +14,7 @@ import { randomOf } from "../random-values.ts";
 import { ask } from "../worlds.ts";
 import { make, oracle, randomWorld, shown, USERS, WINDOWS } from "./window-worlds.ts";
 
-setDefaultTimeout(patience(60_000));
+setDefaultTimeout(patience(300_000));
 
 const before = process.env.TZ;
 // Times without a zone are UTC wherever the server runs: an hour of these days is not there, or

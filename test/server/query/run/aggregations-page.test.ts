@@ -7,7 +7,7 @@ import { AGGREGATIONS } from "../../../../src/domain/expressions/aggregations.ts
 import { PythonWorld } from "../python-world.ts";
 import { valuesOf } from "../worlds.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const page = readFileSync(join(import.meta.dir, "../../../../docs/aggregations.md"), "utf8");
 const fence = (info: string): string => page.split(`\`\`\`${info}\n`)[1]?.split("```")[0] ?? "";

@@ -88,7 +88,7 @@ describe("hints", () => {
     await hears(metrics, METRICS);
     expect(monitors.messages.flatMap(({ topics }) => topics)).toEqual([]);
     for (const one of [again, monitors, metrics]) one.close();
-  }, 60_000);
+  }, 300_000);
 
   test("come when a schedule of a resolver or a query is paused, and when it is resumed", async () => {
     const project = scheduledProject(folder.path, "0 7 1 1 *");
@@ -117,7 +117,7 @@ ScheduledQuery(name="labels", schedule="30 2 1 1 *", output=[User.label], store_
       await hears(watched, WatchTopic.SCHEDULES);
     }
     watched.close();
-  }, 60_000);
+  }, 300_000);
 
   test("come when a monitor is silenced, and when it is heard again", async () => {
     const MONITOR = 'from svc import Monitor\n\nMonitor("busy", "sum:query.count", above=5)\n';
@@ -134,7 +134,7 @@ ScheduledQuery(name="labels", schedule="30 2 1 1 *", output=[User.label], store_
       await hears(watched, WatchTopic.MONITORS);
     }
     watched.close();
-  }, 60_000);
+  }, 300_000);
 
   test("are of one environment, and nobody hears of one that he may not reach", async () => {
     const { environment } = await server.client(EnvironmentService).createEnvironment({ name: "other" });
@@ -159,7 +159,7 @@ ScheduledQuery(name="labels", schedule="30 2 1 1 *", output=[User.label], store_
     await hears(whole, WatchTopic.RUNS);
     expect(own.messages.flatMap(({ topics }) => topics)).toEqual([]);
     for (const one of [own, whole]) one.close();
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("a stream ends", () => {
@@ -240,4 +240,4 @@ test("a node hears of what changes on another, and ends streams of sessions that
   await tokens.deleteServiceToken({ id: serviceToken?.clientId ?? "" });
   await endsWith(doomed, Code.Unauthenticated);
   watched.close();
-}, 60_000);
+}, 300_000);
