@@ -1,6 +1,6 @@
 /**
- * The difference of two graphs: resolvers, features and monitors that are added, changed or
- * removed, with the changes in words.
+ * The difference of two graphs: resolvers, those of streams among them, features and monitors that
+ * are added, changed or removed, with the changes in words.
  */
 
 import { create, isMessage, toBinary } from "@bufbuild/protobuf";
@@ -25,6 +25,8 @@ import {
   type Monitor,
   type Resolver,
   ResolverSchema,
+  type StreamResolver,
+  StreamResolverSchema,
 } from "../../gen/svc/v1/graph_pb.ts";
 import type { Value } from "../../gen/svc/v1/value_pb.ts";
 import { formatDuration } from "./duration.ts";
@@ -36,6 +38,7 @@ import { validationsText } from "./validations.ts";
 import { toPlainJson, typeName } from "./value.ts";
 
 const sameResolvers = sameBut(ResolverSchema, SpanSchema);
+const sameStreams = sameBut(StreamResolverSchema, SpanSchema);
 const sameFeatures = sameBut(FeatureSchema, SpanSchema);
 
 /** Version numbers of resolvers by FQN; those that both graphs share need none. */
@@ -49,9 +52,13 @@ export interface ResolverVersions {
  */
 export function diffGraphs(before: Graph | undefined, after: Graph, versions: ResolverVersions): DeploymentDiff {
   const resolvers = [before?.resolvers ?? [], after.resolvers] as const;
+  const streams = [before?.streamResolvers ?? [], after.streamResolvers] as const;
   const sets = [before?.featureSets ?? [], after.featureSets] as const;
   return create(DeploymentDiffSchema, {
-    resolvers: diffResolvers(without(...resolvers), without(resolvers[1], resolvers[0]), versions),
+    resolvers: [
+      ...diffResolvers(without(...resolvers), without(resolvers[1], resolvers[0]), versions, sameResolver),
+      ...diffResolvers(without(...streams), without(streams[1], streams[0]), versions, sameStream),
+    ].sort(byName),
     features: diffFeatures(featuresIn(without(...sets)), featuresIn(without(sets[1], sets[0]))),
     monitors: diffMonitors(before?.monitors ?? [], after.monitors),
   });
@@ -77,6 +84,11 @@ export function addFeatures({ features }: DeploymentDiff, after: Graph): void {
   }
 }
 
+/** All resolvers of a graph, those of streams among them. */
+export function resolversIn({ resolvers, streamResolvers }: Graph): (Resolver | StreamResolver)[] {
+  return [...resolvers, ...streamResolvers];
+}
+
 /** All features of a graph, flat. */
 export function featuresOf(graph: Graph | undefined): Feature[] {
   return featuresIn(graph?.featureSets ?? []);
@@ -100,19 +112,26 @@ export function outlivingFeatures({ resolvers, features }: DeploymentDiff, after
   );
 }
 
-function diffResolvers(before: readonly Resolver[], after: readonly Resolver[], versions: ResolverVersions): ResolverChange[] {
-  return [...pair(before, after)]
-    .flatMap(([fqn, old, now]) => {
-      const oldVersion = old ? (versions.before.get(fqn) ?? 1) : 0;
-      const newVersion = now ? (versions.after.get(fqn) ?? oldVersion + 1) : 0;
-      const change = kindOf(old, now, () => sameResolver(old, now));
-      return change === undefined ? [] : [create(ResolverChangeSchema, { fqn, change, oldVersion, newVersion })];
-    })
-    .sort(byName);
+function diffResolvers<T extends { fqn: string }>(
+  before: readonly T[],
+  after: readonly T[],
+  versions: ResolverVersions,
+  same: (old: T, now: T) => boolean,
+): ResolverChange[] {
+  return [...pair(before, after)].flatMap(([fqn, old, now]) => {
+    const oldVersion = old ? (versions.before.get(fqn) ?? 1) : 0;
+    const newVersion = now ? (versions.after.get(fqn) ?? oldVersion + 1) : 0;
+    const change = kindOf(old, now, () => old !== undefined && now !== undefined && same(old, now));
+    return change === undefined ? [] : [create(ResolverChangeSchema, { fqn, change, oldVersion, newVersion })];
+  });
 }
 
-function sameResolver(old: Resolver | undefined, now: Resolver | undefined): boolean {
-  if (!old || !now) return false;
+function sameStream(old: StreamResolver, now: StreamResolver): boolean {
+  const bytes = (stream: StreamResolver) => toBinary(StreamResolverSchema, withoutSpans(stream));
+  return sameStreams(old, now) || equalBytes(bytes(old), bytes(now));
+}
+
+function sameResolver(old: Resolver, now: Resolver): boolean {
   if (old.sourceSha256 !== now.sourceSha256) return false;
   return sameResolvers(old, now) || equalBytes(bareResolver(old), bareResolver(now));
 }

@@ -54,6 +54,12 @@ export function providersOf(graph: Graph, feature: Feature, environmentName: str
   if (hasDefault(feature)) add("default", "when nothing else gives a value");
   for (const { resolver, unfit } of givers)
     if (unfit !== undefined) found.push({ kind: "resolver", resolver: resolver.fqn, usable: false, reason: unfit });
+  const stored = found.some(({ kind: of }) => of === "onlineStore");
+  for (const { fqn } of graph.streamResolvers.filter(({ outputs }) => outputs.includes(feature.fqn)))
+    found.push({
+      ...{ kind: "resolver", resolver: fqn, usable: false },
+      reason: `messages run it${stored || isPrimary ? ", and the online store has what it gives" : "; without max_staleness no query reads what it gives"}`,
+    });
   return [...found.filter(({ usable }) => usable), ...found.filter(({ usable }) => !usable)];
 }
 

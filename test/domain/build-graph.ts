@@ -9,6 +9,7 @@ import {
   ResolverKind,
   type ResolverSchema,
   type SourceKind,
+  type StreamResolverSchema,
 } from "../../gen/svc/v1/graph_pb.ts";
 
 /**
@@ -64,6 +65,7 @@ export function graphOf(
   more: {
     resolvers?: MessageInitShape<typeof ResolverSchema>[];
     namedQueries?: MessageInitShape<typeof NamedQuerySchema>[];
+    streamResolvers?: MessageInitShape<typeof StreamResolverSchema>[];
     sources?: { name: string; kind: SourceKind }[];
     diagnostics?: { code: number }[];
   } = {},

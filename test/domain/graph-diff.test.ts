@@ -50,6 +50,19 @@ describe("graph diff", () => {
     ]);
   });
 
+  test("streams are among the resolvers, wherever their text is", () => {
+    const streams = (timeout: bigint, line: number) =>
+      create(GraphSchema, {
+        streamResolvers: [{ fqn: "m.on_user", sourceSha256: "1", timeout: { seconds: timeout }, span: { file: "m.py", line } }],
+      });
+    const changes = (before: Graph | undefined, after: Graph) =>
+      diffGraphs(before, after, none).resolvers.map(({ fqn, change, oldVersion, newVersion }) => [fqn, change, oldVersion, newVersion]);
+    expect(changes(undefined, streams(1n, 1))).toEqual([["m.on_user", ChangeKind.ADDED, 0, 1]]);
+    expect(changes(streams(1n, 1), streams(1n, 9))).toEqual([]);
+    expect(changes(streams(1n, 1), streams(2n, 1))).toEqual([["m.on_user", ChangeKind.CHANGED, 1, 2]]);
+    expect(changes(streams(1n, 1), graph([]))).toEqual([["m.on_user", ChangeKind.REMOVED, 1, 0]]);
+  });
+
   test("definitions that were left out of a difference are added from the graph after", () => {
     const [before, after] = [graph([feature("a"), feature("b")]), graph([feature("b", { owner: "x" }), feature("c")])];
     const [whole, bare] = [diffGraphs(before, after, none), diffGraphs(before, after, none)];

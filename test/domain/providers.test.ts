@@ -55,4 +55,18 @@ describe("the providers of a feature", () => {
     expect(names(featureOf("user.team"))).toEqual(["join"]);
     expect(names(featureOf("team.id"))).toEqual(["star"]);
   });
+
+  test("are streams too, which queries read through the online store only", () => {
+    const streamed = graphOf({ User: "id name" }, { streamResolvers: [{ fqn: "m.on_user", outputs: ["user.id", "user.name"] }] });
+    const name = streamed.featureSets[0]?.features.find(({ fqn }) => fqn === "user.name") as Feature;
+    const [only, ...others] = providersOf(streamed, name, "default");
+    expect(others).toEqual([]);
+    expect(only).toMatchObject({ kind: "resolver", resolver: "m.on_user", usable: false });
+    expect(only?.reason).toContain("without max_staleness");
+    const stored = { ...name, maxStaleness: msToDuration(60_000) } as Feature;
+    expect(providersOf(streamed, stored, "default").map(({ kind, reason }) => [kind, reason])).toEqual([
+      ["onlineStore", "while the stored value is at most 1m old"],
+      ["resolver", "messages run it, and the online store has what it gives"],
+    ]);
+  });
 });

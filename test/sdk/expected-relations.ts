@@ -379,7 +379,11 @@ export const EXPECTED_RELATION_FINDINGS: Readonly<Record<string, readonly Expect
   ],
   "146-materialization": [
     ['E146 features.py:19:71 "yes"', "materialization is str 'yes': write True, or a dict such as {'bucket_duration': '1h'}", "bad value"],
-    ['E146 features.py:20:71 {"bucket": "1h"}', "materialization has no option str 'bucket'", "bad value"],
+    [
+      'E146 features.py:20:71 {"bucket": "1h"}',
+      "materialization has no option str 'bucket': write one of bucket_duration, bucket_durations, bucket_start, backfill_schedule, backfill_resolver, continuous_buffer_duration",
+      "bad value",
+    ],
     [
       'E146 features.py:21:71 {"bucket_duration": "500ms"}',
       "bucket_duration of materialization is str '500ms': write a length of whole seconds such as '10m', '1h' or '1d'",

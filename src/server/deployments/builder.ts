@@ -15,6 +15,7 @@ import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
 import { isError } from "../../domain/finding.ts";
 import type { GraphDecoder } from "../../domain/graph-bytes.ts";
+import { resolversIn } from "../../domain/graph-diff.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
@@ -361,7 +362,7 @@ export function createBuilder(options: BuilderOptions): Builder {
         if (variables) await checkStatements(found, source, environment, variables, note);
         await metadata.putGraph(deployment.id, found.resolvers.some(isStar) ? toBinary(GraphSchema, found) : bytes());
         await identitiesOf(found, environment.id);
-        await metadata.resolverVersions(environment.id, found.resolvers, { deploymentId: deployment.id, now: clock.now() });
+        await metadata.resolverVersions(environment.id, resolversIn(found), { deploymentId: deployment.id, now: clock.now() });
         if (variables && workers) begun.set(deployment.id, { graph: found, variables, workers });
       } catch (error) {
         await workers?.end();

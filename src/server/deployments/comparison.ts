@@ -1,11 +1,11 @@
 /** Comparison of a graph with the one that it would replace. */
 
 import type { DeploymentDiff } from "../../../gen/svc/v1/deployment_pb.ts";
-import type { Graph, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
+import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { GraphDecoder } from "../../domain/graph-bytes.ts";
-import { diffGraphs, without } from "../../domain/graph-diff.ts";
+import { diffGraphs, resolversIn, without } from "../../domain/graph-diff.ts";
 import type { GraphStore } from "../stores/metadata/graphs.ts";
-import type { VersionStore } from "../stores/metadata/versions.ts";
+import type { ResolverKey, VersionStore } from "../stores/metadata/versions.ts";
 
 /**
  * The changes from the deployment `base` to the graph `after`; when `base` is undefined, everything
@@ -20,8 +20,8 @@ export async function compareWithLive(
   known?: Graph,
 ): Promise<DeploymentDiff> {
   const before = known ?? (base === undefined ? undefined : await storedGraph(metadata, base, decode));
-  const versionsOf = (resolvers: readonly Resolver[]) => metadata.resolverVersions(environmentId, resolvers);
-  const [olds, news] = [before?.resolvers ?? [], after.resolvers];
+  const versionsOf = (resolvers: readonly ResolverKey[]) => metadata.resolverVersions(environmentId, resolvers);
+  const [olds, news] = [before ? resolversIn(before) : [], resolversIn(after)];
   const diff = diffGraphs(before, after, {
     before: await versionsOf(without(olds, news)),
     after: await versionsOf(without(news, olds)),

@@ -3,7 +3,7 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import type { DeploymentDiff } from "../../../gen/svc/v1/deployment_pb.ts";
 import { type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
-import { diffGraphs } from "../../domain/graph-diff.ts";
+import { diffGraphs, resolversIn } from "../../domain/graph-diff.ts";
 import { Failure } from "../failure.ts";
 import type { DeploymentRecord, DeploymentStore } from "../stores/metadata/deployments.ts";
 import type { GraphStore } from "../stores/metadata/graphs.ts";
@@ -27,8 +27,8 @@ export async function deploymentDiff(metadata: Store, deployment: DeploymentReco
   const [after, old] = await Promise.all([graphOf(metadata, id), before && graphOf(metadata, before.id)]);
   if (!after) throw new Failure("failed_precondition", `The deployment ${id} has no graph: it was not analyzed.`);
   const diff = diffGraphs(old, after, {
-    before: await metadata.resolverVersions(environmentId, old?.resolvers ?? []),
-    after: await metadata.resolverVersions(environmentId, after.resolvers),
+    before: await metadata.resolverVersions(environmentId, old ? resolversIn(old) : []),
+    after: await metadata.resolverVersions(environmentId, resolversIn(after)),
   });
   for (const change of diff.features) change.feature = undefined;
   diff.baseDeploymentId = before?.id ?? "";

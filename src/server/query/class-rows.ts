@@ -172,7 +172,12 @@ function chosenResolver(index: GraphIndex, namespace: NamespaceInfo, features: r
   const [best] = able.sort((a, b) => rank(a) - rank(b));
   if (best) return best;
   const needed = features.map(({ fqn }) => fqn).join(", ");
-  throw refused(`no resolver gives all rows of ${namespace.className} with ${needed}: it has to take no features`);
+  const stream = features.find((feature) => feature.stream !== undefined)?.stream;
+  const others =
+    stream === undefined ? "" : `. The stream ${stream} counts each message in the tiles as it reads it: that needs no backfill`;
+  throw refused(
+    `no resolver gives all rows of ${namespace.className} with ${needed}: write one that takes no features, such as a SQL file${others}`,
+  );
 }
 
 function whyNot({ environmentName }: GraphIndex, resolver: ResolverInfo, features: readonly ScalarInfo[]): string | undefined {

@@ -201,7 +201,7 @@ export function createStreams(parts: StreamsParts): Streams {
     if (record && !other) return { record, defined: defined.get(record.name) };
     if (other)
       throw new Failure("invalid_argument", `'${name.slice(0, 200)}' may be several streams: ${found.map((one) => one.name).join(", ")}.`);
-    const names = records.map((one) => one.name);
+    const names = records.map((one) => (name.includes(".") ? one.name : one.name.slice(one.name.lastIndexOf(".") + 1)));
     throw new Failure("not_found", `There is no stream '${name.slice(0, 200)}' in environment '${environment.name}'.`, {
       hint: didYouMean(name, names) || "`svc streams list` shows all.",
     });
@@ -290,6 +290,14 @@ export function createStreams(parts: StreamsParts): Streams {
       });
       const through = letters.at(-1)?.seq ?? 0;
       const isMore = letters.length === REPLAY_LETTERS && through < last;
+      if (letters.length === 0 && among.length > 0 && after === 0)
+        throw new Failure(
+          "not_found",
+          `The stream '${record.name}' has no dead letter ${among.slice(0, 10).join(", ")}${among.length > 10 ? ", ..." : ""}.`,
+          {
+            hint: `\`svc streams dead-letters list ${record.name}\` shows those that are left; what was stored is none any more.`,
+          },
+        );
       if (letters.length === 0) return { stored: 0, skipped: 0, failed: 0, through: last, until: last, isMore: false };
       const result = await recompute(parts, environment, record.id, defined, letters);
       changed(environment, record.id);

@@ -2,6 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { ConnectError } from "@connectrpc/connect";
+import { ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { HealthService } from "../../../gen/svc/v1/health_pb.ts";
 import { StreamService, type StreamStanding, StreamStatus } from "../../../gen/svc/v1/stream_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
@@ -238,6 +240,7 @@ describe("messages that fail", () => {
     expect(await query({ "txn.id": 14 }, ["txn.memo"])).toEqual({ "txn.memo": "raise" });
     expect((await letters("on_txn")).map(({ offset }) => Number(offset)).sort()).toEqual([1, 2, 3, 4, 6]);
     expect(await service.replayDeadLetters({ name: "on_txn" })).toMatchObject({ stored: 0n, failed: 5n });
+    expect(service.replayDeadLetters({ name: "on_txn", ids: [9_999n] })).rejects.toThrow("has no dead letter 9999");
   });
 });
 
@@ -265,6 +268,10 @@ describe("a stream is steered", () => {
     expect(at({ case: "offset", value: 9n })).rejects.toThrow("Partition 0 of topic 'raw' holds the offsets 0 to 2, not 9.");
     expect(service.seekStream({ name: "on_raw" })).rejects.toThrow("Nothing says where the stream is to go on.");
     expect(service.getStream({ name: "on_rwa" })).rejects.toThrow("There is no stream 'on_rwa'");
+    const hint = await service
+      .getStream({ name: "on_rwa" })
+      .catch((error: unknown) => ConnectError.from(error).findDetails(ErrorDetailSchema)[0]?.hint);
+    expect(hint).toContain("did you mean 'on_raw'");
     await service.resumeStream({ name: "on_raw" });
   });
 });

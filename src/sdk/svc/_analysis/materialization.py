@@ -41,7 +41,8 @@ def materializations(written: Any, windows: tuple[int, ...]) -> dict[int, dict[s
         raise _problem(f"materialization is {describe(written)}: write True, or a dict such as {{'bucket_duration': '1h'}}")
     for option in written:
         if option not in _OPTIONS:
-            raise _problem(f"materialization has no option {describe(option)}{typo_suggestion(str(option), _OPTIONS)}")
+            near = typo_suggestion(str(option), _OPTIONS) or f": write one of {', '.join(_OPTIONS)}"
+            raise _problem(f"materialization has no option {describe(option)}{near}")
     document = _shared(written)
     by_window = _by_window(written.get("bucket_durations"), windows)
     duration = written.get("bucket_duration")

@@ -88,6 +88,7 @@ export function buildGraphIndex(graph: Graph, options: IndexOptions): GraphIndex
 /** The classes, whose features are added to `scalars`. */
 function namespacesOf(graph: Graph, { featureIds }: IndexOptions, scalars: Map<string, ScalarInfo>): Map<string, NamespaceInfo> {
   const keys = joinedFeatures(graph);
+  const streams = new Map(graph.streamResolvers.flatMap(({ fqn, outputs }) => outputs.map((output) => [output, fqn] as const)));
   const namespaces = new Map<string, NamespaceInfo>();
   for (const set of graph.featureSets) {
     const members = new Map<string, Member>();
@@ -95,7 +96,7 @@ function namespacesOf(graph: Graph, { featureIds }: IndexOptions, scalars: Map<s
     const windows = new Map<string, ScalarInfo[]>();
     const numbered = new Map<string, ScalarInfo>();
     for (const feature of set.features) {
-      const scalar = scalarInfo(feature, featureIds, keys);
+      const scalar = scalarInfo(feature, featureIds, keys, streams);
       if (!scalar) continue;
       scalars.set(scalar.fqn, scalar);
       members.set(scalar.name, scalar);
@@ -186,7 +187,12 @@ function joinedFeatures({ featureSets }: Graph): ReadonlySet<string> {
   return new Set(joins.flatMap(({ local, foreign }) => [local, foreign]));
 }
 
-function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, keys: ReadonlySet<string>): ScalarInfo | undefined {
+function scalarInfo(
+  feature: Feature,
+  featureIds: ReadonlyMap<string, number>,
+  keys: ReadonlySet<string>,
+  streams: ReadonlyMap<string, string>,
+): ScalarInfo | undefined {
   if (feature.kind.case !== "scalar" || !feature.kind.value.dtype) return undefined;
   const {
     dtype,
@@ -217,6 +223,7 @@ function scalarInfo(feature: Feature, featureIds: ReadonlyMap<string, number>, k
     defaultValue: defaultValue ? fromProtoValue(defaultValue) : undefined,
     stalenessMs: feature.maxStaleness ? durationToMs(feature.maxStaleness) : 0,
     featureId: featureIds.get(feature.fqn),
+    stream: streams.get(feature.fqn),
     storesOnline: storeOnline !== false,
     caching: { nulls: cachingOption(cacheNulls, evictNulls), defaults: cachingOption(cacheDefaults, evictDefaults) },
     offlineTtlMs: offlineTtl && durationToMs(offlineTtl),

@@ -34,6 +34,8 @@ export interface ScalarInfo {
   readonly stalenessMs: number;
   /** Its id in the online store; undefined = it cannot be stored. */
   readonly featureId: number | undefined;
+  /** FQN of the resolver of a stream that gives its values; undefined = none does. */
+  readonly stream: string | undefined;
   /** Whether its values go to the online store and are read from there (`store_online`). */
   readonly storesOnline: boolean;
   /** What becomes of a fresh null (`cache_nulls`), and of the default (`cache_defaults`). */

@@ -23,6 +23,7 @@ export function rowsInfo(many: { readonly namespace: string }, name: string): Sc
     defaultValue: undefined,
     stalenessMs: 0,
     featureId: undefined,
+    stream: undefined,
     storesOnline: true,
     caching: { nulls: "store", defaults: "store" },
     storesOffline: false,

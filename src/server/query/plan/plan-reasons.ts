@@ -57,7 +57,7 @@ export function missingMessage(goal: Goal, shape: PlanShape, can: (goal: Goal) =
     if (goal.feature.primary) return `${readableName(goal.path)} is the primary key, ${whyMissing(goal, can, [])}`;
     const unread = shape.options.disableCacheReads && goal.feature.stalenessMs > 0;
     const why = unread ? ", and the planner option disable_cache_reads keeps the query from the online store" : "";
-    return `no resolver produces ${readableName(goal.feature.fqn)}${why}: give ${readableName(goal.path)} as an input, or write a resolver for it${unread ? "" : uploadedAdvice(goal)}`;
+    return `no resolver produces ${readableName(goal.feature.fqn)}${why}: give ${readableName(goal.path)} as an input, or write a resolver for it${unread ? "" : storedAdvice(goal)}`;
   }
   return `no resolver can produce ${readableName(goal.path)}${from}:${lines.join("")}`;
 }
@@ -118,12 +118,14 @@ function whyMissing(goal: Goal, can: (goal: Goal) => boolean, trail: readonly Go
   const [rejected] = goal.rejected;
   if (rejected) return `which was not given, and ${nameResolver(rejected.resolver)} cannot run: ${rejected.reason}`;
   if (goal.obstacle) return `which cannot be computed: ${goal.obstacle}`;
-  return `which was not given and which no resolver produces${uploadedAdvice(goal)}`;
+  return `which was not given and which no resolver produces${storedAdvice(goal)}`;
 }
 
-/** What has queries find the uploaded values of a feature that nothing computes. */
-function uploadedAdvice({ feature, frame }: Goal): string {
+/** What has queries find the values of a feature that a stream or an upload stores. */
+function storedAdvice({ feature, frame }: Goal): string {
   const isOnline = feature.storesOnline && feature.featureId !== undefined && !feature.primary && frame.namespace.primaryKey !== undefined;
   if (!isOnline || feature.stalenessMs > 0) return "";
+  if (feature.stream !== undefined)
+    return ` (the stream ${feature.stream} gives it: with max_staleness="infinity" queries read what it stores from then on)`;
   return ` (if its values are uploaded: give it max_staleness="infinity", apply, and upload them again)`;
 }

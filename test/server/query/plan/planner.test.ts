@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { create } from "@bufbuild/protobuf";
 import { ErrorCategory, ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
-import { type FeatureSet, type Resolver, SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
+import { type FeatureSet, type Resolver, SourceKind, StreamResolverSchema } from "../../../../gen/svc/v1/graph_pb.ts";
 import { buildGraphIndex } from "../../../../src/server/query/graph/graph-index.ts";
 import type { Plan, PlanOp } from "../../../../src/server/query/plan/plan.ts";
 import { QueryRefused } from "../../../../src/server/query/refusal.ts";
@@ -14,10 +15,13 @@ interface Setting {
   readonly resolvers: readonly Resolver[];
   readonly environment?: string;
   readonly sources?: readonly string[];
+  /** Outputs of the stream `m.on`. */
+  readonly streamed?: readonly string[];
 }
 
-function preparer({ classes, resolvers, environment = "default", sources = ["db"] }: Setting): Preparer {
+function preparer({ classes, resolvers, environment = "default", sources = ["db"], streamed = [] }: Setting): Preparer {
   const made = graph(classes, resolvers);
+  if (streamed.length > 0) made.streamResolvers = [create(StreamResolverSchema, { fqn: "m.on", outputs: [...streamed] })];
   const index = buildGraphIndex(made, {
     environmentName: environment,
     featureIds: featureIdsOf(made),
@@ -213,6 +217,9 @@ describe("choosing providers", () => {
     const setting = { classes: [user], resolvers: [python("m.name", ["user.id"], ["user.name"])] };
     expect(refused(() => plan(setting, ["user.id"], ["user.score"])).message).toBe(
       'no resolver produces user.score: give user.score as an input, or write a resolver for it (if its values are uploaded: give it max_staleness="infinity", apply, and upload them again)',
+    );
+    expect(refused(() => plan({ ...setting, streamed: ["user.id", "user.score"] }, ["user.id"], ["user.score"])).message).toEndWith(
+      'or write a resolver for it (the stream m.on gives it: with max_staleness="infinity" queries read what it stores from then on)',
     );
     const made = plan(setting, ["user.id"], ["user"]);
     expect(made.outputs.filter((output) => output.slot === undefined).map((output) => output.path)).toEqual([

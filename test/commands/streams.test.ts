@@ -1,0 +1,54 @@
+/** `svc streams`, as people type it: the page of the docs is followed from its first block to its last. */
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { tempFolder } from "../client/test-context.ts";
+import { type Outcome, type Platform, runCommand, startPlatform } from "./platform.ts";
+
+const PAGE = readFileSync(join(import.meta.dir, "../../docs/streams.md"), "utf8");
+/** Where the words of a command's name end. */
+const NAME_END = /^(apply|push|get|list|query|pause|seek|resume)$/;
+
+let platform: Platform;
+let project: string;
+
+const svc = (path: string, ...words: readonly string[]): Promise<Outcome> =>
+  runCommand(path, words, { home: platform.home, env: platform.env, dir: project });
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  project = tempFolder("svc-docs-");
+  writeFileSync(join(project, "svc.yaml"), "project: docs\n");
+}, 300_000);
+afterAll(() => platform?.server.stop());
+
+/** The lines of a text, with any number of spaces as two. */
+const steady = (text: string): string[] =>
+  text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trimEnd().replaceAll(/ {2,}/g, "  ")]));
+
+test("the page of the docs", async () => {
+  for (const [, info = "", text = ""] of PAGE.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)) {
+    const file = /file: (\S+)$/.exec(info)?.[1];
+    if (file !== undefined) {
+      writeFileSync(join(project, file), text);
+      continue;
+    }
+    expect(info).toBe("console");
+    for (const [, line = "", said = ""] of text.matchAll(/^\$ svc (.*)\n((?:(?!\$ ).*\n)*)/gm)) {
+      const given = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
+      const length = given.findIndex((word) => NAME_END.test(word)) + 1;
+      const outcome = await svc(given.slice(0, length).join("/"), ...given.slice(length));
+      expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);
+      const shown = steady(said.replace(/^\.\.\.\n$/m, ""));
+      expect(steady(outcome.stdout).slice(0, shown.length), line).toEqual(shown);
+    }
+  }
+}, 300_000);
+
+test("a dead letter that fails again ends the command with 1, and one that is none is refused", async () => {
+  const again = await svc("streams/dead-letters/replay", "on_payment");
+  expect([again.exitCode, /^Failed again: +1$/m.test(again.stdout)]).toEqual([1, true]);
+  const none = await svc("streams/dead-letters/replay", "on_payment", "--letter", "9999");
+  expect([none.exitCode === 0, none.stderr]).toEqual([false, expect.stringContaining("has no dead letter 9999")]);
+}, 300_000);
