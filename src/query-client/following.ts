@@ -31,6 +31,7 @@ const LONGEST_PAUSE_MS = 2_000;
 export async function followToEnd<T>(context: Context, begun: T, followed: Followed<T>): Promise<T> {
   const { clock, progress, signal } = context;
   const { title, goesOn, ask, hasEnded, hasFailed, progressText } = followed;
+  if (hasEnded(begun)) return begun;
   const started = clock.now();
   const onInterrupt = (): void => progress.note(`\n${goesOn}`);
   signal.addEventListener("abort", onInterrupt, { once: true });

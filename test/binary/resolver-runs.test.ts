@@ -45,6 +45,8 @@ test("a scheduled resolver is listed and triggered; the run outlives the server,
   expect((await svc(...asked)).stdout).toContain(`ID:       ${id}\n`);
   const run = () => sandbox.json<{ state: string; rows: number }>(["scheduled-resolver", "runs", "get", id], { cwd });
   await eventually(async () => (await run()).state === "succeeded", "the run has ended");
+  const awaited = await svc(...asked, "--await");
+  expect([awaited.exitCode, awaited.stdout]).toEqual([0, expect.stringMatching(/^Status: +Succeeded$/m)]);
   expect(await run()).toMatchObject({ rows: 20_000, failed_rows: 0, error: "", cause: "trigger" });
   const list = await svc("scheduled-resolver", "runs", "list", "--resolver=features.all_scores", "--start=1h");
   expect(list.stdout).toMatch(new RegExp(`^${id} +features\\.all_scores +Succeeded +trigger +20000 +0 `, "m"));
