@@ -32,7 +32,8 @@ export async function* streamCall<I extends DescMessage, O extends DescMessage>(
   const open = async (token: string | undefined) => {
     const abort = new AbortController();
     const stop = () => abort.abort(options?.signal?.reason);
-    options?.signal?.addEventListener("abort", stop, { once: true });
+    if (options?.signal?.aborted) stop();
+    else options?.signal?.addEventListener("abort", stop, { once: true });
     const transport = transportOf(connection, endpoint);
     try {
       const response = await transport.stream(

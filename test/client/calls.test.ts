@@ -387,6 +387,12 @@ describe("streams", () => {
     const { headers } = server.requests[0] ?? { headers: new Headers() };
     expect([headers.get("authorization"), headers.get("svc-branch")]).toEqual(["Bearer given-token", "b"]);
   });
+  test("a stream that is given up before it is opened asks for nothing that it would wait for", async () => {
+    const server = serve({ call: () => new Response(new ReadableStream(), { headers: { "content-type": "application/connect+proto" } }) });
+    const { context } = await testContext({ env: { ...token, SVC_API_SERVER: server.url } });
+    const watching = (await context.api.deployments()).watchDeployment({ deploymentId: "dpl_1" }, { signal: AbortSignal.abort() });
+    expect(await failure(Array.fromAsync(watching))).toBeDefined();
+  });
   test("a stream goes through the proxy that other calls go through, and past it on this machine", async () => {
     const server = serve({ call: () => stream(state(DeploymentStatus.LIVE), frame(2, "{}")) });
     const proxy = await startCountingProxy({ "svc.example.test:80": Number(new URL(server.url).port) });
