@@ -18,6 +18,7 @@ export const JOB_KINDS = [
   "measure-objects",
   "offline-queries-upkeep",
   "purge-audit",
+  "purge-dead-letters",
   "purge-deliveries",
   "purge-expired",
   "purge-jobs",

@@ -22,6 +22,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   releases: "a release host",
   "queries plan": "a query that ran, whose plan has an id of its own",
   incremental: "a resolver that reads a database",
+  "streams dead-letters": "a stream that was deployed",
   server: "they start and stop the server of this machine",
 };
 

@@ -1,31 +1,33 @@
 /** `svc.http` in a resolver, over TLS; what it refuses is in `unit/test_http.py`. */
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Authority } from "../harness/authority.ts";
+import { lacksProgram } from "../harness/needs.ts";
 import { PythonWorld } from "../server/query/python-world.ts";
 import { valuesOf } from "../server/query/worlds.ts";
 
 setDefaultTimeout(300_000);
 
-let authority: Authority;
-let server: Bun.Server<undefined>;
-let world: PythonWorld;
+describe.skipIf(lacksProgram("openssl"))("over TLS", () => {
+  let authority: Authority;
+  let server: Bun.Server<undefined>;
+  let world: PythonWorld;
 
-beforeAll(async () => {
-  authority = new Authority();
-  const tls = authority.sign("localhost");
-  server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    tls,
-    fetch: async (request) => {
-      const given = new URL(request.url).searchParams.get("of");
-      return Response.json({ rate: 1.25, of: given ?? (await request.json()) });
-    },
-  });
-  const url = `https://localhost:${server.port}`;
-  world = await PythonWorld.start({
-    "project.py": `
+  beforeAll(async () => {
+    authority = new Authority();
+    const tls = authority.sign("localhost");
+    server = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      tls,
+      fetch: async (request) => {
+        const given = new URL(request.url).searchParams.get("of");
+        return Response.json({ rate: 1.25, of: given ?? (await request.json()) });
+      },
+    });
+    const url = `https://localhost:${server.port}`;
+    world = await PythonWorld.start({
+      "project.py": `
 import os
 from svc import online
 from svc.features import features
@@ -63,25 +65,26 @@ def private(id: Order.id) -> Order.private:
     allow("", "")
     return http_get("${url}/?of=1", timeout=60).text
 `,
+    });
   });
-});
 
-afterAll(async () => {
-  await world?.close();
-  await server?.stop(true);
-  authority?.[Symbol.dispose]();
-});
+  afterAll(async () => {
+    await world?.close();
+    await server?.stop(true);
+    authority?.[Symbol.dispose]();
+  });
 
-test("a resolver calls a host that may be called", async () => {
-  const answer = await world.ask({ "order.id": 7 }, ["order.rate", "order.posted"]);
-  expect(answer.failures.map(({ message }) => message)).toEqual([]);
-  expect(valuesOf(answer)).toEqual({ "order.rate": 1.25, "order.posted": "{'id': 7}" });
-});
+  test("a resolver calls a host that may be called", async () => {
+    const answer = await world.ask({ "order.id": 7 }, ["order.rate", "order.posted"]);
+    expect(answer.failures.map(({ message }) => message)).toEqual([]);
+    expect(valuesOf(answer)).toEqual({ "order.rate": 1.25, "order.posted": "{'id': 7}" });
+  });
 
-test.each([
-  ["trusted", "raised SSLCertVerificationError"],
-  ["private", "which is not public: name it in SVC_HTTP_ALLOWED_HOSTS"],
-])("%s: %s", async (feature, message) => {
-  const { failures } = await world.ask({ "order.id": 7 }, [`order.${feature}`]);
-  expect(failures.map((failure) => failure.message).join()).toContain(message);
+  test.each([
+    ["trusted", "raised SSLCertVerificationError"],
+    ["private", "which is not public: name it in SVC_HTTP_ALLOWED_HOSTS"],
+  ])("%s: %s", async (feature, message) => {
+    const { failures } = await world.ask({ "order.id": 7 }, [`order.${feature}`]);
+    expect(failures.map((failure) => failure.message).join()).toContain(message);
+  });
 });
