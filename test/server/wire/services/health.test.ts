@@ -31,7 +31,7 @@ test("whoever may read is told of every part", async () => {
   const asked = () => server.client(HealthService).checkHealth({});
   await eventually(async () => (await asked()).status === HealthCheckStatus.OK, "the node has joined, and every part works");
   const { status, version, checks, droppedRecords } = await asked();
-  expect([status, version, checks.length, droppedRecords]).toEqual([HealthCheckStatus.OK, "1.2.3-test", 13, 0n]);
+  expect([status, version, checks.length, droppedRecords]).toEqual([HealthCheckStatus.OK, "1.2.3-test", 16, 0n]);
 });
 
 test("credentials that are wrong, or may not read, are refused", async () => {
