@@ -5,7 +5,7 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { once } from "../../domain/once.ts";
+import { type Once, once } from "../../domain/once.ts";
 import { samplingOf } from "../../domain/span-sampling.ts";
 import { createFirstTenant, type InitialCredentials } from "../access/first-tenant.ts";
 import { loadServerKeys, type ServerKeys } from "../access/keys.ts";
@@ -225,7 +225,7 @@ export interface Parts {
   readonly scheduler: () => Promise<Scheduler>;
   /** Takes on no more jobs; running ones continue. */
   drain(): Promise<void>;
-  /** Closes all opened parts, each before the parts that it uses. */
+  /** Closes all opened parts, each before the parts that it uses; none is opened from then on. */
   close(): Promise<void>;
 }
 
@@ -314,7 +314,9 @@ export async function openParts({
       environmentNames: async () => new Map((await metadata.environments()).map(({ id, name }) => [id, name])),
     });
   const sweeps: Sweep[] = [];
+  let areSweepsOver = false;
   const sweep = (of: string, times: Pick<SweepOptions, "everyMs" | "firstMs">, run: (signal: AbortSignal) => Promise<unknown>): void => {
+    if (areSweepsOver) return;
     const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: String(error) });
     sweeps.push(startSweep(run, { ...times, clock, onError }));
   };
@@ -892,45 +894,38 @@ export async function openParts({
       await queryCounts.flush();
     },
     async close() {
-      await (await scheduler.opened())?.stop();
-      await (await streamRunner.opened())?.stop();
-      await (await resolverRuns.opened())?.schedules.stop();
-      await (await scheduledQueries.opened())?.schedules.stop();
-      await (await aggregates.opened())?.schedules.stop();
-      await (await jobRunner.opened())?.stop();
-      await (await deletions.opened())?.close();
-      await (await webhooks.opened())?.close();
-      await (await topicSources.opened())?.close();
-      (await embeddedTopics.opened())?.close();
-      await (await deployments.opened())?.close();
-      const endedDatasets = (await datasets.opened())?.close();
-      await (await tables.opened())?.close();
+      await scheduler.close((one) => one.stop());
+      await streamRunner.close((one) => one.stop());
+      await resolverRuns.close(({ schedules }) => schedules.stop());
+      await scheduledQueries.close(({ schedules }) => schedules.stop());
+      await aggregates.close(({ schedules }) => schedules.stop());
+      await jobRunner.close((one) => one.stop());
+      await deletions.close((one) => one.close());
+      await webhooks.close((one) => one.close());
+      await topicSources.close((one) => one.close());
+      await embeddedTopics.close((one) => one.close());
+      await deployments.close((one) => one.close());
+      const endedDatasets = datasets.close((one) => one.close());
+      await tables.close((one) => one.close());
       await endedDatasets;
-      await (await connections.opened())?.close();
-      await (await processes.opened())?.close();
-      await (await secrets.opened())?.close();
+      await connections.close((one) => one.close());
+      await processes.close((one) => one.close());
+      await secrets.close((one) => one.close());
       await components.close();
       await queryCounts.close();
-      await (await sinks.opened())?.close();
+      await sinks.close((one) => one.close());
       // What they hand over can open the store, and that begins a sweep.
       await featureRecorder.close();
       await exporter?.close();
       await metrics.close();
+      areSweepsOver = true;
       await Promise.all(sweeps.map((one) => one.stop()));
       await storage.settle();
       await openRecorder.close();
       notes.close();
       recentChanges.close();
-      const opened = await Promise.all([
-        offline.opened(),
-        tiles.opened(),
-        telemetry.opened(),
-        logs.opened(),
-        online.opened(),
-        metricStore.opened(),
-        topicStore.opened(),
-      ]);
-      for (const store of opened) await store?.close();
+      const opened: readonly Once<{ close(): unknown }>[] = [offline, tiles, telemetry, logs, online, metricStore, topicStore];
+      for (const store of opened) await store.close((one) => one.close());
       await stores.close();
     },
   };

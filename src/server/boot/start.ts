@@ -342,17 +342,22 @@ async function startIn(
 
     let stopping: Promise<void> | undefined;
     let presence: Presence | undefined;
+    /** Begins what the server does by itself; a step only if it was not told to stop meanwhile. */
     const warmUp = async (): Promise<void> => {
+      const unlessStopping = <T>(value: T): T => {
+        stops.signal.throwIfAborted();
+        return value;
+      };
       if (!presence) {
         presence = startPresence({ nodes: metadata.nodes, id: parts.node(), url, version, clock, log });
         ends.push(presence.leave);
       }
       const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner(), parts.scheduler()]);
-      await (await parts.webhooks()).startDelivering();
+      await unlessStopping(await parts.webhooks()).startDelivering();
       await deployments.restored;
       await parts.streamRunner();
       readiness.loaded();
-      await (await parts.secrets()).beginResealing();
+      await unlessStopping(await parts.secrets()).beginResealing();
       await runner.idle();
     };
     const ready = (async () => {
@@ -362,7 +367,7 @@ async function startIn(
         try {
           return await warmUp();
         } catch (error) {
-          log.error("the deployments could not be restored", { error: String(error) });
+          if (!stops.signal.aborted) log.error("the deployments could not be restored", { error: String(error) });
         }
       }
     })();
