@@ -10,6 +10,7 @@ import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
+import type { Homes } from "../topics/homes.ts";
 import { createUploadDeployments } from "../value-uploads/upload-deployment.ts";
 import { LiveStreams, type TopicOpener } from "./live-streams.ts";
 import { createStepDeployments } from "./step-deployments.ts";
@@ -32,6 +33,8 @@ export interface StreamCapabilitiesParts {
   readonly deleted: DeletedValues;
   readonly tiles: () => Promise<TileStore>;
   readonly open: TopicOpener;
+  /** The nodes that have the server's own topics, and the positions of streams. */
+  readonly homes: { readonly topics: Homes; readonly streams: Homes };
   readonly metrics: MetricRecorder;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -46,7 +49,7 @@ export const LETTERS_KEPT_MS = 7 * 86_400_000;
 
 /** Makes them. Nothing is read yet. */
 export function createStreamCapabilities(parts: StreamCapabilitiesParts): StreamCapabilities {
-  const { bus, clock, deleted, deployments, metadata, offline, online, open, tiles } = parts;
+  const { bus, clock, deleted, deployments, homes, metadata, offline, online, open, tiles } = parts;
   const now = () => clock.now();
   const live = new LiveStreams({ metadata, deployments });
   const stepOf = createStepDeployments({
@@ -55,7 +58,7 @@ export function createStreamCapabilities(parts: StreamCapabilitiesParts): Stream
     writer: { online, offline, deleted, now },
   });
   return {
-    streams: createStreams({ ...{ live, open, tiles, stepOf, bus, now }, streams: metadata.streams }),
+    streams: createStreams({ ...{ live, open, homes: homes.streams, tiles, stepOf, bus, now }, streams: metadata.streams }),
     start: () => startStreamRunner({ ...parts, live, stepOf }),
   };
 }

@@ -381,4 +381,11 @@ create table series (
 ) strict;
 `);
   },
+  (db) => {
+    db.run(`
+create table home (
+  environment_id text not null, thing text not null, node text not null, primary key (environment_id, thing)
+) strict, without rowid;
+`);
+  },
 ];
