@@ -776,6 +776,12 @@ class NoTopic:
     """A stream does not name a source that has a topic."""
 
     code = 202
+    bare = Message(
+        code,
+        '@stream is written without its source: write @stream(source=TopicSource(name="...")) or @stream(source=KafkaSource(name="..."))',
+        "no source",
+    )
+    absent = Message(code, "source is missing: write source=, a KafkaSource(...) or a TopicSource(...)", "no source")
     other = Message(code, "source is {value}: write a KafkaSource(...) or a TopicSource(...)", "no topic")
 
 
