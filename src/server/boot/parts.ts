@@ -670,6 +670,7 @@ export async function openParts({
       tiles,
       homes: { topics: await homesOf("topic"), streams: await homesOf("stream") },
       open: async (environmentId, source) => (await topicSources()).open(environmentId, source),
+      tellStopped: async (stopped) => (await webhooks()).events.streamStopped(stopped),
       isSuspended: () => components.isSuspended("persistence"),
       ...{ metrics, bus, clock, log, node: node() },
     });

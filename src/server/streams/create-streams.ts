@@ -14,7 +14,7 @@ import type { Homes } from "../topics/homes.ts";
 import { createUploadDeployments } from "../value-uploads/upload-deployment.ts";
 import { LiveStreams, type TopicOpener } from "./live-streams.ts";
 import { createStepDeployments } from "./step-deployments.ts";
-import { type StreamRunner, startStreamRunner } from "./stream-runner.ts";
+import { type StreamRunner, type StreamStop, startStreamRunner } from "./stream-runner.ts";
 import { createStreams, type Streams } from "./streams.ts";
 
 /** The capability, and what reads on this node. */
@@ -40,6 +40,8 @@ export interface StreamCapabilitiesParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly node: string;
+  /** Tells webhooks of a stream that was stopped; the same when it is called again. */
+  readonly tellStopped: (stopped: StreamStop) => Promise<void>;
   /** Whether writing to the stores is suspended. */
   readonly isSuspended: () => boolean;
 }

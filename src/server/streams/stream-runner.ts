@@ -16,7 +16,7 @@ import type { MetricRecorder } from "../metrics/recorder.ts";
 import { type Following, followStore } from "../nodes/follow.ts";
 import { GONE_AFTER_MS } from "../nodes/presence.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
-import type { PartitionKey, StreamRecord } from "../stores/metadata/streams.ts";
+import type { PartitionKey, StreamFailure, StreamRecord } from "../stores/metadata/streams.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
 import type { Homes } from "../topics/homes.ts";
 import { TopicError } from "../topics/topics.ts";
@@ -47,9 +47,14 @@ export interface StreamRunnerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly node: string;
+  /** Tells webhooks of a stream that was stopped; the same when it is called again. */
+  readonly tellStopped: (stopped: StreamStop) => Promise<void>;
   /** Whether writing to the stores is suspended, so that nothing is read. */
   readonly isSuspended: () => boolean;
 }
+
+/** A stream that was stopped because of its code, or of all its messages. */
+export interface StreamStop extends Pick<StreamRecord, "environmentId" | "id" | "name">, Omit<StreamFailure, "isTold"> {}
 
 /** The runner. */
 export interface StreamRunner {
@@ -134,9 +139,22 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
     return found;
   };
 
+  /** Tells webhooks why a stream was stopped; when that fails, it is done again with the next look. */
+  const tellStopped = async (stopped: StreamStop): Promise<void> => {
+    try {
+      await parts.tellStopped(stopped);
+      await metadata.streams.noteTold(stopped.id, stopped.at);
+    } catch (error) {
+      log.warning("webhooks could not be told of a stream that was stopped", { stream: stopped.name, error: errorText(error) });
+    }
+  };
+
   const settle = async (): Promise<void> => {
     const streams = parts.isSuspended() ? [] : await live.all();
-    const wanted = (await Promise.all((await recordsOf(streams)).map(([stream, record]) => wantedOf(stream, record)))).flat();
+    const records = await recordsOf(streams);
+    for (const [{ deploymentId }, { failure, ...record }] of records)
+      if (failure && !failure.isTold && failure.deploymentId === deploymentId) await tellStopped({ ...record, ...failure });
+    const wanted = (await Promise.all(records.map(([stream, record]) => wantedOf(stream, record)))).flat();
     const keysOf = (streams: readonly Wanted[]) =>
       streams.flatMap(({ partitions, record }) => partitions.map((partition) => ({ streamId: record.id, partition })));
     const own = keysOf(wanted.filter(({ isOwn }) => isOwn));

@@ -96,7 +96,16 @@ export function sqliteStreams(db: Database, writer: Writer, now: () => number): 
       ),
 
     fail: (id, failure) =>
-      writer.write(() => void streams.update({ failure: { ...failure, at: now() } }, "where id = $stream", { stream: id })),
+      writer.write(() => {
+        if (streams.one("where id = ?", id)?.failure?.deploymentId === failure.deploymentId) return;
+        streams.update({ failure: { ...failure, at: now() } }, "where id = $stream", { stream: id });
+      }),
+
+    noteTold: (id, at) =>
+      writer.write(() => {
+        const failure = streams.one("where id = ?", id)?.failure;
+        if (failure?.at === at) streams.update({ failure: { ...failure, isTold: true } }, "where id = $stream", { stream: id });
+      }),
 
     lease: (node, shared, share, ttlMs, own = []) =>
       writer.write(() => {

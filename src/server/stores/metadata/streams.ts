@@ -23,6 +23,8 @@ export interface StreamFailure {
   readonly deploymentId: string;
   readonly reason: string;
   readonly at: number;
+  /** Whether webhooks were told; absent = they were not. */
+  readonly isTold?: boolean;
 }
 
 /** A partition of a stream. */
@@ -95,8 +97,10 @@ export interface StreamStore {
   get(id: string): Promise<StreamRecord | undefined>;
   /** Pauses a stream, or has it run again, which forgets why it was stopped. */
   setPaused(id: string, isPaused: boolean): Promise<void>;
-  /** Stops a stream for a reason. */
-  fail(id: string, failure: Omit<StreamFailure, "at">): Promise<void>;
+  /** Stops a stream for a reason; one that was stopped in the same deployment keeps its own. */
+  fail(id: string, failure: Pick<StreamFailure, "deploymentId" | "reason">): Promise<void>;
+  /** Notes that webhooks were told why a stream was stopped at a time. */
+  noteTold(id: string, at: number): Promise<void>;
   /**
    * The partitions of those wanted that a node may read until `ttlMs` from now: those that it has,
    * and of others that nobody has as many as make `share`. It gives up what it has beyond that, and

@@ -25,11 +25,17 @@ export function streamsConformance(driver: Driver<MetadataStore>): void {
       const [b, a] = await streams.ensure("env_1", ["b", "a"], newId);
       expect(await streams.ensure("env_1", ["a"], newId)).toEqual([a as never]);
       expect((await streams.ensure("env_2", ["a"], newId))[0]?.id).not.toBe(a?.id);
+      await streams.fail(a?.id ?? "", { deploymentId: "dpl_0", reason: "before" });
       await streams.fail(a?.id ?? "", { deploymentId: "dpl_1", reason: "all of them" });
+      await streams.fail(a?.id ?? "", { deploymentId: "dpl_1", reason: "once more" });
+      const at = (await streams.get(a?.id ?? ""))?.failure?.at ?? 0;
+      await streams.noteTold(a?.id ?? "", at - 1);
+      expect((await streams.get(a?.id ?? ""))?.failure?.isTold).toBeUndefined();
+      await streams.noteTold(a?.id ?? "", at);
       await streams.setPaused(b?.id ?? "", true);
       await on.reopen();
       expect(await on.store.streams.list("env_1")).toMatchObject([
-        { name: "a", isPaused: false, failure: { deploymentId: "dpl_1", reason: "all of them" } },
+        { name: "a", isPaused: false, failure: { deploymentId: "dpl_1", reason: "all of them", isTold: true } },
         { name: "b", isPaused: true, failure: undefined },
       ]);
       await on.store.streams.setPaused(a?.id ?? "", false);
