@@ -23,6 +23,8 @@ import { fieldReader } from "./message-fields.ts";
 export const MAX_MESSAGE_BYTES = 1_048_576;
 /** How far ahead of the clock a message's time may be, in milliseconds: clocks differ. */
 const AHEAD_MS = 60_000;
+/** Most rows that messages which came together give. */
+const MAX_ROWS = 100_000;
 /** Milliseconds for a message of a resolver that states no timeout, and most of a call. */
 const MESSAGE_TIMEOUT_MS = 10_000;
 const MAX_CALL_MS = 120_000;
@@ -40,7 +42,7 @@ export interface Refusal {
 export interface ComputedMessages {
   /** The messages that gave rows, in their order. */
   readonly messages: readonly TopicMessage[];
-  /** Their rows, in the same order. */
+  /** Their rows: one of each, in the same order; of a resolver of batches, any number. */
   readonly rows: TypedRows;
   /** All outputs of the rows by FQN, with their times under the class's feature time. */
   readonly columns: ReadonlyMap<string, readonly FeatureValue[]>;
@@ -60,6 +62,14 @@ interface Given {
   readonly columns: Readonly<Record<string, readonly unknown[]>>;
   readonly refusals: ReadonlyMap<number, Omit<Refusal, "message">>;
   readonly skipped: ReadonlySet<number>;
+}
+
+/** Rows of messages as a resolver of batches gave them. */
+interface GivenRows extends Given {
+  /** Values by output, one for each row; the refusals are of messages that could not be read. */
+  readonly rows: number;
+  /** Why there are no rows, if it is not a message's own fault. */
+  readonly failure: Omit<Refusal, "message"> | undefined;
 }
 
 /** Computes values of messages that have bytes. */
@@ -103,6 +113,8 @@ export class MessageComputer {
       else
         refused.push({ message, stage: "parse", way: "size", reason: `it has ${bytes} bytes, and a message at most ${MAX_MESSAGE_BYTES}` });
     }
+    const tombstones = messages.length - full.length - refused.length;
+    if (this.resolver.batches) return this.#computeRows(tombstones, full, refused, pool, now);
     const given: Given = full.length === 0 ? NOTHING : await this.#give(full, pool, now);
     const kept: number[] = [];
     const values = new Map<ScalarInfo, FeatureValue[]>(this.#outputs.map((feature) => [feature, []]));
@@ -113,8 +125,67 @@ export class MessageComputer {
       if (refusal) refused.push({ message, ...refusal });
       else kept.push(row);
     }
-    refused.sort((a, b) => (a.message.offset < b.message.offset ? -1 : 1));
-    return this.#finish(kept, full, values, times, refused, messages.length - full.length + given.skipped.size);
+    const taken = kept.map((row) => full[row] as TopicMessage);
+    return this.#finish(taken, values, times, refused, tombstones + given.skipped.size);
+  }
+
+  /**
+   * Computes the rows of messages together. When that fails they are computed in halves, down to
+   * single messages, so that the others are stored of which one is at fault.
+   */
+  async #computeRows(
+    tombstones: number,
+    full: readonly TopicMessage[],
+    refused: Refusal[],
+    pool: PythonPool,
+    now: number,
+  ): Promise<ComputedMessages> {
+    const values = new Map<ScalarInfo, FeatureValue[]>(this.#outputs.map((feature) => [feature, []]));
+    const times: number[] = [];
+    const taken: TopicMessage[] = [];
+    let skipped = tombstones;
+    const take = async (part: readonly TopicMessage[]): Promise<void> => {
+      if (part.length === 0) return;
+      const given = await callBatch(this.resolver, part, pool);
+      for (const [row, refusal] of given.refusals) refused.push({ message: part[row] as TopicMessage, ...refusal });
+      skipped += given.skipped.size;
+      const read = part.filter((_, row) => !given.refusals.has(row) && !given.skipped.has(row));
+      const [first, ...others] = read;
+      if (!first) return;
+      const failure = given.failure ?? this.#takeRows(read, given, now, values, times);
+      if (!failure) taken.push(...read);
+      else if (others.length === 0) refused.push({ message: first, ...failure });
+      else {
+        const half = Math.ceil(read.length / 2);
+        await take(read.slice(0, half));
+        await take(read.slice(half));
+      }
+    };
+    await take(full);
+    return this.#finish(taken, values, times, refused, skipped);
+  }
+
+  /**
+   * Takes all rows of messages, or says why one of them cannot be stored. Without a time of its own
+   * a row has that of the latest message.
+   */
+  #takeRows(
+    messages: readonly TopicMessage[],
+    given: GivenRows,
+    now: number,
+    values: ReadonlyMap<ScalarInfo, FeatureValue[]>,
+    times: number[],
+  ): Omit<Refusal, "message"> | undefined {
+    const latest = messages.reduce((a, b) => (b.timestamp > a.timestamp ? b : a));
+    const ownValues = new Map<ScalarInfo, FeatureValue[]>(this.#outputs.map((feature) => [feature, []]));
+    const ownTimes: number[] = [];
+    for (let row = 0; row < given.rows; row++) {
+      const refusal = this.#take(row, latest, given, now, ownValues, ownTimes);
+      if (refusal) return refusal;
+    }
+    for (const [feature, column] of ownValues) for (const value of column) values.get(feature)?.push(value);
+    for (const time of ownTimes) times.push(time);
+    return undefined;
   }
 
   /** Takes the values of a message, or says why not. */
@@ -142,13 +213,13 @@ export class MessageComputer {
   }
 
   #finish(
-    kept: readonly number[],
-    full: readonly TopicMessage[],
+    messages: readonly TopicMessage[],
     values: ReadonlyMap<ScalarInfo, readonly FeatureValue[]>,
     times: readonly number[],
-    refused: readonly Refusal[],
+    refused: Refusal[],
     skipped: number,
   ): ComputedMessages {
+    refused.sort((a, b) => (a.message.offset < b.message.offset ? -1 : 1));
     const { primaryKey, featureTime, name } = this.namespace;
     const columns = new Map([...values].map(([feature, column]) => [feature.fqn, column]));
     if (featureTime && !columns.has(featureTime.fqn))
@@ -157,7 +228,7 @@ export class MessageComputer {
         times.map((time) => formatMicros(BigInt(Math.round(time * 1000)))),
       );
     return {
-      messages: kept.map((row) => full[row] as TopicMessage),
+      messages,
       rows: {
         namespace: name,
         keys: (columns.get(primaryKey?.fqn ?? "") ?? []).map(storeKey),
@@ -214,20 +285,44 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Has Python read the messages and call the function. */
-function pythonGiver({ fqn, timeout }: StreamResolver): Giver {
+/** Has Python read the messages and call the function, once for each or once for all. */
+async function called({ fqn, timeout }: StreamResolver, messages: readonly TopicMessage[], pool: PythonPool): Promise<ResolverResult> {
   const timeoutMs = timeout ? durationToMs(timeout) : MESSAGE_TIMEOUT_MS;
+  const result = await pool.call({
+    resolver: fqn,
+    rows: messages.length,
+    columns: { message: messages.map(({ value }) => (value && textOf(value)) ?? value ?? null) },
+    now: [],
+    deadlineMs: Math.max(timeoutMs, Math.min(timeoutMs * messages.length, MAX_CALL_MS)),
+    context: { queryId: "", traceId: "", tags: [], queryContext: {} },
+  });
+  if (result.whole === "unavailable") throw new Error(result.errors[0]?.message ?? "the workers are gone");
+  if (result.whole && messages.length > 1) throw new CallBroken(result.errors[0]?.message ?? result.whole);
+  return result;
+}
+
+/** Has a function take messages that came together. */
+async function callBatch(resolver: StreamResolver, messages: readonly TopicMessage[], pool: PythonPool): Promise<GivenRows> {
+  const { errors, groups, skipped } = await called(resolver, messages, pool);
+  const unread = errors.filter(({ code }) => code === ErrorCode.PARSE_FAILED);
+  const raised = errors.find(({ code }) => code !== ErrorCode.PARSE_FAILED);
+  const rows = groups?.offsets.at(-1) ?? 0;
+  const failure: GivenRows["failure"] = raised
+    ? refusalOf(raised)
+    : rows > MAX_ROWS
+      ? { stage: "resolver", way: "rows", reason: `it gives ${rows} rows, and messages that came together at most ${MAX_ROWS}` }
+      : undefined;
+  return {
+    ...{ rows, failure, columns: groups?.columns ?? {} },
+    refusals: new Map(unread.map((error) => [error.row, refusalOf(error)])),
+    skipped: new Set(skipped ?? []),
+  };
+}
+
+/** Has Python compute the row of each message. */
+function pythonGiver(resolver: StreamResolver): Giver {
   return async (messages, pool) => {
-    const result = await pool.call({
-      resolver: fqn,
-      rows: messages.length,
-      columns: { message: messages.map(({ value }) => (value && textOf(value)) ?? value ?? null) },
-      now: [],
-      deadlineMs: Math.max(timeoutMs, Math.min(timeoutMs * messages.length, MAX_CALL_MS)),
-      context: { queryId: "", traceId: "", tags: [], queryContext: {} },
-    });
-    if (result.whole === "unavailable") throw new Error(result.errors[0]?.message ?? "the workers are gone");
-    if (result.whole && messages.length > 1) throw new CallBroken(result.errors[0]?.message ?? result.whole);
+    const result = await called(resolver, messages, pool);
     return {
       columns: result.columns,
       refusals: new Map(result.errors.map((error) => [error.row, refusalOf(error)])),

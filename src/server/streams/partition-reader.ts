@@ -196,7 +196,7 @@ class PartitionReader {
         LETTER_BOUNDS,
       );
     }
-    if (computed.messages.length > 0 && !(await deployment.store(computed))) return true;
+    if (computed.rows.keys.length > 0 && !(await deployment.store(computed))) return true;
     const { late, onTime, watermark } = this.#watched(computed, deployment.latenessMs);
     const { folding } = deployment;
     const nowMicros = BigInt(Math.round(now())) * 1000n;
@@ -206,14 +206,14 @@ class PartitionReader {
     this.#streak = streak;
     this.#most = Math.min(STEP_MESSAGES, this.#most * 4);
     stepped({
-      ...{ messages: messages.length, rows: computed.messages.length, refused: computed.refused.length, late, skipped: computed.skipped },
+      ...{ messages: messages.length, rows: computed.rows.keys.length, refused: computed.refused.length, late, skipped: computed.skipped },
       oldest: computed.messages.reduce<number | undefined>((least, { timestamp }) => Math.min(least ?? timestamp, timestamp), undefined),
     });
     return true;
   }
 
   /** The rows that are not too late, and the watermark behind them. */
-  #watched({ columns, messages, rows }: ComputedMessages, latenessMs: number) {
+  #watched({ columns, rows }: ComputedMessages, latenessMs: number) {
     let watermark = this.#position?.watermark;
     const kept: number[] = [];
     for (const [row, time] of rows.observedAt.entries()) {
@@ -221,10 +221,10 @@ class PartitionReader {
       if (watermark === undefined || micros >= watermark - latenessMs * 1000) kept.push(row);
       watermark = Math.max(watermark ?? micros, micros);
     }
-    const all = kept.length === messages.length;
+    const all = kept.length === rows.keys.length;
     const of = <T>(values: readonly T[]): readonly T[] => (all ? values : kept.map((row) => values[row] as T));
     const onTime = { rows: kept.length, columns: new Map([...columns].map(([fqn, values]) => [fqn, of(values)])) };
-    return { late: messages.length - kept.length, onTime, watermark };
+    return { late: rows.keys.length - kept.length, onTime, watermark };
   }
 
   /** Moves on; false when somebody else did, and the position is to be read again. */
