@@ -6,8 +6,10 @@ import type { Browser } from "playwright-core";
 import { MetricService } from "../../gen/svc/v1/metric_pb.ts";
 import { MonitorService } from "../../gen/svc/v1/monitor_pb.ts";
 import { QueryService } from "../../gen/svc/v1/query_pb.ts";
+import { StreamService } from "../../gen/svc/v1/stream_pb.ts";
 import { createSqliteMetadataStore } from "../../src/server/stores/metadata/sqlite.ts";
 import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
+import { eventually } from "../harness/eventually.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
 import { violations } from "./accessibility.ts";
 import { type Operated, operate } from "./operated-project.ts";
@@ -49,6 +51,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "columns of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}`, shows: "user.score" },
   "rows of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=rows`, shows: "3 rows" },
   "files of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=files`, shows: /\.parquet$/ },
+  streams: { path: () => "/streams", shows: "ValueError" },
   branches: { path: () => "/branches", shows: /^dpl_/ },
   traffic: { path: () => "/traffic", shows: "The weights add up to 100." },
   "rates by weights": { path: () => "/traffic", shows: /^20$/ },
@@ -236,6 +239,49 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     expect(tab.complaints.splice(0)).toEqual([]);
   }, 300_000);
 
+  test("a stream is paused, given a message, moved past it, and its dead letters computed again", async () => {
+    const { page } = tab;
+    await open("/streams");
+    const row = page.getByRole("row", { name: /payments\.on_payment/ });
+    const details = page.getByRole("region", { name: made.stream });
+    const within = await details
+      .getByRole("button")
+      .evaluateAll((all) => all.every((one) => one.getBoundingClientRect().right <= innerWidth));
+    expect(within).toBe(true);
+    await row.getByText("running", { exact: true }).waitFor();
+    expect(await details.getByRole("row").count()).toBe(4);
+    await details.getByText(/raised ValueError: .*<img src=x/).waitFor();
+    await details.getByText("expected int with max=1000", { exact: false }).waitFor();
+    await details.getByText(/^{"id":4,"shop":7,"amount":10000/).waitFor();
+    const act = async (verb: string, command: string) => {
+      await details.getByRole("button", { name: new RegExp(`^${verb}:`) }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText(command).waitFor();
+      expect(await violations(page)).toEqual([]);
+      await dialog.getByRole("button", { name: verb, exact: true }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    await act("Pause", `svc streams pause ${made.stream}`);
+    await row.getByText("paused", { exact: true }).waitFor();
+    await eventually(async () => {
+      const { stream } = await server.client(StreamService).getStream({ name: made.stream });
+      return stream?.partitions.every(({ node }) => node === "") === true;
+    }, "no node reads it");
+    await details.getByRole("button", { name: /^Push:/ }).click();
+    await page.getByRole("dialog").getByLabel("Message").fill('{"id": 9, "shop": 8, "amount": 1, "at": "2024-05-01T12:00:00Z"}');
+    await page.getByRole("dialog").getByRole("button", { name: "Push", exact: true }).click();
+    await row.getByRole("cell", { name: "1", exact: true }).waitFor();
+    await act("Seek", `svc streams seek ${made.stream} --to latest`);
+    await row.getByRole("cell", { name: "0", exact: true }).waitFor();
+    await act("Resume", `svc streams resume ${made.stream}`);
+    await row.getByText("running", { exact: true }).waitFor();
+    await act("Replay", `svc streams dead-letters replay ${made.stream}`);
+    await page.getByText("0 stored, 3 failed again.").waitFor();
+    await details.getByRole("link", { name: "payment.amount" }).click();
+    await page.getByRole("heading", { level: 1, name: "payment.amount" }).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 300_000);
+
   test("weights whose sum is not 100 are refused in place; others are set once one agrees", async () => {
     const { page } = tab;
     await open("/traffic");
@@ -405,6 +451,7 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
       ["/settings/service-tokens", /Make|Delete/],
       ["/traffic", /Set|Promote|Suspend/],
       ["/schedules", /Run now|Pause/],
+      ["/streams", /Pause|Seek|Push|Replay/],
       [`/runs/${made.offlineQuery}`, /Begin again/],
       [`/runs/${made.task}`, /Run again/],
       [`/evals/${encodeURIComponent(made.evaluation)}`, /^Run/],

@@ -17,6 +17,7 @@ import { Value } from "../../parts/values.tsx";
 import type { PageProps } from "../../routes.ts";
 import { ResolverLink } from "../run/answer.tsx";
 import { FeatureErrors } from "./feature-errors.tsx";
+import { FeatureLink } from "./feature-link.tsx";
 import { cachedFor, featureKind, featureType, primaryKeyOf, storedText, versionText, windowsOf } from "./feature-text.ts";
 import { FeatureValues } from "./feature-values.tsx";
 import { featureMetric } from "./metric-expressions.ts";
@@ -157,13 +158,5 @@ function Windows({ all, shown }: { readonly all: readonly string[]; readonly sho
         </span>
       ))}
     </>
-  );
-}
-
-function FeatureLink({ fqn }: { readonly fqn: string }) {
-  return (
-    <a class="name" href={href("feature", { fqn })}>
-      {escapeControls(readableName(fqn))}
-    </a>
   );
 }
