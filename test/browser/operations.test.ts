@@ -52,6 +52,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   "rows of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=rows`, shows: "3 rows" },
   "files of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=files`, shows: /\.parquet$/ },
   streams: { path: () => "/streams", shows: "ValueError" },
+  "kept aggregates": { path: () => "/aggregates", shows: "sum of payment.amount by payment.shop_id" },
+  "a job that filled them": { path: ({ backfill }) => `/runs/${backfill}`, shows: "aggregate_backfill" },
   branches: { path: () => "/branches", shows: /^dpl_/ },
   traffic: { path: () => "/traffic", shows: "The weights add up to 100." },
   "rates by weights": { path: () => "/traffic", shows: /^20$/ },
@@ -282,6 +284,37 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     expect(tab.complaints.splice(0)).toEqual([]);
   }, 300_000);
 
+  test("a kept aggregate is backfilled, once its plan was looked at", async () => {
+    const { page } = tab;
+    await open("/aggregates");
+    const row = page.getByRole("row", { name: /shop\.visited/ });
+    await row.getByText("15 * * * *").waitFor();
+    await row.getByText("1 group", { exact: false }).waitFor();
+    await row.getByText(/^from/).waitFor();
+    const button = row.getByRole("button", { name: "Backfill: Backfill shop.visited" });
+    expect(await button.evaluate((one) => one.getBoundingClientRect().right <= innerWidth)).toBe(true);
+    await button.click();
+    const dialog = page.getByRole("dialog", { name: "Backfill shop.visited?" });
+    await dialog.getByLabel("From").fill("yesterday");
+    await dialog.getByRole("button", { name: "Show the plan" }).click();
+    await dialog.getByText("'yesterday' is no time with its zone.").waitFor();
+    expect(await dialog.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
+    const hour = Math.floor(Date.now() / 3_600_000);
+    const [from = "", until = ""] = [hour - 48, hour - 24].map((at) => new Date(at * 3_600_000).toISOString());
+    await dialog.getByLabel("From").fill(from);
+    await dialog.getByLabel("Until").fill(until);
+    await dialog.getByLabel("Count rows in the plan").check();
+    await dialog.getByRole("button", { name: "Show the plan" }).click();
+    await dialog.getByText(/^payments\.visits: \d+ rows, 24 buckets of each group, at most \d+ tiles/).waitFor();
+    const flags = `--lower-bound ${from} --upper-bound ${until}`;
+    await dialog.getByText(`svc aggregate backfill --feature shop.visited ${flags} --dry-run --exact --environment=default`).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Backfill", exact: true }).click();
+    await page.waitForURL((url) => /\/runs\/job_/.test(url.pathname));
+    await page.getByText("completed", { exact: true }).first().waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 300_000);
+
   test("weights whose sum is not 100 are refused in place; others are set once one agrees", async () => {
     const { page } = tab;
     await open("/traffic");
@@ -451,6 +484,7 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
       ["/settings/service-tokens", /Make|Delete/],
       ["/traffic", /Set|Promote|Suspend/],
       ["/schedules", /Run now|Pause/],
+      ["/aggregates", /Backfill/],
       ["/streams", /Pause|Seek|Push|Replay/],
       [`/runs/${made.offlineQuery}`, /Begin again/],
       [`/runs/${made.task}`, /Run again/],
