@@ -85,6 +85,7 @@ class Payment:
     shop_id: "Shop.id"
     amount: int = feature(min=0, max=1000, strict=True, cache_nulls=False)
     at: FeatureTime
+    note: str = feature(version=2, default_version=2, deprecated=True, offline_ttl="30d", default="", cache_defaults="evict_defaults")
 
 @features
 class Visit:
