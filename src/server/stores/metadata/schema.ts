@@ -381,4 +381,7 @@ create table series (
 ) strict;
 `);
   },
+  (db) => {
+    db.run("alter table evaluation_run add column first_failure text");
+  },
 ];
