@@ -70,6 +70,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "UnexpectedAnswer": (_CLIENT, _ROOT),
     "UploadResult": (_CLIENT, _ROOT),
     "Validation": (_FEATURES, _ROOT),
+    "Vector": (_FEATURES, _ROOT),
     "Windowed": (_STREAMS, _FEATURES, _ROOT),
     "_": (_FEATURES, _ROOT),
     "after": (_FEATURES, _ROOT),
@@ -112,7 +113,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
 _OTHER_STREAM = "streams read KafkaSource and TopicSource"
 _NO_SINKS = "values go to the stores; query them, or have a webhook told of them"
 _SCHEDULES = "a resolver runs by cron=, and a query by ScheduledQuery(schedule=...)"
-_NO_VECTORS = "it has no vectors and no embeddings; a list[float] holds one, and F.cosine_similarity compares two"
+_NO_VECTORS = "a Vector[768] holds an embedding, and F.cosine_similarity compares two"
 _ONE_QUERY = "offline_query takes environment= and tags= itself"
 _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSource"
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
@@ -130,7 +131,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "ClickhouseSource": _OTHER_SOURCE,
     "CloudSQLSource": _OTHER_SOURCE,
     "DatabricksSource": _OTHER_SOURCE,
-    "Distance": _NO_VECTORS,
+    "Distance": "F.cosine_similarity, F.dot_product and F.l2_distance compare two vectors",
     "Duration": "a length of time is a text such as '1h30m' or a datetime.timedelta",
     "DynamoDBSource": _OTHER_SOURCE,
     "Environments": "environment= takes a text or a list of texts",
@@ -166,12 +167,11 @@ ABSENT_NAMES: Mapping[str, str] = {
     "StreamResolver": "the resolver of a stream is the function that @stream stands above",
     "SvcGRPCClient": _ONE_CLIENT,
     "Tags": "tags= takes a text or a list of texts",
-    "Tensor": _NO_VECTORS,
+    "Tensor": "Vector[768] is a list of floats of one length; a list of vectors is list[Vector[768]]",
     "TimeDelta": "lengths of time are datetime.timedelta",
     "Trigger": _NO_CHARTS,
     "TrinoSource": _OTHER_SOURCE,
     "Underscore": "the row of an expression is '_'",
-    "Vector": _NO_VECTORS,
     "embed": _NO_VECTORS,
     "ensure_feature": "unwrap_feature describes a feature",
     "feature_time": "annotate a feature 'FeatureTime'",
