@@ -45,7 +45,7 @@ test("the page of the docs", async () => {
       const outcome = await svc(given.slice(0, length).join("/"), given.slice(length), key);
       expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);
       if (process.env.SEE) console.log(`$ ${line}\n${outcome.stderr}${outcome.stdout}`);
-      if (said !== "...\n") expect((outcome.stdout).trimEnd().split("\n"), line).toEqual(said.trimEnd().split("\n"));
+      if (said !== "...\n") expect(outcome.stdout.trimEnd().split("\n"), line).toEqual(said.trimEnd().split("\n"));
     }
   }
 }, 300_000);

@@ -27,11 +27,23 @@ export const BAD_MODEL_CALL = rule(
     example: { broken: { "features.py": embedded("str") }, mended: { "features.py": embedded("Vector[768]") } },
   },
   {
-    noAnswer: message("'{feature}' is {type}: a completion is a str, a PromptResponse, or a @dataclass that says what to answer", "no answer"),
-    noSchema: message("'{feature}' has values of type {type}, which a model cannot be asked for: write str, int, float, bool or an Enum", "no such answer"),
+    noAnswer: message(
+      "'{feature}' is {type}: a completion is a str, a PromptResponse, or a @dataclass that says what to answer",
+      "no answer",
+    ),
+    noSchema: message(
+      "'{feature}' has values of type {type}, which a model cannot be asked for: write str, int, float, bool or an Enum",
+      "no such answer",
+    ),
     noStructure: message("output_structure is {structure}: write a @dataclass", "no structure"),
     noText: message("'{feature}' is made of '{input}', which is {type}: a model embeds a str", "no text"),
-    noVector: message("'{feature}' is {type}, and a model gives a vector: write Vector[768], with the model's number of dimensions", "no vector"),
-    twoStructures: message("'{feature}' is {type}: output_structure is of a PromptResponse; take it out, or annotate PromptResponse", "not of this type"),
+    noVector: message(
+      "'{feature}' is {type}, and a model gives a vector: write Vector[768], with the model's number of dimensions",
+      "no vector",
+    ),
+    twoStructures: message(
+      "'{feature}' is {type}: output_structure is of a PromptResponse; take it out, or annotate PromptResponse",
+      "not of this type",
+    ),
   },
 );

@@ -44,7 +44,7 @@ from .monitor_rules import check_monitors
 from .option_rules import check_hooks, check_unknown_options
 from .query_rules import check_queries, check_sources
 from .schedule_rules import check_scheduled_queries
-from .spans import resolver_part_span, resolver_span
+from .spans import resolver_part_span, resolver_span, value_span
 from .stream_rules import check_streams
 from .translate import translate_all
 
@@ -147,7 +147,11 @@ def check_resolvers(definitions: list[ResolverDefinition], report: Callable[[Fin
                 part, name, words = problem.related
                 related = ((resolver_part_span(item, part, name, ""), words),)
             error = problem.error
-            span = resolver_part_span(item, problem.part, problem.name, error.token, problem.node)
+            span = (
+                value_span(item.field, token=error.token)
+                if isinstance(item, ModelDefinition)
+                else resolver_part_span(item, problem.part, problem.name, error.token, problem.node)
+            )
             report(error.said.at(span, related=related, hint=error.hint))
         if spec is None:
             continue

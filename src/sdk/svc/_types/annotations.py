@@ -72,7 +72,7 @@ class Deferred:
             raise
         except NameError as error:
             name = error.name or str(error)
-            raise DefinitionError(rules.UndefinedName.in_annotation(name=name, near="")) from None
+            raise DefinitionError(rules.UndefinedName.in_annotation(name=name, near=""), token=name) from None
         except AttributeError as error:
             raise attribute_error(error) from None
         except Exception as error:

@@ -16,7 +16,7 @@ from .._diagnostics.findings import CircularReference, DefinitionError
 from .._model.reference import FeatureReference, field_of, type_of
 from .annotations import Scope, annotation_text, read_annotation, unreadable
 from .data_type import PRIMITIVES, DataType, primitive
-from .vector import Vector, VectorType
+from .vector import MOST, Vector, VectorType
 
 _MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 _SETS = (set, frozenset)
@@ -143,10 +143,10 @@ def _items(origin: Any, argument: Any, scope: Scope, seen: tuple[type, ...]) -> 
 
 
 def _vector(core: VectorType) -> DataType:
-    vector: dict[str, Any] = {"precision": core.proto_precision}
-    if core.size:
-        vector["size"] = core.size
-    return {"list": {"element": primitive("FLOAT64"), "vector": vector}}
+    if not core.is_sound:
+        advice = f"write Vector[768], with 1 to {MOST} elements, or Vector['f16', 768]"
+        raise DefinitionError(rules.UnsupportedType.unsupported(type=repr(core), advice=advice))
+    return {"list": {"element": primitive("FLOAT64"), "vector": core.json()}}
 
 
 def _enum(core: type[Enum]) -> DataType:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping
 
 #: Precisions, by which elements are rounded.
 PRECISIONS = ("f16", "f32", "f64")
@@ -13,18 +13,27 @@ MOST = 65_536
 class VectorType:
     """A type of vectors: `Vector[768]`, `Vector["f64", 3]`."""
 
-    def __init__(self, size: int = 0, precision: str = "f32") -> None:
+    def __init__(self, *parts: Any) -> None:
+        """`parts` is what stands in the brackets."""
+        self.parts = parts
+        stated = bool(parts) and isinstance(parts[0], str)
+        sizes = parts[1:] if stated else parts
+        self.precision: Any = parts[0] if stated else "f32"
         #: Number of elements; 0 = any number.
-        self.size = size
-        self.precision = precision
+        self.size: Any = sizes[0] if sizes else 0
+        is_size = not sizes or (type(self.size) is int and 0 < self.size <= MOST)
+        #: Whether there are such vectors.
+        self.is_sound = len(sizes) < 2 and is_size and self.precision in PRECISIONS
 
     def __repr__(self) -> str:
-        return vector_name({"size": self.size, "precision": self.proto_precision})
+        if not self.is_sound:
+            return f"Vector[{', '.join(map(repr, self.parts))}]"
+        return vector_name(self.json())
 
-    @property
-    def proto_precision(self) -> str:
-        """The precision as proto3 JSON."""
-        return f"VECTOR_PRECISION_{self.precision.upper()}"
+    def json(self) -> Dict[str, Any]:
+        """The proto3 JSON of `svc.v1.VectorType`."""
+        precision = {"precision": f"VECTOR_PRECISION_{self.precision.upper()}"}
+        return {**precision, "size": self.size} if self.size else precision
 
 
 class Vector:
@@ -36,15 +45,7 @@ class Vector:
     """
 
     def __class_getitem__(cls, given: Any) -> VectorType:
-        parts: Tuple[Any, ...] = given if isinstance(given, tuple) else (given,)
-        precision = parts[0] if isinstance(parts[0], str) else None
-        sizes = parts[1:] if precision is not None else parts
-        size: Optional[Any] = sizes[0] if sizes else 0
-        is_size = isinstance(size, int) and not isinstance(size, bool) and (0 < size <= MOST or not sizes)
-        if len(sizes) > 1 or not is_size or (precision is not None and precision not in PRECISIONS):
-            written = ", ".join(map(repr, parts))
-            raise TypeError(f"Vector[{written}] is no type: write Vector[768], with 1 to {MOST} elements, or Vector['f16', 768]")
-        return VectorType(int(size or 0), precision or "f32")
+        return VectorType(*given) if isinstance(given, tuple) else VectorType(given)
 
 
 def vector_name(vector: Mapping[str, Any]) -> str:
