@@ -388,4 +388,7 @@ create table home (
 ) strict, without rowid;
 `);
   },
+  (db) => {
+    db.run("alter table evaluation_run add column first_failure text");
+  },
 ];
