@@ -23,6 +23,11 @@ import { fieldReader } from "./message-fields.ts";
 export const MAX_MESSAGE_BYTES = 1_048_576;
 /** How far ahead of the clock a message's time may be, in milliseconds: clocks differ. */
 const AHEAD_MS = 60_000;
+/**
+ * Messages that fail in the same way, one after another, from which on the fault is not theirs: the
+ * stream stops.
+ */
+export const FAILURES_IN_A_ROW = 100;
 /** Most rows that messages which came together give. */
 const MAX_ROWS = 100_000;
 /** Milliseconds for a message of a resolver that states no timeout, and most of a call. */
@@ -40,6 +45,8 @@ export interface Refusal {
 
 /** What became of messages. */
 export interface ComputedMessages {
+  /** Number of messages from the first on that were computed; no others are told of below. */
+  readonly tried: number;
   /** The messages that gave rows, in their order. */
   readonly messages: readonly TopicMessage[];
   /** Their rows: one of each, in the same order; of a resolver of batches, any number. */
@@ -101,9 +108,10 @@ export class MessageComputer {
   /**
    * Computes messages.
    * @param now epoch milliseconds
+   * @param signal ends it between two calls
    * @throws CallBroken
    */
-  async compute(messages: readonly TopicMessage[], pool: PythonPool, now: number): Promise<ComputedMessages> {
+  async compute(messages: readonly TopicMessage[], pool: PythonPool, now: number, signal?: AbortSignal): Promise<ComputedMessages> {
     const refused: Refusal[] = [];
     const full: TopicMessage[] = [];
     for (const message of messages) {
@@ -114,7 +122,7 @@ export class MessageComputer {
         refused.push({ message, stage: "parse", way: "size", reason: `it has ${bytes} bytes, and a message at most ${MAX_MESSAGE_BYTES}` });
     }
     const tombstones = messages.length - full.length - refused.length;
-    if (this.resolver.batches) return this.#computeRows(tombstones, full, refused, pool, now);
+    if (this.resolver.batches) return this.#computeRows(messages, full, refused, pool, now, signal);
     const given: Given = full.length === 0 ? NOTHING : await this.#give(full, pool, now);
     const kept: number[] = [];
     const values = new Map<ScalarInfo, FeatureValue[]>(this.#outputs.map((feature) => [feature, []]));
@@ -126,43 +134,55 @@ export class MessageComputer {
       else kept.push(row);
     }
     const taken = kept.map((row) => full[row] as TopicMessage);
-    return this.#finish(taken, values, times, refused, tombstones + given.skipped.size);
+    return this.#finish(messages.length, taken, values, times, refused, tombstones + given.skipped.size);
   }
 
   /**
    * Computes the rows of messages together. When that fails they are computed in halves, down to
-   * single messages, so that the others are stored of which one is at fault.
+   * single messages, so that the others are stored of which one is at fault; not on and on when all
+   * of them fail.
    */
   async #computeRows(
-    tombstones: number,
+    messages: readonly TopicMessage[],
     full: readonly TopicMessage[],
     refused: Refusal[],
     pool: PythonPool,
     now: number,
+    signal: AbortSignal | undefined,
   ): Promise<ComputedMessages> {
     const values = new Map<ScalarInfo, FeatureValue[]>(this.#outputs.map((feature) => [feature, []]));
     const times: number[] = [];
     const taken: TopicMessage[] = [];
-    let skipped = tombstones;
+    const skipped: TopicMessage[] = messages.filter(({ value }) => value === undefined);
+    let streak = { way: "", messages: 0 };
+    let tried = messages.length;
     const take = async (part: readonly TopicMessage[]): Promise<void> => {
-      if (part.length === 0) return;
+      if (part.length === 0 || streak.messages >= FAILURES_IN_A_ROW) return;
+      signal?.throwIfAborted();
       const given = await callBatch(this.resolver, part, pool);
       for (const [row, refusal] of given.refusals) refused.push({ message: part[row] as TopicMessage, ...refusal });
-      skipped += given.skipped.size;
+      for (const row of given.skipped) skipped.push(part[row] as TopicMessage);
       const read = part.filter((_, row) => !given.refusals.has(row) && !given.skipped.has(row));
       const [first, ...others] = read;
       if (!first) return;
       const failure = given.failure ?? this.#takeRows(read, given, now, values, times);
-      if (!failure) taken.push(...read);
-      else if (others.length === 0) refused.push({ message: first, ...failure });
-      else {
+      if (!failure) {
+        taken.push(...read);
+        streak = { way: "", messages: 0 };
+      } else if (others.length === 0) {
+        refused.push({ message: first, ...failure });
+        streak = { way: failure.way, messages: streak.way === failure.way ? streak.messages + 1 : 1 };
+        if (streak.messages >= FAILURES_IN_A_ROW) tried = messages.indexOf(first) + 1;
+      } else {
         const half = Math.ceil(read.length / 2);
         await take(read.slice(0, half));
         await take(read.slice(half));
       }
     };
     await take(full);
-    return this.#finish(taken, values, times, refused, skipped);
+    const among = new Set(messages.slice(0, tried));
+    const told = refused.filter(({ message }) => among.has(message));
+    return this.#finish(tried, taken, values, times, told, skipped.filter((message) => among.has(message)).length);
   }
 
   /**
@@ -213,6 +233,7 @@ export class MessageComputer {
   }
 
   #finish(
+    tried: number,
     messages: readonly TopicMessage[],
     values: ReadonlyMap<ScalarInfo, readonly FeatureValue[]>,
     times: readonly number[],
@@ -228,6 +249,7 @@ export class MessageComputer {
         times.map((time) => formatMicros(BigInt(Math.round(time * 1000)))),
       );
     return {
+      tried,
       messages,
       rows: {
         namespace: name,

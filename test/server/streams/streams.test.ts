@@ -230,6 +230,26 @@ describe("messages that came together become rows by a function of a DataFrame",
   });
 });
 
+test("a function of a DataFrame that fails for all messages stops the stream, without a call for each of many", async () => {
+  const broken = PROJECT["features.py"].replace('visits.min("ms") < 0', "True");
+  expectLive(await deploy(server, { "features.py": broken }));
+  const before = (await stream("on_visits")).deadLetters;
+  await pusher.push(
+    "visits",
+    Array.from({ length: 2_000 }, (_, id) => ({ site: "c", at: "2026-01-01T00:00:00Z", pages: [1_000 + id] })),
+  );
+  await eventually(async () => (await stream("on_visits")).status === StreamStatus.FAILED, "the stream is stopped");
+  expect(await stream("on_visits")).toMatchObject({
+    problem: expect.stringContaining("100 messages in a row failed in the same way: resolver 'features.on_visits' raised ValueError"),
+    deadLetters: before,
+    lag: 2_000n,
+  });
+  expectLive(await deploy(server, PROJECT));
+  await caughtUp("on_visits", 2_007);
+  expect((await stream("on_visits")).deadLetters).toBe(before);
+  expect(await query({ "page.id": 2_999 }, ["page.ms"])).toEqual({ "page.ms": 1 });
+});
+
 describe("messages that fail", () => {
   const letters = async (name: string) => (await server.client(StreamService).listDeadLetters({ name })).deadLetters;
 
@@ -295,7 +315,8 @@ describe("messages that fail", () => {
     expect(stopped.problem).toContain("messages in a row failed in the same way: resolver 'features.on_broken' raised ZeroDivisionError");
     expect(stopped.partitions.map(({ offset }) => offset)).toEqual([undefined]);
     expect(stopped.deadLetters).toBe(0n);
-    expect(server.log.filter(({ message }) => message === "a stream was stopped")).toHaveLength(1);
+    const said = server.log.filter(({ message, stream }) => message === "a stream was stopped" && stream === "features.on_broken");
+    expect(said).toHaveLength(1);
     await eventually(async () => (await webhooks.listWebhookDeliveries({})).deliveries.length > 0, "the webhook is told");
     expect((await webhooks.listWebhookDeliveries({})).deliveries.map(({ subscription }) => subscription)).toEqual(["stream.stopped"]);
     const { checks } = await server.client(HealthService).checkHealth({});
