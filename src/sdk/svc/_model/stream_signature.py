@@ -104,12 +104,10 @@ class _StreamReader(SignatureReader):
 
     def check_body(self) -> None:
         """Refuses a function that returns the text of a statement."""
-        for node in ast.walk(self.definition.node) if self.definition.node is not None else ():
-            is_text = isinstance(node, ast.Return) and (
-                isinstance(node.value, ast.JoinedStr) or isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-            )
-            if is_text:
-                self.problems.append(Problem(DefinitionError(rules.BadStream.sql(resolver=self.definition.function_name)), "body", node=node))
+        for node in _returns(self.definition.node):
+            if isinstance(node.value, ast.JoinedStr) or isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+                said = rules.BadStream.sql(resolver=self.definition.function_name)
+                self.problems.append(Problem(DefinitionError(said), "body", node=node))
                 return
 
     def read_message(self) -> None:
@@ -159,6 +157,15 @@ class _StreamReader(SignatureReader):
         said = key_problem(owner, [field_of(output) for output in self.outputs])
         if said is not None:
             self.problem(said, "return")
+
+
+def _returns(node: Optional[ast.AST]) -> Iterator[ast.Return]:
+    """The `return` statements of a function itself, none of those inside of it."""
+    for child in ast.iter_child_nodes(node) if node is not None else ():
+        if isinstance(child, ast.Return):
+            yield child
+        elif isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)) and not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield from _returns(child)
 
 
 def _is_message_class(core: Any) -> bool:
