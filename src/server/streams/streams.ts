@@ -57,7 +57,7 @@ export interface StreamStanding {
   /** Empty = it is not known. */
   readonly topic: string;
   readonly state: StreamState;
-  /** Why it does not run; empty = it does. */
+  /** Why it does not run, or which other node has its position; empty = it runs here. */
   readonly problem: string;
   readonly partitions: readonly PartitionStanding[];
   readonly deadLetters: number;
