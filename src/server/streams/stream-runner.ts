@@ -169,13 +169,9 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
     isHolding = held.length > 0;
     const streamsById = new Map(wanted.map((one) => [one.record.id, one]));
     const mine = new Map(held.map((key) => [`${key.streamId}/${key.partition}`, key]));
-    await Promise.all(
-      [...readings].map(async ([place, { abort, done, stream, streamId }]) => {
-        if (mine.has(place) && streamsById.get(streamId)?.deploymentId === stream.deploymentId && !abort.signal.aborted) return;
-        abort.abort();
-        await done;
-      }),
-    );
+    // One that is to end may be in a long call: when that is over, its place is looked at again.
+    for (const [place, { abort, stream, streamId }] of readings)
+      if (!mine.has(place) || streamsById.get(streamId)?.deploymentId !== stream.deploymentId) abort.abort();
     for (const [place, key] of mine) if (!readings.has(place)) begin(place, key, streamsById.get(key.streamId) as Wanted);
   };
 
@@ -206,7 +202,10 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
     );
     const done = reading
       .catch((error: unknown) => log.error("a stream could not be read", { stream: record.name, error: errorText(error) }))
-      .finally(() => readings.delete(place));
+      .finally(() => {
+        readings.delete(place);
+        if (abort.signal.aborted) void following.reread().catch(() => undefined);
+      });
     readings.set(place, { streamId: record.id, stream: { environment, ...stream }, isFirst: key.partition === partitions[0], abort, done });
   };
 
