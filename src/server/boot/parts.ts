@@ -68,12 +68,12 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { JobErrorRecorder, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
-import type { TileStore } from "../stores/tiles/store.ts";
 import type { TopicStore } from "../stores/topics/store.ts";
 import type { StreamRunner } from "../streams/stream-runner.ts";
 import type { Streams } from "../streams/streams.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
+import { type MergedTiles, mergedTiles } from "../tiles/merged-tiles.ts";
 import type { EmbeddedTopics } from "../topics/embedded.ts";
 import type { TopicSources } from "../topics/topic-sources.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
@@ -138,7 +138,7 @@ export interface Parts {
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
   /** The store of tiles. */
-  readonly tiles: () => Promise<TileStore>;
+  readonly tiles: () => Promise<MergedTiles>;
   readonly telemetry: () => Promise<TelemetryStore>;
   /** The store of metrics. */
   readonly metricStore: () => Promise<MetricStore>;
@@ -326,7 +326,7 @@ export async function openParts({
     sweep("online values", { everyMs: ONLINE_SWEEP_MS }, (signal) => store.sweep(signal));
     return store;
   });
-  const tiles = once(async () => timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics));
+  const tiles = once(async () => mergedTiles(timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics)));
   const offline = once(async () => timedStore(await stores.offline(), "offline", TIMED_OFFLINE, metrics));
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");
