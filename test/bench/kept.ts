@@ -103,8 +103,8 @@ ${Object.entries(BUCKETS)
 async function fill(sandbox: Sandbox, kind: Kind): Promise<void> {
   await sandbox.json(["aggregate", "backfill", "--feature", `${kind}_user`]);
   for (;;) {
-    const { series } = await sandbox.json<{ series: readonly { namespace: string; filledUntil?: string }[] }>(["aggregate", "list"]);
-    if (series.every(({ namespace, filledUntil }) => !namespace.startsWith(kind) || filledUntil !== undefined)) return;
+    const { series } = await sandbox.json<{ series: readonly { namespace: string; filled_until?: string }[] }>(["aggregate", "list"]);
+    if (series.every(({ namespace, filled_until: until }) => !namespace.startsWith(kind) || until !== undefined)) return;
     await Bun.sleep(200);
   }
 }

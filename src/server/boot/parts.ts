@@ -333,6 +333,7 @@ export async function openParts({
     const made = createDeletions({
       ...{ metadata, online: await online(), offline, telemetry, logs, objects, bus, node: node(), clock, log },
       deliveries: async () => (await webhooks()).deliveries,
+      forgetTiles: async ({ environmentId, rows }, signal) => (await aggregates()).forget(environmentId, rows, signal),
       renewVersions: async (environmentId, signal) => (await deployments.opened())?.running.renewVersions(environmentId, signal),
     });
     await made.load().catch(async (error: unknown) => {
@@ -580,7 +581,10 @@ export async function openParts({
   });
   const aggregates = once(async () => {
     const { createAggregates } = await import("../aggregates/aggregates.ts");
-    return createAggregates({ metadata, deployments: await deployments(), tiles, bus, clock, log });
+    return createAggregates({
+      ...{ metadata, deployments: await deployments(), tiles, bus, clock, log },
+      ...{ online: await online(), deleted: (await deletions()).deleted },
+    });
   });
   const tasks = once(async () => {
     const [{ createTasks }, { createSourceFiles }] = await Promise.all([

@@ -19,7 +19,9 @@ export interface MergedRange {
 
 /** A tile store that remembers what was read of it. */
 export interface MergedTiles extends TileStore {
-  /** The tiles of each range, merged; at once if all are remembered or the store answers at once. */
+  /**
+   * The tiles of each range, merged; at once if all are remembered or the store answers at once.
+   */
   merged(scope: string, reads: readonly TileRead[], series: TileSeries): readonly MergedRange[] | Promise<readonly MergedRange[]>;
   /** What was filled of a series; undefined = nothing. */
   filled(scope: string, seriesId: number): Filled | undefined | Promise<Filled | undefined>;

@@ -14,7 +14,7 @@ import type { TileState } from "./tile-state.ts";
 export interface ReadRows {
   /** The time of a row, microseconds since 1970; undefined = it has none, and never counts. */
   micros(row: number): bigint | undefined;
-  /** Whether a row's time is one of those from one on until before another; both as canonical text. */
+  /** Whether a row's time is at one instant or later, and before another; canonical texts. */
   isBetween(row: number, from: string, until: string): boolean;
   /** Adds a row to a state, if it counts. */
   addTo(state: TileState, row: number): void;
