@@ -197,7 +197,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "tiles",
     "writes",
   ],
-  aggregates: ["deployments", "jobs", "query", "stores", "tiles"],
   "resolver-runs": ["access", "deployments", "jobs", "metrics", "nodes", "query", "stores", "writes"],
   "offline-queries": ["access", "catalog", "datasets", "deployments", "jobs", "metrics", "query", "stores", "tables", "writes"],
   tasks: ["access", "deployments", "jobs", "logs", "processes", "python", "stores"],
@@ -205,6 +204,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "scheduled-queries": ["access", "deployments", "jobs", "offline-queries", "stores"],
   "query-log": ["deployments", "query", "stores"],
   deletions: ["deployments", "jobs", "nodes", "query-log", "stores"],
+  aggregates: ["deletions", "deployments", "jobs", "query", "stores", "tiles"],
   "value-uploads": ["access", "deletions", "deployments", "jobs", "query", "stores", "tables", "writes"],
   streams: [
     "access",
@@ -304,6 +304,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "support",
     "tables",
     "tasks",
+    "tiles",
     "topics",
     "usage",
     "value-uploads",
