@@ -21,14 +21,12 @@ interface HistogramParts {
 }
 
 const WIDTH = 600;
-const FOOT = 18;
 
 /** How often values were where: bars whose counts arrows read. */
-export function Histogram({ label, buckets, bound = figureText, height = 120, onChoose }: HistogramParts) {
+export function Histogram({ label, buckets, bound = figureText, height = 100, onChoose }: HistogramParts) {
   const at = useSignal(-1);
   const most = Math.max(...buckets.map(({ count }) => count), 1);
   const unit = WIDTH / Math.max(buckets.length, 1);
-  const top = height - FOOT;
   const all = buckets.reduce((sum, { count }) => sum + count, 0);
   const chosen = buckets[at.value];
   const words = chosen
@@ -49,6 +47,8 @@ export function Histogram({ label, buckets, bound = figureText, height = 120, on
         role="img"
         aria-label={`${label}: ${words}`}
         viewBox={`0 0 ${WIDTH} ${height}`}
+        preserveAspectRatio="none"
+        style={{ height: `${height}px` }}
         // Attributes of drawings keep their case: `tabIndex` would do nothing.
         tabindex={0}
         onKeyDown={onKeyDown}
@@ -57,23 +57,24 @@ export function Histogram({ label, buckets, bound = figureText, height = 120, on
         {buckets.map(({ from, count }, place) => (
           // biome-ignore lint/a11y/noStaticElementInteractions: the keys are the whole chart's
           <g key={from} onPointerEnter={() => (at.value = place)} onClick={() => onChoose?.({ ...(buckets[place] as Bucket) })}>
-            <rect x={place * unit} y={0} width={unit} height={top} fill="transparent" />
+            <rect x={place * unit} y={0} width={unit} height={height} fill="transparent" />
             <rect
               class={place === at.value ? "chosen" : "bar"}
               x={place * unit + 0.5}
-              y={top - (count / most) * (top - 4)}
+              y={height - (count / most) * (height - 4)}
               width={Math.max(unit - 1, 0.5)}
-              height={(count / most) * (top - 4)}
+              height={(count / most) * (height - 4)}
             />
           </g>
         ))}
-        <line x1="0" x2={WIDTH} y1={top} y2={top} class="axis" />
-        {marks.map((mark) => (
-          <text key={mark} x={mark * unit + 2} y={height - 4}>
-            {bound(buckets[mark]?.from ?? 0)}
-          </text>
-        ))}
       </svg>
+      <div class="marks figure" aria-hidden="true">
+        {marks.map((mark) => (
+          <span key={mark} style={{ left: `${(100 * mark) / buckets.length}%` }}>
+            {bound(buckets[mark]?.from ?? 0)}
+          </span>
+        ))}
+      </div>
       <figcaption class="dim">{words}</figcaption>
     </figure>
   );
