@@ -62,7 +62,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   branches: { path: () => "/branches", shows: /^dpl_/ },
   traffic: { path: () => "/traffic", shows: "The weights add up to 100." },
   "rates by weights": { path: () => "/traffic", shows: /^20$/ },
-  "what a deployment changed": { path: ({ live }) => `/deployments/${live}`, shows: "No resolver, no feature and no monitor changed." },
+  "what a deployment changed": {
+    path: ({ live }) => `/deployments/${live}`,
+    shows: "No resolver, feature, monitor or evaluation changed.",
+  },
   "what two deployments differ in": { path: ({ live, ready }) => `/deployments/${live}?with=${ready}`, shows: "more.py, added" },
   "the audit log": { path: () => "/audit", shows: "TrafficService/SetTraffic" },
   usage: { path: () => "/usage?figure=cpu", shows: "CPU seconds over time" },

@@ -66,6 +66,7 @@ function seriesMessage({
   retentionMicros,
   measures,
   filled,
+  streamedUntil,
   schedule,
 }: SeriesStanding): MessageInitShape<typeof AggregateSeriesSchema> {
   const { tiles, groups, bytes } = measures;
@@ -76,6 +77,7 @@ function seriesMessage({
     ...{ tiles: BigInt(tiles), groups: BigInt(groups), bytes: BigInt(bytes) },
     ...(filled?.from !== undefined && { filledFrom: microsToTimestamp(filled.from) }),
     ...(filled && { filledUntil: microsToTimestamp(filled.until) }),
+    ...(streamedUntil !== undefined && { streamedUntil: microsToTimestamp(BigInt(streamedUntil)) }),
     ...(schedule?.nextAt !== undefined && { nextBackfillAt: msToTimestamp(schedule.nextAt) }),
   };
 }
