@@ -21,6 +21,8 @@ interface HistogramParts {
 }
 
 const WIDTH = 600;
+/** Share of the width from which a mark has no room on its right. */
+const NEAR_END = 0.85;
 
 /** How often values were where: bars whose counts arrows read. */
 export function Histogram({ label, buckets, bound = figureText, height = 100, onChoose }: HistogramParts) {
@@ -70,7 +72,7 @@ export function Histogram({ label, buckets, bound = figureText, height = 100, on
       </svg>
       <div class="marks figure" aria-hidden="true">
         {marks.map((mark) => (
-          <span key={mark} style={{ left: `${(100 * mark) / buckets.length}%` }}>
+          <span key={mark} style={mark / buckets.length > NEAR_END ? { right: "0" } : { left: `${(100 * mark) / buckets.length}%` }}>
             {bound(buckets[mark]?.from ?? 0)}
           </span>
         ))}
