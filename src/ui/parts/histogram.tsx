@@ -33,7 +33,7 @@ export function Histogram({ label, buckets, bound = figureText, height = 100, on
   const chosen = buckets[at.value];
   const words = chosen
     ? `${bound(chosen.from)} to ${bound(chosen.to)}: ${chosen.count}`
-    : `${figureText(all)} values, at most ${figureText(most)} in a bar`;
+    : `${figureText(all)} ${all === 1 ? "value" : "values"}, at most ${figureText(most)} in a bar`;
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step !== undefined) at.value = Math.max(0, Math.min(buckets.length - 1, at.value + step));
