@@ -11,6 +11,7 @@ from .. import __version__
 from .._codec.wire import NULL, value_json
 from .._diagnostics.findings import DefinitionError, Finding, Json, Span, json_line
 from .._diagnostics.source import Comment
+from .._frames.spec import condition_json
 from .._model.feature_class import FeatureClass
 from .._model.field import MISSING, NO_OPTIONS, Field, VersionField, WindowField, tag_list, text_of
 from .._model.reference import field_of
@@ -26,7 +27,7 @@ from .monitor_rules import ResolvedMonitor
 from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
 from .validation_rules import validations_json
-from .spans import call_span, class_span, resolver_span
+from .spans import call_span, class_span, resolver_option_text, resolver_span
 from .stream_rules import Resolved, stream_json
 
 
@@ -262,6 +263,8 @@ def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any
             total=options.total is True,
             relation=spec.relation,
             untranslated=translation.get("untranslated"),
+            when=None if spec.when is None else condition_json(spec.when, getattr(spec.output_class, "__svc_features__")),
+            whenText=None if spec.when is None else resolver_option_text(definition, "when") or repr(spec.when),
         )
     )
     translated = ",".join(f"{json_line(fqn)}:{expression}" for fqn, expression in translation.get("translated", {}).items())
