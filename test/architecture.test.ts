@@ -205,7 +205,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "scheduled-queries": ["access", "deployments", "jobs", "offline-queries", "stores"],
   "query-log": ["deployments", "query", "stores"],
   deletions: ["deployments", "jobs", "nodes", "query-log", "stores"],
-  "value-uploads": ["access", "deletions", "deployments", "jobs", "query", "stores", "tables", "writes"],
+  "value-uploads": ["access", "deletions", "deployments", "jobs", "python", "query", "stores", "tables", "writes"],
   streams: [
     "access",
     "aggregates",
