@@ -4,7 +4,7 @@ import { CheckedValue } from "../../domain/validations.ts";
 import { type FeatureValue, tagged, untagged } from "../../domain/value.ts";
 import { type RaisedError, raised } from "./failures.ts";
 import { encodeFrame, MAX_FRAME, type Message } from "./frames.ts";
-import type { ResolverCall, ResolverResult, ResultGroups, ResultValue } from "./pool.ts";
+import type { ModelUsage, ResolverCall, ResolverResult, ResultGroups, ResultValue } from "./pool.ts";
 
 type Columns = Readonly<Record<string, readonly FeatureValue[]>>;
 /** A column on the wire: its values, or the index of its block. */
@@ -53,8 +53,10 @@ export function decodeResult(call: ResolverCall, message: Message): ResolverResu
   const groups: ResultGroups | undefined = rows && { offsets: rows.offsets, columns: checked(rows.columns) };
   const errors = (message.errors as RaisedError[] | undefined) ?? [];
   const skipped = message.skipped as number[] | undefined;
+  const usage = message.usage as ModelUsage | undefined;
   return {
     columns,
+    ...(usage && { usage }),
     ...(groups && { groups }),
     errors: errors.map((error) => raised(call, error)),
     ...(skipped && { skipped }),

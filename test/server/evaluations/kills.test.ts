@@ -46,7 +46,7 @@ test("a run goes on after the parts that were kept, and its process ended with t
   let id = "";
   let kept = 0;
   {
-    using server = await spawnServer(folder.path, credentials);
+    await using server = await spawnServer(folder.path, credentials);
     const service = clientOf(EvaluationService, server, token);
     id = (await service.triggerEvaluation({ id: "numbers" })).run?.id ?? "";
     await eventually(() => existsSync(path) && readFileSync(path, "utf8").endsWith("\n"), "the row that waits");
@@ -58,7 +58,7 @@ test("a run goes on after the parts that were kept, and its process ended with t
   }
   await eventually(() => !isAlive(Number(readFileSync(path, "utf8"))), "the end of the process");
   appendFileSync(join(folder.path, "go"), "");
-  using server = await spawnServer(folder.path, credentials);
+  await using server = await spawnServer(folder.path, credentials);
   const service = clientOf(EvaluationService, server, token);
   const runNow = async () => (await service.getEvaluationRun({ id })).run;
   await eventually(async () => (await runNow())?.state === EvaluationRunState.SUCCEEDED, "the end of the run");

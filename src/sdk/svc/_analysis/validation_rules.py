@@ -12,7 +12,7 @@ from typing import Any, Callable, Optional
 from .._codec.wire import describe, value_json
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError, Finding
-from .._model.field import MISSING, Field
+from .._model.field import MISSING, NO_OPTIONS, Field
 from .._model.validation import RULES, Check, Validation, broken_rule, check_name, validations_of
 from .._types.data_type import DataType, type_name
 from .spans import value_span
@@ -33,6 +33,8 @@ def check_validations(field: Field, report: Report) -> None:
         report(rules.BadValue.option(problem=problem).at(value_span(field, option)))
 
     options = field.options
+    if options is NO_OPTIONS:
+        return
     given = [option for option in (*RULES, "strict", "validations") if getattr(options, option) is not None]
     if not given:
         return
@@ -155,7 +157,9 @@ def _check_default(field: Field, report: Report) -> None:
 
 def validations_json(field: Field) -> list[dict[str, Any]]:
     """The validations of a feature as proto3 JSON of `svc.v1.Validation`; those that make sense."""
-    found = []
+    found: list[dict[str, Any]] = []
+    if field.options is NO_OPTIONS:
+        return found
     for own in validations_of(field.options):
         given, check = own.validation.rules, own.validation.check
         if not (given or check) or any(_problem(rule, bound, field.type.dtype) for rule, bound in given.items()):
