@@ -255,6 +255,7 @@ def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any
             total=options.total is True,
             relation=spec.relation,
             untranslated=translation.get("untranslated"),
+            resourceHint=f"RESOURCE_HINT_{options.resource_hint.upper()}" if options.resource_hint else None,
             when=None if spec.when is None else condition_json(spec.when, getattr(spec.output_class, "__svc_features__")),
             whenText=None if spec.when is None else resolver_option_text(definition, "when") or repr(spec.when),
         )

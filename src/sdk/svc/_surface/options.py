@@ -203,4 +203,5 @@ RESOLVER_CHECKS: dict[str, Check] = {
     "name": check_name,
     "total": check_flag,
     "translate": check_flag,
+    "resource_hint": lambda option, value: check_choice(option, value, ("cpu", "io")),
 }

@@ -43,7 +43,6 @@ _RESOLVER: Mapping[str, str] = {
     "output_row_order": _RUN_AT_ONCE,
     "partitioned_by": _RUN_AT_ONCE,
     "resource_group": _NO_RESOURCES,
-    "resource_hint": _NO_RESOURCES,
     "retries": "a call that fails is not tried again",
     "schedule": "cron= is the schedule",
     "static": "a DataFrame is computed when the resolver runs",
