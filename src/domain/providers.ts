@@ -83,7 +83,10 @@ function whyUnfit({ kind, environments }: Resolver, environmentName: string): st
   return undefined;
 }
 
-/** More tags first, then those with a condition in the order of their places, then those that have all rows. */
+/**
+ * More tags first, then those with a condition in the order of their places, then those that have
+ * all rows.
+ */
 function byChoice(one: Resolver, other: Resolver): number {
   const byTags = other.tags.length - one.tags.length || Number(other.when !== undefined) - Number(one.when !== undefined);
   return byTags || (one.when ? byPlace(one, other) : Number(other.total) - Number(one.total)) || (one.fqn < other.fqn ? -1 : 1);
