@@ -52,8 +52,8 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
   },
   {
     rule: "E105",
-    says: "this version of svc has no module 'svc.prompts': it asks no language models",
-    files: after("", "import «svc.prompts» as P\n"),
+    says: "this version of svc has no module 'svc.ml': it deploys no models",
+    files: after("", "import «svc.ml» as P\n"),
   },
   {
     rule: "E105",
@@ -215,6 +215,11 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     rule: "W136",
     says: "the expression of user.size may be null (when may be), and the feature is not optional",
     files: after(USER, '    size: str = «F.when(_.id > 1).then("a")»\n'),
+  },
+  {
+    rule: "E137",
+    says: "'user.emb' is str, and a model gives a vector: write Vector[768], with the model's number of dimensions",
+    files: after(`from svc import embed\n\n\n${USER}`, '    emb: «str» = embed(input=lambda: User.name, model="m")\n'),
   },
   {
     rule: "E181",

@@ -80,6 +80,11 @@ _CLASS: Mapping[str, str] = {
     "singleton": "every feature class has a primary key",
     "version": _NO_VERSIONS,
 }
+_MODEL: Mapping[str, str] = {
+    "api_key": "the integration has the key",
+    "base_url": "url= is the address",
+    "retries": "a request that fails for a passing reason is made 4 times",
+}
 _RELATION: Mapping[str, str] = {
     "default": "a relation without a row is None or an empty DataFrame",
     "materialization": "rows of a relation are read when they are asked for",
@@ -176,6 +181,8 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "feature": _VALUE,
     "windowed": _WINDOWED,
     "features": _CLASS,
+    "embed": _MODEL,
+    "completion": _MODEL,
     "has_one": {**_RELATION, "max_staleness": "a related row is as fresh as its features, which have a max_staleness= of their own"},
     "has_many": _RELATION,
     "Cron": {},

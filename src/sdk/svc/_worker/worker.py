@@ -377,7 +377,7 @@ def main(argv: List[str]) -> int:
             threaded = {fqn: worker.lane.concurrent(spec) for fqn, spec in registry.resolvers.items() if spec.is_threaded}
             specs = {**registry.resolvers, **threaded, **registry.streams}
             resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in specs.items()}
-        gc.freeze()
+            gc.freeze()
     environment = os.environ.get("SVC_ENVIRONMENT_NAME", "")
     hooks = [hook for hook in registry.hooks if hook.runs_in(environment)]
     failed = worker.run_before([hook for hook in hooks if hook.kind == BEFORE])
