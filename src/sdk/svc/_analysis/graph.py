@@ -153,7 +153,7 @@ def _feature(
     else:
         document["scalar"] = _scalar(field, facts)
         if field in expressions:
-            document["scalar"]["expression"] = expressions[field]
+            document["scalar"].update(expressions[field])
         staleness = parse_duration(field.options.max_staleness if field in facts.keys else field.max_staleness)
     comment, span = facts.comment_and_span(field)
     own = text_of(field.options.description)
