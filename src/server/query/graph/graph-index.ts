@@ -202,6 +202,7 @@ function scalarInfo(
     primary,
     featureTime,
     expression,
+    offlineExpression,
     window,
     storeOnline,
     storeOffline,
@@ -242,6 +243,7 @@ function scalarInfo(
     softRules: compileRules(feature.kind.value, false),
     producers: [],
     expression,
+    offlineExpression,
     windowMs: window ? durationToMs(window) : undefined,
   };
 }
