@@ -54,7 +54,18 @@ from .http import HttpRefused, HttpResponse, http_get, http_post
 from .logging import svc_logger
 from .monitoring import Monitor
 from .queries import NamedQuery, ScheduledQuery
-from .sources import DataSource, KafkaSource, MySQLSource, PostgreSQLSource, SQLiteSource, TopicSource
+from .sources import (
+    BigQuerySource,
+    ClickhouseSource,
+    DataSource,
+    DuckDBSource,
+    KafkaSource,
+    MySQLSource,
+    PostgreSQLSource,
+    SQLiteSource,
+    SnowflakeSource,
+    TopicSource,
+)
 from .streams import make_stream_resolver, stream
 
 if TYPE_CHECKING:
@@ -85,7 +96,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AuthenticationError",
+    "BigQuerySource",
     "BulkQueryResult",
+    "ClickhouseSource",
     "ClientError",
     "ConfigError",
     "Cron",
@@ -93,6 +106,7 @@ __all__ = [
     "DataSource",
     "Dataset",
     "DatasetRevision",
+    "DuckDBSource",
     "ErrorDetail",
     "Evaluation",
     "ExceptionDetail",
@@ -121,6 +135,7 @@ __all__ = [
     "SQLiteSource",
     "ScheduledQuery",
     "ServerUnreachable",
+    "SnowflakeSource",
     "SvcClient",
     "TopicSource",
     "UnexpectedAnswer",
