@@ -153,7 +153,7 @@ function readSettings({ name, prefix, read }: SourceSettings): ClickhouseSetting
     throw new SqlError(`source '${name}': ${prefix}_CLICKHOUSE_SECURE is neither true nor false`);
   const port = read("CLICKHOUSE_PORT", "port") ?? (secure === "true" ? "8443" : "8123");
   const url = URL.parse(`${secure === "true" ? "https" : "http"}://${host}:${port}/`);
-  if (!url || url.pathname !== "/" || url.username !== "")
+  if (url?.pathname !== "/" || url.username !== "")
     throw new SqlError(`source '${name}': ${prefix}_CLICKHOUSE_HOST and ${prefix}_CLICKHOUSE_PORT are no host and port`);
   return {
     url,
