@@ -1,7 +1,7 @@
 /**
- * DuckDB files as sources, read only, in a process of their own. A file is attached while statements
- * read it and let go between them, because DuckDB lets nobody write a file that another process has
- * open.
+ * DuckDB files as sources, read only, in a process of their own. A file is attached while
+ * statements read it and let go between them, because DuckDB lets nobody write a file that another
+ * process has open.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -157,7 +157,10 @@ export class DuckdbSource implements SqlSource {
     });
   }
 
-  /** Runs work on a connection that sees the file. Throws SqlError; rejects with the signal's reason. */
+  /**
+   * Runs work on a connection that sees the file. Throws SqlError; rejects with the reason of the
+   * signal.
+   */
   async #reading<T>(statement: string, signal: AbortSignal | undefined, work: (call: Call, connection: number) => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     const limited = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
@@ -343,7 +346,9 @@ function tooLarge(name: string): SqlError {
   );
 }
 
-/** A statement with a value of each parameter's type in its place, by which its columns are known. */
+/**
+ * A statement with a value of each parameter's type in its place, by which its columns are known.
+ */
 function withSamples(statement: string, parameters: readonly BoundParameter[]): string {
   const scanner = new SqlScanner(statement, "duckdb");
   let text = "";

@@ -1,6 +1,6 @@
 /**
  * A fake of Snowflake's SQL API, as its documentation says: statements are begun, asked for by their
- * handles, cancelled, and answered in partitions of two rows.
+ * handles, cancelled, and answered in partitions of two rows. Names that are not quoted are upper case.
  */
 
 import { EngineRefusal, FakeEngine } from "./fake-warehouse.ts";
@@ -107,7 +107,8 @@ export class FakeSnowflake {
       value === null ? null : type === "FIXED" ? BigInt(value) : type === "REAL" ? Number(value) : value,
     );
     const { names, declared, rows } = this.engine.run(statement, parameters);
-    const columns = names.map((name, at) => {
+    const columns = names.map((written, at) => {
+      const name = statement.includes(`"${written}"`) || !/^\w+$/.test(written) ? written : written.toUpperCase();
       const value = rows[0]?.[at];
       const type = TYPES[declared[at] ?? ""] ?? (typeof value === "bigint" ? "fixed" : typeof value === "number" ? "real" : "text");
       return { name, type, scale: 0 };
