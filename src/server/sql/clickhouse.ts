@@ -106,6 +106,10 @@ export class ClickhouseSource extends WebSource {
   #refusal(status: number, text: string, statement: string): SqlError {
     const [, code, message] = /Code: (\d+)\. (?:DB::Exception: )?([\s\S]*)/.exec(text) ?? [];
     const words = plain(message ?? text);
+    if (/Cannot modify '\w+' setting in readonly mode/.test(words))
+      return this.failure(
+        "its user may change no settings: give the user `readonly = 2` in place of 1, which still lets nothing be written",
+      );
     if (code === undefined || ACCESS_CODES.has(Number(code))) return this.failure(`it answered ${status}: ${words}`);
     let offset: number | undefined;
     for (const pattern of QUOTED) {

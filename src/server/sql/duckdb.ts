@@ -33,6 +33,8 @@ const CATALOG = "svc_source";
 /** Longest wait for another process that writes the file. */
 const LOCK_WAIT_MS = 5_000;
 const LOCK_POLL_MS = 20;
+/** Time after the last statement until the process ends. */
+const IDLE_MS = 60_000;
 /** Rows that are asked for at a time. */
 const ROWS = 16_384;
 /** Most bytes of the rows of one statement. */
@@ -64,6 +66,9 @@ export class DuckdbSource implements SqlSource {
   #running: Promise<Running> | undefined;
   #process: Process | undefined;
   #folder: string | undefined;
+  /** Statements that run or wait. */
+  #statements = 0;
+  #idleTimer: Timer | undefined;
 
   /**
    * @param declaredPath as declared; relative to `root`
@@ -141,6 +146,7 @@ export class DuckdbSource implements SqlSource {
 
   async close(): Promise<void> {
     this.#closing.abort(new SqlError(`source '${this.name}' is closed`));
+    clearTimeout(this.#idleTimer);
     for (const go of this.#waiting.splice(0)) go();
     await this.#process?.close();
     if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
@@ -165,6 +171,8 @@ export class DuckdbSource implements SqlSource {
     signal?.throwIfAborted();
     const limited = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
     limited.throwIfAborted();
+    this.#statements++;
+    clearTimeout(this.#idleTimer);
     try {
       const running = await this.#start();
       const connection = await this.#connection(running, limited);
@@ -188,6 +196,10 @@ export class DuckdbSource implements SqlSource {
     } catch (error) {
       limited.throwIfAborted();
       throw this.#explain(error, statement);
+    } finally {
+      this.#statements--;
+      if (this.#statements === 0 && !this.#closing.signal.aborted)
+        this.#idleTimer = setTimeout(() => this.#process?.kill(), IDLE_MS).unref();
     }
   }
 
