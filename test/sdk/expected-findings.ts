@@ -1021,4 +1021,37 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "same name",
     ],
   ],
+  "195-conditions": [
+    [
+      "E195 features.py:33:14 1 == 1",
+      "when= is True for every row: Python decides at once what does not begin with a feature; compare a feature, such as User.id == 1",
+      "decided at once",
+    ],
+    ['E195 features.py:38:14 "User.kind == 1"', "when= is 'User.kind == 1': write a condition such as User.id == 1", "no condition"],
+    [
+      'E195 features.py:43:14 Bank.tier == "gold"',
+      "Bank.tier is no feature of User: the condition is on the row that the resolver computes",
+      "not from User",
+    ],
+    [
+      "E195 features.py:48:14 User.age",
+      "the condition cannot be tested for a row: User.age is not bool, so it is no filter by itself: compare it",
+      "no condition",
+    ],
+    [
+      'E195 features.py:53:14 User.age == "x"',
+      "the condition cannot be tested for a row: User.age is int and is compared with str 'x': the two are never alike",
+      "no condition",
+    ],
+    [
+      "E195 features.py:58:14 User.others.id == 1",
+      "the condition cannot be tested for a row: User.others.id goes through a has-many relation: a column has one value for each row",
+      "no condition",
+    ],
+    [
+      'E195 features.py:63:14 User.kind == "x"',
+      "when= is tested for the row that a resolver computes: one that returns a DataFrame finds the rows itself; leave out there what does not count",
+      "no row yet",
+    ],
+  ],
 };

@@ -74,7 +74,7 @@ function passes(asked: RowTest, columns: ReadonlyMap<string, readonly FeatureVal
   if ("tests" in asked) return asked.tests[asked.kind === "all" ? "every" : "some"]((one) => passes(one, columns, row));
   const value = columns.get(asked.path)?.[row] ?? null;
   if (value === null) return false;
-  if (asked.kind === "in" || !("literal" in asked.value) || typeof asked.value.literal !== "boolean") return true;
+  if (asked.kind !== "compare" || !("literal" in asked.value) || typeof asked.value.literal !== "boolean") return true;
   return (value === asked.value.literal) === (asked.operator === "eq");
 }
 

@@ -5,6 +5,7 @@
  */
 
 import type { TypedExpression } from "../../domain/expressions/typing.ts";
+import { formatMicros } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 
 /** Comparisons by their names in the function table. */
@@ -17,7 +18,23 @@ export type TestValue = { readonly literal: FeatureValue } | { readonly microsBe
 export type RowTest =
   | { readonly kind: "all" | "any"; readonly tests: readonly RowTest[] }
   | { readonly kind: "compare"; readonly path: string; readonly operator: TestOperator; readonly value: TestValue }
-  | { readonly kind: "in"; readonly path: string; readonly values: readonly FeatureValue[] };
+  | { readonly kind: "in"; readonly path: string; readonly values: readonly FeatureValue[] }
+  | SpansTest;
+
+/**
+ * An instant in one of some times, of rows whose times can be read: another value may pass or not.
+ */
+export interface SpansTest {
+  readonly kind: "spans";
+  readonly path: string;
+  readonly spans: readonly InstantSpan[];
+}
+
+/** The instants from one on until before another, microseconds since 1970. */
+export interface InstantSpan {
+  readonly from: bigint;
+  readonly until: bigint;
+}
 
 const MIRRORED: Readonly<Record<TestOperator, TestOperator>> = { eq: "eq", ne: "ne", lt: "gt", le: "ge", gt: "lt", ge: "le" };
 /** Most values of an `in` test; longer lists are left to the filter. */
@@ -75,6 +92,12 @@ export const OPERATOR_SYMBOLS: Readonly<Record<TestOperator, string>> = { eq: "=
 /** The text of a test; equal tests have equal texts. */
 export function testText(test: RowTest): string {
   if (test.kind === "in") return `${test.path} in (${test.values.map(literalText).join(", ")})`;
+  if (test.kind === "spans") {
+    const texts = test.spans.map(
+      ({ from, until }) => `${test.path} >= "${formatMicros(from)}" and ${test.path} < "${formatMicros(until)}"`,
+    );
+    return texts.length === 1 ? (texts[0] as string) : texts.map((text) => `(${text})`).join(" or ");
+  }
   if (test.kind === "compare") {
     const { value } = test;
     const micros = "literal" in value ? 0n : value.microsBeforeNow;
@@ -82,7 +105,7 @@ export function testText(test: RowTest): string {
     return `${test.path} ${OPERATOR_SYMBOLS[test.operator]} ${text}`;
   }
   return test.tests
-    .map((one) => (one.kind === "all" || one.kind === "any" ? `(${testText(one)})` : testText(one)))
+    .map((one) => (one.kind === "compare" || one.kind === "in" ? testText(one) : `(${testText(one)})`))
     .join(test.kind === "all" ? " and " : " or ");
 }
 
@@ -99,9 +122,15 @@ function literalText(value: FeatureValue): string {
  */
 export function restricted(test: RowTest | undefined, isTestable: (path: string) => boolean): RowTest | undefined {
   if (test === undefined) return undefined;
-  if (test.kind === "compare" || test.kind === "in") return isTestable(test.path) ? test : undefined;
+  if (!("tests" in test)) return isTestable(test.path) ? test : undefined;
   const left = test.tests.map((one) => restricted(one, isTestable));
   return test.kind === "all" ? allOf(left) : anyOf(left);
+}
+
+/** The test without comparisons of a path with times that follow from the query's. */
+export function withoutTimes(test: RowTest | undefined, path: string): RowTest | undefined {
+  if (test?.kind === "all") return allOf(test.tests.map((one) => withoutTimes(one, path)));
+  return test?.kind === "compare" && test.path === path && "microsBeforeNow" in test.value ? undefined : test;
 }
 
 function testOf(typed: TypedExpression, windowMicros: bigint): RowTest | undefined {

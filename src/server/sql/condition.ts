@@ -7,8 +7,9 @@
 
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { formatMicros } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
-import { OPERATOR_SYMBOLS, type TestOperator } from "../expressions/row-test.ts";
+import { type InstantSpan, OPERATOR_SYMBOLS, type TestOperator } from "../expressions/row-test.ts";
 
 /**
  * The type of a column, as far as comparisons need it. `any`: each row's value may have a different
@@ -16,8 +17,8 @@ import { OPERATOR_SYMBOLS, type TestOperator } from "../expressions/row-test.ts"
  */
 export type ColumnType = "any" | "int" | "float" | "decimal" | "bool" | "text" | "date" | "timestamp" | "timestamptz";
 
-/** A comparison of a column. */
-export interface ColumnComparison {
+/** A column, as comparisons need it. */
+export interface ComparedColumn {
   /** Quoted. */
   readonly column: string;
   readonly type: ColumnType;
@@ -28,6 +29,10 @@ export interface ColumnComparison {
    * null means a default or an error, and the row is kept.
    */
   readonly nullable: boolean;
+}
+
+/** A comparison of a column. */
+export interface ColumnComparison extends ComparedColumn {
   /** `in`: equal to one of the values; every other operator has one value. */
   readonly operator: TestOperator | "in";
   readonly values: readonly FeatureValue[];
@@ -43,6 +48,7 @@ const INT64_MAX = 2n ** 63n - 1n;
  */
 const DECIMAL_SLACK = 1e-9;
 const DAY_MS = 86_400_000;
+const MINUTE_MICROS = 60_000_000n;
 /** Dates whose year, and those of the adjacent days, have four digits. */
 const PLAIN_DATE = /^(?!000[01]|9999)\d{4}-\d{2}-\d{2}/;
 /** SQLite pattern of text that begins with a date. */
@@ -56,6 +62,49 @@ export function comparisonSql(kind: SourceKind, comparison: ColumnComparison, ad
   const write =
     kind === SourceKind.SQLITE ? inSqlite : kind === SourceKind.POSTGRESQL ? inPostgres : kind === SourceKind.MYSQL ? inMysql : undefined;
   return write?.({ ...comparison, values }, add);
+}
+
+/**
+ * Alternatives, of which a row with an instant in one of the times satisfies one; each is a range of
+ * the column, which an index serves. Undefined when only the filter after reading can decide it.
+ */
+export function spansSql(
+  kind: SourceKind,
+  column: ComparedColumn,
+  spans: readonly InstantSpan[],
+  add: AddParameter,
+): readonly string[] | undefined {
+  const within = ({ from, until }: InstantSpan): string | undefined => {
+    const texts = [from, until].map(formatMicros);
+    if (!texts.every((text) => PLAIN_DATE.test(text))) return undefined;
+    if (kind === SourceKind.SQLITE) return inSqliteSpan(column.column, from, until, add);
+    const bound = (operator: TestOperator, value: FeatureValue) =>
+      comparisonSql(kind, { ...column, nullable: true, operator, values: [value] }, add);
+    const [start, end] = [bound("ge", texts[0] as string), bound("lt", texts[1] as string)];
+    return start && end && `(${start} and ${end})`;
+  };
+  if (column.feature !== PrimitiveType.DATETIME) return undefined;
+  const ranges = spans.map(within);
+  if (!ranges.every((range) => range !== undefined)) return undefined;
+  // Other types, and times after a blank: whatever does not begin with a digit.
+  const others = kind === SourceKind.SQLITE ? [`${column.column} < '/'`, `${column.column} >= ':'`] : [];
+  return [...ranges, ...others, ...(column.nullable ? [] : [`${column.column} is null`])];
+}
+
+/**
+ * Times as text in SQLite: those of a day before and after, because zones differ by less than a
+ * day, but for times in UTC of other minutes.
+ */
+function inSqliteSpan(column: string, from: bigint, until: bigint, add: AddParameter): string {
+  const [first, last] = [formatMicros(from), formatMicros(until)];
+  const after = formatMicros(until + MINUTE_MICROS);
+  const outside = (separator: string): string => {
+    const minute = (text: string) => add(`${text.slice(0, 10)}${separator}${text.slice(11, 16)}`);
+    return `${column} < ${minute(first)} or ${column} >= ${minute(after)}`;
+  };
+  const range = `${column} >= ${add(dayBeside(first, -1))} and ${column} < ${add(dayBeside(last, 2))}`;
+  const isBeside = `case substr(${column}, 11, 1) when 'T' then ${outside("T")} when ' ' then ${outside(" ")} else 0 end`;
+  return `(${range} and not (${isBeside} and substr(${column}, 12) not glob '*[-+]*'))`;
 }
 
 /**

@@ -266,4 +266,9 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
       `    n: Windowed[int] = windowed("1d", materialization={"bucket_duration": "2d"}, expression=«_.txns[_.at > _.svc_window].count()»)\n${TIMED}`,
     ),
   },
+  {
+    rule: "E195",
+    says: "when= is True for every row: Python decides at once what does not begin with a feature; compare a feature, such as User.id == 1",
+    files: after(USER, '\n\n@online(when=«1 == 1»)\ndef f(id: User.id) -> User.name:\n    return "x"\n'),
+  },
 ];

@@ -10,7 +10,7 @@ from typing import Callable, Iterable, Mapping, Union
 from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Span
 from .._model.feature_class import FeatureClass
-from .._model.field import FeatureOptions, Field, WindowedOptions
+from .._model.field import NO_OPTIONS, FeatureOptions, Field, WindowedOptions
 from .._model.hooks import HookDefinition
 from .._model.evaluation import Evaluation
 from .._model.model_call import ModelDefinition, ModelOptions
@@ -51,6 +51,8 @@ def check_unknown_options(
     for item in classes:
         check("features", item.options.others, lambda option, item=item: class_option_name(item, option))  # type: ignore[misc]
         for field in item.fields.values():
+            if field.options is NO_OPTIONS and field.relation is None:
+                continue
             taker, others = _given(field)
             check(taker, others, lambda option, field=field: field_option_name(field, option))  # type: ignore[misc]
             for version in field.options.versions.values() if isinstance(field.options.versions, Mapping) else ():

@@ -49,7 +49,6 @@ _RESOLVER: Mapping[str, str] = {
     "static": "a DataFrame is computed when the resolver runs",
     "unique_on": "rows are told apart by the primary key",
     "venv": "an environment of svc.yaml has one set of requirements",
-    "when": "tags= and environment= say when a resolver counts",
 }
 _STORAGE: Mapping[str, str] = {
     "cache_strategy": _STORED,

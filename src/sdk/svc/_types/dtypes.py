@@ -75,16 +75,16 @@ def value_type(core: Any, scope: Scope, seen: tuple[type, ...] = ()) -> ValueTyp
 def _value_type(core: Any, scope: Scope, seen: tuple[type, ...]) -> ValueType:
     if isinstance(core, FeatureReference):
         return _referenced(core)
-    if isinstance(core, VectorType) or core is Vector:
-        return ValueType(_vector(core if isinstance(core, VectorType) else VectorType()), list[float])
-    if typing.get_origin(core) in _MAPPINGS or (isinstance(core, type) and core in _MAPPINGS):
-        return ValueType(primitive("JSON"), dict)
     try:
         name = PRIMITIVES.get(core)
     except TypeError:
         name = None
     if name is not None:
         return ValueType(primitive(name), core)
+    if isinstance(core, VectorType) or core is Vector:
+        return ValueType(_vector(core if isinstance(core, VectorType) else VectorType()), list[float])
+    if typing.get_origin(core) in _MAPPINGS or (isinstance(core, type) and core in _MAPPINGS):
+        return ValueType(primitive("JSON"), dict)
     origin, arguments = typing.get_origin(core), typing.get_args(core)
     if (origin is list or origin in _SETS) and len(arguments) == 1:
         return _items(origin, arguments[0], scope, seen)

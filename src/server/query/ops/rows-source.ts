@@ -167,13 +167,13 @@ async function queriedRows(run: Run, op: PlanOp, rows: PlanRows, resolver: Resol
   const sql = resolver.sql as SqlInfo;
   const wanted = [...wantedOf(run, op, rows)].filter((feature) => sql.columns.has(feature.fqn));
   const args = argumentsOf(run, op, parents);
-  const outside = rows.edgesOf && (await edgesTest(run, rows, rows.edgesOf));
+  const wantedRows = isStored(run, op) ? undefined : rows.edgesOf ? await edgesTest(run, rows, rows.edgesOf) : rows.test;
+  if (wantedRows === "none") return { groups: parents.map(() => []), columns: new Map(wanted.map((feature) => [feature, []])), rows: 0 };
   return withDeadline(resolver.timeoutMs, context.signal, (signal) => {
     const source = sourceOf(context, op, sql);
-    const test = isStored(run, op) ? undefined : rows.edgesOf ? outside : rows.test;
     const path = pathOf(run, op, rows);
     const times = parents.map((row) => run.timeOf(row));
-    const call = { op, sql, source, wanted, namespace: rows.many.foreign, resolver, path, test, times, context, signal };
+    const call = { op, sql, source, wanted, namespace: rows.many.foreign, resolver, path, test: wantedRows, times, context, signal };
     return op.keys.length > 0 ? queryByKey(call, args) : queryBodies(call, args);
   });
 }

@@ -4,8 +4,8 @@ import { SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { formatMicros } from "../../../domain/timestamp.ts";
 import { type FeatureValue, primitiveOf } from "../../../domain/value.ts";
-import { allOf, anyOf, type RowTest, type TestOperator, type TestValue } from "../../expressions/row-test.ts";
-import { type AddParameter, type ColumnType, comparisonSql } from "../../sql/condition.ts";
+import { allOf, anyOf, type RowTest, type SpansTest, type TestOperator, type TestValue } from "../../expressions/row-test.ts";
+import { type AddParameter, type ColumnType, type ComparedColumn, comparisonSql, spansSql } from "../../sql/condition.ts";
 import type { SqlSource } from "../../sql/source.ts";
 import type { LearnedTypes, NamespaceInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 import type { TimeRange } from "../run/query-time.ts";
@@ -16,8 +16,11 @@ export interface SqlFilter {
   /** The part of the test that the condition expresses. */
   readonly test: RowTest;
   readonly parameters: readonly FeatureValue[];
-  /** The condition with placeholders from a position on. */
-  text(from: number): string;
+  /**
+   * The condition with placeholders from a position on.
+   * @param key another condition, which becomes a part of it
+   */
+  text(from: number, key?: string): string;
 }
 
 /** The target of a filter: the query whose rows it tests. */
@@ -41,18 +44,39 @@ export async function sqlFilter(test: RowTest, target: FilterTarget): Promise<Sq
   const tested = testablePart(test, target, types);
   if (!tested) return undefined;
   const parameters: FeatureValue[] = [];
-  write(tested, target, types, (value) => {
+  whole(tested, target, types, undefined, (value) => {
     parameters.push(value);
     return "";
   });
   return {
     test: tested,
     parameters,
-    text(from) {
+    text(from, key) {
       let position = from;
-      return write(tested, target, types, () => target.source.placeholder(position++)) ?? "";
+      return whole(tested, target, types, key, () => target.source.placeholder(position++));
     },
   };
+}
+
+/**
+ * The condition of a test and a key. SQLite uses an index of key and time for alternatives of times
+ * only if the key stands in each of them.
+ */
+function whole(
+  test: RowTest,
+  target: FilterTarget,
+  types: ReadonlyMap<string, ColumnType>,
+  key: string | undefined,
+  add: AddParameter,
+): string {
+  const parts = test.kind === "all" ? test.tests : [test];
+  const spans = target.sql.sourceKind === SourceKind.SQLITE && key !== undefined ? parts.find((one) => one.kind === "spans") : undefined;
+  const written = parts.map((one) => {
+    if (one !== spans) return write(one, target, types, add);
+    const alternatives = writeSpans(one, target, types, add) ?? [];
+    return `(${alternatives.map((text) => `(${key} and ${text})`).join(" or ")})`;
+  });
+  return [...(key === undefined || spans ? [] : [key]), ...written].join(" and ");
 }
 
 /**
@@ -83,7 +107,7 @@ export function forgetTypes(sql: SqlInfo): void {
 
 /** The part of a test that the source can evaluate: every row that passes the test passes it. */
 function testablePart(test: RowTest, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): RowTest | undefined {
-  if (test.kind === "compare" || test.kind === "in") return write(test, target, types, () => "") === undefined ? undefined : test;
+  if (!("tests" in test)) return write(test, target, types, () => "") === undefined ? undefined : test;
   const parts = test.tests.map((one) => testablePart(one, target, types));
   return test.kind === "all" ? allOf(parts) : anyOf(parts);
 }
@@ -93,15 +117,34 @@ function write(test: RowTest, target: FilterTarget, types: ReadonlyMap<string, C
     const parts = test.tests.map((one) => write(one, target, types, add));
     return parts.every((part) => part !== undefined) ? `(${parts.join(test.kind === "all" ? " and " : " or ")})` : undefined;
   }
-  const feature = target.namespace.members.get(test.path);
-  if (feature?.kind !== "scalar") return undefined;
-  const { quoted } = target.column(feature);
-  const type = typeOf(feature, target, types);
-  if (type === undefined) return undefined;
-  const base = primitiveOf(feature.dtype);
+  if (test.kind === "spans") {
+    const alternatives = writeSpans(test, target, types, add);
+    return alternatives && `(${alternatives.join(" or ")})`;
+  }
+  const column = columnOf(test.path, target, types);
+  if (!column) return undefined;
+  const base = column.feature;
   const values = test.kind === "in" ? test.values : [boundValue(test.value, base, test.operator, target.times)];
   const operator = test.kind === "in" ? "in" : test.operator;
-  return comparisonSql(target.sql.sourceKind, { column: quoted, type, feature: base, nullable: feature.nullable, operator, values }, add);
+  return comparisonSql(target.sql.sourceKind, { ...column, operator, values }, add);
+}
+
+function writeSpans(
+  { path, spans }: SpansTest,
+  target: FilterTarget,
+  types: ReadonlyMap<string, ColumnType>,
+  add: AddParameter,
+): readonly string[] | undefined {
+  const column = columnOf(path, target, types);
+  return column && spansSql(target.sql.sourceKind, column, spans, add);
+}
+
+/** The column of a feature of the rows, as comparisons need it. */
+function columnOf(path: string, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): ComparedColumn | undefined {
+  const feature = target.namespace.members.get(path);
+  if (feature?.kind !== "scalar") return undefined;
+  const type = typeOf(feature, target, types);
+  return type && { column: target.column(feature).quoted, type, feature: primitiveOf(feature.dtype), nullable: feature.nullable };
 }
 
 function typeOf(feature: ScalarInfo, target: FilterTarget, types: ReadonlyMap<string, ColumnType>): ColumnType | undefined {

@@ -40,7 +40,7 @@ export function scanStatement(
   keys: readonly ScalarInfo[],
   wanted: readonly ScalarInfo[],
   exactName: (column: string) => string,
-  filter?: { text(from: number): string },
+  filter?: { text(from: number, key: string): string },
 ): ScanStatement {
   const features = [...keys, ...wanted];
   const column = (feature: ScalarInfo) => `q.${source.quote(exactName(sql.columns.get(feature.fqn) ?? feature.name))}`;
@@ -55,8 +55,8 @@ export function scanStatement(
     text(count) {
       let text = texts.get(count);
       if (text === undefined) {
-        text = head + condition(names, count, sql.sourceKind, (position) => placeholderOf(sql, source, keys, position));
-        if (filter) text += ` and ${filter.text(sql.places.length + keys.length * count + 1)}`;
+        const key = condition(names, count, sql.sourceKind, (position) => placeholderOf(sql, source, keys, position));
+        text = head + (filter ? filter.text(sql.places.length + keys.length * count + 1, key) : key);
         texts.set(count, text);
       }
       return text;

@@ -8,9 +8,8 @@ import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { EvaluationError } from "../../../domain/expressions/evaluation-error.ts";
 import { bucketOf, groupKey, type KeptWindow, type TileSeries } from "../../../domain/expressions/tile-series.ts";
 import { widener } from "../../../domain/expressions/types.ts";
-import { formatMicros } from "../../../domain/timestamp.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
-import { allOf, type RowTest, restricted } from "../../expressions/row-test.ts";
+import { allOf, type RowTest, withoutTimes } from "../../expressions/row-test.ts";
 import { storeKey } from "../../stores/online/store.ts";
 import type { FoundTiles, TileRead } from "../../stores/tiles/store.ts";
 import { type Coverage, coverageOf, type Filled, filledOf, filledRead, windowBegin } from "../../tiles/coverage.ts";
@@ -155,28 +154,23 @@ function columnsOf(table: ChildTable, { reads }: TileSeries): ReadonlyMap<string
 
 /**
  * The test of rows that a window's tiles do not stand for; undefined when every row may be needed,
- * as for rows with times of their own.
+ * as for rows with times of their own; "none" when no row is.
  */
-export function edgesTest(run: Run, { edgesOf, givens, test }: PlanRows, { window }: KeptInfo): Awaitable<RowTest | undefined> {
-  if (run.times || !edgesOf) return test;
+export function edgesTest(run: Run, { givens, test }: PlanRows, { window }: KeptInfo): Awaitable<RowTest | "none" | undefined> {
+  if (run.times) return test;
   return andThen(filledBy(run, window.series), (filled) => {
     const { micros } = run.context.now;
     const covered = coverageOf(window, filled, micros);
     if (!covered) return test;
     const path = window.series.time;
     const { start, end } = boundsOf(window, covered, micros);
-    const between = (from: bigint, until: bigint): RowTest => ({
-      kind: "all",
-      tests: [
-        { kind: "compare", path, operator: "ge", value: { literal: formatMicros(from) } },
-        { kind: "compare", path, operator: "lt", value: { literal: formatMicros(until) } },
-      ],
-    });
     const edges = [
-      ...(start < covered.fromMicros ? [between(start, covered.fromMicros)] : []),
-      ...(covered.untilMicros < end ? [between(covered.untilMicros, end)] : []),
-    ];
-    const outside: RowTest | undefined = edges.length < 2 ? edges[0] : { kind: "any", tests: edges };
-    return allOf([test, restricted(outside, (known) => givens.some(({ name }) => name === known))]);
+      { from: start, until: covered.fromMicros },
+      { from: covered.untilMicros, until: end },
+    ].filter(({ from, until }) => from < until);
+    if (edges.length === 0) return "none";
+    const outside: RowTest = { kind: "spans", path, spans: edges };
+    const isGiven = givens.some(({ name }) => name === path);
+    return isGiven ? allOf([withoutTimes(test, path), outside]) : test;
   });
 }

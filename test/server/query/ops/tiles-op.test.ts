@@ -5,7 +5,9 @@
  * by one, says what is right.
  */
 
+import { Database } from "bun:sqlite";
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
 import { canonicalDecimal } from "../../../../src/domain/expressions/decimal.ts";
 import { bucketOf, bucketStart } from "../../../../src/domain/expressions/tile-series.ts";
 import { seriesOf } from "../../../../src/domain/kept-series.ts";
@@ -13,12 +15,15 @@ import { formatMicros } from "../../../../src/domain/timestamp.ts";
 import { type FeatureValue, untagged } from "../../../../src/domain/value.ts";
 import { BucketFold } from "../../../../src/server/aggregates/folding.ts";
 import { bulkColumn } from "../../../../src/server/query/request/request.ts";
+import { createSqlSources } from "../../../../src/server/sql/create-sources.ts";
 import { openSqliteTileStore } from "../../../../src/server/stores/tiles/sqlite.ts";
 import { filledTile } from "../../../../src/server/tiles/coverage.ts";
 import { createSeriesReader } from "../../../../src/server/tiles/series-rows.ts";
+import { TempFolder } from "../../../harness/running-server.ts";
 import { patience, runs, seed } from "../../../harness/seed.ts";
+import { agg, featureClass, fn, graph, queryNow, sql, windowStart } from "../graphs.ts";
 import { pick, randomOf } from "../random-values.ts";
-import { ask } from "../worlds.ts";
+import { ask, World } from "../worlds.ts";
 import { type Asked, make, NAMES, oracle, type RandomWorld, randomWorld, shown, USERS, WINDOWS } from "./window-worlds.ts";
 
 setDefaultTimeout(patience(300_000));
@@ -65,6 +70,59 @@ function alike(value: FeatureValue, asked: Asked): unknown {
   const isChosen = asked.column === "d" && (asked.name === "min" || asked.name === "max");
   return isChosen && typeof value === "string" ? canonicalDecimal(value) : shown(value, asked);
 }
+
+test("the rows of the edges are found by an index of key and time", async () => {
+  using folder = new TempFolder();
+  const path = join(folder.path, "txns.db");
+  using db = new Database(path);
+  db.run("create table txn (id integer primary key, user_id integer, at text)");
+  db.run("create index txn_by on txn (user_id, at)");
+  db.run("insert into txn values (1, 1, '2024-04-01T12:29:59Z'), (2, 1, '2024-04-20 10:00:00'), (3, 1, '2024-05-01T14:10+02:00')");
+  const made = graph(
+    [
+      featureClass("txn", { id: "int", user_id: "int", at: { type: "datetime", time: true } }),
+      featureClass("user", {
+        id: "int",
+        txns: { many: "txn", on: [["id", "user_id"]] },
+        n__2592000__: {
+          ...{ type: "int", window: "30d", kept: { bucket: "1h" } },
+          expression: agg("count", "txns", undefined, fn("gt", "at", windowStart), fn("le", "at", queryNow)),
+        },
+      }),
+    ],
+    [sql("txns", "select * from txn", { "txn.id": "id", "txn.user_id": "user_id", "txn.at": "at" })],
+  );
+  const sources = createSqlSources({ declared: [], env: { DB_SQLITE_PATH: path } });
+  const source = sources.get("db");
+  const asked: string[] = [];
+  const query = source.query.bind(source);
+  source.query = (statement, parameters, signal) => {
+    asked.push(statement);
+    return query(statement, parameters, signal);
+  };
+  const world = new World(made, { sources: [source] });
+  const [use] = seriesOf(made);
+  await store.dropScope("main");
+  await store.commit(
+    "main",
+    { deltas: [filledTile(1, { from: undefined, until: BigInt(world.now) * 1000n })], steps: [] },
+    (_, one) => one,
+  );
+  const seriesIds = new Map([[use?.series.key as string, 1]]);
+  world.now += 30 * 60_000;
+  const { fields } = await world.engine.answer(
+    { ...world.deployment, tiles: { store, scope: "main", seriesIds } },
+    ask({ "user.id": 1 }, ["user.n__2592000__"]),
+    world.now,
+  );
+  expect(fields.map(({ value }) => value)).toEqual([1]);
+  expect(asked).toHaveLength(1);
+  const plan = db.query<{ detail: string }, []>(`explain query plan ${asked[0]}`).all();
+  const searches = plan.map(({ detail }) => detail).filter((detail) => !/^(MULTI-INDEX OR|INDEX \d+)$/.test(detail));
+  expect(searches.length).toBeGreaterThan(1);
+  for (const detail of searches) expect(detail).toMatch(/^SEARCH txn USING (COVERING )?INDEX txn_by \(user_id=\? AND at[<>=]/);
+  await sources.close();
+});
 
 test("tiles and rows together give what the rows give", async () => {
   const random = randomOf(seed + 1);

@@ -229,7 +229,11 @@ function spelled(micros: bigint, nth: number): string {
     const moved = micros + BigInt(hours * 60 + minutes) * 60_000_000n;
     return moved < FIRST || moved > LAST ? text : formatMicros(moved).replace("Z", offset);
   };
-  switch (nth % 6) {
+  switch (nth % 8) {
+    case 6:
+      return ` ${text.replace(/(:00)?\.0*Z$/, "Z")}`;
+    case 7:
+      return text.replace(/(:00)?\.0*Z$/, "Z");
     case 0:
       return text;
     case 1:
