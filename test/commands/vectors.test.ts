@@ -66,6 +66,12 @@ afterAll(async () => {
   await platform?.server.stop();
 });
 
+/** Lines without the address of a run or what stands for an empty cell, and with any spaces as two. */
+function steady(text: string): string[] {
+  const lines = text.split("\n").map((line) => line.replaceAll(/ {2,}-(?= {2,}|$)/g, "").replaceAll(/ {2,}/g, "  "));
+  return lines.filter((line) => line !== "" && !line.startsWith("http://"));
+}
+
 test("the page of the docs", async () => {
   for (const [, info = "", text = ""] of PAGE.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)) {
     const file = /file: (\S+)$/.exec(info)?.[1];
@@ -80,8 +86,7 @@ test("the page of the docs", async () => {
       const key = given[1] === "insert" ? [`OPENAI_API_KEY=${fake.key}`, `OPENAI_BASE_URL=${fake.url}`] : undefined;
       const outcome = await svc(given.slice(0, length).join("/"), given.slice(length), key);
       expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);
-      if (process.env.SEE) console.log(`$ ${line}\n${outcome.stderr}${outcome.stdout}`);
-      if (said !== "...\n") expect(outcome.stdout.trimEnd().split("\n"), line).toEqual(said.trimEnd().split("\n"));
+      if (said !== "...\n") expect(steady(outcome.stdout), line).toEqual(steady(said));
     }
   }
 }, 300_000);
@@ -114,13 +119,13 @@ describe("models", () => {
 
   test("texts of many rows go into few requests, each text once, and what is stored is asked for no more", async () => {
     fake.embeddings.length = 0;
-    const ids = Array.from({ length: 300 }, (_, at) => at + 1);
+    const ids = Array.from({ length: 300 }, (_, at) => at + 11);
     const bulk = async () => {
-      const words = [...ids, 7].flatMap((id) => ["--in", `review.id=${id}`]);
+      const words = [...ids, 17].flatMap((id) => ["--in", `review.id=${id}`]);
       const { stdout } = await svc("query", ["--bulk", ...words, "--out", "review.emb", "--json"]);
       return (JSON.parse(stdout) as { data: Record<string, unknown[]> }).data["review.emb"];
     };
-    const vectors = [...ids, 7].map((id) => [`text ${id}`.length, 1]);
+    const vectors = [...ids, 17].map((id) => [`text ${id}`.length, 1]);
     expect(await bulk()).toEqual(vectors);
     const asked = fake.embeddings.flatMap(({ input }) => input);
     expect([asked.length, new Set(asked).size]).toEqual([300, 300]);
