@@ -82,7 +82,7 @@ test("the page of the docs", async () => {
     expect(info).toBe("console");
     for (const [, line = "", said = ""] of text.matchAll(/^\$ svc (.*)\n((?:(?!\$ ).*\n)*)/gm)) {
       const given = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
-      const length = given.findIndex((word) => word.startsWith("-"));
+      const length = given[0] === "metrics" ? 2 : given.findIndex((word) => word.startsWith("-"));
       const key = given[1] === "insert" ? [`OPENAI_API_KEY=${fake.key}`, `OPENAI_BASE_URL=${fake.url}`] : undefined;
       const outcome = await svc(given.slice(0, length).join("/"), given.slice(length), key);
       expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);
