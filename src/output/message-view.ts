@@ -102,7 +102,8 @@ export function resourceFields<A, M extends Message>(
   };
   return textView(
     (answer: A, style) => {
-      const facts = (message: M) => columns.map((column) => fact(column, message, style)).filter(([name, text]) => text || !optional.has(name));
+      const facts = (message: M) =>
+        columns.map((column) => fact(column, message, style)).filter(([name, text]) => text || !optional.has(name));
       const lines = shown(answer, (message) => factLines(facts(message))) ?? "";
       return below ? `${lines}\n${below.text(answer, style)}`.trimEnd() : lines;
     },

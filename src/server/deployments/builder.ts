@@ -43,7 +43,6 @@ import type { FeatureIdentity, VersionStore } from "../stores/metadata/versions.
 import { ObjectMismatch, type ObjectStore } from "../stores/objects/store.ts";
 import { verified } from "../stores/objects/verified.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
-import type { TileStore } from "../stores/tiles/store.ts";
 import { identifySeries } from "../tiles/series-ids.ts";
 import { longestStaleness } from "../writes/policy.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
@@ -72,7 +71,7 @@ export interface BuilderOptions {
   readonly objects: ObjectStore;
   readonly online: Pick<OnlineStore, "read" | "put" | "dropScope">;
   /** Tiles of kept windows. */
-  readonly tiles: () => Promise<Pick<TileStore, "read">>;
+  readonly tiles: () => Promise<KeptTiles["store"]>;
   readonly logs: LogRecorder;
   readonly sinks: ValueSinks;
   /** What resolvers and sources of an environment are given. */

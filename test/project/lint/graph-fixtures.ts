@@ -339,6 +339,23 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
   },
   {
     rule: "E205",
+    says: "'messages' is DataFrame[dict]: messages that came together are a DataFrame of one dataclass, whose fields are the columns, such as 'messages: DataFrame[TxnMsg]'",
+    files: streamed("@stream(source=events)\ndef on(messages: «DataFrame[dict]») -> DataFrame[Txn.id, Txn.amount]: ..."),
+  },
+  {
+    rule: "E205",
+    says: "'on' takes messages as a DataFrame, so it returns rows, such as DataFrame[Txn.id, Txn.amount]",
+    files: streamed("@stream(source=events)\ndef on(messages: DataFrame[TxnMsg]) -> «Features[Txn.id, Txn.amount]»: ..."),
+  },
+  {
+    rule: "E205",
+    says: "streams whose body is SQL are not in this version of svc: 'on' takes a DataFrame and returns one, so compute its rows in Python",
+    files: streamed(
+      '@stream(source=events)\ndef on(messages: DataFrame[TxnMsg]) -> DataFrame[Txn.id, Txn.amount]:\n    «return f"select id, amount from {messages}"»',
+    ),
+  },
+  {
+    rule: "E205",
     says: "'on' takes 2 parameters: a stream's function takes one, the message",
     files: streamed("@stream(source=events)\ndef on(message: dict, «other»: str) -> Features[Txn.id, Txn.amount]: ..."),
   },
