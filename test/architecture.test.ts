@@ -156,8 +156,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   thread: [],
   expressions: [],
   python: [],
-  sql: ["thread", "expressions"],
   tables: ["thread"],
+  sql: ["thread", "expressions", "tables"],
   stores: ["tables", "thread"],
   tiles: ["expressions", "stores"],
   metrics: ["stores"],
@@ -205,7 +205,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "query-log": ["deployments", "query", "stores"],
   deletions: ["deployments", "jobs", "nodes", "query-log", "stores"],
   aggregates: ["deletions", "deployments", "jobs", "query", "stores", "tiles"],
-  "value-uploads": ["access", "deletions", "deployments", "jobs", "query", "stores", "tables", "writes"],
+  "value-uploads": ["access", "deletions", "deployments", "jobs", "python", "query", "stores", "tables", "writes"],
   streams: [
     "access",
     "aggregates",

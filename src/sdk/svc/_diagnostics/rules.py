@@ -595,6 +595,11 @@ class BadValue:
     """An option has a value that it cannot have."""
 
     code = 146
+    async_cpu = Message(
+        code,
+        "an async def runs on one event loop with all others, so one that computes for long keeps them waiting: write a plain def for resource_hint='cpu'",
+        "async",
+    )
     of_relation = Message(
         code,
         "'{feature}' is a relation and takes no {option}: its rows are stored if it has a max_staleness",

@@ -22,10 +22,8 @@ from .._types.annotations import annotation_text, read_annotation
 from .._types.dtypes import value_type
 from ..sources import DataSource
 from .feature_class import FeatureClass
-from .field import WindowField
 from .reference import field_of
-from .resolver import OutputSpec
-from .signature import SignatureReader
+from .signature import SignatureReader, output_spec
 from .stream import BARE, StreamDefinition, StreamOptions, StreamSpec
 
 #: Kinds of sources that have topics.
@@ -190,12 +188,6 @@ def compile_stream(definition: StreamDefinition) -> tuple[Optional[StreamSpec], 
     reader.read()
     if reader.is_broken or any(problem.error.said.severity == ERROR for problem in reader.problems):
         return None, reader.problems
-    outputs = []
-    for reference in reader.outputs:
-        target = field_of(reference)
-        kind = target.type
-        window = target.seconds if isinstance(target, WindowField) else None
-        outputs.append(OutputSpec(target.fqn, target.attribute, kind.python_type, kind.dtype, kind.nullable, window))
     micros = parse_duration(definition.options.timeout)
     fn: Callable[..., Any] = definition.fn
     parameter = next(iter(definition.parameters.values()))
@@ -210,7 +202,7 @@ def compile_stream(definition: StreamDefinition) -> tuple[Optional[StreamSpec], 
             fn,
             definition.kind,
             (),
-            tuple(outputs),
+            tuple(map(output_spec, reader.outputs)),
             False,
             True,
             reader.outputs[0]._svc_root.cls,
