@@ -39,11 +39,6 @@ const svc = async (cwd: string, ...words: string[]) => {
   expect([words, outcome.exitCode, outcome.exitCode === 0 ? "" : outcome.stderr]).toEqual([words, 0, ""]);
   return outcome.stdout;
 };
-const killServer = async () => {
-  const { pid } = await sandbox.json<{ pid: number }>(["server", "status"]);
-  process.kill(pid, "SIGKILL");
-  await eventually(async () => (await sandbox.svc(["server", "status"])).exitCode !== 0, "the server is gone");
-};
 
 beforeAll(async () => {
   one = await sandbox.write({ "svc.yaml": "project: one\nenvironments:\n  default: {}\n", "features.py": features("one") }, "one");
@@ -70,7 +65,7 @@ test("what is configured and suspended stays so when the server is killed", asyn
   await eventually(async () => (await said(two)) === "two servus", "the variable reaches the resolver");
   expect(await said(one)).toBe("one -");
   await svc(two, "environment", "suspend", "--force");
-  await killServer();
+  await sandbox.killServer();
   await sandbox.startServer();
   expect([await said(one), await said(two)]).toEqual(["one -", expect.stringContaining("Environment 'default' is suspended")]);
   await svc(two, "environment", "resume", "--force");
@@ -85,7 +80,7 @@ test("a deletion goes on when the server is killed, and leaves nothing", async (
   const deliveries = async () => (await sandbox.json<{ deliveries: [] }>(["webhook", "deliveries", "list"], { cwd: two })).deliveries;
   await eventually(async () => (await deliveries()).length > 0, "a delivery waits");
   for (const id of leaving) await svc(sandbox.work, "environment", "delete", id, "--force");
-  await killServer();
+  await sandbox.killServer();
   await sandbox.startServer();
   const data = (file: string) => join(sandbox.home, ".svc/data", file);
   const rows = (file: string, sql: string) => {

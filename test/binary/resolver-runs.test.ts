@@ -1,8 +1,6 @@
 /** Resolvers that run by themselves, with the compiled binary, over the death of its server. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { eventually } from "../harness/eventually.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
@@ -38,9 +36,7 @@ test("a scheduled resolver is listed and triggered; the run outlives the server,
   );
   const asked = ["trigger", "--resolver=all_scores", "--idempotency-key=first"];
   const { id } = await sandbox.json<{ id: string }>(asked, { cwd });
-  const { pid } = JSON.parse(readFileSync(join(sandbox.home, ".svc/data/server.json"), "utf8")) as { pid: number };
-  process.kill(pid, "SIGKILL");
-  await eventually(async () => (await svc("server", "status")).exitCode !== 0, "the end of the server");
+  await sandbox.killServer();
   await sandbox.startServer();
   expect((await svc(...asked)).stdout).toContain(`ID:       ${id}\n`);
   const run = () => sandbox.json<{ state: string; rows: number }>(["scheduled-resolver", "runs", "get", id], { cwd });

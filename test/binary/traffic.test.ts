@@ -1,9 +1,7 @@
 /** Deployments and their traffic with the compiled binary, also over the death of its server. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually } from "../harness/eventually.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 let sandbox: Sandbox;
@@ -42,9 +40,7 @@ test("blue and green are deployed, promoted and taken back; what was set outlive
   expect(await asked()).toBe("two ada");
   expect((await svc("deployments", "list")).stdout).toMatch(new RegExp(`${green} +live +green +.* +abc123 the second`));
 
-  const { pid } = JSON.parse(readFileSync(join(sandbox.home, ".svc/data/server.json"), "utf8")) as { pid: number };
-  process.kill(pid, "SIGKILL");
-  await eventually(async () => (await svc("server", "status")).exitCode !== 0, "the end of the server");
+  await sandbox.killServer();
   await sandbox.startServer();
   expect(await asked()).toBe("two ada");
   expect((await svc("traffic", "promote")).exitCode).toBe(0);

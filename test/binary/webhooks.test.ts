@@ -5,7 +5,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { eventually } from "../harness/eventually.ts";
-import { isAlive } from "../harness/is-alive.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { type Receiver, startReceiver } from "../server/webhooks/receiver.ts";
 
@@ -62,9 +61,7 @@ test("a delivery that a killed server was making is made by the next one, with t
   receiver.answer(() => new Promise((resolve) => answers.push(resolve)));
   await svc(["query", "--in", "user.id=4", "--out", "user.double"]);
   await eventually(() => receiver.received.length === 1, "a delivery is under way");
-  const { pid } = await sandbox.json<{ pid: number }>(["server", "status"]);
-  process.kill(pid, "SIGKILL");
-  await eventually(() => !isAlive(pid), "the server is gone, and its lock with it");
+  await sandbox.killServer();
   receiver.answer(() => new Response(null, { status: 204 }));
   await sandbox.startServer(allow);
   await eventually(async () => (await deliveries())[0]?.state === "delivered", "it is delivered");

@@ -5,17 +5,21 @@
  * test asserts how soon a condition holds.
  */
 const PATIENCE_MS = 180_000;
-const POLL_MS = 5;
+/** Shortest and longest pause between two looks; a pause is this share of what was waited. */
+const SHORTEST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 25;
+const PAUSE_SHARE = 0.05;
 
 /**
  * Waits until a condition holds. Rejects with `what`, the condition's name, when it does not hold
  * in time.
  */
 export async function eventually(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
+  const begun = performance.now();
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`did not happen: ${what}`);
-    await Bun.sleep(POLL_MS);
+    const waited = performance.now() - begun;
+    if (waited > PATIENCE_MS) throw new Error(`did not happen: ${what}`);
+    await Bun.sleep(Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, waited * PAUSE_SHARE)));
   }
 }
 

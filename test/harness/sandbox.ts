@@ -3,12 +3,14 @@
  * that a test starts here is ended with it.
  */
 
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { redeem } from "./browser-session.ts";
+import { eventually } from "./eventually.ts";
 import { shareFirstUse } from "./first-use.ts";
+import { isAlive } from "./is-alive.ts";
 import { linkOrCopy } from "./release-feed.ts";
 
 /** The binary under test, made by `bun build.ts --single`. */
@@ -86,6 +88,13 @@ export class Sandbox implements AsyncDisposable {
     if (outcome.exitCode !== 0) throw new Error(`server did not start: ${outcome.stderr}`);
     this.url = (JSON.parse(outcome.stdout) as { url: string }).url;
     return this.url;
+  }
+
+  /** Kills the server, and waits until it is gone, and its lock with it. */
+  async killServer(): Promise<void> {
+    const { pid } = JSON.parse(readFileSync(join(this.home, ".svc/data/server.json"), "utf8")) as { pid: number };
+    process.kill(pid, "SIGKILL");
+    await eventually(() => !isAlive(pid), "the server is gone");
   }
 
   /** The text of a page, as a browser receives it that `svc dashboard` logged in. */

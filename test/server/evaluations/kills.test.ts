@@ -50,9 +50,12 @@ test("a run goes on after the parts that were kept, and its process ended with t
     const service = clientOf(EvaluationService, server, token);
     id = (await service.triggerEvaluation({ id: "numbers" })).run?.id ?? "";
     await eventually(() => existsSync(path) && readFileSync(path, "utf8").endsWith("\n"), "the row that waits");
-    const { state, rowsDone = 0n } = (await service.getEvaluationRun({ id })).run ?? {};
-    kept = Number(rowsDone);
-    expect(state).toBe(EvaluationRunState.RUNNING);
+    await eventually(async () => {
+      const { state, rowsDone = 0n } = (await service.getEvaluationRun({ id })).run ?? {};
+      expect(state).toBe(EvaluationRunState.RUNNING);
+      kept = Number(rowsDone);
+      return kept > 0;
+    }, "a part that is kept");
     expect(kept).toBeWithin(1, STOP + 1);
     await server.kill();
   }
