@@ -12,7 +12,7 @@ import { Loading } from "../../parts/loading.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 
-/** What the environment reaches other systems with: variables that sources and resolvers are given. */
+/** What other systems are reached with: variables that sources and resolvers are given. */
 export default function Integrations() {
   const answer = useAnswer("IntegrationService/ListIntegrations", {}, environmentScope.value);
   const columns: readonly Column<IntegrationJson>[] = [
