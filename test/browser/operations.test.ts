@@ -300,6 +300,8 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     await row.getByText("15 * * * *").waitFor();
     await row.getByText("1 group", { exact: false }).waitFor();
     await row.getByText(/^from/).waitFor();
+    // A stream that was moved has not told yet.
+    await page.getByRole("row", { name: /shop\.spend.*(by a stream|in part)/ }).waitFor();
     const button = row.getByRole("button", { name: "Backfill: Backfill shop.visited" });
     expect(await button.evaluate((one) => one.getBoundingClientRect().right <= innerWidth)).toBe(true);
     await button.click();
