@@ -2,6 +2,7 @@
 
 import { AggregateService } from "../../gen/svc/v1/aggregate_pb.ts";
 import { EvaluationRunState, EvaluationService } from "../../gen/svc/v1/evaluation_pb.ts";
+import { IntegrationService } from "../../gen/svc/v1/integration_pb.ts";
 import { OfflineQueryService, OfflineQueryStatus } from "../../gen/svc/v1/offline_query_pb.ts";
 import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import { ResolverRunService, ResolverRunState } from "../../gen/svc/v1/resolver_run_pb.ts";
@@ -185,6 +186,9 @@ export async function operate(server: TestServer): Promise<Operated> {
     return series.some(({ filledUntil, namespace }) => namespace === "visit" && filledUntil !== undefined);
   }, "the kept windows are filled");
   await server.client(SecretService).setSecrets({ secrets: [{ name: "API_KEY", value: `secret-${TEXT}` }] });
+  // Nobody listens there.
+  const environmentVariables = { PGHOST: "127.0.0.1", PGPORT: "1", PGDATABASE: "shop", PGUSER: "shop", PGPASSWORD: TEXT };
+  await server.client(IntegrationService).applyIntegration({ name: "closed", kind: "postgresql", environmentVariables });
   const url = "https://hooks.example.com/events";
   await server
     .client(WebhookService)

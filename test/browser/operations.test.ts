@@ -71,6 +71,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   usage: { path: () => "/usage?figure=cpu", shows: "CPU seconds over time" },
   environments: { path: () => "/settings/environments", shows: "additional_env_vars: {}" },
   secrets: { path: () => "/settings/secrets", shows: "API_KEY" },
+  integrations: { path: () => "/settings/integrations", shows: "CLOSED_PGDATABASE, CLOSED_PGHOST" },
   webhooks: { path: () => "/settings/webhooks", shows: "https://hooks.example.com/events" },
   "service tokens": { path: () => "/settings/service-tokens", shows: /^<img/ },
   clients: { path: () => "/settings/clients", shows: "this one" },
@@ -299,6 +300,8 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     await row.getByText("15 * * * *").waitFor();
     await row.getByText("1 group", { exact: false }).waitFor();
     await row.getByText(/^from/).waitFor();
+    // A stream that was moved has not told yet.
+    await page.getByRole("row", { name: /shop\.spend.*(by a stream|in part)/ }).waitFor();
     const button = row.getByRole("button", { name: "Backfill: Backfill shop.visited" });
     expect(await button.evaluate((one) => one.getBoundingClientRect().right <= innerWidth)).toBe(true);
     await button.click();
@@ -351,6 +354,20 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     expect(await page.getByText("secret-<img").count()).toBe(0);
     await open("/audit?endpoint=Reveal");
     await page.getByText("SecretService/RevealSecrets").waitFor();
+  }, 300_000);
+
+  test("an integration is tested, and one that cannot be used says why", async () => {
+    const { page } = tab;
+    await open("/settings/integrations");
+    const row = page.getByRole("row", { name: /postgresql/ });
+    await row.getByRole("button", { name: /^Test: Test closed/ }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(/^svc integration test closed /).waitFor();
+    await dialog.getByRole("button", { name: "Test", exact: true }).click();
+    await dialog.getByRole("alert").getByText("closed cannot be used:", { exact: false }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    expect(tab.complaints.splice(0)).toEqual([]);
   }, 300_000);
 
   test("the secret of a service token is shown once", async () => {
@@ -489,6 +506,7 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     await logIn(viewer, server, await server.token(), "/", { readOnly: true });
     for (const [path, name] of [
       ["/settings/secrets", /Reveal|Set a secret|Delete/],
+      ["/settings/integrations", /Test|Delete/],
       ["/settings/service-tokens", /Make|Delete/],
       ["/traffic", /Set|Promote|Suspend/],
       ["/schedules", /Run now|Pause/],

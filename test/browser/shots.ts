@@ -143,11 +143,13 @@ const SHOTS_AT_WORK: readonly Shot<Operated>[] = [
   { name: "monitor", path: () => "/monitors/busy", isWhole: true },
   { name: "audit", path: () => "/audit" },
   { name: "usage", path: () => "/usage?figure=cpu", isWhole: true },
-  ...["environments", "secrets", "webhooks", "service-tokens", "clients", "sessions", "permissions", "connections"].map((section) => ({
-    name: `settings-${section}`,
-    path: () => `/settings/${section}`,
-    isWhole: true,
-  })),
+  ...["environments", "secrets", "integrations", "webhooks", "service-tokens", "clients", "sessions", "permissions", "connections"].map(
+    (section) => ({
+      name: `settings-${section}`,
+      path: () => `/settings/${section}`,
+      isWhole: true,
+    }),
+  ),
 ];
 
 /** Those of a server to which nothing was deployed. */

@@ -16,6 +16,7 @@ import type { GraphService } from "../../../gen/svc/v1/graph_pb.ts";
 import type { HealthService } from "../../../gen/svc/v1/health_pb.ts";
 import type { IncrementalService } from "../../../gen/svc/v1/incremental_pb.ts";
 import type { InfraService } from "../../../gen/svc/v1/infra_pb.ts";
+import type { IntegrationService } from "../../../gen/svc/v1/integration_pb.ts";
 import type { JobService } from "../../../gen/svc/v1/job_pb.ts";
 import type { LogService } from "../../../gen/svc/v1/log_pb.ts";
 import type { MetricService } from "../../../gen/svc/v1/metric_pb.ts";
@@ -54,6 +55,7 @@ interface Services {
   readonly HealthService: typeof HealthService;
   readonly IncrementalService: typeof IncrementalService;
   readonly InfraService: typeof InfraService;
+  readonly IntegrationService: typeof IntegrationService;
   readonly JobService: typeof JobService;
   readonly LogService: typeof LogService;
   readonly MetricService: typeof MetricService;

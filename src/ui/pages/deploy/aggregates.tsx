@@ -117,19 +117,22 @@ export default function Aggregates() {
   );
 }
 
-function Filled({ series: { filledFrom, filledUntil } }: { readonly series: AggregateSeriesJson }) {
-  if (filledUntil === undefined) return <span class="dim">never</span>;
+/** The time whose tiles are there: by a backfill, else by a stream, which counts rows. */
+function Filled({ series: { filledFrom, filledUntil, streamedUntil, tiles = "0" } }: { readonly series: AggregateSeriesJson }) {
+  if (filledUntil === undefined && streamedUntil === undefined) return <span class="dim">{tiles === "0" ? "never" : "in part"}</span>;
+  const from =
+    filledFrom === undefined ? (
+      "from the beginning"
+    ) : (
+      <>
+        from <Time at={filledFrom} />
+      </>
+    );
   return (
     <>
-      {filledFrom === undefined ? (
-        "from the beginning"
-      ) : (
-        <>
-          from <Time at={filledFrom} />
-        </>
-      )}
+      {filledUntil === undefined ? "by a stream" : from}
       <br />
-      until <Time at={filledUntil} />
+      until <Time at={filledUntil ?? streamedUntil} />
     </>
   );
 }

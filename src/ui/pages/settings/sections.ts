@@ -16,6 +16,7 @@ export interface Section {
 export const SECTIONS: Readonly<Record<string, Section>> = {
   environments: { title: "Environments", words: ["environment", "list"], load: () => import("./environments.tsx") },
   secrets: { title: "Secrets", words: ["secret", "list"], load: () => import("./secrets.tsx") },
+  integrations: { title: "Integrations", words: ["integration", "list"], load: () => import("./integrations.tsx") },
   webhooks: { title: "Webhooks", words: ["webhook", "list"], load: () => import("./webhooks.tsx") },
   "service-tokens": { title: "Service tokens", words: ["service-token", "list"], load: () => import("./service-tokens.tsx") },
   clients: { title: "Command lines and programs", words: ["logout", "--list"], load: () => import("./clients.tsx") },
