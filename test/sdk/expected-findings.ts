@@ -1064,5 +1064,11 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "when= is tested for the row that a resolver computes: one that returns a DataFrame finds the rows itself; leave out there what does not count",
       "no row yet",
     ],
+    ['E146 features.py:68:23 "gpu"', "resource_hint is str 'gpu': write one of cpu, io", "bad value"],
+    [
+      'E146 features.py:73:23 "cpu"',
+      "an async def runs on one event loop with all others, so one that computes for long keeps them waiting: write a plain def for resource_hint='cpu'",
+      "async",
+    ],
   ],
 };

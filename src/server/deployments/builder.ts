@@ -44,7 +44,6 @@ import type { FeatureIdentity, VersionStore } from "../stores/metadata/versions.
 import { ObjectMismatch, type ObjectStore } from "../stores/objects/store.ts";
 import { verified } from "../stores/objects/verified.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
-import type { TileStore } from "../stores/tiles/store.ts";
 import { identifySeries } from "../tiles/series-ids.ts";
 import { longestStaleness } from "../writes/policy.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
@@ -73,7 +72,7 @@ export interface BuilderOptions {
   readonly objects: ObjectStore;
   readonly online: Pick<OnlineStore, "read" | "put" | "dropScope">;
   /** Tiles of kept windows. */
-  readonly tiles: () => Promise<Pick<TileStore, "read">>;
+  readonly tiles: () => Promise<KeptTiles["store"]>;
   readonly logs: LogRecorder;
   readonly sinks: ValueSinks;
   /** What resolvers and sources of an environment are given. */
@@ -226,7 +225,7 @@ export function createBuilder(options: BuilderOptions): Builder {
 
   const sourcesOf = async (of: Graph, source: string, { integrations }: EnvironmentVariables) => {
     const { createSqlSources } = await import("../sql/create-sources.ts");
-    return createSqlSources({ declared: of.sources, env, integrations, sourceRoot: source });
+    return createSqlSources({ declared: of.sources, env, integrations, sourceRoot: source, home });
   };
 
   const checkStatements = async (

@@ -297,8 +297,8 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
   },
   {
     rule: "E194",
-    says: "SnowflakeSource needs the driver snowflake-connector-python, which no requirements file names: add 'svc[snowflake]' or 'snowflake-connector-python'",
-    files: after("from svc.sources import SnowflakeSource\n\n", "wh = «SnowflakeSource»(name='wh')\n"),
+    says: "RedshiftSource needs the driver redshift-connector, which no requirements file names: add 'svc[redshift]' or 'redshift-connector'",
+    files: after("from svc.sources import RedshiftSource\n\n", "wh = «RedshiftSource»(name='wh')\n"),
     beside: [105],
   },
   {
@@ -343,6 +343,23 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     says: "txn.amount: the expression is str, and the feature is float",
     files: streamed(
       'make_stream_resolver(name="on", source=events, message_type=TxnMsg, output_features={Txn.id: _.id, Txn.amount: «_.memo»})',
+    ),
+  },
+  {
+    rule: "E205",
+    says: "'messages' is DataFrame[dict]: messages that came together are a DataFrame of one dataclass, whose fields are the columns, such as 'messages: DataFrame[TxnMsg]'",
+    files: streamed("@stream(source=events)\ndef on(messages: «DataFrame[dict]») -> DataFrame[Txn.id, Txn.amount]: ..."),
+  },
+  {
+    rule: "E205",
+    says: "'on' takes messages as a DataFrame, so it returns rows, such as DataFrame[Txn.id, Txn.amount]",
+    files: streamed("@stream(source=events)\ndef on(messages: DataFrame[TxnMsg]) -> «Features[Txn.id, Txn.amount]»: ..."),
+  },
+  {
+    rule: "E205",
+    says: "streams whose body is SQL are not in this version of svc: 'on' takes a DataFrame and returns one, so compute its rows in Python",
+    files: streamed(
+      '@stream(source=events)\ndef on(messages: DataFrame[TxnMsg]) -> DataFrame[Txn.id, Txn.amount]:\n    «return f"select id, amount from {messages}"»',
     ),
   },
   {

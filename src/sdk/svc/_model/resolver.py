@@ -35,6 +35,7 @@ class ResolverOptions:
     total: Optional[bool] = None
     translate: Optional[bool] = None
     when: Any = None
+    resource_hint: Optional[str] = None
     others: Others = ()
 
 
@@ -114,6 +115,11 @@ class ResolverSpec:
     relation: str = ""
     #: What must be true of a row for it to be computed; None = nothing.
     when: Optional[Condition] = None
+
+    @property
+    def is_threaded(self) -> bool:
+        """Whether its calls run beside each other on threads."""
+        return self.definition.options.resource_hint == "io" and not self.is_async
 
     @property
     def takes_table(self) -> bool:

@@ -37,6 +37,8 @@ class SignatureReader(FrameSignature):
     def read(self) -> None:
         for option, text in check_options(RESOLVER_CHECKS, self.definition.options).items():
             self.problem(rules.BadValue.option(problem=text), "option", option)
+        if self.definition.options.resource_hint == "cpu" and self.definition.is_async:
+            self.problem(rules.BadValue.async_cpu(), "option", "resource_hint")
         for parameter in self.definition.parameters.values():
             self.read_parameter(parameter)
         self.check_tables()

@@ -30,9 +30,9 @@ _to_datetime = decoder(datetime)
 def runner_for(spec: ResolverSpec, project: Project) -> Runner:
     """The runner of a resolver."""
     if isinstance(spec, StreamSpec):
-        from .stream_runner import StreamRunner
+        from .stream_runner import BatchRunner, StreamRunner
 
-        return StreamRunner(spec, project)
+        return BatchRunner(spec, project) if spec.batches else StreamRunner(spec, project)
     if isinstance(spec.definition, ModelDefinition):
         from .model_runner import ModelRunner
 

@@ -202,6 +202,7 @@ function scalarInfo(
     primary,
     featureTime,
     expression,
+    offlineExpression,
     window,
     storeOnline,
     storeOffline,
@@ -242,6 +243,7 @@ function scalarInfo(
     softRules: compileRules(feature.kind.value, false),
     producers: [],
     expression,
+    offlineExpression,
     windowMs: window ? durationToMs(window) : undefined,
   };
 }
@@ -349,6 +351,10 @@ const SOURCE_KIND_NAMES: Readonly<Record<SourceKind, string>> = {
   [SourceKind.SQLITE]: "sqlite",
   [SourceKind.POSTGRESQL]: "postgresql",
   [SourceKind.MYSQL]: "mysql",
+  [SourceKind.CLICKHOUSE]: "clickhouse",
+  [SourceKind.DUCKDB]: "duckdb",
+  [SourceKind.SNOWFLAKE]: "snowflake",
+  [SourceKind.BIGQUERY]: "bigquery",
   [SourceKind.KAFKA]: "kafka",
   [SourceKind.TOPIC]: "topic",
 };

@@ -66,6 +66,8 @@ export interface ScalarInfo {
   readonly producers: ResolverInfo[];
   /** The expression that computes it without code. */
   readonly expression?: Expression | undefined;
+  /** The one that does so in offline queries; undefined = the same. */
+  readonly offlineExpression?: Expression | undefined;
   /** The window of a windowed feature in milliseconds. */
   readonly windowMs?: number | undefined;
   /** Set for the pseudo-feature that represents the rows of a has-many relation in a plan. */
