@@ -290,7 +290,7 @@ export type EvaluationRun = Message<"svc.v1.EvaluationRun"> & {
   url: string;
 
   /**
-   * The first row that failed; absent before the end, and when none did.
+   * The first row that failed; absent as long as none did.
    *
    * @generated from field: svc.v1.RowFailure first_failure = 22;
    */
@@ -451,7 +451,7 @@ export type EvaluationRunJson = {
   url?: string;
 
   /**
-   * The first row that failed; absent before the end, and when none did.
+   * The first row that failed; absent as long as none did.
    *
    * @generated from field: svc.v1.RowFailure first_failure = 22;
    */

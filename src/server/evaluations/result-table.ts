@@ -8,6 +8,9 @@ import type { TableChunk, TableColumn } from "../tables/engine.ts";
 import { primitive } from "../tables/inferred-type.ts";
 import { type ScoredRows, TASK } from "./evaluation-process.ts";
 
+/** Longest key that is told of a row, in characters. */
+const KEY_LENGTH = 200;
+
 /** Names of columns that every result has. */
 export const ROW = "row";
 export const OUTPUT = "output";
@@ -61,6 +64,23 @@ export function resultRows(
   };
 }
 
+/** The first of such rows that failed. */
+export function firstFailureOf(
+  scorers: readonly string[],
+  from: number,
+  keys: readonly FeatureValue[] | undefined,
+  { errors }: ScoredRows,
+): RowFailureRecord | undefined {
+  const failures = [TASK, ...scorers].flatMap((scorer) =>
+    [...(errors.get(scorer) ?? [])].map(([row, message]) => ({ row: from + row, key: keyText(keys?.[row]), scorer, message })),
+  );
+  return failures.toSorted((one, other) => one.row - other.row)[0];
+}
+
+function keyText(key: FeatureValue | undefined): string {
+  return String(key ?? "").slice(0, KEY_LENGTH);
+}
+
 /** The figures of a result. */
 export interface ResultSummary {
   readonly rowsFailed: number;
@@ -69,8 +89,6 @@ export interface ResultSummary {
   readonly scores: readonly ScoreRecord[];
 }
 
-/** Longest key that is told of a row, in characters. */
-const KEY_LENGTH = 200;
 /** Figures in front of those of scorers. */
 const OF_ALL = 5;
 /** Figures of each scorer. */

@@ -24,7 +24,7 @@ import type { TableChunk, TableColumn, TableEngine } from "../tables/engine.ts";
 import { type ScoredRows, startEvaluationProcess } from "./evaluation-process.ts";
 import { neededColumns } from "./needed-columns.ts";
 import { MOST_ROWS, paceOf } from "./pace.ts";
-import { averageOf, type ResultSummary, readSummary, resultColumns, resultRows, summaryStatement } from "./result-table.ts";
+import { averageOf, firstFailureOf, type ResultSummary, readSummary, resultColumns, resultRows, summaryStatement } from "./result-table.ts";
 
 /** The services that runs need. */
 export interface RunHandlerOptions {
@@ -135,6 +135,7 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
     };
     const clock = (): number => performance.now();
     const pace = paceOf(isJudged ? JUDGED_ROWS : 1, clock());
+    let isTold = run.firstFailure !== undefined;
     let chunks: TableChunk[] = [];
     let [rows, since] = [0, clock()];
     for await (const chunk of rowsFrom(work, from)) {
@@ -144,7 +145,10 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
         const scored = withoutSecrets(await process.evaluate(batch), plain);
         const ended = clock();
         pace.took(batch.rows, ended - begun);
-        chunks.push(resultRows(scorers, from + rows, keyAt < 0 ? undefined : batch.columns[keyAt], scored));
+        const keys = keyAt < 0 ? undefined : batch.columns[keyAt];
+        const failure = isTold ? undefined : firstFailureOf(scorers, from + rows, keys, scored);
+        if (failure) isTold = await store.update(run.id, fence, { firstFailure: failure });
+        chunks.push(resultRows(scorers, from + rows, keys, scored));
         rows += batch.rows;
         at += batch.rows;
         signal.throwIfAborted();

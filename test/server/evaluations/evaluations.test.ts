@@ -59,6 +59,8 @@ def same(text):
     return text
 
 def waits(text, path):
+    if text == "raise":
+        raise ValueError("at once")
     with open(path, "w") as stream:
         stream.write(str(os.getpid()))
     time.sleep(600)
@@ -257,11 +259,20 @@ describe("a judge", () => {
 describe("a run ends", () => {
   test("with its process when it is cancelled, and leaves no result", async () => {
     const path = join(folder.path, "pid");
-    await uploadDataset(server, "paths", { "paths.jsonl": jsonLines([{ text: "a", path }]) });
+    await uploadDataset(server, "paths", {
+      "paths.jsonl": jsonLines([
+        { text: "raise", path },
+        { text: "a", path },
+      ]),
+    });
     const id = await trigger({ id: "waits", metadataJson: '{"commit": "4f5a7b3"}' });
     await eventually(() => existsSync(path) && readFileSync(path, "utf8") !== "", "the row that waits");
     const pid = Number(readFileSync(path, "utf8"));
     expect(isAlive(pid)).toBe(true);
+    expect(await runOf(id)).toMatchObject({
+      ...{ state: EvaluationRunState.RUNNING, rowsDone: 0n },
+      firstFailure: { row: 0n, key: "", scorer: "", message: expect.stringMatching(/^ValueError: at once \(evals\.py:\d+\)$/) },
+    });
     const { run } = await service().cancelEvaluationRun({ id });
     expect([run?.state, run?.metadataJson]).toEqual([EvaluationRunState.CANCELLED, '{"commit":"4f5a7b3"}']);
     await eventually(() => !isAlive(pid), "the end of the process");

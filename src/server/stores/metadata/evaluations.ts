@@ -66,7 +66,7 @@ export interface EvaluationRunRecord extends NewEvaluationRun {
   readonly rowsDone: number;
   /** Rows, of those at the end, for which the function or a scorer failed. */
   readonly rowsFailed: number;
-  /** The first of these; undefined before the end. */
+  /** The first row that failed; undefined as long as none did. */
   readonly firstFailure: RowFailureRecord | undefined;
   /** In the order of the scorers; none before the end. */
   readonly scores: readonly ScoreRecord[];

@@ -87,9 +87,9 @@ export function validationsText(validations: readonly ValidationJson[] = []): st
   return validations.map((one) => `${rulesText(one)}${one.strict ? " (strict)" : ""}`).join("; ");
 }
 
-function rulesText({ contains, max, maxLength, min, minLength }: ValidationJson): string {
+function rulesText({ check, contains, max, maxLength, min, minLength }: ValidationJson): string {
   const bounds = { min, max, min_length: minLength, max_length: maxLength, contains: contains && JSON.stringify(plainOf(contains)) };
-  return Object.entries(bounds)
+  return Object.entries({ ...bounds, check })
     .flatMap(([name, bound]) => (bound === undefined ? [] : [`${name}=${bound}`]))
     .join(", ");
 }
