@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
+import { lacks } from "./needs.ts";
 
 /** A running server. */
 export interface TestClickhouse {
@@ -21,12 +22,12 @@ export interface TestClickhouse {
 /** The Python that has `chdb`; SVC_TEST_CHDB names another one. */
 const python = (): string => process.env.SVC_TEST_CHDB ?? "python3";
 
-/** Whether Python's `chdb` is absent. */
+/** Whether Python's `chdb` is absent: see `lacks`. */
 export const lacksClickhouse = (): boolean => {
   const found = Bun.spawnSync([python(), "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('chdb') is None)"], {
     stderr: "ignore",
   });
-  return !found.success;
+  return lacks("chdb", found.success);
 };
 
 /** Starts a server without tables. */

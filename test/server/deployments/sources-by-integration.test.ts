@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { IntegrationService } from "../../../gen/svc/v1/integration_pb.ts";
+import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
+import { fromProtoValue } from "../../../src/domain/proto-value.ts";
 import { lacksClickhouse, startClickhouse } from "../../harness/clickhouse.ts";
 import { lacksMariadb, startMariadb } from "../../harness/mariadb.ts";
 import { lacksPostgres, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
@@ -200,4 +202,21 @@ test("DuckDB: a file, by its path in code; a statement that it rejects stops the
     "get_user.svc.sql": "-- resolves: User\n-- source: warehouse\nselect id, nam as name from app_user\n",
   });
   expect(Bun.inspect(refused, { depth: 8 })).toContain("not found in FROM clause");
+}, 300_000);
+
+test("the project of docs/sources.md answers from a file of DuckDB", async () => {
+  const page = await Bun.file(join(import.meta.dir, "../../../docs/sources.md")).text();
+  const files = Object.fromEntries([...page.matchAll(/^```\w+ file: (\S+)\n(.*?)^```$/gms)].map(([, name, text]) => [name, text ?? ""]));
+  const file = join(folder.path, "shops.duckdb");
+  await writeDuckdb(
+    file,
+    "create table sale as select * from (values (7, 'Ulm', 1.5), (7, 'Ulm', 2.0), (8, 'Bonn', 9.0)) as s(shop, city, amount)",
+  );
+  const sources = files["sources.py"]?.replace('name="warehouse"', `name="warehouse", path=${JSON.stringify(file)}`) ?? "";
+  expectLive(await deploy(server, { ...files, "sources.py": sources } as ProjectFiles));
+  const { data } = await server.client(QueryService).query({
+    inputs: [{ feature: "shop.id", value: { case: "text", value: "7" } }],
+    outputs: ["shop.city", "shop.turnover"],
+  });
+  expect(data.map(({ value }) => value && fromProtoValue(value))).toEqual(["Ulm", 3.5]);
 }, 300_000);

@@ -5,9 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type DataSource, DataSourceSchema, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
-import { environmentPrefix } from "../../../src/domain/integrations.ts";
+import { environmentPrefix, INTEGRATION_KINDS, type IntegrationKind } from "../../../src/domain/integrations.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { SqlError } from "../../../src/server/sql/source.ts";
+import { SOURCE_DRIVERS } from "../../../src/server/sql/source-drivers.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-sources-"));
 const declare = (name: string, kind: SourceKind, settings: Record<string, string> = {}): DataSource =>
@@ -104,4 +105,19 @@ describe("sources of an environment", () => {
   test("names become variable prefixes", () => {
     expect(["flights", "my-pg", "a b.c", "x1"].map(environmentPrefix)).toEqual(["FLIGHTS", "MY_PG", "A_B_C", "X1"]);
   });
+});
+
+test("docs/sources.md has every kind with its variables", async () => {
+  const page = await Bun.file(join(import.meta.dir, "../../../docs/sources.md")).text();
+  const rows = [...page.matchAll(/^\| `(\w+)Source` \| (.*) \|$/gm)].map(([, kind = "", list = ""]) => ({
+    kind: kind.toLowerCase(),
+    variables: [...list.matchAll(/`(\w+)`/g)].map(([, variable]) => variable as string),
+  }));
+  expect(rows.map(({ kind }) => kind).sort()).toEqual(SOURCE_DRIVERS.map(({ names }) => names[0] as string).sort());
+  for (const { names, variable } of SOURCE_DRIVERS) {
+    const { variables = [] } = rows.find(({ kind }) => kind === names[0]) ?? {};
+    expect(variables).toContain(variable);
+    const ofIntegration = INTEGRATION_KINDS[names[0] as IntegrationKind]?.map(({ name }) => name) ?? [];
+    expect(ofIntegration.filter((name) => name !== "SNOWFLAKE_PASSWORD" && !variables.includes(name))).toEqual([]);
+  }
 });
