@@ -218,8 +218,7 @@ export function compileCoercer(type: DataType, leniency: Leniency): Coercer {
   }
 }
 
-const ROUNDINGS: Readonly<Record<VectorPrecision, (value: number) => number>> = {
-  [VectorPrecision.UNSPECIFIED]: Number,
+const ROUNDINGS: Readonly<Partial<Record<VectorPrecision, (value: number) => number>>> = {
   [VectorPrecision.F16]: Math.f16round,
   [VectorPrecision.F32]: Math.fround,
   [VectorPrecision.F64]: Number,
@@ -229,6 +228,7 @@ const ROUNDINGS: Readonly<Record<VectorPrecision, (value: number) => number>> = 
 function vectorCoercer(vector: VectorType, coerceElement: Coercer, leniency: Leniency): Coercer {
   const wanted = vectorName(vector);
   const round = ROUNDINGS[vector.precision];
+  if (!round) throw new Error("a vector without a precision");
   const taken = (item: unknown, index: number): number => {
     const number = at(`[${index}]`, () => (item === null || item === undefined ? Number.NaN : (coerceElement(item) as number)));
     const rounded = round(number);

@@ -174,6 +174,9 @@ describe("models", () => {
   test("an answer that is no such structure is an error of its row", async () => {
     fake.answer = () => "four stars";
     expect((await ask(3, "review.mark")).error).toContain("ModelError: the model's answer is no JSON: 'four stars'");
+    const message = { role: "assistant", content: null, refusal: "no marks" };
+    fake.answer = () => Response.json({ choices: [{ index: 0, finish_reason: "stop", message }] });
+    expect((await ask(3, "review.mark")).error).toContain("the model refused: no marks");
     fake.answer = () => '{"stars": "four", "why": null}';
     expect((await ask(3, "review.mark")).error).toContain('expected int, got str "four" at .stars');
   });
@@ -192,9 +195,9 @@ describe("models", () => {
   });
 
   test("a request that is refused is made once, and its error has no key", async () => {
-    fake.answer = (asked) => failure(400, `no model ${asked.model}`);
+    fake.answer = (asked) => failure(400, `no model ${asked.model} for ${fake.key}`);
     const before = fake.completions.length;
-    expect((await ask(5, "review.said")).error).toContain("answered 400: no model chatter");
+    expect((await ask(5, "review.said")).error).toEndWith("answered 400: no model chatter for ***");
     expect(fake.completions.length - before).toBe(1);
     const { stdout } = await svc("logs", ["--json"]);
     expect(stdout).not.toContain(fake.key);

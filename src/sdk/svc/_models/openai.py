@@ -4,6 +4,7 @@ has it.
 
 from __future__ import annotations
 
+import http.client
 import json
 import math
 import os
@@ -105,7 +106,7 @@ def post(endpoint: Endpoint, path: str, body: Mapping[str, Any], timeout: float,
             text = _read(answer, until, host, most_bytes)
     except urllib.error.HTTPError as error:
         with error:
-            problem = f"{host} answered {error.code}: {_error_text(error)}"
+            problem = f"{host} answered {error.code}: {_error_text(error, endpoint)}"
             if error.code in _PASSING:
                 raise PassingError(problem, _retry_after(error.headers.get("retry-after"))) from None
             raise ModelError(problem) from None
@@ -113,8 +114,8 @@ def post(endpoint: Endpoint, path: str, body: Mapping[str, Any], timeout: float,
         raise PassingError(f"{host} took longer than {timeout:g} s") from None
     except urllib.error.URLError as error:
         raise PassingError(f"{host} cannot be asked: {error.reason}") from None
-    except OSError as error:
-        raise PassingError(f"{host} cannot be asked: {error}") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise PassingError(f"{host} cannot be asked: {error or type(error).__name__}") from None
     try:
         return json.loads(text)
     except ValueError:
@@ -136,12 +137,14 @@ def _read(answer: Any, until: float, host: str, most_bytes: int) -> bytes:
             raise TimeoutError
 
 
-def _error_text(error: urllib.error.HTTPError) -> str:
+def _error_text(error: urllib.error.HTTPError, endpoint: Endpoint) -> str:
+    """What a server says of an error, without the key that it may repeat."""
     try:
         said = json.loads(error.read(65_536))["error"]["message"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
         said = error.reason
-    return str(said)[:300]
+    key = endpoint.headers.get("authorization", "").partition(" ")[2]
+    return (str(said).replace(key, "***") if key else str(said))[:300]
 
 
 def _retry_after(text: Optional[str]) -> Optional[float]:
@@ -155,9 +158,14 @@ def _retry_after(text: Optional[str]) -> Optional[float]:
 def content_of(answer: Any) -> str:
     """The text of a chat completion. Raises ModelError."""
     try:
-        return str(answer["choices"][0]["message"]["content"])
+        message = answer["choices"][0]["message"]
+        content = message["content"]
     except (KeyError, IndexError, TypeError):
         raise ModelError("the model's answer has no choices[0].message.content") from None
+    if not isinstance(content, str):
+        refusal = message.get("refusal") if isinstance(message, dict) else None
+        raise ModelError(f"the model refused: {str(refusal)[:200]}" if refusal else "the model answered without a text")
+    return content
 
 
 def unfenced(text: str) -> str:

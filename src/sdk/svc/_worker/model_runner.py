@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from .._codec.values import encode_any
+from .._codec.values import encode_any, plain_type
 from .._model.model_call import CALL_TIME, CompletionOptions, EmbedOptions, ModelDefinition, ModelOptions
 from .._model.resolver import ResolverSpec
 from .._models.openai import TRIES, Endpoint, ModelError, PassingError, content_of, endpoint_of, only_integration, post, unfenced, usage_of
@@ -18,6 +18,7 @@ from .._models.structure import json_schema
 from .._surface.names import parse_duration
 from .._types.annotations import Scope
 from .._types.dtypes import value_type
+from ..prompts import PromptResponse
 from .raised import Project
 from .runner import Errors, Row, Runner, Unreadable
 
@@ -34,6 +35,10 @@ _VECTOR_BYTES = 2_000_000
 _MARGIN = 15.0
 
 _pool = ThreadPoolExecutor(CONCURRENCY, "svc-model")
+
+
+class _NotAsked(ModelError):
+    """A request that was not made, because the time of its call was over."""
 
 
 class Usage:
@@ -94,7 +99,7 @@ class ModelRunner(Runner):
         async def answer(part: Sequence[int]) -> None:
             try:
                 answers = await self._ask([asked[at][1] for at in part], usage, until)
-            except ModelError as error:
+            except Exception as error:
                 for at in part:
                     self._failed(errors, asked[at][0], error)
                 return
@@ -120,23 +125,26 @@ class ModelRunner(Runner):
 
         def once() -> Any:
             if time.monotonic() > until:
-                raise ModelError("it was not asked: the rows of one call have 10 minutes; ask for fewer rows at once")
-            usage.requests += 1
-            try:
-                answer = post(endpoint, path, body, self._timeout, most_bytes)
-            except ModelError:
-                usage.failures += 1
-                raise
-            usage.add(answer)
-            return answer
+                raise _NotAsked("it was not asked: the rows of one call have 10 minutes; ask for fewer rows at once")
+            return post(endpoint, path, body, self._timeout, most_bytes)
 
         for attempt in range(TRIES):
             try:
-                return await loop.run_in_executor(_pool, once)
-            except PassingError as failure:
+                answer = await loop.run_in_executor(_pool, once)
+            except _NotAsked:
+                raise
+            except ModelError as failure:
+                usage.requests += 1
+                usage.failures += 1
+                if not isinstance(failure, PassingError):
+                    raise
                 if attempt == TRIES - 1:
                     raise ModelError(f"{failure} (asked {TRIES} times)") from None
                 await asyncio.sleep(failure.pause(attempt))
+            else:
+                usage.requests += 1
+                usage.add(answer)
+                return answer
         raise AssertionError
 
 
@@ -176,7 +184,7 @@ def _completes(call: CompletionOptions, spec: ResolverSpec, scope: Scope, reques
     for name in ("temperature", "max_tokens"):
         if getattr(call, name) is not None:
             options[name] = getattr(call, name)
-    is_response = "struct" in output.dtype and output.dtype["struct"]["name"] == "PromptResponse"
+    is_response = plain_type(output.python_type) is PromptResponse
     structure = value_type(call.output_structure, scope).dtype if call.output_structure is not None else None
     if structure is None and "struct" in output.dtype and not is_response:
         structure = output.dtype
