@@ -14,6 +14,8 @@ export interface SeriesUse {
   readonly series: TileSeries;
   /** FQNs, in the order of the graph. */
   readonly features: readonly string[];
+  /** Their windows, in the same order. */
+  readonly windows: readonly KeptFeature[];
   /** The longest of their windows, microseconds: older tiles are of no use. */
   readonly retentionMicros: bigint;
 }
@@ -32,11 +34,13 @@ export function keptFeatures(graph: Graph): KeptFeature[] {
 
 /** The series of a graph, each once. */
 export function seriesOf(graph: Graph): SeriesUse[] {
-  const found = new Map<string, { series: TileSeries; features: string[]; retentionMicros: bigint }>();
-  for (const { series, fqn, windowMicros } of keptFeatures(graph)) {
-    const use = found.get(series.key) ?? { series, features: [], retentionMicros: 0n };
+  const found = new Map<string, { series: TileSeries; features: string[]; windows: KeptFeature[]; retentionMicros: bigint }>();
+  for (const window of keptFeatures(graph)) {
+    const { series, fqn, windowMicros } = window;
+    const use = found.get(series.key) ?? { series, features: [], windows: [], retentionMicros: 0n };
     found.set(series.key, use);
     use.features.push(fqn);
+    use.windows.push(window);
     if (windowMicros > use.retentionMicros) use.retentionMicros = windowMicros;
   }
   return [...found.values()];

@@ -122,8 +122,14 @@ def stream(
         def on(message: TxnMsg) -> Features[Txn.id, Txn.amount]:
             return Txn(id=message.id, amount=message.amount)
 
+    A function of a DataFrame takes the messages that came together, and returns any number of rows:
+
+        @stream(source=KafkaSource(name="txns"))
+        def on(messages: DataFrame[TxnMsg]) -> DataFrame[Txn.id, Txn.amount]:
+            return DataFrame({Txn.id: messages.column("id"), Txn.amount: messages.column("amount")})
+
     Its parameter says what a message is: a dataclass or a pydantic model (a JSON object), `dict`,
-    `str` or `bytes`. What it returns holds the primary key; None leaves the message out. The
+    `str` or `bytes`; in a DataFrame a dataclass. What it returns holds the primary key; None leaves the message out. The
     time of a row is its feature time if it has one, else the message's.
 
     A message that cannot be read, or for which the function raises, is put aside with the reason:

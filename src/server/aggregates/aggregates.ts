@@ -7,9 +7,11 @@ import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { DAY_MS } from "../../domain/day.ts";
-import { bucketOf, bucketStart } from "../../domain/expressions/tile-series.ts";
+import { bucketOf, bucketStart, groupKey } from "../../domain/expressions/tile-series.ts";
+import { GraphIndex } from "../../domain/graph-index.ts";
 import { type SeriesUse, seriesOf } from "../../domain/kept-series.ts";
 import { readableName } from "../../domain/name.ts";
+import type { DeletedValues } from "../deletions/deleted-values.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import { suspended } from "../deployments/environment-states.ts";
 import { createLiveSchedules, type LiveSchedule, type LiveSchedules, type LiveSchedulesOptions } from "../deployments/live-schedules.ts";
@@ -20,13 +22,16 @@ import type { ScheduledRun } from "../jobs/scheduler.ts";
 import type { ClassRows, TimeSpan } from "../query/class-rows.ts";
 import { createEngine } from "../query/create-engine.ts";
 import { type LiveDeployment, QueryRefused } from "../query/live-deployment.ts";
+import type { DeletedRows } from "../stores/metadata/deletions.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
+import { type OnlineStore, storeKey } from "../stores/online/store.ts";
 import type { SeriesMeasures, TileStore } from "../stores/tiles/store.ts";
 import { type Filled, filledOf, filledRead, filledTile } from "../tiles/coverage.ts";
 import { identifySeries } from "../tiles/series-ids.ts";
 import { createSeriesReader } from "../tiles/series-rows.ts";
 import { backfill, ENDLESS_MICROS, spanOf } from "./backfill.ts";
+import { erasedTests, erasureOf, keyName } from "./erased-rows.ts";
 
 /** The kind of the jobs, and of the schedules that make them. */
 export const BACKFILL_JOB = "aggregate_backfill";
@@ -40,9 +45,14 @@ const UNUSED_KEPT_MS = DAY_MS;
 
 /** The services that kept aggregates need. */
 export interface AggregatesOptions extends LiveSchedulesOptions {
-  readonly metadata: Pick<MetadataStore, "environment" | "environments" | "jobs" | "livePointers" | "schedules" | "series" | "streams">;
+  readonly metadata: Pick<
+    MetadataStore,
+    "environment" | "environments" | "jobs" | "knownFeatures" | "livePointers" | "schedules" | "series" | "streams"
+  >;
   readonly deployments: Deployments;
   readonly tiles: () => Promise<TileStore>;
+  readonly online: Pick<OnlineStore, "read">;
+  readonly deleted: Pick<DeletedValues, "rowsOf">;
   readonly clock: Clock;
 }
 
@@ -63,7 +73,7 @@ export interface SeriesStanding extends SeriesUse {
   readonly id: number;
   readonly measures: SeriesMeasures;
   readonly filled: Filled | undefined;
-  /** Time of the latest row that a stream counted, microseconds since 1970; undefined = none did. */
+  /** Time of the latest row that a stream counted, microseconds since 1970; undefined = no row. */
   readonly streamedUntil: number | undefined;
   readonly schedule: LiveSchedule | undefined;
 }
@@ -95,6 +105,11 @@ export interface Aggregates {
   readonly schedules: LiveSchedules;
   /** The handler of BACKFILL_JOB jobs. */
   readonly handler: JobHandler;
+  /**
+   * Removes the tiles of an environment that may hold rows that were deleted. Windows are computed
+   * of rows where tiles were filled of them, until they are filled again.
+   */
+  forget(environmentId: string, rows: readonly DeletedRows[], signal: AbortSignal): Promise<void>;
   /** Removes tiles that are too old to be read, and series that nothing has used for a day. */
   upkeep(signal: AbortSignal): Promise<void>;
 }
@@ -165,11 +180,37 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
     return uses.map((use) => ({ ...use, id: ids.get(use.series.key) as number }));
   };
 
-  const rowsOf = (deployment: LiveDeployment, { series }: SeriesUse, resolver: string): ClassRows =>
-    engine.classRows(deployment, {
-      ...{ namespace: series.namespace, features: series.reads, time: series.time },
-      ...{ resolver: resolver || series.backfillResolver, now: clock.now() },
+  /** The rows of a series; with their keys if some were deleted and the resolver gives keys. */
+  const rowsOf = (deployment: LiveDeployment, { series }: SeriesUse, resolver: string): ClassRows => {
+    const rowsWith = (features: readonly string[]): ClassRows =>
+      engine.classRows(deployment, {
+        ...{ namespace: series.namespace, features, time: series.time },
+        ...{ resolver: resolver || series.backfillResolver, now: clock.now() },
+      });
+    const key = keyName(new GraphIndex(deployment.graph), series.namespace);
+    const isKeyed = options.deleted.rowsOf(deployment.environmentId).some(({ namespace }) => namespace === series.namespace);
+    if (!isKeyed || key === "" || series.reads.includes(key)) return rowsWith(series.reads);
+    try {
+      return rowsWith([...series.reads, key]);
+    } catch (error) {
+      if (!(error instanceof QueryRefused)) throw error;
+      return rowsWith(series.reads);
+    }
+  };
+
+  /** The groups of stored rows. */
+  const groupsOf = async (environmentId: string, { series }: SeriesUse, keys: readonly string[]): Promise<string[]> => {
+    const known = await metadata.knownFeatures(environmentId);
+    const idsOf = (name: string): number[] => known.filter(({ fqn }) => fqn === `${series.namespace}.${name}`).map(({ id }) => id);
+    const ids = series.group.map(idsOf);
+    const read = { namespace: series.namespace, keys, featureIds: ids.flat() };
+    const { values } = await options.online.read(SCOPE, { values: [read], rows: [] });
+    return (values[0] ?? []).flatMap((found) => {
+      const all = new Map(read.featureIds.map((id, at) => [id, found[at]?.value ?? null]));
+      const group = ids.map((own) => own.map((id) => all.get(id) ?? null).find((value) => value !== null) ?? null);
+      return groupKey(group, storeKey) ?? [];
     });
+  };
 
   const checkBounds = ({ lower, upper }: Pick<BackfillWish, "lower" | "upper">): void => {
     if (lower !== undefined && upper !== undefined && lower >= upper)
@@ -202,6 +243,7 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
           {
             ...{ seriesId, series, scope: SCOPE, isStored: !computeOnly, span: await spanFor(use) },
             reader: createSeriesReader(deployment.graph, series),
+            erased: erasedTests(deployment.graph, use, () => options.deleted.rowsOf(environment.id)),
             rows: rowsOf(deployment, use, resolver),
           },
           signal,
@@ -312,6 +354,37 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
         }
       },
       async giveUp() {},
+    },
+
+    async forget(environmentId, rows, signal) {
+      const kept = await metadata.series.list(environmentId);
+      if (kept.length === 0) return;
+      const environment = await metadata.environment(environmentId);
+      const live = environment && deployments.live(environmentId, "");
+      const graph = live === undefined ? undefined : await deployments.graph(live);
+      const ids = graph ? await identifySeries(metadata.series, environmentId, graph) : new Map<string, number>();
+      const store = await options.tiles();
+      const inUse = new Set(ids.values());
+      await store.dropSeries(
+        kept.flatMap(({ id }) => (inUse.has(id) ? [] : [id])),
+        signal,
+      );
+      if (!graph) return;
+      const index = new GraphIndex(graph);
+      for (const use of seriesOf(graph))
+        for (const deleted of rows) {
+          signal.throwIfAborted();
+          const erasure = erasureOf(index, use, deleted);
+          if (!erasure) continue;
+          const seriesId = ids.get(use.series.key) as number;
+          const isFilled = (await filledBy(seriesId)) !== undefined;
+          if (erasure.rows.length > 0 && isFilled) await store.dropSeries([seriesId], signal);
+          const groups = [...erasure.groups, ...(isFilled ? [] : await groupsOf(environmentId, use, erasure.rows))];
+          await store.deleteGroups(
+            SCOPE,
+            groups.map((group) => ({ seriesId, group })),
+          );
+        }
     },
 
     async upkeep(signal) {

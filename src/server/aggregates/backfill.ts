@@ -7,6 +7,7 @@ import type { ClassRows, TimeSpan } from "../query/class-rows.ts";
 import type { Tile, TileReplacement, TileStore } from "../stores/tiles/store.ts";
 import { type Filled, filledOf, filledRead, filledTile } from "../tiles/coverage.ts";
 import type { SeriesReader } from "../tiles/series-rows.ts";
+import type { ErasedTest } from "./erased-rows.ts";
 import { BucketFold } from "./folding.ts";
 
 /** Rows that are aimed at with one read. */
@@ -23,6 +24,10 @@ export interface SeriesBackfill {
   readonly scope: string;
   /** Whether tiles are stored. */
   readonly isStored: boolean;
+  /**
+   * The test of rows that were deleted, as far as is known now; another one after a deletion.
+   */
+  readonly erased: () => ErasedTest | undefined;
 }
 
 /** What a backfill did. */
@@ -64,12 +69,15 @@ export async function backfill(
   const { series, seriesId, span, scope, isStored, rows } = work;
   if (span.from !== undefined && span.from >= span.until) return { rows: 0, tiles: 0 };
   let sum: Backfilled = { rows: 0, tiles: 0 };
+  const erased = work.erased();
   for await (const { taken, tiles, part } of parts(work, await rows.isSelective(), signal)) {
     signal.throwIfAborted();
     if (isStored) await store.replace(scope, [replacementOf(series, seriesId, part, tiles)]);
     sum = { rows: sum.rows + taken, tiles: sum.tiles + tiles.length };
     progress(sum.rows);
   }
+  // A deletion removes tiles that were stored before it: they are made again, without its rows.
+  if (work.erased() !== erased) return backfill(store, work, signal, progress);
   if (isStored) await tellFilled(store, work, span);
   return sum;
 }
@@ -101,7 +109,7 @@ interface Part {
 
 /** The tiles of the time, in parts of whole buckets that grow or shrink with the rows they have. */
 async function* parts(
-  { series, seriesId, reader, rows, span }: SeriesBackfill,
+  { erased, series, seriesId, reader, rows, span }: SeriesBackfill,
   isSelective: boolean,
   signal: AbortSignal,
 ): AsyncGenerator<Part> {
@@ -127,7 +135,7 @@ async function* parts(
       const [failure] = read.failures.get(name)?.values() ?? [];
       if (failure !== undefined) throw new JobFailed(`a row cannot be placed: ${failure}`);
     }
-    const folded = new BucketFold(seriesId, series, reader, part.from, part.until);
+    const folded = new BucketFold(seriesId, series, reader, part.from, part.until, erased());
     folded.add(read.columns, read.rows, read.failures);
     return { part, taken: folded.taken, tiles: folded.tiles() };
   }

@@ -4,10 +4,12 @@ import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { bucketOf, bucketStart, groupKey, type TileSeries } from "../../domain/expressions/tile-series.ts";
 import { seriesOf } from "../../domain/kept-series.ts";
 import type { FeatureValue } from "../../domain/value.ts";
+import type { RowDeletion } from "../deletions/deleted-values.ts";
 import { storeKey } from "../stores/online/store.ts";
 import type { MergeStates, Tile } from "../stores/tiles/store.ts";
 import { createSeriesReader, type SeriesReader } from "../tiles/series-rows.ts";
 import { TileState } from "../tiles/tile-state.ts";
+import { type ErasedTest, erasedTests } from "./erased-rows.ts";
 
 /** Rows of a class, by columns. */
 export interface FoldedRows {
@@ -40,11 +42,18 @@ export interface Folding {
 /**
  * Makes the folding of a graph.
  * @param seriesIds ids by the series' keys; series without one are left out
+ * @param deletions the rows that were deleted, as known when it is called; they are left out
  */
-export function createFolding(graph: Graph, seriesIds: ReadonlyMap<string, number>): Folding {
+export function createFolding(
+  graph: Graph,
+  seriesIds: ReadonlyMap<string, number>,
+  deletions: () => readonly RowDeletion[] = () => [],
+): Folding {
   const uses = seriesOf(graph).flatMap((use) => {
     const id = seriesIds.get(use.series.key);
-    return id === undefined ? [] : [{ ...use, id, reader: createSeriesReader(graph, use.series) }];
+    return id === undefined
+      ? []
+      : [{ ...use, id, reader: createSeriesReader(graph, use.series), erased: erasedTests(graph, use, deletions) }];
   });
   const byId = new Map(uses.map(({ id, series }) => [id, series]));
   return {
@@ -52,12 +61,12 @@ export function createFolding(graph: Graph, seriesIds: ReadonlyMap<string, numbe
     deltas(namespace, rows, nowMicros) {
       const tiles: Tile[] = [];
       let expired = 0;
-      for (const { id, series, reader, retentionMicros } of uses) {
+      for (const { id, series, reader, erased, retentionMicros } of uses) {
         if (series.namespace !== namespace) continue;
         const columns = columnsOf(series, rows);
         if (!columns) continue;
         const first = bucketStart(series, bucketOf(series, nowMicros - retentionMicros));
-        const folded = new BucketFold(id, series, reader, first, undefined);
+        const folded = new BucketFold(id, series, reader, first, undefined, erased());
         folded.add(columns, rows.rows);
         tiles.push(...folded.tiles());
         expired += folded.leftOut;
@@ -75,10 +84,10 @@ export function createFolding(graph: Graph, seriesIds: ReadonlyMap<string, numbe
   };
 }
 
-/** The columns that a series reads, by name; undefined = one is missing. */
+/** All columns of rows by name; undefined = one that the series reads is missing. */
 function columnsOf({ namespace, reads }: TileSeries, { columns }: FoldedRows): ReadonlyMap<string, readonly FeatureValue[]> | undefined {
-  const found = reads.map((name) => [name, columns.get(`${namespace}.${name}`)] as const);
-  return found.every((entry): entry is readonly [string, readonly FeatureValue[]] => entry[1] !== undefined) ? new Map(found) : undefined;
+  if (!reads.every((name) => columns.has(`${namespace}.${name}`))) return undefined;
+  return new Map([...columns].map(([fqn, values]) => [fqn.slice(namespace.length + 1), values]));
 }
 
 /** Tiles of one series, from rows in any number of batches. */
@@ -86,12 +95,15 @@ export class BucketFold {
   readonly #states = new Map<string, Map<number, TileState>>();
   /** Rows that were outside of the time. */
   leftOut = 0;
+  /** Rows that were deleted. */
+  erased = 0;
   /** Rows that were in the time, whether they count or not. */
   taken = 0;
 
   /**
    * @param from microseconds since 1970; rows before are left out; undefined = none are
    * @param until rows at it or later are left out; undefined = none are
+   * @param isErased rows that were deleted, which are left out; undefined = none were
    */
   constructor(
     readonly seriesId: number,
@@ -99,6 +111,7 @@ export class BucketFold {
     readonly reader: SeriesReader,
     readonly from: bigint | undefined,
     readonly until: bigint | undefined,
+    readonly isErased?: ErasedTest,
   ) {}
 
   /** Adds rows, whose columns are by name. */
@@ -121,6 +134,10 @@ export class BucketFold {
         storeKey,
       );
       if (key === undefined) continue;
+      if (this.isErased?.(columns, row, key, micros)) {
+        this.erased++;
+        continue;
+      }
       this.taken++;
       read.addTo(this.#state(key, bucketOf(this.series, micros)), row);
     }

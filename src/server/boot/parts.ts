@@ -68,12 +68,12 @@ import type { ObjectStore } from "../stores/objects/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { JobErrorRecorder, SpanRecord, TelemetryStore } from "../stores/telemetry/store.ts";
-import type { TileStore } from "../stores/tiles/store.ts";
 import type { TopicStore } from "../stores/topics/store.ts";
 import type { StreamRunner } from "../streams/stream-runner.ts";
 import type { Streams } from "../streams/streams.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
+import { type MergedTiles, mergedTiles } from "../tiles/merged-tiles.ts";
 import type { EmbeddedTopics } from "../topics/embedded.ts";
 import type { Homes } from "../topics/homes.ts";
 import type { TopicSources } from "../topics/topic-sources.ts";
@@ -139,7 +139,7 @@ export interface Parts {
   /** The sinks to which queries pass computed values for the offline store. */
   readonly sinks: () => Promise<ValueSinks>;
   /** The store of tiles. */
-  readonly tiles: () => Promise<TileStore>;
+  readonly tiles: () => Promise<MergedTiles>;
   readonly telemetry: () => Promise<TelemetryStore>;
   /** The store of metrics. */
   readonly metricStore: () => Promise<MetricStore>;
@@ -327,13 +327,14 @@ export async function openParts({
     sweep("online values", { everyMs: ONLINE_SWEEP_MS }, (signal) => store.sweep(signal));
     return store;
   });
-  const tiles = once(async () => timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics));
+  const tiles = once(async () => mergedTiles(timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics)));
   const offline = once(async () => timedStore(await stores.offline(), "offline", TIMED_OFFLINE, metrics));
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");
     const made = createDeletions({
       ...{ metadata, online: await online(), offline, telemetry, logs, objects, bus, node: node(), clock, log },
       deliveries: async () => (await webhooks()).deliveries,
+      forgetTiles: async ({ environmentId, rows }, signal) => (await aggregates()).forget(environmentId, rows, signal),
       renewVersions: async (environmentId, signal) => (await deployments.opened())?.running.renewVersions(environmentId, signal),
     });
     await made.load().catch(async (error: unknown) => {
@@ -588,7 +589,10 @@ export async function openParts({
   });
   const aggregates = once(async () => {
     const { createAggregates } = await import("../aggregates/aggregates.ts");
-    return createAggregates({ metadata, deployments: await deployments(), tiles, bus, clock, log });
+    return createAggregates({
+      ...{ metadata, deployments: await deployments(), tiles, bus, clock, log },
+      ...{ online: await online(), deleted: (await deletions()).deleted },
+    });
   });
   const tasks = once(async () => {
     const [{ createTasks }, { createSourceFiles }] = await Promise.all([

@@ -5,7 +5,7 @@
  */
 
 import { onlineScope } from "../deployments/live-scopes.ts";
-import type { DeletionRecord } from "../stores/metadata/deletions.ts";
+import type { DeletedRows, DeletionRecord } from "../stores/metadata/deletions.ts";
 import type { AppendRefusal, Observations, OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore, OnlineWrites } from "../stores/online/store.ts";
 
@@ -57,11 +57,21 @@ function typesOfKey(key: unknown): readonly string[] {
   return typeof key === "number" || typeof key === "string" ? [`i:${key}`, `s:${key}`] : [];
 }
 
+/** Rows that were deleted, and until when: what was later stays. */
+export interface RowDeletion extends Pick<DeletedRows, "namespace" | "features" | "keys"> {
+  /** Epoch milliseconds. */
+  readonly until: number;
+}
+
+const NO_ROWS: readonly RowDeletion[] = [];
+
 /** The deletions that are in force. */
 export class DeletedValues {
   #marks = new Map<number, readonly Mark[]>();
   /** The deletions of rows by environment, and when the latest one was asked for. */
   #ofRows: ReadonlyMap<string, { readonly latest: number; readonly deletions: readonly DeletionRecord[] }> = new Map();
+  /** The rows that were deleted by environment, without branches. */
+  #rows: ReadonlyMap<string, { readonly deletions: readonly DeletionRecord[]; readonly rows: readonly RowDeletion[] }> = new Map();
   /** Ids of versions that were ended. */
   #ended: ReadonlySet<number> = new Set();
 
@@ -91,6 +101,16 @@ export class DeletedValues {
         add(relationIds, { ...mark, keys: undefined });
       }
     }
+    this.#rows = new Map(
+      [...ofRows].map(([environmentId, known]) => {
+        const deletions = known.deletions.filter(({ branch }) => branch === "");
+        const before = this.#rows.get(environmentId);
+        if (before?.deletions.length === deletions.length && before.deletions.every((one, at) => one === deletions[at]))
+          return [environmentId, before];
+        const rows = deletions.flatMap(({ createdAt, rows: own }) => own.map((one) => ({ ...one, until: createdAt })));
+        return [environmentId, { deletions, rows }];
+      }),
+    );
     this.#marks = marks;
     this.#ofRows = ofRows;
     this.#ended = ended;
@@ -106,6 +126,14 @@ export class DeletedValues {
     if (this.#ended.has(featureId)) return true;
     const marks = this.#marks.get(featureId);
     return marks?.some((mark) => observedAt <= mark.until && mark.scope === scope && (mark.keys?.has(key) ?? true)) ?? false;
+  }
+
+  /**
+   * The rows of an environment, not of its branches, that were deleted: the same list as long as
+   * there are the same deletions.
+   */
+  rowsOf(environmentId: string): readonly RowDeletion[] {
+    return this.#rows.get(environmentId)?.rows ?? NO_ROWS;
   }
 
   /**

@@ -51,6 +51,8 @@ export interface DeletionOptions {
   readonly telemetry: () => Promise<TelemetryStore>;
   readonly logs: () => Promise<LogStore>;
   readonly objects: ObjectStore;
+  /** Removes the tiles that may hold rows that were deleted; branches have none. */
+  readonly forgetTiles: (deletion: DeletionRecord, signal: AbortSignal) => Promise<void>;
   /** The deliveries to webhooks; `silence` returns the number of values that were removed. */
   readonly deliveries: () => Promise<{ silence(values: SilencedValues): Promise<number> }>;
   /**
@@ -159,6 +161,9 @@ export function createDeletions(options: DeletionOptions): Deletions {
   const remove = async (deletion: DeletionRecord): Promise<void> => {
     const scope = onlineScope(deletion.environmentId, deletion.branch);
     let values = 0;
+    // First, because the stored values of a row tell in which tiles it is.
+    if (deletion.branch === "" && deletion.rows.length > 0) await options.forgetTiles(deletion, signal);
+    signal.throwIfAborted();
     for (const { featureIds, keys, namespace, relationIds } of deletion.rows) {
       values += await online.deleteKeys(scope, { namespace, keys, featureIds, until: deletion.createdAt }, signal);
       if (relationIds.length > 0) await online.dropFeatures(relationIds, signal);

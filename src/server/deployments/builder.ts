@@ -18,6 +18,7 @@ import type { GraphDecoder } from "../../domain/graph-bytes.ts";
 import { resolversIn } from "../../domain/graph-diff.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
+import { hasStrictCheck } from "../../domain/validations.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
 import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
@@ -43,7 +44,6 @@ import type { FeatureIdentity, VersionStore } from "../stores/metadata/versions.
 import { ObjectMismatch, type ObjectStore } from "../stores/objects/store.ts";
 import { verified } from "../stores/objects/verified.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
-import type { TileStore } from "../stores/tiles/store.ts";
 import { identifySeries } from "../tiles/series-ids.ts";
 import { longestStaleness } from "../writes/policy.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
@@ -72,7 +72,7 @@ export interface BuilderOptions {
   readonly objects: ObjectStore;
   readonly online: Pick<OnlineStore, "read" | "put" | "dropScope">;
   /** Tiles of kept windows. */
-  readonly tiles: () => Promise<Pick<TileStore, "read">>;
+  readonly tiles: () => Promise<KeptTiles["store"]>;
   readonly logs: LogRecorder;
   readonly sinks: ValueSinks;
   /** What resolvers and sources of an environment are given. */
@@ -286,7 +286,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     const resolverFqns = [...of.resolvers, ...of.streamResolvers]
       .filter(({ body, environments }) => body.case === "python" && (environments.length === 0 || environments.includes(environment.name)))
       .map(({ fqn }) => fqn);
-    if (resolverFqns.length === 0) return withoutWorkers;
+    if (resolverFqns.length === 0 && !asksWorkers(of)) return withoutWorkers;
     const started = await startedWith(deployment, source, given, note, signal);
     const { createWorkerPool } = await import("../python/worker-pool.ts");
     return createWorkerPool({
@@ -553,3 +553,8 @@ const withoutWorkers: PythonPool = {
   health: () => ({ workers: 0, degraded: false }),
   async drain() {},
 };
+
+/** Whether workers are asked about uploaded values. */
+function asksWorkers({ featureSets }: Graph): boolean {
+  return featureSets.some(({ features }) => features.some(({ kind }) => kind.case === "scalar" && hasStrictCheck(kind.value)));
+}

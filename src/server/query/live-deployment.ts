@@ -6,12 +6,12 @@ import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { PythonPool } from "../python/pool.ts";
 import type { SqlSources } from "../sql/source.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
-import type { TileStore } from "../stores/tiles/store.ts";
+import type { MergedTiles } from "../tiles/merged-tiles.ts";
 import type { ValueSink } from "../writes/sink.ts";
 
 /** The tiles that a deployment reads. */
 export interface KeptTiles {
-  readonly store: Pick<TileStore, "read">;
+  readonly store: Pick<MergedTiles, "filled" | "merged">;
   /** Scope of the tiles, see `onlineScope`. */
   readonly scope: string;
   /** Ids of series by their keys. */

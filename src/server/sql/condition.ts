@@ -65,8 +65,8 @@ export function comparisonSql(kind: SourceKind, comparison: ColumnComparison, ad
 }
 
 /**
- * Alternatives, of which a row with an instant in one of the times satisfies one; each is a range of
- * the column, which an index serves. Undefined when only the filter after reading can decide it.
+ * Alternatives, of which a row with an instant in one of the times satisfies one; each is a range
+ * of the column, which an index serves. Undefined when only the filter after reading can decide it.
  */
 export function spansSql(
   kind: SourceKind,

@@ -37,7 +37,7 @@ export function createStepDeployments({ deployments, deploymentOf, series, write
   >();
 
   const foldingOf = async (environmentId: string, { graph }: VersionedDeployment): Promise<KeptWindows> =>
-    createFolding(graph, await identifySeries(series, environmentId, graph));
+    createFolding(graph, await identifySeries(series, environmentId, graph), () => writer.deleted.rowsOf(environmentId));
 
   return async ({ deploymentId, environment, resolver }) => {
     const place = { deploymentId, environmentId: environment.id, environmentName: environment.name, branch: "" };

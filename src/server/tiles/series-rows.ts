@@ -14,6 +14,8 @@ import type { TileState } from "./tile-state.ts";
 export interface ReadRows {
   /** The time of a row, microseconds since 1970; undefined = it has none, and never counts. */
   micros(row: number): bigint | undefined;
+  /** Whether a row's time is at one instant or later, and before another; canonical texts. */
+  isBetween(row: number, from: string, until: string): boolean;
   /** Adds a row to a state, if it counts. */
   addTo(state: TileState, row: number): void;
 }
@@ -58,6 +60,10 @@ export function createSeriesReader(graph: Graph, series: TileSeries): SeriesRead
         micros(row) {
           const time = times[row];
           return typeof time === "string" ? parseInstant(time)?.micros : undefined;
+        },
+        isBetween(row, from, until) {
+          const time = times[row];
+          return typeof time === "string" && time >= from && time < until;
         },
         addTo(state, row) {
           const broken = failureOf(row);

@@ -1,10 +1,11 @@
 /** Kept aggregates on a real server: they are what their rows are, before a backfill and after. */
 
-import type { Database } from "bun:sqlite";
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Client } from "@connectrpc/connect";
 import { AggregateService } from "../../../gen/svc/v1/aggregate_pb.ts";
+import { FeatureDataService } from "../../../gen/svc/v1/feature_data_pb.ts";
 import { JobService, JobState } from "../../../gen/svc/v1/job_pb.ts";
 import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import { microsToTimestamp, timestampToMicros } from "../../../src/domain/proto-time.ts";
@@ -190,6 +191,42 @@ test("the project that the page shows keeps what it says", async () => {
     now: microsToTimestamp(NOW),
   });
   expect(data.map(({ value }) => value && fromProtoValue(value))).toEqual([expected(2, NOW)["user.spend__86400__"] as number]);
+});
+
+/** The groups of series that have tiles, as the store's file has them. */
+function groupsInFile(): string[] {
+  using tiles = new Database(join(folder.path, "data", "tiles.db"), { readonly: true });
+  return tiles
+    .query<{ grp: string }, []>("select distinct grp from tile where grp <> '' order by grp")
+    .all()
+    .map(({ grp }) => grp);
+}
+
+test("a deletion reaches tiles, and those that are made later", async () => {
+  expectLive(await deploy(server, paymentProject(folder.path, '{"bucket_duration": "15m"}')));
+  const remove = async (namespace: string, key: number) =>
+    server.client(FeatureDataService).deleteValues({ selection: { namespace, keys: [String(key)] } });
+  const spend = async (user: number) => (await ask(user, NOW)).values["user.spend__2592000__"] as number;
+  const sum = (user: number) => expected(user, NOW)["user.spend__2592000__"] as number;
+  await backfill("user");
+  expect(groupsInFile()).toEqual(["i:1", "i:2", "i:3"]);
+  await remove("user", 2);
+  expect(groupsInFile()).toEqual(["i:1", "i:3"]);
+  await backfill("user");
+  expect(groupsInFile()).toEqual(["i:1", "i:3"]);
+  expect(await spend(1)).toBe(sum(1));
+  const erased = rows.find(({ at, user }) => user === 1 && at < NOW - 100n * HOUR && at > NOW - 600n * HOUR) as Payment;
+  await remove("payment", erased.id);
+  expect((await aggregates.listAggregates({})).series.map(({ tiles, filledUntil }) => [tiles, filledUntil])).toEqual([
+    [0n, undefined],
+    [0n, undefined],
+  ]);
+  expect(groupsInFile()).toEqual([]);
+  expect(await spend(1)).toBe(sum(1));
+  await backfill("user");
+  expect(groupsInFile()).toEqual(["i:1", "i:3"]);
+  expect(await spend(1)).toBe(sum(1) - erased.amount);
+  expect(await spend(3)).toBe(sum(3));
 });
 
 test("what cannot be backfilled is refused, with what can", async () => {

@@ -15,6 +15,7 @@ from .._types.data_type import DataType
 from .cron import Cron
 from .decorated import DecoratedFunction
 from .field import MISSING, Tags
+from .validation import Check
 from .windows import format_window, split_windowed_name, window_seconds
 
 ONLINE = "RESOLVER_KIND_ONLINE"
@@ -85,6 +86,8 @@ class OutputSpec(NamedTuple):
     nullable: bool
     #: The window's seconds, for one window of a feature.
     window: Optional[int] = None
+    #: The functions that are asked about its values.
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True)

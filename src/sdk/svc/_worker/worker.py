@@ -29,12 +29,13 @@ from .._model.context import current_call
 from .._model.hooks import AFTER, BEFORE, HookDefinition
 from .._model.registry import registry
 from .._model.resolver import ResolverSpec
+from .checks import PREFIX, CheckRunner
 from .frame_runner import runner_for
 from .limits import limit_memory
 from .logs import LogSink, LogStream, take_over, write_line
 from .protocol import Connection, Message
 from .raised import Project
-from .runner import CallCancelled, Runner, call_info
+from .runner import CallCancelled, call_info
 from .threads import ThreadLane
 
 _MAIN, _CONTROL = 1, 2
@@ -42,16 +43,16 @@ _MAIN, _CONTROL = 1, 2
 _IDLE = 1.0
 
 
-class Runners(Dict[str, Runner]):
-    """The runners by FQN, each made at its first call."""
+class Runners(Dict[str, Any]):
+    """The runners by FQN, and those that check values by their names, each made at its first call."""
 
     def __init__(self, specs: Mapping[str, ResolverSpec], project: Project) -> None:
         super().__init__()
         self._specs = specs
         self._project = project
 
-    def __missing__(self, fqn: str) -> Runner:
-        runner = self[fqn] = runner_for(self._specs[fqn], self._project)
+    def __missing__(self, fqn: str) -> Any:
+        runner = self[fqn] = CheckRunner(fqn) if fqn.startswith(PREFIX) else runner_for(self._specs[fqn], self._project)
         return runner
 
 
@@ -63,7 +64,7 @@ class Worker:
         self._control = control
         self._project = project
         self._main_thread = threading.main_thread().ident or 0
-        self._runners: Mapping[str, Runner] = {}
+        self._runners: Mapping[str, Any] = {}
         #: The thread that claimed a call first: the main thread to run it, or the control thread to
         #: return it.
         self._claims: Dict[int, int] = {}
@@ -151,7 +152,7 @@ class Worker:
             busy.append(self._loop_thread.ident or 0)
         return [*busy, *self.lane.running()]
 
-    def serve(self, runners: Mapping[str, Runner], resolvers: Dict[str, Dict[str, Any]], has_after_hooks: bool) -> None:
+    def serve(self, runners: Mapping[str, Any], resolvers: Dict[str, Dict[str, Any]], has_after_hooks: bool) -> None:
         """Answers calls until the server drains this worker."""
         self._runners = runners
         if any(resolver["isAsync"] for resolver in resolvers.values()):

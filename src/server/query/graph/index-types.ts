@@ -62,6 +62,8 @@ export interface ScalarInfo {
   readonly strictRules?: RuleCheck | undefined;
   /** The rules that are only counted. */
   readonly softRules?: RuleCheck | undefined;
+  /** Whether a strict rule is a function of the project: workers are asked about uploads. */
+  readonly hasStrictCheck?: boolean;
   /** Every resolver that lists it among its outputs, by FQN. */
   readonly producers: ResolverInfo[];
   /** The expression that computes it without code. */

@@ -8,11 +8,13 @@ import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { EvaluationError } from "../../../domain/expressions/evaluation-error.ts";
 import { bucketOf, groupKey, type KeptWindow, type TileSeries } from "../../../domain/expressions/tile-series.ts";
 import { widener } from "../../../domain/expressions/types.ts";
+import { formatMicros } from "../../../domain/timestamp.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import { allOf, type RowTest, withoutTimes } from "../../expressions/row-test.ts";
 import { storeKey } from "../../stores/online/store.ts";
-import type { FoundTiles, TileRead } from "../../stores/tiles/store.ts";
-import { type Coverage, coverageOf, type Filled, filledOf, filledRead, windowBegin } from "../../tiles/coverage.ts";
+import type { TileRead } from "../../stores/tiles/store.ts";
+import { type Coverage, coverageOf, type Filled, windowBegin } from "../../tiles/coverage.ts";
+import type { MergedRange } from "../../tiles/merged-tiles.ts";
 import type { ReadRows } from "../../tiles/series-rows.ts";
 import { TileState } from "../../tiles/tile-state.ts";
 import type { KeptInfo } from "../graph/index-types.ts";
@@ -35,8 +37,8 @@ function aggregate(run: Run, op: PlanOp, rows: readonly Row[]): Awaitable<OpResu
   return andThen(filledBy(run, kept.window.series), (filled) => {
     const covered = rows.map((row) => coveredBy(run, op, kept, filled, row));
     const reads = rows.flatMap((row, at) => readOf(run, op, kept, covered[at], row));
-    return andThen(read(run, reads), (found) => {
-      const results = outcomesOf(run, op, kept, rows, covered, new Map(reads.map((one, at) => [one.row, found[at] ?? []])));
+    return andThen(read(run, reads, kept.window.series), (found) => {
+      const results = outcomesOf(run, op, kept, rows, covered, new Map(reads.map((one, at) => [one.row, found[at]?.state])));
       run.context.trace?.ran(op, rows.length, rows.length, performance.now() - started);
       return results;
     });
@@ -49,11 +51,7 @@ function filledBy({ context }: Run, series: TileSeries): Awaitable<Filled | unde
   const id = tiles?.seriesIds.get(series.key);
   if (!tiles || id === undefined) return undefined;
   const known = context.caches.filled;
-  if (!known.has(series.key))
-    known.set(
-      series.key,
-      andThen(tiles.store.read(tiles.scope, [filledRead(id)]), ([found = []]) => filledOf(found)),
-    );
+  if (!known.has(series.key)) known.set(series.key, tiles.store.filled(tiles.scope, id));
   return known.get(series.key);
 }
 
@@ -87,9 +85,9 @@ function asForeign(value: FeatureValue, coerce: (value: unknown) => FeatureValue
   return value === null ? null : coerce(value);
 }
 
-function read({ context }: Run, reads: readonly TileRead[]): Awaitable<FoundTiles> {
+function read({ context }: Run, reads: readonly TileRead[], series: TileSeries): Awaitable<readonly MergedRange[]> {
   const { tiles } = context.deployment;
-  return tiles && reads.length > 0 ? tiles.store.read(tiles.scope, reads) : [];
+  return tiles && reads.length > 0 ? tiles.store.merged(tiles.scope, reads, series) : [];
 }
 
 function outcomesOf(
@@ -98,7 +96,7 @@ function outcomesOf(
   { window, reader }: KeptInfo,
   rows: readonly Row[],
   covered: readonly (Coverage | undefined)[],
-  tiles: ReadonlyMap<Row, FoundTiles[number]>,
+  tiles: ReadonlyMap<Row, Uint8Array | undefined>,
 ): OpResults {
   const slot = run.plan.outputOf(op);
   const input = op.inputs.find(({ needs }) => needs !== undefined);
@@ -114,7 +112,8 @@ function outcomesOf(
     const children = input?.slot === undefined ? undefined : run.cells.childRows(run.cells.at(input.slot, row));
     const bounds = boundsOf(window, covered[at], run.timeOf(row).micros);
     if (children) addEdge(state, rowsOf(children.table), children, bounds.start, bounds.firstTile);
-    for (const tile of tiles.get(row) ?? []) state.merge(tile.state);
+    const merged = tiles.get(row);
+    if (merged) state.merge(merged);
     if (children) addEdge(state, rowsOf(children.table), children, bounds.afterTiles, bounds.end);
     try {
       const result = state.result();
@@ -142,11 +141,14 @@ function boundsOf(window: KeptWindow, covered: Coverage | undefined, now: bigint
 
 /** Adds the rows of a part of the window, in the order in which they came. */
 function addEdge(state: TileState, rows: ReadRows, { from, to }: RowsValue, start: bigint, end: bigint): void {
-  for (let row = from; row < to; row++) {
-    const micros = rows.micros(row);
-    if (micros !== undefined && micros >= start && micros < end) rows.addTo(state, row);
-  }
+  if (start >= end) return;
+  const [first, after] = [formatMicros(start), end > LAST_MICROS ? AFTER_ALL : formatMicros(end)];
+  for (let row = from; row < to; row++) if (rows.isBetween(row, first, after)) rows.addTo(state, row);
 }
+
+/** The last instant of the calendar, and text after that of every instant. */
+const LAST_MICROS = BigInt(Date.parse("9999-12-31T23:59:59.999Z")) * 1000n + 999n;
+const AFTER_ALL = ":";
 
 function columnsOf(table: ChildTable, { reads }: TileSeries): ReadonlyMap<string, readonly FeatureValue[]> {
   return new Map(reads.map((path) => [path, table.columns.get(path)?.values ?? []]));

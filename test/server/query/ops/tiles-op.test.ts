@@ -18,6 +18,7 @@ import { bulkColumn } from "../../../../src/server/query/request/request.ts";
 import { createSqlSources } from "../../../../src/server/sql/create-sources.ts";
 import { openSqliteTileStore } from "../../../../src/server/stores/tiles/sqlite.ts";
 import { filledTile } from "../../../../src/server/tiles/coverage.ts";
+import { mergedTiles } from "../../../../src/server/tiles/merged-tiles.ts";
 import { createSeriesReader } from "../../../../src/server/tiles/series-rows.ts";
 import { TempFolder } from "../../../harness/running-server.ts";
 import { patience, runs, seed } from "../../../harness/seed.ts";
@@ -28,7 +29,7 @@ import { type Asked, make, NAMES, oracle, type RandomWorld, randomWorld, shown, 
 
 setDefaultTimeout(patience(300_000));
 
-const store = openSqliteTileStore(":memory:");
+const store = mergedTiles(openSqliteTileStore(":memory:"));
 afterAll(() => store.close());
 
 /** Lengths of buckets that windows are multiples of, in seconds. */
