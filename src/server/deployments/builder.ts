@@ -225,7 +225,7 @@ export function createBuilder(options: BuilderOptions): Builder {
 
   const sourcesOf = async (of: Graph, source: string, { integrations }: EnvironmentVariables) => {
     const { createSqlSources } = await import("../sql/create-sources.ts");
-    return createSqlSources({ declared: of.sources, env, integrations, sourceRoot: source });
+    return createSqlSources({ declared: of.sources, env, integrations, sourceRoot: source, home });
   };
 
   const checkStatements = async (

@@ -81,7 +81,9 @@ export interface RowError {
   readonly exception?: ExceptionInfo;
 }
 
-/** What a call asked of a model: requests, those that failed, and the tokens that answers tell of. */
+/**
+ * What a call asked of a model: requests, those that failed, and the tokens that answers tell of.
+ */
 export interface ModelUsage {
   readonly model: string;
   readonly requests: number;

@@ -297,8 +297,8 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
   },
   {
     rule: "E194",
-    says: "SnowflakeSource needs the driver snowflake-connector-python, which no requirements file names: add 'svc[snowflake]' or 'snowflake-connector-python'",
-    files: after("from svc.sources import SnowflakeSource\n\n", "wh = «SnowflakeSource»(name='wh')\n"),
+    says: "RedshiftSource needs the driver redshift-connector, which no requirements file names: add 'svc[redshift]' or 'redshift-connector'",
+    files: after("from svc.sources import RedshiftSource\n\n", "wh = «RedshiftSource»(name='wh')\n"),
     beside: [105],
   },
   {

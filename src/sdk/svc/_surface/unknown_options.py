@@ -156,6 +156,8 @@ def _source(password: str) -> Mapping[str, str]:
     }
 
 
+_FILE: Mapping[str, str] = {"engine_args": _NO_ENGINE_ARGUMENTS, "filename": "path= is the file", "file_name": "path= is the file"}
+
 _KAFKA: Mapping[str, str] = {
     "bootstrap_server": "bootstrap_servers= names the brokers",
     "brokers": "bootstrap_servers= names the brokers",
@@ -189,9 +191,25 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "Evaluation": _EVALUATION,
     "PostgreSQLSource": _source("<NAME>_PGPASSWORD"),
     "MySQLSource": _source("<NAME>_MYSQL_PASSWORD"),
+    "ClickhouseSource": _source("<NAME>_CLICKHOUSE_PASSWORD"),
+    "DuckDBSource": _FILE,
+    "SnowflakeSource": {
+        **_source("<NAME>_SNOWFLAKE_PRIVATE_KEY or <NAME>_SNOWFLAKE_TOKEN"),
+        "uri": "account=, database= and schema= say where it is",
+        "account_identifier": "account= is the account identifier",
+        "private_key": "credentials come from the server's environment, as <NAME>_SNOWFLAKE_PRIVATE_KEY",
+        "private_key_b64": "credentials come from the server's environment, as <NAME>_SNOWFLAKE_PRIVATE_KEY",
+    },
+    "BigQuerySource": {
+        **_source("<NAME>_GOOGLE_CREDENTIALS"),
+        **dict.fromkeys(("database", "db", "dbname"), "dataset= names the dataset"),
+        "uri": "project= and dataset= say where it is",
+        "credentials_base64": "credentials come from the server's environment, as <NAME>_GOOGLE_CREDENTIALS",
+        "credentials_path": "credentials come from the server's environment, as <NAME>_GOOGLE_CREDENTIALS",
+    },
     "KafkaSource": _KAFKA,
     "TopicSource": {"retention": "`svc infra apply kafka-topics` says how long the server keeps messages"},
-    "SQLiteSource": {"engine_args": _NO_ENGINE_ARGUMENTS, "filename": "path= is the file", "file_name": "path= is the file"},
+    "SQLiteSource": _FILE,
 }
 
 

@@ -353,6 +353,10 @@ const SOURCE_KIND_NAMES: Readonly<Record<SourceKind, string>> = {
   [SourceKind.SQLITE]: "sqlite",
   [SourceKind.POSTGRESQL]: "postgresql",
   [SourceKind.MYSQL]: "mysql",
+  [SourceKind.CLICKHOUSE]: "clickhouse",
+  [SourceKind.DUCKDB]: "duckdb",
+  [SourceKind.SNOWFLAKE]: "snowflake",
+  [SourceKind.BIGQUERY]: "bigquery",
   [SourceKind.KAFKA]: "kafka",
   [SourceKind.TOPIC]: "topic",
 };
