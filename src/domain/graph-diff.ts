@@ -251,6 +251,7 @@ function factsOf(feature: Feature): Map<string, string> {
     if (kind.value.cacheNulls === false) facts.set("cache_nulls", kind.value.evictNulls ? "evict_nulls" : "no");
     if (kind.value.cacheDefaults === false) facts.set("cache_defaults", kind.value.evictDefaults ? "evict_defaults" : "no");
     if (kind.value.offlineTtl) facts.set("offline_ttl", formatDuration(durationToMs(kind.value.offlineTtl)));
+    if (kind.value.etlOfflineToOnline) facts.set("etl_offline_to_online", "yes");
     if (kind.value.validations.length > 0) facts.set("validations", validationsText(kind.value.validations));
   } else if (kind.case !== undefined) {
     const target = kind.value.foreignNamespace;

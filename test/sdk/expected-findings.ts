@@ -46,8 +46,8 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ["E106 features.py:6:29 timeout", "SQLiteSource has no option 'timeout'; its options are: name, path", "no such option"],
     ["E106 features.py:9:11 ownr", "features has no option 'ownr'; did you mean 'owner'?", "no such option"],
     [
-      "E106 features.py:9:33 etl_offline_to_online",
-      "this version of svc has no option 'etl_offline_to_online' of features: values reach the online store when a query computes them; max_staleness= says how long they count",
+      "E106 features.py:9:33 cache_strategy",
+      "this version of svc has no option 'cache_strategy' of features: store_online=, store_offline= and cache_nulls= say what is stored",
       "no such option",
     ],
     ["E106 features.py:12:25 max_stalenes", "feature has no option 'max_stalenes'; did you mean 'max_staleness'?", "no such option"],
@@ -1069,6 +1069,23 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       'E146 features.py:73:23 "cpu"',
       "an async def runs on one event loop with all others, so one that computes for long keeps them waiting: write a plain def for resource_hint='cpu'",
       "async",
+    ],
+    ['E146 features.py:88:43 "x"', "offline_expression is str 'x': write an expression such as _.total - _.tax", "bad value"],
+    [
+      "E146 features.py:89:48 True",
+      "etl_offline_to_online of 'carried.never' does nothing: the feature is not stored online without a max_staleness",
+      "bad value",
+    ],
+    [
+      "E146 features.py:90:50 True",
+      "etl_offline_to_online of 'carried.offline' does nothing: the feature has store_online=False",
+      "bad value",
+    ],
+    ["E130 features.py:91:47 nothing", "Carried has no feature 'nothing'", "no such feature"],
+    [
+      "E146 features.py:95:33 True",
+      "etl_offline_to_online does nothing: no feature of the class is stored both offline and, by a max_staleness, online",
+      "bad value",
     ],
   ],
 };

@@ -62,6 +62,7 @@ export default defineCommand({
           "Max staleness": feature.maxStaleness && formatDuration(durationToMs(feature.maxStaleness)),
           "Cache policy": scalar && cachePolicyText(scalar),
           "Offline TTL": scalar?.offlineTtl && formatDuration(durationToMs(scalar.offlineTtl)),
+          "Offline values": scalar?.etlOfflineToOnline ? "go online as well" : "",
           Validations: scalar && validationsText(scalar.validations),
           Deprecated: feature.deprecated ? "yes" : "",
           "Feature version":

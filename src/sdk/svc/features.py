@@ -84,6 +84,7 @@ def feature(
     cache_nulls: Union[bool, Literal["evict_nulls"], None] = None,
     cache_defaults: Union[bool, Literal["evict_defaults"], None] = None,
     offline_ttl: Union[str, timedelta, None] = None,
+    etl_offline_to_online: Optional[bool] = None,
     deprecated: bool = False,
     min: Optional[Number] = None,
     max: Optional[Number] = None,
@@ -120,6 +121,9 @@ def feature(
         "evict_defaults".
     offline_ttl: how old a stored value may be at the time of a row of an offline query, such as
         "365d"; older ones are None. Default: the class's, else any age.
+    etl_offline_to_online: True puts values online as well that an upload, an offline query or a run of a
+        resolver stores offline only, as far as max_staleness lets them. Default: the class's, else
+        False.
     deprecated: whether it should not be used any more: lint warns of each use (193), and a query is
         told so in its answer, with the description.
     min, max, min_length, max_length, contains: rules that its values keep to, as `Validation` takes
@@ -158,6 +162,7 @@ def feature(
         versions,
         cache_defaults=cache_defaults,
         offline_ttl=offline_ttl,
+        etl_offline_to_online=etl_offline_to_online,
         offline_expression=offline_expression,
         others=unknown,
     )

@@ -190,12 +190,13 @@ export function plannedFeature(
   { offline, staleness }: Pick<UploadDeployment, "offline" | "staleness">,
 ): PlannedFeature {
   const id = feature.featureId;
+  const isForOnline = target !== "offline" || feature.followsOffline;
   const readMs = id === undefined ? 0 : (staleness.get(id) ?? feature.stalenessMs);
   return {
     column,
     feature,
     offline: id === undefined || target === "online" ? undefined : offline.get(id),
-    onlineMs: id === undefined || target === "offline" || !feature.storesOnline || readMs === 0 ? undefined : readMs,
+    onlineMs: id === undefined || !isForOnline || !feature.storesOnline || readMs === 0 ? undefined : readMs,
   };
 }
 

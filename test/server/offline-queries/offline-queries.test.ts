@@ -397,6 +397,22 @@ describe("queries", () => {
       await expect(again(given.query.id, changes)).rejects.toThrow(says);
   });
 
+  test("store online as well what etl_offline_to_online says, and of that the newest", async () => {
+    const rows = {
+      inputs: [column("user.id", [5, 5, 6]), column("user.score", [20, 10, 30])],
+      times: [51, 50, 50].map((hour) => msToTimestamp(START + hour * HOUR)),
+    };
+    await run({ ...rows, outputs: ["user.carried", "user.kept"], recompute: true, storeOffline: true });
+    const response = await fetch(`${server.url}/v1/query/bulk`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${await server.token()}` },
+      body: JSON.stringify({ inputs: { "user.id": [5, 6] }, outputs: ["user.carried", "user.kept"] }),
+    });
+    const { data, errors } = (await response.json()) as { data: Record<string, unknown[]>; errors: { feature: string }[] };
+    expect(data).toMatchObject({ "user.carried": [21, 31], "user.kept": [null, null] });
+    expect(new Set(errors.map(({ feature }) => feature))).toEqual(new Set(["user.kept"]));
+  });
+
   test("store what they compute with the rows' times, when they are to", async () => {
     const at = START + 50 * HOUR;
     const rows = { inputs: [column("user.id", [5]), column("user.score", [2])], times: [msToTimestamp(at)] };

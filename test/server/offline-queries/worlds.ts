@@ -37,7 +37,7 @@ export function historyProject(folder: string, txns: readonly Txn[]): ProjectFil
     db.run("insert or replace into txn values (?, ?, ?, ?)", [id, user, amount, new Date(at).toISOString()]);
   return {
     "features.py": `from svc import DataFrame, Now, online, offline
-from svc.features import FeatureTime, _, feature, features
+from svc.features import Features, FeatureTime, _, feature, features
 from svc.sources import SQLiteSource
 from svc.streams import Windowed, windowed
 
@@ -74,6 +74,12 @@ class User:
     worth: float = feature(expression=_.score * 2, offline_expression=_.score * 3 + 1)
     more: float = _.worth + 0.5
     guess: float = feature(offline_expression=_.score - 1)
+    carried: float = feature(max_staleness="infinity", etl_offline_to_online=True)
+    kept: float = feature(max_staleness="infinity")
+
+@offline
+def get_both(score: User.score) -> Features[User.carried, User.kept]:
+    return User(carried=score + 1, kept=score + 2)
 
 @online
 def get_guess(id: User.id) -> User.guess:

@@ -39,6 +39,7 @@ class User:
     tags: list[str]
     secret: str = feature(store_online=False, store_offline=False)
     past: int = feature(store_online=False)
+    carried: int = feature(etl_offline_to_online=True)
 
 @features(max_staleness="1d")
 class Login:
@@ -183,6 +184,9 @@ describe("uploads of values", () => {
     };
     expect(await written(20, { target: UploadTarget.ONLINE })).toEqual([1n, 0n]);
     expect(await written(21, { target: UploadTarget.OFFLINE })).toEqual([0n, 1n]);
+    const carried = await call({ "user.id": [24], "user.carried": [7], "user.name": ["x"] }, { target: UploadTarget.OFFLINE });
+    expect([carried.onlineValues, carried.offlineValues]).toEqual([1n, 2n]);
+    expect(valuesOf("user.carried", "online").map(({ key, value }) => [key, value])).toEqual([["i:24", 7]]);
     expect(await written(22, { dryRun: true })).toEqual([0n, 0n]);
     expectLive(await deploy(server, PROJECT, { branch: "b" }));
     expect(await written(23, {}, { "svc-branch": "b" })).toEqual([1n, 0n]);

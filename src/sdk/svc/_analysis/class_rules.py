@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from .._codec.wire import describe, value_json
 from .._diagnostics import rules
@@ -10,6 +10,7 @@ from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
 from .._model.feature_class import FeatureClass
 from .._model.field import MISSING, NO_OPTIONS, Field, WindowedOptions
 from .._model.windows import format_window, window_seconds
+from .._surface.names import parse_duration
 from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
 from .._types.data_type import type_name
 from .materialization import materializations
@@ -48,6 +49,9 @@ def check_class(item: FeatureClass, report: Report) -> None:
     """Reports every finding about a class except those about its joins."""
     for option, text in check_options(CLASS_CHECKS, item.options).items():
         report(rules.BadValue.option(problem=text).at(class_option_span(item, option)))
+    if item.options.etl_offline_to_online is True and all(map(_why_never_online, item.fields.values())):
+        problem = "etl_offline_to_online does nothing: no feature of the class is stored both offline and, by a max_staleness, online"
+        report(rules.BadValue.option(problem=problem).at(class_option_span(item, "etl_offline_to_online")))
     for attribute in item.unannotated:
         report(rules.UnsupportedType.unannotated(attribute=attribute).at(unannotated_span(item, attribute)))
     names: dict[str, Field] = {}
@@ -109,9 +113,26 @@ def _check_caching(field: Field, report: Report) -> None:
     if field.options.cache_defaults is not None and all(own.options.default is MISSING for own in field.values()):
         problem = f"'{field.fqn}' has no default, of which cache_defaults says whether it is stored: give it one, or take this out"
         report(rules.BadValue.option(problem=problem).at(value_span(field, "cache_defaults")))
+    nowhere = _why_never_online(field) if field.options.etl_offline_to_online is True else None
+    if nowhere:
+        problem = f"etl_offline_to_online of '{field.fqn}' does nothing: the feature {nowhere}"
+        report(rules.BadValue.option(problem=problem).at(value_span(field, "etl_offline_to_online")))
     if field.options.offline_ttl is not None and field in field.owner_class.primary_keys:
         problem = f"'{field.fqn}' is the primary key, which is never too old: give offline_ttl to other features"
         report(rules.BadValue.option(problem=problem).at(value_span(field, "offline_ttl")))
+
+
+def _why_never_online(field: Field) -> Optional[str]:
+    """Why no value of a feature could come from the offline store to the online one; None = one could.
+    """
+    if field in field.owner_class.primary_keys:
+        return "is the primary key, which has no value of its own"
+    if not parse_duration(field.max_staleness):
+        return "is not stored online without a max_staleness"
+    for option in ("store_online", "store_offline"):
+        if field.storing(option) is False:
+            return f"has {option}=False"
+    return None
 
 
 def _check_version(field: Field, report: Report) -> None:

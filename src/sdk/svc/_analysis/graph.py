@@ -194,6 +194,8 @@ def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
     ttl = parse_duration(field.storing("offline_ttl"))
     if ttl is not None and ttl != math.inf and field not in facts.keys:
         document["offlineTtl"] = duration_json(ttl)
+    if field.storing("etl_offline_to_online") is True and field not in facts.keys:
+        document["etlOfflineToOnline"] = True
     validations = validations_json(field)
     if validations:
         document["validations"] = validations

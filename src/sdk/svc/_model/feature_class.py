@@ -36,6 +36,7 @@ class ClassOptions:
     cache_nulls: Union[bool, str, None] = None
     cache_defaults: Union[bool, str, None] = None
     offline_ttl: Union[str, timedelta, None] = None
+    etl_offline_to_online: Optional[bool] = None
     others: Others = ()
 
 
@@ -304,6 +305,7 @@ def features(
     cache_nulls: Union[bool, Literal["evict_nulls"], None] = None,
     cache_defaults: Union[bool, Literal["evict_defaults"], None] = None,
     offline_ttl: Union[str, timedelta, None] = None,
+    etl_offline_to_online: Optional[bool] = None,
 ) -> Callable[[type], Any]: ...
 
 
@@ -320,15 +322,17 @@ def features(
     cache_nulls: Union[bool, Literal["evict_nulls"], None] = None,
     cache_defaults: Union[bool, Literal["evict_defaults"], None] = None,
     offline_ttl: Union[str, timedelta, None] = None,
+    etl_offline_to_online: Optional[bool] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a class a feature class: every annotated attribute is a feature, but for those that
     begin with `_` and ClassVars.
 
     The namespace is the class's name in snake_case, or `name`. `owner`, `tags` and `max_staleness`,
-    and `store_online`, `store_offline`, `cache_nulls`, `cache_defaults` and `offline_ttl` as `feature`
-    takes them, hold for every feature that does not say otherwise, relations aside. Instances take any of the features by
-    keyword, compare by value, and iterate as (FQN, value).
+    and `store_online`, `store_offline`, `cache_nulls`, `cache_defaults`, `offline_ttl` and
+    `etl_offline_to_online` as `feature` takes them, hold for every feature that does not say
+    otherwise, relations aside. Instances take any of the features by keyword, compare by value, and
+    iterate as (FQN, value).
 
         @features(owner="a@example.com", max_staleness="1d")
         class User:
@@ -337,7 +341,9 @@ def features(
             name: str | None
     """
     unknown = kept("features", others)
-    options = ClassOptions(name, owner, tags, max_staleness, store_online, store_offline, cache_nulls, cache_defaults, offline_ttl, unknown)
+    options = ClassOptions(
+        name, owner, tags, max_staleness, store_online, store_offline, cache_nulls, cache_defaults, offline_ttl, etl_offline_to_online, unknown
+    )
     if cls is not None:
         return _define(cls, options, sys._getframe(1))
     return lambda decorated: _define(decorated, options, sys._getframe(1))

@@ -71,6 +71,7 @@ class FeatureOptions:
     cache_defaults: Union[bool, str, None] = None
     offline_ttl: Union[str, timedelta, None] = None
     offline_expression: Any = None
+    etl_offline_to_online: Optional[bool] = None
     others: Others = ()
 
 

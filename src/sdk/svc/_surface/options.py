@@ -191,6 +191,7 @@ STORING: dict[str, Check] = {
     "cache_nulls": check_caching("evict_nulls"),
     "cache_defaults": check_caching("evict_defaults"),
     "offline_ttl": check_ttl,
+    "etl_offline_to_online": check_flag,
 }
 CLASS_CHECKS: dict[str, Check] = {"name": check_name, "owner": check_text, "tags": check_tags, "max_staleness": check_staleness, **STORING}
 FEATURE_CHECKS: dict[str, Check] = {**CLASS_CHECKS, "description": check_text, "primary": check_flag, "expression": check_expression, "offline_expression": check_expression, "deprecated": check_flag, "strict": check_flag}

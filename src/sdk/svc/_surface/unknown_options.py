@@ -21,7 +21,6 @@ from .public_names import PUBLIC_NAMES
 Others = tuple[str, ...]
 
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
-_NO_ETL = "values reach the online store when a query computes them; max_staleness= says how long they count"
 _NO_VERSIONS = "version= of feature(...) gives a feature several versions"
 _NO_WINDOW_VERSIONS = "a windowed feature has one version; give the new one another name"
 _NO_ENCODING = "values are encoded by the feature's type"
@@ -50,7 +49,6 @@ _RESOLVER: Mapping[str, str] = {
 }
 _STORAGE: Mapping[str, str] = {
     "cache_strategy": _STORED,
-    "etl_offline_to_online": _NO_ETL,
     "online_store_max_items": "the online store keeps the last value of a feature",
 }
 _VALUE: Mapping[str, str] = {

@@ -42,6 +42,8 @@ export interface ScalarInfo {
   readonly caching: { readonly nulls: Caching; readonly defaults: Caching };
   /** Greatest age of a value in the history that counts, milliseconds; undefined = any. */
   readonly offlineTtlMs?: number | undefined;
+  /** Whether values that are stored offline only go online as well (`etl_offline_to_online`). */
+  readonly followsOffline: boolean;
   /** Whether its values go to the history (`store_offline`). */
   readonly storesOffline: boolean;
   /** The number of its version, from 1. */

@@ -27,6 +27,7 @@ export function rowsInfo(many: { readonly namespace: string }, name: string): Sc
     storesOnline: true,
     caching: { nulls: "store", defaults: "store" },
     storesOffline: false,
+    followsOffline: false,
     version: 1,
     isOldVersion: false,
     primary: false,

@@ -186,20 +186,23 @@ export function fresh<T extends { readonly observedAt: number }>(
  * hands them to the deployment's sink. Values computed for a future time are not stored: they would
  * hide present ones.
  * @param present epoch milliseconds
- * @param into the stores that take them; default: both
+ * @param into the stores that take them, beside what follows those into the online store; default:
+ * both
  * @returns a promise only when the answer has to wait for the sink
  */
 export function storeFresh(run: Run, present: number, into: StoredInto = EVERYWHERE): Awaitable<void> {
-  if (into.online) storeOnline(run, present);
+  if (into.online) storeOnline(run, present, "all");
+  else if (into.offline) storeOnline(run, present, "followers");
   if (into.offline) return handOver(run, present, into.unstored);
 }
 
-function storeOnline(run: Run, present: number): void {
+/** @param which "followers" = only those of features whose offline values go online as well */
+function storeOnline(run: Run, present: number, which: "all" | "followers"): void {
   const { context } = run;
   const { online, scope } = context.deployment;
   const values: ValueWrite[] = [];
   const rows: RowsWrite[] = [];
-  collectWrites(run, present, values, rows);
+  collectWrites(run, present, which, values, rows);
   if (values.length + rows.length === 0) return;
   const ended = context.observer?.writeBegan(values.length, rows.length);
   try {
@@ -212,10 +215,14 @@ function storeOnline(run: Run, present: number): void {
   }
 }
 
-function collectWrites(run: Run, present: number, writes: ValueWrite[], relations: RowsWrite[]): void {
-  for (const child of run.children) collectWrites(child, present, writes, relations);
-  for (const found of run.foundRows) if (found.observedAt <= present) relations.push(found);
-  if (run.cells.hasFresh) for (const id of run.plan.storedSlots) writes.push(...freshWrites(run, run.plan.slot(id), present));
+function collectWrites(run: Run, present: number, which: "all" | "followers", writes: ValueWrite[], relations: RowsWrite[]): void {
+  for (const child of run.children) collectWrites(child, present, which, writes, relations);
+  if (which === "all") for (const found of run.foundRows) if (found.observedAt <= present) relations.push(found);
+  if (!run.cells.hasFresh) return;
+  for (const id of run.plan.storedSlots) {
+    const slot = run.plan.slot(id);
+    if (which === "all" || slot.feature.followsOffline) writes.push(...freshWrites(run, slot, present));
+  }
 }
 
 /**

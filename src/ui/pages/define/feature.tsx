@@ -107,6 +107,7 @@ function Content({ all, answer }: ContentParts) {
           ["Stored", scalar && storedText(scalar)],
           ["Cache policy", scalar && asCode(cachePolicyText(scalar))],
           ["Offline TTL", scalar?.offlineTtl && formatDuration(durationMs(scalar.offlineTtl))],
+          ["Offline values", scalar?.etlOfflineToOnline && "go online as well"],
           ["Kept", scalar?.materialization && <a href={href("aggregates", {}, { deployment: "" })}>in tiles</a>],
           ["Validations", scalar && asCode(validationsText(scalar.validations))],
           ["Default", scalar?.defaultValue && <Value value={plainOf(scalar.defaultValue)} />],
