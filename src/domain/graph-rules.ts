@@ -41,7 +41,7 @@ import {
   NEVER_SCHEDULED,
   NOT_COMPUTABLE,
   OFFLINE_ONLY,
-  UNCHECKED,
+  UNCHECKED_VALUES,
   UNUSED_FEATURE,
 } from "./rules/graph.ts";
 
@@ -286,7 +286,7 @@ function uncheckedFindings({ graph, index }: Derivation): Diagnostic[] {
   if (checks.size === 0) return [];
   const found = (fqn: string, provider: string, span: Span | undefined): Diagnostic[] => {
     const check = checks.get(fqn);
-    return check === undefined ? [] : [finding(UNCHECKED.computed({ feature: readableName(fqn), check, provider }), span)];
+    return check === undefined ? [] : [finding(UNCHECKED_VALUES.computed({ feature: readableName(fqn), check, provider }), span)];
   };
   const expressions = [...checks.keys()].flatMap((fqn) => {
     const feature = index.features.get(fqn);

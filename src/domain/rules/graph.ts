@@ -116,7 +116,7 @@ const SCHEDULED_ROWS = (decorator: string): string =>
 const CHECKED = (gives: string): string =>
   `from svc.features import Validation\n\n\ndef is_even(value):\n    return value % 2 == 0\n\n\n@features\nclass User:\n    id: int\n    half: int = feature(validations=[Validation(check=is_even, strict=True)]${gives}`;
 
-export const UNCHECKED = rule(
+export const UNCHECKED_VALUES = rule(
   {
     code: 166,
     id: "unchecked-values",

@@ -295,7 +295,7 @@ test("resolvers that wait run on threads beside each other: the rows of a call, 
   expect(live.logs.every(({ resolver }) => resolver === "mod.meets_on_threads")).toBe(true);
 });
 
-test("a resolver on a thread is interrupted at its deadline, and its worker goes on", async () => {
+test("a resolver on a thread is interrupted at its deadline, and others are answered", async () => {
   await using live = await startPool(files);
   const spin = () => live.row("mod.spins_on_thread", { i: 13 }, { deadlineMs: 100 });
   expect((await spin()).errors[0]?.code).toBe(ErrorCode.RESOLVER_TIMED_OUT);
