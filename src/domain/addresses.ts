@@ -45,6 +45,7 @@ const ENVIRONMENT_PATHS = {
   traffic: "traffic",
   streams: "streams",
   stream: "streams/:name",
+  aggregates: "aggregates",
   // Compute
   containers: "compute/containers",
   container: "compute/containers/:name",

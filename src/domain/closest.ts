@@ -42,9 +42,9 @@ export function closestNames(wanted: string, names: Iterable<string>, limit = 3)
   return scored.slice(0, limit).map((entry) => entry.name);
 }
 
-/** "did you mean a, b or c?", or the empty string when nothing is close. */
+/** "did you mean a, b or c?", or the empty string when nothing is close, or nothing was wanted. */
 export function didYouMean(wanted: string, names: Iterable<string>, quote: (name: string) => string = (name) => `'${name}'`): string {
-  const found = closestNames(wanted, names).map(quote);
+  const found = wanted === "" ? [] : closestNames(wanted, names).map(quote);
   if (found.length === 0) return "";
   const last = found.pop() as string;
   return `did you mean ${found.length > 0 ? `${found.join(", ")} or ${last}` : last}?`;

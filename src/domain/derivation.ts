@@ -164,15 +164,20 @@ export class Derivation {
   }
 
   /**
-   * The paths that a resolver's parameters read: features, relations, and what is read of their
-   * rows.
+   * The paths that a resolver's parameters and its condition read: features, relations, and what is
+   * read of their rows.
    */
   pathsOf(resolver: Resolver): readonly string[] {
     const known = this.#paths.get(resolver);
     if (known) return known;
-    const paths = resolver.inputs.flatMap((input) => this.#pathsOfInput(input));
+    const paths = [...resolver.inputs.flatMap((input) => this.#pathsOfInput(input)), ...this.#pathsOfCondition(resolver)];
     this.#paths.set(resolver, paths);
     return paths;
+  }
+
+  #pathsOfCondition({ outputs, when }: Resolver): readonly string[] {
+    const set = when && this.index.sets.get(outputs[0]?.split(".")[0] ?? "");
+    return set ? readPaths(when, set, this.index) : [];
   }
 
   #pathsOfInput({ kind }: ResolverInput): readonly string[] {
@@ -193,7 +198,10 @@ export class Derivation {
   }
 
   #step(resolver: Resolver): Step {
-    const required = new Set(resolver.inputs.flatMap((input) => (isOptional(input) ? [] : this.#pathsOfInput(input))));
+    const required = new Set([
+      ...resolver.inputs.flatMap((input) => (isOptional(input) ? [] : this.#pathsOfInput(input))),
+      ...this.#pathsOfCondition(resolver),
+    ]);
     const needs = [...required].flatMap((path) => this.needsOf(path));
     const optionalNeeds = resolver.inputs.some(isOptional)
       ? this.pathsOf(resolver).flatMap((path) => (required.has(path) ? [] : this.needsOf(path)))

@@ -1,6 +1,6 @@
 /**
- * The difference of two graphs: resolvers, those of streams among them, features and monitors that
- * are added, changed or removed, with the changes in words.
+ * The difference of two graphs: resolvers, those of streams among them, features, monitors and
+ * evaluations that are added, changed or removed, with the changes in words.
  */
 
 import { create, isMessage, toBinary } from "@bufbuild/protobuf";
@@ -10,13 +10,13 @@ import {
   DeploymentDiffSchema,
   type FeatureChange,
   FeatureChangeSchema,
-  type MonitorChange,
-  MonitorChangeSchema,
   type ResolverChange,
   ResolverChangeSchema,
 } from "../../gen/svc/v1/deployment_pb.ts";
 import { SpanSchema } from "../../gen/svc/v1/error_pb.ts";
 import {
+  type Evaluation,
+  EvaluationSchema,
   type Feature,
   FeatureSchema,
   type FeatureSet,
@@ -30,6 +30,7 @@ import {
 } from "../../gen/svc/v1/graph_pb.ts";
 import type { Value } from "../../gen/svc/v1/value_pb.ts";
 import { formatDuration } from "./duration.ts";
+import { datasetText, inputsText, scorerText } from "./evaluation-text.ts";
 import { compareNames } from "./name.ts";
 import { durationToMs } from "./proto-time.ts";
 import { fromProtoValue } from "./proto-value.ts";
@@ -60,7 +61,8 @@ export function diffGraphs(before: Graph | undefined, after: Graph, versions: Re
       ...diffResolvers(without(...streams), without(streams[1], streams[0]), versions, sameStream),
     ].sort(byName),
     features: diffFeatures(featuresIn(without(...sets)), featuresIn(without(sets[1], sets[0]))),
-    monitors: diffMonitors(before?.monitors ?? [], after.monitors),
+    monitors: diffNamed(before?.monitors ?? [], after.monitors, monitorChanges),
+    evaluations: diffNamed(before?.evaluations ?? [], after.evaluations, evaluationChanges),
   });
 }
 
@@ -159,15 +161,45 @@ function withoutSpans<T>(part: T): T {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutSpans(member)])) as T;
 }
 
-function diffMonitors(before: readonly Monitor[], after: readonly Monitor[]): MonitorChange[] {
-  const named = (monitors: readonly Monitor[]) => monitors.map((monitor) => ({ fqn: monitor.name, facts: monitorFacts(monitor) }));
+/** Changes of what goes by its name, sorted; `changes` says in words what differs between two. */
+function diffNamed<T extends { readonly name: string }>(
+  before: readonly T[],
+  after: readonly T[],
+  changes: (old: T, now: T) => string[],
+): { name: string; change: ChangeKind; details: string[] }[] {
+  const named = (definitions: readonly T[]) => definitions.map((definition) => ({ fqn: definition.name, definition }));
   return [...pair(named(before), named(after))]
     .flatMap(([name, old, now]) => {
-      const details = old && now ? changesOf(old.facts, now.facts) : [];
+      const details = old && now ? changes(old.definition, now.definition) : [];
       const change = kindOf(old, now, () => details.length === 0);
-      return change === undefined ? [] : [create(MonitorChangeSchema, { name, change, details })];
+      return change === undefined ? [] : [{ name, change, details }];
     })
     .sort((one, other) => compareNames(one.name, other.name));
+}
+
+function monitorChanges(old: Monitor, now: Monitor): string[] {
+  return changesOf(monitorFacts(old), monitorFacts(now));
+}
+
+function evaluationChanges(old: Evaluation, now: Evaluation): string[] {
+  const details = changesOf(evaluationFacts(old), evaluationFacts(now));
+  const bytes = (evaluation: Evaluation) => toBinary(EvaluationSchema, withoutSpans(evaluation));
+  return details.length > 0 || equalBytes(bytes(old), bytes(now)) ? details : ["definition"];
+}
+
+function evaluationFacts(evaluation: Evaluation): Map<string, string> {
+  const { description, inputs, key, owner, scorers, tags, task } = evaluation;
+  const facts = {
+    dataset: datasetText(evaluation),
+    task,
+    inputs: inputsText(inputs),
+    scorers: scorers.map(scorerText).join(", "),
+    key,
+    owner,
+  };
+  const stated = Object.entries({ ...facts, tags: tags.join(", ") }).filter(([, text]) => text !== "");
+  if (description) stated.push(["description", JSON.stringify(description)]);
+  return new Map(stated);
 }
 
 function monitorFacts({ above, below, description, expression, owner, pendingFor, severity, webhooks }: Monitor): Map<string, string> {

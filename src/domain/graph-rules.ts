@@ -10,7 +10,7 @@
  *   gives one. Where the cycle goes through relations, from row to row, defaults and optional
  *   inputs do not end it.
  * - 162 error: two online resolvers give the same feature, both can always run, and no environment,
- *   tag or `total` tells them apart.
+ *   tag, condition or `total` tells them apart.
  * - 163 warning: a feature that nothing computes and nothing uses.
  * - 164 warning: a feature that only offline resolvers compute is needed by an online resolver or a
  *   named query.
@@ -205,7 +205,7 @@ function ambiguityFindings(derivation: Derivation): Diagnostic[] {
         return [
           finding(AMBIGUOUS_RESOLVERS.both({ first: first.name, second: second.name, features: both, why }), second.span, {
             related: first.span ? [{ span: first.span, message: "the other resolver" }] : [],
-            hint: `Give one of them a tag or an environment, ${totalAdvice(first, second)}or remove one.`,
+            hint: `Give one of them a tag, an environment or a condition (\`when\`), ${totalAdvice(first, second)}or remove one.`,
           }),
         ];
       }
@@ -235,7 +235,7 @@ function isTotal(resolver: Resolver | undefined): boolean {
 }
 
 function areSeparate(first: Resolver | undefined, second: Resolver | undefined): boolean {
-  if (!first || !second || first.relation !== second.relation) return true;
+  if (!first || !second || first.relation !== second.relation || first.when || second.when) return true;
   if (isTotal(first) !== isTotal(second)) return true;
   const inCommon = first.environments.some((environment) => second.environments.includes(environment));
   if (first.environments.length > 0 && second.environments.length > 0 && !inCommon) return true;

@@ -129,7 +129,7 @@ class Lines {
     if (scalar?.expression) this.link(this.#expression(scalar.expression, [namespace]), id);
   }
 
-  addResolver({ fqn = "", inputs = [], outputs = [], relation = "", sql, runFilter = "", runSample = "" }: ResolverJson): void {
+  addResolver({ fqn = "", inputs = [], outputs = [], relation = "", sql, runFilter = "", runSample = "", when }: ResolverJson): void {
     const id = this.add("resolver", fqn);
     for (const input of inputs) this.link(this.#input(input), id);
     if (sql) {
@@ -137,6 +137,7 @@ class Lines {
       for (const { path = "" } of sql.parameters ?? []) this.link(this.path(path), id);
     }
     this.link(this.path(runFilter), id);
+    if (when) this.link(this.#expression(when, [outputs[0]?.split(".", 1)[0] ?? ""]), id);
     if (runSample !== "") this.link([this.add("resolver", runSample)], id);
     for (const output of [...outputs, relation]) for (const made of this.path(output).slice(-1)) this.link([id], made);
     // Nobody has looked up what a `select *` gives: any value that is no expression.

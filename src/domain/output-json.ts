@@ -1,7 +1,7 @@
 /** Outputs of a query as JSON: their values, all of one kind of JSON, and their types. */
 
 import { type DataType, PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
-import { type FeatureValue, type JsonForm, plainLength, primitiveOf, toPlainJson } from "./value.ts";
+import { type FeatureValue, type JsonForm, plainLength, primitiveOf, toPlainJson, VECTOR_PRECISIONS } from "./value.ts";
 
 /** An output whose values are to be written. */
 export interface JsonOutput {
@@ -68,8 +68,11 @@ const PRIMITIVES: Readonly<Record<PrimitiveType, string>> = {
 /** A type as JSON, as `QueryMeta.types` in `query.proto` defines it. */
 export function typeToJson(type: DataType | undefined): unknown {
   switch (type?.kind.case) {
-    case "list":
+    case "list": {
+      const { vector } = type.kind.value;
+      if (vector) return { type: "vector", precision: VECTOR_PRECISIONS[vector.precision], size: vector.size || null };
       return { type: type.kind.value.set ? "set" : "list", items: typeToJson(type.kind.value.element) };
+    }
     case "struct":
       return { type: "struct", fields: type.kind.value.fields.map(({ name, dtype }) => ({ name, type: typeToJson(dtype) })) };
     default:

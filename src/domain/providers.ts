@@ -83,23 +83,34 @@ function whyUnfit({ kind, environments }: Resolver, environmentName: string): st
   return undefined;
 }
 
-/** More tags first, then those that have all rows. */
+/** More tags first, then those with a condition in the order of their places, then those that have all rows. */
 function byChoice(one: Resolver, other: Resolver): number {
-  return other.tags.length - one.tags.length || Number(other.total) - Number(one.total) || (one.fqn < other.fqn ? -1 : 1);
+  const byTags = other.tags.length - one.tags.length || Number(other.when !== undefined) - Number(one.when !== undefined);
+  return byTags || (one.when ? byPlace(one, other) : Number(other.total) - Number(one.total)) || (one.fqn < other.fqn ? -1 : 1);
+}
+
+/** The order in which the conditions of resolvers are tested. */
+export function byPlace({ span: one }: Pick<Resolver, "span">, { span: other }: Pick<Resolver, "span">): number {
+  if (!one || !other) return 0;
+  return one.file === other.file ? one.line - other.line : one.file < other.file ? -1 : 1;
 }
 
 function whyHere(resolver: Resolver, all: readonly Resolver[]): string {
   const needs =
     resolver.tags.length > 0 ? `for queries with ${resolver.tags.length === 1 ? "the tag" : "the tags"} ${resolver.tags.join(", ")}` : "";
-  const rivals = all.filter((one) => one !== resolver && one.tags.length === resolver.tags.length && one.total === resolver.total);
+  const alike = all.filter((one) => one !== resolver && one.tags.length === resolver.tags.length);
+  const rivals = alike.filter((one) => one.total === resolver.total && !one.when);
   const inputs = resolver.inputs.length > 0 ? "" : "it takes no inputs";
-  const place =
-    all.length === 1
-      ? "the only resolver"
-      : resolver.total
-        ? "it has all rows (total)"
-        : rivals.length > 0
-          ? "where the inputs of the others are missing"
-          : "";
+  const place = resolver.when
+    ? `where ${resolver.whenText} is true${alike.some((one) => one.when && byPlace(one, resolver) < 0) ? ", and no condition before it" : ""}`
+    : alike.some(({ when }) => when)
+      ? "where no condition is true"
+      : all.length === 1
+        ? "the only resolver"
+        : resolver.total
+          ? "it has all rows (total)"
+          : rivals.length > 0
+            ? "where the inputs of the others are missing"
+            : "";
   return [needs, place, inputs].filter((part) => part !== "").join("; ") || "after the others";
 }

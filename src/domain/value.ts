@@ -12,7 +12,7 @@
  * order | object | | json | anything JSON can say | the same |
  */
 
-import { type DataType, PrimitiveType } from "../../gen/svc/v1/value_pb.ts";
+import { type DataType, PrimitiveType, VectorPrecision, type VectorType } from "../../gen/svc/v1/value_pb.ts";
 import { parseDuration } from "./duration.ts";
 import { canonicalInstant, formatMicros, parseInstant } from "./timestamp.ts";
 
@@ -54,6 +54,7 @@ export function typeName(type: DataType | undefined): string {
     case "primitive":
       return PRIMITIVE_NAMES[type.kind.value];
     case "list":
+      if (type.kind.value.vector) return vectorName(type.kind.value.vector);
       return `${type.kind.value.set ? "set" : "list"}[${typeName(type.kind.value.element)}]`;
     case "struct":
     case "enum":
@@ -61,6 +62,20 @@ export function typeName(type: DataType | undefined): string {
     default:
       return "unknown";
   }
+}
+
+/** Names of precisions of vectors, as a Python user writes them. */
+export const VECTOR_PRECISIONS: Readonly<Record<VectorPrecision, string>> = {
+  [VectorPrecision.UNSPECIFIED]: "unknown",
+  [VectorPrecision.F16]: "f16",
+  [VectorPrecision.F32]: "f32",
+  [VectorPrecision.F64]: "f64",
+};
+
+/** A type of vectors as a Python user writes it; `f32` is what a size alone means. */
+function vectorName({ size, precision }: VectorType): string {
+  const stated = [...(precision === VectorPrecision.F32 ? [] : [`"${VECTOR_PRECISIONS[precision]}"`]), ...(size > 0 ? [size] : [])];
+  return stated.length === 0 ? "Vector" : `Vector[${stated.join(", ")}]`;
 }
 
 /** The primitive type, of an enum its base; `UNSPECIFIED` for lists and structs. */
@@ -133,8 +148,9 @@ export function compileCoercer(type: DataType, leniency: Leniency): Coercer {
       return primitiveCoercer(type.kind.value, leniency === "lenient" || (leniency === "key" && isKeyType));
     }
     case "list": {
-      const { element, elementNullable, set } = type.kind.value;
+      const { element, elementNullable, set, vector } = type.kind.value;
       if (!element) throw new Error("a list type without an element type");
+      if (vector) return vectorCoercer(vector, compileCoercer(element, leniency), leniency);
       const coerceElement = compileCoercer(element, leniency);
       const wanted = typeName(type);
       return (value) => {
@@ -200,6 +216,34 @@ export function compileCoercer(type: DataType, leniency: Leniency): Coercer {
     default:
       throw new Error("a feature without a type");
   }
+}
+
+const ROUNDINGS: Readonly<Record<VectorPrecision, (value: number) => number>> = {
+  [VectorPrecision.UNSPECIFIED]: Number,
+  [VectorPrecision.F16]: Math.f16round,
+  [VectorPrecision.F32]: Math.fround,
+  [VectorPrecision.F64]: Number,
+};
+
+/** The conversion to vectors: lists of finite numbers, which are rounded to the precision. */
+function vectorCoercer(vector: VectorType, coerceElement: Coercer, leniency: Leniency): Coercer {
+  const wanted = vectorName(vector);
+  const round = ROUNDINGS[vector.precision];
+  const taken = (item: unknown, index: number): number => {
+    const number = at(`[${index}]`, () => (item === null || item === undefined ? Number.NaN : (coerceElement(item) as number)));
+    const rounded = round(number);
+    if (!Number.isFinite(rounded)) throw new TypeMismatch(`a finite number of ${wanted}`, describeValue(item), `[${index}]`);
+    return rounded;
+  };
+  return (value) => {
+    const items = typeof value === "string" && leniency === "lenient" ? jsonOf(value) : value;
+    if (!Array.isArray(items)) throw new TypeMismatch(wanted, describeValue(value));
+    if (vector.size > 0 && items.length !== vector.size) throw new TypeMismatch(wanted, describeValue(items));
+    return items.map((item: unknown, index) => {
+      const rounded = typeof item === "number" ? round(item) : Number.NaN;
+      return Number.isFinite(rounded) ? rounded : taken(item, index);
+    });
+  };
 }
 
 function plainOf(value: unknown): FeatureValue {

@@ -17,10 +17,12 @@ import { type Column, type Style, type TableView, tableView, textView, type View
 
 /**
  * A field's view: its header, which is absent when people do not see it, the text of its cell when
- * it differs from the JSON, and its exception from the rule of JSON.
+ * it differs from the JSON, whether one resource has no line of it while it is empty, and its
+ * exception from the rule of JSON.
  */
 export interface FieldView<M> extends Partial<Omit<Column<M>, "header">> {
   readonly header?: string;
+  readonly ifAny?: boolean;
   readonly json?: JsonException<M>;
 }
 
@@ -92,6 +94,7 @@ export function resourceFields<A, M extends Message>(
   below?: Below<A>,
 ): View<A> {
   const columns = columnsOf(fields);
+  const optional = new Set(viewsOf(fields).flatMap(([, { header, ifAny }]) => (ifAny ? [header] : [])));
   const exceptions = exceptionsOf(fields);
   const shown = <T>(answer: A, show: (message: M) => T): T | undefined => {
     const message = resource(answer);
@@ -99,7 +102,9 @@ export function resourceFields<A, M extends Message>(
   };
   return textView(
     (answer: A, style) => {
-      const lines = shown(answer, (message) => factLines(columns.map((column) => fact(column, message, style)))) ?? "";
+      const facts = (message: M) =>
+        columns.map((column) => fact(column, message, style)).filter(([name, text]) => text || !optional.has(name));
+      const lines = shown(answer, (message) => factLines(facts(message))) ?? "";
       return below ? `${lines}\n${below.text(answer, style)}`.trimEnd() : lines;
     },
     async (answer) => {
@@ -134,7 +139,7 @@ function fact<M extends Message>({ header, cell, style: mark }: Column<M>, messa
 }
 
 function columnsOf<M extends Message>(fields: FieldViews<M>): Column<M>[] {
-  return viewsOf(fields).flatMap(([name, { header, json: _, ...view }]) =>
+  return viewsOf(fields).flatMap(([name, { header, ifAny: _ifAny, json: _json, ...view }]) =>
     header === undefined ? [] : [{ cell: (message: M) => cellText(message, name), ...view, header }],
   );
 }

@@ -67,6 +67,7 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
   branches: route("branches", { title: "Branches", group: "Deploy", load: () => import("./pages/deploy/branches.tsx") }),
   traffic: route("traffic", { title: "Traffic", group: "Deploy", load: () => import("./pages/deploy/traffic.tsx") }),
   streams: route("streams", { title: "Streams", group: "Deploy", load: () => import("./pages/deploy/streams.tsx") }),
+  aggregates: route("aggregates", { title: "Kept aggregates", group: "Deploy", load: () => import("./pages/deploy/aggregates.tsx") }),
   traces: route("traces", { title: "Traces", group: "Observe", key: "t", load: () => import("./pages/observe/traces.tsx") }),
   trace: route("trace", { title: "Trace", load: () => import("./pages/observe/trace.tsx") }),
   errors: route("errors", { title: "Errors", group: "Observe", key: "e", load: () => import("./pages/observe/errors.tsx") }),

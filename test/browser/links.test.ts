@@ -19,6 +19,7 @@ interface Printed {
 /** Fields of the contract named `url` that are addresses of pages; those of one thing have a row below. */
 const PAGES = [
   ...[
+    "BackfillAggregatesResponse",
     "Deployment",
     "EvaluationInfo",
     "EvaluationRun",
@@ -41,9 +42,12 @@ const NO_PAGES = [
 ];
 
 /** What runs by itself. */
-const RUNS = `from features import User
-from svc import DataFrame, Evaluation, Monitor, exact_match, offline
+const RUNS = `from datetime import datetime, timezone
+from features import User
+from svc import DataFrame, Evaluation, Monitor, exact_match, offline, online
+from svc.features import FeatureTime, _, features
 from svc.queries import ScheduledQuery
+from svc.streams import Windowed, windowed
 
 ScheduledQuery(name="names", schedule="30 2 * * *", output=[User.name])
 Monitor("slow queries/p99", "p99:query.latency", above="80ms")
@@ -53,6 +57,25 @@ Evaluation("names/exact", dataset="names", task=lambda name: name, scorers=[exac
 @offline(cron="1d")
 def known() -> DataFrame[User.id, User.name]:
     return DataFrame({User.id: [1, 2], User.name: ["a", "b"]})
+
+
+@features
+class Visit:
+    id: int
+    shop_id: "Shop.id"
+    at: FeatureTime
+
+
+@features
+class Shop:
+    id: int
+    visits: DataFrame[Visit]
+    visited: Windowed[int] = windowed("1d", expression=_.visits[_.at > _.svc_window, _.at <= _.svc_now].count(), materialization=True)
+
+
+@online
+def visits() -> DataFrame[Visit.id, Visit.shop_id, Visit.at]:
+    return DataFrame({Visit.id: [1], Visit.shop_id: [7], Visit.at: [datetime.now(timezone.utc)]})
 `;
 
 describe.skipIf(lacksBrowser())("the address that a command prints", () => {
@@ -112,6 +135,10 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
     async "scheduled-resolver runs get"() {
       const { id } = (await json("trigger", "--resolver", "known")) as Printed;
       return (await json("scheduled-resolver/runs/get", id)) as Printed;
+    },
+    async "aggregate backfill"() {
+      const { job_id: id, url } = (await json("aggregate/backfill", "--feature", "shop.visited")) as { job_id: string; url: string };
+      return { id, url };
     },
     async "eval list"() {
       const { evaluations } = (await json("eval/list")) as { evaluations: readonly { evaluation: { name: string }; url: string }[] };

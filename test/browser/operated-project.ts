@@ -1,12 +1,15 @@
 /** A server at work, for pages about what runs: markup is in every text that callers choose. */
 
+import { AggregateService } from "../../gen/svc/v1/aggregate_pb.ts";
 import { EvaluationRunState, EvaluationService } from "../../gen/svc/v1/evaluation_pb.ts";
 import { OfflineQueryService, OfflineQueryStatus } from "../../gen/svc/v1/offline_query_pb.ts";
 import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import { ResolverRunService, ResolverRunState } from "../../gen/svc/v1/resolver_run_pb.ts";
 import { SecretService } from "../../gen/svc/v1/secret_pb.ts";
 import { ServiceTokenService } from "../../gen/svc/v1/service_token_pb.ts";
+import { StreamService } from "../../gen/svc/v1/stream_pb.ts";
 import { TaskService, TaskState } from "../../gen/svc/v1/task_pb.ts";
+import { TopicService } from "../../gen/svc/v1/topic_pb.ts";
 import { TrafficService } from "../../gen/svc/v1/traffic_pb.ts";
 import { WebhookService } from "../../gen/svc/v1/webhook_pb.ts";
 import { eventually } from "../harness/eventually.ts";
@@ -61,6 +64,56 @@ def length(output):
 Evaluation(${JSON.stringify(TEXT.slice(0, 90))}, dataset="texts", task=shout, key="text", description=${JSON.stringify(TEXT)},
     scorers=[exact_match("expected", name=${JSON.stringify(TEXT.slice(0, 30))}), length])
 `,
+  "payments.py": `from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from svc import online
+from svc.features import DataFrame, FeatureTime, Features, Primary, _, feature, features
+from svc.sources import TopicSource
+from svc.streams import Windowed, stream, windowed
+
+@dataclass
+class Message:
+    id: int
+    shop: int
+    amount: int
+    at: datetime
+    note: str = ""
+
+@features(max_staleness="infinity")
+class Payment:
+    id: int
+    shop_id: "Shop.id"
+    amount: int = feature(min=0, max=1000, strict=True, cache_nulls=False)
+    at: FeatureTime
+    note: str = feature(version=2, default_version=2, deprecated=True, offline_ttl="30d", default="", cache_defaults="evict_defaults")
+
+@features
+class Visit:
+    id: int
+    shop_id: "Shop.id"
+    at: FeatureTime
+
+@features
+class Shop:
+    id: int
+    payments: DataFrame[Payment]
+    visits: DataFrame[Visit]
+    spend: Windowed[int] = windowed("30d", materialization=True, default=0,
+        expression=_.payments[_.amount, _.at > _.svc_window, _.at <= _.svc_now].sum())
+    visited: Windowed[int] = windowed("1d", "30d", materialization={"bucket_duration": "1h", "backfill_schedule": "15 * * * *"},
+        expression=_.visits[_.at > _.svc_window, _.at <= _.svc_now].count())
+
+@stream(source=TopicSource(name="payments", partitions=2))
+def on_payment(message: Message) -> Features[Payment.id, Payment.shop_id, Payment.amount, Payment.at]:
+    if message.amount < 0:
+        raise ValueError(message.note)
+    return Payment(id=message.id, shop_id=message.shop, amount=message.amount, at=message.at)
+
+@online
+def visits() -> DataFrame[Visit.id, Visit.shop_id, Visit.at]:
+    now = datetime.now(timezone.utc)
+    return DataFrame({Visit.id: list(range(40)), Visit.shop_id: [7] * 40, Visit.at: [now - timedelta(hours=hour) for hour in range(40)]})
+`,
   "work.py": "def shout(text):\n    print('worked', text)\n    return text\n",
 };
 
@@ -77,6 +130,10 @@ export interface Operated {
   readonly evaluation: string;
   readonly evaluationRuns: readonly string[];
   readonly dataset: string;
+  /** Name of a stream with dead letters. */
+  readonly stream: string;
+  /** Id of the job that filled kept windows. */
+  readonly backfill: string;
 }
 
 /** Deploys, queries, runs, and sets what can be set. */
@@ -121,6 +178,12 @@ export async function operate(server: TestServer): Promise<Operated> {
     );
     evaluationRuns.push(id);
   }
+  const stream = await readTopic(server);
+  const backfilled = await server.client(AggregateService).backfillAggregates({ backfill: { feature: "shop.visited" } });
+  await eventually(async () => {
+    const { series } = await server.client(AggregateService).listAggregates({});
+    return series.some(({ filledUntil, namespace }) => namespace === "visit" && filledUntil !== undefined);
+  }, "the kept windows are filled");
   await server.client(SecretService).setSecrets({ secrets: [{ name: "API_KEY", value: `secret-${TEXT}` }] });
   const url = "https://hooks.example.com/events";
   await server
@@ -128,5 +191,23 @@ export async function operate(server: TestServer): Promise<Operated> {
     .createWebhook({ name: TEXT.slice(0, 60), url, subscriptions: ["nothing.happens"], secret: "long enough a secret" });
   await server.client(ServiceTokenService).createServiceToken({ name: TEXT.slice(0, 60), role: "viewer" });
   await server.client(TrafficService).setTraffic({ weights: { stable: 30, canary: 70 } });
-  return { live: second.id, ready: first.id, resolverRun, offlineQuery, task, evaluation: TEXT.slice(0, 90), evaluationRuns, dataset };
+  return {
+    ...{ live: second.id, ready: first.id, resolverRun, offlineQuery, task, dataset, stream },
+    ...{ evaluation: TEXT.slice(0, 90), evaluationRuns, backfill: backfilled.jobId },
+  };
+}
+
+/** Messages of which the stream stores some and puts others aside; returns its name. */
+async function readTopic(server: TestServer): Promise<string> {
+  const [topicName, name] = ["payments", "payments.on_payment"];
+  const at = new Date().toISOString();
+  const message = (id: number, amount: number) => JSON.stringify({ id, shop: 7, amount, at, note: TEXT });
+  const values = [message(1, 40), message(2, 2), message(3, -1), TEXT, message(4, 10_000)];
+  const messages = values.map((value) => ({ value: new TextEncoder().encode(value) }));
+  await server.client(TopicService).pushMessages({ topicName, messages });
+  await eventually(async () => {
+    const { stream } = await server.client(StreamService).getStream({ name });
+    return stream?.deadLetters === 3n && stream.lag === 0n;
+  }, "the messages are read");
+  return name;
 }

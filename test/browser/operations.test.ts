@@ -6,8 +6,10 @@ import type { Browser } from "playwright-core";
 import { MetricService } from "../../gen/svc/v1/metric_pb.ts";
 import { MonitorService } from "../../gen/svc/v1/monitor_pb.ts";
 import { QueryService } from "../../gen/svc/v1/query_pb.ts";
+import { StreamService } from "../../gen/svc/v1/stream_pb.ts";
 import { createSqliteMetadataStore } from "../../src/server/stores/metadata/sqlite.ts";
 import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
+import { eventually } from "../harness/eventually.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
 import { violations } from "./accessibility.ts";
 import { type Operated, operate } from "./operated-project.ts";
@@ -49,10 +51,19 @@ const ROWS: Readonly<Record<string, Row>> = {
   "columns of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}`, shows: "user.score" },
   "rows of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=rows`, shows: "3 rows" },
   "files of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=files`, shows: /\.parquet$/ },
+  streams: { path: () => "/streams", shows: "ValueError" },
+  "a feature's rules and cache policy": { path: () => "/features/payment.amount", shows: "min=0, max=1000 (strict)" },
+  "a version of a feature": { path: () => "/features/payment.note", shows: 'cache_defaults="evict_defaults"' },
+  "a window in tiles": { path: () => "/features/shop.visited__86400__", shows: "in tiles" },
+  "kept aggregates": { path: () => "/aggregates", shows: "sum of payment.amount by payment.shop_id" },
+  "a job that filled them": { path: ({ backfill }) => `/runs/${backfill}`, shows: "aggregate_backfill" },
   branches: { path: () => "/branches", shows: /^dpl_/ },
   traffic: { path: () => "/traffic", shows: "The weights add up to 100." },
   "rates by weights": { path: () => "/traffic", shows: /^20$/ },
-  "what a deployment changed": { path: ({ live }) => `/deployments/${live}`, shows: "No resolver, no feature and no monitor changed." },
+  "what a deployment changed": {
+    path: ({ live }) => `/deployments/${live}`,
+    shows: "No resolver, feature, monitor or evaluation changed.",
+  },
   "what two deployments differ in": { path: ({ live, ready }) => `/deployments/${live}?with=${ready}`, shows: "more.py, added" },
   "the audit log": { path: () => "/audit", shows: "TrafficService/SetTraffic" },
   usage: { path: () => "/usage?figure=cpu", shows: "CPU seconds over time" },
@@ -236,6 +247,80 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     expect(tab.complaints.splice(0)).toEqual([]);
   }, 300_000);
 
+  test("a stream is paused, given a message, moved past it, and its dead letters computed again", async () => {
+    const { page } = tab;
+    await open("/streams");
+    const row = page.getByRole("row", { name: /payments\.on_payment/ });
+    const details = page.getByRole("region", { name: made.stream });
+    const within = await details
+      .getByRole("button")
+      .evaluateAll((all) => all.every((one) => one.getBoundingClientRect().right <= innerWidth));
+    expect(within).toBe(true);
+    await row.getByText("running", { exact: true }).waitFor();
+    expect(await details.getByRole("row").count()).toBe(4);
+    await details.getByText(/raised ValueError: .*<img src=x/).waitFor();
+    await details.getByText("expected int with max=1000", { exact: false }).waitFor();
+    await details.getByText(/^{"id":4,"shop":7,"amount":10000/).waitFor();
+    const act = async (verb: string, command: string) => {
+      await details.getByRole("button", { name: new RegExp(`^${verb}:`) }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText(command).waitFor();
+      expect(await violations(page)).toEqual([]);
+      await dialog.getByRole("button", { name: verb, exact: true }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    await act("Pause", `svc streams pause ${made.stream}`);
+    await row.getByText("paused", { exact: true }).waitFor();
+    await eventually(async () => {
+      const { stream } = await server.client(StreamService).getStream({ name: made.stream });
+      return stream?.partitions.every(({ node }) => node === "") === true;
+    }, "no node reads it");
+    await details.getByRole("button", { name: /^Push:/ }).click();
+    await page.getByRole("dialog").getByLabel("Message").fill('{"id": 9, "shop": 8, "amount": 1, "at": "2024-05-01T12:00:00Z"}');
+    await page.getByRole("dialog").getByRole("button", { name: "Push", exact: true }).click();
+    await row.getByRole("cell", { name: "1", exact: true }).waitFor();
+    await act("Seek", `svc streams seek ${made.stream} --to latest`);
+    await row.getByRole("cell", { name: "0", exact: true }).waitFor();
+    await act("Resume", `svc streams resume ${made.stream}`);
+    await row.getByText("running", { exact: true }).waitFor();
+    await act("Replay", `svc streams dead-letters replay ${made.stream}`);
+    await page.getByText("0 stored, 3 failed again.").waitFor();
+    await details.getByRole("link", { name: "payment.amount" }).click();
+    await page.getByRole("heading", { level: 1, name: "payment.amount" }).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 300_000);
+
+  test("a kept aggregate is backfilled, once its plan was looked at", async () => {
+    const { page } = tab;
+    await open("/aggregates");
+    const row = page.getByRole("row", { name: /shop\.visited/ });
+    await row.getByText("15 * * * *").waitFor();
+    await row.getByText("1 group", { exact: false }).waitFor();
+    await row.getByText(/^from/).waitFor();
+    const button = row.getByRole("button", { name: "Backfill: Backfill shop.visited" });
+    expect(await button.evaluate((one) => one.getBoundingClientRect().right <= innerWidth)).toBe(true);
+    await button.click();
+    const dialog = page.getByRole("dialog", { name: "Backfill shop.visited?" });
+    await dialog.getByLabel("From").fill("yesterday");
+    await dialog.getByRole("button", { name: "Show the plan" }).click();
+    await dialog.getByText("'yesterday' is no time with its zone.").waitFor();
+    expect(await dialog.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
+    const hour = Math.floor(Date.now() / 3_600_000);
+    const [from = "", until = ""] = [hour - 48, hour - 24].map((at) => new Date(at * 3_600_000).toISOString());
+    await dialog.getByLabel("From").fill(from);
+    await dialog.getByLabel("Until").fill(until);
+    await dialog.getByLabel("Count rows in the plan").check();
+    await dialog.getByRole("button", { name: "Show the plan" }).click();
+    await dialog.getByText(/^payments\.visits: \d+ rows, 24 buckets of each group, at most \d+ tiles/).waitFor();
+    const flags = `--lower-bound ${from} --upper-bound ${until}`;
+    await dialog.getByText(`svc aggregate backfill --feature shop.visited ${flags} --dry-run --exact --environment=default`).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Backfill", exact: true }).click();
+    await page.waitForURL((url) => /\/runs\/job_/.test(url.pathname));
+    await page.getByText("completed", { exact: true }).first().waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 300_000);
+
   test("weights whose sum is not 100 are refused in place; others are set once one agrees", async () => {
     const { page } = tab;
     await open("/traffic");
@@ -405,6 +490,8 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
       ["/settings/service-tokens", /Make|Delete/],
       ["/traffic", /Set|Promote|Suspend/],
       ["/schedules", /Run now|Pause/],
+      ["/aggregates", /Backfill/],
+      ["/streams", /Pause|Seek|Push|Replay/],
       [`/runs/${made.offlineQuery}`, /Begin again/],
       [`/runs/${made.task}`, /Run again/],
       [`/evals/${encodeURIComponent(made.evaluation)}`, /^Run/],

@@ -53,6 +53,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   evalRun: { path: () => "/evals/none/runs/none", heading: /^Run none$/, shows: "There is no run" },
   branches: { path: () => "/branches", heading: /^Branches$/, shows: "svc apply --branch NAME" },
   streams: { path: () => "/streams", heading: /^Streams$/, shows: "No topic is read" },
+  aggregates: { path: () => "/aggregates", heading: /^Kept aggregates$/, shows: "No window is kept" },
   traffic: { path: () => "/traffic", heading: /^Traffic$/, shows: "<img" },
   metrics: { path: () => "/metrics", heading: /^Metrics$/, shows: "Latency of queries" },
   monitors: { path: () => "/monitors", heading: /^Monitors$/, shows: "p99:query.latency.rollup(5m)" },

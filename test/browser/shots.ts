@@ -118,6 +118,19 @@ const SHOTS_AT_WORK: readonly Shot<Operated>[] = [
   { name: "dataset-rows", path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=rows` },
   { name: "dataset-files", path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=files` },
   { name: "branches", path: () => "/branches" },
+  { name: "streams", path: () => "/streams", isWhole: true },
+  { name: "aggregates", path: () => "/aggregates", isWhole: true },
+  {
+    name: "aggregates-plan",
+    path: () => "/aggregates",
+    async prepare(page) {
+      await page.getByRole("button", { name: "Backfill: Backfill shop.visited" }).click();
+      await page.getByRole("button", { name: "Show the plan" }).click();
+      await page.getByRole("dialog").getByText("Reads").or(page.getByRole("alert")).first().waitFor();
+    },
+  },
+  { name: "feature-options", path: () => "/features/payment.amount", isWhole: true },
+  { name: "run-backfill", path: ({ backfill }) => `/runs/${backfill}`, isWhole: true },
   { name: "traffic-weights", path: () => "/traffic", isWhole: true },
   { name: "traces", path: () => "/traces" },
   { name: "busy-metrics", path: () => "/metrics", isWhole: true },

@@ -126,7 +126,11 @@ describe("svc eval", () => {
     });
     mkdirSync(join(project, "more"));
     writeFileSync(join(project, "more", "breaking.py"), BREAKING);
-    expect((await svc("apply", "--force", "--await")).exitCode).toBe(0);
+    const { exitCode, stdout } = await svc("apply", "--force", "--await");
+    expect([exitCode, stdout]).toEqual([
+      0,
+      expect.stringContaining("Added Evaluations\nName\nbreaks\njudged minutes\nkinds\n\nPlan: 2 monitors added; 3 evaluations added\n"),
+    ]);
   }, 300_000);
 
   test("get shows the definition, by name and by id", async () => {
@@ -176,6 +180,7 @@ describe("svc eval", () => {
   test.each([
     [["eval/trigger", "minutes", "--metadata", "[]"], 2, "--metadata takes a JSON object"],
     [["eval/trigger", "minute"], 1, "did you mean 'minutes'"],
+    [["eval/trigger", ""], 1, "no evaluation ''.\n"],
     [["eval/get", "evl_none"], 1, "`svc eval list` shows them"],
     [["eval/compare", "evr_a"], 2, "other"],
     [["eval/compare", "evr_a", "evr_b", "--limit", "0"], 2, "--limit takes 1 to 500"],

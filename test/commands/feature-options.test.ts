@@ -242,6 +242,14 @@ describe("what is kept online and offline", () => {
     expect((await values(3)).filter((_, at) => [0, 2, 3].includes(at))).toEqual(["n5", 5, 7]);
   });
 
+  test("its page says so", async () => {
+    const shown = async (feature: string) => (await run("features/show", [feature])).stdout;
+    expect(await shown("kept.evicted")).toMatch(/^Cache policy: +cache_nulls="evict_nulls"$/m);
+    expect(await shown("kept.rank")).toMatch(/^Cache policy: +cache_defaults=False$/m);
+    expect(await shown("kept.young")).toMatch(/^Offline TTL: +1d$/m);
+    expect(await shown("kept.plain")).not.toMatch(/^(Cache policy|Offline TTL)/m);
+  });
+
   test("a value in the history counts at a row's time until it is too old", async () => {
     writeFileSync(join(project, "aged.csv"), "kept.id,kept.young,kept.any_age,__ts__\n4,1,1,2026-01-01T00:00:00Z\n");
     expect((await run("upload", [join(project, "aged.csv")])).exitCode).toBe(0);

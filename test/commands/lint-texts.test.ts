@@ -149,7 +149,7 @@ describe("names and totals", () => {
     const python = await lint({ "features.py": `${USER}${total("one")}${total("two")}` });
     expect(python.messages).toEqual([
       "features.one and features.two both compute user.id, user.name, and each says that it has all rows\n" +
-        "Give one of them a tag or an environment, take `total` from one that has not all rows, or remove one.",
+        "Give one of them a tag, an environment or a condition (`when`), take `total` from one that has not all rows, or remove one.",
     ]);
     const source = '\n\nlite = SQLiteSource(name="lite", path="app.db")\n';
     const query = "-- resolves: User\n-- source: lite\n-- total: true\nselect id, name from t\n";

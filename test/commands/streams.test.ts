@@ -46,6 +46,17 @@ test("the page of the docs", async () => {
   }
 }, 300_000);
 
+test("a kept aggregate is filled up to the latest row of its stream", async () => {
+  // The page has sent the stream to another place, from where on it has read nothing.
+  expect((await svc("aggregate/list")).stdout).toMatch(/in part$/m);
+  await svc("topic/push", "--topic", "payments", "--value", '{"id": 9, "user": 7, "amount": 0, "at": "now()"}');
+  expect((await svc("streams/get", "on_payment", "--wait")).stdout).not.toContain("Problem:");
+  const listed = await svc("aggregate/list");
+  expect([listed.exitCode, listed.stdout]).toEqual([0, expect.stringMatching(/^\d+ .* \d{4}-\d{2}-\d{2}T\S+ by a stream$/m)]);
+  const { series } = (await svc("aggregate/list", "--json")).json() as { series: { streamed_until: string; filled_until: unknown }[] };
+  expect(series).toMatchObject([{ streamed_until: expect.stringContaining("T"), filled_until: null }]);
+}, 300_000);
+
 test("a dead letter that fails again ends the command with 1, and one that is none is refused", async () => {
   const again = await svc("streams/dead-letters/replay", "on_payment");
   expect([again.exitCode, /^Failed again: +1$/m.test(again.stdout)]).toEqual([1, true]);

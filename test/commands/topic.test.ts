@@ -75,7 +75,13 @@ describe("a message goes to", () => {
 
   test("nowhere that does not exist or answer", async () => {
     const absent = await push("--topic", "absent", "--value", "{}");
-    expect([absent.exitCode, absent.stderr]).toEqual([1, expect.stringContaining("There is no such topic: there is no topic 'absent'")]);
+    expect([absent.exitCode, absent.stderr]).toEqual([1, expect.stringContaining("There is no topic 'absent'. A TopicSource")]);
+    const near = await push("--topic", "ordres", "--value", "{}");
+    expect([near.exitCode, near.stderr]).toEqual([
+      1,
+      expect.stringMatching(/There is no topic 'ordres'\.[\s\S]*[Dd]id you mean 'orders'\?/),
+    ]);
+    expect((await push("--topic", "configurd", "--value", "{}")).stderr).toContain("Did you mean 'configured'?");
     const away = await push("--topic", "payments", "--value", "{}");
     expect([away.exitCode, away.stderr]).toEqual([expect.any(Number), expect.stringContaining(`127.0.0.1:${nobody} cannot be reached`)]);
     expect(away.exitCode).not.toBe(0);

@@ -57,4 +57,5 @@ test("didYouMean spells them out", () => {
   expect(didYouMean("nmae", ["name"])).toBe("did you mean 'name'?");
   expect(didYouMean("nmae", ["name", "names", "named"])).toBe("did you mean 'name', 'named' or 'names'?");
   expect(didYouMean("nmae", ["quantity"])).toBe("");
+  expect(didYouMean("", ["a", "quantity"])).toBe("");
 });

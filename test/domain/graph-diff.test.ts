@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { ChangeKind } from "../../gen/svc/v1/deployment_pb.ts";
 import {
+  type EvaluationSchema,
   type ExpressionSchema,
   type FeatureSchema,
   type Graph,
@@ -220,6 +221,26 @@ describe("graph diff", () => {
       ["slow", ChangeKind.CHANGED, ["above 80ms -> 100ms", "notify none -> ops", "for_ none -> 10m"]],
     ]);
     expect(diffGraphs(before, monitors({ ...slow, span: { line: 7 } }, ...before.monitors.slice(1)), none).monitors).toEqual([]);
+  });
+
+  test("evaluations go by their names, and say what changed of them", () => {
+    const evaluations = (...all: MessageInitShape<typeof EvaluationSchema>[]) => create(GraphSchema, { evaluations: all });
+    const judge = (prompt: string) => [{ name: "judge", kind: { case: "judge" as const, value: { model: "m", prompt } } }];
+    const inputs = [{ parameter: "text", column: "text" }];
+    const one = { name: "one", dataset: "words", task: "m.f", inputs, scorers: judge("a?"), tags: ["t"], span: { line: 1 } };
+    const before = evaluations(one, { ...one, name: "asked" }, { name: "gone", dataset: "words" });
+    const after = evaluations(
+      { ...one, revision: "rev_1", key: "text", inputs: [{ parameter: "text", column: "body" }], span: { line: 7 } },
+      { ...one, name: "asked", scorers: judge("b?") },
+      { name: "fresh", dataset: "words" },
+    );
+    expect(diffGraphs(before, after, none).evaluations.map(({ name, change, details }) => [name, change, details])).toEqual([
+      ["asked", ChangeKind.CHANGED, ["definition"]],
+      ["fresh", ChangeKind.ADDED, []],
+      ["gone", ChangeKind.REMOVED, []],
+      ["one", ChangeKind.CHANGED, ["dataset words -> words@rev_1", "inputs text -> text=body", "key none -> text"]],
+    ]);
+    expect(diffGraphs(before, evaluations({ ...one, span: { line: 9 } }, ...before.evaluations.slice(1)), none).evaluations).toEqual([]);
   });
 
   test("cached values outlive the resolvers that are changed or put in another's place, not those of new features", () => {

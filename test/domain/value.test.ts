@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { DataTypeSchema, PrimitiveType, type DataTypeSchema as Schema } from "../../gen/svc/v1/value_pb.ts";
+import { DataTypeSchema, PrimitiveType, type DataTypeSchema as Schema, VectorPrecision } from "../../gen/svc/v1/value_pb.ts";
 import {
   compileCoercer,
   decodeStored,
@@ -183,6 +183,25 @@ describe("coercion", () => {
     expect(coerce(listOf(INT), "[1, 9007199254740993]", "lenient")).toEqual([1, 9007199254740993n]);
     expect(coerce(listOf(INT), "[1]")).toBe('! list[int] / str "[1]"');
     expect(coerce(listOf(INT), { 0: 1 })).toBe('! list[int] / struct {"0": 1}');
+  });
+
+  test("vectors: length, finite numbers, rounding", () => {
+    const vector = (size: number, precision: VectorPrecision): Init => ({
+      kind: { case: "list", value: { element: FLOAT, vector: { size, precision } } },
+    });
+    const [f16, f32, f64] = [vector(2, VectorPrecision.F16), vector(2, VectorPrecision.F32), vector(0, VectorPrecision.F64)];
+    expect([f16, f32, f64].map((type) => typeName(make(type)))).toEqual(['Vector["f16", 2]', "Vector[2]", 'Vector["f64"]']);
+    expect(coerce(f16, [0.1, 65504])).toEqual([0.0999755859375, 65504]);
+    expect(coerce(f32, [0.1, 2n])).toEqual([0.10000000149011612, 2]);
+    expect(coerce(f64, [0.1, -0, 1e300])).toEqual([0.1, -0, 1e300]);
+    expect(coerce(f32, "[1, 2.5]", "lenient")).toEqual([1, 2.5]);
+    expect(coerce(f32, [1])).toBe("! Vector[2] / list of 1");
+    expect(coerce(f32, "[1, 2]")).toBe('! Vector[2] / str "[1, 2]"');
+    expect(coerce(f32, [1, "x"])).toBe('! float / str "x" / [1]');
+    expect(coerce(f32, [1, null])).toBe("! a finite number of Vector[2] / null / [1]");
+    expect(coerce(f32, [1e39, 1])).toBe("! a finite number of Vector[2] / int 1e+39 / [0]");
+    expect(coerce(f16, [70_000, 1])).toBe('! a finite number of Vector["f16", 2] / int 70000 / [0]');
+    expect(coerce(f64, [{ $float: "NaN" }])).toBe('! a finite number of Vector["f64"] / struct {"$float": "NaN"} / [0]');
   });
 
   test("structs: fields in order, missing, unknown, of another type", () => {

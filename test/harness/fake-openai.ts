@@ -1,6 +1,6 @@
 /**
  * A fake of a server of OpenAI's protocol, on loopback: chat completions, answered by what a test
- * tells it to. It checks the key, and remembers what it was asked.
+ * tells it to, and embeddings. It checks the key, and remembers what it was asked. A token is a word.
  */
 
 /** A request for a chat completion. */
@@ -9,10 +9,20 @@ export interface AskedCompletion {
   readonly messages: readonly { readonly role: string; readonly content: string }[];
 }
 
+/** A request for embeddings. */
+export interface AskedEmbeddings {
+  readonly model: string;
+  readonly input: readonly string[];
+  readonly dimensions?: number;
+}
+
 /** A running fake. */
 export class FakeOpenai implements Disposable {
   /** Requests that carried the key, in order. */
   readonly completions: AskedCompletion[] = [];
+  readonly embeddings: AskedEmbeddings[] = [];
+  /** The vector of a text, or a response in place of all of them. */
+  embed: (text: string) => readonly number[] | Response = (text) => [text.length, 1];
   /** Requests that are being answered, and the most at once. */
   private open = 0;
   mostAtOnce = 0;
@@ -48,7 +58,10 @@ export class FakeOpenai implements Disposable {
     const { pathname } = new URL(request.url);
     const isAllowed = this.key === "" || request.headers.get("authorization") === `Bearer ${this.key}`;
     if (!isAllowed) return failure(401, `Incorrect API key provided: ${request.headers.get("authorization") ?? "none"}.`);
-    if (request.method !== "POST" || pathname !== "/v1/chat/completions") return failure(404, `Unknown request URL: ${pathname}.`);
+    const isEmbedding = pathname === "/v1/embeddings";
+    if (request.method !== "POST" || (pathname !== "/v1/chat/completions" && !isEmbedding))
+      return failure(404, `Unknown request URL: ${pathname}.`);
+    if (isEmbedding) return this.respondWithVectors((await request.json()) as AskedEmbeddings);
     const asked = (await request.json()) as AskedCompletion;
     this.completions.push(asked);
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.open);
@@ -56,14 +69,28 @@ export class FakeOpenai implements Disposable {
       const said = await this.answer(asked);
       if (typeof said !== "string") return said;
       const choice = { index: 0, finish_reason: "stop", message: { role: "assistant", content: said } };
-      return Response.json({ id: "chatcmpl-1", object: "chat.completion", model: asked.model, choices: [choice] });
+      const usage = { prompt_tokens: words(asked.messages.map(({ content }) => content)), completion_tokens: words([said]) };
+      return Response.json({ id: "chatcmpl-1", object: "chat.completion", model: asked.model, choices: [choice], usage });
     } finally {
       this.open--;
     }
+  }
+
+  private respondWithVectors(asked: AskedEmbeddings): Response {
+    this.embeddings.push(asked);
+    const vectors = asked.input.map((text) => this.embed(text));
+    const refused = vectors.find((vector) => vector instanceof Response);
+    if (refused) return refused;
+    const data = vectors.map((embedding, index) => ({ object: "embedding", index, embedding }));
+    return Response.json({ object: "list", data: data.reverse(), model: asked.model, usage: { prompt_tokens: words(asked.input) } });
   }
 }
 
 /** An answer that is an error, as the protocol has them. */
 export function failure(status: number, message: string, headers: Record<string, string> = {}): Response {
   return Response.json({ error: { message, type: "invalid_request_error" } }, { status, headers });
+}
+
+function words(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + text.split(/\s+/).filter(Boolean).length, 0);
 }

@@ -7,7 +7,7 @@ import { createConnectTransport } from "@connectrpc/connect-web";
 import type { InitialCredentials } from "../../src/server/boot/start.ts";
 
 /** A started process. */
-export interface SpawnedServer extends Disposable {
+export interface SpawnedServer extends AsyncDisposable {
   readonly pid: number;
   readonly url: string;
   readonly credentials: InitialCredentials;
@@ -34,13 +34,9 @@ export async function spawnServer(
   const child = Bun.spawn(argv, { stdout: "pipe", stderr: "inherit", env: { ...process.env, ...env } });
   const { value } = await child.stdout.getReader().read();
   const said = JSON.parse(new TextDecoder().decode(value)) as { url: string; credentials: InitialCredentials };
-  return {
-    pid: child.pid,
-    ...said,
-    async kill() {
-      child.kill("SIGKILL");
-      await child.exited;
-    },
-    [Symbol.dispose]: () => child.kill("SIGKILL"),
+  const kill = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await child.exited;
   };
+  return { pid: child.pid, ...said, kill, [Symbol.asyncDispose]: kill };
 }

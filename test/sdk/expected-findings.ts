@@ -13,7 +13,7 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "this version of svc has no 'ScheduleOptions': a resolver runs by cron=, and a query by ScheduledQuery(schedule=...)",
       "no such name",
     ],
-    ["E105 features.py:1:8 svc.prompts", "this version of svc has no module 'svc.prompts': it asks no language models", "no such module"],
+    ["E105 features.py:1:8 svc.ml", "this version of svc has no module 'svc.ml': it deploys no models", "no such module"],
     [
       "E105 features.py:2:25 Chart",
       "this version of svc has no 'Chart': it has no charts as code; a Monitor(...) tells when a metric breaks a bound",
@@ -378,6 +378,92 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "W126 features.py:13:14 Account",
       "'user.account' is required, but its key 'user.account_id' may be None: write 'account: \"Account | None\"'",
       "required",
+    ],
+  ],
+  "137-models": [
+    ["E137 features.py:32:37 lambda: Doc.id", "'doc.number' is made of 'doc.id', which is int: a model embeds a str", "no text"],
+    [
+      "E137 features.py:33:11 str",
+      "'doc.flat' is str, and a model gives a vector: write Vector[768], with the model's number of dimensions",
+      "no vector",
+    ],
+    ["E142 features.py:34:47 txt", "Doc has no feature 'txt'; did you mean 'text'?", "no such feature"],
+    ["E124 features.py:35:44 Dok", "'Dok' in this annotation is never defined", "never defined"],
+    [
+      'E146 features.py:36:36 "text"',
+      "input is str 'text': write a function that gives the feature with the text, such as lambda: Doc.text",
+      "bad value",
+    ],
+    [
+      "E137 features.py:37:12 int",
+      "'doc.count' is int: a completion is a str, a PromptResponse, or a @dataclass that says what to answer",
+      "no answer",
+    ],
+    [
+      "E137 features.py:38:10 Raw",
+      "'doc.raw' has values of type bytes, which a model cannot be asked for: write str, int, float, bool or an Enum",
+      "no such answer",
+    ],
+    [
+      "E137 features.py:39:40 Fine",
+      "'doc.twice' is Fine: output_structure is of a PromptResponse; take it out, or annotate PromptResponse",
+      "not of this type",
+    ],
+    [
+      "E137 features.py:40:52 Raw",
+      "'doc.shape' has values of type bytes, which a model cannot be asked for: write str, int, float, bool or an Enum",
+      "no such answer",
+    ],
+    ["E137 features.py:41:52 int", "output_structure is int: write a @dataclass", "no structure"],
+    [
+      'E146 features.py:42:17 ask("{{ text }}")',
+      "'{{ text }}' in a message names no feature: write one such as '{{ Review.body }}'",
+      "bad value",
+    ],
+    ["E142 features.py:43:28 tixt", "Doc has no feature 'tixt'; did you mean 'text'?", "no such feature"],
+    ["E146 features.py:44:33 3", "temperature is int 3: write a number from 0 to 2", "bad value"],
+    [
+      "E146 features.py:45:50 []",
+      'messages is list []: write a list of messages, such as [message(role="user", content="...")]',
+      "bad value",
+    ],
+    ['E146 features.py:46:36 ""', "model is str '': write a text", "bad value"],
+    [
+      'E146 features.py:46:49 [P.message(role="boss", content="a")]',
+      "the role of a message is str 'boss': write one of 'system', 'developer', 'user', 'assistant'",
+      "bad value",
+    ],
+    [
+      'E146 features.py:47:74 "cohere"',
+      "provider is str 'cohere': the protocol of \"openai\" is the only one; url= says whom it is spoken with",
+      "bad value",
+    ],
+    ['E146 features.py:47:88 "example.com"', "url is str 'example.com'; write one such as 'https://api.example.com/v1'", "bad value"],
+    ['E146 features.py:47:111 "1h"', "timeout is str '1h'; write a duration of at most 5m, such as '30s'", "bad value"],
+    [
+      "E106 features.py:48:65 api_key",
+      "this version of svc has no option 'api_key' of embed: the integration has the key",
+      "no such option",
+    ],
+    [
+      "E118 features.py:49:44 {2: ask()}",
+      "version 2 of 'doc.old' is CompletionOptions CompletionOptions(max_staleness=None, default=MISSING, ow...: write feature(...), or an expression",
+      "no options",
+    ],
+    [
+      "E114 features.py:50:11 Vector[0]",
+      "'Vector[0]' cannot be the type of a feature: write Vector[768], with 1 to 65536 elements, or Vector['f16', 768]",
+      "unsupported type",
+    ],
+    [
+      'E114 features.py:51:11 Vector["f8", 3]',
+      "'Vector['f8', 3]' cannot be the type of a feature: write Vector[768], with 1 to 65536 elements, or Vector['f16', 768]",
+      "unsupported type",
+    ],
+    [
+      "E115 features.py:52:22 (1.0, 2.0, 3.0)",
+      "the default of 'doc.odd' does not fit its type: tuple (1.0, 2.0, 3.0) is not of type Vector[2]",
+      "wrong type",
     ],
   ],
   "140-parameters": [
@@ -933,6 +1019,39 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       'E178 features.py:43:79 contains("y", name="Contains")',
       "the evaluation 'case of names' has two scorers of the name 'Contains': give one another name=",
       "same name",
+    ],
+  ],
+  "195-conditions": [
+    [
+      "E195 features.py:33:14 1 == 1",
+      "when= is True for every row: Python decides at once what does not begin with a feature; compare a feature, such as User.id == 1",
+      "decided at once",
+    ],
+    ['E195 features.py:38:14 "User.kind == 1"', "when= is 'User.kind == 1': write a condition such as User.id == 1", "no condition"],
+    [
+      'E195 features.py:43:14 Bank.tier == "gold"',
+      "Bank.tier is no feature of User: the condition is on the row that the resolver computes",
+      "not from User",
+    ],
+    [
+      "E195 features.py:48:14 User.age",
+      "the condition cannot be tested for a row: User.age is not bool, so it is no filter by itself: compare it",
+      "no condition",
+    ],
+    [
+      'E195 features.py:53:14 User.age == "x"',
+      "the condition cannot be tested for a row: User.age is int and is compared with str 'x': the two are never alike",
+      "no condition",
+    ],
+    [
+      "E195 features.py:58:14 User.others.id == 1",
+      "the condition cannot be tested for a row: User.others.id goes through a has-many relation: a column has one value for each row",
+      "no condition",
+    ],
+    [
+      'E195 features.py:63:14 User.kind == "x"',
+      "when= is tested for the row that a resolver computes: one that returns a DataFrame finds the rows itself; leave out there what does not count",
+      "no row yet",
     ],
   ],
 };

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/aggregate.proto.
  */
 export const file_svc_v1_aggregate: GenFile = /*@__PURE__*/
-  fileDesc("ChZzdmMvdjEvYWdncmVnYXRlLnByb3RvEgZzdmMudjEiFwoVTGlzdEFnZ3JlZ2F0ZXNSZXF1ZXN0IkEKFkxpc3RBZ2dyZWdhdGVzUmVzcG9uc2USJwoGc2VyaWVzGAEgAygLMhcuc3ZjLnYxLkFnZ3JlZ2F0ZVNlcmllcyK6AwoPQWdncmVnYXRlU2VyaWVzEg4KBnNlcmllcxgBIAEoAxIRCgluYW1lc3BhY2UYAiABKAkSDQoFZ3JvdXAYAyADKAkSEgoKYWdncmVnYXRlZBgEIAEoCRIpCgZidWNrZXQYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLAoJcmV0ZW50aW9uGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhMKC2FnZ3JlZ2F0aW9uGAcgASgJEhoKEmRlcGVuZGVudF9mZWF0dXJlcxgIIAMoCRINCgV0aWxlcxgJIAEoAxIOCgZncm91cHMYCiABKAMSDQoFYnl0ZXMYCyABKAMSLwoLZmlsbGVkX2Zyb20YDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGZpbGxlZF91bnRpbBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2NoZWR1bGUYDiABKAkSNAoQbmV4dF9iYWNrZmlsbF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAirgEKEUFnZ3JlZ2F0ZUJhY2tmaWxsEg8KB2ZlYXR1cmUYASABKAkSLwoLbG93ZXJfYm91bmQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwcGVyX2JvdW5kGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghyZXNvbHZlchgEIAEoCRIUCgxjb21wdXRlX29ubHkYBSABKAgiWgocUGxhbkFnZ3JlZ2F0ZUJhY2tmaWxsUmVxdWVzdBIrCghiYWNrZmlsbBgBIAEoCzIZLnN2Yy52MS5BZ2dyZWdhdGVCYWNrZmlsbBINCgVleGFjdBgCIAEoCCJNCh1QbGFuQWdncmVnYXRlQmFja2ZpbGxSZXNwb25zZRIsCgVwbGFucxgBIAMoCzIdLnN2Yy52MS5BZ2dyZWdhdGVCYWNrZmlsbFBsYW4ipAIKFUFnZ3JlZ2F0ZUJhY2tmaWxsUGxhbhIOCgZzZXJpZXMYASABKAMSGgoSZGVwZW5kZW50X2ZlYXR1cmVzGAIgAygJEhAKCHJlc29sdmVyGAMgASgJEigKBGZyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBXVudGlsGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgdidWNrZXRzGAYgASgDSACIAQESEQoEcm93cxgHIAEoA0gBiAEBEhIKBXRpbGVzGAggASgDSAKIAQESEgoFYnl0ZXMYCSABKANIA4gBAUIKCghfYnVja2V0c0IHCgVfcm93c0IICgZfdGlsZXNCCAoGX2J5dGVzIkgKGUJhY2tmaWxsQWdncmVnYXRlc1JlcXVlc3QSKwoIYmFja2ZpbGwYASABKAsyGS5zdmMudjEuQWdncmVnYXRlQmFja2ZpbGwiPAoaQmFja2ZpbGxBZ2dyZWdhdGVzUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEg4KBnNlcmllcxgCIAMoAzK+AgoQQWdncmVnYXRlU2VydmljZRJYCg5MaXN0QWdncmVnYXRlcxIdLnN2Yy52MS5MaXN0QWdncmVnYXRlc1JlcXVlc3QaHi5zdmMudjEuTGlzdEFnZ3JlZ2F0ZXNSZXNwb25zZSIHkAIBiLUYAxJtChVQbGFuQWdncmVnYXRlQmFja2ZpbGwSJC5zdmMudjEuUGxhbkFnZ3JlZ2F0ZUJhY2tmaWxsUmVxdWVzdBolLnN2Yy52MS5QbGFuQWdncmVnYXRlQmFja2ZpbGxSZXNwb25zZSIHkAIBiLUYBRJhChJCYWNrZmlsbEFnZ3JlZ2F0ZXMSIS5zdmMudjEuQmFja2ZpbGxBZ2dyZWdhdGVzUmVxdWVzdBoiLnN2Yy52MS5CYWNrZmlsbEFnZ3JlZ2F0ZXNSZXNwb25zZSIEiLUYBWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChZzdmMvdjEvYWdncmVnYXRlLnByb3RvEgZzdmMudjEiFwoVTGlzdEFnZ3JlZ2F0ZXNSZXF1ZXN0IkEKFkxpc3RBZ2dyZWdhdGVzUmVzcG9uc2USJwoGc2VyaWVzGAEgAygLMhcuc3ZjLnYxLkFnZ3JlZ2F0ZVNlcmllcyLuAwoPQWdncmVnYXRlU2VyaWVzEg4KBnNlcmllcxgBIAEoAxIRCgluYW1lc3BhY2UYAiABKAkSDQoFZ3JvdXAYAyADKAkSEgoKYWdncmVnYXRlZBgEIAEoCRIpCgZidWNrZXQYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLAoJcmV0ZW50aW9uGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhMKC2FnZ3JlZ2F0aW9uGAcgASgJEhoKEmRlcGVuZGVudF9mZWF0dXJlcxgIIAMoCRINCgV0aWxlcxgJIAEoAxIOCgZncm91cHMYCiABKAMSDQoFYnl0ZXMYCyABKAMSLwoLZmlsbGVkX2Zyb20YDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGZpbGxlZF91bnRpbBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2NoZWR1bGUYDiABKAkSNAoQbmV4dF9iYWNrZmlsbF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOc3RyZWFtZWRfdW50aWwYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIq4BChFBZ2dyZWdhdGVCYWNrZmlsbBIPCgdmZWF0dXJlGAEgASgJEi8KC2xvd2VyX2JvdW5kGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cHBlcl9ib3VuZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIcmVzb2x2ZXIYBCABKAkSFAoMY29tcHV0ZV9vbmx5GAUgASgIIloKHFBsYW5BZ2dyZWdhdGVCYWNrZmlsbFJlcXVlc3QSKwoIYmFja2ZpbGwYASABKAsyGS5zdmMudjEuQWdncmVnYXRlQmFja2ZpbGwSDQoFZXhhY3QYAiABKAgiTQodUGxhbkFnZ3JlZ2F0ZUJhY2tmaWxsUmVzcG9uc2USLAoFcGxhbnMYASADKAsyHS5zdmMudjEuQWdncmVnYXRlQmFja2ZpbGxQbGFuIqQCChVBZ2dyZWdhdGVCYWNrZmlsbFBsYW4SDgoGc2VyaWVzGAEgASgDEhoKEmRlcGVuZGVudF9mZWF0dXJlcxgCIAMoCRIQCghyZXNvbHZlchgDIAEoCRIoCgRmcm9tGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoHYnVja2V0cxgGIAEoA0gAiAEBEhEKBHJvd3MYByABKANIAYgBARISCgV0aWxlcxgIIAEoA0gCiAEBEhIKBWJ5dGVzGAkgASgDSAOIAQFCCgoIX2J1Y2tldHNCBwoFX3Jvd3NCCAoGX3RpbGVzQggKBl9ieXRlcyJIChlCYWNrZmlsbEFnZ3JlZ2F0ZXNSZXF1ZXN0EisKCGJhY2tmaWxsGAEgASgLMhkuc3ZjLnYxLkFnZ3JlZ2F0ZUJhY2tmaWxsIkkKGkJhY2tmaWxsQWdncmVnYXRlc1Jlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIOCgZzZXJpZXMYAiADKAMSCwoDdXJsGAMgASgJMr4CChBBZ2dyZWdhdGVTZXJ2aWNlElgKDkxpc3RBZ2dyZWdhdGVzEh0uc3ZjLnYxLkxpc3RBZ2dyZWdhdGVzUmVxdWVzdBoeLnN2Yy52MS5MaXN0QWdncmVnYXRlc1Jlc3BvbnNlIgeQAgGItRgDEm0KFVBsYW5BZ2dyZWdhdGVCYWNrZmlsbBIkLnN2Yy52MS5QbGFuQWdncmVnYXRlQmFja2ZpbGxSZXF1ZXN0GiUuc3ZjLnYxLlBsYW5BZ2dyZWdhdGVCYWNrZmlsbFJlc3BvbnNlIgeQAgGItRgFEmEKEkJhY2tmaWxsQWdncmVnYXRlcxIhLnN2Yy52MS5CYWNrZmlsbEFnZ3JlZ2F0ZXNSZXF1ZXN0GiIuc3ZjLnYxLkJhY2tmaWxsQWdncmVnYXRlc1Jlc3BvbnNlIgSItRgFYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * Request of ListAggregates.
@@ -184,6 +184,13 @@ export type AggregateSeries = Message<"svc.v1.AggregateSeries"> & {
    * @generated from field: google.protobuf.Timestamp next_backfill_at = 15;
    */
   nextBackfillAt?: Timestamp | undefined;
+
+  /**
+   * Time of the latest row that a stream counted in it; absent = none did.
+   *
+   * @generated from field: google.protobuf.Timestamp streamed_until = 16;
+   */
+  streamedUntil?: Timestamp | undefined;
 };
 
 /**
@@ -297,6 +304,13 @@ export type AggregateSeriesJson = {
    * @generated from field: google.protobuf.Timestamp next_backfill_at = 15;
    */
   nextBackfillAt?: TimestampJson;
+
+  /**
+   * Time of the latest row that a stream counted in it; absent = none did.
+   *
+   * @generated from field: google.protobuf.Timestamp streamed_until = 16;
+   */
+  streamedUntil?: TimestampJson;
 };
 
 /**
@@ -688,6 +702,13 @@ export type BackfillAggregatesResponse = Message<"svc.v1.BackfillAggregatesRespo
    * @generated from field: repeated int64 series = 2;
    */
   series: bigint[];
+
+  /**
+   * Address of the job's page; empty = the server has none.
+   *
+   * @generated from field: string url = 3;
+   */
+  url: string;
 };
 
 /**
@@ -709,6 +730,13 @@ export type BackfillAggregatesResponseJson = {
    * @generated from field: repeated int64 series = 2;
    */
   series?: string[];
+
+  /**
+   * Address of the job's page; empty = the server has none.
+   *
+   * @generated from field: string url = 3;
+   */
+  url?: string;
 };
 
 /**

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/deployment.proto.
  */
 export const file_svc_v1_deployment: GenFile = /*@__PURE__*/
-  fileDesc("ChdzdmMvdjEvZGVwbG95bWVudC5wcm90bxIGc3ZjLnYxIoABChRWYWxpZGF0ZUdyYXBoUmVxdWVzdBINCgVncmFwaBgBIAEoDBIOCgZicmFuY2gYAiABKAkSGAoQd2l0aG91dF9mZWF0dXJlcxgDIAEoCBIUCgxwcm9qZWN0X25hbWUYBCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYBSADKAki0QEKFVZhbGlkYXRlR3JhcGhSZXNwb25zZRInCgtkaWFnbm9zdGljcxgBIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEiQKBGRpZmYYAiABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYSGQoRbGl2ZV9wcm9qZWN0X25hbWUYAyABKAkSGAoQZW52aXJvbm1lbnRfbmFtZRgEIAEoCRIbChNjcmVhdGVzX2Vudmlyb25tZW50GAUgASgIEhcKD2NyZWF0ZXNfcHJvamVjdBgGIAEoCCKpAQoORGVwbG95bWVudERpZmYSKQoJcmVzb2x2ZXJzGAEgAygLMhYuc3ZjLnYxLlJlc29sdmVyQ2hhbmdlEicKCGZlYXR1cmVzGAIgAygLMhUuc3ZjLnYxLkZlYXR1cmVDaGFuZ2USGgoSYmFzZV9kZXBsb3ltZW50X2lkGAMgASgJEicKCG1vbml0b3JzGAQgAygLMhUuc3ZjLnYxLk1vbml0b3JDaGFuZ2UiUgoNTW9uaXRvckNoYW5nZRIMCgRuYW1lGAEgASgJEiIKBmNoYW5nZRgCIAEoDjISLnN2Yy52MS5DaGFuZ2VLaW5kEg8KB2RldGFpbHMYAyADKAkiawoOUmVzb2x2ZXJDaGFuZ2USCwoDZnFuGAEgASgJEiIKBmNoYW5nZRgCIAEoDjISLnN2Yy52MS5DaGFuZ2VLaW5kEhMKC29sZF92ZXJzaW9uGAMgASgFEhMKC25ld192ZXJzaW9uGAQgASgFInMKDUZlYXR1cmVDaGFuZ2USCwoDZnFuGAEgASgJEiIKBmNoYW5nZRgCIAEoDjISLnN2Yy52MS5DaGFuZ2VLaW5kEiAKB2ZlYXR1cmUYAyABKAsyDy5zdmMudjEuRmVhdHVyZRIPCgdkZXRhaWxzGAQgAygJIjkKE0NyZWF0ZVVwbG9hZFJlcXVlc3QSDgoGc2hhMjU2GAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAMieAoUQ3JlYXRlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEgsKA3VybBgCIAEoCRIQCghjb21wbGV0ZRgDIAEoCBIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKfAwoXQ3JlYXRlRGVwbG95bWVudFJlcXVlc3QSEQoJdXBsb2FkX2lkGAEgASgJEg4KBmJyYW5jaBgCIAEoCRISCgpub19wcm9tb3RlGAMgASgIEgwKBHRhZ3MYBCADKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSPwoIbWV0YWRhdGEYBiADKAsyLS5zdmMudjEuQ3JlYXRlRGVwbG95bWVudFJlcXVlc3QuTWV0YWRhdGFFbnRyeRISCgpjaV9qb2JfdXJsGAcgASgJEhYKDnJlcG9zaXRvcnlfdXJsGAggASgJEg0KBXJlc2V0GAkgASgIEg8KB3J1bnRpbWUYCiABKAkSFAoMcmVxdWlyZW1lbnRzGAsgASgJEhQKDHByb2plY3RfbmFtZRgMIAEoCRIZChFlbnZpcm9ubWVudF9uYW1lcxgNIAMoCRISCgpibHVlX2dyZWVuGA4gASgIEhEKCXByb2ZpbGluZxgPIAEoCBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiQgoYQ3JlYXRlRGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudCK9BAoKRGVwbG95bWVudBIKCgJpZBgBIAEoCRIoCgZzdGF0dXMYAiABKA4yGC5zdmMudjEuRGVwbG95bWVudFN0YXR1cxIOCgZicmFuY2gYAyABKAkSFgoOZW52aXJvbm1lbnRfaWQYBCABKAkSEAoIcHJvbW90ZWQYBSABKAgSDAoEdGFncxgGIAMoCRITCgtkZXNjcmlwdGlvbhgHIAEoCRIyCghtZXRhZGF0YRgIIAMoCzIgLnN2Yy52MS5EZXBsb3ltZW50Lk1ldGFkYXRhRW50cnkSEgoKY2lfam9iX3VybBgJIAEoCRIWCg5yZXBvc2l0b3J5X3VybBgKIAEoCRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVlcnJvchgNIAEoCRInCgtkaWFnbm9zdGljcxgOIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEgsKA3VybBgPIAEoCRIVCg1zb3VyY2Vfc2hhMjU2GBAgASgJEgwKBGxpdmUYESABKAgSEQoJcHJvZmlsaW5nGBIgASgIEhkKEXdhaXRzX2Zvcl90cmFmZmljGBMgASgIEhMKC2FwcHJvdmFsX2lkGBQgASgJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASItChRHZXREZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIj8KFUdldERlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQiSgoVRGlmZkRlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkSGgoSYmFzZV9kZXBsb3ltZW50X2lkGAIgASgJIj4KFkRpZmZEZXBsb3ltZW50UmVzcG9uc2USJAoEZGlmZhgBIAEoCzIWLnN2Yy52MS5EZXBsb3ltZW50RGlmZiIxChhQcm9tb3RlRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJjChlQcm9tb3RlRGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBIeChZyZXBsYWNlZF9kZXBsb3ltZW50X2lkGAIgASgJIhsKGVJvbGxCYWNrRGVwbG95bWVudFJlcXVlc3QiZAoaUm9sbEJhY2tEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Eh4KFnJlcGxhY2VkX2RlcGxveW1lbnRfaWQYAiABKAkiMAoXRGVsZXRlRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJCChhEZWxldGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50IiUKE0RlbGV0ZUJyYW5jaFJlcXVlc3QSDgoGYnJhbmNoGAEgASgJIjsKFERlbGV0ZUJyYW5jaFJlc3BvbnNlEg4KBmJyYW5jaBgBIAEoCRITCgtkZXBsb3ltZW50cxgCIAEoBSIqChFHZXRQcm9maWxlUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoUBChJHZXRQcm9maWxlUmVzcG9uc2USFQoNZGVwbG95bWVudF9pZBgBIAEoCRIqCglyZXNvbHZlcnMYAiADKAsyFy5zdmMudjEuUmVzb2x2ZXJQcm9maWxlEhMKC2ludGVydmFsX21zGAMgASgBEhcKD2Ryb3BwZWRfc2FtcGxlcxgEIAEoAyJaCg9SZXNvbHZlclByb2ZpbGUSEAoIcmVzb2x2ZXIYASABKAkSDwoHc2FtcGxlcxgCIAEoAxIkCgZzdGFja3MYAyADKAsyFC5zdmMudjEuUHJvZmlsZVN0YWNrIi8KDFByb2ZpbGVTdGFjaxIOCgZmcmFtZXMYASADKAkSDwoHc2FtcGxlcxgCIAEoAyJdChZMaXN0RGVwbG95bWVudHNSZXF1ZXN0Eg4KBmJyYW5jaBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIMCgR0YWdzGAQgAygJIlsKF0xpc3REZXBsb3ltZW50c1Jlc3BvbnNlEicKC2RlcGxveW1lbnRzGAEgAygLMhIuc3ZjLnYxLkRlcGxveW1lbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIi8KFldhdGNoRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChdXYXRjaERlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSEAoIcHJvZ3Jlc3MYAiABKAkiFQoTTGlzdEJyYW5jaGVzUmVxdWVzdCI4ChRMaXN0QnJhbmNoZXNSZXNwb25zZRIgCghicmFuY2hlcxgBIAMoCzIOLnN2Yy52MS5CcmFuY2giewoGQnJhbmNoEgwKBG5hbWUYASABKAkSDwoHZGVwbG95cxgCIAEoBRI0ChBsYXN0X2RlcGxveWVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRsYXRlc3RfZGVwbG95bWVudF9pZBgEIAEoCSIiChBHZXRTb3VyY2VSZXF1ZXN0Eg4KBnRhcmdldBgBIAEoCSJIChFHZXRTb3VyY2VSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSCwoDdXJsGAIgASgJKnIKCkNoYW5nZUtpbmQSGwoXQ0hBTkdFX0tJTkRfVU5TUEVDSUZJRUQQABIVChFDSEFOR0VfS0lORF9BRERFRBABEhcKE0NIQU5HRV9LSU5EX0NIQU5HRUQQAhIXChNDSEFOR0VfS0lORF9SRU1PVkVEEAMqjAIKEERlcGxveW1lbnRTdGF0dXMSIQodREVQTE9ZTUVOVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhERVBMT1lNRU5UX1NUQVRVU19RVUVVRUQQARIeChpERVBMT1lNRU5UX1NUQVRVU19CVUlMRElORxACEh4KGkRFUExPWU1FTlRfU1RBVFVTX1NUQVJUSU5HEAMSGgoWREVQTE9ZTUVOVF9TVEFUVVNfTElWRRAEEhwKGERFUExPWU1FTlRfU1RBVFVTX0ZBSUxFRBAFEh4KGkRFUExPWU1FTlRfU1RBVFVTX0lOQUNUSVZFEAYSHQoZREVQTE9ZTUVOVF9TVEFUVVNfV0FJVElORxAHMvAJChFEZXBsb3ltZW50U2VydmljZRJcCg1WYWxpZGF0ZUdyYXBoEhwuc3ZjLnYxLlZhbGlkYXRlR3JhcGhSZXF1ZXN0Gh0uc3ZjLnYxLlZhbGlkYXRlR3JhcGhSZXNwb25zZSIOkAIBiLUYBZC1GICAgBASTwoMQ3JlYXRlVXBsb2FkEhsuc3ZjLnYxLkNyZWF0ZVVwbG9hZFJlcXVlc3QaHC5zdmMudjEuQ3JlYXRlVXBsb2FkUmVzcG9uc2UiBIi1GAUSYQoQQ3JlYXRlRGVwbG95bWVudBIfLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVxdWVzdBogLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVzcG9uc2UiCoi1GAWQtRiAgEASVQoNR2V0RGVwbG95bWVudBIcLnN2Yy52MS5HZXREZXBsb3ltZW50UmVxdWVzdBodLnN2Yy52MS5HZXREZXBsb3ltZW50UmVzcG9uc2UiB5ACAYi1GAMSWAoORGlmZkRlcGxveW1lbnQSHS5zdmMudjEuRGlmZkRlcGxveW1lbnRSZXF1ZXN0Gh4uc3ZjLnYxLkRpZmZEZXBsb3ltZW50UmVzcG9uc2UiB5ACAYi1GAMSXgoRUHJvbW90ZURlcGxveW1lbnQSIC5zdmMudjEuUHJvbW90ZURlcGxveW1lbnRSZXF1ZXN0GiEuc3ZjLnYxLlByb21vdGVEZXBsb3ltZW50UmVzcG9uc2UiBIi1GAUSYQoSUm9sbEJhY2tEZXBsb3ltZW50EiEuc3ZjLnYxLlJvbGxCYWNrRGVwbG95bWVudFJlcXVlc3QaIi5zdmMudjEuUm9sbEJhY2tEZXBsb3ltZW50UmVzcG9uc2UiBIi1GAUSWwoQRGVsZXRlRGVwbG95bWVudBIfLnN2Yy52MS5EZWxldGVEZXBsb3ltZW50UmVxdWVzdBogLnN2Yy52MS5EZWxldGVEZXBsb3ltZW50UmVzcG9uc2UiBIi1GAUSTwoMRGVsZXRlQnJhbmNoEhsuc3ZjLnYxLkRlbGV0ZUJyYW5jaFJlcXVlc3QaHC5zdmMudjEuRGVsZXRlQnJhbmNoUmVzcG9uc2UiBIi1GAUSTAoKR2V0UHJvZmlsZRIZLnN2Yy52MS5HZXRQcm9maWxlUmVxdWVzdBoaLnN2Yy52MS5HZXRQcm9maWxlUmVzcG9uc2UiB5ACAYi1GAMSWwoPTGlzdERlcGxveW1lbnRzEh4uc3ZjLnYxLkxpc3REZXBsb3ltZW50c1JlcXVlc3QaHy5zdmMudjEuTGlzdERlcGxveW1lbnRzUmVzcG9uc2UiB5ACAYi1GAMSXQoPV2F0Y2hEZXBsb3ltZW50Eh4uc3ZjLnYxLldhdGNoRGVwbG95bWVudFJlcXVlc3QaHy5zdmMudjEuV2F0Y2hEZXBsb3ltZW50UmVzcG9uc2UiB5ACAYi1GAMwARJSCgxMaXN0QnJhbmNoZXMSGy5zdmMudjEuTGlzdEJyYW5jaGVzUmVxdWVzdBocLnN2Yy52MS5MaXN0QnJhbmNoZXNSZXNwb25zZSIHkAIBiLUYAxJJCglHZXRTb3VyY2USGC5zdmMudjEuR2V0U291cmNlUmVxdWVzdBoZLnN2Yy52MS5HZXRTb3VyY2VSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
+  fileDesc("ChdzdmMvdjEvZGVwbG95bWVudC5wcm90bxIGc3ZjLnYxIoABChRWYWxpZGF0ZUdyYXBoUmVxdWVzdBINCgVncmFwaBgBIAEoDBIOCgZicmFuY2gYAiABKAkSGAoQd2l0aG91dF9mZWF0dXJlcxgDIAEoCBIUCgxwcm9qZWN0X25hbWUYBCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYBSADKAki0QEKFVZhbGlkYXRlR3JhcGhSZXNwb25zZRInCgtkaWFnbm9zdGljcxgBIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEiQKBGRpZmYYAiABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYSGQoRbGl2ZV9wcm9qZWN0X25hbWUYAyABKAkSGAoQZW52aXJvbm1lbnRfbmFtZRgEIAEoCRIbChNjcmVhdGVzX2Vudmlyb25tZW50GAUgASgIEhcKD2NyZWF0ZXNfcHJvamVjdBgGIAEoCCLYAQoORGVwbG95bWVudERpZmYSKQoJcmVzb2x2ZXJzGAEgAygLMhYuc3ZjLnYxLlJlc29sdmVyQ2hhbmdlEicKCGZlYXR1cmVzGAIgAygLMhUuc3ZjLnYxLkZlYXR1cmVDaGFuZ2USGgoSYmFzZV9kZXBsb3ltZW50X2lkGAMgASgJEicKCG1vbml0b3JzGAQgAygLMhUuc3ZjLnYxLk1vbml0b3JDaGFuZ2USLQoLZXZhbHVhdGlvbnMYBSADKAsyGC5zdmMudjEuRXZhbHVhdGlvbkNoYW5nZSJSCg1Nb25pdG9yQ2hhbmdlEgwKBG5hbWUYASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSDwoHZGV0YWlscxgDIAMoCSJVChBFdmFsdWF0aW9uQ2hhbmdlEgwKBG5hbWUYASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSDwoHZGV0YWlscxgDIAMoCSJrCg5SZXNvbHZlckNoYW5nZRILCgNmcW4YASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSEwoLb2xkX3ZlcnNpb24YAyABKAUSEwoLbmV3X3ZlcnNpb24YBCABKAUicwoNRmVhdHVyZUNoYW5nZRILCgNmcW4YASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSIAoHZmVhdHVyZRgDIAEoCzIPLnN2Yy52MS5GZWF0dXJlEg8KB2RldGFpbHMYBCADKAkiOQoTQ3JlYXRlVXBsb2FkUmVxdWVzdBIOCgZzaGEyNTYYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoAyJ4ChRDcmVhdGVVcGxvYWRSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSCwoDdXJsGAIgASgJEhAKCGNvbXBsZXRlGAMgASgIEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIp8DChdDcmVhdGVEZXBsb3ltZW50UmVxdWVzdBIRCgl1cGxvYWRfaWQYASABKAkSDgoGYnJhbmNoGAIgASgJEhIKCm5vX3Byb21vdGUYAyABKAgSDAoEdGFncxgEIAMoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRI/CghtZXRhZGF0YRgGIAMoCzItLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVxdWVzdC5NZXRhZGF0YUVudHJ5EhIKCmNpX2pvYl91cmwYByABKAkSFgoOcmVwb3NpdG9yeV91cmwYCCABKAkSDQoFcmVzZXQYCSABKAgSDwoHcnVudGltZRgKIAEoCRIUCgxyZXF1aXJlbWVudHMYCyABKAkSFAoMcHJvamVjdF9uYW1lGAwgASgJEhkKEWVudmlyb25tZW50X25hbWVzGA0gAygJEhIKCmJsdWVfZ3JlZW4YDiABKAgSEQoJcHJvZmlsaW5nGA8gASgIGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJCChhDcmVhdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Ir0ECgpEZXBsb3ltZW50EgoKAmlkGAEgASgJEigKBnN0YXR1cxgCIAEoDjIYLnN2Yy52MS5EZXBsb3ltZW50U3RhdHVzEg4KBmJyYW5jaBgDIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgEIAEoCRIQCghwcm9tb3RlZBgFIAEoCBIMCgR0YWdzGAYgAygJEhMKC2Rlc2NyaXB0aW9uGAcgASgJEjIKCG1ldGFkYXRhGAggAygLMiAuc3ZjLnYxLkRlcGxveW1lbnQuTWV0YWRhdGFFbnRyeRISCgpjaV9qb2JfdXJsGAkgASgJEhYKDnJlcG9zaXRvcnlfdXJsGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVycm9yGA0gASgJEicKC2RpYWdub3N0aWNzGA4gAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSCwoDdXJsGA8gASgJEhUKDXNvdXJjZV9zaGEyNTYYECABKAkSDAoEbGl2ZRgRIAEoCBIRCglwcm9maWxpbmcYEiABKAgSGQoRd2FpdHNfZm9yX3RyYWZmaWMYEyABKAgSEwoLYXBwcm92YWxfaWQYFCABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIi0KFEdldERlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkiPwoVR2V0RGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudCJKChVEaWZmRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCRIaChJiYXNlX2RlcGxveW1lbnRfaWQYAiABKAkiPgoWRGlmZkRlcGxveW1lbnRSZXNwb25zZRIkCgRkaWZmGAEgASgLMhYuc3ZjLnYxLkRlcGxveW1lbnREaWZmIjEKGFByb21vdGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJImMKGVByb21vdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Eh4KFnJlcGxhY2VkX2RlcGxveW1lbnRfaWQYAiABKAkiGwoZUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdCJkChpSb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSHgoWcmVwbGFjZWRfZGVwbG95bWVudF9pZBgCIAEoCSIwChdEZWxldGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIkIKGERlbGV0ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQiJQoTRGVsZXRlQnJhbmNoUmVxdWVzdBIOCgZicmFuY2gYASABKAkiOwoURGVsZXRlQnJhbmNoUmVzcG9uc2USDgoGYnJhbmNoGAEgASgJEhMKC2RlcGxveW1lbnRzGAIgASgFIioKEUdldFByb2ZpbGVSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkihQEKEkdldFByb2ZpbGVSZXNwb25zZRIVCg1kZXBsb3ltZW50X2lkGAEgASgJEioKCXJlc29sdmVycxgCIAMoCzIXLnN2Yy52MS5SZXNvbHZlclByb2ZpbGUSEwoLaW50ZXJ2YWxfbXMYAyABKAESFwoPZHJvcHBlZF9zYW1wbGVzGAQgASgDIloKD1Jlc29sdmVyUHJvZmlsZRIQCghyZXNvbHZlchgBIAEoCRIPCgdzYW1wbGVzGAIgASgDEiQKBnN0YWNrcxgDIAMoCzIULnN2Yy52MS5Qcm9maWxlU3RhY2siLwoMUHJvZmlsZVN0YWNrEg4KBmZyYW1lcxgBIAMoCRIPCgdzYW1wbGVzGAIgASgDIl0KFkxpc3REZXBsb3ltZW50c1JlcXVlc3QSDgoGYnJhbmNoGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEgwKBHRhZ3MYBCADKAkiWwoXTGlzdERlcGxveW1lbnRzUmVzcG9uc2USJwoLZGVwbG95bWVudHMYASADKAsyEi5zdmMudjEuRGVwbG95bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiLwoWV2F0Y2hEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIlMKF1dhdGNoRGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBIQCghwcm9ncmVzcxgCIAEoCSIVChNMaXN0QnJhbmNoZXNSZXF1ZXN0IjgKFExpc3RCcmFuY2hlc1Jlc3BvbnNlEiAKCGJyYW5jaGVzGAEgAygLMg4uc3ZjLnYxLkJyYW5jaCJ7CgZCcmFuY2gSDAoEbmFtZRgBIAEoCRIPCgdkZXBsb3lzGAIgASgFEjQKEGxhc3RfZGVwbG95ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKFGxhdGVzdF9kZXBsb3ltZW50X2lkGAQgASgJIiIKEEdldFNvdXJjZVJlcXVlc3QSDgoGdGFyZ2V0GAEgASgJIkgKEUdldFNvdXJjZVJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBILCgN1cmwYAiABKAkqcgoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNIQU5HRV9LSU5EX0FEREVEEAESFwoTQ0hBTkdFX0tJTkRfQ0hBTkdFRBACEhcKE0NIQU5HRV9LSU5EX1JFTU9WRUQQAyqMAgoQRGVwbG95bWVudFN0YXR1cxIhCh1ERVBMT1lNRU5UX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGERFUExPWU1FTlRfU1RBVFVTX1FVRVVFRBABEh4KGkRFUExPWU1FTlRfU1RBVFVTX0JVSUxESU5HEAISHgoaREVQTE9ZTUVOVF9TVEFUVVNfU1RBUlRJTkcQAxIaChZERVBMT1lNRU5UX1NUQVRVU19MSVZFEAQSHAoYREVQTE9ZTUVOVF9TVEFUVVNfRkFJTEVEEAUSHgoaREVQTE9ZTUVOVF9TVEFUVVNfSU5BQ1RJVkUQBhIdChlERVBMT1lNRU5UX1NUQVRVU19XQUlUSU5HEAcy8AkKEURlcGxveW1lbnRTZXJ2aWNlElwKDVZhbGlkYXRlR3JhcGgSHC5zdmMudjEuVmFsaWRhdGVHcmFwaFJlcXVlc3QaHS5zdmMudjEuVmFsaWRhdGVHcmFwaFJlc3BvbnNlIg6QAgGItRgFkLUYgICAEBJPCgxDcmVhdGVVcGxvYWQSGy5zdmMudjEuQ3JlYXRlVXBsb2FkUmVxdWVzdBocLnN2Yy52MS5DcmVhdGVVcGxvYWRSZXNwb25zZSIEiLUYBRJhChBDcmVhdGVEZXBsb3ltZW50Eh8uc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXF1ZXN0GiAuc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXNwb25zZSIKiLUYBZC1GICAQBJVCg1HZXREZXBsb3ltZW50Ehwuc3ZjLnYxLkdldERlcGxveW1lbnRSZXF1ZXN0Gh0uc3ZjLnYxLkdldERlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAxJYCg5EaWZmRGVwbG95bWVudBIdLnN2Yy52MS5EaWZmRGVwbG95bWVudFJlcXVlc3QaHi5zdmMudjEuRGlmZkRlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAxJeChFQcm9tb3RlRGVwbG95bWVudBIgLnN2Yy52MS5Qcm9tb3RlRGVwbG95bWVudFJlcXVlc3QaIS5zdmMudjEuUHJvbW90ZURlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJhChJSb2xsQmFja0RlcGxveW1lbnQSIS5zdmMudjEuUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdBoiLnN2Yy52MS5Sb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJbChBEZWxldGVEZXBsb3ltZW50Eh8uc3ZjLnYxLkRlbGV0ZURlcGxveW1lbnRSZXF1ZXN0GiAuc3ZjLnYxLkRlbGV0ZURlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJPCgxEZWxldGVCcmFuY2gSGy5zdmMudjEuRGVsZXRlQnJhbmNoUmVxdWVzdBocLnN2Yy52MS5EZWxldGVCcmFuY2hSZXNwb25zZSIEiLUYBRJMCgpHZXRQcm9maWxlEhkuc3ZjLnYxLkdldFByb2ZpbGVSZXF1ZXN0Ghouc3ZjLnYxLkdldFByb2ZpbGVSZXNwb25zZSIHkAIBiLUYAxJbCg9MaXN0RGVwbG95bWVudHMSHi5zdmMudjEuTGlzdERlcGxveW1lbnRzUmVxdWVzdBofLnN2Yy52MS5MaXN0RGVwbG95bWVudHNSZXNwb25zZSIHkAIBiLUYAxJdCg9XYXRjaERlcGxveW1lbnQSHi5zdmMudjEuV2F0Y2hEZXBsb3ltZW50UmVxdWVzdBofLnN2Yy52MS5XYXRjaERlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAzABElIKDExpc3RCcmFuY2hlcxIbLnN2Yy52MS5MaXN0QnJhbmNoZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RCcmFuY2hlc1Jlc3BvbnNlIgeQAgGItRgDEkkKCUdldFNvdXJjZRIYLnN2Yy52MS5HZXRTb3VyY2VSZXF1ZXN0Ghkuc3ZjLnYxLkdldFNvdXJjZVJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
 
 /**
  * Request of ValidateGraph.
@@ -254,6 +254,13 @@ export type DeploymentDiff = Message<"svc.v1.DeploymentDiff"> & {
    * @generated from field: repeated svc.v1.MonitorChange monitors = 4;
    */
   monitors: MonitorChange[];
+
+  /**
+   * Evaluations that are added, changed or removed, by name.
+   *
+   * @generated from field: repeated svc.v1.EvaluationChange evaluations = 5;
+   */
+  evaluations: EvaluationChange[];
 };
 
 /**
@@ -289,6 +296,13 @@ export type DeploymentDiffJson = {
    * @generated from field: repeated svc.v1.MonitorChange monitors = 4;
    */
   monitors?: MonitorChangeJson[];
+
+  /**
+   * Evaluations that are added, changed or removed, by name.
+   *
+   * @generated from field: repeated svc.v1.EvaluationChange evaluations = 5;
+   */
+  evaluations?: EvaluationChangeJson[];
 };
 
 /**
@@ -360,6 +374,69 @@ export type MonitorChangeJson = {
  */
 export const MonitorChangeSchema: GenMessage<MonitorChange, {jsonType: MonitorChangeJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_deployment, 3);
+
+/**
+ * An evaluation's change.
+ *
+ * @generated from message svc.v1.EvaluationChange
+ */
+export type EvaluationChange = Message<"svc.v1.EvaluationChange"> & {
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Kind of change.
+   *
+   * @generated from field: svc.v1.ChangeKind change = 2;
+   */
+  change: ChangeKind;
+
+  /**
+   * The changes in words, for example "key none -> text"; empty unless changed.
+   *
+   * @generated from field: repeated string details = 3;
+   */
+  details: string[];
+};
+
+/**
+ * An evaluation's change.
+ *
+ * @generated from message svc.v1.EvaluationChange
+ */
+export type EvaluationChangeJson = {
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Kind of change.
+   *
+   * @generated from field: svc.v1.ChangeKind change = 2;
+   */
+  change?: ChangeKindJson;
+
+  /**
+   * The changes in words, for example "key none -> text"; empty unless changed.
+   *
+   * @generated from field: repeated string details = 3;
+   */
+  details?: string[];
+};
+
+/**
+ * Describes the message svc.v1.EvaluationChange.
+ * Use `create(EvaluationChangeSchema)` to create a new message.
+ */
+export const EvaluationChangeSchema: GenMessage<EvaluationChange, {jsonType: EvaluationChangeJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 4);
 
 /**
  * A resolver's change.
@@ -436,7 +513,7 @@ export type ResolverChangeJson = {
  * Use `create(ResolverChangeSchema)` to create a new message.
  */
 export const ResolverChangeSchema: GenMessage<ResolverChange, {jsonType: ResolverChangeJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 4);
+  messageDesc(file_svc_v1_deployment, 5);
 
 /**
  * A feature's change.
@@ -513,7 +590,7 @@ export type FeatureChangeJson = {
  * Use `create(FeatureChangeSchema)` to create a new message.
  */
 export const FeatureChangeSchema: GenMessage<FeatureChange, {jsonType: FeatureChangeJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 5);
+  messageDesc(file_svc_v1_deployment, 6);
 
 /**
  * Request of CreateUpload.
@@ -562,7 +639,7 @@ export type CreateUploadRequestJson = {
  * Use `create(CreateUploadRequestSchema)` to create a new message.
  */
 export const CreateUploadRequestSchema: GenMessage<CreateUploadRequest, {jsonType: CreateUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 6);
+  messageDesc(file_svc_v1_deployment, 7);
 
 /**
  * Response of CreateUpload.
@@ -639,7 +716,7 @@ export type CreateUploadResponseJson = {
  * Use `create(CreateUploadResponseSchema)` to create a new message.
  */
 export const CreateUploadResponseSchema: GenMessage<CreateUploadResponse, {jsonType: CreateUploadResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 7);
+  messageDesc(file_svc_v1_deployment, 8);
 
 /**
  * Request of CreateDeployment.
@@ -878,7 +955,7 @@ export type CreateDeploymentRequestJson = {
  * Use `create(CreateDeploymentRequestSchema)` to create a new message.
  */
 export const CreateDeploymentRequestSchema: GenMessage<CreateDeploymentRequest, {jsonType: CreateDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 8);
+  messageDesc(file_svc_v1_deployment, 9);
 
 /**
  * Response of CreateDeployment.
@@ -913,7 +990,7 @@ export type CreateDeploymentResponseJson = {
  * Use `create(CreateDeploymentResponseSchema)` to create a new message.
  */
 export const CreateDeploymentResponseSchema: GenMessage<CreateDeploymentResponse, {jsonType: CreateDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 9);
+  messageDesc(file_svc_v1_deployment, 10);
 
 /**
  * A deployment.
@@ -1216,7 +1293,7 @@ export type DeploymentJson = {
  * Use `create(DeploymentSchema)` to create a new message.
  */
 export const DeploymentSchema: GenMessage<Deployment, {jsonType: DeploymentJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 10);
+  messageDesc(file_svc_v1_deployment, 11);
 
 /**
  * Request of GetDeployment.
@@ -1251,7 +1328,7 @@ export type GetDeploymentRequestJson = {
  * Use `create(GetDeploymentRequestSchema)` to create a new message.
  */
 export const GetDeploymentRequestSchema: GenMessage<GetDeploymentRequest, {jsonType: GetDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 11);
+  messageDesc(file_svc_v1_deployment, 12);
 
 /**
  * Response of GetDeployment.
@@ -1286,7 +1363,7 @@ export type GetDeploymentResponseJson = {
  * Use `create(GetDeploymentResponseSchema)` to create a new message.
  */
 export const GetDeploymentResponseSchema: GenMessage<GetDeploymentResponse, {jsonType: GetDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 12);
+  messageDesc(file_svc_v1_deployment, 13);
 
 /**
  * Request of DiffDeployment.
@@ -1337,7 +1414,7 @@ export type DiffDeploymentRequestJson = {
  * Use `create(DiffDeploymentRequestSchema)` to create a new message.
  */
 export const DiffDeploymentRequestSchema: GenMessage<DiffDeploymentRequest, {jsonType: DiffDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 13);
+  messageDesc(file_svc_v1_deployment, 14);
 
 /**
  * Response of DiffDeployment.
@@ -1374,7 +1451,7 @@ export type DiffDeploymentResponseJson = {
  * Use `create(DiffDeploymentResponseSchema)` to create a new message.
  */
 export const DiffDeploymentResponseSchema: GenMessage<DiffDeploymentResponse, {jsonType: DiffDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 14);
+  messageDesc(file_svc_v1_deployment, 15);
 
 /**
  * Request of PromoteDeployment.
@@ -1409,7 +1486,7 @@ export type PromoteDeploymentRequestJson = {
  * Use `create(PromoteDeploymentRequestSchema)` to create a new message.
  */
 export const PromoteDeploymentRequestSchema: GenMessage<PromoteDeploymentRequest, {jsonType: PromoteDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 15);
+  messageDesc(file_svc_v1_deployment, 16);
 
 /**
  * Response of PromoteDeployment.
@@ -1458,7 +1535,7 @@ export type PromoteDeploymentResponseJson = {
  * Use `create(PromoteDeploymentResponseSchema)` to create a new message.
  */
 export const PromoteDeploymentResponseSchema: GenMessage<PromoteDeploymentResponse, {jsonType: PromoteDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 16);
+  messageDesc(file_svc_v1_deployment, 17);
 
 /**
  * Request of RollBackDeployment.
@@ -1481,7 +1558,7 @@ export type RollBackDeploymentRequestJson = {
  * Use `create(RollBackDeploymentRequestSchema)` to create a new message.
  */
 export const RollBackDeploymentRequestSchema: GenMessage<RollBackDeploymentRequest, {jsonType: RollBackDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 17);
+  messageDesc(file_svc_v1_deployment, 18);
 
 /**
  * Response of RollBackDeployment.
@@ -1530,7 +1607,7 @@ export type RollBackDeploymentResponseJson = {
  * Use `create(RollBackDeploymentResponseSchema)` to create a new message.
  */
 export const RollBackDeploymentResponseSchema: GenMessage<RollBackDeploymentResponse, {jsonType: RollBackDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 18);
+  messageDesc(file_svc_v1_deployment, 19);
 
 /**
  * Request of DeleteDeployment.
@@ -1565,7 +1642,7 @@ export type DeleteDeploymentRequestJson = {
  * Use `create(DeleteDeploymentRequestSchema)` to create a new message.
  */
 export const DeleteDeploymentRequestSchema: GenMessage<DeleteDeploymentRequest, {jsonType: DeleteDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 19);
+  messageDesc(file_svc_v1_deployment, 20);
 
 /**
  * Response of DeleteDeployment.
@@ -1600,7 +1677,7 @@ export type DeleteDeploymentResponseJson = {
  * Use `create(DeleteDeploymentResponseSchema)` to create a new message.
  */
 export const DeleteDeploymentResponseSchema: GenMessage<DeleteDeploymentResponse, {jsonType: DeleteDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 20);
+  messageDesc(file_svc_v1_deployment, 21);
 
 /**
  * Request of DeleteBranch.
@@ -1635,7 +1712,7 @@ export type DeleteBranchRequestJson = {
  * Use `create(DeleteBranchRequestSchema)` to create a new message.
  */
 export const DeleteBranchRequestSchema: GenMessage<DeleteBranchRequest, {jsonType: DeleteBranchRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 21);
+  messageDesc(file_svc_v1_deployment, 22);
 
 /**
  * Response of DeleteBranch.
@@ -1684,7 +1761,7 @@ export type DeleteBranchResponseJson = {
  * Use `create(DeleteBranchResponseSchema)` to create a new message.
  */
 export const DeleteBranchResponseSchema: GenMessage<DeleteBranchResponse, {jsonType: DeleteBranchResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 22);
+  messageDesc(file_svc_v1_deployment, 23);
 
 /**
  * Request of GetProfile.
@@ -1719,7 +1796,7 @@ export type GetProfileRequestJson = {
  * Use `create(GetProfileRequestSchema)` to create a new message.
  */
 export const GetProfileRequestSchema: GenMessage<GetProfileRequest, {jsonType: GetProfileRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 23);
+  messageDesc(file_svc_v1_deployment, 24);
 
 /**
  * Response of GetProfile.
@@ -1796,7 +1873,7 @@ export type GetProfileResponseJson = {
  * Use `create(GetProfileResponseSchema)` to create a new message.
  */
 export const GetProfileResponseSchema: GenMessage<GetProfileResponse, {jsonType: GetProfileResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 24);
+  messageDesc(file_svc_v1_deployment, 25);
 
 /**
  * What a resolver spent its time on.
@@ -1859,7 +1936,7 @@ export type ResolverProfileJson = {
  * Use `create(ResolverProfileSchema)` to create a new message.
  */
 export const ResolverProfileSchema: GenMessage<ResolverProfile, {jsonType: ResolverProfileJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 25);
+  messageDesc(file_svc_v1_deployment, 26);
 
 /**
  * One stack of calls.
@@ -1908,7 +1985,7 @@ export type ProfileStackJson = {
  * Use `create(ProfileStackSchema)` to create a new message.
  */
 export const ProfileStackSchema: GenMessage<ProfileStack, {jsonType: ProfileStackJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 26);
+  messageDesc(file_svc_v1_deployment, 27);
 
 /**
  * Request of ListDeployments.
@@ -1985,7 +2062,7 @@ export type ListDeploymentsRequestJson = {
  * Use `create(ListDeploymentsRequestSchema)` to create a new message.
  */
 export const ListDeploymentsRequestSchema: GenMessage<ListDeploymentsRequest, {jsonType: ListDeploymentsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 27);
+  messageDesc(file_svc_v1_deployment, 28);
 
 /**
  * Response of ListDeployments.
@@ -2034,7 +2111,7 @@ export type ListDeploymentsResponseJson = {
  * Use `create(ListDeploymentsResponseSchema)` to create a new message.
  */
 export const ListDeploymentsResponseSchema: GenMessage<ListDeploymentsResponse, {jsonType: ListDeploymentsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 28);
+  messageDesc(file_svc_v1_deployment, 29);
 
 /**
  * Request of WatchDeployment.
@@ -2069,7 +2146,7 @@ export type WatchDeploymentRequestJson = {
  * Use `create(WatchDeploymentRequestSchema)` to create a new message.
  */
 export const WatchDeploymentRequestSchema: GenMessage<WatchDeploymentRequest, {jsonType: WatchDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 29);
+  messageDesc(file_svc_v1_deployment, 30);
 
 /**
  * One state of a watched deployment.
@@ -2120,7 +2197,7 @@ export type WatchDeploymentResponseJson = {
  * Use `create(WatchDeploymentResponseSchema)` to create a new message.
  */
 export const WatchDeploymentResponseSchema: GenMessage<WatchDeploymentResponse, {jsonType: WatchDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 30);
+  messageDesc(file_svc_v1_deployment, 31);
 
 /**
  * Request of ListBranches.
@@ -2143,7 +2220,7 @@ export type ListBranchesRequestJson = {
  * Use `create(ListBranchesRequestSchema)` to create a new message.
  */
 export const ListBranchesRequestSchema: GenMessage<ListBranchesRequest, {jsonType: ListBranchesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 31);
+  messageDesc(file_svc_v1_deployment, 32);
 
 /**
  * Response of ListBranches.
@@ -2178,7 +2255,7 @@ export type ListBranchesResponseJson = {
  * Use `create(ListBranchesResponseSchema)` to create a new message.
  */
 export const ListBranchesResponseSchema: GenMessage<ListBranchesResponse, {jsonType: ListBranchesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 32);
+  messageDesc(file_svc_v1_deployment, 33);
 
 /**
  * A branch: a named, ephemeral line of deployments beside the environment's.
@@ -2255,7 +2332,7 @@ export type BranchJson = {
  * Use `create(BranchSchema)` to create a new message.
  */
 export const BranchSchema: GenMessage<Branch, {jsonType: BranchJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 33);
+  messageDesc(file_svc_v1_deployment, 34);
 
 /**
  * Request of GetSource.
@@ -2292,7 +2369,7 @@ export type GetSourceRequestJson = {
  * Use `create(GetSourceRequestSchema)` to create a new message.
  */
 export const GetSourceRequestSchema: GenMessage<GetSourceRequest, {jsonType: GetSourceRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 34);
+  messageDesc(file_svc_v1_deployment, 35);
 
 /**
  * Response of GetSource.
@@ -2343,7 +2420,7 @@ export type GetSourceResponseJson = {
  * Use `create(GetSourceResponseSchema)` to create a new message.
  */
 export const GetSourceResponseSchema: GenMessage<GetSourceResponse, {jsonType: GetSourceResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 35);
+  messageDesc(file_svc_v1_deployment, 36);
 
 /**
  * Kind of a change.

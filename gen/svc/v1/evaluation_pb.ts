@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/evaluation.proto.
  */
 export const file_svc_v1_evaluation: GenFile = /*@__PURE__*/
-  fileDesc("ChdzdmMvdjEvZXZhbHVhdGlvbi5wcm90bxIGc3ZjLnYxIqoBCg9FdmFsdWF0aW9uU2NvcmUSDgoGc2NvcmVyGAEgASgJEg0KBWNvdW50GAIgASgDEg4KBmVycm9ycxgDIAEoAxIRCgRtZWFuGAQgASgBSACIAQESEAoDcDUwGAUgASgBSAGIAQESEAoDcDkwGAYgASgBSAKIAQESEAoDcDk5GAcgASgBSAOIAQFCBwoFX21lYW5CBgoEX3A1MEIGCgRfcDkwQgYKBF9wOTkivwQKDUV2YWx1YXRpb25SdW4SCgoCaWQYASABKAkSFQoNZXZhbHVhdGlvbl9pZBgCIAEoCRIXCg9ldmFsdWF0aW9uX25hbWUYAyABKAkSKQoFc3RhdGUYBCABKA4yGi5zdmMudjEuRXZhbHVhdGlvblJ1blN0YXRlEg8KB2RhdGFzZXQYBSABKAkSEwoLcmV2aXNpb25faWQYBiABKAkSFQoNZGVwbG95bWVudF9pZBgHIAEoCRIOCgZicmFuY2gYCCABKAkSFQoNbWV0YWRhdGFfanNvbhgJIAEoCRIMCgRyb3dzGAogASgDEhEKCXJvd3NfZG9uZRgLIAEoAxITCgtyb3dzX2ZhaWxlZBgMIAEoAxInCgZzY29yZXMYDSADKAsyFy5zdmMudjEuRXZhbHVhdGlvblNjb3JlEhoKDWF2ZXJhZ2Vfc2NvcmUYDiABKAFIAIgBARIaChJyZXN1bHRfcmV2aXNpb25faWQYDyABKAkSEAoIYXR0ZW1wdHMYECABKAUSDQoFZXJyb3IYESABKAkSLgoKY3JlYXRlZF9hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgTIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA3VybBgVIAEoCUIQCg5fYXZlcmFnZV9zY29yZSJ/Cg5FdmFsdWF0aW9uSW5mbxIKCgJpZBgBIAEoCRImCgpldmFsdWF0aW9uGAIgASgLMhIuc3ZjLnYxLkV2YWx1YXRpb24SLAoNbGF0ZXN0X3Njb3JlZBgDIAEoCzIVLnN2Yy52MS5FdmFsdWF0aW9uUnVuEgsKA3VybBgEIAEoCSI/ChZMaXN0RXZhbHVhdGlvbnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIl8KF0xpc3RFdmFsdWF0aW9uc1Jlc3BvbnNlEisKC2V2YWx1YXRpb25zGAEgAygLMhYuc3ZjLnYxLkV2YWx1YXRpb25JbmZvEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIiChRHZXRFdmFsdWF0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCSJYChVHZXRFdmFsdWF0aW9uUmVzcG9uc2USKgoKZXZhbHVhdGlvbhgBIAEoCzIWLnN2Yy52MS5FdmFsdWF0aW9uSW5mbxITCgtyZXZpc2lvbl9pZBgCIAEoCSI9ChhUcmlnZ2VyRXZhbHVhdGlvblJlcXVlc3QSCgoCaWQYASABKAkSFQoNbWV0YWRhdGFfanNvbhgCIAEoCSI/ChlUcmlnZ2VyRXZhbHVhdGlvblJlc3BvbnNlEiIKA3J1bhgBIAEoCzIVLnN2Yy52MS5FdmFsdWF0aW9uUnVuIoIBChlMaXN0RXZhbHVhdGlvblJ1bnNSZXF1ZXN0EhIKCmV2YWx1YXRpb24YASABKAkSKgoGc3RhdGVzGAIgAygOMhouc3ZjLnYxLkV2YWx1YXRpb25SdW5TdGF0ZRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJaChpMaXN0RXZhbHVhdGlvblJ1bnNSZXNwb25zZRIjCgRydW5zGAEgAygLMhUuc3ZjLnYxLkV2YWx1YXRpb25SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiUKF0dldEV2YWx1YXRpb25SdW5SZXF1ZXN0EgoKAmlkGAEgASgJIj4KGEdldEV2YWx1YXRpb25SdW5SZXNwb25zZRIiCgNydW4YASABKAsyFS5zdmMudjEuRXZhbHVhdGlvblJ1biIoChpDYW5jZWxFdmFsdWF0aW9uUnVuUmVxdWVzdBIKCgJpZBgBIAEoCSJBChtDYW5jZWxFdmFsdWF0aW9uUnVuUmVzcG9uc2USIgoDcnVuGAEgASgLMhUuc3ZjLnYxLkV2YWx1YXRpb25SdW4iUAocQ29tcGFyZUV2YWx1YXRpb25SdW5zUmVxdWVzdBIPCgdiYXNlX2lkGAEgASgJEhAKCG90aGVyX2lkGAIgASgJEg0KBWxpbWl0GAMgASgFIuMBCh1Db21wYXJlRXZhbHVhdGlvblJ1bnNSZXNwb25zZRIjCgRiYXNlGAEgASgLMhUuc3ZjLnYxLkV2YWx1YXRpb25SdW4SJAoFb3RoZXIYAiABKAsyFS5zdmMudjEuRXZhbHVhdGlvblJ1bhIpCgdzY29yZXJzGAMgAygLMhguc3ZjLnYxLlNjb3JlckNvbXBhcmlzb24SIwoEcm93cxgEIAMoCzIVLnN2Yy52MS5Sb3dDb21wYXJpc29uEhEKCXRydW5jYXRlZBgFIAEoCBIUCgxyb3dzX2luX2JvdGgYBiABKAMiggEKEFNjb3JlckNvbXBhcmlzb24SDgoGc2NvcmVyGAEgASgJEg0KBWNvdW50GAIgASgDEg4KBmhpZ2hlchgDIAEoAxINCgVsb3dlchgEIAEoAxIcCg9tZWFuX2RpZmZlcmVuY2UYBSABKAFIAIgBAUISChBfbWVhbl9kaWZmZXJlbmNlInQKDVJvd0NvbXBhcmlzb24SCwoDa2V5GAEgASgJEg4KBnNjb3JlchgCIAEoCRIMCgRiYXNlGAMgASgBEg0KBW90aGVyGAQgASgBEhMKC2Jhc2Vfb3V0cHV0GAUgASgJEhQKDG90aGVyX291dHB1dBgGIAEoCSroAQoSRXZhbHVhdGlvblJ1blN0YXRlEiQKIEVWQUxVQVRJT05fUlVOX1NUQVRFX1VOU1BFQ0lGSUVEEAASIQodRVZBTFVBVElPTl9SVU5fU1RBVEVfUkVDRUlWRUQQARIgChxFVkFMVUFUSU9OX1JVTl9TVEFURV9SVU5OSU5HEAISIgoeRVZBTFVBVElPTl9SVU5fU1RBVEVfU1VDQ0VFREVEEAMSHwobRVZBTFVBVElPTl9SVU5fU1RBVEVfRkFJTEVEEAQSIgoeRVZBTFVBVElPTl9SVU5fU1RBVEVfQ0FOQ0VMTEVEEAUywgUKEUV2YWx1YXRpb25TZXJ2aWNlElsKD0xpc3RFdmFsdWF0aW9ucxIeLnN2Yy52MS5MaXN0RXZhbHVhdGlvbnNSZXF1ZXN0Gh8uc3ZjLnYxLkxpc3RFdmFsdWF0aW9uc1Jlc3BvbnNlIgeQAgGItRgDElUKDUdldEV2YWx1YXRpb24SHC5zdmMudjEuR2V0RXZhbHVhdGlvblJlcXVlc3QaHS5zdmMudjEuR2V0RXZhbHVhdGlvblJlc3BvbnNlIgeQAgGItRgDEl4KEVRyaWdnZXJFdmFsdWF0aW9uEiAuc3ZjLnYxLlRyaWdnZXJFdmFsdWF0aW9uUmVxdWVzdBohLnN2Yy52MS5UcmlnZ2VyRXZhbHVhdGlvblJlc3BvbnNlIgSItRgPEmQKEkxpc3RFdmFsdWF0aW9uUnVucxIhLnN2Yy52MS5MaXN0RXZhbHVhdGlvblJ1bnNSZXF1ZXN0GiIuc3ZjLnYxLkxpc3RFdmFsdWF0aW9uUnVuc1Jlc3BvbnNlIgeQAgGItRgDEl4KEEdldEV2YWx1YXRpb25SdW4SHy5zdmMudjEuR2V0RXZhbHVhdGlvblJ1blJlcXVlc3QaIC5zdmMudjEuR2V0RXZhbHVhdGlvblJ1blJlc3BvbnNlIgeQAgGItRgDEmQKE0NhbmNlbEV2YWx1YXRpb25SdW4SIi5zdmMudjEuQ2FuY2VsRXZhbHVhdGlvblJ1blJlcXVlc3QaIy5zdmMudjEuQ2FuY2VsRXZhbHVhdGlvblJ1blJlc3BvbnNlIgSItRgPEm0KFUNvbXBhcmVFdmFsdWF0aW9uUnVucxIkLnN2Yy52MS5Db21wYXJlRXZhbHVhdGlvblJ1bnNSZXF1ZXN0GiUuc3ZjLnYxLkNvbXBhcmVFdmFsdWF0aW9uUnVuc1Jlc3BvbnNlIgeQAgGItRgPYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_graph, file_svc_v1_options]);
+  fileDesc("ChdzdmMvdjEvZXZhbHVhdGlvbi5wcm90bxIGc3ZjLnYxIqoBCg9FdmFsdWF0aW9uU2NvcmUSDgoGc2NvcmVyGAEgASgJEg0KBWNvdW50GAIgASgDEg4KBmVycm9ycxgDIAEoAxIRCgRtZWFuGAQgASgBSACIAQESEAoDcDUwGAUgASgBSAGIAQESEAoDcDkwGAYgASgBSAKIAQESEAoDcDk5GAcgASgBSAOIAQFCBwoFX21lYW5CBgoEX3A1MEIGCgRfcDkwQgYKBF9wOTki6gQKDUV2YWx1YXRpb25SdW4SCgoCaWQYASABKAkSFQoNZXZhbHVhdGlvbl9pZBgCIAEoCRIXCg9ldmFsdWF0aW9uX25hbWUYAyABKAkSKQoFc3RhdGUYBCABKA4yGi5zdmMudjEuRXZhbHVhdGlvblJ1blN0YXRlEg8KB2RhdGFzZXQYBSABKAkSEwoLcmV2aXNpb25faWQYBiABKAkSFQoNZGVwbG95bWVudF9pZBgHIAEoCRIOCgZicmFuY2gYCCABKAkSFQoNbWV0YWRhdGFfanNvbhgJIAEoCRIMCgRyb3dzGAogASgDEhEKCXJvd3NfZG9uZRgLIAEoAxITCgtyb3dzX2ZhaWxlZBgMIAEoAxInCgZzY29yZXMYDSADKAsyFy5zdmMudjEuRXZhbHVhdGlvblNjb3JlEhoKDWF2ZXJhZ2Vfc2NvcmUYDiABKAFIAIgBARIaChJyZXN1bHRfcmV2aXNpb25faWQYDyABKAkSEAoIYXR0ZW1wdHMYECABKAUSDQoFZXJyb3IYESABKAkSLgoKY3JlYXRlZF9hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgTIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA3VybBgVIAEoCRIpCg1maXJzdF9mYWlsdXJlGBYgASgLMhIuc3ZjLnYxLlJvd0ZhaWx1cmVCEAoOX2F2ZXJhZ2Vfc2NvcmUiRwoKUm93RmFpbHVyZRILCgNyb3cYASABKAMSCwoDa2V5GAIgASgJEg4KBnNjb3JlchgDIAEoCRIPCgdtZXNzYWdlGAQgASgJIn8KDkV2YWx1YXRpb25JbmZvEgoKAmlkGAEgASgJEiYKCmV2YWx1YXRpb24YAiABKAsyEi5zdmMudjEuRXZhbHVhdGlvbhIsCg1sYXRlc3Rfc2NvcmVkGAMgASgLMhUuc3ZjLnYxLkV2YWx1YXRpb25SdW4SCwoDdXJsGAQgASgJIj8KFkxpc3RFdmFsdWF0aW9uc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiXwoXTGlzdEV2YWx1YXRpb25zUmVzcG9uc2USKwoLZXZhbHVhdGlvbnMYASADKAsyFi5zdmMudjEuRXZhbHVhdGlvbkluZm8SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiIKFEdldEV2YWx1YXRpb25SZXF1ZXN0EgoKAmlkGAEgASgJIlgKFUdldEV2YWx1YXRpb25SZXNwb25zZRIqCgpldmFsdWF0aW9uGAEgASgLMhYuc3ZjLnYxLkV2YWx1YXRpb25JbmZvEhMKC3JldmlzaW9uX2lkGAIgASgJIj0KGFRyaWdnZXJFdmFsdWF0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCRIVCg1tZXRhZGF0YV9qc29uGAIgASgJIj8KGVRyaWdnZXJFdmFsdWF0aW9uUmVzcG9uc2USIgoDcnVuGAEgASgLMhUuc3ZjLnYxLkV2YWx1YXRpb25SdW4iggEKGUxpc3RFdmFsdWF0aW9uUnVuc1JlcXVlc3QSEgoKZXZhbHVhdGlvbhgBIAEoCRIqCgZzdGF0ZXMYAiADKA4yGi5zdmMudjEuRXZhbHVhdGlvblJ1blN0YXRlEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIloKGkxpc3RFdmFsdWF0aW9uUnVuc1Jlc3BvbnNlEiMKBHJ1bnMYASADKAsyFS5zdmMudjEuRXZhbHVhdGlvblJ1bhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJQoXR2V0RXZhbHVhdGlvblJ1blJlcXVlc3QSCgoCaWQYASABKAkiPgoYR2V0RXZhbHVhdGlvblJ1blJlc3BvbnNlEiIKA3J1bhgBIAEoCzIVLnN2Yy52MS5FdmFsdWF0aW9uUnVuIigKGkNhbmNlbEV2YWx1YXRpb25SdW5SZXF1ZXN0EgoKAmlkGAEgASgJIkEKG0NhbmNlbEV2YWx1YXRpb25SdW5SZXNwb25zZRIiCgNydW4YASABKAsyFS5zdmMudjEuRXZhbHVhdGlvblJ1biJQChxDb21wYXJlRXZhbHVhdGlvblJ1bnNSZXF1ZXN0Eg8KB2Jhc2VfaWQYASABKAkSEAoIb3RoZXJfaWQYAiABKAkSDQoFbGltaXQYAyABKAUi4wEKHUNvbXBhcmVFdmFsdWF0aW9uUnVuc1Jlc3BvbnNlEiMKBGJhc2UYASABKAsyFS5zdmMudjEuRXZhbHVhdGlvblJ1bhIkCgVvdGhlchgCIAEoCzIVLnN2Yy52MS5FdmFsdWF0aW9uUnVuEikKB3Njb3JlcnMYAyADKAsyGC5zdmMudjEuU2NvcmVyQ29tcGFyaXNvbhIjCgRyb3dzGAQgAygLMhUuc3ZjLnYxLlJvd0NvbXBhcmlzb24SEQoJdHJ1bmNhdGVkGAUgASgIEhQKDHJvd3NfaW5fYm90aBgGIAEoAyKCAQoQU2NvcmVyQ29tcGFyaXNvbhIOCgZzY29yZXIYASABKAkSDQoFY291bnQYAiABKAMSDgoGaGlnaGVyGAMgASgDEg0KBWxvd2VyGAQgASgDEhwKD21lYW5fZGlmZmVyZW5jZRgFIAEoAUgAiAEBQhIKEF9tZWFuX2RpZmZlcmVuY2UidAoNUm93Q29tcGFyaXNvbhILCgNrZXkYASABKAkSDgoGc2NvcmVyGAIgASgJEgwKBGJhc2UYAyABKAESDQoFb3RoZXIYBCABKAESEwoLYmFzZV9vdXRwdXQYBSABKAkSFAoMb3RoZXJfb3V0cHV0GAYgASgJKugBChJFdmFsdWF0aW9uUnVuU3RhdGUSJAogRVZBTFVBVElPTl9SVU5fU1RBVEVfVU5TUEVDSUZJRUQQABIhCh1FVkFMVUFUSU9OX1JVTl9TVEFURV9SRUNFSVZFRBABEiAKHEVWQUxVQVRJT05fUlVOX1NUQVRFX1JVTk5JTkcQAhIiCh5FVkFMVUFUSU9OX1JVTl9TVEFURV9TVUNDRUVERUQQAxIfChtFVkFMVUFUSU9OX1JVTl9TVEFURV9GQUlMRUQQBBIiCh5FVkFMVUFUSU9OX1JVTl9TVEFURV9DQU5DRUxMRUQQBTLCBQoRRXZhbHVhdGlvblNlcnZpY2USWwoPTGlzdEV2YWx1YXRpb25zEh4uc3ZjLnYxLkxpc3RFdmFsdWF0aW9uc1JlcXVlc3QaHy5zdmMudjEuTGlzdEV2YWx1YXRpb25zUmVzcG9uc2UiB5ACAYi1GAMSVQoNR2V0RXZhbHVhdGlvbhIcLnN2Yy52MS5HZXRFdmFsdWF0aW9uUmVxdWVzdBodLnN2Yy52MS5HZXRFdmFsdWF0aW9uUmVzcG9uc2UiB5ACAYi1GAMSXgoRVHJpZ2dlckV2YWx1YXRpb24SIC5zdmMudjEuVHJpZ2dlckV2YWx1YXRpb25SZXF1ZXN0GiEuc3ZjLnYxLlRyaWdnZXJFdmFsdWF0aW9uUmVzcG9uc2UiBIi1GA8SZAoSTGlzdEV2YWx1YXRpb25SdW5zEiEuc3ZjLnYxLkxpc3RFdmFsdWF0aW9uUnVuc1JlcXVlc3QaIi5zdmMudjEuTGlzdEV2YWx1YXRpb25SdW5zUmVzcG9uc2UiB5ACAYi1GAMSXgoQR2V0RXZhbHVhdGlvblJ1bhIfLnN2Yy52MS5HZXRFdmFsdWF0aW9uUnVuUmVxdWVzdBogLnN2Yy52MS5HZXRFdmFsdWF0aW9uUnVuUmVzcG9uc2UiB5ACAYi1GAMSZAoTQ2FuY2VsRXZhbHVhdGlvblJ1bhIiLnN2Yy52MS5DYW5jZWxFdmFsdWF0aW9uUnVuUmVxdWVzdBojLnN2Yy52MS5DYW5jZWxFdmFsdWF0aW9uUnVuUmVzcG9uc2UiBIi1GA8SbQoVQ29tcGFyZUV2YWx1YXRpb25SdW5zEiQuc3ZjLnYxLkNvbXBhcmVFdmFsdWF0aW9uUnVuc1JlcXVlc3QaJS5zdmMudjEuQ29tcGFyZUV2YWx1YXRpb25SdW5zUmVzcG9uc2UiB5ACAYi1GA9iBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_graph, file_svc_v1_options]);
 
 /**
  * What one scorer gave in a run.
@@ -288,6 +288,13 @@ export type EvaluationRun = Message<"svc.v1.EvaluationRun"> & {
    * @generated from field: string url = 21;
    */
   url: string;
+
+  /**
+   * The first row that failed; absent before the end, and when none did.
+   *
+   * @generated from field: svc.v1.RowFailure first_failure = 22;
+   */
+  firstFailure?: RowFailure | undefined;
 };
 
 /**
@@ -442,6 +449,13 @@ export type EvaluationRunJson = {
    * @generated from field: string url = 21;
    */
   url?: string;
+
+  /**
+   * The first row that failed; absent before the end, and when none did.
+   *
+   * @generated from field: svc.v1.RowFailure first_failure = 22;
+   */
+  firstFailure?: RowFailureJson;
 };
 
 /**
@@ -450,6 +464,83 @@ export type EvaluationRunJson = {
  */
 export const EvaluationRunSchema: GenMessage<EvaluationRun, {jsonType: EvaluationRunJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_evaluation, 1);
+
+/**
+ * Why a row of a run failed.
+ *
+ * @generated from message svc.v1.RowFailure
+ */
+export type RowFailure = Message<"svc.v1.RowFailure"> & {
+  /**
+   * Number of the row, from 0.
+   *
+   * @generated from field: int64 row = 1;
+   */
+  row: bigint;
+
+  /**
+   * The row's key, as text of at most 200 characters; empty without one.
+   *
+   * @generated from field: string key = 2;
+   */
+  key: string;
+
+  /**
+   * The scorer that failed; empty = the function did.
+   *
+   * @generated from field: string scorer = 3;
+   */
+  scorer: string;
+
+  /**
+   * What it raised, and where.
+   *
+   * @generated from field: string message = 4;
+   */
+  message: string;
+};
+
+/**
+ * Why a row of a run failed.
+ *
+ * @generated from message svc.v1.RowFailure
+ */
+export type RowFailureJson = {
+  /**
+   * Number of the row, from 0.
+   *
+   * @generated from field: int64 row = 1;
+   */
+  row?: string;
+
+  /**
+   * The row's key, as text of at most 200 characters; empty without one.
+   *
+   * @generated from field: string key = 2;
+   */
+  key?: string;
+
+  /**
+   * The scorer that failed; empty = the function did.
+   *
+   * @generated from field: string scorer = 3;
+   */
+  scorer?: string;
+
+  /**
+   * What it raised, and where.
+   *
+   * @generated from field: string message = 4;
+   */
+  message?: string;
+};
+
+/**
+ * Describes the message svc.v1.RowFailure.
+ * Use `create(RowFailureSchema)` to create a new message.
+ */
+export const RowFailureSchema: GenMessage<RowFailure, {jsonType: RowFailureJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_evaluation, 2);
 
 /**
  * An evaluation with its latest scored run.
@@ -526,7 +617,7 @@ export type EvaluationInfoJson = {
  * Use `create(EvaluationInfoSchema)` to create a new message.
  */
 export const EvaluationInfoSchema: GenMessage<EvaluationInfo, {jsonType: EvaluationInfoJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 2);
+  messageDesc(file_svc_v1_evaluation, 3);
 
 /**
  * Request of ListEvaluations.
@@ -575,7 +666,7 @@ export type ListEvaluationsRequestJson = {
  * Use `create(ListEvaluationsRequestSchema)` to create a new message.
  */
 export const ListEvaluationsRequestSchema: GenMessage<ListEvaluationsRequest, {jsonType: ListEvaluationsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 3);
+  messageDesc(file_svc_v1_evaluation, 4);
 
 /**
  * Response of ListEvaluations.
@@ -624,7 +715,7 @@ export type ListEvaluationsResponseJson = {
  * Use `create(ListEvaluationsResponseSchema)` to create a new message.
  */
 export const ListEvaluationsResponseSchema: GenMessage<ListEvaluationsResponse, {jsonType: ListEvaluationsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 4);
+  messageDesc(file_svc_v1_evaluation, 5);
 
 /**
  * Request of GetEvaluation.
@@ -659,7 +750,7 @@ export type GetEvaluationRequestJson = {
  * Use `create(GetEvaluationRequestSchema)` to create a new message.
  */
 export const GetEvaluationRequestSchema: GenMessage<GetEvaluationRequest, {jsonType: GetEvaluationRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 5);
+  messageDesc(file_svc_v1_evaluation, 6);
 
 /**
  * Response of GetEvaluation.
@@ -708,7 +799,7 @@ export type GetEvaluationResponseJson = {
  * Use `create(GetEvaluationResponseSchema)` to create a new message.
  */
 export const GetEvaluationResponseSchema: GenMessage<GetEvaluationResponse, {jsonType: GetEvaluationResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 6);
+  messageDesc(file_svc_v1_evaluation, 7);
 
 /**
  * Request of TriggerEvaluation.
@@ -757,7 +848,7 @@ export type TriggerEvaluationRequestJson = {
  * Use `create(TriggerEvaluationRequestSchema)` to create a new message.
  */
 export const TriggerEvaluationRequestSchema: GenMessage<TriggerEvaluationRequest, {jsonType: TriggerEvaluationRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 7);
+  messageDesc(file_svc_v1_evaluation, 8);
 
 /**
  * Response of TriggerEvaluation.
@@ -792,7 +883,7 @@ export type TriggerEvaluationResponseJson = {
  * Use `create(TriggerEvaluationResponseSchema)` to create a new message.
  */
 export const TriggerEvaluationResponseSchema: GenMessage<TriggerEvaluationResponse, {jsonType: TriggerEvaluationResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 8);
+  messageDesc(file_svc_v1_evaluation, 9);
 
 /**
  * Request of ListEvaluationRuns. Empty fields limit nothing.
@@ -869,7 +960,7 @@ export type ListEvaluationRunsRequestJson = {
  * Use `create(ListEvaluationRunsRequestSchema)` to create a new message.
  */
 export const ListEvaluationRunsRequestSchema: GenMessage<ListEvaluationRunsRequest, {jsonType: ListEvaluationRunsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 9);
+  messageDesc(file_svc_v1_evaluation, 10);
 
 /**
  * Response of ListEvaluationRuns.
@@ -918,7 +1009,7 @@ export type ListEvaluationRunsResponseJson = {
  * Use `create(ListEvaluationRunsResponseSchema)` to create a new message.
  */
 export const ListEvaluationRunsResponseSchema: GenMessage<ListEvaluationRunsResponse, {jsonType: ListEvaluationRunsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 10);
+  messageDesc(file_svc_v1_evaluation, 11);
 
 /**
  * Request of GetEvaluationRun.
@@ -953,7 +1044,7 @@ export type GetEvaluationRunRequestJson = {
  * Use `create(GetEvaluationRunRequestSchema)` to create a new message.
  */
 export const GetEvaluationRunRequestSchema: GenMessage<GetEvaluationRunRequest, {jsonType: GetEvaluationRunRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 11);
+  messageDesc(file_svc_v1_evaluation, 12);
 
 /**
  * Response of GetEvaluationRun.
@@ -988,7 +1079,7 @@ export type GetEvaluationRunResponseJson = {
  * Use `create(GetEvaluationRunResponseSchema)` to create a new message.
  */
 export const GetEvaluationRunResponseSchema: GenMessage<GetEvaluationRunResponse, {jsonType: GetEvaluationRunResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 12);
+  messageDesc(file_svc_v1_evaluation, 13);
 
 /**
  * Request of CancelEvaluationRun.
@@ -1023,7 +1114,7 @@ export type CancelEvaluationRunRequestJson = {
  * Use `create(CancelEvaluationRunRequestSchema)` to create a new message.
  */
 export const CancelEvaluationRunRequestSchema: GenMessage<CancelEvaluationRunRequest, {jsonType: CancelEvaluationRunRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 13);
+  messageDesc(file_svc_v1_evaluation, 14);
 
 /**
  * Response of CancelEvaluationRun.
@@ -1058,7 +1149,7 @@ export type CancelEvaluationRunResponseJson = {
  * Use `create(CancelEvaluationRunResponseSchema)` to create a new message.
  */
 export const CancelEvaluationRunResponseSchema: GenMessage<CancelEvaluationRunResponse, {jsonType: CancelEvaluationRunResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 14);
+  messageDesc(file_svc_v1_evaluation, 15);
 
 /**
  * Request of CompareEvaluationRuns.
@@ -1121,7 +1212,7 @@ export type CompareEvaluationRunsRequestJson = {
  * Use `create(CompareEvaluationRunsRequestSchema)` to create a new message.
  */
 export const CompareEvaluationRunsRequestSchema: GenMessage<CompareEvaluationRunsRequest, {jsonType: CompareEvaluationRunsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 15);
+  messageDesc(file_svc_v1_evaluation, 16);
 
 /**
  * Response of CompareEvaluationRuns.
@@ -1226,7 +1317,7 @@ export type CompareEvaluationRunsResponseJson = {
  * Use `create(CompareEvaluationRunsResponseSchema)` to create a new message.
  */
 export const CompareEvaluationRunsResponseSchema: GenMessage<CompareEvaluationRunsResponse, {jsonType: CompareEvaluationRunsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 16);
+  messageDesc(file_svc_v1_evaluation, 17);
 
 /**
  * What a scorer gave in two runs, of the rows that it scored in both.
@@ -1317,7 +1408,7 @@ export type ScorerComparisonJson = {
  * Use `create(ScorerComparisonSchema)` to create a new message.
  */
 export const ScorerComparisonSchema: GenMessage<ScorerComparison, {jsonType: ScorerComparisonJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 17);
+  messageDesc(file_svc_v1_evaluation, 18);
 
 /**
  * A row that a scorer scored otherwise in two runs.
@@ -1422,7 +1513,7 @@ export type RowComparisonJson = {
  * Use `create(RowComparisonSchema)` to create a new message.
  */
 export const RowComparisonSchema: GenMessage<RowComparison, {jsonType: RowComparisonJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_evaluation, 18);
+  messageDesc(file_svc_v1_evaluation, 19);
 
 /**
  * State of a run.

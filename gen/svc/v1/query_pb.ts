@@ -747,8 +747,8 @@ export type QueryMeta = Message<"svc.v1.QueryMeta"> & {
    * an enumeration has the type of its values. A relation has none in a bulk answer all of whose
    * rows were refused. The JSON query API has the same in `meta.types`: `int64`, `float64`,
    * `string`, `bool`, `bytes`, `date`, `timestamp`, `duration`, `decimal` and `json`, {"type":
-   * "list", "items": <type>} (or "set"), and {"type": "struct", "fields": [{"name": ..., "type":
-   * <type>}]}.
+   * "list", "items": <type>} (or "set"), {"type": "vector", "precision": "f32", "size": 768} (null
+   * = any size), and {"type": "struct", "fields": [{"name": ..., "type": <type>}]}.
    *
    * @generated from field: map<string, svc.v1.DataType> types = 11;
    */
@@ -844,8 +844,8 @@ export type QueryMetaJson = {
    * an enumeration has the type of its values. A relation has none in a bulk answer all of whose
    * rows were refused. The JSON query API has the same in `meta.types`: `int64`, `float64`,
    * `string`, `bool`, `bytes`, `date`, `timestamp`, `duration`, `decimal` and `json`, {"type":
-   * "list", "items": <type>} (or "set"), and {"type": "struct", "fields": [{"name": ..., "type":
-   * <type>}]}.
+   * "list", "items": <type>} (or "set"), {"type": "vector", "precision": "f32", "size": 768} (null
+   * = any size), and {"type": "struct", "fields": [{"name": ..., "type": <type>}]}.
    *
    * @generated from field: map<string, svc.v1.DataType> types = 11;
    */

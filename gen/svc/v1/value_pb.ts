@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/value.proto.
  */
 export const file_svc_v1_value: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvdmFsdWUucHJvdG8SBnN2Yy52MSKzAwoFVmFsdWUSJwoKbnVsbF92YWx1ZRgBIAEoDjIRLnN2Yy52MS5OdWxsVmFsdWVIABIVCgtpbnQ2NF92YWx1ZRgCIAEoA0gAEhYKDGRvdWJsZV92YWx1ZRgDIAEoAUgAEhYKDHN0cmluZ192YWx1ZRgEIAEoCUgAEhQKCmJvb2xfdmFsdWUYBSABKAhIABIVCgtieXRlc192YWx1ZRgGIAEoDEgAEioKCmRhdGVfdmFsdWUYByABKAsyFC5zdmMudjEuQ2FsZW5kYXJEYXRlSAASNQoPdGltZXN0YW1wX3ZhbHVlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAEjMKDmR1cmF0aW9uX3ZhbHVlGAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uSAASFwoNZGVjaW1hbF92YWx1ZRgKIAEoCUgAEicKCmxpc3RfdmFsdWUYCyABKAsyES5zdmMudjEuTGlzdFZhbHVlSAASKwoMc3RydWN0X3ZhbHVlGAwgASgLMhMuc3ZjLnYxLlN0cnVjdFZhbHVlSABCBgoEa2luZCI4CgxDYWxlbmRhckRhdGUSDAoEeWVhchgBIAEoBRINCgVtb250aBgCIAEoBRILCgNkYXkYAyABKAUiKgoJTGlzdFZhbHVlEh0KBnZhbHVlcxgBIAMoCzINLnN2Yy52MS5WYWx1ZSIyCgtTdHJ1Y3RWYWx1ZRIjCgZmaWVsZHMYASADKAsyEy5zdmMudjEuU3RydWN0RmllbGQiOQoLU3RydWN0RmllbGQSDAoEbmFtZRgBIAEoCRIcCgV2YWx1ZRgCIAEoCzINLnN2Yy52MS5WYWx1ZSKoAQoIRGF0YVR5cGUSKgoJcHJpbWl0aXZlGAEgASgOMhUuc3ZjLnYxLlByaW1pdGl2ZVR5cGVIABIgCgRsaXN0GAIgASgLMhAuc3ZjLnYxLkxpc3RUeXBlSAASJAoGc3RydWN0GAMgASgLMhIuc3ZjLnYxLlN0cnVjdFR5cGVIABIgCgRlbnVtGAQgASgLMhAuc3ZjLnYxLkVudW1UeXBlSABCBgoEa2luZCJUCghMaXN0VHlwZRIhCgdlbGVtZW50GAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhgKEGVsZW1lbnRfbnVsbGFibGUYAiABKAgSCwoDc2V0GAMgASgIIkMKClN0cnVjdFR5cGUSDAoEbmFtZRgBIAEoCRInCgZmaWVsZHMYAiADKAsyFy5zdmMudjEuU3RydWN0VHlwZUZpZWxkIlIKD1N0cnVjdFR5cGVGaWVsZBIMCgRuYW1lGAEgASgJEh8KBWR0eXBlGAIgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAMgASgIImIKCEVudW1UeXBlEgwKBG5hbWUYASABKAkSIwoEYmFzZRgCIAEoDjIVLnN2Yy52MS5QcmltaXRpdmVUeXBlEiMKB21lbWJlcnMYAyADKAsyEi5zdmMudjEuRW51bU1lbWJlciI4CgpFbnVtTWVtYmVyEgwKBG5hbWUYASABKAkSHAoFdmFsdWUYAiABKAsyDS5zdmMudjEuVmFsdWUqJwoJTnVsbFZhbHVlEhoKFk5VTExfVkFMVUVfVU5TUEVDSUZJRUQQACq8AgoNUHJpbWl0aXZlVHlwZRIeChpQUklNSVRJVkVfVFlQRV9VTlNQRUNJRklFRBAAEhgKFFBSSU1JVElWRV9UWVBFX0lOVDY0EAESGgoWUFJJTUlUSVZFX1RZUEVfRkxPQVQ2NBACEhkKFVBSSU1JVElWRV9UWVBFX1NUUklORxADEhcKE1BSSU1JVElWRV9UWVBFX0JPT0wQBBIYChRQUklNSVRJVkVfVFlQRV9CWVRFUxAFEhcKE1BSSU1JVElWRV9UWVBFX0RBVEUQBhIbChdQUklNSVRJVkVfVFlQRV9EQVRFVElNRRAHEhwKGFBSSU1JVElWRV9UWVBFX1RJTUVERUxUQRAIEhoKFlBSSU1JVElWRV9UWVBFX0RFQ0lNQUwQCRIXChNQUklNSVRJVkVfVFlQRV9KU09OEApiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("ChJzdmMvdjEvdmFsdWUucHJvdG8SBnN2Yy52MSKzAwoFVmFsdWUSJwoKbnVsbF92YWx1ZRgBIAEoDjIRLnN2Yy52MS5OdWxsVmFsdWVIABIVCgtpbnQ2NF92YWx1ZRgCIAEoA0gAEhYKDGRvdWJsZV92YWx1ZRgDIAEoAUgAEhYKDHN0cmluZ192YWx1ZRgEIAEoCUgAEhQKCmJvb2xfdmFsdWUYBSABKAhIABIVCgtieXRlc192YWx1ZRgGIAEoDEgAEioKCmRhdGVfdmFsdWUYByABKAsyFC5zdmMudjEuQ2FsZW5kYXJEYXRlSAASNQoPdGltZXN0YW1wX3ZhbHVlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAEjMKDmR1cmF0aW9uX3ZhbHVlGAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uSAASFwoNZGVjaW1hbF92YWx1ZRgKIAEoCUgAEicKCmxpc3RfdmFsdWUYCyABKAsyES5zdmMudjEuTGlzdFZhbHVlSAASKwoMc3RydWN0X3ZhbHVlGAwgASgLMhMuc3ZjLnYxLlN0cnVjdFZhbHVlSABCBgoEa2luZCI4CgxDYWxlbmRhckRhdGUSDAoEeWVhchgBIAEoBRINCgVtb250aBgCIAEoBRILCgNkYXkYAyABKAUiKgoJTGlzdFZhbHVlEh0KBnZhbHVlcxgBIAMoCzINLnN2Yy52MS5WYWx1ZSIyCgtTdHJ1Y3RWYWx1ZRIjCgZmaWVsZHMYASADKAsyEy5zdmMudjEuU3RydWN0RmllbGQiOQoLU3RydWN0RmllbGQSDAoEbmFtZRgBIAEoCRIcCgV2YWx1ZRgCIAEoCzINLnN2Yy52MS5WYWx1ZSKoAQoIRGF0YVR5cGUSKgoJcHJpbWl0aXZlGAEgASgOMhUuc3ZjLnYxLlByaW1pdGl2ZVR5cGVIABIgCgRsaXN0GAIgASgLMhAuc3ZjLnYxLkxpc3RUeXBlSAASJAoGc3RydWN0GAMgASgLMhIuc3ZjLnYxLlN0cnVjdFR5cGVIABIgCgRlbnVtGAQgASgLMhAuc3ZjLnYxLkVudW1UeXBlSABCBgoEa2luZCJ4CghMaXN0VHlwZRIhCgdlbGVtZW50GAEgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhgKEGVsZW1lbnRfbnVsbGFibGUYAiABKAgSCwoDc2V0GAMgASgIEiIKBnZlY3RvchgEIAEoCzISLnN2Yy52MS5WZWN0b3JUeXBlIkYKClZlY3RvclR5cGUSDAoEc2l6ZRgBIAEoBRIqCglwcmVjaXNpb24YAiABKA4yFy5zdmMudjEuVmVjdG9yUHJlY2lzaW9uIkMKClN0cnVjdFR5cGUSDAoEbmFtZRgBIAEoCRInCgZmaWVsZHMYAiADKAsyFy5zdmMudjEuU3RydWN0VHlwZUZpZWxkIlIKD1N0cnVjdFR5cGVGaWVsZBIMCgRuYW1lGAEgASgJEh8KBWR0eXBlGAIgASgLMhAuc3ZjLnYxLkRhdGFUeXBlEhAKCG51bGxhYmxlGAMgASgIImIKCEVudW1UeXBlEgwKBG5hbWUYASABKAkSIwoEYmFzZRgCIAEoDjIVLnN2Yy52MS5QcmltaXRpdmVUeXBlEiMKB21lbWJlcnMYAyADKAsyEi5zdmMudjEuRW51bU1lbWJlciI4CgpFbnVtTWVtYmVyEgwKBG5hbWUYASABKAkSHAoFdmFsdWUYAiABKAsyDS5zdmMudjEuVmFsdWUqJwoJTnVsbFZhbHVlEhoKFk5VTExfVkFMVUVfVU5TUEVDSUZJRUQQACq8AgoNUHJpbWl0aXZlVHlwZRIeChpQUklNSVRJVkVfVFlQRV9VTlNQRUNJRklFRBAAEhgKFFBSSU1JVElWRV9UWVBFX0lOVDY0EAESGgoWUFJJTUlUSVZFX1RZUEVfRkxPQVQ2NBACEhkKFVBSSU1JVElWRV9UWVBFX1NUUklORxADEhcKE1BSSU1JVElWRV9UWVBFX0JPT0wQBBIYChRQUklNSVRJVkVfVFlQRV9CWVRFUxAFEhcKE1BSSU1JVElWRV9UWVBFX0RBVEUQBhIbChdQUklNSVRJVkVfVFlQRV9EQVRFVElNRRAHEhwKGFBSSU1JVElWRV9UWVBFX1RJTUVERUxUQRAIEhoKFlBSSU1JVElWRV9UWVBFX0RFQ0lNQUwQCRIXChNQUklNSVRJVkVfVFlQRV9KU09OEAoqgQEKD1ZlY3RvclByZWNpc2lvbhIgChxWRUNUT1JfUFJFQ0lTSU9OX1VOU1BFQ0lGSUVEEAASGAoUVkVDVE9SX1BSRUNJU0lPTl9GMTYQARIYChRWRUNUT1JfUFJFQ0lTSU9OX0YzMhACEhgKFFZFQ1RPUl9QUkVDSVNJT05fRjY0EANiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * One value of the engine's type lattice. An unset kind is not a value and is refused; null is
@@ -522,6 +522,13 @@ export type ListType = Message<"svc.v1.ListType"> & {
    * @generated from field: bool set = 3;
    */
   set: boolean;
+
+  /**
+   * Set for a vector, whose elements are 64-bit floats that are never null; absent = any other list.
+   *
+   * @generated from field: svc.v1.VectorType vector = 4;
+   */
+  vector?: VectorType | undefined;
 };
 
 /**
@@ -550,6 +557,13 @@ export type ListTypeJson = {
    * @generated from field: bool set = 3;
    */
   set?: boolean;
+
+  /**
+   * Set for a vector, whose elements are 64-bit floats that are never null; absent = any other list.
+   *
+   * @generated from field: svc.v1.VectorType vector = 4;
+   */
+  vector?: VectorTypeJson;
 };
 
 /**
@@ -558,6 +572,55 @@ export type ListTypeJson = {
  */
 export const ListTypeSchema: GenMessage<ListType, {jsonType: ListTypeJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_value, 6);
+
+/**
+ * What the values of a vector have in common beside being lists of finite floats.
+ *
+ * @generated from message svc.v1.VectorType
+ */
+export type VectorType = Message<"svc.v1.VectorType"> & {
+  /**
+   * Number of elements, 1 to 65,536; 0 = any number.
+   *
+   * @generated from field: int32 size = 1;
+   */
+  size: number;
+
+  /**
+   * The precision that elements are rounded to.
+   *
+   * @generated from field: svc.v1.VectorPrecision precision = 2;
+   */
+  precision: VectorPrecision;
+};
+
+/**
+ * What the values of a vector have in common beside being lists of finite floats.
+ *
+ * @generated from message svc.v1.VectorType
+ */
+export type VectorTypeJson = {
+  /**
+   * Number of elements, 1 to 65,536; 0 = any number.
+   *
+   * @generated from field: int32 size = 1;
+   */
+  size?: number;
+
+  /**
+   * The precision that elements are rounded to.
+   *
+   * @generated from field: svc.v1.VectorPrecision precision = 2;
+   */
+  precision?: VectorPrecisionJson;
+};
+
+/**
+ * Describes the message svc.v1.VectorType.
+ * Use `create(VectorTypeSchema)` to create a new message.
+ */
+export const VectorTypeSchema: GenMessage<VectorType, {jsonType: VectorTypeJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_value, 7);
 
 /**
  * A struct type.
@@ -606,7 +669,7 @@ export type StructTypeJson = {
  * Use `create(StructTypeSchema)` to create a new message.
  */
 export const StructTypeSchema: GenMessage<StructType, {jsonType: StructTypeJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_value, 7);
+  messageDesc(file_svc_v1_value, 8);
 
 /**
  * One field of a struct type.
@@ -669,7 +732,7 @@ export type StructTypeFieldJson = {
  * Use `create(StructTypeFieldSchema)` to create a new message.
  */
 export const StructTypeFieldSchema: GenMessage<StructTypeField, {jsonType: StructTypeFieldJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_value, 8);
+  messageDesc(file_svc_v1_value, 9);
 
 /**
  * An enumeration.
@@ -732,7 +795,7 @@ export type EnumTypeJson = {
  * Use `create(EnumTypeSchema)` to create a new message.
  */
 export const EnumTypeSchema: GenMessage<EnumType, {jsonType: EnumTypeJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_value, 9);
+  messageDesc(file_svc_v1_value, 10);
 
 /**
  * One member of an enumeration.
@@ -781,7 +844,7 @@ export type EnumMemberJson = {
  * Use `create(EnumMemberSchema)` to create a new message.
  */
 export const EnumMemberSchema: GenMessage<EnumMember, {jsonType: EnumMemberJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_value, 10);
+  messageDesc(file_svc_v1_value, 11);
 
 /**
  * The null value.
@@ -906,4 +969,52 @@ export type PrimitiveTypeJson = "PRIMITIVE_TYPE_UNSPECIFIED" | "PRIMITIVE_TYPE_I
  */
 export const PrimitiveTypeSchema: GenEnum<PrimitiveType, PrimitiveTypeJson> = /*@__PURE__*/
   enumDesc(file_svc_v1_value, 1);
+
+/**
+ * Precisions of a vector's elements, as IEEE 754 has them.
+ *
+ * @generated from enum svc.v1.VectorPrecision
+ */
+export enum VectorPrecision {
+  /**
+   * Not stated; refused.
+   *
+   * @generated from enum value: VECTOR_PRECISION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * 16 bits: 11 of them for the digits, and numbers up to 65,504.
+   *
+   * @generated from enum value: VECTOR_PRECISION_F16 = 1;
+   */
+  F16 = 1,
+
+  /**
+   * 32 bits.
+   *
+   * @generated from enum value: VECTOR_PRECISION_F32 = 2;
+   */
+  F32 = 2,
+
+  /**
+   * 64 bits.
+   *
+   * @generated from enum value: VECTOR_PRECISION_F64 = 3;
+   */
+  F64 = 3,
+}
+
+/**
+ * Precisions of a vector's elements, as IEEE 754 has them.
+ *
+ * @generated from enum svc.v1.VectorPrecision
+ */
+export type VectorPrecisionJson = "VECTOR_PRECISION_UNSPECIFIED" | "VECTOR_PRECISION_F16" | "VECTOR_PRECISION_F32" | "VECTOR_PRECISION_F64";
+
+/**
+ * Describes the enum svc.v1.VectorPrecision.
+ */
+export const VectorPrecisionSchema: GenEnum<VectorPrecision, VectorPrecisionJson> = /*@__PURE__*/
+  enumDesc(file_svc_v1_value, 2);
 

@@ -31,7 +31,7 @@ const PLANS = messageTable<PlanAggregateBackfillResponse>(
   { things: "series" },
 );
 
-const BEGUN = messageFields<BackfillAggregatesResponse>({ jobId: "Job", series: "Series" });
+const BEGUN = messageFields<BackfillAggregatesResponse>({ jobId: "Job", series: "Series", url: "Page" });
 
 export default defineCommand({
   summary: "Backfill a materialized window aggregation",

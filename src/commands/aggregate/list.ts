@@ -11,6 +11,15 @@ const ALL_MS = 36_500 * 86_400_000;
 
 const length = (ms: number): string => (ms >= ALL_MS ? "all" : formatDuration(ms));
 
+/**
+ * Up to when tiles are there: by a backfill, else by a stream, which counts rows as they come. One that
+ * was sent to another place of its topic has not told yet.
+ */
+function filledText({ filledUntil, streamedUntil, tiles }: AggregateSeries): string {
+  if (filledUntil) return timeText(filledUntil);
+  return streamedUntil ? `${timeText(streamedUntil)} by a stream` : tiles > 0n ? "in part" : "never";
+}
+
 export default defineCommand({
   summary: "List aggregate materializations",
   description:
@@ -35,7 +44,7 @@ export default defineCommand({
         flexible: true,
       },
       tiles: "Tiles",
-      filledUntil: { header: "Filled Until", cell: ({ filledUntil }: AggregateSeries) => (filledUntil ? timeText(filledUntil) : "never") },
+      filledUntil: { header: "Filled Until", cell: filledText },
     },
     { things: "kept aggregates" },
   ),

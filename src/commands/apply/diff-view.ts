@@ -3,6 +3,7 @@
 import {
   ChangeKind,
   type DeploymentDiff,
+  type EvaluationChange,
   type FeatureChange,
   type MonitorChange,
   type ResolverChange,
@@ -30,7 +31,9 @@ const MAX_NAMED_FEATURES = 5;
 
 const version = (number: number) => (number === 0 ? "-" : String(number));
 
-type Change = ResolverChange | FeatureChange | MonitorChange;
+/** A change of what goes by a name. */
+type NamedChange = EvaluationChange | MonitorChange;
+type Change = ResolverChange | FeatureChange | NamedChange;
 
 const MARKS: Readonly<Record<(typeof KINDS)[number], (text: string, style: Style) => string>> = {
   [ChangeKind.ADDED]: (text, style) => style.green(text),
@@ -58,8 +61,8 @@ function featureColumns(kind: (typeof KINDS)[number]): readonly Column<FeatureCh
   return [...facts, { header: "Change", flexible: true, cell: ({ details }) => details.join("; ") }];
 }
 
-function monitorColumns(kind: (typeof KINDS)[number]): readonly Column<MonitorChange>[] {
-  const name: Column<MonitorChange> = { header: "Name", cell: (change) => change.name, style: MARKS[kind] };
+function namedColumns(kind: (typeof KINDS)[number]): readonly Column<NamedChange>[] {
+  const name: Column<NamedChange> = { header: "Name", cell: (change) => change.name, style: MARKS[kind] };
   return kind === ChangeKind.CHANGED ? [name, { header: "Change", flexible: true, cell: ({ details }) => details.join("; ") }] : [name];
 }
 
@@ -69,11 +72,13 @@ function monitorColumns(kind: (typeof KINDS)[number]): readonly Column<MonitorCh
  * resolvers are named at the end. A terminal shows only the first rows of long tables.
  */
 export function diffText({ diff, outliving }: Plan, style: Style): string {
-  if (diff.resolvers.length + diff.features.length + diff.monitors.length === 0) return "No resolvers or features change.";
+  const { evaluations, features, monitors, resolvers } = diff;
+  if (resolvers.length + features.length + monitors.length + evaluations.length === 0) return "No resolvers or features change.";
   const sections = [
-    ...KINDS.map((kind) => section(`${TITLES[kind]} Resolvers`, resolverColumns(kind), ofKind(diff.resolvers, kind), style)),
-    ...KINDS.map((kind) => section(`${TITLES[kind]} Features`, featureColumns(kind), ofKind(diff.features, kind), style)),
-    ...KINDS.map((kind) => section(`${TITLES[kind]} Monitors`, monitorColumns(kind), ofKind(diff.monitors, kind), style)),
+    ...KINDS.map((kind) => section(`${TITLES[kind]} Resolvers`, resolverColumns(kind), ofKind(resolvers, kind), style)),
+    ...KINDS.map((kind) => section(`${TITLES[kind]} Features`, featureColumns(kind), ofKind(features, kind), style)),
+    ...KINDS.map((kind) => section(`${TITLES[kind]} Monitors`, namedColumns(kind), ofKind(monitors, kind), style)),
+    ...KINDS.map((kind) => section(`${TITLES[kind]} Evaluations`, namedColumns(kind), ofKind(evaluations, kind), style)),
   ];
   return [...sections.filter((text) => text !== ""), style.bold(planLine(diff)), ...outlivingLines(outliving)].join("\n");
 }
@@ -103,7 +108,7 @@ function section<Row>(title: string, columns: readonly Column<Row>[], rows: read
 }
 
 /** `Plan: 1 resolver changed; 505 features added, 39 removed`. */
-function planLine({ resolvers, features, monitors }: DeploymentDiff): string {
+function planLine({ resolvers, features, monitors, evaluations }: DeploymentDiff): string {
   const counted = (noun: string, changes: readonly Change[]): string[] => {
     const counts = KINDS.flatMap((kind) => {
       const count = ofKind(changes, kind).length;
@@ -114,7 +119,11 @@ function planLine({ resolvers, features, monitors }: DeploymentDiff): string {
     const plural = first.count === 1 ? noun : `${noun}s`;
     return [[`${first.count} ${plural} ${first.word}`, ...more.map(({ count, word }) => `${count} ${word}`)].join(", ")];
   };
-  return `Plan: ${[...counted("resolver", resolvers), ...counted("feature", features), ...counted("monitor", monitors)].join("; ")}`;
+  const parts = [
+    ...[...counted("resolver", resolvers), ...counted("feature", features)],
+    ...[...counted("monitor", monitors), ...counted("evaluation", evaluations)],
+  ];
+  return `Plan: ${parts.join("; ")}`;
 }
 
 /** The diff as JSON. */
@@ -134,9 +143,14 @@ export function diffJson({ diff, outliving }: Plan): Record<string, unknown> {
       owner: change.feature?.owner || null,
       details: change.details,
     })),
-    monitors: diff.monitors.map(({ name, change, details }) => ({ name, change: kindName(change), details })),
+    monitors: diff.monitors.map(namedJson),
+    evaluations: diff.evaluations.map(namedJson),
     cached_values_kept: outliving.map((feature) => ({ fqn: feature.fqn, max_staleness: stalenessOf(feature) })),
   };
+}
+
+function namedJson({ name, change, details }: NamedChange): Record<string, unknown> {
+  return { name, change: kindName(change), details };
 }
 
 function cacheOf({ feature }: FeatureChange): string | undefined {

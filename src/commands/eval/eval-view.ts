@@ -1,7 +1,7 @@
 /** Evaluations and their runs as tables and lines. */
 
 import { type EvaluationInfo, type EvaluationRun, EvaluationRunState, type EvaluationScore } from "../../../gen/svc/v1/evaluation_pb.ts";
-import type { Scorer } from "../../../gen/svc/v1/graph_pb.ts";
+import { rowFailureText } from "../../domain/evaluation-text.ts";
 import type { FieldViews } from "../../output/message-view.ts";
 import { age } from "../../output/time.ts";
 
@@ -25,38 +25,16 @@ export function scoreText(score: number | undefined): string {
   return score === undefined ? "" : String(Number(score.toFixed(4)));
 }
 
-/** The dataset of an evaluation with its revision, as code writes it. */
-export function datasetText({ evaluation }: Pick<EvaluationInfo, "evaluation">): string {
-  const { dataset = "", revision = "" } = evaluation ?? {};
-  return [dataset, revision].filter((part) => part !== "").join("@");
-}
-
-/** What a scorer does, in one line. */
-export function scorerText({ name, kind }: Scorer): string {
-  switch (kind.case) {
-    case "exactMatch":
-      return `${name}: equals ${kind.value.column}`;
-    case "contains":
-      return `${name}: contains ${kind.value.column}${kind.value.ignoreCase ? ", in any case" : ""}`;
-    case "numeric": {
-      const { column, tolerance, relative } = kind.value;
-      const most = [tolerance > 0 ? `${tolerance}` : "", relative > 0 ? `${relative * 100}%` : ""].filter((text) => text !== "");
-      return `${name}: ${most.length > 0 ? `at most ${most.join(" or ")} from` : "the number"} ${column}`;
-    }
-    case "judge":
-      return `${name}: asks ${kind.value.model}${kind.value.integration === "" ? "" : ` of ${kind.value.integration}`}`;
-    case "function":
-      return `${name}: ${kind.value}`;
-    default:
-      return name;
-  }
-}
-
 /** A scorer's figures in one line. */
 export function scoreLine({ scorer, count, errors, mean, p50, p90, p99 }: EvaluationScore): string {
   const figures =
     mean === undefined ? "no scores" : `${scoreText(mean)} (p50 ${scoreText(p50)}, p90 ${scoreText(p90)}, p99 ${scoreText(p99)})`;
   return `${scorer}: ${figures} of ${count} rows${errors > 0n ? `, ${errors} failed` : ""}`;
+}
+
+/** The first row of a run that failed, and why; empty = none did. */
+export function firstFailureText({ firstFailure }: Pick<EvaluationRun, "firstFailure">): string {
+  return firstFailure ? rowFailureText(firstFailure) : "";
 }
 
 /** Columns of a list of evaluations. */
@@ -86,6 +64,7 @@ export const RUN_FIELDS: FieldViews<EvaluationRun> = {
   scores: { header: "Scores", cell: ({ scores }) => scores.map(scoreLine).join("; ") },
   rowsDone: { header: "Rows", cell: ({ rowsDone, rows }) => `${rowsDone} of ${rows}` },
   rowsFailed: "Failed rows",
+  firstFailure: { header: "First failure", cell: firstFailureText },
   dataset: "Dataset",
   revisionId: "Revision",
   resultRevisionId: "Result",

@@ -1,11 +1,12 @@
 import type { GetEvaluationResponse } from "../../../gen/svc/v1/evaluation_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { optionalArg } from "../../cli/flag.ts";
+import { datasetText, inputsText, scorerText } from "../../domain/evaluation-text.ts";
 import { escapeControls } from "../../domain/name.ts";
 import type { Fact } from "../../output/facts.ts";
 import { answerFields } from "../../output/message-view.ts";
 import { pickedEvaluation } from "./eval-flags.ts";
-import { datasetText, scorerText, scoreText } from "./eval-view.ts";
+import { scoreText } from "./eval-view.ts";
 
 export default defineCommand({
   summary: "Show an evaluation",
@@ -25,10 +26,10 @@ function factsOf({ evaluation: info, revisionId }: GetEvaluationResponse): Fact[
   const facts: readonly Fact[] = [
     ["Name", name],
     ["Description", description],
-    ["Dataset", datasetText(info)],
+    ["Dataset", datasetText(evaluation)],
     ["Revision", revisionId === "" ? "the dataset has none yet" : revisionId],
     ["Function", task],
-    ["Inputs", inputs.map(({ parameter, column }) => (parameter === column ? column : `${parameter}=${column}`)).join(", ")],
+    ["Inputs", inputsText(inputs)],
     ["Scorers", scorers.map(scorerText).join("\n")],
     ["Key", key],
     ["Owner", owner],

@@ -1,9 +1,10 @@
 import type { EvaluationInfo, ListEvaluationsResponse } from "../../../gen/svc/v1/evaluation_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { bool } from "../../cli/flag.ts";
+import { datasetText } from "../../domain/evaluation-text.ts";
 import { messageTable } from "../../output/message-view.ts";
 import { checkPage, notePage, pageFlags } from "../page-flags.ts";
-import { datasetText, EVALUATION_COLUMNS } from "./eval-view.ts";
+import { EVALUATION_COLUMNS } from "./eval-view.ts";
 
 export default defineCommand({
   summary: "List evaluations with their average scores",
@@ -30,7 +31,7 @@ export default defineCommand({
   },
   view: messageTable<ListEvaluationsResponse>("evaluations", EVALUATION_COLUMNS, {
     more: [
-      { header: "Dataset Revision", cell: datasetText, flexible: true },
+      { header: "Dataset Revision", cell: ({ evaluation }) => datasetText(evaluation ?? {}), flexible: true },
       { header: "Task Function", cell: ({ evaluation }) => evaluation?.task ?? "", flexible: true },
     ],
   }),

@@ -7,7 +7,7 @@ import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { resourceFields } from "../../output/message-view.ts";
 import { followEvaluation } from "../../query-client/follow-evaluation.ts";
 import { pickedEvaluation } from "./eval-flags.ts";
-import { runState, scoreLine, scoreText } from "./eval-view.ts";
+import { firstFailureText, runState, scoreLine, scoreText } from "./eval-view.ts";
 
 export default defineCommand({
   summary: "Run an evaluation over its pinned dataset revision",
@@ -46,6 +46,7 @@ export default defineCommand({
       header: "Failed rows",
       cell: ({ rowsFailed, rows, state }) => (state === EvaluationRunState.SUCCEEDED ? `${rowsFailed} of ${rows}` : ""),
     },
+    firstFailure: { header: "First failure", cell: firstFailureText },
     resultRevisionId: "Result",
     url: "Page",
   }),

@@ -2,6 +2,7 @@ import type { FeatureProvider, FeatureStatistics, FeatureVersion, GetFeatureResp
 import { ProviderKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { arg, text } from "../../cli/flag.ts";
+import { cachePolicyText } from "../../domain/cache-policy.ts";
 import { driftWord } from "../../domain/drift.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { escapeControls, rawName, readableName } from "../../domain/name.ts";
@@ -46,6 +47,7 @@ export default defineCommand({
       const { metadata, providers, source, statistics, versions } = answer;
       const feature = metadata?.feature;
       if (!metadata || !feature) return "";
+      const scalar = feature.kind.case === "scalar" ? feature.kind.value : undefined;
       const line = hoursLine(requests, style);
       const head = [
         style.bold(escapeControls(readableName(feature.fqn))),
@@ -58,7 +60,9 @@ export default defineCommand({
           Owner: feature.owner,
           Tags: feature.tags.join(", "),
           "Max staleness": feature.maxStaleness && formatDuration(durationToMs(feature.maxStaleness)),
-          Validations: feature.kind.case === "scalar" ? validationsText(feature.kind.value.validations) : "",
+          "Cache policy": scalar && cachePolicyText(scalar),
+          "Offline TTL": scalar?.offlineTtl && formatDuration(durationToMs(scalar.offlineTtl)),
+          Validations: scalar && validationsText(scalar.validations),
           Deprecated: feature.deprecated ? "yes" : "",
           "Feature version":
             feature.version === 0 ? "" : `${feature.version}${feature.version === feature.defaultVersion ? ", the default" : ""}`,

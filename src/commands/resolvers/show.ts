@@ -52,6 +52,7 @@ export default defineCommand({
           Kind: kindText(resolver),
           Inputs: resolver.inputs.flatMap(inputPaths).map(readableName).join(", "),
           Outputs: resolver.outputs.map(readableName).join(", "),
+          When: resolver.whenText,
           Schedule: resolver.schedule,
           Timeout: resolver.timeout && formatDuration(durationToMs(resolver.timeout)),
           Environments: resolver.environments.join(", "),

@@ -50,6 +50,8 @@ const RESOLVER_FIELDS: FieldViews<Resolver> = {
   relation: { json: false },
   translated: { json: false },
   untranslated: { json: false },
+  when: { json: false },
+  whenText: { json: { key: "when", value: ({ whenText }) => whenText || null } },
 };
 
 /** How the JSON of one resolver differs from the rule: it says why there is no translation. */

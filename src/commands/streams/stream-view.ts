@@ -24,7 +24,7 @@ export const STREAM_COLUMNS: FieldViews<StreamStanding> = {
   topic: "Topic",
   lag: { header: "Lag", align: "right" },
   deadLetters: { header: "Dead Letters", align: "right" },
-  problem: { header: "Problem", cell: ({ problem }) => oneLine(problem), flexible: true },
+  problem: { header: "Problem", cell: ({ problem }) => oneLine(problem), flexible: true, ifAny: true },
 };
 
 /** All of a stream. */

@@ -8,7 +8,7 @@ export default defineCommand({
   summary: "Create a webhook",
   description:
     "Events are query.run, resolver.run, feature.computed (or feature.computed:user.score for one feature, feature.computed:tag=fraud for those of a " +
-    "tag), deployment.live, deployment.failed, deployment.waiting (for approval), monitor.firing and monitor.resolved. Each is sent as a POST of JSON, again and again for some hours until the " +
+    "tag), deployment.live, deployment.failed, deployment.waiting (for approval), monitor.firing, monitor.resolved and stream.stopped. Each is sent as a POST of JSON, again and again for some hours until the " +
     "receiver answers with a status of success. With a secret it is signed as Standard Webhooks says. Events of a traced query carry its traceparent header.",
   examples: [
     "svc webhook create --name ops --url https://hooks.example.com/svc --subscriptions deployment.live,deployment.failed",

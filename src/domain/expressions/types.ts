@@ -168,14 +168,22 @@ function plain(type: DataType): DataType {
  * null goes with every type. Undefined when there is none.
  */
 export function joinTypes(left: DataType, right: DataType): DataType | undefined {
-  if (widening(left, right) !== undefined) return plain(right);
-  if (widening(right, left) !== undefined) return plain(left);
+  if (widening(left, right) !== undefined) return ofBoth(plain(right), left);
+  if (widening(right, left) !== undefined) return ofBoth(plain(left), right);
   return undefined;
+}
+
+/** A type that another goes with: of vectors that differ, or of a vector and a list, lists. */
+function ofBoth(type: DataType, other: DataType): DataType {
+  if (type.kind.case !== "list" || !type.kind.value.vector) return type;
+  const isSame = typeWords(type) === typeWords(other) || isNullType(other);
+  return isSame ? type : listOf(type.kind.value.element ?? NULL_TYPE);
 }
 
 /**
  * The distance from a type to another: 0 = its values are values of it, more = ints are widened to
- * float or decimal, undefined = it does not fit.
+ * float or decimal, undefined = it does not fit. Whether a list is a vector is told by its values
+ * alone, when a feature takes them.
  */
 export function widening(from: DataType, to: DataType): number | undefined {
   if (isNullType(from)) return 0;

@@ -57,7 +57,8 @@ export const AMBIGUOUS_RESOLVERS = rule(
     title: "Two online resolvers compute the same feature, and nothing tells them apart",
     severity: "error",
     foundBy: ["graph"],
-    means: "Both can always run. Give one of them a tag or an environment, say by `total` which one has all rows, or remove one.",
+    means:
+      "Both can always run. Give one of them a tag, an environment or a condition (`when=`), say by `total` which one has all rows, or remove one.",
     why: "Which value a query gets would be chance.",
     example: {
       broken: python(`${USER}${MAIL}${NAME}\n\n@online\ndef nickname(id: User.id) -> User.name:\n    return f"u{id}"\n`),

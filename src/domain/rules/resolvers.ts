@@ -1,4 +1,4 @@
-/** Rules about Python resolvers: 140 to 149. */
+/** Rules about Python resolvers: 140 to 149, and 195. */
 
 import { error, message, rule } from "./rule.ts";
 import { NO_COLUMN, NO_SUCH_FEATURE, NO_SUCH_WINDOW } from "./sentences.ts";
@@ -314,5 +314,40 @@ export const ROWS_WITHOUT_KEY = rule(
       "no primary key",
     ),
     sqlFile: error("the query returns no '{key}', the primary key of {owner}: its rows cannot be matched to keys", "no primary key"),
+  },
+);
+
+export const BAD_CONDITION = rule(
+  {
+    code: 195,
+    id: "bad-condition",
+    title: "The condition of a resolver cannot be tested for a row",
+    severity: "error",
+    foundBy: ["analyzer"],
+    means:
+      "`when=` takes a condition on features of the resolver's class, or of rows that has-one relations lead to: comparisons with `==` and `<`, `is None` " +
+      "and `in`, joined by `and`, `or` and `not`, or a feature that is bool. The resolver returns values of one row.",
+    why: "Which of several resolvers computes a row is decided row by row, before any of them runs.",
+    example: {
+      broken: {
+        "features.py": `${USER}\n\n@online(when=len("x") == 1)\ndef greet(id: User.id) -> User.name:\n    return "name"\n`,
+      },
+      mended: {
+        "features.py": `${USER}\n\n@online(when=User.email == "x")\ndef greet(id: User.id) -> User.name:\n    return "name"\n`,
+      },
+    },
+  },
+  {
+    decided: message(
+      "when= is {value} for every row: Python decides at once what does not begin with a feature; compare a feature, such as {owner}.{example} == 1",
+      "decided at once",
+    ),
+    noCondition: message("when= is {value}: write a condition such as {owner}.{example} == 1", "no condition"),
+    notOfRow: message("the condition cannot be tested for a row: {error}", "no condition"),
+    ofRows: message(
+      "when= is tested for the row that a resolver computes: one that returns a DataFrame finds the rows itself; leave out there what does not count",
+      "no row yet",
+    ),
+    otherClass: message("{reference} is no feature of {owner}: the condition is on the row that the resolver computes", "not from {owner}"),
   },
 );

@@ -5,6 +5,7 @@ import * as classes from "./classes.ts";
 import * as expressions from "./expressions.ts";
 import * as graph from "./graph.ts";
 import * as loading from "./loading.ts";
+import * as models from "./models.ts";
 import * as project from "./project.ts";
 import * as relations from "./relations.ts";
 import * as resolvers from "./resolvers.ts";
@@ -13,7 +14,7 @@ import * as sqlFiles from "./sql-files.ts";
 import * as streams from "./streams.ts";
 import * as windows from "./windows.ts";
 
-const MODULES = [loading, classes, relations, expressions, windows, resolvers, sqlFiles, graph, project, streams];
+const MODULES = [loading, classes, relations, expressions, models, windows, resolvers, sqlFiles, graph, project, streams];
 
 /** The rules by number, ascending. */
 export const RULES: readonly Rule[] = MODULES.flatMap((module): Rule[] => Object.values(module)).sort((a, b) => a.code - b.code);
@@ -26,7 +27,7 @@ export const EXAMPLE_IMPORTS = `from datetime import datetime
 
 import svc.functions as F
 from svc import Evaluation, Monitor, NamedQuery, Now, ScheduledQuery, SQLiteSource, offline, online
-from svc.features import DataFrame, Features, FeatureTime, Primary, _, feature, features, has_many, has_one
+from svc.features import DataFrame, Features, FeatureTime, Primary, Vector, _, feature, features, has_many, has_one
 from svc.streams import Windowed, windowed
 
 `;

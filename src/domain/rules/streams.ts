@@ -101,7 +101,14 @@ export const NO_TOPIC = rule(
       mended: SOUND,
     },
   },
-  { other: message("source is {value}: write a KafkaSource(...) or a TopicSource(...)", "no topic") },
+  {
+    bare: message(
+      '@stream is written without its source: write @stream(source=TopicSource(name="...")) or @stream(source=KafkaSource(name="..."))',
+      "no source",
+    ),
+    absent: message("source is missing: write source=, a KafkaSource(...) or a TopicSource(...)", "no source"),
+    other: message("source is {value}: write a KafkaSource(...) or a TopicSource(...)", "no topic"),
+  },
 );
 
 export const BAD_PARSE = rule(

@@ -27,6 +27,7 @@ from ._model.frozen_time import freeze_time
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
+from .embedding import embed
 from .evaluations import Evaluation, contains, exact_match, judge, numeric
 from .features import (
     DataFrame,
@@ -35,6 +36,7 @@ from .features import (
     FeatureTime,
     Primary,
     Validation,
+    Vector,
     Windowed,
     _,
     after,
@@ -53,6 +55,7 @@ from .features import (
 from .http import HttpRefused, HttpResponse, http_get, http_post
 from .logging import svc_logger
 from .monitoring import Monitor
+from .prompts import PromptResponse, completion, message
 from .queries import NamedQuery, ScheduledQuery
 from .sources import DataSource, KafkaSource, MySQLSource, PostgreSQLSource, SQLiteSource, TopicSource
 from .streams import make_stream_resolver, stream
@@ -118,6 +121,7 @@ __all__ = [
     "QueryResult",
     "ResolverRun",
     "ResolverRunFailed",
+    "PromptResponse",
     "SQLiteSource",
     "ScheduledQuery",
     "ServerUnreachable",
@@ -126,6 +130,7 @@ __all__ = [
     "UnexpectedAnswer",
     "UploadResult",
     "Validation",
+    "Vector",
     "Windowed",
     "_",
     "after",
@@ -133,8 +138,10 @@ __all__ = [
     "batch",
     "before",
     "before_all",
+    "completion",
     "contains",
     "description",
+    "embed",
     "exact_match",
     "feature",
     "freeze_time",
@@ -146,6 +153,7 @@ __all__ = [
     "is_primary",
     "judge",
     "make_stream_resolver",
+    "message",
     "numeric",
     "offline",
     "online",

@@ -24,6 +24,7 @@ from ._model.resolver_decorators import batch, offline, online, realtime
 from ._model.validation import Number, Validation
 from ._surface.unknown_options import kept
 from ._types.annotations import FeatureTime, Now, Primary
+from ._types.vector import Vector
 from .streams import Windowed, windowed
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Now",
     "Primary",
     "Validation",
+    "Vector",
     "Windowed",
     "_",
     "after",

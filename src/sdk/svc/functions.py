@@ -45,6 +45,7 @@ __all__ = [
     "day_of_year",
     "days_between",
     "div",
+    "dot_product",
     "element_at",
     "ends_with",
     "eq",
@@ -70,6 +71,7 @@ __all__ = [
     "jaro_winkler",
     "json_extract_array",
     "json_value",
+    "l2_distance",
     "le",
     "least",
     "length",
@@ -916,6 +918,26 @@ def cosine_similarity(left: Any, right: Any) -> Any:
     Types: list[float], list[float] -> float?.
     """
     return call("cosine_similarity", left, right)
+
+
+def dot_product(left: Any, right: Any) -> Any:
+    """Sum of the products of two lists of numbers of one length.
+
+        F.dot_product(_.embedding, _.other_embedding)
+
+    Types: list[float], list[float] -> float?.
+    """
+    return call("dot_product", left, right)
+
+
+def l2_distance(left: Any, right: Any) -> Any:
+    """Distance of two points whose coordinates are lists of numbers of one length: the root of the sum of the squares of their differences.
+
+        F.l2_distance(_.embedding, _.other_embedding)
+
+    Types: list[float], list[float] -> float?.
+    """
+    return call("l2_distance", left, right)
 
 
 # dates

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, NoReturn, Opt
 
 from ._model.field import MISSING, Tags, WindowedOptions
 from ._model.registry import registry
-from ._model.stream import StreamCall, StreamDefinition, StreamOptions
+from ._model.stream import BARE, StreamCall, StreamDefinition, StreamOptions
 from ._model.validation import Number, Validation
 from ._surface.unknown_options import kept
 from ._types.annotations import Windowed
@@ -97,8 +97,10 @@ def windowed(
 
 
 def stream(
+    function: Optional[_F] = None,
+    /,
     *,
-    source: DataSource,
+    source: Optional[DataSource] = None,
     parse: Optional[Callable[[bytes], Any]] = None,
     name: Optional[str] = None,
     lateness: Union[str, timedelta, None] = None,
@@ -133,6 +135,9 @@ def stream(
     owner, tags: metadata; the docstring is the description.
     """
     unknown = kept("stream", others)
+    if function is not None:  # written without parentheses: a finding says so
+        registry.add_stream(StreamDefinition(function, StreamOptions(source=BARE), sys._getframe(1)))
+        return function  # type: ignore[return-value]
     options = StreamOptions(tags, environment, timeout, None, owner, name, others=unknown, source=source, parse=parse, lateness=lateness)
 
     def decorate(fn: _F) -> _F:

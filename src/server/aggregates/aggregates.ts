@@ -47,7 +47,7 @@ const UNUSED_KEPT_MS = DAY_MS;
 export interface AggregatesOptions extends LiveSchedulesOptions {
   readonly metadata: Pick<
     MetadataStore,
-    "environment" | "environments" | "jobs" | "knownFeatures" | "livePointers" | "schedules" | "series"
+    "environment" | "environments" | "jobs" | "knownFeatures" | "livePointers" | "schedules" | "series" | "streams"
   >;
   readonly deployments: Deployments;
   readonly tiles: () => Promise<TileStore>;
@@ -73,6 +73,8 @@ export interface SeriesStanding extends SeriesUse {
   readonly id: number;
   readonly measures: SeriesMeasures;
   readonly filled: Filled | undefined;
+  /** Time of the latest row that a stream counted, microseconds since 1970; undefined = none did. */
+  readonly streamedUntil: number | undefined;
   readonly schedule: LiveSchedule | undefined;
 }
 
@@ -147,6 +149,21 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
   const filledBy = async (id: number): Promise<Filled | undefined> => {
     const [found = []] = await (await options.tiles()).read(SCOPE, [filledRead(id)]);
     return filledOf(found);
+  };
+
+  /** Up to when streams of the live deployment have counted rows, by the series' keys. */
+  const streamed = async (environment: EnvironmentRecord, graph: Graph, uses: readonly SeriesUse[]): Promise<Map<string, number>> => {
+    const found = new Map<string, number>();
+    if (graph.streamResolvers.length === 0) return found;
+    const store = await options.tiles();
+    for (const { id, name } of await metadata.streams.list(environment.id)) {
+      const outputs = new Set(graph.streamResolvers.find(({ fqn }) => fqn === name)?.outputs);
+      const fed = uses.filter(({ series }) => [...outputs].some((fqn) => fqn.startsWith(`${series.namespace}.`)));
+      if (fed.length === 0) continue;
+      for (const { watermark = 0 } of await store.positions(SCOPE, id))
+        for (const { series } of fed) if (watermark > (found.get(series.key) ?? 0)) found.set(series.key, watermark);
+    }
+    return found;
   };
 
   /** The series that a wish means, with their ids. */
@@ -249,13 +266,14 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
       const ids = await identifySeries(metadata.series, environment.id, graph);
       const measures = await (await options.tiles()).measure();
       const planned = new Map((await schedules.list(environment.id)).map((one) => [one.name, one]));
+      const streamedUntil = await streamed(environment, graph, uses);
       const standings = uses.map(async (use): Promise<SeriesStanding> => {
         const id = ids.get(use.series.key) as number;
         const filled = await filledBy(id);
         const { tiles = 0, groups = 0, bytes = 0 } = measures.get(id) ?? {};
         const marks = filled ? 1 : 0;
         return {
-          ...{ ...use, id, filled, schedule: planned.get(use.features[0] ?? "") },
+          ...{ ...use, id, filled, streamedUntil: streamedUntil.get(use.series.key), schedule: planned.get(use.features[0] ?? "") },
           measures: { tiles: tiles - marks, groups: groups - marks, bytes },
         };
       });

@@ -69,7 +69,7 @@ export async function openStores(
     readonly directory: Pick<DataDirectory, "path" | "file">;
     readonly settings: StoreSettings;
     /** Stores that are open already, which `close` leaves open. */
-    readonly shared?: Pick<SharedStores, "metadata" | "objects">;
+    readonly shared?: Pick<SharedStores, "metadata" | "objects" | "tiles">;
   },
 ): Promise<Stores> {
   const { directory, settings, log, shared } = options;
@@ -103,7 +103,7 @@ export async function openStores(
     };
     const object = shared ? opened(shared.objects) : await find("object");
     const online = await find("online");
-    const tiles = await find("tiles");
+    const tiles = shared?.tiles ? opened(shared.tiles) : await find("tiles");
     const telemetry = await find("telemetry");
     const metrics = await find("metrics");
     const logs = await find("logs");

@@ -6,6 +6,7 @@ import type { Bus } from "../jobs/bus.ts";
 import type { LogLevel } from "../log.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { ObjectStore } from "../stores/objects/store.ts";
+import type { TileStore } from "../stores/tiles/store.ts";
 
 /** Options of `start`. */
 export interface StartOptions {
@@ -80,4 +81,6 @@ export interface SharedStores {
   readonly metadata: MetadataStore;
   readonly objects: ObjectStore;
   readonly bus: Bus;
+  /** Default: each node has tiles of its own, and a stream counts in those of one node. */
+  readonly tiles?: TileStore;
 }

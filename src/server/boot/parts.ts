@@ -75,6 +75,7 @@ import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import { type MergedTiles, mergedTiles } from "../tiles/merged-tiles.ts";
 import type { EmbeddedTopics } from "../topics/embedded.ts";
+import type { Homes } from "../topics/homes.ts";
 import type { TopicSources } from "../topics/topic-sources.ts";
 import { createQueryCounts, type QueryCounts } from "../usage/query-counts.ts";
 import { createStorageMeter, STORAGE_MEASURE_MS, type StorageMeter } from "../usage/storage-meter.ts";
@@ -326,7 +327,9 @@ export async function openParts({
     sweep("online values", { everyMs: ONLINE_SWEEP_MS }, (signal) => store.sweep(signal));
     return store;
   });
-  const tiles = once(async () => mergedTiles(timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics)));
+  const tiles = once(async () =>
+    mergedTiles(timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics), shared?.tiles !== undefined),
+  );
   const offline = once(async () => timedStore(await stores.offline(), "offline", TIMED_OFFLINE, metrics));
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");
@@ -482,11 +485,18 @@ export async function openParts({
     const { createEmbeddedTopics } = await import("../topics/embedded.ts");
     return createEmbeddedTopics({ store: topicStore, bus });
   });
+  /** The homes of what lies with single nodes, once there may be several. */
+  const homesOf = async (kind: "stream" | "topic"): Promise<Homes> => {
+    const { createHomes, EVERYWHERE } = await import("../topics/homes.ts");
+    if (!shared || (kind === "stream" && shared.tiles)) return EVERYWHERE;
+    return createHomes({ kind, streams: metadata.streams, nodes: metadata.nodes, node: node() });
+  };
   const topicSources = once(async () => {
     const { createTopicSources } = await import("../topics/topic-sources.ts");
     const { secrets: kept } = await secrets();
     return createTopicSources({
       embedded: await embeddedTopics(),
+      homes: await homesOf("topic"),
       integrations: async (environmentId) => (await kept.variables(environmentId)).integrations,
       env,
       configuredPartitions: (topic) => configuredTopic(components.recorded("kafka-topics"), topic)?.partitions,
@@ -664,7 +674,9 @@ export async function openParts({
       offline,
       deleted: (await deletions()).deleted,
       tiles,
+      homes: { topics: await homesOf("topic"), streams: await homesOf("stream") },
       open: async (environmentId, source) => (await topicSources()).open(environmentId, source),
+      tellStopped: async (stopped) => (await webhooks()).events.streamStopped(stopped),
       isSuspended: () => components.isSuspended("persistence"),
       ...{ metrics, bus, clock, log, node: node() },
     });
@@ -928,7 +940,15 @@ export async function openParts({
       await openRecorder.close();
       notes.close();
       recentChanges.close();
-      const opened: readonly Once<{ close(): unknown }>[] = [offline, tiles, telemetry, logs, online, metricStore, topicStore];
+      const opened: readonly Once<{ close(): unknown }>[] = [
+        offline,
+        ...(shared?.tiles ? [] : [tiles]),
+        telemetry,
+        logs,
+        online,
+        metricStore,
+        topicStore,
+      ];
       for (const store of opened) await store.close((one) => one.close());
       await stores.close();
     },

@@ -2,7 +2,7 @@
 
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
-import type { ScoreRecord } from "../stores/metadata/evaluations.ts";
+import type { RowFailureRecord, ScoreRecord } from "../stores/metadata/evaluations.ts";
 import { quoteName } from "../tables/duckdb/sql-type.ts";
 import type { TableChunk, TableColumn } from "../tables/engine.ts";
 import { primitive } from "../tables/inferred-type.ts";
@@ -64,18 +64,37 @@ export function resultRows(
 /** The figures of a result. */
 export interface ResultSummary {
   readonly rowsFailed: number;
+  /** Undefined where no row failed. */
+  readonly firstFailure: RowFailureRecord | undefined;
   readonly scores: readonly ScoreRecord[];
 }
 
+/** Longest key that is told of a row, in characters. */
+const KEY_LENGTH = 200;
+/** Figures in front of those of scorers. */
+const OF_ALL = 5;
+/** Figures of each scorer. */
+const OF_SCORER = 6;
+
 /** A statement about the table `result`, whose one row `readSummary` reads. */
-export function summaryStatement(scorers: readonly string[]): string {
-  const failed = [ERROR, ...scorers.map(errorColumn)].map((name) => `${quoteName(name)} IS NOT NULL`).join(" OR ");
+export function summaryStatement(scorers: readonly string[], key: TableColumn | undefined): string {
+  const names = [ERROR, ...scorers.map(errorColumn)].map(quoteName);
+  const failed = names.map((name) => `${name} IS NOT NULL`).join(" OR ");
+  const ofFirst = (value: string): string => `arg_min(${value}, ${quoteName(ROW)}) FILTER (WHERE ${failed})`;
+  const which = names.map((name, at) => `WHEN ${name} IS NOT NULL THEN ${at}`).join(" ");
   const figures = scorers.flatMap((scorer) => {
     const [score, error] = [quoteName(scoreColumn(scorer)), quoteName(errorColumn(scorer))];
     const shares = [0.5, 0.9, 0.99].map((share) => `quantile_cont(${score}, ${share})`);
     return [`count(${score})`, `count(${error})`, `avg(${score})`, ...shares];
   });
-  return `SELECT ${[`count(*) FILTER (WHERE ${failed})`, ...figures].map((sql, at) => `${sql} AS f${at}`).join(", ")} FROM result`;
+  const ofAll = [
+    `count(*) FILTER (WHERE ${failed})`,
+    ofFirst(quoteName(ROW)),
+    ofFirst(key ? `left(coalesce(CAST(${quoteName(key.name)} AS VARCHAR), ''), ${KEY_LENGTH})` : "''"),
+    ofFirst(`CASE ${which} END`),
+    ofFirst(`coalesce(${names.join(", ")})`),
+  ];
+  return `SELECT ${[...ofAll, ...figures].map((sql, at) => `${sql} AS f${at}`).join(", ")} FROM result`;
 }
 
 /** The figures in the row of `summaryStatement`. */
@@ -84,10 +103,14 @@ export function readSummary(scorers: readonly string[], { columns }: TableChunk)
     const value = columns[at]?.[0];
     return value === null || value === undefined ? undefined : Number(value);
   };
+  const text = (at: number): string => String(columns[at]?.[0] ?? "");
+  const rowsFailed = figure(0) ?? 0;
+  const failure = { row: figure(1) ?? 0, key: text(2), scorer: ["", ...scorers][figure(3) ?? 0] ?? "", message: text(4) };
   return {
-    rowsFailed: figure(0) ?? 0,
+    rowsFailed,
+    firstFailure: rowsFailed > 0 ? failure : undefined,
     scores: scorers.map((scorer, index) => {
-      const at = 1 + index * 6;
+      const at = OF_ALL + index * OF_SCORER;
       return {
         ...{ scorer, count: figure(at) ?? 0, errors: figure(at + 1) ?? 0, mean: figure(at + 2) },
         ...{ p50: figure(at + 3), p90: figure(at + 4), p99: figure(at + 5) },

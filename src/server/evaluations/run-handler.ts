@@ -23,6 +23,7 @@ import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
 import type { TableChunk, TableColumn, TableEngine } from "../tables/engine.ts";
 import { type ScoredRows, startEvaluationProcess } from "./evaluation-process.ts";
 import { neededColumns } from "./needed-columns.ts";
+import { MOST_ROWS, paceOf } from "./pace.ts";
 import { averageOf, type ResultSummary, readSummary, resultColumns, resultRows, summaryStatement } from "./result-table.ts";
 
 /** The services that runs need. */
@@ -38,10 +39,8 @@ export interface RunHandlerOptions {
   readonly folder: string;
 }
 
-/** Rows that a process has at once. */
-const BATCH_ROWS = 100;
-/** Rows of a part: what another attempt evaluates again at most. */
-const PART_ROWS = 1_000;
+/** Rows that a process has at once where it asks judges: as many as it asks at once. */
+const JUDGED_ROWS = 8;
 const SUMMARY_LIMITS = { timeoutMs: 600_000, rows: 1, bytes: 1024 * 1024 };
 const MAX_ERROR = 2_000;
 
@@ -55,6 +54,8 @@ interface Work {
   /** The revision of the result, which is being written. */
   readonly resultId: string;
   readonly scorers: readonly string[];
+  /** Whether a scorer is a judge. */
+  readonly isJudged: boolean;
   readonly columns: readonly TableColumn[];
   readonly key: TableColumn | undefined;
 }
@@ -97,7 +98,7 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
     return { process, plain: runtime.plain };
   };
 
-  /** Rows of the run's dataset in their order, from one on; all chunks but the last are full. */
+  /** Rows of the run's dataset in their order, from one on. */
   async function* rowsFrom({ run, folder: own, columns, signal }: Work, from: number): AsyncGenerator<TableChunk> {
     const inputs = (await revisions.files(run.revisionId)).filter(({ kind }) => kind === "output");
     let before = 0;
@@ -107,41 +108,49 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
       if (offset >= file.rows) continue;
       const path = join(own, `input-${at}.parquet`);
       await revisions.fetch(file, path);
-      yield* (await tables()).read(path, { columns, offset, chunkRows: BATCH_ROWS, signal });
+      yield* (await tables()).read(path, { columns, offset, chunkRows: MOST_ROWS, signal });
       await rm(path, { force: true });
     }
   }
 
-  /** Evaluates the rows that no earlier attempt has, and keeps them. */
-  const evaluateRest = async (work: Work, done: number, { progress }: Attempt): Promise<void> => {
-    const { run, fence, signal, resultId, scorers, key } = work;
+  /** Evaluates the rows that no earlier attempt has kept, those after `done` in `parts`. */
+  const evaluateRest = async (work: Work, parts: number, done: number, { progress }: Attempt): Promise<void> => {
+    const { run, fence, signal, resultId, scorers, isJudged, key } = work;
     const { process, plain } = await startProcess(work);
     const engine = await tables();
     const keyAt = key ? work.columns.indexOf(key) : -1;
-    let from = done;
+    let [part, from] = [parts, done];
     const keep = async (chunks: readonly TableChunk[], rows: number): Promise<void> => {
-      const name = partName(from / PART_ROWS);
+      const name = partName(part);
       const path = join(work.folder, name);
       const writer = await engine.write(path, resultColumns(scorers, key));
       for (const chunk of chunks) await writer.append(chunk);
       await writer.finish();
       if (!(await store.update(run.id, fence, {}))) throw new Error("another attempt has taken the run over");
       await revisions.addFile(resultId, { name, kind: "output", rows, path, signal });
+      part += 1;
       from += rows;
       await store.update(run.id, fence, { rowsDone: from });
       progress(`${from} of ${run.rows} rows`);
     };
+    const clock = (): number => performance.now();
+    const pace = paceOf(isJudged ? JUDGED_ROWS : 1, clock());
     let chunks: TableChunk[] = [];
-    let rows = 0;
+    let [rows, since] = [0, clock()];
     for await (const chunk of rowsFrom(work, from)) {
-      for (const part of partsOf(chunk, PART_ROWS - rows)) {
-        const scored = withoutSecrets(await process.evaluate(part), plain);
-        chunks.push(resultRows(scorers, from + rows, keyAt < 0 ? undefined : part.columns[keyAt], scored));
-        rows += part.rows;
+      for (let at = 0; at < chunk.rows; ) {
+        const batch = slice(chunk, at, at + pace.batchRows(rows));
+        const begun = clock();
+        const scored = withoutSecrets(await process.evaluate(batch), plain);
+        const ended = clock();
+        pace.took(batch.rows, ended - begun);
+        chunks.push(resultRows(scorers, from + rows, keyAt < 0 ? undefined : batch.columns[keyAt], scored));
+        rows += batch.rows;
+        at += batch.rows;
         signal.throwIfAborted();
-        if (rows < PART_ROWS) continue;
+        if (!pace.isDue(rows, since, ended)) continue;
         await keep(chunks, rows);
-        [chunks, rows] = [[], 0];
+        [chunks, rows, since] = [[], 0, clock()];
       }
     }
     if (rows > 0) await keep(chunks, rows);
@@ -160,7 +169,7 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
     }
     const target = join(own, "summary.parquet");
     const source = { name: ["result"], paths, columns: resultColumns(scorers, key) };
-    const answer = await engine.select(summaryStatement(scorers), [source], target, { limits: SUMMARY_LIMITS, signal });
+    const answer = await engine.select(summaryStatement(scorers, key), [source], target, { limits: SUMMARY_LIMITS, signal });
     const [row] = await Array.fromAsync(engine.read(target, { columns: answer.columns, signal }));
     if (!row) throw new Error("the figures of the result could not be read");
     return readSummary(scorers, row);
@@ -184,12 +193,14 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
     try {
       const scorers = evaluation.scorers.map(({ name }) => name);
       const key = columns.find(({ name }) => name === evaluation.key);
-      const work: Work = { run, fence, signal, folder: own, resultId, scorers, columns, key };
-      const done = (await revisions.files(resultId)).reduce((sum, { rows }) => sum + rows, 0);
-      if (done < run.rows) await evaluateRest(work, done, attempt);
-      const { scores, rowsFailed } = await summaryOf(work);
+      const isJudged = evaluation.scorers.some(({ kind }) => kind.case === "judge");
+      const work: Work = { run, fence, signal, folder: own, resultId, scorers, isJudged, columns, key };
+      const parts = await revisions.files(resultId);
+      const done = parts.reduce((sum, { rows }) => sum + rows, 0);
+      if (done < run.rows) await evaluateRest(work, parts.length, done, attempt);
+      const { scores, rowsFailed, firstFailure } = await summaryOf(work);
       await revisions.complete(resultId, resultColumns(scorers, key));
-      const ended = { scores, rowsFailed, rowsDone: run.rows, averageScore: averageOf(scores), resultRevisionId: resultId };
+      const ended = { scores, rowsFailed, firstFailure, rowsDone: run.rows, averageScore: averageOf(scores), resultRevisionId: resultId };
       if (!(await store.update(run.id, fence, { ...ended, state: "succeeded", error: "" }))) return;
       record(run, ended);
     } finally {
@@ -197,7 +208,7 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
     }
   };
 
-  const record = (run: EvaluationRunRecord, { scores, rowsFailed }: ResultSummary): void => {
+  const record = (run: EvaluationRunRecord, { scores, rowsFailed }: Pick<ResultSummary, "rowsFailed" | "scores">): void => {
     const { environmentId, evaluationName: evaluation } = run;
     metrics.counter("evaluation.runs", environmentId, { evaluation, state: "succeeded" }).add();
     metrics.counter("evaluation.rows", environmentId, { evaluation }).add(run.rows);
@@ -239,14 +250,10 @@ function partName(number: number): string {
   return `part-${String(number).padStart(5, "0")}.parquet`;
 }
 
-/** A chunk in two, if it has more rows than fit. */
-function partsOf(chunk: TableChunk, fitting: number): TableChunk[] {
-  if (chunk.rows <= fitting) return [chunk];
-  const cut = (from: number, to: number): TableChunk => ({
-    rows: to - from,
-    columns: chunk.columns.map((values) => values.slice(from, to)),
-  });
-  return [cut(0, fitting), cut(fitting, chunk.rows)];
+/** Rows of a chunk, from one to before another, or to its end. */
+function slice({ rows, columns }: TableChunk, from: number, to: number): TableChunk {
+  const end = Math.min(to, rows);
+  return from === 0 && end === rows ? { rows, columns } : { rows: end - from, columns: columns.map((values) => values.slice(from, end)) };
 }
 
 function withoutSecrets({ outputs, scores, errors }: ScoredRows, plain: (text: string) => string): ScoredRows {

@@ -3,7 +3,7 @@
 import { type FeatureValue, tagged, untagged } from "../../domain/value.ts";
 import { type RaisedError, raised } from "./failures.ts";
 import { encodeFrame, MAX_FRAME, type Message } from "./frames.ts";
-import type { ResolverCall, ResolverResult, RowGroups } from "./pool.ts";
+import type { ModelUsage, ResolverCall, ResolverResult, RowGroups } from "./pool.ts";
 
 type Columns = Readonly<Record<string, readonly FeatureValue[]>>;
 /** A column on the wire: its values, or the index of its block. */
@@ -47,8 +47,10 @@ export function decodeResult(call: ResolverCall, message: Message): ResolverResu
   const groups: RowGroups | undefined = rows && { offsets: rows.offsets, columns: read(rows.columns) };
   const errors = (message.errors as RaisedError[] | undefined) ?? [];
   const skipped = message.skipped as number[] | undefined;
+  const usage = message.usage as ModelUsage | undefined;
   return {
     columns,
+    ...(usage && { usage }),
     ...(groups && { groups }),
     errors: errors.map((error) => raised(call, error)),
     ...(skipped && { skipped }),

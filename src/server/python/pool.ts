@@ -65,6 +65,15 @@ export interface RowError {
   readonly exception?: ExceptionInfo;
 }
 
+/** What a call asked of a model: requests, those that failed, and the tokens that answers tell of. */
+export interface ModelUsage {
+  readonly model: string;
+  readonly requests: number;
+  readonly failures: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
 /**
  * Results of a call: per output FQN a value per row (null where a row failed), not yet checked
  * against the feature's type.
@@ -79,6 +88,8 @@ export interface ResolverResult {
   readonly errors: readonly RowError[];
   /** Messages that a stream left out on purpose; absent = none. */
   readonly skipped?: readonly number[];
+  /** What the call asked of a model; absent = the resolver asks none. */
+  readonly usage?: ModelUsage;
   /** Why no row was computed, if that is about the call or the pool; absent = rows were. */
   readonly whole?: "crashed" | "timed_out" | "unavailable";
   readonly ranMs: number;

@@ -9,6 +9,7 @@ import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { FeatureRecorder, RecordedFeature, SketchKind } from "../metrics/feature-recorder.ts";
 import type { Counter, Histogram, MetricRecorder } from "../metrics/recorder.ts";
+import type { ModelUsage } from "../python/pool.ts";
 import { branchOf } from "../stores/online/scope.ts";
 import type { ResolverInfo, ScalarInfo } from "./graph/index-types.ts";
 import type { LiveDeployment } from "./live-deployment.ts";
@@ -159,6 +160,22 @@ export class DeploymentMeter {
     if (failed === 0) return;
     const labels = { ...this.#labelsOf(resolver), code: ErrorCode[code ?? ErrorCode.UNSPECIFIED] };
     this.metrics.counter("resolver.errors", this.deployment.environmentId, labels).add();
+  }
+
+  /** Counts what a call of a resolver asked of a model. */
+  asked({ fqn }: ResolverInfo, { model, requests, failures, inputTokens, outputTokens }: ModelUsage): void {
+    const { environmentId } = this.deployment;
+    const labels = { resolver: fqn, model, operation: this.operation, branch: this.#branch };
+    const count = (name: "model.requests" | "model.errors", value: number) => {
+      if (value > 0) this.metrics.counter(name, environmentId, labels).add(value);
+    };
+    count("model.requests", requests);
+    count("model.errors", failures);
+    for (const [kind, tokens] of [
+      ["input", inputTokens],
+      ["output", outputTokens],
+    ] as const)
+      if (tokens > 0) this.metrics.counter("model.tokens", environmentId, { ...labels, kind }).add(tokens);
   }
 
   /** Counts a value that breaks a rule and is answered all the same. */

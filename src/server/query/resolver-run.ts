@@ -103,8 +103,8 @@ export interface ResolverRun {
    */
   readonly sampledKeys: (() => Promise<readonly string[]>) | undefined;
   /**
-   * Computes rows, without those that its filter leaves out and does not count, and hands the
-   * values to the stores, which may not have written them yet.
+   * Computes rows, without those that its filter and its condition leave out and do not count, and
+   * hands the values to the stores, which may not have written them yet.
    */
   compute(rows: KnownRows): Promise<ComputedRows>;
 }
@@ -157,9 +157,8 @@ export function createResolverRun(
   };
   const context = new QueryContext({ ...parts, request, since });
   const direct = resolver.inputs.filter(({ relations, feature, rows }) => relations.length === 0 && feature && !rows);
-  const inputs = [
-    ...new Set(direct.flatMap(({ feature }) => (feature && !feature.primary && feature.featureId !== undefined ? [feature] : []))),
-  ];
+  const read = [...direct.flatMap(({ feature }) => feature ?? []), ...conditionInputs(resolver, namespace, compile)];
+  const inputs = [...new Set(read.filter((feature) => !feature.primary && feature.featureId !== undefined))];
 
   const own: ReadonlySet<string> = hasOwnRows ? resolver.outputs : new Set();
   const leaves = resolver.runFilter === "" ? [] : leavesOf(deployment.graph, index, namespace, resolver.runFilter, own);
@@ -230,22 +229,36 @@ export function createResolverRun(
     async compute(all) {
       const { chosen, ...failed } = await filtered(all);
       const own = { keys: chosen.keys, inputs: new Map([...chosen.inputs].filter(([feature]) => inputs.includes(feature))) };
+      let leftOut = 0;
       let sum: ComputedRows = { rows: chosen.keys.length + failed.failedRows, ...failed };
       for (const rows of alike(own.keys, own.inputs)) {
         const bulk = new BulkRun(
           { request, columns: columnsOf(primary, own, rows) },
           preparer,
           () => context,
-          (execution) => keep(execution, context, now, into),
+          (execution) => {
+            leftOut += execution.leftOut.size;
+            return keep(execution, context, now, into);
+          },
           options.tracing?.spans,
         );
         const { failures } = await bulk.answer();
         const failedRows = sum.failedRows + new Set(failures.map(({ row }) => row)).size;
         sum = { rows: sum.rows, failedRows, error: sum.error || (failures[0]?.message ?? "") };
       }
-      return sum;
+      return { ...sum, rows: sum.rows - leftOut };
     },
   };
+}
+
+/** Features of the row itself that a resolver's condition reads. */
+function conditionInputs({ condition }: ResolverInfo, { members }: NamespaceInfo, compile: GraphIndex["compile"]): ScalarInfo[] {
+  const compiled = condition?.expression && compile(condition.expression, condition);
+  if (!compiled || typeof compiled === "string") return [];
+  return compiled.references.columns.flatMap((path) => {
+    const member = members.get(path);
+    return member?.kind === "scalar" ? [member] : [];
+  });
 }
 
 const noStore = (): void => {};

@@ -10,10 +10,11 @@ import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
+import type { Homes } from "../topics/homes.ts";
 import { createUploadDeployments } from "../value-uploads/upload-deployment.ts";
 import { LiveStreams, type TopicOpener } from "./live-streams.ts";
 import { createStepDeployments } from "./step-deployments.ts";
-import { type StreamRunner, startStreamRunner } from "./stream-runner.ts";
+import { type StreamRunner, type StreamStop, startStreamRunner } from "./stream-runner.ts";
 import { createStreams, type Streams } from "./streams.ts";
 
 /** The capability, and what reads on this node. */
@@ -32,11 +33,15 @@ export interface StreamCapabilitiesParts {
   readonly deleted: DeletedValues;
   readonly tiles: () => Promise<TileStore>;
   readonly open: TopicOpener;
+  /** The nodes that have the server's own topics, and the positions of streams. */
+  readonly homes: { readonly topics: Homes; readonly streams: Homes };
   readonly metrics: MetricRecorder;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
   readonly node: string;
+  /** Tells webhooks of a stream that was stopped; the same when it is called again. */
+  readonly tellStopped: (stopped: StreamStop) => Promise<void>;
   /** Whether writing to the stores is suspended. */
   readonly isSuspended: () => boolean;
 }
@@ -46,7 +51,7 @@ export const LETTERS_KEPT_MS = 7 * 86_400_000;
 
 /** Makes them. Nothing is read yet. */
 export function createStreamCapabilities(parts: StreamCapabilitiesParts): StreamCapabilities {
-  const { bus, clock, deleted, deployments, metadata, offline, online, open, tiles } = parts;
+  const { bus, clock, deleted, deployments, homes, metadata, offline, online, open, tiles } = parts;
   const now = () => clock.now();
   const live = new LiveStreams({ metadata, deployments });
   const stepOf = createStepDeployments({
@@ -55,7 +60,7 @@ export function createStreamCapabilities(parts: StreamCapabilitiesParts): Stream
     writer: { online, offline, deleted, now },
   });
   return {
-    streams: createStreams({ ...{ live, open, tiles, stepOf, bus, now }, streams: metadata.streams }),
+    streams: createStreams({ ...{ live, open, homes: homes.streams, tiles, stepOf, bus, now }, streams: metadata.streams }),
     start: () => startStreamRunner({ ...parts, live, stepOf }),
   };
 }

@@ -4,6 +4,7 @@
  * that two nodes read a partition at once changes nothing, because only one of them can move on.
  */
 
+import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { errorText } from "../../domain/error-text.ts";
 import { onlineScope } from "../deployments/live-scopes.ts";
@@ -15,8 +16,10 @@ import type { MetricRecorder } from "../metrics/recorder.ts";
 import { type Following, followStore } from "../nodes/follow.ts";
 import { GONE_AFTER_MS } from "../nodes/presence.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
-import type { PartitionKey, StreamRecord } from "../stores/metadata/streams.ts";
+import type { PartitionKey, StreamFailure, StreamRecord } from "../stores/metadata/streams.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
+import type { Homes } from "../topics/homes.ts";
+import { TopicError } from "../topics/topics.ts";
 import { lagOf } from "./lag.ts";
 import { type LiveStream, type LiveStreams, type TopicOpener, withTopic } from "./live-streams.ts";
 import { readPartition, type StepFacts } from "./partition-reader.ts";
@@ -35,6 +38,8 @@ export interface StreamRunnerParts {
   readonly metadata: Pick<MetadataStore, "nodes" | "streams">;
   readonly live: LiveStreams;
   readonly open: TopicOpener;
+  /** The nodes that have the server's own topics, and the positions of streams. */
+  readonly homes: { readonly topics: Homes; readonly streams: Homes };
   readonly tiles: () => Promise<TileStore>;
   readonly stepOf: StepDeployments;
   readonly metrics: MetricRecorder;
@@ -42,9 +47,14 @@ export interface StreamRunnerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly node: string;
+  /** Tells webhooks of a stream that was stopped; the same when it is called again. */
+  readonly tellStopped: (stopped: StreamStop) => Promise<void>;
   /** Whether writing to the stores is suspended, so that nothing is read. */
   readonly isSuspended: () => boolean;
 }
+
+/** A stream that was stopped because of its code, or of all its messages. */
+export interface StreamStop extends Pick<StreamRecord, "environmentId" | "id" | "name">, Omit<StreamFailure, "isTold"> {}
 
 /** The runner. */
 export interface StreamRunner {
@@ -58,6 +68,8 @@ export interface StreamRunner {
 interface Wanted extends LiveStream {
   readonly record: StreamRecord;
   readonly partitions: readonly number[];
+  /** Whether no other node can read it. */
+  readonly isOwn: boolean;
 }
 
 interface Reading {
@@ -71,7 +83,7 @@ interface Reading {
 
 /** Starts the runner. */
 export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
-  const { bus, clock, live, log, metadata, node } = parts;
+  const { bus, clock, homes, live, log, metadata, node } = parts;
   const readings = new Map<string, Reading>();
   const described = new Map<string, { readonly at: number; readonly partitions: readonly number[] }>();
   const problems = new Map<string, string>();
@@ -93,18 +105,23 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
 
   const wantedOf = async (stream: LiveStream, record: StreamRecord): Promise<Wanted[]> => {
     if (record.isPaused || record.failure?.deploymentId === stream.deploymentId) return [];
+    const isOwn = !homes.streams.isEverywhere || (stream.source.kind === SourceKind.TOPIC && !homes.topics.isEverywhere);
     try {
       const partitions = await partitionsOf(record, stream);
       problems.delete(record.id);
-      return [{ ...stream, record, partitions }];
+      if (await homes.streams.claim(record.environmentId, record.id)) return [];
+      return [{ ...stream, record, partitions, isOwn }];
     } catch (error) {
+      if (error instanceof TopicError && error.code === "elsewhere") return [];
       const problem = errorText(error);
       if (problems.get(record.id) !== problem && !stopping.signal.aborted)
         log.warning("the topic of a stream cannot be used", { stream: record.name, environment: record.environmentId, error: problem });
       problems.set(record.id, problem);
       // What is read already goes on by itself as soon as the topic can be used.
       const known = described.get(record.id);
-      return known ? [{ ...stream, record, partitions: known.partitions }] : [];
+      return known && !(await homes.streams.find(record.environmentId, record.id))
+        ? [{ ...stream, record, partitions: known.partitions, isOwn }]
+        : [];
     }
   };
 
@@ -122,14 +139,30 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
     return found;
   };
 
+  /** Tells webhooks why a stream was stopped; when that fails, it is done again with the next look. */
+  const tellStopped = async (stopped: StreamStop): Promise<void> => {
+    try {
+      await parts.tellStopped(stopped);
+      await metadata.streams.noteTold(stopped.id, stopped.at);
+    } catch (error) {
+      log.warning("webhooks could not be told of a stream that was stopped", { stream: stopped.name, error: errorText(error) });
+    }
+  };
+
   const settle = async (): Promise<void> => {
     const streams = parts.isSuspended() ? [] : await live.all();
-    const wanted = (await Promise.all((await recordsOf(streams)).map(([stream, record]) => wantedOf(stream, record)))).flat();
-    const keys = wanted.flatMap(({ partitions, record }) => partitions.map((partition) => ({ streamId: record.id, partition })));
+    const records = await recordsOf(streams);
+    for (const [{ deploymentId }, { failure, ...record }] of records)
+      if (failure && !failure.isTold && failure.deploymentId === deploymentId) await tellStopped({ ...record, ...failure });
+    const wanted = (await Promise.all(records.map(([stream, record]) => wantedOf(stream, record)))).flat();
+    const keysOf = (streams: readonly Wanted[]) =>
+      streams.flatMap(({ partitions, record }) => partitions.map((partition) => ({ streamId: record.id, partition })));
+    const own = keysOf(wanted.filter(({ isOwn }) => isOwn));
+    const keys = keysOf(wanted.filter(({ isOwn }) => !isOwn));
     let held: readonly PartitionKey[] = [];
-    if (keys.length > 0 || isHolding) {
+    if (keys.length + own.length > 0 || isHolding) {
       const nodes = (await metadata.nodes.list(GONE_AFTER_MS)).filter(({ isDraining }) => !isDraining).length;
-      held = await metadata.streams.lease(node, turned(keys, node), Math.ceil(keys.length / Math.max(1, nodes)), LEASE_MS);
+      held = await metadata.streams.lease(node, turned(keys, node), Math.ceil(keys.length / Math.max(1, nodes)), LEASE_MS, own);
     }
     isHolding = held.length > 0;
     const streamsById = new Map(wanted.map((one) => [one.record.id, one]));

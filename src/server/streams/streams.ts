@@ -10,6 +10,7 @@ import { noteChange } from "../jobs/changes.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { DeadLetter, StreamRecord, StreamStore } from "../stores/metadata/streams.ts";
 import type { TileStore } from "../stores/tiles/store.ts";
+import { type Homes, nodeText, type OtherNode } from "../topics/homes.ts";
 import { type PartitionEnds, type ReadPosition, TopicError } from "../topics/topics.ts";
 import { partitionLag } from "./lag.ts";
 import { type LiveStream, type LiveStreams, type OpenTopic, type TopicOpener, withTopic } from "./live-streams.ts";
@@ -132,12 +133,16 @@ export interface StreamsParts {
   readonly streams: StreamStore;
   readonly live: LiveStreams;
   readonly open: TopicOpener;
+  /** The nodes that have the positions of streams. */
+  readonly homes: Homes;
   readonly tiles: () => Promise<TileStore>;
   readonly stepOf: StepDeployments;
   readonly bus: Bus;
   readonly now: () => number;
 }
 
+/** What to do about a position that lies with a node that does not run. */
+const GONE_HOME = "start that one again, or `svc streams seek` has this node go on from a place of your choice";
 /** Milliseconds that a topic has to answer when streams are shown. */
 const TOPIC_MS = 5_000;
 /** Dead letters that a call computes. */
@@ -145,7 +150,7 @@ const REPLAY_LETTERS = 500;
 
 /** Makes the capability. */
 export function createStreams(parts: StreamsParts): Streams {
-  const { bus, live, open, streams } = parts;
+  const { bus, homes, live, open, streams } = parts;
 
   const changed = (environment: EnvironmentRecord, id: string): void => {
     bus.publish("streams", id);
@@ -160,6 +165,8 @@ export function createStreams(parts: StreamsParts): Streams {
   ): Promise<StreamStanding> => {
     const tiles = await parts.tiles();
     const positions = await tiles.positions(onlineScope(environment.id, ""), record.id);
+    const other = await homes.find(environment.id, record.id);
+    let elsewhere = other ? `Its position lies with ${nodeText(other)}: ${other.url === undefined ? GONE_HOME : "ask there"}.` : "";
     const leases = new Map((await streams.leases([record.id])).map((lease) => [lease.partition, lease]));
     let topic = "";
     let ends: readonly PartitionEnds[] = [];
@@ -174,12 +181,13 @@ export function createStreams(parts: StreamsParts): Streams {
           },
         );
       } catch (error) {
-        unusable = errorText(error);
+        if (error instanceof TopicError && error.code === "elsewhere") elsewhere ||= error.message;
+        else unusable = errorText(error);
       }
     }
     const known = new Map(ends.map((end) => [end.partition, end]));
     const read = new Map(positions.map((position) => [position.partition, position]));
-    const numbers = [...new Set([...known.keys(), ...read.keys()])].sort((a, b) => a - b);
+    const numbers = [...new Set([...known.keys(), ...read.keys(), ...leases.keys()])].sort((a, b) => a - b);
     const partitions = numbers.map((partition): PartitionStanding => {
       const position = read.get(partition);
       const end = known.get(partition);
@@ -189,8 +197,10 @@ export function createStreams(parts: StreamsParts): Streams {
         ...{ lag: end && partitionLag(position, end), node: lease?.node ?? "", problem: lease?.problem ?? "" },
       };
     });
+    if (other && other.url === undefined) unusable ||= elsewhere;
     const problem = record.failure?.reason ?? (unusable || (partitions.find((one) => one.problem !== "")?.problem ?? ""));
-    return { record, live: defined, topic, ...stateOf(record, defined, problem, partitions), partitions, deadLetters };
+    const { state, problem: said } = stateOf(record, defined, problem, partitions);
+    return { record, live: defined, topic, state, problem: said || (defined ? elsewhere : ""), partitions, deadLetters };
   };
 
   const find = async (environment: EnvironmentRecord, name: string): Promise<{ record: StreamRecord; defined: LiveStream | undefined }> => {
@@ -266,6 +276,7 @@ export function createStreams(parts: StreamsParts): Streams {
       ).catch((error: unknown) => {
         throw error instanceof TopicError ? new Failure("failed_precondition", error.message) : error;
       });
+      refuseOther(record, await homes.takeOver(environment.id, record.id));
       const tiles = await parts.tiles();
       await tiles.seek(
         onlineScope(environment.id, ""),
@@ -282,6 +293,7 @@ export function createStreams(parts: StreamsParts): Streams {
 
     async replay(environment, name, { after, among, until }) {
       const { record, defined } = await running(environment, name);
+      refuseOther(record, await homes.find(environment.id, record.id));
       const [newest] = until > 0 ? [] : await streams.letters({ streamId: record.id, limit: 1 });
       const last = until > 0 ? until : (newest?.seq ?? 0);
       const letters = await streams.letters({
@@ -364,6 +376,14 @@ async function recompute(
   } finally {
     deployment.release();
   }
+}
+
+/** Refuses what would count in the tiles of this node and not in those of another. */
+function refuseOther({ name }: StreamRecord, other: OtherNode | undefined): void {
+  if (!other) return;
+  throw new Failure("failed_precondition", `The position of the stream '${name}' lies with ${nodeText(other)}.`, {
+    hint: other.url === undefined ? `Otherwise ${GONE_HOME}.` : "Ask there.",
+  });
 }
 
 function newStreamId(now: () => number): () => string {

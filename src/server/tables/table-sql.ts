@@ -1,6 +1,6 @@
 /** The statements by which files are read and written. */
 
-import { type DataType, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { type DataType, PrimitiveType, VectorPrecision } from "../../../gen/svc/v1/value_pb.ts";
 import { primitiveOf } from "../../domain/value.ts";
 import { quoteName, quoteText, type SqlType, shapeSql } from "./duckdb/sql-type.ts";
 import type { TableColumn, TableFormat } from "./engine.ts";
@@ -64,6 +64,7 @@ export function shapedExpression(name: string, from: SqlType, dtype: DataType): 
  */
 export function fileSql(dtype: DataType, isWide: boolean): string {
   const { kind } = dtype;
+  if (kind.case === "list" && kind.value.vector && kind.value.vector.precision !== VectorPrecision.F64) return "FLOAT[]";
   if (kind.case === "list") return `${fileSql(kind.value.element as DataType, isWide)}[]`;
   if (kind.case === "struct")
     return `STRUCT(${kind.value.fields.map((field) => `${quoteName(field.name)} ${fileSql(field.dtype as DataType, isWide)}`).join(", ")})`;

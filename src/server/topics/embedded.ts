@@ -145,7 +145,7 @@ async function called<T>(topic: string, call: () => Promise<T>): Promise<T> {
     if (error.code === "full") throw new TopicError("refused", `The topic '${topic}' was not made: ${error.message}.`);
     throw new TopicError(
       "missing",
-      `There is no such topic: ${error.message}. A TopicSource of the live deployment makes it, or \`svc infra apply kafka-topics\`.`,
+      `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}. A TopicSource of the live deployment makes it, or \`svc infra apply kafka-topics\`.`,
     );
   }
 }

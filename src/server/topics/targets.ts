@@ -5,6 +5,7 @@
 
 import type { DataSource } from "../../../gen/svc/v1/graph_pb.ts";
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { didYouMean } from "../../domain/closest.ts";
 import { TOPIC_KINDS, type TopicLease, type TopicSources } from "./topic-sources.ts";
 import { TopicError } from "./topics.ts";
 
@@ -31,7 +32,7 @@ export async function findTopic(
   { environmentId, topic, integration, declared }: TopicQuestion,
 ): Promise<TopicTarget> {
   if (integration !== "") return { ...(await sources.openByIntegration(environmentId, integration, topic)), source: "", kind: "kafka" };
-  const meant = declared.filter(({ kind, name, settings }) => TOPIC_KINDS.has(kind) && (settings.topic ?? name) === topic);
+  const meant = declared.filter((source) => TOPIC_KINDS.has(source.kind) && topicOf(source) === topic);
   const [first, another] = meant;
   if (first && another && meant.some(({ kind }) => kind !== SourceKind.TOPIC))
     throw new TopicError(
@@ -44,4 +45,14 @@ export async function findTopic(
     source: first.name,
     kind: first.kind === SourceKind.KAFKA ? "kafka" : "server",
   };
+}
+
+/** Topics of the environment whose names are near, as a question; empty = none are. */
+export async function nearTopics(sources: TopicSources, { declared, environmentId, topic }: TopicQuestion): Promise<string> {
+  const named = declared.filter(({ kind }) => TOPIC_KINDS.has(kind)).map(topicOf);
+  return didYouMean(topic, [...named, ...(await sources.embeddedNames(environmentId))]);
+}
+
+function topicOf({ name, settings }: DataSource): string {
+  return settings.topic ?? name;
 }

@@ -8,6 +8,7 @@
 import { type DataSource, SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { environmentPrefix, INTEGRATION_KINDS, integrationProblem, type Variables } from "../../domain/integrations.ts";
 import type { EmbeddedTopics } from "./embedded.ts";
+import { type Homes, nodeText } from "./homes.ts";
 import { type KafkaCluster, readKafkaCluster } from "./kafka-settings.ts";
 import { TopicError, type Topics } from "./topics.ts";
 
@@ -21,6 +22,8 @@ export interface TopicIntegration {
 /** What topic sources need. */
 export interface TopicSourcesOptions {
   readonly embedded: EmbeddedTopics;
+  /** The nodes that have the server's own topics. */
+  readonly homes: Homes;
   /** The integrations of an environment. */
   readonly integrations: (environmentId: string) => Promise<readonly TopicIntegration[]>;
   /** Environment variables of the server. */
@@ -49,6 +52,8 @@ export interface TopicSources {
   openByIntegration(environmentId: string, integration: string, topic: string): Promise<TopicLease>;
   /** Uses a topic of the server, which is made only when the configuration names it. */
   openEmbedded(environmentId: string, topic: string): Promise<TopicLease>;
+  /** Names of the server's own topics of an environment. */
+  embeddedNames(environmentId: string): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -74,7 +79,7 @@ interface Connected {
 }
 
 /** Makes the capability. Nothing is connected yet. */
-export function createTopicSources({ embedded, integrations, env, configuredPartitions }: TopicSourcesOptions): TopicSources {
+export function createTopicSources({ embedded, homes, integrations, env, configuredPartitions }: TopicSourcesOptions): TopicSources {
   const clusters = new Map<string, Connected>();
   const endings = new Set<Promise<unknown>>();
 
@@ -112,6 +117,12 @@ export function createTopicSources({ embedded, integrations, env, configuredPart
   };
   const ofServer = async (environmentId: string, topic: string, partitions: number | undefined): Promise<TopicLease> => {
     const wanted = Math.max(partitions ?? 0, configuredPartitions(topic) ?? 0);
+    const other = await (wanted > 0 ? homes.claim(environmentId, topic) : homes.find(environmentId, topic));
+    if (other)
+      throw new TopicError(
+        other.url === undefined ? "unavailable" : "elsewhere",
+        `The topic '${topic}' lies with ${nodeText(other)}: ${other.url === undefined ? "start that one again" : "ask there"}.`,
+      );
     if (wanted > 0) await embedded.ensure(environmentId, topic, wanted);
     return { topics: embedded.of(environmentId), topic, release: () => undefined };
   };
@@ -153,6 +164,8 @@ export function createTopicSources({ embedded, integrations, env, configuredPart
         );
       return connect(readKafkaCluster(integration.variables), topic);
     },
+
+    embeddedNames: async (environmentId) => (await embedded.list(environmentId)).map(({ topic }) => topic),
 
     openEmbedded: (environmentId, topic) => ofServer(environmentId, topic, undefined),
 

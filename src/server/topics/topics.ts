@@ -69,6 +69,8 @@ export type TopicErrorCode =
   | "missing"
   /** The credentials are refused, or may not do this. */
   | "denied"
+  /** Another node of the platform has it. */
+  | "elsewhere"
   /** It is not reached now; it may be later. */
   | "unavailable"
   /** The message or the request is refused for good, for example because of its size. */

@@ -16,6 +16,7 @@ import { type ComputedCell, ComputedRecorder } from "../query/answer/computed.ts
 import type { LiveDeployment } from "../query/live-deployment.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import { branchOf } from "../stores/online/scope.ts";
+import type { StreamStop } from "../streams/stream-runner.ts";
 import type { UploadedPart } from "../value-uploads/value-uploads.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { WebhookEvent } from "./delivery.ts";
@@ -71,6 +72,8 @@ export interface Events {
   deploymentSettled(deployment: DeploymentRecord): Promise<void>;
   /** Queues the event of a monitor, durably when this resolves. May be called again. */
   monitorChanged(event: MonitorEvent): Promise<void>;
+  /** Queues the event of a stream that was stopped, durably when this resolves. May be called again. */
+  streamStopped(stopped: StreamStop): Promise<void>;
   /** Resolves when the events until now were queued or dropped. */
   flush(): Promise<void>;
   /** Flushes; later events are dropped. */
@@ -330,6 +333,12 @@ export function createEvents({
       for (const webhook of await webhooks.list(environmentId))
         if (subscribesTo(webhook.content.subscriptions, type) && (named.length === 0 || named.includes(webhook.name)))
           await deliveries.enqueue(webhook, [event]);
+    },
+    async streamStopped({ environmentId, id, name, deploymentId, reason, at }) {
+      const payload = JSON.stringify({ stream: name, deployment_id: deploymentId, reason, stopped_at: new Date(at).toISOString() });
+      for (const webhook of await webhooks.list(environmentId))
+        if (subscribesTo(webhook.content.subscriptions, "stream.stopped"))
+          await deliveries.enqueue(webhook, [{ subscription: "stream.stopped", payload, at, key: `stream.stopped/${id}/${at}` }]);
     },
     async flush() {
       while (flushing) await flushing;

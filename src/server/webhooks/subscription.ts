@@ -16,6 +16,7 @@ export const EVENT_TYPES = [
   "deployment.failed",
   "monitor.firing",
   "monitor.resolved",
+  "stream.stopped",
 ] as const;
 
 /** An event type that this version sends. */

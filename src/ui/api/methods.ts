@@ -4,6 +4,7 @@
  * its row.
  */
 
+import type { AggregateService } from "../../../gen/svc/v1/aggregate_pb.ts";
 import type { AuditService } from "../../../gen/svc/v1/audit_pb.ts";
 import type { AuthService } from "../../../gen/svc/v1/auth_pb.ts";
 import type { CloudAccountService } from "../../../gen/svc/v1/cloud_account_pb.ts";
@@ -41,6 +42,7 @@ import type { WorkflowService } from "../../../gen/svc/v1/workflow_pb.ts";
 import type { StreamingMethods, UnaryMethods } from "./service-methods.ts";
 
 interface Services {
+  readonly AggregateService: typeof AggregateService;
   readonly AuditService: typeof AuditService;
   readonly AuthService: typeof AuthService;
   readonly CloudAccountService: typeof CloudAccountService;

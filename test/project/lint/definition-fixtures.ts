@@ -52,8 +52,8 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
   },
   {
     rule: "E105",
-    says: "this version of svc has no module 'svc.prompts': it asks no language models",
-    files: after("", "import «svc.prompts» as P\n"),
+    says: "this version of svc has no module 'svc.ml': it deploys no models",
+    files: after("", "import «svc.ml» as P\n"),
   },
   {
     rule: "E105",
@@ -217,6 +217,11 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     files: after(USER, '    size: str = «F.when(_.id > 1).then("a")»\n'),
   },
   {
+    rule: "E137",
+    says: "'user.emb' is str, and a model gives a vector: write Vector[768], with the model's number of dimensions",
+    files: after(`from svc import embed\n\n\n${USER}`, '    emb: «str» = embed(input=lambda: User.name, model="m")\n'),
+  },
+  {
     rule: "E181",
     says: "'user.kinds' cannot be kept: n_unique() needs all values of its rows, and its state would grow with them; what can be kept is count, sum, min, max, mean, any, all, var, std, first, last, approx_count_distinct, approx_percentile, approx_top_k, min_by, max_by, min_by_n, max_by_n",
     files: after(
@@ -260,5 +265,10 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
       TXNS,
       `    n: Windowed[int] = windowed("1d", materialization={"bucket_duration": "2d"}, expression=«_.txns[_.at > _.svc_window].count()»)\n${TIMED}`,
     ),
+  },
+  {
+    rule: "E195",
+    says: "when= is True for every row: Python decides at once what does not begin with a feature; compare a feature, such as User.id == 1",
+    files: after(USER, '\n\n@online(when=«1 == 1»)\ndef f(id: User.id) -> User.name:\n    return "x"\n'),
   },
 ];

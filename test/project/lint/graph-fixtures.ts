@@ -309,6 +309,16 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     files: streamed('@stream(source=«"events"»)\ndef on(message: dict) -> Features[Txn.id, Txn.amount]: ...'),
   },
   {
+    rule: "E202",
+    says: '@stream is written without its source: write @stream(source=TopicSource(name="...")) or @stream(source=KafkaSource(name="..."))',
+    files: streamed("@stream\ndef «on»(message: dict) -> Features[Txn.id, Txn.amount]: ..."),
+  },
+  {
+    rule: "E202",
+    says: "source is missing: write source=, a KafkaSource(...) or a TopicSource(...)",
+    files: streamed("@stream(name='a')\ndef «on»(message: dict) -> Features[Txn.id, Txn.amount]: ..."),
+  },
+  {
     rule: "E203",
     says: "parse takes 2 parameters: it is called with one, the bytes of a message",
     files: streamed("@stream(source=events, parse=«lambda a, b: a»)\ndef on(message: dict) -> Features[Txn.id, Txn.amount]: ..."),

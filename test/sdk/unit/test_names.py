@@ -19,6 +19,7 @@ class Names(unittest.TestCase):
         self.assertEqual(closest_names("emial", ["email", "name", "id", "mail"]), ["email", "mail"])
         self.assertEqual(closest_names("delay", ["departures", "delay_above_route"]), ["delay_above_route"])
         self.assertEqual(did_you_mean("xyz", ["name"]), "")
+        self.assertEqual(did_you_mean("", ["a", "name"]), "")
         self.assertEqual(did_you_mean("nam", ["name", "game", "names"]), "; did you mean 'name' or 'names'?")
 
 

@@ -39,7 +39,7 @@ test("what is approved is made once, whenever the server is killed after", async
     const value = `value ${round}`;
     let id = "";
     {
-      using server = await spawnServer(folder.path, credentials);
+      await using server = await spawnServer(folder.path, credentials);
       id = (await service(server, owner).secrets.setSecrets({ secrets: [{ name: "KEY", value }] })).approvalId;
       const approving = service(server, bob.token)
         .approvals.approve({ id })
@@ -47,7 +47,7 @@ test("what is approved is made once, whenever the server is killed after", async
       await Promise.race([approving, Bun.sleep(moment)]);
       await server.kill();
     }
-    using server = await spawnServer(folder.path, credentials);
+    await using server = await spawnServer(folder.path, credentials);
     const { approvals, secrets } = service(server, owner);
     const find = async (): Promise<Approval | undefined> => (await approvals.getApproval({ id })).approval;
     const decided = await find();

@@ -32,7 +32,7 @@ describe("the lock", () => {
 
   test("another process's lock holds, and is free at once when that is killed", async () => {
     using folder = new TempFolder();
-    using holder = await spawnServer(folder.path);
+    await using holder = await spawnServer(folder.path);
     const { credentials } = holder;
     await expect(start(options(folder.path))).rejects.toMatchObject({
       code: "locked",

@@ -267,7 +267,7 @@ test("a server that is killed on the way deletes the rest when it is back, and t
   }
   const held = () => Object.keys(storedIn(data).offline).filter((name) => name.startsWith("user.name ")).length;
   expect(held()).toBe(keys.length);
-  using killed = await spawnServer(folder.path, credentials);
+  await using killed = await spawnServer(folder.path, credentials);
   const token = async () => {
     const answer = await fetch(`${killed.url}/v1/oauth/token`, {
       method: "POST",

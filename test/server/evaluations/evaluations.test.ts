@@ -176,12 +176,14 @@ describe("a run", () => {
       { scorer: "is_short", count: 2n, errors: 0n, mean: 1 },
     ]);
     expect(run.averageScore).toBeCloseTo((2 / 3 + 3) / 4, 12);
+    expect(run.firstFailure).toMatchObject({ row: 2n, key: "abc", scorer: "length", message: "KeyError: 'odd' (evals.py:18)" });
   }, 300_000);
 
   test("gives coroutines and parameters with defaults their columns", async () => {
     const run = await ended("repeats");
     expect((await tableOf(run)).output).toEqual(["a", "bb", "abcabc", "raise", "exit"]);
     expect(run.scores).toMatchObject([{ scorer: "exact_match", count: 5n, mean: 4 / 5 }]);
+    expect(run.firstFailure).toBeUndefined();
   }, 300_000);
 
   test("compares numbers exactly, by a difference, and by a share", async () => {

@@ -14,7 +14,7 @@ import { uploadDataset } from "../datasets/uploading.ts";
 import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
 
 const ROWS = 1_500;
-/** A row of the second part, at which the first attempt waits. */
+/** A row after the first part, at which the first attempt waits. */
 const STOP = 1_234;
 
 const evals = (folder: string): string => `import os, time
@@ -44,17 +44,21 @@ test("a run goes on after the parts that were kept, and its process ended with t
   await first[Symbol.asyncDispose]();
   const path = join(folder.path, "pid");
   let id = "";
+  let kept = 0;
   {
-    using server = await spawnServer(folder.path, credentials);
+    await using server = await spawnServer(folder.path, credentials);
     const service = clientOf(EvaluationService, server, token);
     id = (await service.triggerEvaluation({ id: "numbers" })).run?.id ?? "";
     await eventually(() => existsSync(path) && readFileSync(path, "utf8").endsWith("\n"), "the row that waits");
-    expect((await service.getEvaluationRun({ id })).run).toMatchObject({ state: EvaluationRunState.RUNNING, rowsDone: 1_000n });
+    const { state, rowsDone = 0n } = (await service.getEvaluationRun({ id })).run ?? {};
+    kept = Number(rowsDone);
+    expect(state).toBe(EvaluationRunState.RUNNING);
+    expect(kept).toBeWithin(1, STOP + 1);
     await server.kill();
   }
   await eventually(() => !isAlive(Number(readFileSync(path, "utf8"))), "the end of the process");
   appendFileSync(join(folder.path, "go"), "");
-  using server = await spawnServer(folder.path, credentials);
+  await using server = await spawnServer(folder.path, credentials);
   const service = clientOf(EvaluationService, server, token);
   const runNow = async () => (await service.getEvaluationRun({ id })).run;
   await eventually(async () => (await runNow())?.state === EvaluationRunState.SUCCEEDED, "the end of the run");
@@ -62,18 +66,13 @@ test("a run goes on after the parts that were kept, and its process ended with t
   expect(run).toMatchObject({ attempts: 2, rows: BigInt(ROWS), rowsDone: BigInt(ROWS), rowsFailed: 0n });
   expect(run?.scores).toMatchObject([{ count: BigInt(ROWS), mean: 0.5 }]);
   const { revision, files } = await clientOf(DatasetService, server, token).getDataset({ dataset: run?.resultRevisionId ?? "" });
-  expect([revision?.rows, files.map(({ name, rows }) => [name, rows])]).toEqual([
-    BigInt(ROWS),
-    [
-      ["part-00000.parquet", 1_000n],
-      ["part-00001.parquet", 500n],
-    ],
-  ]);
+  expect(revision?.rows).toBe(BigInt(ROWS));
+  expect(files.map(({ name }) => name)).toEqual(files.map((_, part) => `part-0000${part}.parquet`));
   const { columns } = await clientOf(DatasetService, server, token).previewDataset({ dataset: run?.resultRevisionId ?? "", rows: 1_000 });
   expect(columns.find(({ name }) => name === "row")?.values.map((value) => fromProtoValue(value))).toEqual(
     Array.from({ length: 1_000 }, (_, row) => row),
   );
   const called = readFileSync(join(folder.path, "rows"), "utf8").trim().split("\n").map(Number);
-  expect(called.filter((number) => number < 1_000)).toHaveLength(1_000);
+  expect(called.filter((number) => number < kept)).toHaveLength(kept);
   expect(called.filter((number) => number === STOP)).toHaveLength(2);
 }, 300_000);

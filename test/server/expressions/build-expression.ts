@@ -2,7 +2,7 @@
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Expression, ExpressionSchema, type Graph, GraphSchema, type HasManySchema } from "../../../gen/svc/v1/graph_pb.ts";
-import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
+import { type DataType, DataTypeSchema, VectorPrecision } from "../../../gen/svc/v1/value_pb.ts";
 import { listOf, PRIMITIVES } from "../../../src/domain/expressions/types.ts";
 import { GraphIndex } from "../../../src/domain/graph-index.ts";
 import { toProtoValue } from "../../../src/domain/proto-value.ts";
@@ -12,6 +12,11 @@ import type { FeatureValue } from "../../../src/domain/value.ts";
 export function typeOf(word: string): DataType {
   const element = /^list\[(.+?)(\?)?\]$/.exec(word);
   if (element) return listOf(typeOf(element[1] as string), element[2] !== undefined);
+  const size = /^Vector\[(\d+)\]$/.exec(word)?.[1];
+  if (size !== undefined) {
+    const vector = { size: Number(size), precision: VectorPrecision.F32 };
+    return create(DataTypeSchema, { kind: { case: "list", value: { element: PRIMITIVES.float, vector } } });
+  }
   const type = (PRIMITIVES as Readonly<Record<string, DataType>>)[word];
   if (!type) throw new Error(`no type ${word}`);
   return type;

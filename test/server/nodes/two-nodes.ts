@@ -12,6 +12,7 @@ import { type Bus, createMemoryBus } from "../../../src/server/jobs/bus.ts";
 import { createSqliteMetadataStore } from "../../../src/server/stores/metadata/sqlite.ts";
 import type { MetadataStore } from "../../../src/server/stores/metadata/store.ts";
 import { createDirectoryObjectStore } from "../../../src/server/stores/objects/directory.ts";
+import type { TileStore } from "../../../src/server/stores/tiles/store.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { HeldClock } from "./held-clock.ts";
 
@@ -22,6 +23,7 @@ const KEY = { SVC_SERVER_KEY: new Uint8Array(32).fill(1).toBase64() };
 interface NodeOptions {
   readonly metadata?: MetadataStore;
   readonly bus?: Bus;
+  readonly tiles?: TileStore;
   readonly file?: object;
   readonly allowedHosts?: readonly string[];
 }
@@ -44,6 +46,11 @@ export class Cluster implements AsyncDisposable {
     return this.#folder.path;
   }
 
+  /** Closes what nodes were given, after them. */
+  closeAtEnd(store: { close(): unknown }): void {
+    this.#stack.defer(async () => void (await store.close()));
+  }
+
   /** The data directory of a node. */
   folderOf(name: string): string {
     return join(this.#folder.path, name, "data");
@@ -57,7 +64,10 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Starts a node, with a `server.yaml` if that is given, and waits until it is ready. */
-  async start(name: string, { metadata = this.openMetadata(), bus = this.bus, file, ...options }: NodeOptions = {}): Promise<TestServer> {
+  async start(
+    name: string,
+    { metadata = this.openMetadata(), bus = this.bus, tiles, file, ...options }: NodeOptions = {},
+  ): Promise<TestServer> {
     if (file !== undefined) await Bun.write(join(this.#folder.path, name, "data/server.yaml"), JSON.stringify(file));
     const addresses = createObjectAddresses({ keys: loadServerKeys("", KEY).objects, clock: this.clock });
     const objects = createDirectoryObjectStore(join(this.#folder.path, "objects"), addresses);
@@ -65,7 +75,7 @@ export class Cluster implements AsyncDisposable {
       clock: this.clock,
       home: join(this.#folder.path, "home"),
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...KEY },
-      shared: { metadata, bus, objects },
+      shared: { metadata, bus, objects, ...(tiles && { tiles }) },
       ...options,
       ...(this.#first && { credentials: this.#first.credentials }),
     });

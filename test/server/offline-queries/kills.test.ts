@@ -52,12 +52,12 @@ test("a query is completed whenever the server is killed: every row once, in one
   for (const [round, moment] of MOMENTS.entries()) {
     let id: string;
     {
-      using server = await spawnServer(folder.path, credentials);
+      await using server = await spawnServer(folder.path, credentials);
       id = (await serviceOf(OfflineQueryService, server).startOfflineQuery(request("killed"))).query?.id ?? "";
       await Bun.sleep(moment);
       await server.kill();
     }
-    using server = await spawnServer(folder.path, credentials);
+    await using server = await spawnServer(folder.path, credentials);
     const service = serviceOf(OfflineQueryService, server);
     const ended = await endOf(service, id);
     expect([ended.status, ended.error, ended.rows]).toEqual([OfflineQueryStatus.COMPLETED, "", BigInt(ROWS)]);
@@ -104,7 +104,7 @@ def get_level(id: User.id) -> User.level:
   const ids = Array.from({ length: MANY }, (_, at) => at);
   let id = "";
   {
-    using server = await spawnServer(own.path, ownCredentials);
+    await using server = await spawnServer(own.path, ownCredentials);
     const started = await of(OfflineQueryService, server).startOfflineQuery({
       ...{ inputs: [column("user.id", ids)], times: [msToTimestamp(START)], outputs: ["user.level"] },
       ...{ recompute: true, storeOffline: true, numShards: 1 },
@@ -115,7 +115,7 @@ def get_level(id: User.id) -> User.level:
     await server.kill();
   }
   await Bun.write(go, "");
-  using server = await spawnServer(own.path, ownCredentials);
+  await using server = await spawnServer(own.path, ownCredentials);
   const ended = await endOf(of(OfflineQueryService, server), id);
   expect([ended.status, ended.rows]).toEqual([OfflineQueryStatus.COMPLETED, BigInt(MANY)]);
   expect(await storedIn(server)).toBe(MANY);
@@ -123,7 +123,7 @@ def get_level(id: User.id) -> User.level:
 }, 300_000);
 
 test("of a query that is cancelled at any moment neither a revision nor a file stays", async () => {
-  using server = await spawnServer(folder.path, credentials);
+  await using server = await spawnServer(folder.path, credentials);
   const service = serviceOf(OfflineQueryService, server);
   const before = objects().sort();
   for (const moment of MOMENTS) {

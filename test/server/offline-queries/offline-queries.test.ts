@@ -160,6 +160,21 @@ describe("recomputed", () => {
     );
   });
 
+  test("features are computed by the resolver whose condition is true of the row's samples", async () => {
+    const { rows } = await run({ ...spine(), outputs: ["user.band"], recomputeFeatures: ["user.band"] });
+    const bands = SPINE.map(({ user, at }) => {
+      const [score, age, account] = ["user.score", "user.age", "user.account_id"].map(
+        (name) => knownAt(SEEN, name, user, at)?.value ?? null,
+      );
+      // Nothing is known of a condition over what was never observed; a null key has no row.
+      if (score == null) return null;
+      const balance = account == null ? 0 : (knownAt(SEEN, "account.balance", account, at)?.value as number);
+      return balance > 5 ? "rich" : age == null ? "other" : `age ${age}`;
+    });
+    expect(rows.map((row) => row["user.band"])).toEqual(bands);
+    expect(new Set(bands.map((band) => band?.split(" ")[0]))).toEqual(new Set(["rich", "age", "other", undefined]));
+  });
+
   test("rows that fail are null, counted and told in a file", async () => {
     const { query, rows } = await run({ ...spine(), outputs: ["user.odd"], recompute: true, numShards: 3 });
     expect(rows.map((row) => row["user.odd"])).toEqual(SPINE.map(({ user }) => (user % 2 === 1 ? user : null)));

@@ -70,6 +70,19 @@ class User:
     recent: Windowed[int] = windowed("2h", "1d", expression=_.txns[_.at > _.svc_window, _.at <= _.svc_now].count())
     level: int
     odd: int
+    band: str
+
+@online(when=User.account.balance > 5 and User.score is not None)
+def rich_band(score: User.score) -> User.band:
+    return "rich"
+
+@online(when=User.age is not None)
+def aged_band(age: User.age) -> User.band:
+    return f"age {age}"
+
+@online
+def other_band(id: User.id) -> User.band:
+    return "other"
 
 @online(translate=False)
 def get_level(score: User.score, now: Now) -> User.level:

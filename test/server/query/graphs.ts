@@ -163,6 +163,8 @@ export interface ResolverOptions {
   readonly offline?: boolean;
   readonly timeout?: string;
   readonly line?: number;
+  /** `when=`, shown as the given text. */
+  readonly when?: readonly [condition: Expression, text: string];
   /** The result is rows of the class. */
   readonly rows?: boolean;
   readonly total?: boolean;
@@ -184,6 +186,7 @@ function common(fqn: string, outputs: readonly string[], options: ResolverOption
     outputShape: options.relation ? OutputShape.RELATION : options.rows ? OutputShape.ROWS : OutputShape.UNSPECIFIED,
     relation: options.relation ?? "",
     total: options.total ?? false,
+    ...(options.when ? { when: options.when[0], whenText: options.when[1] } : {}),
     span: create(SpanSchema, { file, line: options.line ?? 1 }),
     ...(timeout === undefined ? {} : { timeout: msToDuration(timeout) }),
   };

@@ -56,13 +56,13 @@ select id, value, changed_at from change
     change((round * 7 + 3) % USERS, round + 100, start + round * 1_000 + 2);
     const asked = { resolver: "things", idempotencyKey: `round ${round}` };
     {
-      using server = await spawnServer(folder.path, credentials);
+      await using server = await spawnServer(folder.path, credentials);
       await runsOf(server, token).triggerResolver(asked);
       change((round * 5 + 11) % USERS, round + 200, start + round * 1_000 + 3);
       await Bun.sleep(moment);
       await server.kill();
     }
-    using server = await spawnServer(folder.path, credentials);
+    await using server = await spawnServer(folder.path, credentials);
     const service = runsOf(server, token);
     const done = await ended(service, (await service.triggerResolver(asked)).run?.id ?? "");
     expect(done).toMatchObject({ state: ResolverRunState.SUCCEEDED, failedRows: 0n });
@@ -93,12 +93,12 @@ test("a run is done whenever the server is killed after it was asked for, and it
     const asked = { resolver: "users", idempotencyKey: `round ${round}` };
     let run: ResolverRun | undefined;
     {
-      using server = await spawnServer(folder.path, credentials);
+      await using server = await spawnServer(folder.path, credentials);
       ({ run } = await serviceOf(server).triggerResolver(asked));
       await Bun.sleep(moment);
       await server.kill();
     }
-    using server = await spawnServer(folder.path, credentials);
+    await using server = await spawnServer(folder.path, credentials);
     const service = serviceOf(server);
     expect((await service.triggerResolver(asked)).run?.id).toBe(run?.id as string);
     const done = await ended(service, run?.id ?? "");

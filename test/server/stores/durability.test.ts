@@ -45,7 +45,7 @@ const integrity = (path: string) => {
 describe("kill -9", () => {
   test("a deployment that was acknowledged is built by the next server", async () => {
     using folder = new TempFolder();
-    using killed = await spawnServer(folder.path);
+    await using killed = await spawnServer(folder.path);
     const client = await deploymentsOf(killed);
     const bytes = await bundleOf(GREETING);
     const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
@@ -64,7 +64,7 @@ describe("kill -9", () => {
     const first = await TestServer.start(folder.path);
     expectLive(await deploy(first, GREETING));
     await first.server.stop();
-    using killed = await spawnServer(folder.path, first.credentials);
+    await using killed = await spawnServer(folder.path, first.credentials);
     await killed.kill();
     await using server = await TestServer.start(folder.path, { credentials: first.credentials });
     const response = await fetch(`${server.url}/v1/query/online`, {
@@ -77,19 +77,21 @@ describe("kill -9", () => {
 
   test("no acknowledged write is lost, and the file stays whole, however often", async () => {
     using folder = new TempFolder();
-    using first = await spawnServer(folder.path);
+    await using first = await spawnServer(folder.path);
     const { credentials } = first;
     await first.kill();
     const acknowledged: string[] = [];
     for (let round = 0; round < 5; round++) {
-      using server = await spawnServer(folder.path, credentials);
+      await using server = await spawnServer(folder.path, credentials);
       const client = await deploymentsOf(server);
+      const killedAt = acknowledged.length + 60;
       const writes = Array.from({ length: 200 }, async (_, n) => {
         const { uploadId } = await client.createUpload({ sha256: n.toString(16).padStart(64, "0"), sizeBytes: 1n });
         acknowledged.push(uploadId);
-        if (acknowledged.length === round * 60 + 60) await server.kill();
+        if (acknowledged.length === killedAt) await server.kill();
       });
       await Promise.allSettled(writes);
+      await server.kill();
     }
     expect(acknowledged.length).toBeGreaterThanOrEqual(5 * 12);
     const store = createSqliteMetadataStore({ path: join(folder.path, "data", "meta.db"), programVersion: "1" });

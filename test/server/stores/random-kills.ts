@@ -112,7 +112,7 @@ export class Lane implements Disposable {
   async serveAndKill(): Promise<void> {
     if (!this.#credentials) this.renew();
     const began = performance.now();
-    using server = await spawnServer(this.#folder, this.#credentials, this.#env);
+    await using server = await spawnServer(this.#folder, this.#credentials, this.#env);
     this.slowestStart = Math.max(this.slowestStart, performance.now() - began);
     this.#credentials = server.credentials;
     const killed = Bun.sleep(this.random(120)).then(() => server.kill());

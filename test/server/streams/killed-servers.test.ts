@@ -72,7 +72,7 @@ test("a kept sum is that of the messages, whenever the server was killed", async
       return { id, user: id % USERS, amount, at: new Date(begin + ((id * 7919) % 86_400) * 1_000).toISOString() };
     });
     await pusher.push("payments", messages);
-    using server = await spawnServer(folder.path, credentials);
+    await using server = await spawnServer(folder.path, credentials);
     const streams = clientOf(StreamService, server, token);
     const position = async () => Number((await streams.getStream({ name: "on_payment" })).stream?.partitions[0]?.offset ?? 0n);
     const before = await position();
@@ -80,7 +80,7 @@ test("a kept sum is that of the messages, whenever the server was killed", async
     await Bun.sleep((seed + round * 37) % 120);
     await server.kill();
   }
-  using server = await spawnServer(folder.path, credentials);
+  await using server = await spawnServer(folder.path, credentials);
   const streams = clientOf(StreamService, server, token);
   await eventually(async () => {
     const { stream } = await streams.getStream({ name: "on_payment" });

@@ -6,6 +6,7 @@ import { ConnectError } from "@connectrpc/connect";
 import { ErrorDetailSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { HealthService } from "../../../gen/svc/v1/health_pb.ts";
 import { StreamService, type StreamStanding, StreamStatus } from "../../../gen/svc/v1/stream_pb.ts";
+import { WebhookService } from "../../../gen/svc/v1/webhook_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive } from "../deployments/deploying.ts";
@@ -213,6 +214,9 @@ describe("messages that fail", () => {
   });
 
   test("all in the same way stop the stream before them, and it goes on with the next deployment", async () => {
+    // There is no such host: what is counted are deliveries, which wait.
+    const webhooks = server.client(WebhookService);
+    await webhooks.createWebhook({ name: "ops", url: "https://hooks.invalid/x", subscriptions: ["stream.stopped"] });
     const messages = Array.from({ length: 150 }, (_, id) => ({ id: 1_000 + id, amount: id }));
     await pusher.push("broken", messages);
     await eventually(async () => (await stream("on_broken")).status === StreamStatus.FAILED, "the stream is stopped");
@@ -221,12 +225,15 @@ describe("messages that fail", () => {
     expect(stopped.partitions.map(({ offset }) => offset)).toEqual([undefined]);
     expect(stopped.deadLetters).toBe(0n);
     expect(server.log.filter(({ message }) => message === "a stream was stopped")).toHaveLength(1);
+    await eventually(async () => (await webhooks.listWebhookDeliveries({})).deliveries.length > 0, "the webhook is told");
+    expect((await webhooks.listWebhookDeliveries({})).deliveries.map(({ subscription }) => subscription)).toEqual(["stream.stopped"]);
     const { checks } = await server.client(HealthService).checkHealth({});
     expect(checks.find(({ name }) => name === "Streams")?.message).toContain("features.on_broken in environment 'default' was stopped");
     expectLive(await deploy(server, { "features.py": PROJECT["features.py"].replace("DIVISOR = 0", "DIVISOR = 2") }));
     await caughtUp("on_broken", 150);
     expect(await query({ "txn.id": 1_149 }, ["txn.amount"])).toEqual({ "txn.amount": 74.5 });
     expect((await stream("on_broken")).status).toBe(StreamStatus.RUNNING);
+    expect((await webhooks.listWebhookDeliveries({})).deliveries).toHaveLength(1);
     // The others went on from where they were.
     expect((await stream("on_txn")).partitions.map(({ offset }) => offset)).toEqual([4n, 8n]);
   });

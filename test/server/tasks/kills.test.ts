@@ -44,7 +44,7 @@ test.each([
     let id = "";
     let pids: number[] = [];
     {
-      using server = await spawnServer(folder.path, credentials);
+      await using server = await spawnServer(folder.path, credentials);
       const { ids } = await clientOf(TaskService, server, token).runTasks({
         target: { code: { case: "path", value: "work.py" }, callable: "first_hangs" },
         arguments: [{ argsJson: JSON.stringify([path]) }],
@@ -57,7 +57,7 @@ test.each([
       await server.kill();
     }
     await eventually(() => !pids.some(isAlive), "the end of what the task started");
-    using server = await spawnServer(folder.path, credentials);
+    await using server = await spawnServer(folder.path, credentials);
     const service = clientOf(TaskService, server, token);
     await eventually(async () => (await service.getTask({ id })).task?.endedAt !== undefined, "the end of the task");
     const { task } = await service.getTask({ id });

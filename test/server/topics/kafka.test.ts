@@ -11,6 +11,7 @@ import { eventually } from "../../harness/eventually.ts";
 import { freePort } from "../../harness/free-port.ts";
 import { lacksKafka, startKafka, type TestKafka } from "../../harness/kafka.ts";
 import { lacksProgram } from "../../harness/needs.ts";
+import { countOnTwoNodes } from "../streams/kafka-nodes.ts";
 import { topicsConformance } from "./conformance.ts";
 
 const isAbsent = lacksKafka() || lacksProgram("openssl");
@@ -214,6 +215,11 @@ describe.skipIf(isAbsent)("Kafka", () => {
     await create("later", 2);
     expect(await first.describe("later")).toHaveLength(2);
   });
+
+  test("two nodes share its partitions, and each message counts once whoever comes, stops or is cut off", async () => {
+    await create("shared-payments", 4);
+    await countOnTwoNodes("shared-payments", kafka.brokers.PLAINTEXT, plain());
+  }, 300_000);
 
   test("a broker that was killed is found again when it is back, with all that was answered", async () => {
     const topic = "outage";

@@ -9,6 +9,7 @@ import { createMemoryBus } from "../../../src/server/jobs/bus.ts";
 import { createSqliteTopicStore } from "../../../src/server/stores/topics/sqlite.ts";
 import type { TopicStore } from "../../../src/server/stores/topics/store.ts";
 import { createEmbeddedTopics, type EmbeddedTopics } from "../../../src/server/topics/embedded.ts";
+import { EVERYWHERE } from "../../../src/server/topics/homes.ts";
 import { findTopic } from "../../../src/server/topics/targets.ts";
 import { createTopicSources, type TopicIntegration, type TopicSources } from "../../../src/server/topics/topic-sources.ts";
 import { TopicError } from "../../../src/server/topics/topics.ts";
@@ -38,6 +39,7 @@ const sources = (
 ): TopicSources => {
   const made = createTopicSources({
     embedded,
+    homes: EVERYWHERE,
     integrations: async () => integrations,
     env,
     configuredPartitions: (topic) => configured[topic],

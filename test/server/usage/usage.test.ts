@@ -158,7 +158,7 @@ test("killed again and again: what was counted is there, and never more than was
   let asked = 0;
   let told = 0;
   for (let round = 0; round < 3; round++) {
-    using server = await spawnServer(folder.path, credentials);
+    await using server = await spawnServer(folder.path, credentials);
     const token = await tokenOf(server);
     const answered: Promise<unknown>[] = [];
     const ask = () => {
@@ -186,7 +186,7 @@ test("killed again and again: what was counted is there, and never more than was
     await Promise.race(looks);
     await server.kill();
     await Promise.all([...answered, ...looks]);
-    using again = await spawnServer(folder.path, credentials);
+    await using again = await spawnServer(folder.path, credentials);
     const after = await countedBy(again.url, await tokenOf(again));
     expect([after.queries >= told, after.queries <= asked]).toEqual([true, true]);
     told = after.queries;

@@ -345,7 +345,7 @@ test("a server that is killed while it writes a Parquet file writes the rest whe
     );
   };
   {
-    using killed = await spawnServer(folder.path, credentials);
+    await using killed = await spawnServer(folder.path, credentials);
     const answer = await fetch(`${killed.url}/v1/oauth/token`, {
       method: "POST",
       headers: { "content-type": "application/json" },

@@ -18,6 +18,24 @@ function bounded(name: string, compare: (a: string, b: string) => number) {
   };
 }
 
+type Numbers = readonly (number | null)[];
+type Sums = [number, number, number];
+
+/**
+ * Sums over the pairs of two lists' numbers; null when a number is. Throws EvaluationError for lists
+ * of different lengths.
+ */
+function paired(name: string, left: Numbers, right: Numbers, add: (sums: Sums, x: number, y: number) => void): Sums | null {
+  if (left.length !== right.length) throw new EvaluationError(`${name} of lists of ${left.length} and ${right.length} numbers`);
+  const sums: Sums = [0, 0, 0];
+  for (let index = 0; index < left.length; index++) {
+    const [x, y] = [left[index], right[index]];
+    if (x === null || y === null || x === undefined || y === undefined) return null;
+    add(sums, x, y);
+  }
+  return sums;
+}
+
 /** Functions of similarity. */
 export const SIMILARITY = defineFamily("similarity", {
   levenshtein: {
@@ -64,18 +82,45 @@ export const SIMILARITY = defineFamily("similarity", {
     overloads: [
       [
         "list[float], list[float] -> float?",
-        (left: (number | null)[], right: (number | null)[]) => {
-          if (left.length !== right.length)
-            throw new EvaluationError(`cosine_similarity of lists of ${left.length} and ${right.length} numbers`);
-          let [dot, a, b] = [0, 0, 0];
-          for (let index = 0; index < left.length; index++) {
-            const [x, y] = [left[index], right[index]];
-            if (x === null || y === null || x === undefined || y === undefined) return null;
-            dot += x * y;
-            a += x * x;
-            b += y * y;
-          }
-          return a === 0 || b === 0 ? null : dot / (Math.sqrt(a) * Math.sqrt(b));
+        (left: Numbers, right: Numbers) => {
+          const sums = paired("cosine_similarity", left, right, (sum, x, y) => {
+            sum[0] += x * y;
+            sum[1] += x * x;
+            sum[2] += y * y;
+          });
+          return sums && (sums[1] === 0 || sums[2] === 0 ? null : sums[0] / (Math.sqrt(sums[1]) * Math.sqrt(sums[2])));
+        },
+      ],
+    ],
+  },
+  dot_product: {
+    doc: "Sum of the products of two lists of numbers of one length.",
+    example: "F.dot_product(_.embedding, _.other_embedding)",
+    parameters: ["left", "right"],
+    overloads: [
+      [
+        "list[float], list[float] -> float?",
+        (left: Numbers, right: Numbers) => {
+          const sums = paired("dot_product", left, right, (sum, x, y) => {
+            sum[0] += x * y;
+          });
+          return sums === null ? null : sums[0];
+        },
+      ],
+    ],
+  },
+  l2_distance: {
+    doc: "Distance of two points whose coordinates are lists of numbers of one length: the root of the sum of the squares of their differences.",
+    example: "F.l2_distance(_.embedding, _.other_embedding)",
+    parameters: ["left", "right"],
+    overloads: [
+      [
+        "list[float], list[float] -> float?",
+        (left: Numbers, right: Numbers) => {
+          const sums = paired("l2_distance", left, right, (sum, x, y) => {
+            sum[0] += (x - y) * (x - y);
+          });
+          return sums === null ? null : Math.sqrt(sums[0]);
         },
       ],
     ],

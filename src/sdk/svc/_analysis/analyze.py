@@ -29,6 +29,7 @@ from .._diagnostics.source import project_path, save_outlines, source_of, use_ke
 from .._loading.code_cache import code_cache, use_code_cache
 from .._loading.effects import Effects
 from .._loading.load import few_collections, is_imported, load_project
+from .._model.model_call import ModelDefinition
 from .._model.registry import registry
 from .._model.resolver import ResolverDefinition, ResolverSpec
 from .._model.signature import compile_resolver
@@ -38,11 +39,12 @@ from .evaluation_rules import check_evaluations
 from .expression_reader import resolve_expressions
 from .graph import graph_json
 from .joins import resolve_joins
+from .model_rules import check_model_call, check_model_options
 from .monitor_rules import check_monitors
 from .option_rules import check_hooks, check_unknown_options
 from .query_rules import check_queries, check_sources
 from .schedule_rules import check_scheduled_queries
-from .spans import resolver_part_span, resolver_span
+from .spans import resolver_part_span, resolver_span, value_span
 from .stream_rules import check_streams
 from .translate import translate_all
 
@@ -136,6 +138,8 @@ def check_resolvers(definitions: list[ResolverDefinition], report: Callable[[Fin
     for item in definitions:
         if last[item.origin.filename, item.function_name, item.fqn] is not item:
             continue
+        if isinstance(item, ModelDefinition) and not check_model_options(item.field, item.call, report):
+            continue
         spec, problems = compile_resolver(item)
         for problem in problems:
             related: tuple[tuple[Span, str], ...] = ()
@@ -143,10 +147,16 @@ def check_resolvers(definitions: list[ResolverDefinition], report: Callable[[Fin
                 part, name, words = problem.related
                 related = ((resolver_part_span(item, part, name, ""), words),)
             error = problem.error
-            span = resolver_part_span(item, problem.part, problem.name, error.token, problem.node)
+            span = (
+                value_span(item.field, token=error.token)
+                if isinstance(item, ModelDefinition)
+                else resolver_part_span(item, problem.part, problem.name, error.token, problem.node)
+            )
             report(error.said.at(span, related=related, hint=error.hint))
         if spec is None:
             continue
+        if isinstance(item, ModelDefinition):
+            check_model_call(item.field, spec, report)
         first = specs.setdefault(spec.fqn, spec)
         if first is not spec:
             span = resolver_part_span(item, "option", "name", "") if item.options.name else resolver_span(item)

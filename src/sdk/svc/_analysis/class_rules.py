@@ -8,7 +8,7 @@ from .._codec.wire import describe, value_json
 from .._diagnostics import rules
 from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
 from .._model.feature_class import FeatureClass
-from .._model.field import MISSING, Field, WindowedOptions
+from .._model.field import MISSING, NO_OPTIONS, Field, WindowedOptions
 from .._model.windows import format_window, window_seconds
 from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
 from .._types.data_type import type_name
@@ -53,7 +53,8 @@ def check_class(item: FeatureClass, report: Report) -> None:
     names: dict[str, Field] = {}
     sound = True
     for field in item.fields.values():
-        for option, text in check_options(FEATURE_CHECKS, field.options).items():
+        given = {} if field.options is NO_OPTIONS else check_options(FEATURE_CHECKS, field.options)
+        for option, text in given.items():
             report(rules.BadValue.option(problem=text).at(value_span(field, option)))
         first = next((names[own.name] for own in (field, *field.values()) if own.name in names), field)
         names.update((own.name, field) for own in (field, *field.values()))

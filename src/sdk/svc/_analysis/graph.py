@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import math
 import platform
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from .. import __version__
 from .._codec.wire import NULL, value_json
 from .._diagnostics.findings import DefinitionError, Finding, Json, Span, json_line
 from .._diagnostics.source import Comment
+from .._frames.spec import condition_json
 from .._model.feature_class import FeatureClass
-from .._model.field import MISSING, Field, VersionField, WindowField, tag_list, text_of
+from .._model.field import MISSING, NO_OPTIONS, Field, VersionField, WindowField, tag_list, text_of
 from .._model.reference import field_of
 from .._model.resolver import InputSpec, ResolverSpec
 from .._surface.names import duration_json, parse_duration
@@ -26,7 +27,7 @@ from .monitor_rules import ResolvedMonitor
 from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
 from .validation_rules import validations_json
-from .spans import call_span, class_span, resolver_span
+from .spans import call_span, class_span, resolver_option_text, resolver_span
 from .stream_rules import Resolved, stream_json
 
 
@@ -87,6 +88,8 @@ class _ClassFacts:
         self.source = source if outline else None
         self.places = outline.fields if outline else {}
         self.span = class_span(item)
+        #: What is stored of a feature that has no options of its own.
+        self.storing = _storing(lambda option: getattr(item.options, option))
 
     def comment_and_span(self, field: Field) -> tuple[Comment, Span]:
         """The comment above a feature, and the span of its name."""
@@ -171,6 +174,13 @@ _STORING = {"store_online": "storeOnline", "store_offline": "storeOffline", "cac
 _EVICTING = {"cache_nulls": "evictNulls", "cache_defaults": "evictDefaults"}
 
 
+def _storing(option: Callable[[str], Any]) -> dict[str, Any]:
+    """What is stored of fresh values, by options that are the feature's own or its class's."""
+    document = {name: False for key, name in _STORING.items() if option(key) not in (None, True)}
+    document.update({name: True for key, name in _EVICTING.items() if isinstance(option(key), str)})
+    return document
+
+
 def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
     kind = field.type
     document: dict[str, Any] = {"dtype": kind.dtype}
@@ -180,8 +190,7 @@ def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
             document["defaultValue"] = dict(NULL) if default is None else value_json(default, kind.dtype)
         except DefinitionError:
             pass
-    document.update({name: False for option, name in _STORING.items() if not field.stores(option)})
-    document.update({name: True for option, name in _EVICTING.items() if isinstance(field.storing(option), str)})
+    document.update(facts.storing if field.options is NO_OPTIONS else _storing(field.storing))
     ttl = parse_duration(field.storing("offline_ttl"))
     if ttl is not None and ttl != math.inf and field not in facts.keys:
         document["offlineTtl"] = duration_json(ttl)
@@ -254,6 +263,8 @@ def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any
             total=options.total is True,
             relation=spec.relation,
             untranslated=translation.get("untranslated"),
+            when=None if spec.when is None else condition_json(spec.when, getattr(spec.output_class, "__svc_features__")),
+            whenText=None if spec.when is None else resolver_option_text(definition, "when") or repr(spec.when),
         )
     )
     translated = ",".join(f"{json_line(fqn)}:{expression}" for fqn, expression in translation.get("translated", {}).items())

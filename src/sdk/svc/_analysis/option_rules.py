@@ -10,9 +10,10 @@ from typing import Callable, Iterable, Mapping, Union
 from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Span
 from .._model.feature_class import FeatureClass
-from .._model.field import FeatureOptions, Field, WindowedOptions
+from .._model.field import NO_OPTIONS, FeatureOptions, Field, WindowedOptions
 from .._model.hooks import HookDefinition
 from .._model.evaluation import Evaluation
+from .._model.model_call import ModelDefinition, ModelOptions
 from .._model.monitor import Monitor
 from .._model.named_query import NamedQuery
 from .._model.resolver import ONLINE, ResolverDefinition
@@ -50,6 +51,8 @@ def check_unknown_options(
     for item in classes:
         check("features", item.options.others, lambda option, item=item: class_option_name(item, option))  # type: ignore[misc]
         for field in item.fields.values():
+            if field.options is NO_OPTIONS and field.relation is None:
+                continue
             taker, others = _given(field)
             check(taker, others, lambda option, field=field: field_option_name(field, option))  # type: ignore[misc]
             for version in field.options.versions.values() if isinstance(field.options.versions, Mapping) else ():
@@ -58,6 +61,8 @@ def check_unknown_options(
             for own in validations_of(field.options):
                 check("Validation", own.validation.others, lambda _, field=field: value_span(field, "validations"))  # type: ignore[misc]
     for resolver in resolvers:
+        if isinstance(resolver, ModelDefinition):
+            continue
         taker = "online" if resolver.kind == ONLINE else "offline"
         check(taker, resolver.options.others, lambda option, item=resolver: resolver_option_name(item, option))  # type: ignore[misc]
     for hook in hooks:
@@ -72,6 +77,8 @@ def _given(field: Field) -> tuple[str, Others]:
     """The function to the right of a feature's `=`, and the unknown options that it was given."""
     if field.relation is not None:
         return "has_many" if field.relation.many else "has_one", field.relation.others
+    if isinstance(field.options, ModelOptions):
+        return field.options.taker, field.options.others
     return "windowed" if isinstance(field.options, WindowedOptions) else "feature", field.options.others
 
 

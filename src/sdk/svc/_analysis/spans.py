@@ -176,6 +176,14 @@ def resolver_part_span(item: Decorated, part: str, name: str, token: str, inner:
     return Span(start.file, start.line, start.column, start.line, start.column + len(name))
 
 
+def resolver_option_text(item: Decorated, option: str) -> str:
+    """The value of an option of the decorator as it is written, on one line; empty when its text
+    cannot be read.
+    """
+    value = _keyword(item.node.decorator_list, option) if item.node else None
+    return ast.unparse(value) if value else ""
+
+
 def call_option_name(item: Called, option: str) -> Span:
     """The name of an option of a call such as `NamedQuery(...)`."""
     source = source_of(item.origin.filename)

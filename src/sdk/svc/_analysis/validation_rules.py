@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional
 from .._codec.wire import describe, value_json
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError, Finding
-from .._model.field import MISSING, Field
+from .._model.field import MISSING, NO_OPTIONS, Field
 from .._model.validation import RULES, Validation, broken_rule, validations_of
 from .._types.data_type import DataType, type_name
 from .spans import value_span
@@ -32,6 +32,8 @@ def check_validations(field: Field, report: Report) -> None:
         report(rules.BadValue.option(problem=problem).at(value_span(field, option)))
 
     options = field.options
+    if options is NO_OPTIONS:
+        return
     given = [option for option in (*RULES, "strict", "validations") if getattr(options, option) is not None]
     if not given:
         return
@@ -130,7 +132,9 @@ def _check_default(field: Field, report: Report) -> None:
 
 def validations_json(field: Field) -> list[dict[str, Any]]:
     """The validations of a feature as proto3 JSON of `svc.v1.Validation`; those that make sense."""
-    found = []
+    found: list[dict[str, Any]] = []
+    if field.options is NO_OPTIONS:
+        return found
     for own in validations_of(field.options):
         given = own.validation.rules
         if not given or any(_problem(rule, bound, field.type.dtype) for rule, bound in given.items()):

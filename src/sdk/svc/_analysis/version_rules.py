@@ -9,6 +9,7 @@ from .._diagnostics import rules
 from .._diagnostics.findings import Finding
 from .._model.expression import Expression
 from .._model.field import Field, FeatureOptions, WindowedOptions
+from .._model.model_call import ModelOptions
 from .._model.versions import MOST_VERSIONS, is_version
 from .spans import value_span
 
@@ -61,7 +62,7 @@ def _check_numbers(field: Field, report: Report) -> None:
             continue
         if isinstance(own, Expression):
             continue
-        if not isinstance(own, FeatureOptions) or isinstance(own, WindowedOptions):
+        if not isinstance(own, FeatureOptions) or isinstance(own, (WindowedOptions, ModelOptions)):
             report(rules.BadVersion.no_options(feature=fqn, number=number, value=describe(own)).at(span))
             continue
         shared = next((option for option in _SHARED if getattr(own, option) not in (None, False)), None)

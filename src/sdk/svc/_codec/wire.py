@@ -42,6 +42,8 @@ def value_json(value: Any, dtype: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(value, (list, tuple, set, frozenset)):
             raise _mismatch(value, dtype)
         listed = dtype["list"]
+        if "vector" in listed and not _fits(value, listed["vector"]):
+            raise _mismatch(value, dtype)
         items = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
         return {"listValue": {"values": [_nullable(item, listed["element"], listed.get("elementNullable", False)) for item in items]}}
     if not is_struct_value(value) or type(value).__name__ != dtype["struct"]["name"]:
@@ -51,6 +53,12 @@ def value_json(value: Any, dtype: Mapping[str, Any]) -> dict[str, Any]:
         for field in dtype["struct"]["fields"]
     ]
     return {"structValue": {"fields": fields}}
+
+
+def _fits(value: Any, vector: Mapping[str, Any]) -> bool:
+    if isinstance(value, (set, frozenset)) or vector.get("size", len(value)) != len(value):
+        return False
+    return not any(isinstance(item, float) and not math.isfinite(item) for item in value)
 
 
 NULL = {"nullValue": "NULL_VALUE_UNSPECIFIED"}

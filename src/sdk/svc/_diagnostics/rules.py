@@ -407,6 +407,34 @@ class DecidedAtOnce:
     raised = Message(code, "{problem}", "decided at once")
 
 
+class BadModelCall:
+    """A model cannot compute the feature."""
+
+    code = 137
+    no_answer = Message(
+        code,
+        "'{feature}' is {type}: a completion is a str, a PromptResponse, or a @dataclass that says what to answer",
+        "no answer",
+    )
+    no_schema = Message(
+        code,
+        "'{feature}' has values of type {type}, which a model cannot be asked for: write str, int, float, bool or an Enum",
+        "no such answer",
+    )
+    no_structure = Message(code, "output_structure is {structure}: write a @dataclass", "no structure")
+    no_text = Message(code, "'{feature}' is made of '{input}', which is {type}: a model embeds a str", "no text")
+    no_vector = Message(
+        code,
+        "'{feature}' is {type}, and a model gives a vector: write Vector[768], with the model's number of dimensions",
+        "no vector",
+    )
+    two_structures = Message(
+        code,
+        "'{feature}' is {type}: output_structure is of a PromptResponse; take it out, or annotate PromptResponse",
+        "not of this type",
+    )
+
+
 class BadInput:
     """A parameter of a resolver names no feature that it could be given."""
 
@@ -737,6 +765,29 @@ class BadWindow:
     same_window = Message(code, "'{feature}' has the window {window} twice, as {first} and {second}: take one out", "the same window")
 
 
+class BadCondition:
+    """The condition of a resolver cannot be tested for a row."""
+
+    code = 195
+    decided = Message(
+        code,
+        "when= is {value} for every row: Python decides at once what does not begin with a feature; compare a feature, such as {owner}.{example} == 1",
+        "decided at once",
+    )
+    no_condition = Message(code, "when= is {value}: write a condition such as {owner}.{example} == 1", "no condition")
+    not_of_row = Message(code, "the condition cannot be tested for a row: {error}", "no condition")
+    of_rows = Message(
+        code,
+        "when= is tested for the row that a resolver computes: one that returns a DataFrame finds the rows itself; leave out there what does not count",
+        "no row yet",
+    )
+    other_class = Message(
+        code,
+        "{reference} is no feature of {owner}: the condition is on the row that the resolver computes",
+        "not from {owner}",
+    )
+
+
 class UnreadableMessage:
     """Nothing says how the messages of a stream are read."""
 
@@ -776,6 +827,12 @@ class NoTopic:
     """A stream does not name a source that has a topic."""
 
     code = 202
+    bare = Message(
+        code,
+        '@stream is written without its source: write @stream(source=TopicSource(name="...")) or @stream(source=KafkaSource(name="..."))',
+        "no source",
+    )
+    absent = Message(code, "source is missing: write source=, a KafkaSource(...) or a TopicSource(...)", "no source")
     other = Message(code, "source is {value}: write a KafkaSource(...) or a TopicSource(...)", "no topic")
 
 

@@ -77,7 +77,7 @@ class Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None) -> Optional[ModuleSpec]:
         if fullname == "svc" or fullname.startswith("svc."):
             return None
-        if path is not None and not any(os.path.realpath(entry).startswith(self.root) for entry in path):
+        if path is not None and not any(entry.startswith(self.root) or os.path.realpath(entry).startswith(self.root) for entry in path):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or type(spec.loader) is not SourceFileLoader or not spec.origin or not self._is_inside(spec.origin):

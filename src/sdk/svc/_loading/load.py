@@ -114,7 +114,7 @@ def _load(root: str, path: str) -> list[tuple[tuple[object, ...], Finding]]:
     except BaseException as error:
         return explain_all(error, path, root)
     loaded = getattr(module, "__file__", None)
-    if not loaded or os.path.realpath(loaded) == os.path.realpath(filename):
+    if not loaded or loaded == filename or os.path.realpath(loaded) == os.path.realpath(filename):
         return []
     return [_unreachable(path, name, f"another module is called '{name}' ({display_path(loaded)}); rename it")]
 

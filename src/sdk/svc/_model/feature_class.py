@@ -273,7 +273,18 @@ def _define(cls: type, options: ClassOptions, frame: types.FrameType) -> type:
             setattr(cls, name, method)
     cls.__hash__ = None  # type: ignore[assignment]
     registry.add_class(definition)
+    _define_model_calls(definition)
     return cls
+
+
+def _define_model_calls(definition: FeatureClass) -> None:
+    if not any("model" in vars(field.options) for field in definition.fields.values()):
+        return
+    from .model_call import ModelDefinition, ModelOptions
+
+    for field in definition.fields.values():
+        if isinstance(field.options, ModelOptions):
+            registry.add_resolver(ModelDefinition(field))
 
 
 # The decorated class is Any to type checkers: `name: User.name` is legal to them in no other way.

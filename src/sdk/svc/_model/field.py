@@ -74,7 +74,7 @@ class FeatureOptions:
 
 
 #: The options of a feature that is only annotated.
-_NO_OPTIONS = FeatureOptions()
+NO_OPTIONS = FeatureOptions()
 
 
 @dataclass(frozen=True)
@@ -262,12 +262,6 @@ class Field:
         own = self.options.max_staleness
         return own if own is not None else self.owner_class.options.max_staleness
 
-    def stores(self, option: str) -> bool:
-        """Whether `store_online`, `store_offline`, `cache_nulls` or `cache_defaults` holds: its own
-        option, else its class's, else True.
-        """
-        return self.storing(option) in (None, True)
-
     def storing(self, option: str) -> Any:
         """An option that says which fresh values are stored: its own, else its class's."""
         own = getattr(self.options, option)
@@ -328,6 +322,8 @@ class VersionField(Field):
 
 def version_count(options: FeatureOptions) -> int:
     """The number of versions that options state; 0 when they state none, or make no sense (118)."""
+    if options is NO_OPTIONS:
+        return 0
     listed = [number for number in options.versions if is_version(number)] if isinstance(options.versions, Mapping) else []
     if options.version is not None:
         return options.version if is_version(options.version) else 0
@@ -343,7 +339,7 @@ def _options_of_version(options: FeatureOptions, number: int) -> FeatureOptions:
     if not isinstance(own, FeatureOptions):
         return shared
     given = {item.name: getattr(own, item.name) for item in dataclasses.fields(FeatureOptions)}
-    return dataclasses.replace(shared, **{name: value for name, value in given.items() if value is not getattr(_NO_OPTIONS, name)})
+    return dataclasses.replace(shared, **{name: value for name, value in given.items() if value is not getattr(NO_OPTIONS, name)})
 
 
 def _lengths(options: FeatureOptions) -> tuple[int, ...]:
@@ -356,7 +352,7 @@ def _options_of(value: Any) -> FeatureOptions:
         return value
     if isinstance(value, Expression):
         return FeatureOptions(expression=value)
-    return _NO_OPTIONS if value is MISSING or isinstance(value, RelationOptions) else FeatureOptions(default=value)
+    return NO_OPTIONS if value is MISSING or isinstance(value, RelationOptions) else FeatureOptions(default=value)
 
 
 def text_of(value: Any) -> Optional[str]:

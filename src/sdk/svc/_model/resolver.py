@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
 
+from .._frames.conditions import Condition
 from .._frames.spec import RowsSpec, TableSpec
 from .._surface.unknown_options import Others
 from .._types.annotations import Scope, scope_of_frame
@@ -32,6 +33,7 @@ class ResolverOptions:
     name: Optional[str] = None
     total: Optional[bool] = None
     translate: Optional[bool] = None
+    when: Any = None
     others: Others = ()
 
 
@@ -107,6 +109,8 @@ class ResolverSpec:
     shape: str = ""
     #: The has-many relation that it fills, for example "user.txns".
     relation: str = ""
+    #: What must be true of a row for it to be computed; None = nothing.
+    when: Optional[Condition] = None
 
     @property
     def takes_table(self) -> bool:

@@ -46,6 +46,7 @@ def online(
     name: Optional[str] = None,
     total: Optional[bool] = None,
     translate: Optional[bool] = None,
+    when: Any = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -61,6 +62,7 @@ def online(
     name: Optional[str] = None,
     total: Optional[bool] = None,
     translate: Optional[bool] = None,
+    when: Any = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for online and offline queries. It can be called in tests like
@@ -87,9 +89,13 @@ def online(
         not exist.
     translate: False = the function always runs in Python. Else one that is no more than arithmetic,
         text and comparisons of its parameters is computed by the server, with the same results.
+    when: a condition on the row, such as `User.kind == "x" and User.score is not None`: only rows for
+        which it is true are computed by this resolver. Of several resolvers of a feature each row is
+        computed by the first one whose condition is true, in the order of the file, and else by the
+        one without a condition. A row for which none is true gets the feature's default.
     """
     unknown = kept("online", others)
-    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, unknown))
+    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, unknown))
 
 
 @overload
@@ -107,6 +113,7 @@ def offline(
     name: Optional[str] = None,
     total: Optional[bool] = None,
     translate: Optional[bool] = None,
+    when: Any = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -122,11 +129,12 @@ def offline(
     name: Optional[str] = None,
     total: Optional[bool] = None,
     translate: Optional[bool] = None,
+    when: Any = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
     unknown = kept("offline", others)
-    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, unknown))
+    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, unknown))
 
 
 realtime = online

@@ -10,13 +10,16 @@ from .._analysis.output_advice import example, free_features, of_relation
 from .._codec.wire import value_json
 from .._diagnostics import rules
 from .._diagnostics.findings import ERROR, BrokenReference, DefinitionError, Said
+from .._frames.conditions import Condition, as_condition, references_in
 from .._frames.dataframe import DataFrame
 from .._frames.selection import FeatureSelection, TableType
 from .._frames.signature import FrameSignature, Problem, is_feature_class, is_many, windows_of
+from .._frames.spec import condition_json
 from .._surface.names import parse_duration
 from .._surface.options import RESOLVER_CHECKS, check_options
 from .._types.annotations import annotation_text, read_annotation, unreadable
 from .feature_class import FeatureClass
+from .operand import shown
 from .field import MISSING, WindowField
 from .reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from .registry import registry
@@ -26,6 +29,9 @@ from .windows import format_window, readable_path, windowed_name
 
 class SignatureReader(FrameSignature):
     """The reader of a resolver's signature; its attributes hold the result afterwards."""
+
+    #: What must be true of a row for the resolver to compute it.
+    condition: Optional[Condition] = None
 
     def read(self) -> None:
         for option, text in check_options(RESOLVER_CHECKS, self.definition.options).items():
@@ -37,6 +43,7 @@ class SignatureReader(FrameSignature):
         self.check_roots()
         self.check_overlap()
         self.check_rows()
+        self.read_condition()
 
     def read_parameter(self, parameter: inspect.Parameter) -> None:
         name = parameter.name
@@ -153,6 +160,33 @@ class SignatureReader(FrameSignature):
         return [reference for spec, inner in self.inputs for reference in _references_of(spec, inner)] or [
             inner for _, inner in self.inputs if inner is not None
         ]
+
+    def read_condition(self) -> None:
+        """`when=`: a condition on the row that is computed."""
+        given = self.definition.options.when
+        if given is None or not self.outputs:
+            return None
+        if self.shape:
+            return self.problem(rules.BadCondition.of_rows(), "option", "when")
+        owner = self.outputs[0]._svc_root
+        name, first = owner.cls.__name__, next(iter(owner.fields), "id")
+        if isinstance(given, bool):
+            return self.problem(rules.BadCondition.decided(value=given, owner=name, example=first), "option", "when")
+        condition = as_condition(given)
+        if condition is None:
+            return self.problem(rules.BadCondition.no_condition(value=shown(given), owner=name, example=first), "option", "when")
+        foreign = next((item for item in references_in(condition) if item._svc_root is not owner), None)
+        if foreign is not None:
+            return self.problem(rules.BadCondition.other_class(reference=repr(foreign), owner=name), "option", "when")
+        try:
+            condition_json(condition, owner)
+        except BrokenReference:
+            self.is_broken = True
+            return None
+        except DefinitionError as error:
+            return self.problem(rules.BadCondition.not_of_row(error=error), "option", "when")
+        self.condition = condition
+        return None
 
     def example(self) -> str:
         return example(self.definition, self.given())
@@ -340,6 +374,7 @@ def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverS
             definition,
             reader.shape,
             path_of(reader.relation) if reader.relation is not None else "",
+            reader.condition,
         ),
         reader.problems,
     )

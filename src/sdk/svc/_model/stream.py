@@ -13,6 +13,8 @@ from .field import Tags
 from .resolver import ResolverDefinition, ResolverOptions, ResolverSpec
 
 STREAM = "STREAM"
+#: The source of a stream that was written as `@stream`, without parentheses.
+BARE: Any = object()
 
 
 @dataclass(frozen=True)

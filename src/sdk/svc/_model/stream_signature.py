@@ -25,7 +25,7 @@ from .field import WindowField
 from .reference import field_of
 from .resolver import OutputSpec
 from .signature import SignatureReader
-from .stream import StreamDefinition, StreamOptions, StreamSpec
+from .stream import BARE, StreamDefinition, StreamOptions, StreamSpec
 
 #: Kinds of sources that have topics.
 TOPIC_KINDS = ("SOURCE_KIND_KAFKA", "SOURCE_KIND_TOPIC")
@@ -44,7 +44,9 @@ def option_problems(options: StreamOptions) -> Iterator[tuple[Said, str]]:
     """What is wrong with options, and the option at fault."""
     for option, text in check_options(STREAM_CHECKS, options).items():
         yield rules.BadValue.option(problem=text), option
-    if not isinstance(options.source, DataSource) or options.source.kind not in TOPIC_KINDS:
+    if options.source is None or options.source is BARE:
+        yield (rules.NoTopic.bare() if options.source is BARE else rules.NoTopic.absent()), "source"
+    elif not isinstance(options.source, DataSource) or options.source.kind not in TOPIC_KINDS:
         yield rules.NoTopic.other(value=describe(options.source)), "source"
     if options.parse is not None:
         problem = _parse_problem(options.parse)

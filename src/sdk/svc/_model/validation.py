@@ -65,9 +65,9 @@ class OwnValidation(NamedTuple):
 def validations_of(options: Any) -> Iterator[OwnValidation]:
     """The validations of a feature's options: one of `min=`, `max=` and so on, then the others."""
     strict = options.strict is True
-    own = Validation(**{rule: getattr(options, rule) for rule in RULES})
-    if own.rules:
-        yield OwnValidation(next(iter(own.rules)), own, strict)
+    own = {rule: bound for rule in RULES if (bound := getattr(options, rule)) is not None}
+    if own:
+        yield OwnValidation(next(iter(own)), Validation(**own), strict)
     listed = options.validations
     for item in listed if isinstance(listed, (list, tuple)) else ():
         if isinstance(item, Validation):

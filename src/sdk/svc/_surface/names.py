@@ -191,8 +191,8 @@ def typo_suggestion(wanted: str, names: Iterable[str]) -> str:
 
 
 def did_you_mean(wanted: str, names: Iterable[str]) -> str:
-    """``"; did you mean 'a', 'b' or 'c'?"``, or nothing when no name is close."""
-    return _or(closest_names(wanted, names))
+    """``"; did you mean 'a', 'b' or 'c'?"``, or nothing when no name is close, or none was wanted."""
+    return _or(closest_names(wanted, names) if wanted else [])
 
 
 def _or(names: list[str]) -> str:

@@ -24,6 +24,8 @@ _LOGGING = "svc.logging"
 _MONITORING = "svc.monitoring"
 _EVALUATIONS = "svc.evaluations"
 _HTTP = "svc.http"
+_EMBEDDING = "svc.embedding"
+_PROMPTS = "svc.prompts"
 
 #: The modules of each name; the first is the one that advice names. The functions of
 #: `svc.functions` come from the function table.
@@ -57,6 +59,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "OnlineQueryContext": (_CLIENT, _ROOT),
     "PostgreSQLSource": (_SQL, _SOURCES, _ROOT),
     "Primary": (_FEATURES, _ROOT),
+    "PromptResponse": (_PROMPTS, _ROOT),
     "QueryError": (_CLIENT, _ROOT),
     "QueryMeta": (_CLIENT, _ROOT),
     "QueryResult": (_CLIENT, _ROOT),
@@ -70,6 +73,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "UnexpectedAnswer": (_CLIENT, _ROOT),
     "UploadResult": (_CLIENT, _ROOT),
     "Validation": (_FEATURES, _ROOT),
+    "Vector": (_FEATURES, _ROOT),
     "Windowed": (_STREAMS, _FEATURES, _ROOT),
     "_": (_FEATURES, _ROOT),
     "after": (_FEATURES, _ROOT),
@@ -77,8 +81,10 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "batch": (_ROOT, _FEATURES),
     "before": (_FEATURES, _ROOT),
     "before_all": (_FEATURES, _ROOT),
+    "completion": (_PROMPTS, _ROOT),
     "contains": (_EVALUATIONS, _ROOT),
     "description": (_FEATURES, _ROOT),
+    "embed": (_EMBEDDING, _ROOT),
     "exact_match": (_EVALUATIONS, _ROOT),
     "feature": (_FEATURES, _ROOT),
     # Not of `svc`: there the name is the module's.
@@ -92,6 +98,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "is_primary": (_FEATURES, _ROOT),
     "judge": (_EVALUATIONS, _ROOT),
     "make_stream_resolver": (_STREAMS, _ROOT),
+    "message": (_PROMPTS, _ROOT),
     "numeric": (_EVALUATIONS, _ROOT),
     "offline": (_ROOT, _FEATURES),
     "online": (_ROOT, _FEATURES),
@@ -112,7 +119,6 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
 _OTHER_STREAM = "streams read KafkaSource and TopicSource"
 _NO_SINKS = "values go to the stores; query them, or have a webhook told of them"
 _SCHEDULES = "a resolver runs by cron=, and a query by ScheduledQuery(schedule=...)"
-_NO_VECTORS = "it has no vectors and no embeddings; a list[float] holds one, and F.cosine_similarity compares two"
 _ONE_QUERY = "offline_query takes environment= and tags= itself"
 _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSource"
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
@@ -130,7 +136,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "ClickhouseSource": _OTHER_SOURCE,
     "CloudSQLSource": _OTHER_SOURCE,
     "DatabricksSource": _OTHER_SOURCE,
-    "Distance": _NO_VECTORS,
+    "Distance": "F.cosine_similarity, F.dot_product and F.l2_distance compare two vectors",
     "Duration": "a length of time is a text such as '1h30m' or a datetime.timedelta",
     "DynamoDBSource": _OTHER_SOURCE,
     "Environments": "environment= takes a text or a list of texts",
@@ -166,13 +172,11 @@ ABSENT_NAMES: Mapping[str, str] = {
     "StreamResolver": "the resolver of a stream is the function that @stream stands above",
     "SvcGRPCClient": _ONE_CLIENT,
     "Tags": "tags= takes a text or a list of texts",
-    "Tensor": _NO_VECTORS,
+    "Tensor": "Vector[768] is a list of floats of one length; a list of vectors is list[Vector[768]]",
     "TimeDelta": "lengths of time are datetime.timedelta",
     "Trigger": _NO_CHARTS,
     "TrinoSource": _OTHER_SOURCE,
     "Underscore": "the row of an expression is '_'",
-    "Vector": _NO_VECTORS,
-    "embed": _NO_VECTORS,
     "ensure_feature": "unwrap_feature describes a feature",
     "feature_time": "annotate a feature 'FeatureTime'",
     "group_by_windowed": _NO_MATERIALIZATION,
@@ -186,10 +190,8 @@ ABSENT_NAMES: Mapping[str, str] = {
 #: Modules that this version does not have, with what to use instead.
 ABSENT_MODULES: Mapping[str, str] = {
     "svc.df": "svc.features has DataFrame",
-    "svc.embedding": _NO_VECTORS,
     "svc.feature_store": "svc.features has feature classes, and svc.client asks for their values",
     "svc.ml": "it deploys no models",
-    "svc.prompts": "it asks no language models",
     "svc.scheduled_query": _SCHEDULES,
     "svc.testing": "resolvers are plain functions in tests; 'pytest -p svc._pytest_plugin' makes their filters visible",
 }

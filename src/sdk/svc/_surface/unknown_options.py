@@ -49,7 +49,6 @@ _RESOLVER: Mapping[str, str] = {
     "static": "a DataFrame is computed when the resolver runs",
     "unique_on": "rows are told apart by the primary key",
     "venv": "an environment of svc.yaml has one set of requirements",
-    "when": "tags= and environment= say when a resolver counts",
 }
 _STORAGE: Mapping[str, str] = {
     "cache_strategy": _STORED,
@@ -81,6 +80,11 @@ _CLASS: Mapping[str, str] = {
     "namespace": "name= is the namespace",
     "singleton": "every feature class has a primary key",
     "version": _NO_VERSIONS,
+}
+_MODEL: Mapping[str, str] = {
+    "api_key": "the integration has the key",
+    "base_url": "url= is the address",
+    "retries": "a request that fails for a passing reason is made 4 times",
 }
 _RELATION: Mapping[str, str] = {
     "default": "a relation without a row is None or an empty DataFrame",
@@ -178,6 +182,8 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "feature": _VALUE,
     "windowed": _WINDOWED,
     "features": _CLASS,
+    "embed": _MODEL,
+    "completion": _MODEL,
     "has_one": {**_RELATION, "max_staleness": "a related row is as fresh as its features, which have a max_staleness= of their own"},
     "has_many": _RELATION,
     "Cron": {},

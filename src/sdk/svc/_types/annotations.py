@@ -11,7 +11,7 @@ import typing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Annotated, Any, Mapping, NamedTuple, Optional, TypeVar
+from typing import Annotated, Any, Callable, Mapping, NamedTuple, Optional, TypeVar
 
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
@@ -53,6 +53,30 @@ Windowed = Annotated[_T, WINDOWED]
 
 Now = Annotated[datetime, NOW]
 """A resolver's parameter that is given the time of the query, in UTC."""
+
+
+class Deferred:
+    """An annotation that a function gives once all classes are defined: `lambda: Doc.text`."""
+
+    def __init__(self, give: Callable[[], Any]) -> None:
+        self._give = give
+
+    def __repr__(self) -> str:
+        return "a function"
+
+    def given(self) -> Any:
+        """The annotation. Raises DefinitionError."""
+        try:
+            return self._give()
+        except DefinitionError:
+            raise
+        except NameError as error:
+            name = error.name or str(error)
+            raise DefinitionError(rules.UndefinedName.in_annotation(name=name, near=""), token=name) from None
+        except AttributeError as error:
+            raise attribute_error(error) from None
+        except Exception as error:
+            raise unreadable(error) from None
 
 
 class Reading(NamedTuple):
@@ -197,6 +221,8 @@ def _take_apart(annotation: Any, scope: Scope) -> Reading:
     while True:
         if isinstance(core, str):
             core = evaluate(core, scope)
+        elif isinstance(core, Deferred):
+            core = core.given()
         elif isinstance(core, typing.ForwardRef):
             core = evaluate(core.__forward_arg__, scope)
         elif typing.get_origin(core) is Annotated:

@@ -6,6 +6,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Mapping
 
+from .vector import vector_name
+
 DataType = Mapping[str, Any]
 
 #: Names of types without parameters, by the Python type.
@@ -35,6 +37,8 @@ def type_name(dtype: DataType) -> str:
     if "primitive" in dtype:
         return _NAMES[dtype["primitive"][len("PRIMITIVE_TYPE_") :]]
     if "list" in dtype:
+        if "vector" in dtype["list"]:
+            return vector_name(dtype["list"]["vector"])
         return f"{'set' if dtype['list'].get('set') else 'list'}[{type_name(dtype['list']['element'])}]"
     return str((dtype.get("struct") or dtype["enum"])["name"])
 

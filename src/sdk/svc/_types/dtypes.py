@@ -16,6 +16,7 @@ from .._diagnostics.findings import CircularReference, DefinitionError
 from .._model.reference import FeatureReference, field_of, type_of
 from .annotations import Scope, annotation_text, read_annotation, unreadable
 from .data_type import PRIMITIVES, DataType, primitive
+from .vector import MOST, Vector, VectorType
 
 _MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 _SETS = (set, frozenset)
@@ -40,14 +41,14 @@ _NEAREST = {
     "memoryview": "bytes",
     "Literal": "an Enum, or the type of the values",
     "DataFrame": "DataFrame[Txn], with the name of a feature class",
-    "ndarray": "list[float]",
+    "ndarray": "Vector[768], with its number of elements, or list[float]",
     "Timestamp": "datetime",
     "Timedelta": "timedelta",
     "Series": "list[float]",
     "str_": "str",
     "bool_": "bool",
 }
-SUPPORTED = "int, float, str, bool, bytes, date, datetime, timedelta, Decimal, an Enum, a @dataclass, list[...], set[...], dict or Any"
+SUPPORTED = "int, float, str, bool, bytes, date, datetime, timedelta, Decimal, an Enum, a @dataclass, list[...], set[...], Vector[...], dict or Any"
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,16 @@ def value_type(core: Any, scope: Scope, seen: tuple[type, ...] = ()) -> ValueTyp
 def _value_type(core: Any, scope: Scope, seen: tuple[type, ...]) -> ValueType:
     if isinstance(core, FeatureReference):
         return _referenced(core)
-    if typing.get_origin(core) in _MAPPINGS or (isinstance(core, type) and core in _MAPPINGS):
-        return ValueType(primitive("JSON"), dict)
     try:
         name = PRIMITIVES.get(core)
     except TypeError:
         name = None
     if name is not None:
         return ValueType(primitive(name), core)
+    if isinstance(core, VectorType) or core is Vector:
+        return ValueType(_vector(core if isinstance(core, VectorType) else VectorType()), list[float])
+    if typing.get_origin(core) in _MAPPINGS or (isinstance(core, type) and core in _MAPPINGS):
+        return ValueType(primitive("JSON"), dict)
     origin, arguments = typing.get_origin(core), typing.get_args(core)
     if (origin is list or origin in _SETS) and len(arguments) == 1:
         return _items(origin, arguments[0], scope, seen)
@@ -137,6 +140,13 @@ def _items(origin: Any, argument: Any, scope: Scope, seen: tuple[type, ...]) -> 
     inner: Any = Optional[element.python_type] if reading.nullable else element.python_type
     container: Any = origin
     return ValueType({"list": item}, container[inner])
+
+
+def _vector(core: VectorType) -> DataType:
+    if not core.is_sound:
+        advice = f"write Vector[768], with 1 to {MOST} elements, or Vector['f16', 768]"
+        raise DefinitionError(rules.UnsupportedType.unsupported(type=repr(core), advice=advice))
+    return {"list": {"element": primitive("FLOAT64"), "vector": core.json()}}
 
 
 def _enum(core: type[Enum]) -> DataType:

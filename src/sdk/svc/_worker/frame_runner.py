@@ -16,6 +16,7 @@ from .._frames.columns import Key
 from .._frames.dataframe import DataFrame, refuse_others
 from .._frames.spec import ColumnSpec
 from .._frames.unit_call import rows_returned
+from .._model.model_call import ModelDefinition
 from .._model.resolver import InputSpec, ResolverSpec
 from .._model.stream import StreamSpec
 from .blocks import packed
@@ -31,6 +32,10 @@ def runner_for(spec: ResolverSpec, project: Project) -> Runner:
         from .stream_runner import StreamRunner
 
         return StreamRunner(spec, project)
+    if isinstance(spec.definition, ModelDefinition):
+        from .model_runner import ModelRunner
+
+        return ModelRunner(spec, project)
     if spec.shape:
         return RowsRunner(spec, project)
     return FrameRunner(spec, project) if spec.has_frames else Runner(spec, project)

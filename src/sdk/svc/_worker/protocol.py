@@ -18,7 +18,8 @@ READY   resolvers: by FQN isAsync, usesNow, file, line; hasAfterHooks: whether h
 FAILED  diagnostics: findings of the import, or of a hook that failed
 RESULT  id, columns by output FQN, errors (row, kind, message, stack, file, line), ranMs;
         groups: offsets and columns by FQN of a resolver that gives rows; skipped: rows that a
-        stream left out, and stage of an error (see ``stream_runner.py``); or
+        stream left out, and stage of an error (see ``stream_runner.py``); usage: model, requests,
+        failures, inputTokens and outputTokens of a resolver that asks a model; or
         id, cancelled, and leftovers when the interrupted call has left processes running
 LOG     level, text, logger, resolver, queryId, timestampMs
 PROFILE stacks: FQN of the resolver, functions from it inwards, samples; dropped: samples that are

@@ -364,7 +364,7 @@ def main(argv: List[str]) -> int:
         with no_collections():  # of what is nearly all of use to the end of the process
             specs = {**registry.resolvers, **registry.streams}
             resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in specs.items()}
-        gc.freeze()
+            gc.freeze()
     environment = os.environ.get("SVC_ENVIRONMENT_NAME", "")
     hooks = [hook for hook in registry.hooks if hook.runs_in(environment)]
     failed = worker.run_before([hook for hook in hooks if hook.kind == BEFORE])

@@ -21,6 +21,7 @@ import type { Plan, PlanFrame, PlanOutput, PlanSlot, SharedAnswerParts } from ".
 import type { NamedVersion } from "../request/resolve.ts";
 import { type CellFailure, CellOrigin, CellState } from "../run/cells.ts";
 import { listFailures, rowsAsList } from "../run/child-rows.ts";
+import { providerOf } from "../run/choice.ts";
 import type { Run } from "../run/run.ts";
 import type { Stage } from "./stages.ts";
 
@@ -120,9 +121,9 @@ function answerField(run: Run, row: Row, output: PlanOutput, keys: FrameKeys): A
 }
 
 /** FQN of the resolver that computed a cell, now or when it was stored. */
-function resolverOf({ plan, cells }: Run, slot: PlanSlot, cell: CellId, origin: number): string {
-  if (origin === CellOrigin.STORED) return cells.storedBy(cell);
-  return origin === CellOrigin.COMPUTED ? (plan.providerOf(slot)?.resolver?.fqn ?? "") : "";
+function resolverOf(run: Run, slot: PlanSlot, cell: CellId, origin: number): string {
+  if (origin === CellOrigin.STORED) return run.cells.storedBy(cell);
+  return origin === CellOrigin.COMPUTED ? (providerOf(run, slot, run.cells.rowOf(cell))?.resolver?.fqn ?? "") : "";
 }
 
 /** The primary keys of the rows that one row of a run leads to, each looked up once. */

@@ -7,8 +7,9 @@ import { type CellId, FIRST_ROW, type SlotId } from "../plan/ids.ts";
 import type { Plan, PlanFrame, PlanSlot } from "../plan/plan.ts";
 import { nameResolver } from "../plan/plan-reasons.ts";
 import { CellOrigin, CellState } from "../run/cells.ts";
+import { providerOf } from "../run/choice.ts";
 import type { Run } from "../run/run.ts";
-import { figuresText, milliseconds, OP_DESCRIPTIONS } from "./op-descriptions.ts";
+import { conditionWords, figuresText, milliseconds, OP_DESCRIPTIONS } from "./op-descriptions.ts";
 
 const MAX_VALUE_LENGTH = 48;
 
@@ -66,7 +67,7 @@ class Tree {
     const children = isIdle ? [] : childrenOf(run, slot);
     const bar = children.length > 0 ? "│  " : "   ";
     for (const text of provenance(run, slot)) lines.push(`${inner}${bar}${text}`);
-    const op = run.plan.providerOf(slot);
+    const op = providerOf(run, slot, FIRST_ROW);
     const nested = op?.rows && run.children.find((child) => child.plan === op.rows?.child);
     if (nested) {
       lines.push(`${inner}${bar}the first of ${nested.rows} rows:`);
@@ -113,15 +114,25 @@ function valueText(run: Run, slot: PlanSlot): string {
 
 /** The provenance of a slot's value, line by line. */
 function provenance(run: Run, slot: PlanSlot): string[] {
-  const { plan, cells, context } = run;
+  const { cells } = run;
   const cell = firstCell(run, slot);
   if (cells.state(cell) === CellState.IDLE) return [];
   const origin = cells.origin(cell);
   if (origin === CellOrigin.GIVEN) return ["Given"];
-  const op = plan.providerOf(slot);
-  const made = op && origin !== CellOrigin.STORED ? OP_DESCRIPTIONS[op.kind].lines(plan, op, slot, context.trace) : [];
+  const made = origin === CellOrigin.STORED ? [] : madeLines(run, slot);
   const isDefault = origin === CellOrigin.DEFAULT || origin === CellOrigin.NULLED;
   return [...readLines(run, slot, cell), ...made, ...rowLines(run, slot), ...(isDefault ? ["Default"] : []), ...slot.notes];
+}
+
+/**
+ * The op that provides a slot; of several all, each with the rows that it was run for and, but the
+ * last, its condition.
+ */
+function madeLines({ plan, context }: Run, slot: PlanSlot): readonly string[] {
+  return plan.providersOf(slot).flatMap((op, position) => {
+    const words = conditionWords(slot, op, position);
+    return OP_DESCRIPTIONS[op.kind].lines(plan, op, slot, context.trace).map((line) => `${line}${words}`);
+  });
 }
 
 /** The value that the online store had for a cell, or why it was not read. */
@@ -163,5 +174,6 @@ function childrenOf(run: Run, slot: PlanSlot): readonly SlotId[] {
   if (origin === CellOrigin.GIVEN) return [];
   const frame = plan.frame(slot.frame);
   if (origin === CellOrigin.STORED) return frame.keySlot === undefined ? [] : [frame.keySlot];
-  return plan.providerOf(slot)?.inputSlots ?? frame.gateSlots;
+  const taken = providerOf(run, slot, FIRST_ROW)?.inputSlots ?? frame.gateSlots;
+  return slot.choices.length === 0 ? taken : [...new Set([...slot.choices.map(({ condition }) => condition), ...taken])];
 }

@@ -93,6 +93,16 @@ export function stepName(plan: Plan, op: PlanOp): string {
   return OP_DESCRIPTIONS[op.kind].provider(plan, op) || joinName(plan, op);
 }
 
+/**
+ * Which rows an op of several computes for a slot, after its description; empty = it is the only
+ * one.
+ * @param position its place among them
+ */
+export function conditionWords({ choices }: PlanSlot, { resolver }: PlanOp, position: number): string {
+  if (choices.length === 0) return "";
+  return position < choices.length ? `, when ${resolver?.conditionText}` : ", for other rows";
+}
+
 /** The figures of an op as text. */
 export function figuresText(figures: OpFigures | undefined): string {
   return figures ? `  rows ${figures.rowsIn} -> ${figures.rowsOut}  ${milliseconds(figures.ms)}` : "  not called";

@@ -3,9 +3,9 @@
 import { formatDuration } from "../../../domain/duration.ts";
 import { readableName } from "../../../domain/name.ts";
 import type { SlotId } from "../plan/ids.ts";
-import type { Plan, PlanOp, PlanSlot } from "../plan/plan.ts";
+import type { Plan, PlanSlot } from "../plan/plan.ts";
 import { nameResolver } from "../plan/plan-reasons.ts";
-import { OP_DESCRIPTIONS } from "./op-descriptions.ts";
+import { conditionWords, OP_DESCRIPTIONS } from "./op-descriptions.ts";
 
 /** A step of a plan: the call of a resolver, a join, an expression, or what is done with rows. */
 export interface DescribedStep {
@@ -26,6 +26,8 @@ export interface DescribedFeature {
   readonly is_given: boolean;
   /** Index of the step that gives it; null = none does. */
   readonly step: number | null;
+  /** Indexes of steps that give it instead in rows for which their conditions are true, the first of them. */
+  readonly conditional_steps: readonly number[];
   /** Oldest stored value that is served, as text; null = the online store is not read. */
   readonly max_age: string | null;
   /** Whether a fresh value goes to the online store. */
@@ -49,7 +51,6 @@ export interface DescribedPlan {
 
 /** Describes a plan. */
 export function describePlan(plan: Plan): DescribedPlan {
-  const steps = new Map<PlanOp, number>(plan.ops.map((op, index) => [op, index]));
   const pathOf = (slot: SlotId): string => readableName(plan.slot(slot).path);
   return {
     plan_hash: plan.hash,
@@ -58,11 +59,11 @@ export function describePlan(plan: Plan): DescribedPlan {
       reason: slot === undefined ? (reason ?? "nothing provides it") : null,
     })),
     features: plan.slots.map((slot) => {
-      const op = plan.providerOf(slot);
       return {
         field: pathOf(slot.id),
         is_given: slot.given >= 0,
-        step: (op && steps.get(op)) ?? null,
+        step: slot.op ?? null,
+        conditional_steps: slot.choices.map(({ op }) => op),
         max_age: slot.readMs === 0 ? null : ageText(slot.readMs),
         is_stored: slot.stored,
         notes: slot.notes,
@@ -88,10 +89,11 @@ function treeOf(plan: Plan): string[] {
     lines.push(`${indent}${isLast ? "└─ " : "├─ "}${readableName(slot.path)}${isAgain ? " (above)" : ""}`);
     if (isAgain) return;
     const inner = `${indent}${isLast ? "   " : "│  "}`;
-    const op = plan.providerOf(slot);
-    const children = slot.given >= 0 ? [] : (op?.inputSlots ?? plan.frame(slot.frame).gateSlots);
+    const ops = plan.providersOf(slot);
+    const taken = ops.length > 0 ? ops.flatMap(({ inputSlots }) => inputSlots) : plan.frame(slot.frame).gateSlots;
+    const children = slot.given >= 0 ? [] : [...new Set([...slot.choices.map(({ condition }) => condition), ...taken])];
     const bar = children.length > 0 ? "│  " : "   ";
-    for (const text of provenanceOf(plan, slot, op)) lines.push(`${inner}${bar}${text}`);
+    for (const text of provenanceOf(plan, slot)) lines.push(`${inner}${bar}${text}`);
     for (const [position, child] of children.entries()) describe(plan.slot(child), inner, position === children.length - 1);
   };
   for (const [position, { path, reason, slot }] of plan.outputs.entries()) {
@@ -102,13 +104,15 @@ function treeOf(plan: Plan): string[] {
   return lines;
 }
 
-function provenanceOf(plan: Plan, slot: PlanSlot, op: PlanOp | undefined): string[] {
+function provenanceOf(plan: Plan, slot: PlanSlot): string[] {
   if (slot.given >= 0) return ["Given"];
   const read = slot.readMs === 0 ? [] : [`CacheRead ${plan.frame(slot.frame).namespace.name}, ${ageText(slot.readMs)}`];
-  if (!op) return [...read, ...slot.notes];
-  const { label, provider } = OP_DESCRIPTIONS[op.kind];
-  const by = op.resolver ? nameResolver(op.resolver) : readableName(provider(plan, op));
-  return [...read, `${label} ${by}`.trimEnd(), ...slot.notes];
+  const made = plan.providersOf(slot).map((op, position) => {
+    const { label, provider } = OP_DESCRIPTIONS[op.kind];
+    const by = op.resolver ? nameResolver(op.resolver) : readableName(provider(plan, op));
+    return `${label} ${by}`.trimEnd() + conditionWords(slot, op, position);
+  });
+  return [...read, ...made, ...slot.notes];
 }
 
 function ageText(readMs: number): string {

@@ -17,6 +17,7 @@ import { compileCoercer, typeName } from "../../../domain/value.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import type { Caching } from "../../writes/policy.ts";
 import { AnswerType } from "./answer-type.ts";
+import { conditionInfo } from "./condition.ts";
 import { compilerOf } from "./expressions.ts";
 import type { Member, NamespaceInfo, ParameterInfo, RelationInfo, ResolverInfo, ScalarInfo, SqlInfo } from "./index-types.ts";
 import { linkKeptWindows } from "./kept-windows.ts";
@@ -279,7 +280,10 @@ function resolverInfo(
     timeoutMs: timeout > 0 && Number.isFinite(timeout) ? timeout : DEFAULT_TIMEOUT_MS,
     place: resolver.span?.file ? `${resolver.span.file}:${resolver.span.line}` : "",
     file: resolver.span?.file ?? "",
+    line: resolver.span?.line ?? 0,
     sql,
+    condition: conditionInfo(resolver, namespace),
+    conditionText: resolver.whenText,
     shape,
     total: sql?.total ?? (shape === "rows" && resolver.total),
     runFilter: resolver.runFilter,

@@ -72,6 +72,8 @@ export interface ScalarInfo {
   readonly kept?: KeptInfo | undefined;
   /** Set for the pseudo-feature of the rows of a kept window that are not read as tiles. */
   readonly edgesOf?: KeptInfo | undefined;
+  /** Set for the pseudo-feature of a resolver's condition: the resolver's FQN. */
+  readonly conditionOf?: string | undefined;
 }
 
 /** A window whose aggregation is kept in tiles. */
@@ -234,7 +236,13 @@ export interface ResolverInfo {
   /** `file:line`, or empty. */
   readonly place: string;
   readonly file: string;
+  /** 0 = not known. */
+  readonly line: number;
   readonly sql: SqlInfo | undefined;
+  /** What must be true of a row for it to be computed; undefined = nothing. */
+  readonly condition: ScalarInfo | undefined;
+  /** The condition as it is written; empty = none. */
+  readonly conditionText: string;
   /**
    * The shape of its result: values for a row, rows of its class, or the rows of a has-many
    * relation.

@@ -101,13 +101,13 @@ async function callOnce(run: Run, op: PlanOp, rows: readonly Row[]): Promise<OpR
 }
 
 /** Calls the resolver of an op for some rows. Rejects when the pool does not answer in time. */
-export function callPool(run: Run, op: PlanOp, rows: readonly Row[]): Promise<ResolverResult> {
+export async function callPool(run: Run, op: PlanOp, rows: readonly Row[]): Promise<ResolverResult> {
   const { context } = run;
   const resolver = op.resolver as ResolverInfo;
   const { columns, groups, tables } = argumentsOf(run, op, rows);
   const calls = tables ? 1 : rows.length;
   const deadlineMs = Math.max(resolver.timeoutMs, Math.min(resolver.timeoutMs * calls, MAX_CALL_MS));
-  return within(
+  const result = await within(
     deadlineMs + POOL_GRACE_MS,
     callWorker(context, op, {
       resolver: resolver.fqn,
@@ -119,6 +119,8 @@ export function callPool(run: Run, op: PlanOp, rows: readonly Row[]): Promise<Re
       deadlineMs,
     }),
   );
+  if (result.usage) context.meter?.asked(resolver, result.usage);
+  return result;
 }
 
 function argumentsOf(run: Run, op: PlanOp, rows: readonly Row[]): Pick<ResolverCall, "columns" | "groups" | "tables"> {

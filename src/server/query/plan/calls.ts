@@ -52,7 +52,9 @@ export function resolverCall(graph: GoalGraph, frame: FrameNode, resolver: Resol
   }
   const isTranslated = resolver.translation !== undefined && !graph.shape.options.disableTranslation;
   const kind = sql ? "sql" : isTranslated ? "translated" : "python";
-  return { key, kind, frame, resolver, inputs, required: [...required], keys: [], needs };
+  const condition = resolver.condition && graph.goal(frame, resolver.condition);
+  if (condition) required.add(condition);
+  return { key, kind, frame, resolver, inputs, required: [...required], keys: [], needs, condition };
 }
 
 /** The child features that a parameter reads, or why it cannot. */
@@ -70,7 +72,9 @@ function parameterNeeds(graph: GoalGraph, rows: RowsParameter): RowsNeeds | stri
 export function expressionCall(graph: GoalGraph, frame: FrameNode, feature: ScalarInfo, expression: Expression): CallNode | string {
   const compiled = graph.index.compile(expression, feature);
   if (typeof compiled === "string") return compiled;
-  const isRecursive = graph.index.recursive.expressions.has(feature.fqn);
+  const { recursive } = graph.index;
+  const isRecursive =
+    feature.conditionOf === undefined ? recursive.expressions.has(feature.fqn) : recursive.resolvers.has(feature.conditionOf);
   const inputs: CallNode["inputs"][number][] = [];
   const needs: { goal: Goal; needs: RowsNeeds }[] = [];
   const required = new Set<Goal>(frame.gates);

@@ -70,6 +70,8 @@ export interface CallNode {
   /** Inputs that must be derivable, and the gates of the frame. */
   readonly required: readonly Goal[];
   readonly keys: readonly ScalarInfo[];
+  /** What must be true of a row for the call; it is one of `required`. */
+  readonly condition?: Goal | undefined;
   readonly expression?: CompiledExpression | undefined;
   /** The source of the rows of a has-many relation. */
   readonly source?: RowsSource | undefined;
@@ -77,15 +79,33 @@ export interface CallNode {
   readonly needs?: readonly { readonly goal: Goal; readonly needs: RowsNeeds }[] | undefined;
 }
 
+/** The candidates chosen for a goal. */
+export interface Choice {
+  /** Those with conditions, in the order in which these are tested. */
+  readonly conditional: readonly Candidate[];
+  /** The one for all other rows; undefined = only a default is left, or nothing. */
+  readonly last: Candidate | undefined;
+}
+
 /** The provider chosen for a goal. */
 export interface Decision {
   readonly goal: Goal;
-  /** Undefined when the goal is given, absent, or has only a default or the store. */
+  /** Calls with conditions, in their order: a row is computed by the first whose condition is true. */
+  readonly conditional: readonly CallNode[];
+  /**
+   * The call for all other rows. Undefined when the goal is given, absent, or has only a default,
+   * the store, or calls with conditions.
+   */
   readonly call: CallNode | undefined;
   /** Whether the online store is read first. */
   readonly readStore: boolean;
   /** Reasons why other providers were not chosen. */
   readonly notes: readonly string[];
+}
+
+/** All calls that may provide a goal. */
+export function callsOf({ conditional, call }: Pick<Decision, "conditional" | "call">): readonly CallNode[] {
+  return call ? [...conditional, call] : conditional;
 }
 
 /**

@@ -11,7 +11,7 @@ import type { ScalarInfo } from "../graph/index-types.ts";
 import { pathOf } from "../graph/parameter-index.ts";
 import { outputPath } from "../request/resolve.ts";
 import { mergeNeeds, planChildren } from "./child-plan.ts";
-import type { BuiltCall, CallNode, Decision, FrameNode, Goal } from "./goal-nodes.ts";
+import { type BuiltCall, type CallNode, callsOf, type Decision, type FrameNode, type Goal } from "./goal-nodes.ts";
 import type { GoalGraph } from "./goals.ts";
 import type { FrameId, OpId, SlotId } from "./ids.ts";
 import {
@@ -42,7 +42,7 @@ export interface SearchResult {
 }
 
 /** The decision about a given value that no output needs. */
-const UNUSED: Pick<Decision, "call" | "readStore" | "notes"> = { call: undefined, readStore: false, notes: [] };
+const UNUSED: Omit<Decision, "goal"> = { conditional: [], call: undefined, readStore: false, notes: [] };
 
 /** The plan of what the search decided. */
 export function emitPlan(result: SearchResult): Plan {
@@ -93,17 +93,17 @@ class Emission {
     const { graph, shape, decisions, calls, plan } = this.result;
     const needs = rowsNeeds(this.result, this.#goals);
     for (const goal of this.#goals) {
-      const call = decisions.get(goal)?.call;
-      if (!call) continue;
-      let op = this.#opOf.get(call.key);
-      if (op === undefined) {
-        const many = goal.feature.rowsOf;
-        const planned =
-          many && call.source ? planChildren(graph.index, many, call.source, mergeNeeds(needs.get(goal) ?? []), shape, plan) : undefined;
-        const rows = planned && { ...planned, edgesOf: goal.feature.edgesOf };
-        op = this.#emit(call, (calls.get(call.key) as BuiltCall).inputs, rows);
+      for (const call of callsOf(decisions.get(goal) ?? UNUSED)) {
+        let op = this.#opOf.get(call.key);
+        if (op === undefined) {
+          const many = goal.feature.rowsOf;
+          const planned =
+            many && call.source ? planChildren(graph.index, many, call.source, mergeNeeds(needs.get(goal) ?? []), shape, plan) : undefined;
+          const rows = planned && { ...planned, edgesOf: goal.feature.edgesOf };
+          op = this.#emit(call, (calls.get(call.key) as BuiltCall).inputs, rows);
+        }
+        (this.#provided[op] as SlotId[]).push(this.#slotOf.get(goal) as SlotId);
       }
-      (this.#provided[op] as SlotId[]).push(this.#slotOf.get(goal) as SlotId);
     }
   }
 
@@ -148,8 +148,8 @@ class Emission {
   /** Whether a goal could have a value although its row does not exist. */
   #needsRow(goal: Goal): boolean {
     const sources = this.#sources.get(goal.frame) ?? [];
-    const call = this.result.decisions.get(goal)?.call;
-    return sources.length > 0 && goal.given < 0 && !(call && sources.includes(call));
+    const { conditional, call } = this.result.decisions.get(goal) ?? UNUSED;
+    return sources.length > 0 && goal.given < 0 && (conditional.length > 0 || !(call && sources.includes(call)));
   }
 
   #slots(frames: readonly PlanFrame[]): PlanSlot[] {
@@ -168,7 +168,13 @@ class Emission {
         feature: goal.feature,
         path: goal.path,
         given: goal.given,
+        choices: decision.conditional.map((call) => ({
+          condition: this.#slotOf.get(call.condition as Goal) as SlotId,
+          op: this.#opOf.get(call.key) as OpId,
+        })),
         op: decision.call && this.#opOf.get(decision.call.key),
+        isCondition: goal.feature.conditionOf !== undefined,
+        leavesOut: this.#leavesOut(goal, decision),
         readMs: decision.readStore && keySlot !== undefined ? goal.staleMs : 0,
         stored: keySlot !== undefined && isStored(this.result.shape, goal, decision.call),
         takers: takers[id] as OpId[],
@@ -178,6 +184,12 @@ class Emission {
         notes: decision.notes,
       };
     });
+  }
+
+  /** Whether rows for which the forced resolver's condition is not true are left out. */
+  #leavesOut({ frame }: Goal, { conditional }: Pick<Decision, "conditional">): boolean {
+    const { graph, shape } = this.result;
+    return frame === graph.root && conditional.some(({ resolver }) => resolver?.fqn === shape.forcedResolver);
   }
 
   #output(goal: Goal, wanted: OutputFeature, slots: readonly PlanSlot[]): PlanOutput {
@@ -217,7 +229,7 @@ function rowsNeeds({ shape, outputs, decisions, calls }: SearchResult, goals: re
     const needs = shape.outputs[position]?.needs;
     if (needs) add(goal, needs);
   }
-  for (const key of new Set(goals.flatMap((goal) => decisions.get(goal)?.call?.key ?? [])))
+  for (const key of new Set(goals.flatMap((goal) => callsOf(decisions.get(goal) ?? UNUSED).map((call) => call.key))))
     for (const { goal, needs } of calls.get(key)?.call.needs ?? []) add(goal, needs);
   return found;
 }
@@ -256,7 +268,10 @@ function reachable({ graph, outputs, decisions, calls }: SearchResult): Goal[] {
     const decision = decisions.get(goal);
     if (!decision) continue;
     for (const gate of goal.frame.gates) found.add(gate);
-    if (decision.call) for (const input of calls.get(decision.call.key)?.inputs ?? []) if (input) found.add(input);
+    for (const call of callsOf(decision)) {
+      if (call.condition) found.add(call.condition);
+      for (const input of calls.get(call.key)?.inputs ?? []) if (input) found.add(input);
+    }
     if (decision.readStore && goal.key) found.add(goal.key);
   }
   return [...found].filter((goal) => decisions.has(goal) || goal.given >= 0);

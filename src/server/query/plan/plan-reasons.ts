@@ -5,8 +5,8 @@
 
 import { readableName } from "../../../domain/name.ts";
 import type { ResolverInfo } from "../graph/index-types.ts";
-import type { Candidate, Goal } from "./goal-nodes.ts";
-import type { PlanShape } from "./plan.ts";
+import type { Candidate, Choice, Goal } from "./goal-nodes.ts";
+import type { Plan, PlanShape, PlanSlot } from "./plan.ts";
 
 const MAX_CHAIN = 4;
 
@@ -27,7 +27,7 @@ export function ambiguousMessage(goal: Goal, resolvers: readonly ResolverInfo[])
   return (
     `ambiguous: ${resolvers.length} resolvers can produce ${readableName(goal.path)} for this query${lines.join("")}\n` +
     `To choose one: ${byTag}, restrict them to different \`environment\`s, ` +
-    "or mark the one SQL resolver that has all rows with `total: true`"
+    "give all but one a condition (`when`), or mark the one SQL resolver that has all rows with `total: true`"
   );
 }
 
@@ -62,17 +62,25 @@ export function missingMessage(goal: Goal, shape: PlanShape, can: (goal: Goal) =
   return `no resolver can produce ${readableName(goal.path)}${from}:${lines.join("")}`;
 }
 
-/** The reasons why the others lost against the chosen candidate, one line each. */
-export function lostNotes(goal: Goal, chosen: Candidate, viable: readonly Candidate[], can: (goal: Goal) => boolean): string[] {
+/** The reasons why the others lost against the chosen candidates, one line each. */
+export function lostNotes(goal: Goal, chosen: Choice, viable: readonly Candidate[], can: (goal: Goal) => boolean): string[] {
+  const winner = chosen.last ?? chosen.conditional[0];
   const notes = goal.rejected.map(({ resolver, reason }) => `not ${nameResolver(resolver)}: ${reason}`);
   for (const candidate of goal.candidates) {
     const resolver = candidate.call?.resolver;
-    if (!resolver || candidate === chosen) continue;
+    if (!resolver || !winner || candidate === winner || chosen.conditional.includes(candidate)) continue;
     notes.push(
-      `not ${nameResolver(resolver)}: ${viable.includes(candidate) ? lostTo(resolver, chosen) : whyImpossible(candidate, can, [goal])}`,
+      `not ${nameResolver(resolver)}: ${viable.includes(candidate) ? lostTo(resolver, winner) : whyImpossible(candidate, can, [goal])}`,
     );
   }
   return notes;
+}
+
+/** A row of which no condition of a slot's resolvers is true, and which nothing else computes. */
+export function noConditionTrue(plan: Plan, slot: PlanSlot): string {
+  const resolvers = plan.providersOf(slot).flatMap(({ resolver }) => resolver ?? []);
+  const listed = resolvers.map((resolver) => `\n  - ${nameResolver(resolver)}: ${resolver.conditionText}`).join("");
+  return `no resolver computes ${readableName(slot.path)} for this row, because no condition is true:${listed}\nWrite one without when=, or give ${readableName(slot.feature.fqn)} a default`;
 }
 
 function lostTo(resolver: ResolverInfo, chosen: Candidate): string {

@@ -149,8 +149,14 @@ export interface PlanSlot {
   readonly path: string;
   /** Position among the given values; -1 = not given. */
   readonly given: number;
-  /** The op that produces it; undefined = none. */
+  /** Ops with conditions: a row is computed by the first whose condition is true, else by `op`. */
+  readonly choices: readonly PlanChoice[];
+  /** The op that produces it where no condition is true; undefined = none. */
   readonly op: OpId | undefined;
+  /** Whether it is the condition of an op. */
+  readonly isCondition: boolean;
+  /** Whether rows for which no condition is true are left out: of a resolver that runs by itself. */
+  readonly leavesOut: boolean;
   /** Oldest stored value that is served, milliseconds; 0 = the store is not read. */
   readonly readMs: number;
   /** Whether a fresh value is stored; of rows of a has-many relation, whether all of them are. */
@@ -167,6 +173,12 @@ export interface PlanSlot {
   readonly needsRow: boolean;
   /** Reasons why other providers were not chosen, one line each. */
   readonly notes: readonly string[];
+}
+
+/** An op that computes the rows for which a condition is true. */
+export interface PlanChoice {
+  readonly condition: SlotId;
+  readonly op: OpId;
 }
 
 /** An argument of an op. */
@@ -299,7 +311,7 @@ export class Plan {
   /** Filled by answers, and as lasting. */
   readonly answerParts: SharedAnswerParts = {};
 
-  constructor(parts: Omit<Plan, "lookups" | "answerParts" | "slot" | "frame" | "op" | "outputOf" | "providerOf">) {
+  constructor(parts: Omit<Plan, "lookups" | "answerParts" | "slot" | "frame" | "op" | "outputOf" | "providersOf">) {
     this.hash = parts.hash;
     this.options = parts.options;
     this.frames = parts.frames;
@@ -327,8 +339,8 @@ export class Plan {
     return this.slots[only ?? -1] as PlanSlot;
   }
 
-  /** The op that provides a slot; undefined = none does. */
-  providerOf({ op }: PlanSlot): PlanOp | undefined {
-    return op === undefined ? undefined : this.ops[op];
+  /** The ops that provide a slot: those with conditions in their order, and the one without. */
+  providersOf({ choices, op }: PlanSlot): readonly PlanOp[] {
+    return [...choices.map((choice) => this.op(choice.op)), ...(op === undefined ? [] : [this.op(op)])];
   }
 }

@@ -8,12 +8,22 @@
 import { ErrorCategory, ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { findComponents } from "../../../domain/components.ts";
 import type { GraphIndex } from "../graph/graph-index.ts";
+import type { ResolverInfo } from "../graph/index-types.ts";
 import { pathOf } from "../graph/parameter-index.ts";
 import { QueryRefused } from "../refusal.ts";
 import { outputPath } from "../request/resolve.ts";
 import { needsKey } from "./child-plan.ts";
 import { derive, type Strength, waitsFor } from "./derivable.ts";
-import { type BuiltCall, type CallNode, type Candidate, type Decision, type Goal, PlanTooLarge } from "./goal-nodes.ts";
+import {
+  type BuiltCall,
+  type CallNode,
+  type Candidate,
+  type Choice,
+  callsOf,
+  type Decision,
+  type Goal,
+  PlanTooLarge,
+} from "./goal-nodes.ts";
 import { GoalGraph } from "./goals.ts";
 import type { Plan, PlanShape } from "./plan.ts";
 import { emitPlan } from "./plan-emission.ts";
@@ -167,7 +177,7 @@ class Search {
     if (this.#decisions.has(goal)) return true;
     if (this.#stack.has(goal)) return false;
     if (isBase(goal)) {
-      this.#decisions.set(goal, { goal, call: undefined, readStore: false, notes: [] });
+      this.#decisions.set(goal, { goal, conditional: [], call: undefined, readStore: false, notes: [] });
       return true;
     }
     const viable = this.#viable(goal);
@@ -175,10 +185,11 @@ class Search {
     this.#stack.add(goal);
     try {
       const chosen = this.#choose(goal, viable);
+      const decided = { conditional: chosen.conditional.flatMap(({ call }) => call ?? []), call: chosen.last?.call };
       for (const gate of goal.frame.gates) this.#must(gate);
-      if (chosen.call) this.#build(chosen.call);
+      for (const call of callsOf(decided)) this.#build(call);
       const readStore = goal.key !== undefined && this.#attempt(goal.key);
-      this.#decisions.set(goal, { goal, call: chosen.call, readStore, notes: lostNotes(goal, chosen, viable, this.#anyhow) });
+      this.#decisions.set(goal, { goal, ...decided, readStore, notes: lostNotes(goal, chosen, viable, this.#anyhow) });
       return true;
     } finally {
       this.#stack.delete(goal);
@@ -213,7 +224,7 @@ class Search {
 
   /**
    * The candidates that are possible here, of the best class there is: computed, computed from what
-   * may be stored, default, stored.
+   * may be stored, default, stored. Beside those with conditions there are all that are computed.
    */
   #viable(goal: Goal): readonly Candidate[] {
     for (const strength of ["strong", "weak"] as const) {
@@ -221,7 +232,7 @@ class Search {
       const found = goal.candidates.filter(
         (candidate) => candidate.call && (this.#calls.has(candidate.call.key) || candidate.required.every(can)),
       );
-      if (found.length > 0) return found;
+      if (found.some((candidate) => !candidate.call?.condition) || (found.length > 0 && strength === "weak")) return found;
     }
     const can = this.#tester(goal, "weak");
     const rest = goal.candidates.filter((candidate) => !candidate.call && candidate.required.every(can));
@@ -245,9 +256,9 @@ class Search {
     };
   }
 
-  #choose(goal: Goal, viable: readonly Candidate[]): Candidate {
+  #choose(goal: Goal, viable: readonly Candidate[]): Choice {
     const join = viable.find((candidate) => candidate.kind === "join") ?? viable.find((candidate) => candidate.kind === "expression");
-    if (join) return join;
+    if (join) return { conditional: [], last: join };
     let best = goal.feature.rowsOf ? rowsSources(viable) : viable;
     if (best.length > 1) {
       const most = Math.max(...best.map(tagCount));
@@ -257,6 +268,8 @@ class Search {
       const offline = best.filter((candidate) => candidate.call?.resolver?.offline);
       if (offline.length > 0) best = offline;
     }
+    const conditional = best.filter((candidate) => candidate.call?.condition).sort(byPlace);
+    best = best.filter((candidate) => !candidate.call?.condition);
     if (best.length > 1) {
       const total = best.filter((candidate) => candidate.call?.resolver?.total);
       if (total.length > 1) throw new Ambiguous(goal, total);
@@ -267,8 +280,15 @@ class Search {
       if (reused.length === 1) best = reused;
     }
     if (best.length > 1) throw new Ambiguous(goal, best);
-    return best[0] as Candidate;
+    return { conditional, last: best[0] };
   }
+}
+
+/** The order of resolvers in their files. */
+function byPlace({ call: one }: Candidate, { call: other }: Candidate): number {
+  const [first, second] = [one?.resolver as ResolverInfo, other?.resolver as ResolverInfo];
+  if (first.file !== second.file) return first.file < second.file ? -1 : 1;
+  return first.line - second.line;
 }
 
 /**

@@ -15,8 +15,10 @@ import type { Op } from "../ops/op.ts";
 import { OPS } from "../ops/registry.ts";
 import { type CellId, FIRST_ROW, type FrameRow, type Row, type SlotId } from "../plan/ids.ts";
 import type { Plan, PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
+import { noConditionTrue } from "../plan/plan-reasons.ts";
 import { type Awaitable, isPending } from "./awaitable.ts";
 import { type CellFailure, CellOrigin, Cells } from "./cells.ts";
+import { openCondition, providerOf } from "./choice.ts";
 import { FrameState, FrameStates } from "./frame-states.ts";
 import { upstreamFailure } from "./op-inputs.ts";
 import { OpQueue } from "./op-queue.ts";
@@ -34,7 +36,11 @@ export class Execution implements Run {
   readonly children: Execution[] = [];
   readonly foundRows: RowsWrite[] = [];
   readonly #settlement: Settlement;
+  /** Rows that are left out because no condition is true for them. */
+  readonly leftOut = new Set<Row>();
   readonly #wanted: CellId[] = [];
+  /** Cells of which a condition has become known, on which depends what computes them. */
+  readonly #decided: CellId[] = [];
   readonly #frames: FrameStates;
   /** Made for the first op that is wanted: where the store has all values none is. */
   #queue: OpQueue | undefined;
@@ -125,7 +131,9 @@ export class Execution implements Run {
   #drain(): void {
     do {
       for (let cell = this.#wanted.pop(); cell !== undefined; cell = this.#wanted.pop()) this.#begin(cell);
-    } while (this.#readStore() || this.#startOps());
+      for (let cell = this.#decided.pop(); cell !== undefined; cell = this.#decided.pop())
+        if (!this.cells.isSettled(cell)) this.#compute(cell, this.#slotOf(cell), this.cells.rowOf(cell));
+    } while (this.#wanted.length > 0 || this.#readStore() || this.#startOps());
   }
 
   /** Advances a wanted cell as far as possible. */
@@ -198,9 +206,20 @@ export class Execution implements Run {
 
   /** Computes a cell for which the store has no value. */
   #compute(cell: CellId, slot: PlanSlot, row: Row): void {
-    const op = this.plan.providerOf(slot);
+    const open = openCondition(this, slot, row);
+    if (open !== undefined) {
+      this.#awaitCondition(open, cell, slot, row);
+      return;
+    }
+    const op = providerOf(this, slot, row);
     if (op) {
-      this.#wantOp(op, row);
+      if (!this.#settlement.settleKept(cell, op)) this.#wantOp(op, row);
+      return;
+    }
+    if (slot.leavesOut) {
+      this.leftOut.add(row);
+      this.cells.settleAbsent(cell, this.timeOf(row).ms);
+      this.#notify(slot, row);
       return;
     }
     const { defaultValue } = slot.feature;
@@ -210,10 +229,25 @@ export class Execution implements Run {
     }
     this.#settlement.fail(cell, slot, row, {
       code: ErrorCode.RESOLVER_NOT_FOUND,
-      message: `${readableName(slot.path)} is not in the online store, and no resolver can produce it from the inputs`,
+      message:
+        slot.choices.length > 0
+          ? noConditionTrue(this.plan, slot)
+          : `${readableName(slot.path)} is not in the online store, and no resolver can produce it from the inputs`,
       path: slot.path,
       resolver: "",
     });
+  }
+
+  /** Has a cell wait for a condition; fails it where the condition has failed. */
+  #awaitCondition(condition: CellId, cell: CellId, slot: PlanSlot, row: Row): void {
+    const failure = this.cells.failure(condition);
+    if (failure) {
+      const name = `the condition of ${this.#slotOf(condition).feature.conditionOf}`;
+      this.#settlement.fail(cell, slot, row, upstreamFailure(slot.path, name, failure));
+      return;
+    }
+    this.#want(condition);
+    this.#waiters.add(Awaited.CONDITION, condition, cell);
   }
 
   #enterFrame(frame: PlanFrame, row: Row): void {
@@ -295,7 +329,7 @@ export class Execution implements Run {
     for (const row of rows) {
       const verdict = kind.verdict(this, op, row);
       if (verdict === "run") ready.push(row);
-      else for (const id of op.outputs) settleVerdict(this.#settlement, id, row, verdict);
+      else settleVerdict(this.#settlement, op, row, verdict);
     }
     return ready;
   }
@@ -317,6 +351,7 @@ export class Execution implements Run {
         this.#release(Awaited.JOIN, this.#frames.at(id, row));
       }
     if (slot.isKey) this.#release(Awaited.KEY, this.#frames.at(slot.frame, row));
+    if (slot.isCondition) for (const cell of this.#waiters.take(Awaited.CONDITION, this.cells.at(slot.id, row))) this.#decided.push(cell);
   }
 
   #release(what: Awaited, row: FrameRow): void {

@@ -4,9 +4,10 @@ import type { FeatureValue } from "../../../domain/value.ts";
 import { storeKey } from "../../stores/online/store.ts";
 import type { FreshColumn } from "../../writes/sink.ts";
 import { FIRST_ROW, type FrameId, type SlotId } from "../plan/ids.ts";
-import type { PlanSlot } from "../plan/plan.ts";
+import type { PlanOp, PlanSlot } from "../plan/plan.ts";
 import { type Awaitable, andThen } from "./awaitable.ts";
 import { CellOrigin } from "./cells.ts";
+import { providerOf } from "./choice.ts";
 import type { Run } from "./run.ts";
 
 /** Gives columns without the values that the history has already. */
@@ -45,21 +46,28 @@ function freshColumns(run: Run, present: number): FreshColumn[] {
     if (featureId === undefined || rowsOf || keySlot === undefined) return [];
     const keys = keysOf.get(slot.frame) ?? [];
     keysOf.set(slot.frame, keys);
-    const column = freshColumn(run, slot, keySlot, keys, present);
-    return column ? [{ featureId, resolver: plan.providerOf(slot)?.resolver?.fqn ?? "", ...column }] : [];
+    const [first, ...others] = plan.providersOf(slot);
+    return [first, ...others].flatMap((op) => {
+      const column = freshColumn(run, slot, keySlot, keys, present, others.length > 0 ? op : undefined);
+      return column ? [{ featureId, resolver: op?.resolver?.fqn ?? "", ...column }] : [];
+    });
   });
 }
 
 /** The store's keys of the rows of a frame, computed on first use. */
 type RowKeys = (string | undefined)[];
 
-/** The computed values of a slot whose rows have a key; undefined = there are none. */
+/**
+ * The computed values of a slot whose rows have a key; undefined = there are none.
+ * @param by takes those alone that this op computed; undefined = all
+ */
 function freshColumn(
   run: Run,
   slot: PlanSlot,
   keySlot: SlotId,
   keys: RowKeys,
   present: number,
+  by: PlanOp | undefined,
 ): Pick<FreshColumn, "keys" | "values" | "observedAt"> | undefined {
   const { rows, cells } = run;
   let column: { keys: string[]; values: FeatureValue[]; observedAt: number[] } | undefined;
@@ -67,7 +75,7 @@ function freshColumn(
     const cell = cells.at(slot.id, row);
     if (cells.origin(cell) !== CellOrigin.COMPUTED || run.timeOf(row).ms > present) continue;
     const keyCell = cells.at(keySlot, row);
-    if (!cells.isOk(keyCell) || cells.value(keyCell) === null) continue;
+    if (!cells.isOk(keyCell) || cells.value(keyCell) === null || (by && providerOf(run, slot, row) !== by)) continue;
     const key = keys[row] ?? storeKey(cells.value(keyCell));
     keys[row] = key;
     column ??= { keys: [], values: [], observedAt: [] };

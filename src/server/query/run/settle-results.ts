@@ -2,21 +2,26 @@
 
 import type { StoredRows, StoredValue } from "../../stores/online/store.ts";
 import type { CellId, Row, SlotId } from "../plan/ids.ts";
-import type { PlanOp } from "../plan/plan.ts";
+import type { PlanOp, PlanSlot } from "../plan/plan.ts";
 import { CellOrigin } from "./cells.ts";
 import type { RowsResults } from "./child-rows.ts";
 import { type OpVerdict, upstreamFailure } from "./op-inputs.ts";
-import type { OpResults, RowFound } from "./run.ts";
+import type { OpResults, Outcome, RowFound } from "./run.ts";
 import type { Settlement } from "./settlement.ts";
 
-/** Settles the cell of an op that cannot run for a row. */
-export function settleVerdict(settlement: Settlement, id: SlotId, row: Row, verdict: Exclude<OpVerdict, "run">): void {
+/** Settles the cells of an op that cannot run for a row. */
+export function settleVerdict(settlement: Settlement, op: PlanOp, row: Row, verdict: Exclude<OpVerdict, "run">): void {
   const { plan, cells } = settlement;
-  const cell = cells.at(id, row);
-  if (cells.isSettled(cell)) return;
-  const slot = plan.slot(id);
-  if (verdict === "absent") settlement.absent(cell, slot, row);
-  else settlement.fail(cell, slot, row, upstreamFailure(slot.path, verdict.input, verdict.failure));
+  for (const id of op.outputs) {
+    const cell = cells.at(id, row);
+    if (cells.isSettled(cell)) continue;
+    const slot = plan.slot(id);
+    const settle = () => {
+      if (verdict === "absent") settlement.absent(cell, slot, row);
+      else settlement.fail(cell, slot, row, upstreamFailure(slot.path, verdict.input, verdict.failure));
+    };
+    if (settlement.provides(op, cell, slot, row, settle)) settle();
+  }
 }
 
 /**
@@ -39,15 +44,26 @@ export function settleOutcomes(
       const cell = cells.at(id, row);
       const outcome = outcomes?.[index];
       if (!outcome || cells.isSettled(cell)) continue;
-      if (outcome.kind === "value") {
-        if (slot.feature.softRules) settlement.run.context.meter?.checked(slot.feature, outcome.value);
-        settlement.value(cell, slot, row, outcome.value, CellOrigin.COMPUTED, results.observedAt[index] ?? settlement.nowMs(row));
-      } else if (outcome.kind === "absent") settlement.absent(cell, slot, row);
-      else if (outcome.isNull) settlement.nothing(cell, slot, row, outcome.failure, results.observedAt[index] ?? settlement.nowMs(row));
-      else settlement.fail(cell, slot, row, outcome.failure, outcome.final);
+      const observed = results.observedAt[index];
+      if (
+        slot.choices.length === 0 ||
+        settlement.provides(op, cell, slot, row, () => settleOutcome(settlement, slot, row, outcome, observed))
+      )
+        settleOutcome(settlement, slot, row, outcome, observed);
     }
   }
   return results.found;
+}
+
+/** @param observed epoch milliseconds; undefined = the row's time */
+function settleOutcome(settlement: Settlement, slot: PlanSlot, row: Row, outcome: Outcome, observed: number | undefined): void {
+  const cell = settlement.cells.at(slot.id, row);
+  if (outcome.kind === "value") {
+    if (slot.feature.softRules) settlement.run.context.meter?.checked(slot.feature, outcome.value);
+    settlement.value(cell, slot, row, outcome.value, CellOrigin.COMPUTED, observed ?? settlement.nowMs(row));
+  } else if (outcome.kind === "absent") settlement.absent(cell, slot, row);
+  else if (outcome.isNull) settlement.nothing(cell, slot, row, outcome.failure, observed ?? settlement.nowMs(row));
+  else settlement.fail(cell, slot, row, outcome.failure, outcome.final);
 }
 
 /**

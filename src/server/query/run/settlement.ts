@@ -3,8 +3,9 @@
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import { type CellId, FIRST_ROW, type Row } from "../plan/ids.ts";
-import type { Plan, PlanSlot } from "../plan/plan.ts";
+import type { Plan, PlanOp, PlanSlot } from "../plan/plan.ts";
 import { type CellFailure, CellOrigin, type Cells } from "./cells.ts";
+import { openCondition, providerOf } from "./choice.ts";
 import type { Run } from "./run.ts";
 
 /** Settles the cells of a running query. */
@@ -13,6 +14,9 @@ export class Settlement {
   readonly covered: CellFailure[] = [];
   readonly plan: Plan;
   readonly cells: Cells;
+
+  /** What ops left for cells of which it is not known yet which op provides them. */
+  #kept: Map<CellId, { readonly op: PlanOp; readonly settle: () => void }[]> | undefined;
 
   constructor(
     readonly run: Pick<Run, "plan" | "cells" | "timeOf" | "context">,
@@ -51,6 +55,27 @@ export class Settlement {
     }
     this.cells.settleAbsent(cell, this.nowMs(row));
     this.settled(slot, row);
+  }
+
+  /**
+   * Whether an op provides a cell, of which it has an outcome. While that is not known, `settle` is
+   * kept for `settleKept`.
+   */
+  provides(op: PlanOp, cell: CellId, slot: PlanSlot, row: Row, settle: () => void): boolean {
+    if (slot.choices.length === 0) return true;
+    if (openCondition(this.run, slot, row) === undefined) return providerOf(this.run, slot, row) === op;
+    this.#kept ??= new Map();
+    const kept = this.#kept.get(cell);
+    if (kept) kept.push({ op, settle });
+    else this.#kept.set(cell, [{ op, settle }]);
+    return false;
+  }
+
+  /** Settles a cell with what the op that provides it left for it before; false = nothing. */
+  settleKept(cell: CellId, op: PlanOp): boolean {
+    const kept = this.#kept?.get(cell)?.find((one) => one.op === op);
+    kept?.settle();
+    return kept !== undefined;
   }
 
   /** Settles a cell with its feature's default, or as failed. `final` = a default does not help. */

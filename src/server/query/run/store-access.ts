@@ -18,6 +18,7 @@ import { type CellId, FIRST_ROW, type Row, type SlotId } from "../plan/ids.ts";
 import type { Plan, PlanFrame, PlanSlot } from "../plan/plan.ts";
 import { type Awaitable, andThen, recovered } from "./awaitable.ts";
 import { CellOrigin, type Cells } from "./cells.ts";
+import { providerOf } from "./choice.ts";
 import { expiryOfSlot } from "./expiry.ts";
 import { handOver, type Unstored } from "./fresh-values.ts";
 import type { Run } from "./run.ts";
@@ -224,7 +225,6 @@ function collectWrites(run: Run, present: number, writes: ValueWrite[], relation
 function freshWrites(run: Run, slot: PlanSlot, present: number): Iterable<ValueWrite> {
   const { plan, rows, cells } = run;
   const frame = plan.frame(slot.frame);
-  const resolver = plan.providerOf(slot)?.resolver?.fqn ?? "";
   const newest = new Map<string, ValueWrite>();
   for (let row = (rows - 1) as Row; row >= 0; row--) {
     const cell = cells.at(slot.id, row);
@@ -244,7 +244,7 @@ function freshWrites(run: Run, slot: PlanSlot, present: number): Iterable<ValueW
       featureId: slot.feature.featureId as number,
       value: caching === "evict" ? null : value,
       observedAt,
-      resolver: caching === "evict" ? EVICTED : resolver,
+      resolver: caching === "evict" ? EVICTED : (providerOf(run, slot, row)?.resolver?.fqn ?? ""),
       ...expiryOfSlot(run, slot, observedAt),
     });
   }

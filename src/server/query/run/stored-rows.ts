@@ -45,7 +45,7 @@ export function rowsReadOf(run: Run, frame: PlanFrame, slot: PlanSlot, cells: re
  */
 export function serveRows(run: Run, slot: PlanSlot, cells: readonly CellId[], read: FoundRows | undefined): Awaitable<StoredRowsRead> {
   if (!read) return { found: undefined, missed: cells.map((cell) => run.cells.rowOf(cell)) };
-  const op = run.plan.providerOf(slot) as PlanOp;
+  const op = run.plan.providersOf(slot)[0] as PlanOp;
   const { used } = op.rows as PlanRows;
   const rows: Row[] = [];
   const stored: StoredRows[] = [];

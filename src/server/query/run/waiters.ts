@@ -1,12 +1,12 @@
-/** Cells that wait for something of a frame's row. */
+/** Cells that wait for something of a frame's row, or for a condition. */
 
 import type { CellId, FrameRow } from "../plan/ids.ts";
 
 /**
- * Facts of a frame's row that cells wait for: whether its join leads to a row, its key, and whether
- * its sources have the row.
+ * What cells wait for. Of a frame's row: whether its join leads to a row, its key, and whether its
+ * sources have the row. Of a cell that is the condition of an op: its value.
  */
-export const Awaited = { JOIN: 0, KEY: 1, EXISTENCE: 2 } as const;
+export const Awaited = { JOIN: 0, KEY: 1, EXISTENCE: 2, CONDITION: 3 } as const;
 export type Awaited = (typeof Awaited)[keyof typeof Awaited];
 
 const KINDS = Object.keys(Awaited).length;
@@ -16,17 +16,17 @@ export class Waiters {
   /** Made for the first cell that waits: in most runs none does. */
   #cells: Map<number, CellId[]> | undefined;
 
-  add(what: Awaited, row: FrameRow, cell: CellId): void {
+  add(what: Awaited, of: FrameRow | CellId, cell: CellId): void {
     this.#cells ??= new Map();
-    const at = row * KINDS + what;
+    const at = of * KINDS + what;
     const cells = this.#cells.get(at);
     if (cells) cells.push(cell);
     else this.#cells.set(at, [cell]);
   }
 
   /** The cells that wait, which wait no longer. */
-  take(what: Awaited, row: FrameRow): readonly CellId[] {
-    const at = row * KINDS + what;
+  take(what: Awaited, of: FrameRow | CellId): readonly CellId[] {
+    const at = of * KINDS + what;
     const cells = this.#cells?.get(at);
     if (!cells) return NONE;
     this.#cells?.delete(at);

@@ -134,12 +134,14 @@ class Search {
     const namespace = relations.at(-1)?.foreign ?? root;
     // Inputs that cannot be had are the planner's matter: another resolver may do without them.
     if (namespace.primaryKey) this.need(relations, namespace.primaryKey);
-    for (const { inputs } of feature.producers)
+    for (const { condition, inputs } of feature.producers) {
+      if (condition) this.need(relations, condition);
       for (const input of inputs) {
         const to = [...relations, ...input.relations];
         if (input.rows) for (const { local } of input.rows.many.join) this.need(to, local);
         else if (input.feature) this.need(to, input.feature);
       }
+    }
     if (feature.expression) {
       const compiled = index.compile(feature.expression, feature);
       if (typeof compiled === "string") return undefined;

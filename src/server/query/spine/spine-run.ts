@@ -371,6 +371,11 @@ function planRoot(options: {
     if (found && found.output.slot === undefined) return [];
     return [{ path, dtype: (found?.output.feature ?? output.feature).dtype, at: found?.at }];
   });
+  const optionalKeys = new Map(
+    sampled.flatMap(({ relations, keyPath, features }) =>
+      relations.at(-1)?.optional ? features.map((feature) => [pathOf(root.name, { relations, feature }), keyPath] as const) : [],
+    ),
+  );
   const caches: { scans: RunCaches["scans"] | undefined } = { scans: undefined };
 
   return {
@@ -407,7 +412,7 @@ function planRoot(options: {
           const to = Math.min(rows, from + size);
           const context = contextOf(parts, shape, access, caches, request);
           const execution = new Execution(plan, to - from, context, clock.slice(from, to));
-          const { values, missing } = givenTo(plan, allGivens, root, known, from, to);
+          const { values, missing } = givenTo(plan, allGivens, { root, known, optionalKeys }, from, to);
           await execution.execute(values, missing);
           access.signal.throwIfAborted();
           if (access.into.online || access.into.offline) await parts.keep(execution, context, access.present, access.into);
@@ -501,12 +506,19 @@ async function sampleAll(
 /** Failures that say that nothing was observed, which is no error of a row. */
 const UNOBSERVED = new WeakSet<CellFailure>();
 
+/** What is known of the rows of a spine. */
+interface KnownRows {
+  readonly root: NamespaceInfo;
+  readonly known: ReadonlyMap<string, KnownColumn>;
+  /** By the path of a feature that an optional relation leads to: where this key is null there is no row. */
+  readonly optionalKeys: ReadonlyMap<string, string>;
+}
+
 /** The given values of a plan for rows from one position to another, and those that are missing. */
 function givenTo(
   plan: Plan,
   givens: readonly PathFeature[],
-  root: NamespaceInfo,
-  known: ReadonlyMap<string, KnownColumn>,
+  { root, known, optionalKeys }: KnownRows,
   from: number,
   to: number,
 ): { readonly values: readonly (readonly FeatureValue[])[]; readonly missing: GivenFailures } {
@@ -518,7 +530,8 @@ function givenTo(
     if (!column?.isGiven && !given.feature.nullable) {
       const failure: CellFailure = { code: ErrorCode.UPSTREAM_FAILED, message: `nothing was observed of ${path}`, path, resolver: "" };
       UNOBSERVED.add(failure);
-      const rows = [...part.keys()].filter((row) => part[row] === null);
+      const keys = known.get(optionalKeys.get(path) ?? "")?.values;
+      const rows = [...part.keys()].filter((row) => part[row] === null && keys?.[from + row] !== null);
       if (rows.length > 0) missing.set(plan.givenSlots[position] as SlotId, new Map(rows.map((row) => [row as Row, failure])));
     }
     return part;

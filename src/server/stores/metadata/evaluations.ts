@@ -22,6 +22,17 @@ export interface ScoreRecord {
   readonly p99?: number | undefined;
 }
 
+/** Why a row failed. */
+export interface RowFailureRecord {
+  /** Number of the row, from 0. */
+  readonly row: number;
+  /** The row's key as text; empty without one. */
+  readonly key: string;
+  /** Empty = the function failed. */
+  readonly scorer: string;
+  readonly message: string;
+}
+
 /** A run to be stored. */
 export interface NewEvaluationRun {
   readonly id: string;
@@ -55,6 +66,8 @@ export interface EvaluationRunRecord extends NewEvaluationRun {
   readonly rowsDone: number;
   /** Rows, of those at the end, for which the function or a scorer failed. */
   readonly rowsFailed: number;
+  /** The first of these; undefined before the end. */
+  readonly firstFailure: RowFailureRecord | undefined;
   /** In the order of the scorers; none before the end. */
   readonly scores: readonly ScoreRecord[];
   /** Mean of the scorers' averages; undefined without any. */
@@ -70,7 +83,7 @@ export interface EvaluationRunRecord extends NewEvaluationRun {
 
 /** What changes in a run. */
 export type EvaluationRunPatch = Partial<
-  Pick<EvaluationRunRecord, "averageScore" | "error" | "resultRevisionId" | "rowsDone" | "rowsFailed" | "scores" | "state">
+  Pick<EvaluationRunRecord, "averageScore" | "error" | "firstFailure" | "resultRevisionId" | "rowsDone" | "rowsFailed" | "scores" | "state">
 >;
 
 /** A selection of runs. */

@@ -381,4 +381,14 @@ create table series (
 ) strict;
 `);
   },
+  (db) => {
+    db.run(`
+create table home (
+  environment_id text not null, thing text not null, node text not null, primary key (environment_id, thing)
+) strict, without rowid;
+`);
+  },
+  (db) => {
+    db.run("alter table evaluation_run add column first_failure text");
+  },
 ];

@@ -27,6 +27,7 @@ export function sqliteEvaluations(db: Database, writer: Writer, now: () => numbe
     attempts: integer,
     rowsDone: integer,
     rowsFailed: integer,
+    firstFailure: optional(json()),
     scores: json(),
     averageScore: optional(real),
     resultRevisionId: text,
@@ -49,7 +50,16 @@ export function sqliteEvaluations(db: Database, writer: Writer, now: () => numbe
         insertJob(job);
         table.insert({
           ...run,
-          ...{ state: "received", fence: 0, attempts: 0, rowsDone: 0, rowsFailed: 0, scores: [], averageScore: undefined },
+          ...{
+            state: "received",
+            fence: 0,
+            attempts: 0,
+            rowsDone: 0,
+            rowsFailed: 0,
+            firstFailure: undefined,
+            scores: [],
+            averageScore: undefined,
+          },
           ...{ resultRevisionId: "", error: "", createdAt: now(), startedAt: undefined, endedAt: undefined },
         });
         return "stored";

@@ -46,6 +46,11 @@ export function sqliteStreams(db: Database, writer: Writer, now: () => number): 
     stage: oneOf(),
     failedAt: integer,
   });
+  const homes = createTable<{ readonly environmentId: string; readonly thing: string; readonly node: string }>(db, "home", {
+    environmentId: text,
+    thing: text,
+    node: text,
+  });
   const inList = (values: readonly unknown[]): string => JSON.stringify(values);
   const placeOf = ({ streamId, partition }: PartitionKey): string => `${streamId}/${partition}`;
   const nextSeq = (): number =>
@@ -91,14 +96,29 @@ export function sqliteStreams(db: Database, writer: Writer, now: () => number): 
       ),
 
     fail: (id, failure) =>
-      writer.write(() => void streams.update({ failure: { ...failure, at: now() } }, "where id = $stream", { stream: id })),
+      writer.write(() => {
+        if (streams.one("where id = ?", id)?.failure?.deploymentId === failure.deploymentId) return;
+        streams.update({ failure: { ...failure, at: now() } }, "where id = $stream", { stream: id });
+      }),
 
-    lease: (node, wanted, share, ttlMs) =>
+    noteTold: (id, at) =>
+      writer.write(() => {
+        const failure = streams.one("where id = ?", id)?.failure;
+        if (failure?.at === at) streams.update({ failure: { ...failure, isTold: true } }, "where id = $stream", { stream: id });
+      }),
+
+    lease: (node, shared, share, ttlMs, own = []) =>
       writer.write(() => {
         const at = now();
-        const asked = new Map(wanted.map((key) => [placeOf(key), key]));
+        const isOwn = new Set(own.map(placeOf));
+        const most = own.length + share;
+        const asked = new Map([...own, ...shared].map((key) => [placeOf(key), key]));
         const held = leases.all("where node = ? and until > ? order by stream_id, partition", node, at);
-        const kept = held.filter((lease) => asked.has(placeOf(lease))).slice(0, share);
+        const wanted = held.filter((lease) => asked.has(placeOf(lease)));
+        const kept = [
+          ...wanted.filter((lease) => isOwn.has(placeOf(lease))),
+          ...wanted.filter((lease) => !isOwn.has(placeOf(lease))).slice(0, share),
+        ];
         const keptPlaces = new Set(kept.map(placeOf));
         for (const { streamId, partition } of held)
           if (!keptPlaces.has(placeOf({ streamId, partition })))
@@ -108,7 +128,7 @@ export function sqliteStreams(db: Database, writer: Writer, now: () => number): 
           leases.update({ until }, "where stream_id = $s and partition = $p", { s: streamId, p: partition });
         const taken: PartitionKey[] = [...kept];
         for (const [place, { streamId, partition }] of asked) {
-          if (taken.length >= share) break;
+          if (taken.length >= most) break;
           if (keptPlaces.has(place)) continue;
           const other = leases.one("where stream_id = ? and partition = ?", streamId, partition);
           if (other && other.until > at && other.node !== node) continue;
@@ -120,6 +140,19 @@ export function sqliteStreams(db: Database, writer: Writer, now: () => number): 
       }),
 
     release: (node) => writer.write(() => void leases.remove("where node = ?", node)),
+
+    async homeOf(environmentId, thing) {
+      return homes.one("where environment_id = ? and thing = ?", environmentId, thing)?.node;
+    },
+
+    claimHome: (environmentId, thing, node, gone) =>
+      writer.write(() => {
+        const found = homes.one("where environment_id = ? and thing = ?", environmentId, thing);
+        if (found && found.node !== gone) return found.node;
+        homes.remove("where environment_id = ? and thing = ?", environmentId, thing);
+        homes.insert({ environmentId, thing, node });
+        return node;
+      }),
 
     async leases(streamIds) {
       return leases.all(
@@ -189,6 +222,7 @@ export function sqliteStreams(db: Database, writer: Writer, now: () => number): 
     forget: (environmentId) =>
       writer.write(() => {
         const gone = streams.remove("where environment_id = ?", environmentId).map(({ id }) => id);
+        homes.remove("where environment_id = ?", environmentId);
         for (const table of [leases, letters]) table.remove("where stream_id in (select value from json_each(?))", inList(gone));
         return gone;
       }),

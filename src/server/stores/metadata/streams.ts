@@ -1,6 +1,7 @@
 /**
  * Streams: what is kept of the resolvers of topics beside how far they have read, which is with the
- * aggregates (`stores/tiles`); the leases by which nodes share their partitions; and dead letters.
+ * aggregates (`stores/tiles`); the leases by which nodes share their partitions; the nodes that have
+ * what lies in a store of one node alone; and dead letters.
  * Every method is one atomic step. Times are epoch milliseconds of the store's own clock.
  */
 
@@ -22,6 +23,8 @@ export interface StreamFailure {
   readonly deploymentId: string;
   readonly reason: string;
   readonly at: number;
+  /** Whether webhooks were told; absent = they were not. */
+  readonly isTold?: boolean;
 }
 
 /** A partition of a stream. */
@@ -94,20 +97,35 @@ export interface StreamStore {
   get(id: string): Promise<StreamRecord | undefined>;
   /** Pauses a stream, or has it run again, which forgets why it was stopped. */
   setPaused(id: string, isPaused: boolean): Promise<void>;
-  /** Stops a stream for a reason. */
-  fail(id: string, failure: Omit<StreamFailure, "at">): Promise<void>;
+  /** Stops a stream for a reason; one that was stopped in the same deployment keeps its own. */
+  fail(id: string, failure: Pick<StreamFailure, "deploymentId" | "reason">): Promise<void>;
+  /** Notes that webhooks were told why a stream was stopped at a time. */
+  noteTold(id: string, at: number): Promise<void>;
   /**
    * The partitions of those wanted that a node may read until `ttlMs` from now: those that it has,
    * and of others that nobody has as many as make `share`. It gives up what it has beyond that, and
-   * what is not wanted.
+   * what is not wanted. Those of `own`, which no other node can read, do not count in its share.
    */
-  lease(node: string, wanted: readonly PartitionKey[], share: number, ttlMs: number): Promise<PartitionKey[]>;
+  lease(
+    node: string,
+    wanted: readonly PartitionKey[],
+    share: number,
+    ttlMs: number,
+    own?: readonly PartitionKey[],
+  ): Promise<PartitionKey[]>;
   /** Gives up what a node has. */
   release(node: string): Promise<void>;
   /** Leases of streams that have not ended. */
   leases(streamIds: readonly string[]): Promise<PartitionLease[]>;
   /** Says why a partition is not read; empty = it is. Without a lease nothing is said. */
   note(node: string, key: PartitionKey, problem: string): Promise<void>;
+  /** The node that has a thing of an environment; undefined = none yet. */
+  homeOf(environmentId: string, thing: string): Promise<string | undefined>;
+  /**
+   * The node that has a thing of an environment: `node` if none had it, or that which had it is
+   * `gone`.
+   */
+  claimHome(environmentId: string, thing: string, node: string, gone?: string): Promise<string>;
   /**
    * Keeps dead letters; one that is there already, by its place, gets the new reason. Resolves with
    * the number of old ones that had to go.

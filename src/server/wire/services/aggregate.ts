@@ -9,6 +9,7 @@ import {
   AggregateService,
 } from "../../../../gen/svc/v1/aggregate_pb.ts";
 import type { Expression } from "../../../../gen/svc/v1/graph_pb.ts";
+import { addressOf } from "../../../domain/addresses.ts";
 import { microsToDuration, microsToTimestamp, msToTimestamp, timestampToMicros } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import type { BackfillPlan, BackfillWish, SeriesStanding } from "../../aggregates/aggregates.ts";
@@ -18,7 +19,7 @@ import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { aggregates, environments }: Platform): void {
+export function register(router: ConnectRouter, { addressFor, aggregates, environments, headless }: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> => {
     const { environment, branch } = await resolveScope(environments, callerOf(context), context.requestHeader);
     if (branch === "") return environment;
@@ -41,7 +42,8 @@ export function register(router: ConnectRouter, { aggregates, environments }: Pl
     async backfillAggregates({ backfill }, context) {
       const environment = await environmentOf(context);
       const { jobId, series } = await (await aggregates()).begin(environment, wishOf(backfill));
-      return { jobId, series: series.map(BigInt) };
+      const page = addressOf("run", { id: jobId }, { environment: environment.id });
+      return { jobId, series: series.map(BigInt), url: headless ? "" : addressFor(context.requestHeader) + page };
     },
   });
 }
@@ -64,6 +66,7 @@ function seriesMessage({
   retentionMicros,
   measures,
   filled,
+  streamedUntil,
   schedule,
 }: SeriesStanding): MessageInitShape<typeof AggregateSeriesSchema> {
   const { tiles, groups, bytes } = measures;
@@ -74,6 +77,7 @@ function seriesMessage({
     ...{ tiles: BigInt(tiles), groups: BigInt(groups), bytes: BigInt(bytes) },
     ...(filled?.from !== undefined && { filledFrom: microsToTimestamp(filled.from) }),
     ...(filled && { filledUntil: microsToTimestamp(filled.until) }),
+    ...(streamedUntil !== undefined && { streamedUntil: microsToTimestamp(BigInt(streamedUntil)) }),
     ...(schedule?.nextAt !== undefined && { nextBackfillAt: msToTimestamp(schedule.nextAt) }),
   };
 }

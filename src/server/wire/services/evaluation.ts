@@ -141,12 +141,13 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
 function messageOf(run: EvaluationRunRecord, url: string): EvaluationRun {
   const { id, evaluationName, dataset, revisionId, deploymentId, branch, attempts, error, resultRevisionId, averageScore } = run;
-  const { startedAt, endedAt } = run;
+  const { firstFailure, startedAt, endedAt } = run;
   return create(EvaluationRunSchema, {
     ...{ id, evaluationId: run.evaluationId, evaluationName, dataset, revisionId, deploymentId, branch, attempts, error, resultRevisionId },
     ...{ url, state: STATES[run.state], metadataJson: Object.keys(run.metadata).length === 0 ? "" : JSON.stringify(run.metadata) },
     ...{ rows: BigInt(run.rows), rowsDone: BigInt(run.rowsDone), rowsFailed: BigInt(run.rowsFailed) },
     scores: run.scores.map(scoreMessage),
+    ...(firstFailure && { firstFailure: { ...firstFailure, row: BigInt(firstFailure.row) } }),
     ...(averageScore !== undefined && { averageScore }),
     createdAt: msToTimestamp(run.createdAt),
     ...(startedAt !== undefined && { startedAt: msToTimestamp(startedAt) }),

@@ -6,7 +6,7 @@ import { resolveScope } from "../../access/scope.ts";
 import { suspended } from "../../deployments/environment-states.ts";
 import { Failure, type FailureKind } from "../../failure.ts";
 import { isTopicName } from "../../topics/limits.ts";
-import { findTopic, type TopicTarget } from "../../topics/targets.ts";
+import { findTopic, nearTopics, type TopicQuestion, type TopicTarget } from "../../topics/targets.ts";
 import { TopicError, type TopicErrorCode } from "../../topics/topics.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -16,6 +16,7 @@ const MAX_MESSAGES = 1_000;
 
 const KINDS: Readonly<Record<TopicErrorCode, FailureKind>> = {
   missing: "not_found",
+  elsewhere: "failed_precondition",
   denied: "failed_precondition",
   unavailable: "unavailable",
   refused: "invalid_argument",
@@ -39,21 +40,24 @@ export function register(router: ConnectRouter, platform: Platform): void {
     if (isPush && integrationName !== "")
       await (await platform.approvals()).refuseProtected(environment, "messages go only to topics that its deployment names");
     const live = deployments.live(environment.id, branch);
+    const sources = await platform.topicSources();
+    const question: TopicQuestion = {
+      environmentId: environment.id,
+      topic: topicName,
+      integration: integrationName,
+      declared: live === undefined ? [] : (await deployments.graph(live)).sources,
+    };
     try {
-      const target = await findTopic(await platform.topicSources(), {
-        environmentId: environment.id,
-        topic: topicName,
-        integration: integrationName,
-        declared: live === undefined ? [] : (await deployments.graph(live)).sources,
-      });
+      const target = await findTopic(sources, question);
       try {
         return await use(target);
       } finally {
         target.release();
       }
     } catch (error) {
-      if (error instanceof TopicError) throw new Failure(KINDS[error.code], error.message);
-      throw error;
+      if (!(error instanceof TopicError)) throw error;
+      const hint = error.code === "missing" && integrationName === "" ? await nearTopics(sources, question) : "";
+      throw new Failure(KINDS[error.code], error.message, hint === "" ? {} : { hint: hint.charAt(0).toUpperCase() + hint.slice(1) });
     }
   };
 

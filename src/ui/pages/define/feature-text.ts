@@ -1,9 +1,17 @@
 /** Features in words. */
 
-import type { FeatureJson, FeatureMetadataJson, FeatureProviderJson, FeatureVersionJson } from "../../../../gen/svc/v1/graph_pb.ts";
+import type {
+  FeatureJson,
+  FeatureMetadataJson,
+  FeatureProviderJson,
+  FeatureVersionJson,
+  ValidationJson,
+} from "../../../../gen/svc/v1/graph_pb.ts";
 import type { DataTypeJson } from "../../../../gen/svc/v1/value_pb.ts";
 import { formatDuration } from "../../../domain/duration.ts";
+import { withoutVersion } from "../../../domain/feature-version.ts";
 import { compareNames, escapeControls } from "../../../domain/name.ts";
+import { plainOf } from "../../parts/proto-value.ts";
 
 const PRIMITIVES: Readonly<Record<string, string>> = {
   INT64: "int",
@@ -65,6 +73,33 @@ export function storedText({
 }): string {
   if (storeOnline && storeOffline) return "online and offline";
   return storeOnline ? "online only" : storeOffline ? "offline only" : "nowhere";
+}
+
+/** The rules that values keep to, as they are written: `min=0, max=100 (strict); max_length=3`. */
+export function validationsText(validations: readonly ValidationJson[] = []): string {
+  return validations.map((one) => `${rulesText(one)}${one.strict ? " (strict)" : ""}`).join("; ");
+}
+
+function rulesText({ contains, max, maxLength, min, minLength }: ValidationJson): string {
+  const bounds = { min, max, min_length: minLength, max_length: maxLength, contains: contains && JSON.stringify(plainOf(contains)) };
+  return Object.entries(bounds)
+    .flatMap(([name, bound]) => (bound === undefined ? [] : [`${name}=${bound}`]))
+    .join(", ");
+}
+
+/** The number of the version that a feature is: `2`, `1, the default`; empty when it has one. */
+export function featureVersionText({ defaultVersion = 0, version = 0 }: FeatureJson): string {
+  return version === 0 ? "" : `${version}${version === defaultVersion ? ", the default" : ""}`;
+}
+
+/** FQNs of all versions of the feature that one is of, by number; empty of others. */
+export function versionsOf(all: readonly FeatureMetadataJson[], { fqn = "", version = 0 }: FeatureJson): string[] {
+  if (version === 0) return [];
+  const base = withoutVersion(fqn);
+  return all
+    .flatMap(({ feature = {} }) => (feature.version && withoutVersion(feature.fqn ?? "") === base ? [feature] : []))
+    .sort((left, right) => (left.version ?? 0) - (right.version ?? 0))
+    .map((one) => one.fqn ?? "");
 }
 
 /** FQN of the primary key of a class; empty when it is not among the features. */

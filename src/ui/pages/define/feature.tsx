@@ -1,4 +1,6 @@
-import type { GetFeatureResponseJson } from "../../../../gen/svc/v1/graph_pb.ts";
+import type { FeatureMetadataJson, GetFeatureResponseJson } from "../../../../gen/svc/v1/graph_pb.ts";
+import { cachePolicyText } from "../../../domain/cache-policy.ts";
+import { formatDuration } from "../../../domain/duration.ts";
 import { lineageId } from "../../../domain/lineage.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
@@ -17,7 +19,20 @@ import { Value } from "../../parts/values.tsx";
 import type { PageProps } from "../../routes.ts";
 import { ResolverLink } from "../run/answer.tsx";
 import { FeatureErrors } from "./feature-errors.tsx";
-import { cachedFor, featureKind, featureType, primaryKeyOf, storedText, versionText, windowsOf } from "./feature-text.ts";
+import { FeatureLink } from "./feature-link.tsx";
+import {
+  cachedFor,
+  durationMs,
+  featureKind,
+  featureType,
+  featureVersionText,
+  primaryKeyOf,
+  storedText,
+  validationsText,
+  versionsOf,
+  versionText,
+  windowsOf,
+} from "./feature-text.ts";
 import { FeatureValues } from "./feature-values.tsx";
 import { featureMetric } from "./metric-expressions.ts";
 import { Neighbours } from "./neighbours.tsx";
@@ -41,7 +56,7 @@ export default function Feature({ place }: PageProps<"feature">) {
         <Empty command={command("features", "list")}>The deployment defines no feature of this name. Those that it defines:</Empty>
       ) : (
         <Loading of={answer} lines={10}>
-          {(data) => <Content answer={data} windows={windowsOf(all, fqn)} />}
+          {(data) => <Content answer={data} all={all} />}
         </Loading>
       )}
     </Page>
@@ -67,15 +82,16 @@ function Actions({ fqn, primaryKey }: { readonly fqn: string; readonly primaryKe
 
 interface ContentParts {
   readonly answer: GetFeatureResponseJson;
-  /** FQNs of all windows of it; empty of others. */
-  readonly windows: readonly string[];
+  /** The features of the deployment. */
+  readonly all: readonly FeatureMetadataJson[];
 }
 
-function Content({ answer, windows }: ContentParts) {
+function Content({ all, answer }: ContentParts) {
   const { deploymentId = "", metadata = {}, providers = [], statistics, versions = [] } = answer;
   const { feature = {}, internalVersion, resolvers = [] } = metadata;
   const { deprecated, description = "", fqn = "", hasMany, hasOne, owner = "", scalar, span, tags = [] } = feature;
   const { branch } = scope.value;
+  const [windows, numbered] = [windowsOf(all, fqn), versionsOf(all, feature)];
   return (
     <>
       {description !== "" && <p class="description">{visibleLines(description)}</p>}
@@ -83,10 +99,16 @@ function Content({ answer, windows }: ContentParts) {
         facts={[
           ["Kind", featureKind(feature)],
           ["Type", escapeControls(featureType(feature))],
-          ["Windows", windows.length > 1 && <Windows all={windows} shown={fqn} />],
+          ["Windows", windows.length > 1 && <Siblings all={windows} shown={fqn} />],
+          ["Feature version", featureVersionText(feature)],
+          ["Feature versions", numbered.length > 1 && <Siblings all={numbered} shown={fqn} />],
           ["Deprecated", deprecated && <Badge text="deprecated" tone="warn" />],
           ["Served from the store", cachedFor(feature) === "" ? "never" : `for ${cachedFor(feature)}`],
           ["Stored", scalar && storedText(scalar)],
+          ["Cache policy", scalar && asCode(cachePolicyText(scalar))],
+          ["Offline TTL", scalar?.offlineTtl && formatDuration(durationMs(scalar.offlineTtl))],
+          ["Kept", scalar?.materialization && <a href={href("aggregates", {}, { deployment: "" })}>in tiles</a>],
+          ["Validations", scalar && asCode(validationsText(scalar.validations))],
           ["Default", scalar?.defaultValue && <Value value={plainOf(scalar.defaultValue)} />],
           ["Refers to", scalar?.references && <FeatureLink fqn={scalar.references} />],
           ["Joined by", (hasOne ?? hasMany)?.join?.map(({ local = "", foreign = "" }) => `${local} = ${foreign}`).join(", ")],
@@ -147,8 +169,13 @@ function Content({ answer, windows }: ContentParts) {
   );
 }
 
-/** Windows of one feature, this one without a link. */
-function Windows({ all, shown }: { readonly all: readonly string[]; readonly shown: string }) {
+/** A text as code; nothing of an empty one. */
+function asCode(text: string) {
+  return text !== "" && <code>{escapeControls(text)}</code>;
+}
+
+/** Windows or versions of one feature, this one without a link. */
+function Siblings({ all, shown }: { readonly all: readonly string[]; readonly shown: string }) {
   return (
     <>
       {all.map((fqn) => (
@@ -157,13 +184,5 @@ function Windows({ all, shown }: { readonly all: readonly string[]; readonly sho
         </span>
       ))}
     </>
-  );
-}
-
-function FeatureLink({ fqn }: { readonly fqn: string }) {
-  return (
-    <a class="name" href={href("feature", { fqn })}>
-      {escapeControls(readableName(fqn))}
-    </a>
   );
 }

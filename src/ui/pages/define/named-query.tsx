@@ -1,6 +1,6 @@
 import type { NamedQueryJson } from "../../../../gen/svc/v1/graph_pb.ts";
 import { lineageId, queryNodeName } from "../../../domain/lineage.ts";
-import { escapeControls, readableName } from "../../../domain/name.ts";
+import { escapeControls } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
 import { useAnswer } from "../../api/load.ts";
 import { useCommand } from "../../app/command.ts";
@@ -11,6 +11,7 @@ import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import type { PageProps } from "../../routes.ts";
+import { FeatureLink } from "./feature-link.tsx";
 import { SourceText } from "./source-text.tsx";
 import { stalenessText } from "./staleness-text.ts";
 
@@ -99,9 +100,7 @@ function Names({ names }: { readonly names: readonly string[] }) {
     <ul class="nodes">
       {names.map((fqn) => (
         <li key={fqn}>
-          <a class="name" href={href("feature", { fqn })}>
-            {escapeControls(readableName(fqn))}
-          </a>
+          <FeatureLink fqn={fqn} />
         </li>
       ))}
     </ul>

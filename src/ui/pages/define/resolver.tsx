@@ -63,7 +63,18 @@ function Actions({ resolver }: { readonly resolver: ResolverJson }) {
 }
 
 function Content({ resolver, deployment }: { readonly resolver: ResolverJson; readonly deployment: string }) {
-  const { description = "", environments = [], fqn = "", owner = "", schedule = "", span, sql, tags = [], timeout } = resolver;
+  const {
+    description = "",
+    environments = [],
+    fqn = "",
+    owner = "",
+    schedule = "",
+    span,
+    sql,
+    tags = [],
+    timeout,
+    whenText = "",
+  } = resolver;
   const { branch } = scope.value;
   const metric = (fn: Parameters<typeof resolverMetric>[0], name: Parameters<typeof resolverMetric>[1]) =>
     resolverMetric(fn, name, fqn, branch);
@@ -78,6 +89,7 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
           ["Source", sql?.source && escapeControls(sql.source)],
           ["Tags", tags.length > 0 && tags.map((tag) => <Badge key={tag} text={tag} />)],
           ["Only in", environments.length > 0 && environments.map((one) => <Badge key={one} text={one} />)],
+          ["When", whenText !== "" && <code>{escapeControls(whenText)}</code>],
           ["Schedule", schedule !== "" && <code>{escapeControls(schedule)}</code>],
           ["Timeout", timeout !== undefined && <Duration ms={durationMs(timeout)} />],
           ["Owner", owner !== "" && escapeControls(owner)],

@@ -1,4 +1,4 @@
-import type { ChangeKindJson, DeploymentDiffJson } from "../../../../gen/svc/v1/deployment_pb.ts";
+import type { ChangeKindJson, DeploymentDiffJson, EvaluationChangeJson, MonitorChangeJson } from "../../../../gen/svc/v1/deployment_pb.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
 import { useAnswer } from "../../api/load.ts";
@@ -12,7 +12,7 @@ import { type Column, WindowTable } from "../../parts/window-table.tsx";
 
 interface Change {
   readonly kind: string;
-  readonly what: "feature" | "monitor" | "resolver";
+  readonly what: "evaluation" | "feature" | "monitor" | "resolver";
   readonly name: string;
   readonly details: string;
 }
@@ -59,7 +59,7 @@ function Changes({ diff }: { readonly diff: DeploymentDiffJson }) {
         )}
       </p>
       {changes.length === 0 ? (
-        <p>No resolver, no feature and no monitor changed.</p>
+        <p>No resolver, feature, monitor or evaluation changed.</p>
       ) : (
         <WindowTable label="Changes" columns={COLUMNS} rows={changes} keyOf={({ what, name }) => `${what} ${name}`} />
       )}
@@ -67,8 +67,14 @@ function Changes({ diff }: { readonly diff: DeploymentDiffJson }) {
   );
 }
 
-function changesOf({ features = [], monitors = [], resolvers = [] }: DeploymentDiffJson): Change[] {
+function changesOf({ evaluations = [], features = [], monitors = [], resolvers = [] }: DeploymentDiffJson): Change[] {
   const kindOf = (change: ChangeKindJson | undefined) => (change ?? "").replace("CHANGE_KIND_", "").toLowerCase();
+  const named = (
+    what: "evaluation" | "monitor",
+    { name = "", change, details = [] }: EvaluationChangeJson | MonitorChangeJson,
+  ): Change => ({
+    ...{ kind: kindOf(change), what, name, details: details.join("; ") },
+  });
   return [
     ...resolvers.map(({ fqn = "", change, oldVersion, newVersion }) => ({
       ...{ kind: kindOf(change), what: "resolver" as const, name: fqn },
@@ -77,8 +83,7 @@ function changesOf({ features = [], monitors = [], resolvers = [] }: DeploymentD
     ...features.map(({ fqn = "", change, details = [] }) => ({
       ...{ kind: kindOf(change), what: "feature" as const, name: readableName(fqn), details: details.join("; ") },
     })),
-    ...monitors.map(({ name = "", change, details = [] }) => ({
-      ...{ kind: kindOf(change), what: "monitor" as const, name, details: details.join("; ") },
-    })),
+    ...monitors.map((monitor) => named("monitor", monitor)),
+    ...evaluations.map((evaluation) => named("evaluation", evaluation)),
   ];
 }

@@ -1,23 +1,18 @@
 /** Streams in words. */
 
-import type { StreamPartitionJson, StreamStandingJson } from "../../../../gen/svc/v1/stream_pb.ts";
-
-/** A state as a word. */
-export function statusText(status: StreamStandingJson["status"] = "STREAM_STATUS_UNSPECIFIED"): string {
-  return status.slice("STREAM_STATUS_".length).toLowerCase();
-}
+import type { StreamPartitionJson } from "../../../../gen/svc/v1/stream_pb.ts";
 
 /** How far a partition was read. */
 export function partitionText({ lag, latest, node = "", offset, partition = 0, problem = "" }: StreamPartitionJson): string {
   const place = offset === undefined ? "nothing was read yet" : `at ${offset}`;
-  const end = latest === undefined ? "" : ` of ${latest}`;
+  const end = latest === undefined ? "" : offset === undefined && latest === "0" ? ", nor pushed" : ` of ${latest}`;
   const behind = lag === undefined || lag === "0" ? "" : `, ${lag} to read`;
   const reader = node === "" ? ", read by no node" : "";
   return `Partition ${partition}: ${place}${end}${behind}${reader}${problem === "" ? "" : `: ${problem}`}`;
 }
 
 /** The beginning of a message, which is in base64, as text. */
-export function messageText(base64 = "", shown = 300): string {
+export function messageText(base64 = "", shown = 2_000): string {
   const bytes = Uint8Array.from(atob(base64.slice(0, shown * 2)), (character) => character.charCodeAt(0));
   return new TextDecoder().decode(bytes).slice(0, shown);
 }

@@ -1,4 +1,5 @@
 import type { EvaluationRunJson } from "../../../../gen/svc/v1/evaluation_pb.ts";
+import { rowFailureText } from "../../../domain/evaluation-text.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
 import { call } from "../../api/call.ts";
@@ -55,7 +56,16 @@ export default function EvaluationRun({ place }: PageProps<"evalRun">) {
 }
 
 function RunFacts({ run }: { readonly run: EvaluationRunJson }) {
-  const { attempts = 0, averageScore, branch = "", dataset = "", deploymentId = "", error = "", evaluationName: name = "" } = run;
+  const {
+    attempts = 0,
+    averageScore,
+    branch = "",
+    dataset = "",
+    deploymentId = "",
+    error = "",
+    evaluationName: name = "",
+    firstFailure,
+  } = run;
   const { metadataJson = "", resultRevisionId = "", revisionId = "", rows = 0, rowsDone = 0, rowsFailed = 0 } = run;
   return (
     <Facts
@@ -71,6 +81,7 @@ function RunFacts({ run }: { readonly run: EvaluationRunJson }) {
         ["Average score", averageScore !== undefined && scoreText(averageScore)],
         ["Rows", `${rowsDone} of ${rows}`],
         ["Failed rows", Number(rowsFailed) > 0 && rowsFailed],
+        ["First failure", firstFailure && <span class="bad">{visibleLines(rowFailureText(firstFailure))}</span>],
         [
           "Dataset",
           <a key="" class="name" href={href("dataset", { name: dataset || revisionId }, { deployment: "" })}>

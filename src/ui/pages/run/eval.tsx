@@ -1,4 +1,5 @@
 import type { EvaluationRunJson, GetEvaluationResponseJson } from "../../../../gen/svc/v1/evaluation_pb.ts";
+import { datasetText, inputsText } from "../../../domain/evaluation-text.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
 import { call } from "../../api/call.ts";
@@ -19,7 +20,7 @@ import { Paged } from "../../parts/paged.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 import type { PageProps } from "../../routes.ts";
-import { datasetText, inputsText, scorerText, scoresOverRuns, scoreText } from "./evaluation-text.ts";
+import { scorerText, scoresOverRuns, scoreText } from "./evaluation-text.ts";
 import { State } from "./state.tsx";
 
 const COLUMNS: readonly Column<EvaluationRunJson>[] = [
@@ -66,7 +67,7 @@ function Definition({ found: { evaluation: info = {}, revisionId = "" } }: { rea
       <Facts
         facts={[
           ["Function", <code key="">{escapeControls(task)}</code>],
-          ["Inputs", <code key="">{escapeControls(inputsText(evaluation))}</code>],
+          ["Inputs", <code key="">{escapeControls(inputsText(evaluation.inputs))}</code>],
           [
             "Dataset",
             <a key="" class="name" href={href("dataset", { name: evaluation.dataset || dataset }, { deployment: "" })}>

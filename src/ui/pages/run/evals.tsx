@@ -1,4 +1,5 @@
 import type { EvaluationInfoJson } from "../../../../gen/svc/v1/evaluation_pb.ts";
+import { datasetText } from "../../../domain/evaluation-text.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { usePages } from "../../api/pages.ts";
 import { useCommand } from "../../app/command.ts";
@@ -11,7 +12,7 @@ import { Page } from "../../parts/page.tsx";
 import { Paged } from "../../parts/paged.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
-import { datasetText, scoreText } from "./evaluation-text.ts";
+import { scoreText } from "./evaluation-text.ts";
 
 /** An evaluation as the empty page shows it. */
 const EXAMPLE = `from svc.evaluations import Evaluation, exact_match

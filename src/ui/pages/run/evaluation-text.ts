@@ -1,7 +1,7 @@
 /** Evaluations in words and numbers, as pages show them. */
 
 import type { EvaluationRunJson, EvaluationScoreJson } from "../../../../gen/svc/v1/evaluation_pb.ts";
-import type { EvaluationJson, ScorerJson } from "../../../../gen/svc/v1/graph_pb.ts";
+import type { ScorerJson } from "../../../../gen/svc/v1/graph_pb.ts";
 import type { Series } from "../../parts/line-chart.tsx";
 
 /** A score with up to four digits behind the point; `-` = none. */
@@ -12,16 +12,6 @@ export function scoreText(score: number | string | undefined): string {
 /** A difference of scores with its sign; `-` = none. */
 export function differenceText(difference: number | string | undefined): string {
   return `${Number(difference) > 0 ? "+" : ""}${scoreText(difference)}`;
-}
-
-/** The dataset of an evaluation with its revision, as code writes it. */
-export function datasetText({ dataset = "", revision = "" }: EvaluationJson): string {
-  return [dataset, revision].filter((part) => part !== "").join("@");
-}
-
-/** What the function is given, as code writes it. */
-export function inputsText({ inputs = [] }: EvaluationJson): string {
-  return inputs.map(({ parameter = "", column = "" }) => (parameter === column ? column : `${parameter}=${column}`)).join(", ");
 }
 
 /** What a scorer does, in a few words. */

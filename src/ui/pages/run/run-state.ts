@@ -19,6 +19,8 @@ const TONES: Readonly<Record<string, Tone>> = {
   failed: "bad",
   dead: "bad",
   lost: "bad",
+  paused: "warn",
+  retrying: "warn",
   canceled: "warn",
   cancelled: "warn",
 };

@@ -30,6 +30,9 @@ class Thing:
     bad: float
     wrong: int
     seen: str
+    kind: str
+    size: Optional[float]
+    graded: str
 
 @online
 def values(id: Thing.id, now: Now) -> Thing.at:
@@ -62,6 +65,18 @@ def bad(id: Thing.id) -> Thing.bad:
 @online
 def wrong(id: Thing.id) -> Thing.wrong:
     return "text"
+
+@online(when=Thing.kind == "small" and Thing.size is not None and Thing.size not in (1.0, 2.0))
+def small(size: Thing.size) -> Thing.graded:
+    return f"small {size}"
+
+@online(when=not (Thing.kind == "large" or Thing.kind == "small"))
+async def other(kind: Thing.kind) -> Thing.graded:
+    return f"no kind {kind}"
+
+@online
+def rest(id: Thing.id) -> Thing.graded:
+    return "rest"
 
 @online
 def seen(bad: Optional[Thing.bad], price: Thing.price, day: Thing.day) -> Thing.seen:
@@ -161,4 +176,20 @@ test("what user code raises comes with its class, file and line", async () => {
   });
   expect(failureOf(answer, "thing.wrong").message).toContain("int");
   expect(fieldOf(answer, "thing.at").failure).toBeUndefined();
+});
+
+test("when= chooses the resolver of each row, with Python's operators", async () => {
+  const grade = async (kind: string, size: number | null) => {
+    const { "thing.graded": value } = valuesOf(await query({ "thing.id": 1, "thing.kind": kind, "thing.size": size }, ["thing.graded"]));
+    return value;
+  };
+  expect(await Promise.all([grade("small", 3), grade("small", 1), grade("small", null), grade("large", 3), grade("odd", null)])).toEqual([
+    "small 3.0",
+    "rest",
+    "rest",
+    "rest",
+    "no kind odd",
+  ]);
+  const small = world.graph.resolvers.find(({ fqn }) => fqn === "extra.small");
+  expect(small?.whenText).toMatch(/^Thing\.kind == 'small' and Thing\.size is not None and /);
 });

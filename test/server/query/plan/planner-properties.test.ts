@@ -139,7 +139,7 @@ function planOf({ made, inputs, outputs, tags }: RandomGraph): Plan | QueryRefus
  */
 function isAcyclic(plan: Plan): boolean {
   const needs = plan.slots.map((slot) => [
-    ...(plan.providerOf(slot)?.inputSlots ?? []),
+    ...(plan.providersOf(slot).at(-1)?.inputSlots ?? []),
     ...(slot.given >= 0 ? [] : plan.frame(slot.frame).gateSlots),
     ...(slot.readMs > 0 ? [plan.frame(slot.frame).keySlot ?? -1] : []),
   ]);

@@ -37,7 +37,7 @@ function plan(setting: Setting, inputs: readonly string[], outputs: readonly str
 /** The resolver (or `join`, `given`, `none`) that provides each slot, by path. */
 function providers(of: Plan): Record<string, string> {
   const name = (op: PlanOp | undefined) => (op ? (op.resolver?.fqn ?? "join") : "none");
-  return Object.fromEntries(of.slots.map((slot) => [slot.path, slot.given >= 0 ? "given" : name(of.providerOf(slot))]));
+  return Object.fromEntries(of.slots.map((slot) => [slot.path, slot.given >= 0 ? "given" : name(of.providersOf(slot).at(-1))]));
 }
 
 function refused(run: () => unknown): QueryRefused {

@@ -24,6 +24,7 @@ export function evaluationsConformance(driver: Driver<MetadataStore>): void {
       store.evaluations.create(run(id, patch), job(id), limit);
     const scored = (averageScore: number): EvaluationRunPatch => ({
       ...{ state: "succeeded" as const, averageScore, rowsDone: 7, rowsFailed: 1, resultRevisionId: "rev_2", error: "" },
+      firstFailure: { row: 3, key: "k", scorer: "near", message: "no number" },
       scores: [{ scorer: "near", count: 6, errors: 1, mean: averageScore, p50: 0.5, p90: 1, p99: 1 }],
     });
 
@@ -43,7 +44,16 @@ export function evaluationsConformance(driver: Driver<MetadataStore>): void {
       store = await driver.open(folder.path, { now: () => now });
       expect(await store.evaluations.run("evr_1")).toEqual({
         ...run("evr_1"),
-        ...{ state: "received", fence: 0, attempts: 0, rowsDone: 0, rowsFailed: 0, scores: [], averageScore: undefined },
+        ...{
+          state: "received",
+          fence: 0,
+          attempts: 0,
+          rowsDone: 0,
+          rowsFailed: 0,
+          firstFailure: undefined,
+          scores: [],
+          averageScore: undefined,
+        },
         ...{ resultRevisionId: "", error: "", createdAt: START, startedAt: undefined, endedAt: undefined },
       });
       expect((await store.jobs.job("job_evr_1"))?.state).toBe("queued");

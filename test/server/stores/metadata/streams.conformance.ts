@@ -25,11 +25,17 @@ export function streamsConformance(driver: Driver<MetadataStore>): void {
       const [b, a] = await streams.ensure("env_1", ["b", "a"], newId);
       expect(await streams.ensure("env_1", ["a"], newId)).toEqual([a as never]);
       expect((await streams.ensure("env_2", ["a"], newId))[0]?.id).not.toBe(a?.id);
+      await streams.fail(a?.id ?? "", { deploymentId: "dpl_0", reason: "before" });
       await streams.fail(a?.id ?? "", { deploymentId: "dpl_1", reason: "all of them" });
+      await streams.fail(a?.id ?? "", { deploymentId: "dpl_1", reason: "once more" });
+      const at = (await streams.get(a?.id ?? ""))?.failure?.at ?? 0;
+      await streams.noteTold(a?.id ?? "", at - 1);
+      expect((await streams.get(a?.id ?? ""))?.failure?.isTold).toBeUndefined();
+      await streams.noteTold(a?.id ?? "", at);
       await streams.setPaused(b?.id ?? "", true);
       await on.reopen();
       expect(await on.store.streams.list("env_1")).toMatchObject([
-        { name: "a", isPaused: false, failure: { deploymentId: "dpl_1", reason: "all of them" } },
+        { name: "a", isPaused: false, failure: { deploymentId: "dpl_1", reason: "all of them", isTold: true } },
         { name: "b", isPaused: true, failure: undefined },
       ]);
       await on.store.streams.setPaused(a?.id ?? "", false);
@@ -54,6 +60,31 @@ export function streamsConformance(driver: Driver<MetadataStore>): void {
       await streams.release("b");
       expect(await streams.lease("a", wanted.slice(1), 4, 60_000)).toEqual(wanted.slice(1));
       expect((await streams.leases(["str_1"])).map(({ partition }) => partition)).toEqual([1, 2, 3]);
+    });
+
+    test("that only one node can read do not count in its share", async () => {
+      const { streams } = on.store;
+      const wanted = [0, 1, 2, 3].map((partition) => ({ streamId: "str_2", partition }));
+      const own = [0, 1].map((partition) => ({ streamId: "str_9", partition }));
+      await streams.lease("a", wanted, 4, 60_000);
+      expect(await streams.lease("a", wanted, 2, 60_000, own)).toEqual([...wanted.slice(0, 2), ...own]);
+      expect(await streams.lease("b", wanted, 2, 60_000)).toEqual(wanted.slice(2));
+      expect(await streams.lease("a", wanted, 2, 60_000, own)).toEqual([...own, ...wanted.slice(0, 2)]);
+    });
+
+    test("keep which node has what is in one node's store, until that node is gone or the environment", async () => {
+      const { streams } = on.store;
+      expect(await streams.homeOf("env_1", "topic/é'")).toBeUndefined();
+      expect(await streams.claimHome("env_1", "topic/é'", "a")).toBe("a");
+      expect(await streams.claimHome("env_1", "topic/é'", "b")).toBe("a");
+      expect(await streams.claimHome("env_1", "topic/é'", "b", "c")).toBe("a");
+      expect(await streams.claimHome("env_2", "topic/é'", "b")).toBe("b");
+      expect(await streams.claimHome("env_1", "topic/é'", "b", "a")).toBe("b");
+      await on.reopen();
+      expect(await on.store.streams.homeOf("env_1", "topic/é'")).toBe("b");
+      await on.store.streams.forget("env_1");
+      expect(await on.store.streams.homeOf("env_1", "topic/é'")).toBeUndefined();
+      expect(await on.store.streams.homeOf("env_2", "topic/é'")).toBe("b");
     });
 
     test("that a node no longer renews are taken by another", async () => {

@@ -1,5 +1,18 @@
 import { expect, test } from "bun:test";
-import { primaryKeyOf, providerText, storedText, versionText, windowsOf } from "../../../../src/ui/pages/define/feature-text.ts";
+import { fromJson, toJson } from "@bufbuild/protobuf";
+import { type ValidationJson, ValidationSchema } from "../../../../gen/svc/v1/graph_pb.ts";
+import { cachePolicyText } from "../../../../src/domain/cache-policy.ts";
+import { validationsText as commandText } from "../../../../src/domain/validations.ts";
+import {
+  featureVersionText,
+  primaryKeyOf,
+  providerText,
+  storedText,
+  validationsText,
+  versionsOf,
+  versionText,
+  windowsOf,
+} from "../../../../src/ui/pages/define/feature-text.ts";
 import { neighboursIn } from "../../../../src/ui/pages/define/lineage-nodes.ts";
 import { distributionOf, shareText } from "../../../../src/ui/pages/define/value-distribution.ts";
 
@@ -16,6 +29,36 @@ test("windows of one feature are together, the shortest first; others have none"
   expect(windowsOf(ALL, "user.spent__2592000__")).toEqual(["user.spent__86400__", "user.spent__2592000__"]);
   expect(windowsOf(ALL, "user.spent_total")).toEqual([]);
   expect([primaryKeyOf(ALL, "user"), primaryKeyOf(ALL, "order"), primaryKeyOf(ALL, undefined)]).toEqual(["user.id", "", ""]);
+});
+
+test("versions of one feature are together, by number; others have none", () => {
+  const versioned = (fqn: string, version: number) => ({ feature: { fqn, version, defaultVersion: 2 } });
+  const all = [versioned("trial.code@10", 10), versioned("trial.code", 2), versioned("trial.code@1", 1), feature("trial.codes")];
+  expect(versionsOf(all, { fqn: "trial.code@10", version: 10 })).toEqual(["trial.code@1", "trial.code", "trial.code@10"]);
+  expect(versionsOf(all, { fqn: "trial.codes" })).toEqual([]);
+  expect([{ version: 2, defaultVersion: 2 }, { version: 1, defaultVersion: 2 }, {}].map(featureVersionText)).toEqual([
+    "2, the default",
+    "1",
+    "",
+  ]);
+});
+
+test("rules and policies are said as commands say them", () => {
+  const rules: ValidationJson[] = [
+    { min: 0, max: 100, strict: true },
+    { minLength: "2", maxLength: "30" },
+    { contains: { stringValue: 'a"b' } },
+    { contains: { int64Value: "7" }, min: -1.5 },
+  ];
+  const messages = rules.map((rule) => fromJson(ValidationSchema, rule));
+  const again = messages.map((message) => toJson(ValidationSchema, message));
+  expect(validationsText(again)).toBe(commandText(messages));
+  expect(validationsText(again)).toStartWith("min=0, max=100 (strict); min_length=2, max_length=30; contains=");
+  expect(validationsText(undefined)).toBe("");
+  expect(cachePolicyText({})).toBe("");
+  expect(cachePolicyText({ cacheNulls: false, evictNulls: true, cacheDefaults: false })).toBe(
+    'cache_nulls="evict_nulls", cache_defaults=False',
+  );
 });
 
 test("facts are in words, and text of data is visible", () => {

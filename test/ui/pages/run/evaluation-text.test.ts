@@ -1,29 +1,11 @@
 /** Evaluations in words, and the lines of their scores. */
 
 import { expect, test } from "bun:test";
-import {
-  datasetText,
-  differenceText,
-  inputsText,
-  scorerText,
-  scoresOverRuns,
-  scoreText,
-} from "../../../../src/ui/pages/run/evaluation-text.ts";
+import { differenceText, scorerText, scoresOverRuns, scoreText } from "../../../../src/ui/pages/run/evaluation-text.ts";
 
 test("scores have four digits, differences a sign", () => {
   expect([scoreText(2 / 3), scoreText(1), scoreText("NaN"), scoreText(undefined)]).toEqual(["0.6667", "1", "NaN", "-"]);
   expect([differenceText(0.5), differenceText(-0.25), differenceText(0), differenceText(undefined)]).toEqual(["+0.5", "-0.25", "0", "-"]);
-});
-
-test("definitions are told as code writes them", () => {
-  expect([datasetText({ dataset: "a" }), datasetText({ dataset: "a", revision: "rev_1" }), datasetText({ revision: "rev_1" })]).toEqual([
-    ...["a", "a@rev_1", "rev_1"],
-  ]);
-  const inputs = [
-    { parameter: "text", column: "text" },
-    { parameter: "name", column: "user.name" },
-  ];
-  expect(inputsText({ inputs })).toBe("text, name=user.name");
 });
 
 test.each([
