@@ -12,8 +12,8 @@ const ALL_MS = 36_500 * 86_400_000;
 const length = (ms: number): string => (ms >= ALL_MS ? "all" : formatDuration(ms));
 
 /**
- * Up to when tiles are there: by a backfill, else by a stream, which counts rows as they come. One that
- * was sent to another place of its topic has not told yet.
+ * Up to when tiles are there: by a backfill, else by a stream, which counts rows as they come. One
+ * that was sent to another place of its topic has not told yet.
  */
 function filledText({ filledUntil, streamedUntil, tiles }: AggregateSeries): string {
   if (filledUntil) return timeText(filledUntil);

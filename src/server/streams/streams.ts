@@ -355,7 +355,8 @@ async function recompute(
       const part = new Map([...columns].map(([fqn, values]) => [fqn, values.slice(from, until)]));
       const { folding } = deployment;
       const { tiles: deltas } = folding.deltas(rows.namespace, { rows: until - from, columns: part }, BigInt(Math.round(now())) * 1000n);
-      return store.commit(scope, { deltas, steps: soundSeqs.slice(from, until).map(marker) }, folding.merge);
+      const steps = soundSeqs.slice(from, until).map(marker);
+      return store.commit(scope, { deltas, steps, guard: folding.guard }, folding.merge);
     };
     let before = 0;
     if (sound.length > 0 && !(await fold(0, sound.length)))
