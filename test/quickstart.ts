@@ -49,6 +49,10 @@ async function quickstart(): Promise<void> {
     svc("query", "--in", "route.id=LAX-JFK", "--out", "route.mean_delay", "--now", "2001-03-01T00:00:00Z");
     svc("query", "--in", "flight.id=2000000", "--out", "flight", "--out", "flight.route.destination.city");
     svc("query", "--in", "airport.id=ATL");
+    svc("topic", "push", "--topic", "arrivals", "--value", '{"flight": randint(), "airport": "ATL", "at": "now()", "delay": randint(60)}');
+    svc("streams", "get", "on_landing", "--wait");
+    svc("query", "--in", "airport.id=ATL", "--out", "airport.landed");
+    svc("aggregate", "list");
     svc("features", "search", "delay");
     svc("dataset", "upload", FLIGHTS, "--name", "flights");
     svc("sql", "@../airport-history.sql", "--limit", "100000", "--out", `${UP}/dist/history.parquet`);

@@ -29,11 +29,17 @@ process.chdir(ROOT);
 const options = optionsOrEnd();
 
 /**
- * Of test files and what inherits from them. Bun's allocator hands unused memory back to the system
- * at once and asks for it again soon after: for a process of seconds, half of the system's time is
- * spent on that. Binaries of svc are started without this variable.
+ * Of test files and what inherits from them, for processes of seconds; binaries of svc are started
+ * without them. Bun's allocator hands unused memory back to the system at once and asks for it
+ * again soon after, which is half of the system's time. And its engine compiles functions that ran
+ * for a moment, in other threads, with more work than the compiled code saves before the end.
  */
-const ENV = { ...process.env, MIMALLOC_PURGE_DELAY: "10000", NO_COLOR: "1", PATH: programPath(ROOT), ...variablesOf(options) };
+const OF_SHORT_PROCESSES = {
+  MIMALLOC_PURGE_DELAY: "10000",
+  BUN_JSC_thresholdForOptimizeAfterWarmUp: "3000",
+  BUN_JSC_thresholdForFTLOptimizeAfterWarmUp: "1000000",
+};
+const ENV = { ...process.env, ...OF_SHORT_PROCESSES, NO_COLOR: "1", PATH: programPath(ROOT), ...variablesOf(options) };
 
 /** A file that has not come to its end by then hangs, and is ended; long runs have a day. */
 const HANGS_AFTER_MS = options.runs === undefined ? 2_400_000 : 86_400_000;

@@ -1,6 +1,6 @@
 /** Which fresh values are not stored online as they are. */
 
-/** The options of a feature, as its message and its JSON have them; absent = as they are by default. */
+/** Options of a feature, as its message and its JSON have them; absent = as by default. */
 export interface CachePolicy {
   readonly cacheNulls?: boolean | undefined;
   readonly evictNulls?: boolean | undefined;
@@ -8,7 +8,7 @@ export interface CachePolicy {
   readonly evictDefaults?: boolean | undefined;
 }
 
-/** The options as they are written: `cache_nulls="evict_nulls", cache_defaults=False`; empty = none. */
+/** The options as they are written, those that are not by default: `cache_nulls=False`. */
 export function cachePolicyText({ cacheDefaults = true, cacheNulls = true, evictDefaults, evictNulls }: CachePolicy): string {
   return [
     ...(cacheNulls ? [] : [`cache_nulls=${evictNulls ? '"evict_nulls"' : "False"}`]),

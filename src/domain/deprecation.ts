@@ -65,9 +65,10 @@ function usersIn(derivation: Derivation): User[] {
   }));
   const expressions = graph.featureSets.flatMap((set) =>
     set.features.flatMap((feature): User[] => {
-      const expression = feature.kind.case === "scalar" ? feature.kind.value.expression : undefined;
-      if (!expression || feature.deprecated) return [];
-      return [{ name: nameOf(feature), span: feature.span, paths: readPaths(expression, set, index) }];
+      if (feature.kind.case !== "scalar" || feature.deprecated) return [];
+      const { expression, offlineExpression } = feature.kind.value;
+      const paths = [expression, offlineExpression].flatMap((one) => (one ? readPaths(one, set, index) : []));
+      return paths.length === 0 ? [] : [{ name: nameOf(feature), span: feature.span, paths }];
     }),
   );
   const named = graph.namedQueries.map(({ name, version, span, inputs, outputs }) => ({

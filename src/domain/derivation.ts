@@ -77,7 +77,7 @@ export class Derivation {
   constructor(readonly graph: Graph) {
     this.index = new GraphIndex(graph);
     this.#streamed = new Set(graph.streamResolvers.flatMap(({ outputs }) => outputs));
-    const expressions = graph.featureSets.flatMap((set) => set.features.flatMap((feature) => this.#expressionStep(set, feature) ?? []));
+    const expressions = graph.featureSets.flatMap((set) => set.features.flatMap((feature) => this.#expressionSteps(set, feature)));
     this.steps = [...expressions, ...graph.resolvers.map((resolver) => this.#step(resolver))];
     for (const step of this.steps)
       for (const output of step.outputs) {
@@ -218,12 +218,16 @@ export class Derivation {
     return { name, span, isOnline: resolver.kind !== ResolverKind.OFFLINE, resolver, needs, optionalNeeds, outputs };
   }
 
-  #expressionStep(set: FeatureSet, feature: Feature): Step | undefined {
-    if (feature.kind.case !== "scalar" || !feature.kind.value.expression) return undefined;
-    const { expression, windowedBase } = feature.kind.value;
+  #expressionSteps(set: FeatureSet, feature: Feature): Step[] {
+    if (feature.kind.case !== "scalar") return [];
+    const { expression, offlineExpression, windowedBase } = feature.kind.value;
     const { fqn, span } = feature;
-    const needs = readPaths(expression, set, this.index).flatMap((path) => this.needsOf(path));
-    return { name: windowedBase || fqn, span, isOnline: true, resolver: undefined, needs, optionalNeeds: [], outputs: [fqn] };
+    return [expression, offlineExpression].flatMap((one) => {
+      if (!one) return [];
+      const needs = readPaths(one, set, this.index).flatMap((path) => this.needsOf(path));
+      const isOnline = one === expression;
+      return [{ name: windowedBase || fqn, span, isOnline, resolver: undefined, needs, optionalNeeds: [], outputs: [fqn] }];
+    });
   }
 }
 

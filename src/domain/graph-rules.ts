@@ -14,6 +14,8 @@
  * - 163 warning: a feature that nothing computes and nothing uses.
  * - 164 warning: a feature that only offline resolvers compute is needed by an online resolver or a
  *   named query.
+ * - 166 error: a function of the project checks values of a feature that an expression or a SQL
+ *   file computes.
  * - 165 warning: a resolver has a schedule, and cannot run by itself.
  * - 173, 174, 175 errors: monitors, by `monitor-rules.ts`.
  * - 193 warning: a deprecated feature is used, by `deprecation.ts`.
@@ -39,6 +41,7 @@ import {
   NEVER_SCHEDULED,
   NOT_COMPUTABLE,
   OFFLINE_ONLY,
+  UNCHECKED,
   UNUSED_FEATURE,
 } from "./rules/graph.ts";
 
@@ -54,6 +57,7 @@ export function checkGraph(graph: Graph): Diagnostic[] {
     ...ambiguityFindings(derivation),
     ...orphanFindings(derivation),
     ...offlineOnlyFindings(derivation),
+    ...uncheckedFindings(derivation),
     ...scheduleFindings(derivation),
     ...scheduledQueryFindings(derivation),
     ...plannerOptionFindings(derivation),
@@ -270,6 +274,29 @@ function orphanFindings(derivation: Derivation): Diagnostic[] {
       }),
     ];
   });
+}
+
+/** Rule 166: values that functions check and that workers never see. */
+function uncheckedFindings({ graph, index }: Derivation): Diagnostic[] {
+  const checks = new Map<string, string>();
+  for (const { fqn, kind } of index.features.values()) {
+    const check = kind.case === "scalar" ? kind.value.validations.find((one) => one.check !== "")?.check : undefined;
+    if (check !== undefined) checks.set(fqn, check);
+  }
+  if (checks.size === 0) return [];
+  const found = (fqn: string, provider: string, span: Span | undefined): Diagnostic[] => {
+    const check = checks.get(fqn);
+    return check === undefined ? [] : [finding(UNCHECKED.computed({ feature: readableName(fqn), check, provider }), span)];
+  };
+  const expressions = [...checks.keys()].flatMap((fqn) => {
+    const feature = index.features.get(fqn);
+    const isComputed = feature?.kind.case === "scalar" && feature.kind.value.expression !== undefined;
+    return isComputed ? found(fqn, "its expression", feature.span) : [];
+  });
+  const resolvers = [...graph.resolvers, ...graph.streamResolvers]
+    .filter(({ body }) => body.case !== "python")
+    .flatMap(({ fqn: name, outputs, span }) => outputs.flatMap((fqn) => found(fqn, `resolver '${name}'`, span)));
+  return [...expressions, ...resolvers];
 }
 
 /** Rule 164: features that only offline resolvers compute. */

@@ -126,7 +126,7 @@ class Lines {
   addFeature({ fqn = "", hasMany, hasOne, namespace = "", scalar }: FeatureJson): void {
     const id = this.add("feature", fqn);
     for (const { foreign = "", local = "" } of (hasOne ?? hasMany)?.join ?? []) this.link([...this.path(local), ...this.path(foreign)], id);
-    if (scalar?.expression) this.link(this.#expression(scalar.expression, [namespace]), id);
+    for (const one of [scalar?.expression, scalar?.offlineExpression]) if (one) this.link(this.#expression(one, [namespace]), id);
   }
 
   addResolver({ fqn = "", inputs = [], outputs = [], relation = "", sql, runFilter = "", runSample = "", when }: ResolverJson): void {

@@ -37,11 +37,15 @@ export function providersOf(graph: Graph, feature: Feature, environmentName: str
     );
   if (kind.case === "hasOne") add("join", `finds the row of ${kind.value.foreignNamespace} by its join`);
   if (kind.case === "scalar" && kind.value.expression) add("expression", "an expression comes before all resolvers");
+  if (kind.case === "scalar" && kind.value.offlineExpression) {
+    const reason = "offline queries compute it by offline_expression";
+    found.push({ kind: "expression", resolver: "", usable: false, reason });
+  }
   const givers = graph.resolvers
     .filter((resolver) => gives(resolver, feature))
     .map((resolver) => ({ resolver, unfit: whyUnfit(resolver, environmentName) }));
   const fit = givers.filter(({ unfit }) => unfit === undefined).map(({ resolver }) => resolver);
-  const hasExpression = found.some(({ kind: of }) => of === "expression");
+  const hasExpression = found.some(({ kind: of, usable }) => of === "expression" && usable);
   for (const resolver of fit.sort(byChoice)) {
     found.push({
       kind: "resolver",
@@ -83,7 +87,10 @@ function whyUnfit({ kind, environments }: Resolver, environmentName: string): st
   return undefined;
 }
 
-/** More tags first, then those with a condition in the order of their places, then those that have all rows. */
+/**
+ * More tags first, then those with a condition in the order of their places, then those that have
+ * all rows.
+ */
 function byChoice(one: Resolver, other: Resolver): number {
   const byTags = other.tags.length - one.tags.length || Number(other.when !== undefined) - Number(one.when !== undefined);
   return byTags || (one.when ? byPlace(one, other) : Number(other.total) - Number(one.total)) || (one.fqn < other.fqn ? -1 : 1);

@@ -20,11 +20,24 @@ export type RuleCheck = (value: FeatureValue) => string | undefined;
 /** The error of a value that breaks a strict rule. */
 export class BrokenRule extends TypeMismatch {}
 
+/** A value, as a worker sends it, that breaks a strict rule: a function of the project. */
+export class CheckedValue {
+  constructor(
+    readonly value: FeatureValue,
+    /** The rule as it is written: `check=is_even`. */
+    readonly rule: string,
+  ) {}
+}
+
+/** Whether functions of the project are asked about values of a feature, whose word is strict. */
+export function hasStrictCheck({ validations }: Pick<ScalarFeature, "validations">): boolean {
+  return validations.some(({ check, strict }) => strict && check !== "");
+}
+
 /** The rules of a validation as they are written: `min=0, max=100`. */
 function validationText(validation: Validation): string {
-  return rulesOf(validation)
-    .map(({ text }) => text)
-    .join(", ");
+  const own = validation.check === "" ? [] : [`check=${validation.check}`];
+  return [...rulesOf(validation).map(({ text }) => text), ...own].join(", ");
 }
 
 /** All validations of a feature in words: `min=0, max=100 (strict); max_length=3`. */
@@ -49,13 +62,17 @@ export function compileRules(
   };
 }
 
-/** A conversion whose values keep to rules: others are a BrokenRule. */
-export function withRules(coerce: Coercer, check: RuleCheck | undefined, dtype: DataType): Coercer {
-  if (!check) return coerce;
+/**
+ * A conversion whose values keep to rules: others are a BrokenRule.
+ * @param takesChecked whether values may be a CheckedValue
+ */
+export function withRules(coerce: Coercer, check: RuleCheck | undefined, dtype: DataType, takesChecked = false): Coercer {
+  if (!check && !takesChecked) return coerce;
   const wanted = typeName(dtype);
   return (given) => {
-    const value = coerce(given);
-    const broken = check(value);
+    const isChecked = given instanceof CheckedValue;
+    const value = coerce(isChecked ? given.value : given);
+    const broken = check?.(value) ?? (isChecked ? given.rule : undefined);
     if (broken !== undefined) throw new BrokenRule(`${wanted} with ${broken}`, describeValue(value));
     return value;
   };

@@ -217,6 +217,21 @@ test("the table on a terminal or in a pipe has the columns Name, Hit?, Value", a
   expect(stdout).toMatch(/^airport\.name .*William B Hartsfield-Atlanta Intl$/m);
 });
 
+test("flights that land are messages of a topic, and count in a kept window of their airport", async () => {
+  const landed = async () => (await ask("--in", "airport.id=SAV", "--out", "airport.landed[1d]"))["airport.landed__86400__"];
+  expect(await landed()).toBe(0);
+  for (const flight of [5, 6, 7]) {
+    const value = JSON.stringify({ flight, airport: "SAV", at: "now()", delay: flight });
+    expect((await sandbox.svc(["topic", "push", "--topic", "arrivals", "--value", value])).exitCode).toBe(0);
+  }
+  expect((await sandbox.svc(["streams", "get", "on_landing", "--wait"])).exitCode).toBe(0);
+  expect(await landed()).toBe(3);
+  expect(await ask("--in", "arrival.id=6", "--out", "arrival.delay", "--out", "arrival.airport_id")).toEqual({
+    "arrival.delay": 6,
+    "arrival.airport_id": "SAV",
+  });
+});
+
 test("a named query gives its outputs", async () => {
   const answer = await ask("--in", "flight.id=1", "--query-name", "flight_card", "--query-name-version", "1.0.0");
   expect(Object.keys(answer).sort()).toEqual([

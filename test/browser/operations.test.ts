@@ -51,6 +51,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   "columns of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}`, shows: "user.score" },
   "rows of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=rows`, shows: "3 rows" },
   "files of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=files`, shows: /\.parquet$/ },
+  resolvers: { path: () => "/resolvers", shows: "payments.on_payment" },
+  "a resolver of messages": { path: ({ stream }) => `/resolvers/${stream}`, shows: "raise ValueError(message.note)" },
   streams: { path: () => "/streams", shows: "ValueError" },
   "a feature's rules and cache policy": { path: () => "/features/payment.amount", shows: "min=0, max=1000 (strict)" },
   "a version of a feature": { path: () => "/features/payment.note", shows: 'cache_defaults="evict_defaults"' },

@@ -19,6 +19,8 @@ interface Shot<Made> {
   /** What is done before it is taken. */
   readonly prepare?: (page: Page) => Promise<void>;
   readonly isWhole?: boolean;
+  /** Whether its page belongs to no environment. */
+  readonly isOfServer?: boolean;
 }
 
 const SHOTS: readonly Shot<Deployed>[] = [
@@ -46,6 +48,7 @@ const SHOTS: readonly Shot<Deployed>[] = [
   },
   { name: "query-runs", path: () => "/query-runs" },
   { name: "query-run", path: ({ queryRun }) => `/query-runs/${queryRun}`, isWhole: true },
+  { name: "traces", path: () => "/traces" },
   { name: "trace", path: ({ trace }) => `/traces/${trace}` },
   { name: "errors", path: () => "/errors" },
   { name: "deployments", path: () => "/deployments" },
@@ -56,7 +59,7 @@ const SHOTS: readonly Shot<Deployed>[] = [
   { name: "metrics", path: () => "/metrics", isWhole: true },
   { name: "monitors", path: () => "/monitors" },
   { name: "kept", path: () => "/settings/kept" },
-  { name: "gallery", path: () => "/gallery", isWhole: true },
+  { name: "gallery", path: () => "/gallery", isWhole: true, isOfServer: true },
   { name: "nothing-here", path: () => "/nothing" },
   {
     name: "palette",
@@ -132,7 +135,6 @@ const SHOTS_AT_WORK: readonly Shot<Operated>[] = [
   { name: "feature-options", path: () => "/features/payment.amount", isWhole: true },
   { name: "run-backfill", path: ({ backfill }) => `/runs/${backfill}`, isWhole: true },
   { name: "traffic-weights", path: () => "/traffic", isWhole: true },
-  { name: "traces", path: () => "/traces" },
   { name: "busy-metrics", path: () => "/metrics", isWhole: true },
   { name: "expression", path: () => "/metrics?e=count:query.latency%20by%20%7Bquery_name%7D", isWhole: true },
   { name: "logs", path: () => "/logs" },
@@ -190,8 +192,9 @@ async function takeAll<Made>(of: TestServer, shots: readonly Shot<Made>[], made:
       await using tab = await openTab(browser, of.url, { theme, width });
       await logIn(tab, of, await of.token());
       await settled(tab.page);
-      for (const { isWhole, name, path, prepare } of shots.filter((shot) => shot.name.includes(wanted))) {
-        await tab.page.goto(`${of.url}/environments/${of.credentials.environmentId}${path(made)}`);
+      for (const { isOfServer, isWhole, name, path, prepare } of shots.filter((shot) => shot.name.includes(wanted))) {
+        const scope = isOfServer ? "" : `/environments/${of.credentials.environmentId}`;
+        await tab.page.goto(of.url + scope + path(made));
         await settled(tab.page);
         await prepare?.(tab.page);
         await take(tab.page, `${name}-${theme}-${width}`, isWhole);

@@ -15,7 +15,9 @@ interface Answer {
 }
 const ask = async (...words: string[]) => (await run("query", [...words, "--json"])).json() as Answer;
 
-const FEATURES = `from svc.features import DataFrame, Validation, Windowed, _, feature, features, windowed
+const FEATURES = `from dataclasses import dataclass
+
+from svc.features import DataFrame, Validation, Windowed, _, feature, features, windowed
 
 
 @features
@@ -36,6 +38,38 @@ class Order:
     half: float = feature(expression=_.percent / 2, min=5, strict=True)
     code: str = feature(min_length=2, max_length=4, validations=[Validation(contains="-", strict=True)], store_offline=True)
     parts: list[str] = feature(contains="core", strict=True)
+
+
+def is_even(value):
+    return value % 2 == 0
+
+
+def is_known(point):
+    if point.y is None:
+        raise LookupError("no y")
+    return point.x < 100
+
+
+@dataclass
+class Point:
+    x: float
+    y: float | None = None
+
+
+@features
+class Checked:
+    id: int
+    even: int = feature(validations=[Validation(check=is_even, strict=True)])
+    small: int = feature(max=50, strict=True, validations=[Validation(check=lambda value: value < 5, strict=False)])
+    point: Point | None = feature(validations=[Validation(check=is_known, strict=True)], default=None)
+    hall_id: "Hall.id"
+
+
+@features
+class Hall:
+    id: int
+    seats: DataFrame[Checked]
+    sum: int = _.seats[_.even].sum()
 
 
 @features
@@ -72,13 +106,28 @@ class Shop:
     total: int = _.orders[_.percent].sum()
 `;
 
-const RESOLVERS = `from features import Kept, Order, Shop, Trial
+const RESOLVERS = `from features import Checked, Hall, Kept, Order, Point, Shop, Trial
 from svc import DataFrame, Features, online
 
 
 @online
 def order(id: Order.id) -> Features[Order.percent, Order.code, Order.parts]:
     return Order(percent=id, code=CODES.get(id, "a-b"), parts=["core"] if id < 500 else ["rim"])
+
+
+@online
+def checked(id: Checked.id) -> Features[Checked.even, Checked.small]:
+    return Checked(even=id, small=id)
+
+
+@online
+def point(even: Checked.even) -> Checked.point:
+    return Point(float(even), None if even == 8 else 1.0)
+
+
+@online
+def seats(id: Hall.id) -> Hall.seats[Checked.id, Checked.even]:
+    return [Checked(id=n, even=n * id) for n in range(3)]
 
 
 @online
@@ -206,6 +255,74 @@ describe("validations", () => {
 
   test("the page of a feature has its rules", async () => {
     expect((await run("features/show", ["order.percent"])).stdout).toContain("Validations: min=0, max=100 (strict); min=10\n");
+  });
+});
+
+describe("a check that is a function of the project", () => {
+  const one = async (output: string, ...inputs: string[]) => {
+    const [{ value, error }] = (await ask(...inputs.flatMap((input) => ["--in", input]), "--out", output)).data as [Answer["data"][number]];
+    return error ? [error.code, error.message] : value;
+  };
+
+  test("fails what Python resolvers compute, where it is strict", async () => {
+    expect(await one("checked.even", "checked.id=4")).toBe(4);
+    expect(await one("checked.even", "checked.id=5")).toEqual([
+      "VALIDATION_FAILED",
+      expect.stringContaining("checked.even: expected int with check=is_even, got int 5 from resolvers.checked"),
+    ]);
+    expect(await one("checked.point", "checked.id=4")).toEqual({ x: 4, y: 1 });
+    expect(await one("checked.point", "checked.id=102")).toEqual([
+      "VALIDATION_FAILED",
+      expect.stringContaining("with check=is_known, got"),
+    ]);
+    expect(await one("checked.point", "checked.id=8")).toEqual([
+      "VALIDATION_FAILED",
+      expect.stringContaining("with check=is_known (LookupError: no y), got"),
+    ]);
+  });
+
+  test("checks rows of a relation, and those of a bulk query, one by one", async () => {
+    expect(await one("hall.sum", "hall.id=2")).toBe(6);
+    expect(await one("hall.sum", "hall.id=3")).toEqual(["UPSTREAM_FAILED", expect.stringContaining("int with check=is_even, got int 3")]);
+    const ids = Array.from({ length: 600 }, (_, id) => id);
+    const bulk = (
+      await run("query", ["--bulk", ...ids.flatMap((id) => ["--in", `checked.id=${id}`]), "--out", "checked.even", "--json"])
+    ).json();
+    const text = JSON.stringify(bulk);
+    expect([text.includes("got int 599"), text.includes("got int 598")]).toEqual([true, false]);
+  });
+
+  test("only counts what it is not strict about", async () => {
+    expect([await one("checked.small", "checked.id=44"), await one("checked.small", "checked.id=2")]).toEqual([44, 2]);
+    expect(await one("checked.small", "checked.id=51")).toEqual(["VALIDATION_FAILED", expect.stringContaining("max=50")]);
+    const { stdout } = await run("metrics/export", []);
+    const counted = stdout
+      .split("\n")
+      .find((line) => line.startsWith("svc_feature_validation_failures") && line.includes('"checked.small"'));
+    expect(Number(counted?.split(" ").at(-1))).toBeGreaterThanOrEqual(1);
+  });
+
+  test("is not asked about what a query gives", async () => {
+    expect(await one("checked.point", "checked.even=7")).toEqual({ x: 7, y: 1 });
+  });
+
+  test("is asked about what is uploaded, and by offline queries", async () => {
+    const file = join(project, "checked.csv");
+    writeFileSync(file, "checked.id,checked.even\n1,50\n2,51\n3,52\n");
+    const upload = await run("upload", [file]);
+    expect([upload.exitCode, upload.stderr]).toEqual([
+      1,
+      expect.stringContaining("row 2, column checked.even: expected int with check=is_even, got int 51"),
+    ]);
+    writeFileSync(file, "checked.id,checked.even\n1,50\n3,52\n");
+    expect((await run("upload", [file])).exitCode).toBe(0);
+    const offline = await run("offline-query", ["--in", "checked.id=50,51", "--out", "checked.even", "--recompute", "--wait"]);
+    expect(offline.stdout).toContain("Failed rows:    1\n");
+  });
+
+  test("is on the feature's page", async () => {
+    expect((await run("features/show", ["checked.even"])).stdout).toContain("Validations: check=is_even (strict)\n");
+    expect((await run("features/show", ["checked.small"])).stdout).toContain("Validations: max=50 (strict); check=<lambda>\n");
   });
 });
 

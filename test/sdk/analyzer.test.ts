@@ -431,8 +431,8 @@ describe("a project that does not import", () => {
         "'Order' is defined in orders.py: import it from 'orders'.",
       ],
       [
-        "E105 sourced.py:1:25 SnowflakeSource",
-        "this version of svc has no 'SnowflakeSource': SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSource",
+        "E105 sourced.py:1:25 RedshiftSource",
+        "this version of svc has no 'RedshiftSource': SQL resolvers read PostgreSQLSource, MySQLSource, SQLiteSource, DuckDBSource, ClickhouseSource, SnowflakeSource and BigQuerySource",
         "",
       ],
       ["E105 submodule.py:1:8 svc.feature", "this version of svc has no module 'svc.feature'; did you mean 'svc.features'?", ""],

@@ -803,19 +803,30 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ],
     [
       "E146 features.py:34:38 [Validation()]",
-      "Validation() states no rule: its rules are min, max, min_length, max_length, contains",
+      "Validation() states no rule: its rules are min, max, min_length, max_length, contains, check",
       "bad value",
     ],
     [
       "E146 features.py:35:36 [lambda value: value > 1]",
-      "validations holds the function <lambda>: a function cannot check values; have a resolver compare them",
+      "validations holds the function <lambda>: write Validation(check=...)",
       "bad value",
     ],
     ["E146 features.py:36:38 [Validation(min=1, strict=1)]", "strict is int 1: write True or False", "bad value"],
     ["E106 features.py:37:37 [Validation(mim=1, max=3)]", "Validation has no option 'mim'; did you mean 'min'?", "no such option"],
     ["E115 features.py:38:39 0", "the default of 'item.low' is int 0, which breaks its validation min=1", "breaks min=1"],
     ["E115 features.py:39:66 4", "the default of 'item.huge' is int 4, which breaks its validation max=3", "breaks max=3"],
-    ["E146 features.py:41:32 1", "'item.shop' is a relation and takes no min: give it to the features of Shop", "bad value"],
+    ["E146 features.py:40:39 [Validation(check=3)]", "check of 'item.number' is int 3: write a function of the value", "bad value"],
+    [
+      "E146 features.py:41:36 [Validation(check=lambda one, other: True)]",
+      "check of 'item.two' is <lambda>: it is called with the value alone",
+      "bad value",
+    ],
+    [
+      'E115 features.py:42:93 "x"',
+      "the default of 'item.digits' is str 'x', which breaks its validation check=isdigit",
+      "breaks check=isdigit",
+    ],
+    ["E146 features.py:44:32 1", "'item.shop' is a relation and takes no min: give it to the features of Shop", "bad value"],
   ],
   "147-columns": [
     [
@@ -1052,6 +1063,12 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       'E195 features.py:63:14 User.kind == "x"',
       "when= is tested for the row that a resolver computes: one that returns a DataFrame finds the rows itself; leave out there what does not count",
       "no row yet",
+    ],
+    ['E146 features.py:68:23 "gpu"', "resource_hint is str 'gpu': write one of cpu, io", "bad value"],
+    [
+      'E146 features.py:73:23 "cpu"',
+      "an async def runs on one event loop with all others, so one that computes for long keeps them waiting: write a plain def for resource_hint='cpu'",
+      "async",
     ],
   ],
 };

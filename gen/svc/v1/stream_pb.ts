@@ -36,7 +36,7 @@ export type StreamStanding = Message<"svc.v1.StreamStanding"> & {
   status: StreamStatus;
 
   /**
-   * Why it does not run; empty = it does.
+   * Why it does not run, or which other node has its position and tells more; empty = it runs here.
    *
    * @generated from field: string problem = 3;
    */
@@ -106,7 +106,7 @@ export type StreamStandingJson = {
   status?: StreamStatusJson;
 
   /**
-   * Why it does not run; empty = it does.
+   * Why it does not run, or which other node has its position and tells more; empty = it runs here.
    *
    * @generated from field: string problem = 3;
    */

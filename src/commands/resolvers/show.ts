@@ -1,5 +1,5 @@
 import type { GetResolverResponse, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
-import { OutputShape } from "../../../gen/svc/v1/graph_pb.ts";
+import { OutputShape, ResourceHint } from "../../../gen/svc/v1/graph_pb.ts";
 import type { ResolverRun } from "../../../gen/svc/v1/resolver_run_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { arg, text } from "../../cli/flag.ts";
@@ -53,6 +53,7 @@ export default defineCommand({
           Inputs: resolver.inputs.flatMap(inputPaths).map(readableName).join(", "),
           Outputs: resolver.outputs.map(readableName).join(", "),
           When: resolver.whenText,
+          Calls: resolver.resourceHint === ResourceHint.IO ? "beside each other, on threads" : "",
           Schedule: resolver.schedule,
           Timeout: resolver.timeout && formatDuration(durationToMs(resolver.timeout)),
           Environments: resolver.environments.join(", "),

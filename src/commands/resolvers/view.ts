@@ -1,6 +1,6 @@
 /** Resolvers as a table and as JSON. */
 
-import { type ListResolversResponse, type Resolver, type ResolverInput, ResolverKind } from "../../../gen/svc/v1/graph_pb.ts";
+import { type ListResolversResponse, type Resolver, type ResolverInput, ResolverKind, ResourceHint } from "../../../gen/svc/v1/graph_pb.ts";
 import type { JsonExceptions } from "../../contract/message-json.ts";
 import { readableName } from "../../domain/name.ts";
 import { exceptionsOf, type FieldViews, messageTable } from "../../output/message-view.ts";
@@ -34,6 +34,8 @@ export function inputPaths({ kind }: ResolverInput): string[] {
 
 const allInputs = ({ inputs }: Resolver) => inputs.flatMap(inputPaths);
 
+const HINTS = { [ResourceHint.UNSPECIFIED]: null, [ResourceHint.CPU]: "cpu", [ResourceHint.IO]: "io" } as const;
+
 const RESOLVER_FIELDS: FieldViews<Resolver> = {
   fqn: "Resolver",
   kind: { header: "Kind", cell: resolverKind, json: resolverKind },
@@ -50,6 +52,7 @@ const RESOLVER_FIELDS: FieldViews<Resolver> = {
   relation: { json: false },
   translated: { json: false },
   untranslated: { json: false },
+  resourceHint: { json: { key: "resource_hint", value: ({ resourceHint }) => HINTS[resourceHint] } },
   when: { json: false },
   whenText: { json: { key: "when", value: ({ whenText }) => whenText || null } },
 };

@@ -65,8 +65,12 @@ export function checkGraphExpressions(graph: Graph): Diagnostic[] {
       return kind.value.filters.flatMap((filter) => checkFilter(filter, scope, resolver.span));
     }),
   );
+  const conditions = graph.resolvers.flatMap(({ outputs, span, when }) => {
+    const set = when && index.sets.get(outputs[0]?.split(".", 1)[0] ?? "");
+    return set ? checkFilter(when, { index, set, isWindowed: false }, span) : [];
+  });
   const streams = graph.streamResolvers.flatMap((stream) => checkStream(index, stream));
-  return mergeFindings([...features, ...filters, ...streams]);
+  return mergeFindings([...features, ...filters, ...conditions, ...streams]);
 }
 
 /**
@@ -101,6 +105,16 @@ function childOf(index: GraphIndex, path: string): FeatureSet | undefined {
 }
 
 function checkFeature(index: GraphIndex, set: FeatureSet, feature: Feature): Diagnostic[] {
+  if (feature.kind.case !== "scalar") return [];
+  const { offlineExpression } = feature.kind.value;
+  if (!offlineExpression) return checkOnline(index, set, feature);
+  // What keeps a window is the expression that queries compute.
+  const { materialization: _, ...rest } = feature.kind.value;
+  const offline = { ...feature, kind: { case: "scalar" as const, value: { ...rest, expression: offlineExpression } } };
+  return [...checkOnline(index, set, feature), ...checkOnline(index, set, offline)];
+}
+
+function checkOnline(index: GraphIndex, set: FeatureSet, feature: Feature): Diagnostic[] {
   if (feature.kind.case !== "scalar") return [];
   if (!feature.kind.value.expression) {
     const problem = keptWindow(index, set, feature);

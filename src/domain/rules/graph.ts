@@ -112,6 +112,28 @@ export const OFFLINE_ONLY = rule(
 const SCHEDULED_ROWS = (decorator: string): string =>
   `@features\nclass Txn:\n    id: int\n    user_id: "User.id"\n    amount: float\n\n\n@features\nclass User:\n    id: int\n    txns: DataFrame[Txn]\n\n\n${decorator}\ndef get_txns(id: User.id) -> User.txns[Txn.id, Txn.amount]:\n    return DataFrame({Txn.id: [1], Txn.amount: [2.5]})\n`;
 
+/** A feature with a check, and what gives it. */
+const CHECKED = (gives: string): string =>
+  `from svc.features import Validation\n\n\ndef is_even(value):\n    return value % 2 == 0\n\n\n@features\nclass User:\n    id: int\n    half: int = feature(validations=[Validation(check=is_even, strict=True)]${gives}`;
+
+export const UNCHECKED = rule(
+  {
+    code: 166,
+    id: "unchecked-values",
+    title: "A function cannot check values that Python does not compute",
+    severity: "error",
+    foundBy: ["graph"],
+    means:
+      "`Validation(check=...)` is asked by the deployment's workers about what Python resolvers compute and what is uploaded. Values of expressions and of SQL files never pass there. Use `min=` and its like, or a Python resolver.",
+    why: "Values would be answered that nobody has checked.",
+    example: {
+      broken: python(`${CHECKED(", expression=_.id * 2)")}\n`),
+      mended: python(`${CHECKED(")")}\n\n\n@online\ndef get_half(id: User.id) -> User.half:\n    return id * 2\n`),
+    },
+  },
+  { computed: message("{feature} is checked by {check}, and {provider} computes it without Python", "never checked") },
+);
+
 export const NEVER_SCHEDULED = rule(
   {
     code: 165,

@@ -226,6 +226,10 @@ export const BAD_VALUE = rule(
     },
   },
   {
+    asyncCpu: message(
+      "an async def runs on one event loop with all others, so one that computes for long keeps them waiting: write a plain def for resource_hint='cpu'",
+      "async",
+    ),
     ofRelation: message("'{feature}' is a relation and takes no {option}: its rows are stored if it has a max_staleness", "a relation"),
     option: message("{problem}", "bad value"),
     totalWithInputs: message(

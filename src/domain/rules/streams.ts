@@ -170,13 +170,13 @@ export const BAD_STREAM = rule(
   {
     code: 205,
     id: "bad-stream",
-    title: "A stream's function is not one of one message",
+    title: "A stream's function is not one of messages",
     severity: "error",
     foundBy: ["analyzer"],
     means:
-      "The function takes one message and returns `Features[...]` of one class, or None to leave the message out. Streams over windows of messages, whose function " +
-      "takes a DataFrame or returns SQL, are not in this version.",
-    why: "Each message is read, computed and stored by itself.",
+      "The function takes one message and returns `Features[...]` of one class, or None to leave the message out; or it takes the messages that came together as a " +
+      "`DataFrame[...]` of a dataclass and returns rows, `DataFrame[...]` of one class. Streams whose body is SQL are not in this version.",
+    why: "Messages become rows of one class, which are stored with the position behind the messages.",
     example: {
       broken: mapping("@stream(source=events)", "message: TxnMsg, other: str) -> Features[Txn.id, Txn.amount]"),
       mended: SOUND,
@@ -185,10 +185,18 @@ export const BAD_STREAM = rule(
   {
     parameters: message("'{resolver}' takes {count} parameters: a stream's function takes one, the message", "one message"),
     frame: message(
-      "streams over windows of messages are not in this version of svc: take one message, such as '{parameter}: TxnMsg', and let a windowed feature aggregate its rows",
-      "one message",
+      "'{parameter}' is {written}: messages that came together are a DataFrame of one dataclass, whose fields are the columns, such as '{parameter}: DataFrame[TxnMsg]'",
+      "no dataclass",
     ),
-    rows: message("a stream gives one row for each message: return Features[...], not {written}", "one row"),
+    noRows: message("'{resolver}' takes messages as a DataFrame, so it returns rows, such as DataFrame[Txn.id, Txn.amount]", "no rows"),
+    sql: message(
+      "streams whose body is SQL are not in this version of svc: '{resolver}' takes a DataFrame and returns one, so compute its rows in Python",
+      "SQL",
+    ),
+    rows: message(
+      "a stream of one message gives one row: return Features[...], not {written}, or take the messages as a DataFrame",
+      "one row",
+    ),
     isAsync: message("'{resolver}' is async: messages of a partition are computed in their order, so write a plain function", "async"),
   },
 );

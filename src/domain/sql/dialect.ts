@@ -7,6 +7,10 @@ const DIALECTS: Partial<Record<SourceKind, SqlDialect>> = {
   [SourceKind.SQLITE]: "sqlite",
   [SourceKind.POSTGRESQL]: "postgresql",
   [SourceKind.MYSQL]: "mysql",
+  [SourceKind.CLICKHOUSE]: "clickhouse",
+  [SourceKind.DUCKDB]: "duckdb",
+  [SourceKind.SNOWFLAKE]: "snowflake",
+  [SourceKind.BIGQUERY]: "bigquery",
 };
 
 /** The dialect that databases of a kind speak; undefined for a kind that this version has not. */

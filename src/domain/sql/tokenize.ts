@@ -13,7 +13,33 @@ export type TokenKind = "word" | "quoted" | "string" | "number" | "placeholder" 
  * Dialects whose quoting differs. Without one, PostgreSQL's quoting holds, with what other dialects
  * add to it.
  */
-export type SqlDialect = "postgresql" | "mysql" | "sqlite";
+export type SqlDialect = "postgresql" | "mysql" | "sqlite" | "clickhouse" | "duckdb" | "snowflake" | "bigquery";
+
+/** What dialects have and PostgreSQL has not, or the other way. */
+interface Quoting {
+  /** Whether a backslash escapes the next character of a string. */
+  readonly backslash: boolean;
+  /** Whether `#` begins a comment. */
+  readonly hash: boolean;
+  /** Whether `//` begins a comment. */
+  readonly slashes: boolean;
+  /** Whether comments are nested. */
+  readonly nested: boolean;
+  /** Whether `$$` and `$tag$` quote strings. */
+  readonly dollar: boolean;
+}
+
+const POSTGRESQL: Quoting = { backslash: false, hash: false, slashes: false, nested: true, dollar: true };
+const PLAIN: Quoting = { ...POSTGRESQL, nested: false, dollar: false };
+const QUOTING: Readonly<Record<SqlDialect, Quoting>> = {
+  postgresql: POSTGRESQL,
+  mysql: { ...PLAIN, backslash: true, hash: true },
+  sqlite: PLAIN,
+  clickhouse: { ...PLAIN, backslash: true, hash: true, nested: true, dollar: true },
+  duckdb: { ...POSTGRESQL },
+  snowflake: { ...PLAIN, backslash: true, slashes: true, dollar: true },
+  bigquery: { ...PLAIN, backslash: true, hash: true },
+};
 
 /** A token: `[start, end)` in UTF-16 units. `open` marks one whose closing character is missing. */
 export interface Token {
@@ -38,6 +64,7 @@ export class SqlScanner {
   start = 0;
   end = 0;
   open = false;
+  readonly #quoting: Quoting;
 
   constructor(
     readonly text: string,
@@ -45,6 +72,7 @@ export class SqlScanner {
     from = 0,
   ) {
     this.end = from;
+    this.#quoting = dialect ? QUOTING[dialect] : POSTGRESQL;
   }
 
   /** Goes to the next token; false at the end of the text. Blanks are passed over. */
@@ -78,25 +106,27 @@ export class SqlScanner {
 
   #read(first: string): void {
     const { text, start, dialect } = this;
+    const { backslash, hash, slashes } = this.#quoting;
     const second = text[start + 1];
     switch (first) {
       case "-":
         if (second === "-") this.#lineComment();
         return;
       case "#":
-        if (dialect === "mysql") this.#lineComment();
+        if (hash) this.#lineComment();
         return;
       case "/":
         if (second === "*") this.#blockComment();
+        else if (slashes && second === "/") this.#lineComment();
         return;
       case "'":
-        this.#quoted("string", start + 1, "'", dialect === "mysql");
+        this.#quotedText("string", "'", backslash);
         return;
       case '"':
-        this.#quoted("quoted", start + 1, '"', dialect === "mysql");
+        this.#quotedText(dialect === "bigquery" ? "string" : "quoted", '"', backslash && dialect !== "snowflake");
         return;
       case "`":
-        this.#quoted("quoted", start + 1, "`", false);
+        this.#quoted("quoted", start + 1, "`", dialect === "clickhouse" || dialect === "bigquery");
         return;
       case "[":
         if (dialect === "sqlite") this.#quoted("quoted", start + 1, "]", false);
@@ -112,7 +142,7 @@ export class SqlScanner {
     else if (this.#sticky(WORD)) {
       this.kind = "word";
       if (text[this.end] === "'" && STRING_PREFIX.test(this.value))
-        this.#quoted("string", this.end + 1, "'", dialect === "mysql" || first.toLowerCase() === "e");
+        this.#quoted("string", this.end + 1, "'", backslash || first.toLowerCase() === "e");
     }
   }
 
@@ -130,7 +160,7 @@ export class SqlScanner {
   }
 
   #blockComment(): void {
-    const nested = this.dialect === "postgresql" || this.dialect === undefined;
+    const { nested } = this.#quoting;
     const edge = /\/\*|\*\//g;
     edge.lastIndex = this.start + 2;
     this.kind = "comment";
@@ -161,13 +191,33 @@ export class SqlScanner {
     this.end = this.text.length;
   }
 
+  /** Text in quotes, of which BigQuery has threefold ones too. */
+  #quotedText(kind: TokenKind, quote: string, backslash: boolean): void {
+    const threefold = quote.repeat(3);
+    if (this.dialect !== "bigquery" || !this.text.startsWith(threefold, this.start)) {
+      this.#quoted(kind, this.start + 1, quote, backslash);
+      return;
+    }
+    const stop = new RegExp(`\\\\|${threefold}`, "g");
+    stop.lastIndex = this.start + 3;
+    this.kind = kind;
+    for (let match = stop.exec(this.text); match; match = stop.exec(this.text)) {
+      if (match[0] === "\\") stop.lastIndex++;
+      else {
+        this.end = stop.lastIndex;
+        return;
+      }
+    }
+    this.open = true;
+    this.end = this.text.length;
+  }
+
   #dollar(second: string | undefined): void {
     if (second === "{") {
       this.#placeholder();
       return;
     }
-    const mayQuote = this.dialect === "postgresql" || this.dialect === undefined;
-    if (mayQuote && this.#sticky(DOLLAR_TAG)) {
+    if (this.#quoting.dollar && this.#sticky(DOLLAR_TAG)) {
       const tag = this.value;
       const close = this.text.indexOf(tag, this.end);
       this.kind = "string";

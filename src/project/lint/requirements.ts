@@ -1,8 +1,8 @@
 /**
- * Rule 194: a data source needs a driver that the requirements do not name. The server reads
- * SQLite, PostgreSQL and MySQL itself, for which nothing need be installed. Sources of other kinds
- * are read by Python with a driver of the maker's, so the requirements must hold that package, or
- * the SDK with the extra of that name (`svc[snowflake]`).
+ * Rule 194: a data source needs a driver that the requirements do not name. The server reads the
+ * kinds of `server/sql/source-drivers.ts` itself, for which nothing need be installed. Sources of
+ * other kinds are read by Python with a driver of the maker's, so the requirements must hold that
+ * package, or the SDK with the extra of that name (`svc[redshift]`).
  */
 
 import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
@@ -17,8 +17,6 @@ interface Driver {
 }
 
 const DRIVERS: Readonly<Record<string, Driver>> = {
-  SnowflakeSource: { extra: "snowflake", packages: ["snowflake-connector-python", "snowflake-sqlalchemy"] },
-  BigQuerySource: { extra: "bigquery", packages: ["google-cloud-bigquery"] },
   RedshiftSource: { extra: "redshift", packages: ["redshift-connector"] },
   DatabricksSource: { extra: "databricks", packages: ["databricks-sql-connector"] },
   TrinoSource: { extra: "trino", packages: ["trino"] },

@@ -23,6 +23,10 @@ const SOURCES: Readonly<Record<string, SourceKind>> = {
   SQLiteSource: SourceKind.SQLITE,
   PostgreSQLSource: SourceKind.POSTGRESQL,
   MySQLSource: SourceKind.MYSQL,
+  ClickhouseSource: SourceKind.CLICKHOUSE,
+  DuckDBSource: SourceKind.DUCKDB,
+  SnowflakeSource: SourceKind.SNOWFLAKE,
+  BigQuerySource: SourceKind.BIGQUERY,
   KafkaSource: SourceKind.KAFKA,
   TopicSource: SourceKind.TOPIC,
 };

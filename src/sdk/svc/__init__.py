@@ -57,7 +57,18 @@ from .logging import svc_logger
 from .monitoring import Monitor
 from .prompts import PromptResponse, completion, message
 from .queries import NamedQuery, ScheduledQuery
-from .sources import DataSource, KafkaSource, MySQLSource, PostgreSQLSource, SQLiteSource, TopicSource
+from .sources import (
+    BigQuerySource,
+    ClickhouseSource,
+    DataSource,
+    DuckDBSource,
+    KafkaSource,
+    MySQLSource,
+    PostgreSQLSource,
+    SQLiteSource,
+    SnowflakeSource,
+    TopicSource,
+)
 from .streams import make_stream_resolver, stream
 
 if TYPE_CHECKING:
@@ -88,7 +99,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AuthenticationError",
+    "BigQuerySource",
     "BulkQueryResult",
+    "ClickhouseSource",
     "ClientError",
     "ConfigError",
     "Cron",
@@ -96,6 +109,7 @@ __all__ = [
     "DataSource",
     "Dataset",
     "DatasetRevision",
+    "DuckDBSource",
     "ErrorDetail",
     "Evaluation",
     "ExceptionDetail",
@@ -125,6 +139,7 @@ __all__ = [
     "SQLiteSource",
     "ScheduledQuery",
     "ServerUnreachable",
+    "SnowflakeSource",
     "SvcClient",
     "TopicSource",
     "UnexpectedAnswer",

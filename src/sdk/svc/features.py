@@ -78,6 +78,7 @@ def feature(
     primary: bool = False,
     name: Optional[str] = None,
     expression: Any = None,
+    offline_expression: Any = None,
     store_online: Optional[bool] = None,
     store_offline: Optional[bool] = None,
     cache_nulls: Union[bool, Literal["evict_nulls"], None] = None,
@@ -108,6 +109,7 @@ def feature(
     primary: whether it identifies a row; `Primary[...]` says the same.
     name: its name in queries, when it differs from the attribute's.
     expression: how it is computed without code, such as `_.total - _.tax`.
+    offline_expression: how offline queries compute it instead, of what was known at each row's time.
     store_online: False keeps its values out of the online store, whatever its staleness.
         Default: the class's, else True.
     store_offline: False keeps its values out of the offline store. Default: the class's, else True.
@@ -156,6 +158,7 @@ def feature(
         versions,
         cache_defaults=cache_defaults,
         offline_ttl=offline_ttl,
+        offline_expression=offline_expression,
         others=unknown,
     )
 

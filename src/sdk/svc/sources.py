@@ -26,7 +26,18 @@ from ._model.registry import registry
 from ._surface.options import check_brokers, check_choice, check_partitions, check_text, check_topic
 from ._surface.unknown_options import Others, kept
 
-__all__ = ["DataSource", "KafkaSource", "MySQLSource", "PostgreSQLSource", "SQLiteSource", "TopicSource"]
+__all__ = [
+    "BigQuerySource",
+    "ClickhouseSource",
+    "DataSource",
+    "DuckDBSource",
+    "KafkaSource",
+    "MySQLSource",
+    "PostgreSQLSource",
+    "SQLiteSource",
+    "SnowflakeSource",
+    "TopicSource",
+]
 
 
 class DataSource:
@@ -113,6 +124,106 @@ class MySQLSource(DataSource):
         **others: NoReturn,
     ) -> None:
         super().__init__(name, kept(self.taker, others), host=host, port=port, database=database, user=user, sslmode=sslmode, ssl_ca=ssl_ca)
+
+
+class ClickhouseSource(DataSource):
+    """A ClickHouse database, over its HTTP interface. Environment: `<NAME>_CLICKHOUSE_HOST`,
+    `_CLICKHOUSE_PORT`, `_CLICKHOUSE_USER`, `_CLICKHOUSE_PASSWORD`, `_CLICKHOUSE_DATABASE`,
+    `_CLICKHOUSE_SECURE`.
+
+    port: 8443 unless it is given, or 8123 without TLS.
+    secure: whether TLS is used, True unless it is given.
+    """
+
+    kind = "SOURCE_KIND_CLICKHOUSE"
+    taker = "ClickhouseSource"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        host: Optional[str] = None,
+        port: Optional[int] = None,
+        database: Optional[str] = None,
+        user: Optional[str] = None,
+        secure: Optional[bool] = None,
+        **others: NoReturn,
+    ) -> None:
+        super().__init__(
+            name,
+            kept(self.taker, others),
+            host=host,
+            port=port,
+            database=database,
+            user=user,
+            secure=None if secure is None else str(secure).lower(),
+        )
+
+
+class DuckDBSource(DataSource):
+    """A file of DuckDB. A relative path starts from the project's folder. Environment:
+    `<NAME>_DUCKDB_PATH`.
+
+    While another process writes the file, statements wait for it, for 5 seconds at most.
+    """
+
+    kind = "SOURCE_KIND_DUCKDB"
+    taker = "DuckDBSource"
+
+    def __init__(self, name: str, *, path: Union[str, os.PathLike[str], None] = None, **others: NoReturn) -> None:
+        super().__init__(name, kept(self.taker, others), path=None if path is None else os.fspath(path))
+
+
+class SnowflakeSource(DataSource):
+    """A Snowflake account, over its SQL API. Environment: `<NAME>_SNOWFLAKE_ACCOUNT`,
+    `_SNOWFLAKE_USER`, `_SNOWFLAKE_PRIVATE_KEY` or `_SNOWFLAKE_TOKEN`, `_SNOWFLAKE_WAREHOUSE`,
+    `_SNOWFLAKE_DATABASE`, `_SNOWFLAKE_SCHEMA`, `_SNOWFLAKE_ROLE`, `_SNOWFLAKE_ENDPOINT_URL`.
+
+    The user has a key pair, whose private key is PKCS#8 PEM without a passphrase, or a programmatic
+    access token; the API takes no password.
+    """
+
+    kind = "SOURCE_KIND_SNOWFLAKE"
+    taker = "SnowflakeSource"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        account: Optional[str] = None,
+        user: Optional[str] = None,
+        warehouse: Optional[str] = None,
+        database: Optional[str] = None,
+        schema: Optional[str] = None,
+        role: Optional[str] = None,
+        **others: NoReturn,
+    ) -> None:
+        super().__init__(
+            name, kept(self.taker, others), account=account, user=user, warehouse=warehouse, database=database, schema=schema, role=role
+        )
+
+
+class BigQuerySource(DataSource):
+    """Datasets of BigQuery. Environment: `<NAME>_GOOGLE_CREDENTIALS` (the key of a service account,
+    as JSON), `_GOOGLE_PROJECT`, `_BIGQUERY_LOCATION`, `_BIGQUERY_DATASET`, `_GOOGLE_ENDPOINT_URL`.
+
+    project: who pays for the statements; that of the service account unless it is given.
+    dataset: that of tables which are named without one.
+    """
+
+    kind = "SOURCE_KIND_BIGQUERY"
+    taker = "BigQuerySource"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        project: Optional[str] = None,
+        dataset: Optional[str] = None,
+        location: Optional[str] = None,
+        **others: NoReturn,
+    ) -> None:
+        super().__init__(name, kept(self.taker, others), project=project, dataset=dataset, location=location)
 
 
 class KafkaSource(DataSource):

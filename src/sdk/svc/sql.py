@@ -7,9 +7,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .sources import DataSource, MySQLSource, PostgreSQLSource, SQLiteSource
+from .sources import (
+    BigQuerySource,
+    ClickhouseSource,
+    DataSource,
+    DuckDBSource,
+    MySQLSource,
+    PostgreSQLSource,
+    SQLiteSource,
+    SnowflakeSource,
+)
 
-__all__ = ["DataSource", "MySQLSource", "PostgreSQLSource", "SQLiteSource"]
+__all__ = [
+    "BigQuerySource",
+    "ClickhouseSource",
+    "DataSource",
+    "DuckDBSource",
+    "MySQLSource",
+    "PostgreSQLSource",
+    "SQLiteSource",
+    "SnowflakeSource",
+]
 
 if not TYPE_CHECKING:
 

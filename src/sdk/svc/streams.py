@@ -28,6 +28,7 @@ def windowed(
     default: Any = MISSING,
     max_staleness: Union[str, timedelta, None] = None,
     expression: Any = None,
+    offline_expression: Any = None,
     owner: Optional[str] = None,
     tags: Optional[Tags] = None,
     description: Optional[str] = None,
@@ -58,6 +59,7 @@ def windowed(
     windows: lengths of time such as "10m", "1h30m" or "7d"; "all" is 36,500 days.
     expression: how a window is computed; `_.svc_window` is its start and `_.svc_now` its end.
         Without one, resolvers give the values.
+    offline_expression: how offline queries compute it instead, of what was known at each row's time.
     materialization: keeps the aggregate of each window by buckets of time, so that a query merges
         those and reads only the rows of the window's edges. True chooses the length of buckets; a
         dict may have `bucket_duration`, `bucket_durations` (such as {"1d": ["30d"]}: buckets of a
@@ -90,6 +92,7 @@ def windowed(
         validations,
         cache_defaults=cache_defaults,
         offline_ttl=offline_ttl,
+        offline_expression=offline_expression,
         others=unknown,
         windows=windows,
         materialization=materialization,
@@ -117,8 +120,14 @@ def stream(
         def on(message: TxnMsg) -> Features[Txn.id, Txn.amount]:
             return Txn(id=message.id, amount=message.amount)
 
+    A function of a DataFrame takes the messages that came together, and returns any number of rows:
+
+        @stream(source=KafkaSource(name="txns"))
+        def on(messages: DataFrame[TxnMsg]) -> DataFrame[Txn.id, Txn.amount]:
+            return DataFrame({Txn.id: messages.column("id"), Txn.amount: messages.column("amount")})
+
     Its parameter says what a message is: a dataclass or a pydantic model (a JSON object), `dict`,
-    `str` or `bytes`. What it returns holds the primary key; None leaves the message out. The
+    `str` or `bytes`; in a DataFrame a dataclass. What it returns holds the primary key; None leaves the message out. The
     time of a row is its feature time if it has one, else the message's.
 
     A message that cannot be read, or for which the function raises, is put aside with the reason:

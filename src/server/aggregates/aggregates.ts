@@ -73,9 +73,7 @@ export interface SeriesStanding extends SeriesUse {
   readonly id: number;
   readonly measures: SeriesMeasures;
   readonly filled: Filled | undefined;
-  /**
-   * Time of the latest row that a stream counted, microseconds since 1970; undefined = none did.
-   */
+  /** Time of the latest row that a stream counted, microseconds since 1970; undefined = no row. */
   readonly streamedUntil: number | undefined;
   readonly schedule: LiveSchedule | undefined;
 }

@@ -14,7 +14,7 @@ import type { DataDirectory } from "./data-directory.ts";
 /**
  * Names of the files, in a data directory, of the stores whose content exists in no other place.
  */
-const FILES = { metadata: "meta.db", offline: "offline.db" } as const;
+const FILES = { metadata: "meta.db", offline: "offline.db", topics: "topics.db" } as const;
 
 /** The name of a store whose content exists in no other place. */
 export type KeptStore = keyof typeof FILES;
@@ -60,7 +60,7 @@ export function readKnownStores(
   /** Another location where the store was. */
   const formerOf = (store: KeptStore): string | undefined =>
     [...(noted ?? [])].find((entry) => entry !== entryOf(store) && (entry === FILES[store] || entry.startsWith(`${store}=`)));
-  const stores: readonly KeptStore[] = ["metadata", "offline"];
+  const stores: readonly KeptStore[] = ["metadata", "offline", "topics"];
   for (const store of stores) {
     if (states[store].state !== "empty") continue;
     const path = resolve(directory.path, states[store].name);
@@ -92,9 +92,10 @@ function readNote(path: string): ReadonlySet<string> | undefined {
 
 /**
  * Whether other files prove that a store existed. The metadata is always created first, and the
- * offline store's file only when it is written to.
+ * offline store's file only when it is written to; nothing else tells of topics.
  */
 function isImplied(store: KeptStore, directory: Pick<DataDirectory, "file">): boolean {
+  if (store === "topics") return false;
   if (store === "offline") return existsSync(directory.file(FILES.offline));
   const files = ["server.key", "online.db", "offline.db", "telemetry.db", "metrics.db", "logs.db", "topics.db"].some((name) =>
     existsSync(directory.file(name)),
@@ -113,6 +114,7 @@ function names(folder: string): string[] {
 const HELD: Readonly<Record<KeptStore, string>> = {
   metadata: "environments, credentials and deployments",
   offline: "the history of all values",
+  topics: "the messages of the server's topics",
 };
 
 function lost(store: KeptStore, path: string): StartError {

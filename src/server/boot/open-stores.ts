@@ -92,7 +92,8 @@ export async function openStores(
   let note: (store: KeptStore) => void;
   let addresses: ObjectAddresses;
   try {
-    const kept = { metadata: shared ? opened(shared.metadata) : await find("metadata"), offline: await find("offline") };
+    const metadataFound = shared ? opened(shared.metadata) : await find("metadata");
+    const kept = { metadata: metadataFound, offline: await find("offline"), topics: await find("topics") };
     const known = readKnownStores(directory, kept);
     note = (store) => {
       try {
@@ -107,12 +108,11 @@ export async function openStores(
     const telemetry = await find("telemetry");
     const metrics = await find("metrics");
     const logs = await find("logs");
-    const topics = await find("topics");
     for (const { name, state } of [online, tiles, telemetry, logs])
       if (state === "empty" && kept.metadata.state !== "empty") log.info(`${name} is missing or empty: it is begun anew`);
     const metadata = await kept.metadata.open();
     if (!shared) ends.push(() => metadata.close());
-    if (kept.offline.state !== "empty") note("offline");
+    for (const store of ["offline", "topics"] as const) if (kept[store].state !== "empty") note(store);
     addresses = options.addresses();
     const objects = await object.open();
     return {
@@ -125,7 +125,7 @@ export async function openStores(
       telemetry: async () => telemetry.open(),
       metrics: async () => metrics.open(),
       logs: async () => logs.open(),
-      topics: async () => topics.open(),
+      topics: async () => kept.topics.open(),
       refuseEmptyMetadata: () => known.refuseEmpty("metadata"),
       noteMetadata: () => note("metadata"),
       explain: kept.metadata.explain,

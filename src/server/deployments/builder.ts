@@ -18,6 +18,7 @@ import type { GraphDecoder } from "../../domain/graph-bytes.ts";
 import { resolversIn } from "../../domain/graph-diff.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
+import { hasStrictCheck } from "../../domain/validations.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
 import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
@@ -224,7 +225,7 @@ export function createBuilder(options: BuilderOptions): Builder {
 
   const sourcesOf = async (of: Graph, source: string, { integrations }: EnvironmentVariables) => {
     const { createSqlSources } = await import("../sql/create-sources.ts");
-    return createSqlSources({ declared: of.sources, env, integrations, sourceRoot: source });
+    return createSqlSources({ declared: of.sources, env, integrations, sourceRoot: source, home });
   };
 
   const checkStatements = async (
@@ -285,7 +286,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     const resolverFqns = [...of.resolvers, ...of.streamResolvers]
       .filter(({ body, environments }) => body.case === "python" && (environments.length === 0 || environments.includes(environment.name)))
       .map(({ fqn }) => fqn);
-    if (resolverFqns.length === 0) return withoutWorkers;
+    if (resolverFqns.length === 0 && !asksWorkers(of)) return withoutWorkers;
     const started = await startedWith(deployment, source, given, note, signal);
     const { createWorkerPool } = await import("../python/worker-pool.ts");
     return createWorkerPool({
@@ -552,3 +553,8 @@ const withoutWorkers: PythonPool = {
   health: () => ({ workers: 0, degraded: false }),
   async drain() {},
 };
+
+/** Whether workers are asked about uploaded values. */
+function asksWorkers({ featureSets }: Graph): boolean {
+  return featureSets.some(({ features }) => features.some(({ kind }) => kind.case === "scalar" && hasStrictCheck(kind.value)));
+}

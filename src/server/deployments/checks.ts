@@ -14,6 +14,7 @@ import { STATEMENT_REJECTED, UNUSABLE_SOURCE } from "../../domain/rules/sql-file
 import { completeStar } from "../../domain/sql/columns.ts";
 import { kindName } from "../sql/create-sources.ts";
 import { SqlError, type SqlSource, type SqlSources } from "../sql/source.ts";
+import { SOURCE_DRIVERS } from "../sql/source-drivers.ts";
 import { prepareStatement, spanInBody } from "./statement.ts";
 
 /** Options of the checks. */
@@ -95,7 +96,7 @@ function noSource(resolver: Resolver, query: SqlQuery, sources: SqlSources, erro
 }
 
 const HOW_TO_DECLARE =
-  "Declare it in Python: `from svc.sources import SQLiteSource` (or PostgreSQLSource, MySQLSource), then `SQLiteSource(name=...)`, and name it in `-- source:`.";
+  "Declare it in Python: `from svc.sources import SQLiteSource` (or PostgreSQLSource and others), then `SQLiteSource(name=...)`, and name it in `-- source:`.";
 
 function unreachable(span: Span | undefined, source: SqlSource, reason: string): Diagnostic {
   const violation = UNUSABLE_SOURCE.unusable({ source: source.name, kind: kindName(source.kind), problem: reason });
@@ -108,13 +109,10 @@ function unreachable(span: Span | undefined, source: SqlSource, reason: string):
  */
 function settingsHint({ name, kind }: Pick<SqlSource, "name" | "kind">): string {
   const prefix = environmentPrefix(name);
-  const variable =
-    kind === SourceKind.SQLITE
-      ? `${prefix}_SQLITE_PATH`
-      : kind === SourceKind.MYSQL
-        ? `${prefix}_MYSQL_HOST and so on`
-        : `${prefix}_PGHOST and so on`;
-  const byIntegration = kind === SourceKind.SQLITE ? "" : ` Or give them by an integration named '${name}': \`svc integration apply\`.`;
+  const driver = SOURCE_DRIVERS.find((one) => one.kind === kind);
+  const isFile = kind === SourceKind.SQLITE || kind === SourceKind.DUCKDB;
+  const variable = `${prefix}_${driver?.variable ?? ""}${isFile ? "" : " and so on"}`;
+  const byIntegration = isFile ? "" : ` Or give them by an integration named '${name}': \`svc integration apply\`.`;
   return `Its settings come from the code, or from the environment of the server (${variable}): set the variable where the server is started, and start it again.${byIntegration}`;
 }
 

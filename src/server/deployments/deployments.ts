@@ -545,6 +545,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       refuseVastGraph(graph);
       const diagnostics = await validateGraph(graph, environment, {
         env: options.env,
+        home: options.home,
         integrations: (await options.secrets.variables(environment.id)).integrations,
         isProtected: await options.protection.isProtected(environment.id),
       });

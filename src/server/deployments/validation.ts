@@ -33,14 +33,15 @@ export function refuseVastGraph({ featureSets, resolvers, namedQueries, monitors
 export async function validateGraph(
   graph: Graph,
   environment: Pick<EnvironmentRecord, "name">,
-  { isProtected, ...given }: Pick<SqlSourcesOptions, "env" | "integrations"> & { readonly isProtected: boolean },
+  { isProtected, ...given }: Pick<SqlSourcesOptions, "env" | "integrations" | "home"> & { readonly isProtected: boolean },
 ): Promise<Diagnostic[]> {
   if (isProtected || !graph.resolvers.some(({ body }) => body.case === "sql")) return [];
   const { createSqlSources } = await import("../sql/create-sources.ts");
   const sources = createSqlSources({ declared: graph.sources, ...given });
   const inBundle = graph.sources.filter(({ name, kind, settings }) => {
-    const path = given.env[`${environmentPrefix(name)}_SQLITE_PATH`] || settings.path;
-    return kind === SourceKind.SQLITE && path !== undefined && !isAbsolute(path);
+    const variable = kind === SourceKind.SQLITE ? "SQLITE_PATH" : "DUCKDB_PATH";
+    const path = given.env[`${environmentPrefix(name)}_${variable}`] || settings.path;
+    return (kind === SourceKind.SQLITE || kind === SourceKind.DUCKDB) && path !== undefined && !isAbsolute(path);
   });
   const unavailable = new Set(inBundle.map(({ name }) => name));
   try {

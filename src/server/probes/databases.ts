@@ -18,6 +18,7 @@ function probeDatabase(
       prefix,
       read: (variable) => variables[nameOf(variable)] ?? defaults[variable],
       sourceRoot: undefined,
+      home: undefined,
     });
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });

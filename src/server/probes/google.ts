@@ -1,42 +1,26 @@
 /** Calls of Google Cloud as a service account. */
 
 import type { Variables } from "../../domain/integrations.ts";
+import { GOOGLE_TOKEN_ADDRESS, googleClaim, googleExchange, type ServiceAccount } from "../sql/signed-claims.ts";
 import type { Probe, ProbeContext } from "./probe-result.ts";
 import { callJson, ProbeFailed } from "./web-call.ts";
 
-/** Where service accounts are given tokens. */
-export const TOKEN_ADDRESS = "https://oauth2.googleapis.com/token";
-const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
-const TOKEN_SECONDS = 300;
+export type { ServiceAccount } from "../sql/signed-claims.ts";
 
-/** The key of a service account. */
-export interface ServiceAccount {
-  readonly client_email: string;
-  readonly private_key: string;
-  readonly private_key_id?: string;
-  readonly project_id?: string;
-}
+const TOKEN_SECONDS = 300;
 
 /** Exchanges the account's signed claim for an access token (RFC 7523). */
 export async function accessToken(account: ServiceAccount, tokenUrl: URL, { clock, signal }: ProbeContext): Promise<string> {
-  const { importPKCS8, SignJWT } = await import("jose");
-  const now = Math.floor(clock.now() / 1000);
   let assertion: string;
   try {
-    assertion = await new SignJWT({ scope: SCOPE })
-      .setProtectedHeader({ alg: "RS256", typ: "JWT", ...(account.private_key_id && { kid: account.private_key_id }) })
-      .setIssuer(account.client_email)
-      .setAudience(TOKEN_ADDRESS)
-      .setIssuedAt(now)
-      .setExpirationTime(now + TOKEN_SECONDS)
-      .sign(await importPKCS8(account.private_key, "RS256"));
+    assertion = await googleClaim(account, Math.floor(clock.now() / 1000), TOKEN_SECONDS);
   } catch {
     throw new ProbeFailed("GOOGLE_CREDENTIALS has a private_key that is no RSA key in PEM");
   }
   const answer = await callJson(tokenUrl, {
     method: "POST",
     headers: { "content-type": "application/x-www-form-urlencoded" },
-    body: new URLSearchParams({ grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", assertion }).toString(),
+    body: googleExchange(assertion),
     signal,
   });
   if (typeof answer.access_token !== "string") throw new ProbeFailed(`${tokenUrl.host} gave no access token`);
@@ -49,7 +33,7 @@ function probeGoogle(callOf: ((variables: Variables, project: string) => GoogleC
   return async (variables, context) => {
     const account = JSON.parse(variables.GOOGLE_CREDENTIALS ?? "{}") as ServiceAccount;
     const own = variables.GOOGLE_ENDPOINT_URL;
-    const token = await accessToken(account, new URL(own ? new URL("/token", own) : TOKEN_ADDRESS), context);
+    const token = await accessToken(account, new URL(own ? new URL("/token", own) : GOOGLE_TOKEN_ADDRESS), context);
     if (!callOf) return { status: "ok", message: `Google took the service account ${account.client_email}` };
     const project = variables.GOOGLE_PROJECT ?? account.project_id ?? "";
     if (project === "") throw new ProbeFailed("neither GOOGLE_PROJECT nor the service account names a project");

@@ -1,8 +1,9 @@
 /** Tests of buckets: one object is put, got and deleted. */
 
 import type { Bucket } from "../../domain/storage-config.ts";
+import { GOOGLE_TOKEN_ADDRESS, type ServiceAccount } from "../sql/signed-claims.ts";
 import { type AwsKeys, signAws } from "./aws-signature.ts";
-import { accessToken, type ServiceAccount, TOKEN_ADDRESS } from "./google.ts";
+import { accessToken } from "./google.ts";
 import type { ProbeContext } from "./probe-result.ts";
 import { callWeb, ProbeFailed } from "./web-call.ts";
 
@@ -51,7 +52,7 @@ export function probeS3(bucket: Bucket, access: AwsAccess, context: ProbeContext
 /** A bucket of Google Cloud Storage. Throws ProbeFailed. */
 export async function probeGcs(bucket: Bucket, { account, endpoint }: GoogleAccess, context: ProbeContext): Promise<string> {
   const base = endpoint?.replace(/\/+$/, "");
-  const token = await accessToken(account, new URL(base === undefined ? TOKEN_ADDRESS : `${base}/token`), context);
+  const token = await accessToken(account, new URL(base === undefined ? GOOGLE_TOKEN_ADDRESS : `${base}/token`), context);
   const headers = { authorization: `Bearer ${token}` };
   return putGetDelete(bucket, context, (method, path, body, signal) => {
     const url = new URL((base ?? "https://storage.googleapis.com") + path);

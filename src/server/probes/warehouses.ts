@@ -1,7 +1,7 @@
 /** `select 1` in databases that are reached over HTTP. */
 
-import { createPrivateKey, createPublicKey } from "node:crypto";
 import type { Variables } from "../../domain/integrations.ts";
+import { snowflakeClaim } from "../sql/signed-claims.ts";
 import { plain } from "../web-answer.ts";
 import { type Probe, type ProbeContext, untested } from "./probe-result.ts";
 import { callJson, callWeb, ProbeFailed } from "./web-call.ts";
@@ -104,22 +104,10 @@ export const snowflakeProbe: Probe = async (variables, context) => {
   return ran(url.host);
 };
 
-/** A token signed with the user's key, which names the key by the SHA-256 of its public half. */
 async function snowflakeToken(variables: Variables, pem: string, { clock }: ProbeContext): Promise<string> {
-  const { importPKCS8, SignJWT } = await import("jose");
   try {
-    const publicKey = createPublicKey(createPrivateKey(pem)).export({ type: "spki", format: "der" });
-    const fingerprint = new Bun.CryptoHasher("sha256").update(publicKey).digest("base64");
-    const [account = ""] = (variables.SNOWFLAKE_ACCOUNT ?? "").toUpperCase().split(".");
-    const subject = `${account}.${(variables.SNOWFLAKE_USER ?? "").toUpperCase()}`;
-    const now = Math.floor(clock.now() / 1000);
-    return await new SignJWT({})
-      .setProtectedHeader({ alg: "RS256", typ: "JWT" })
-      .setIssuer(`${subject}.SHA256:${fingerprint}`)
-      .setSubject(subject)
-      .setIssuedAt(now)
-      .setExpirationTime(now + SNOWFLAKE_TOKEN_SECONDS)
-      .sign(await importPKCS8(pem, "RS256"));
+    const { SNOWFLAKE_ACCOUNT: account = "", SNOWFLAKE_USER: user = "" } = variables;
+    return await snowflakeClaim(account, user, pem, Math.floor(clock.now() / 1000), SNOWFLAKE_TOKEN_SECONDS);
   } catch {
     throw new ProbeFailed("SNOWFLAKE_PRIVATE_KEY is no RSA key in PKCS#8 PEM without a passphrase");
   }

@@ -1,9 +1,10 @@
 /** Conversion of calls and results between the engine's values and a worker's frames. */
 
+import { CheckedValue } from "../../domain/validations.ts";
 import { type FeatureValue, tagged, untagged } from "../../domain/value.ts";
 import { type RaisedError, raised } from "./failures.ts";
 import { encodeFrame, MAX_FRAME, type Message } from "./frames.ts";
-import type { ModelUsage, ResolverCall, ResolverResult, RowGroups } from "./pool.ts";
+import type { ModelUsage, ResolverCall, ResolverResult, ResultGroups, ResultValue } from "./pool.ts";
 
 type Columns = Readonly<Record<string, readonly FeatureValue[]>>;
 /** A column on the wire: its values, or the index of its block. */
@@ -42,9 +43,14 @@ export function encodeCall(id: number, call: ResolverCall, usesNow: boolean): Bu
 /** The result in a RESULT frame. Throws when a value has an invalid tag. */
 export function decodeResult(call: ResolverCall, message: Message): ResolverResult {
   const read = (columns: unknown) => mapValues(columns as Record<string, WireColumn>, (column) => readColumn(column, message.blocks));
-  const columns = read(message.columns);
+  const broken = (message.broken ?? {}) as NonNullable<ResolverResult["broken"]>;
+  const checked = (columns: unknown): Record<string, readonly ResultValue[]> =>
+    message.broken === undefined
+      ? read(columns)
+      : Object.fromEntries(Object.entries(read(columns)).map(([name, values]) => [name, withBroken(values, broken[name] ?? [])]));
+  const columns = checked(message.columns);
   const rows = message.groups as { offsets: number[]; columns: unknown } | undefined;
-  const groups: RowGroups | undefined = rows && { offsets: rows.offsets, columns: read(rows.columns) };
+  const groups: ResultGroups | undefined = rows && { offsets: rows.offsets, columns: checked(rows.columns) };
   const errors = (message.errors as RaisedError[] | undefined) ?? [];
   const skipped = message.skipped as number[] | undefined;
   const usage = message.usage as ModelUsage | undefined;
@@ -54,8 +60,17 @@ export function decodeResult(call: ResolverCall, message: Message): ResolverResu
     ...(groups && { groups }),
     errors: errors.map((error) => raised(call, error)),
     ...(skipped && { skipped }),
+    ...(message.broken !== undefined && { broken }),
+    ...(message.counted !== undefined && { counted: message.counted as Record<string, number> }),
     ranMs: Number(message.ranMs),
   };
+}
+
+/** A column whose values say which of them break a check. */
+function withBroken(values: readonly FeatureValue[], broken: readonly (readonly [row: number, rule: string])[]): readonly ResultValue[] {
+  const marked: ResultValue[] = [...values];
+  for (const [row, rule] of broken) marked[row] = new CheckedValue(values[row] ?? null, rule);
+  return marked;
 }
 
 function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {

@@ -5,7 +5,7 @@
 import { create } from "@bufbuild/protobuf";
 import { ErrorCode, type ExceptionInfo, ExceptionInfoSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { crashedAt, lastOutput } from "../../python/crash.ts";
-import type { ResolverCall, ResolverResult, RowError } from "./pool.ts";
+import { CHECKS_OF, type ResolverCall, type ResolverResult, type RowError } from "./pool.ts";
 import type { LoadedResolver, WorkerEnding } from "./worker.ts";
 import type { Pending } from "./worker-slot.ts";
 
@@ -24,8 +24,9 @@ export function failedResult(
   return { columns: {}, errors, whole, ranMs: 0 };
 }
 
-/** A resolver with its location: `resolver 'pkg.f' (pkg/mod.py:12)`. */
+/** A resolver with its location, `resolver 'pkg.f' (pkg/mod.py:12)`, or the checks of a feature. */
 export function named(fqn: string, loaded: LoadedResolver | undefined): string {
+  if (fqn.startsWith(CHECKS_OF)) return `the ${fqn}`;
   return loaded?.file ? `resolver '${fqn}' (${loaded.file}:${loaded.line})` : `resolver '${fqn}'`;
 }
 

@@ -1,6 +1,7 @@
 /** Running of Python resolvers: the executor's interface to the worker pool. */
 
 import type { ErrorCode, ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
+import type { CheckedValue } from "../../domain/validations.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 
 /** The part of a query's context that a call passes to the resolver. */
@@ -34,6 +35,21 @@ export interface RowGroups {
   readonly columns: Readonly<Record<string, readonly FeatureValue[]>>;
 }
 
+/** A value of a result: one that breaks a strict check of the project says so. */
+export type ResultValue = FeatureValue | CheckedValue;
+
+/** Child rows of a result, in the same form. */
+export interface ResultGroups {
+  readonly offsets: readonly number[];
+  readonly columns: Readonly<Record<string, readonly ResultValue[]>>;
+}
+
+/**
+ * What the name of a call begins with that has a worker ask the checks of a feature about values,
+ * the column `value`; the feature's FQN follows.
+ */
+export const CHECKS_OF = "validations of ";
+
 /** One call: a batch of rows for one resolver. */
 export interface ResolverCall {
   /** Resolver FQN. */
@@ -65,7 +81,9 @@ export interface RowError {
   readonly exception?: ExceptionInfo;
 }
 
-/** What a call asked of a model: requests, those that failed, and the tokens that answers tell of. */
+/**
+ * What a call asked of a model: requests, those that failed, and the tokens that answers tell of.
+ */
 export interface ModelUsage {
   readonly model: string;
   readonly requests: number;
@@ -79,13 +97,17 @@ export interface ModelUsage {
  * against the feature's type.
  */
 export interface ResolverResult {
-  readonly columns: Readonly<Record<string, readonly FeatureValue[]>>;
+  readonly columns: Readonly<Record<string, readonly ResultValue[]>>;
   /**
    * Rows of a resolver of shape ROWS (offsets are `[0, n]`: rows of the class, keyed by the primary
    * key among the columns) or RELATION (child rows of each row of the batch), by FQN.
    */
-  readonly groups?: RowGroups;
+  readonly groups?: ResultGroups;
   readonly errors: readonly RowError[];
+  /** What broke strict checks, by feature: the row and the rule; absent = nothing did. */
+  readonly broken?: Readonly<Record<string, readonly (readonly [row: number, rule: string])[]>>;
+  /** Values that broke checks that are not strict, by feature; absent = none did. */
+  readonly counted?: Readonly<Record<string, number>>;
   /** Messages that a stream left out on purpose; absent = none. */
   readonly skipped?: readonly number[];
   /** What the call asked of a model; absent = the resolver asks none. */

@@ -14,7 +14,15 @@ import { decodeResult, encodeCall } from "./call-codec.ts";
 import { CrashHistory } from "./crash-history.ts";
 import { crashed, failedResult, killedWith, named, timedOut } from "./failures.ts";
 import type { Message } from "./frames.ts";
-import type { PoolHealth, PythonPool, ResolverCall, ResolverResult, WorkerLog, WorkerObserver } from "./pool.ts";
+import {
+  CHECKS_OF,
+  type PoolHealth,
+  type PythonPool,
+  type ResolverCall,
+  type ResolverResult,
+  type WorkerLog,
+  type WorkerObserver,
+} from "./pool.ts";
 import type { ProfileSamples } from "./profile.ts";
 import { type LoadedResolver, Worker, type WorkerEnding, type WorkerSpec } from "./worker.ts";
 import { type Pending, WorkerSlot } from "./worker-slot.ts";
@@ -149,7 +157,8 @@ export class Supervisor implements PythonPool {
 
   private refusal(call: ResolverCall): string | undefined {
     if (this.closing) return "the deployment's workers are being stopped";
-    if (!this.loaded.has(call.resolver)) return `resolver '${call.resolver}' is not defined in the deployment's Python code`;
+    if (!this.loaded.has(call.resolver) && !call.resolver.startsWith(CHECKS_OF))
+      return `resolver '${call.resolver}' is not defined in the deployment's Python code`;
     const reason = this.crashes.refusal(call.resolver);
     return reason === undefined ? undefined : `${this.named(call)} ${reason}`;
   }

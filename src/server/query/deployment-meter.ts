@@ -180,10 +180,12 @@ export class DeploymentMeter {
 
   /** Counts a value that breaks a rule and is answered all the same. */
   checked(feature: ScalarInfo, value: FeatureValue): void {
-    if (value === null || feature.softRules?.(value) === undefined) return;
-    this.metrics
-      .counter("feature.validation_failures", this.deployment.environmentId, { feature: feature.fqn, branch: this.#branch })
-      .add();
+    if (value !== null && feature.softRules?.(value) !== undefined) this.broke(feature.fqn, 1);
+  }
+
+  /** Counts values of a feature that broke a rule and are answered all the same. */
+  broke(feature: string, values: number): void {
+    this.metrics.counter("feature.validation_failures", this.deployment.environmentId, { feature, branch: this.#branch }).add(values);
   }
 
   /** Counts the given values of a run that break a rule. */

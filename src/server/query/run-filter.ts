@@ -2,6 +2,7 @@
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { Derivation } from "../../domain/derivation.ts";
+import { CheckedValue } from "../../domain/validations.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import { storeKey } from "../stores/online/store.ts";
 import type { BulkAnswer } from "./bulk.ts";
@@ -74,7 +75,9 @@ export function withReturned(known: KnownRows, scan: Scan, primary: ScalarInfo, 
   const rows = new Map((scan.columns.get(primary) ?? []).map((key, row) => [storeKeyOf(primary.strict(key)), row]));
   const returned = features.map((feature) => {
     const column = scan.columns.get(feature);
-    return [feature, known.keys.map((key) => column?.[rows.get(storeKeyOf(key)) ?? -1])] as const;
+    const values = known.keys.map((key) => column?.[rows.get(storeKeyOf(key)) ?? -1]);
+    // A value that breaks a check is read by the filter, and fails when the row runs.
+    return [feature, values.map((value) => (value instanceof CheckedValue ? value.value : value))] as const;
   });
   return { keys: known.keys, inputs: new Map([...known.inputs, ...returned]) };
 }

@@ -30,6 +30,8 @@ export interface SqlSourcesOptions {
    * is an error.
    */
   readonly sourceRoot?: string;
+  /** The server's own folder; default: a temporary one. */
+  readonly home?: string;
 }
 
 /** An integration, as far as sources need it. */
@@ -51,7 +53,7 @@ export function kindName(kind: SourceKind): string {
 
 /** The sources of an environment. Nothing is connected until a source is used. */
 export function createSqlSources(options: SqlSourcesOptions): SqlSources {
-  const { env, integrations = [], sourceRoot } = options;
+  const { env, integrations = [], sourceRoot, home } = options;
   const integrationOf = (name: string): IntegrationSettings | undefined =>
     integrations.find((one) => environmentPrefix(one.name) === environmentPrefix(name));
   const databases = options.declared.filter(({ kind }) => !TOPICS.has(kind));
@@ -85,7 +87,7 @@ export function createSqlSources(options: SqlSourcesOptions): SqlSources {
       throw new SqlError(`source '${name}' is ${kindName(kind)} in the project, and the integration of that name is ${integration.kind}`);
     const given = (variable: string) => (integration ? integration.variables[variable] : env[`${prefix}_${variable}`]);
     const read: ReadSetting = (variable, key) => given(variable) || settings[key] || undefined;
-    return driver.open({ name, prefix, read, sourceRoot });
+    return driver.open({ name, prefix, read, sourceRoot, home });
   };
 
   return {

@@ -17,6 +17,11 @@ export interface SourceSettings {
   readonly read: ReadSetting;
   /** Folder to which paths are relative: the deployment's source; undefined when there is none. */
   readonly sourceRoot: string | undefined;
+  /**
+   * The server's own folder, in which a library that a driver needs is unpacked; undefined = a
+   * temporary one.
+   */
+  readonly home: string | undefined;
 }
 
 /** The driver of a kind of source. */

@@ -3,10 +3,22 @@
  * `condition.ts`.
  */
 
+import { bigqueryDriver } from "./bigquery.ts";
+import { clickhouseDriver } from "./clickhouse.ts";
+import { duckdbDriver } from "./duckdb.ts";
 import { mysqlDriver } from "./mysql.ts";
 import { postgresDriver } from "./postgres.ts";
+import { snowflakeDriver } from "./snowflake.ts";
 import type { SourceDriver } from "./source-driver.ts";
 import { sqliteDriver } from "./sqlite.ts";
 
 /** The drivers of all kinds of sources. */
-export const SOURCE_DRIVERS: readonly SourceDriver[] = [sqliteDriver, postgresDriver, mysqlDriver];
+export const SOURCE_DRIVERS: readonly SourceDriver[] = [
+  sqliteDriver,
+  postgresDriver,
+  mysqlDriver,
+  clickhouseDriver,
+  duckdbDriver,
+  snowflakeDriver,
+  bigqueryDriver,
+];

@@ -23,6 +23,13 @@ import { fieldReader } from "./message-fields.ts";
 export const MAX_MESSAGE_BYTES = 1_048_576;
 /** How far ahead of the clock a message's time may be, in milliseconds: clocks differ. */
 const AHEAD_MS = 60_000;
+/**
+ * Messages that fail in the same way, one after another, from which on the fault is not theirs: the
+ * stream stops.
+ */
+export const FAILURES_IN_A_ROW = 100;
+/** Most rows that messages which came together give. */
+const MAX_ROWS = 100_000;
 /** Milliseconds for a message of a resolver that states no timeout, and most of a call. */
 const MESSAGE_TIMEOUT_MS = 10_000;
 const MAX_CALL_MS = 120_000;
@@ -38,9 +45,11 @@ export interface Refusal {
 
 /** What became of messages. */
 export interface ComputedMessages {
+  /** Number of messages from the first on that were computed; no others are told of below. */
+  readonly tried: number;
   /** The messages that gave rows, in their order. */
   readonly messages: readonly TopicMessage[];
-  /** Their rows, in the same order. */
+  /** Their rows: one of each, in the same order; of a resolver of batches, any number. */
   readonly rows: TypedRows;
   /** All outputs of the rows by FQN, with their times under the class's feature time. */
   readonly columns: ReadonlyMap<string, readonly FeatureValue[]>;
@@ -60,6 +69,14 @@ interface Given {
   readonly columns: Readonly<Record<string, readonly unknown[]>>;
   readonly refusals: ReadonlyMap<number, Omit<Refusal, "message">>;
   readonly skipped: ReadonlySet<number>;
+}
+
+/** Rows of messages as a resolver of batches gave them. */
+interface GivenRows extends Given {
+  /** Values by output, one for each row; the refusals are of messages that could not be read. */
+  readonly rows: number;
+  /** Why there are no rows, if it is not a message's own fault. */
+  readonly failure: Omit<Refusal, "message"> | undefined;
 }
 
 /** Computes values of messages that have bytes. */
@@ -91,9 +108,10 @@ export class MessageComputer {
   /**
    * Computes messages.
    * @param now epoch milliseconds
+   * @param signal ends it between two calls
    * @throws CallBroken
    */
-  async compute(messages: readonly TopicMessage[], pool: PythonPool, now: number): Promise<ComputedMessages> {
+  async compute(messages: readonly TopicMessage[], pool: PythonPool, now: number, signal?: AbortSignal): Promise<ComputedMessages> {
     const refused: Refusal[] = [];
     const full: TopicMessage[] = [];
     for (const message of messages) {
@@ -103,6 +121,8 @@ export class MessageComputer {
       else
         refused.push({ message, stage: "parse", way: "size", reason: `it has ${bytes} bytes, and a message at most ${MAX_MESSAGE_BYTES}` });
     }
+    const tombstones = messages.length - full.length - refused.length;
+    if (this.resolver.batches) return this.#computeRows(messages, full, refused, pool, now, signal);
     const given: Given = full.length === 0 ? NOTHING : await this.#give(full, pool, now);
     const kept: number[] = [];
     const values = new Map<ScalarInfo, FeatureValue[]>(this.#outputs.map((feature) => [feature, []]));
@@ -113,8 +133,79 @@ export class MessageComputer {
       if (refusal) refused.push({ message, ...refusal });
       else kept.push(row);
     }
-    refused.sort((a, b) => (a.message.offset < b.message.offset ? -1 : 1));
-    return this.#finish(kept, full, values, times, refused, messages.length - full.length + given.skipped.size);
+    const taken = kept.map((row) => full[row] as TopicMessage);
+    return this.#finish(messages.length, taken, values, times, refused, tombstones + given.skipped.size);
+  }
+
+  /**
+   * Computes the rows of messages together. When that fails they are computed in halves, down to
+   * single messages, so that the others are stored of which one is at fault; not on and on when all
+   * of them fail.
+   */
+  async #computeRows(
+    messages: readonly TopicMessage[],
+    full: readonly TopicMessage[],
+    refused: Refusal[],
+    pool: PythonPool,
+    now: number,
+    signal: AbortSignal | undefined,
+  ): Promise<ComputedMessages> {
+    const values = new Map<ScalarInfo, FeatureValue[]>(this.#outputs.map((feature) => [feature, []]));
+    const times: number[] = [];
+    const taken: TopicMessage[] = [];
+    const skipped: TopicMessage[] = messages.filter(({ value }) => value === undefined);
+    let streak = { way: "", messages: 0 };
+    let tried = messages.length;
+    const take = async (part: readonly TopicMessage[]): Promise<void> => {
+      if (part.length === 0 || streak.messages >= FAILURES_IN_A_ROW) return;
+      signal?.throwIfAborted();
+      const given = await callBatch(this.resolver, part, pool);
+      for (const [row, refusal] of given.refusals) refused.push({ message: part[row] as TopicMessage, ...refusal });
+      for (const row of given.skipped) skipped.push(part[row] as TopicMessage);
+      const read = part.filter((_, row) => !given.refusals.has(row) && !given.skipped.has(row));
+      const [first, ...others] = read;
+      if (!first) return;
+      const failure = given.failure ?? this.#takeRows(read, given, now, values, times);
+      if (!failure) {
+        taken.push(...read);
+        streak = { way: "", messages: 0 };
+      } else if (others.length === 0) {
+        refused.push({ message: first, ...failure });
+        streak = { way: failure.way, messages: streak.way === failure.way ? streak.messages + 1 : 1 };
+        if (streak.messages >= FAILURES_IN_A_ROW) tried = messages.indexOf(first) + 1;
+      } else {
+        const half = Math.ceil(read.length / 2);
+        await take(read.slice(0, half));
+        await take(read.slice(half));
+      }
+    };
+    await take(full);
+    const among = new Set(messages.slice(0, tried));
+    const told = refused.filter(({ message }) => among.has(message));
+    return this.#finish(tried, taken, values, times, told, skipped.filter((message) => among.has(message)).length);
+  }
+
+  /**
+   * Takes all rows of messages, or says why one of them cannot be stored. Without a time of its own
+   * a row has that of the latest message.
+   */
+  #takeRows(
+    messages: readonly TopicMessage[],
+    given: GivenRows,
+    now: number,
+    values: ReadonlyMap<ScalarInfo, FeatureValue[]>,
+    times: number[],
+  ): Omit<Refusal, "message"> | undefined {
+    const latest = messages.reduce((a, b) => (b.timestamp > a.timestamp ? b : a));
+    const ownValues = new Map<ScalarInfo, FeatureValue[]>(this.#outputs.map((feature) => [feature, []]));
+    const ownTimes: number[] = [];
+    for (let row = 0; row < given.rows; row++) {
+      const refusal = this.#take(row, latest, given, now, ownValues, ownTimes);
+      if (refusal) return refusal;
+    }
+    for (const [feature, column] of ownValues) for (const value of column) values.get(feature)?.push(value);
+    for (const time of ownTimes) times.push(time);
+    return undefined;
   }
 
   /** Takes the values of a message, or says why not. */
@@ -142,13 +233,14 @@ export class MessageComputer {
   }
 
   #finish(
-    kept: readonly number[],
-    full: readonly TopicMessage[],
+    tried: number,
+    messages: readonly TopicMessage[],
     values: ReadonlyMap<ScalarInfo, readonly FeatureValue[]>,
     times: readonly number[],
-    refused: readonly Refusal[],
+    refused: Refusal[],
     skipped: number,
   ): ComputedMessages {
+    refused.sort((a, b) => (a.message.offset < b.message.offset ? -1 : 1));
     const { primaryKey, featureTime, name } = this.namespace;
     const columns = new Map([...values].map(([feature, column]) => [feature.fqn, column]));
     if (featureTime && !columns.has(featureTime.fqn))
@@ -157,7 +249,8 @@ export class MessageComputer {
         times.map((time) => formatMicros(BigInt(Math.round(time * 1000)))),
       );
     return {
-      messages: kept.map((row) => full[row] as TopicMessage),
+      tried,
+      messages,
       rows: {
         namespace: name,
         keys: (columns.get(primaryKey?.fqn ?? "") ?? []).map(storeKey),
@@ -214,20 +307,44 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Has Python read the messages and call the function. */
-function pythonGiver({ fqn, timeout }: StreamResolver): Giver {
+/** Has Python read the messages and call the function, once for each or once for all. */
+async function called({ fqn, timeout }: StreamResolver, messages: readonly TopicMessage[], pool: PythonPool): Promise<ResolverResult> {
   const timeoutMs = timeout ? durationToMs(timeout) : MESSAGE_TIMEOUT_MS;
+  const result = await pool.call({
+    resolver: fqn,
+    rows: messages.length,
+    columns: { message: messages.map(({ value }) => (value && textOf(value)) ?? value ?? null) },
+    now: [],
+    deadlineMs: Math.max(timeoutMs, Math.min(timeoutMs * messages.length, MAX_CALL_MS)),
+    context: { queryId: "", traceId: "", tags: [], queryContext: {} },
+  });
+  if (result.whole === "unavailable") throw new Error(result.errors[0]?.message ?? "the workers are gone");
+  if (result.whole && messages.length > 1) throw new CallBroken(result.errors[0]?.message ?? result.whole);
+  return result;
+}
+
+/** Has a function take messages that came together. */
+async function callBatch(resolver: StreamResolver, messages: readonly TopicMessage[], pool: PythonPool): Promise<GivenRows> {
+  const { errors, groups, skipped } = await called(resolver, messages, pool);
+  const unread = errors.filter(({ code }) => code === ErrorCode.PARSE_FAILED);
+  const raised = errors.find(({ code }) => code !== ErrorCode.PARSE_FAILED);
+  const rows = groups?.offsets.at(-1) ?? 0;
+  const failure: GivenRows["failure"] = raised
+    ? refusalOf(raised)
+    : rows > MAX_ROWS
+      ? { stage: "resolver", way: "rows", reason: `it gives ${rows} rows, and messages that came together at most ${MAX_ROWS}` }
+      : undefined;
+  return {
+    ...{ rows, failure, columns: groups?.columns ?? {} },
+    refusals: new Map(unread.map((error) => [error.row, refusalOf(error)])),
+    skipped: new Set(skipped ?? []),
+  };
+}
+
+/** Has Python compute the row of each message. */
+function pythonGiver(resolver: StreamResolver): Giver {
   return async (messages, pool) => {
-    const result = await pool.call({
-      resolver: fqn,
-      rows: messages.length,
-      columns: { message: messages.map(({ value }) => (value && textOf(value)) ?? value ?? null) },
-      now: [],
-      deadlineMs: Math.max(timeoutMs, Math.min(timeoutMs * messages.length, MAX_CALL_MS)),
-      context: { queryId: "", traceId: "", tags: [], queryContext: {} },
-    });
-    if (result.whole === "unavailable") throw new Error(result.errors[0]?.message ?? "the workers are gone");
-    if (result.whole && messages.length > 1) throw new CallBroken(result.errors[0]?.message ?? result.whole);
+    const result = await called(resolver, messages, pool);
     return {
       columns: result.columns,
       refusals: new Map(result.errors.map((error) => [error.row, refusalOf(error)])),

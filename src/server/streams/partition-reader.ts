@@ -13,18 +13,13 @@ import type { DeadLetterBounds, NewDeadLetter, PartitionKey, StreamStore } from 
 import type { MergeStates, StreamPosition, Tile, TileStore } from "../stores/tiles/store.ts";
 import { TopicError, type TopicMessage } from "../topics/topics.ts";
 import { type OpenTopic, withTopic } from "./live-streams.ts";
-import { CallBroken, type ComputedMessages, type MessageComputer, type Refusal } from "./messages.ts";
+import { CallBroken, type ComputedMessages, FAILURES_IN_A_ROW, type MessageComputer, type Refusal } from "./messages.ts";
 
 /** Messages and bytes of a step. */
 const STEP_MESSAGES = 5_000;
 const STEP_BYTES = 8 * 1_048_576;
 /** Milliseconds to wait for a message. */
 const WAIT_MS = 5_000;
-/**
- * Messages that fail in the same way, one after another, from which on the fault is not theirs: the
- * stream stops.
- */
-export const FAILURES_IN_A_ROW = 100;
 /** Bounds of the dead letters of a stream. */
 export const LETTER_BOUNDS: DeadLetterBounds = { most: 10_000, mostBytes: 32 * 1_048_576 };
 /** Bytes of a dead letter's value and key that are kept. */
@@ -178,12 +173,13 @@ class PartitionReader {
     return true;
   }
 
-  async #write(messages: readonly TopicMessage[], deployment: StepDeployment): Promise<boolean> {
-    const { now, streams, stepped } = this.options;
-    const computed = await deployment.computer.compute(messages, deployment.pool, now()).catch((error: unknown) => {
-      if (error instanceof CallBroken) this.#most = Math.max(1, Math.floor(messages.length / 16));
+  async #write(batch: readonly TopicMessage[], deployment: StepDeployment): Promise<boolean> {
+    const { now, signal, streams, stepped } = this.options;
+    const computed = await deployment.computer.compute(batch, deployment.pool, now(), signal).catch((error: unknown) => {
+      if (error instanceof CallBroken) this.#most = Math.max(1, Math.floor(batch.length / 16));
       throw error;
     });
+    const messages = batch.slice(0, computed.tried);
     const streak = grown(this.#streak, messages, computed);
     if (streak.messages >= FAILURES_IN_A_ROW) {
       const reason = computed.refused.at(-1)?.reason ?? streak.way;
@@ -196,7 +192,7 @@ class PartitionReader {
         LETTER_BOUNDS,
       );
     }
-    if (computed.messages.length > 0 && !(await deployment.store(computed))) return true;
+    if (computed.rows.keys.length > 0 && !(await deployment.store(computed))) return true;
     const { late, onTime, watermark } = this.#watched(computed, deployment.latenessMs);
     const { folding } = deployment;
     const nowMicros = BigInt(Math.round(now())) * 1000n;
@@ -206,14 +202,14 @@ class PartitionReader {
     this.#streak = streak;
     this.#most = Math.min(STEP_MESSAGES, this.#most * 4);
     stepped({
-      ...{ messages: messages.length, rows: computed.messages.length, refused: computed.refused.length, late, skipped: computed.skipped },
+      ...{ messages: messages.length, rows: computed.rows.keys.length, refused: computed.refused.length, late, skipped: computed.skipped },
       oldest: computed.messages.reduce<number | undefined>((least, { timestamp }) => Math.min(least ?? timestamp, timestamp), undefined),
     });
     return true;
   }
 
   /** The rows that are not too late, and the watermark behind them. */
-  #watched({ columns, messages, rows }: ComputedMessages, latenessMs: number) {
+  #watched({ columns, rows }: ComputedMessages, latenessMs: number) {
     let watermark = this.#position?.watermark;
     const kept: number[] = [];
     for (const [row, time] of rows.observedAt.entries()) {
@@ -221,10 +217,10 @@ class PartitionReader {
       if (watermark === undefined || micros >= watermark - latenessMs * 1000) kept.push(row);
       watermark = Math.max(watermark ?? micros, micros);
     }
-    const all = kept.length === messages.length;
+    const all = kept.length === rows.keys.length;
     const of = <T>(values: readonly T[]): readonly T[] => (all ? values : kept.map((row) => values[row] as T));
     const onTime = { rows: kept.length, columns: new Map([...columns].map(([fqn, values]) => [fqn, of(values)])) };
-    return { late: messages.length - kept.length, onTime, watermark };
+    return { late: rows.keys.length - kept.length, onTime, watermark };
   }
 
   /** Moves on; false when somebody else did, and the position is to be read again. */

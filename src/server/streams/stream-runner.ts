@@ -139,7 +139,9 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
     return found;
   };
 
-  /** Tells webhooks why a stream was stopped; when that fails, it is done again with the next look. */
+  /**
+   * Tells webhooks why a stream was stopped; when that fails, it is done again with the next look.
+   */
   const tellStopped = async (stopped: StreamStop): Promise<void> => {
     try {
       await parts.tellStopped(stopped);

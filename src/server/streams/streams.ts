@@ -14,7 +14,7 @@ import { type Homes, nodeText, type OtherNode } from "../topics/homes.ts";
 import { type PartitionEnds, type ReadPosition, TopicError } from "../topics/topics.ts";
 import { partitionLag } from "./lag.ts";
 import { type LiveStream, type LiveStreams, type OpenTopic, type TopicOpener, withTopic } from "./live-streams.ts";
-import { LETTER_BOUNDS, letterOf } from "./partition-reader.ts";
+import { LETTER_BOUNDS, letterOf, type StepDeployment } from "./partition-reader.ts";
 import type { StepDeployments } from "./step-deployments.ts";
 
 /** What a stream does. */
@@ -57,7 +57,7 @@ export interface StreamStanding {
   /** Empty = it is not known. */
   readonly topic: string;
   readonly state: StreamState;
-  /** Why it does not run; empty = it does. */
+  /** Why it does not run, or which other node has its position; empty = it runs here. */
   readonly problem: string;
   readonly partitions: readonly PartitionStanding[];
   readonly deadLetters: number;
@@ -318,65 +318,84 @@ export function createStreams(parts: StreamsParts): Streams {
   };
 }
 
-/** Computes dead letters again. The commit that folds them marks each, so that it counts once. */
+/** Computes dead letters again, one by one where a resolver takes messages that came together. */
 async function recompute(
-  { now, stepOf, streams, tiles }: StreamsParts,
+  parts: StreamsParts,
   environment: EnvironmentRecord,
   streamId: string,
   defined: LiveStream,
   letters: readonly DeadLetter[],
 ): Promise<Pick<Replayed, "stored" | "skipped" | "failed">> {
   const whole = letters.filter(({ size, value }) => (value?.byteLength ?? 0) === size);
-  const scope = onlineScope(environment.id, "");
-  const store = await tiles();
-  const deployment = await stepOf(defined);
+  const deployment = await parts.stepOf(defined);
+  const sum = { stored: 0, skipped: 0, failed: letters.length - whole.length };
   try {
-    const messages = whole.map(({ key, offset, partition, timestamp, value }) => ({
-      key,
-      offset,
-      partition,
-      timestamp,
-      value,
-      headers: [],
-    }));
-    const { columns, messages: sound, refused, rows } = await deployment.computer.compute(messages, deployment.pool, now());
-    const places = new Map(whole.map((letter) => [`${letter.partition}/${letter.offset}`, letter.seq]));
-    const seqOf = ({ offset, partition }: ReadPosition): number => places.get(`${partition}/${offset}`) as number;
-    const soundSeqs = sound.map(seqOf);
-    while (sound.length > 0 && !(await deployment.store({ columns, messages: sound, refused, rows, skipped: 0 })));
-    const marker = (seq: number) => ({
-      streamId: `${streamId}/${seq}`,
-      partition: 0,
-      offset: 1n,
-      watermark: undefined,
-      expected: undefined,
-    });
-    const fold = (from: number, until: number): Promise<boolean> => {
-      const part = new Map([...columns].map(([fqn, values]) => [fqn, values.slice(from, until)]));
-      const { folding } = deployment;
-      const { tiles: deltas } = folding.deltas(rows.namespace, { rows: until - from, columns: part }, BigInt(Math.round(now())) * 1000n);
-      const steps = soundSeqs.slice(from, until).map(marker);
-      return store.commit(scope, { deltas, steps, guard: folding.guard }, folding.merge);
-    };
-    let before = 0;
-    if (sound.length > 0 && !(await fold(0, sound.length)))
-      for (let row = 0; row < sound.length; row++) if (!(await fold(row, row + 1))) before++;
-    const failedSeqs = refused.map(({ message }) => seqOf(message));
-    const done = whole.map(({ seq }) => seq).filter((seq) => !failedSeqs.includes(seq));
-    if (refused.length > 0)
-      await streams.addLetters(
-        refused.map((refusal) => letterOf(streamId, refusal)),
-        LETTER_BOUNDS,
-      );
-    await streams.removeLetters(streamId, done);
-    await store.forgetStreams(
-      scope,
-      soundSeqs.map((seq) => marker(seq).streamId),
-    );
-    return { stored: sound.length - before, skipped: done.length - sound.length + before, failed: letters.length - done.length };
+    for (const part of defined.resolver.batches ? whole.map((letter) => [letter]) : [whole]) {
+      const { failed, skipped, stored } = await recomputeTogether(parts, onlineScope(environment.id, ""), streamId, deployment, part);
+      sum.stored += stored;
+      sum.skipped += skipped;
+      sum.failed += failed;
+    }
+    return sum;
   } finally {
     deployment.release();
   }
+}
+
+/** Computes dead letters again. The commit that folds them marks each, so that it counts once. */
+async function recomputeTogether(
+  { now, streams, tiles }: StreamsParts,
+  scope: string,
+  streamId: string,
+  { computer, folding, pool, store: storeRows }: StepDeployment,
+  letters: readonly DeadLetter[],
+): Promise<Pick<Replayed, "stored" | "skipped" | "failed">> {
+  const store = await tiles();
+  const messages = letters.map(({ key, offset, partition, timestamp, value }) => ({
+    key,
+    offset,
+    partition,
+    timestamp,
+    value,
+    headers: [],
+  }));
+  const computed = await computer.compute(messages, pool, now());
+  const { columns, messages: sound, refused, rows } = computed;
+  const places = new Map(letters.map((letter) => [`${letter.partition}/${letter.offset}`, letter.seq]));
+  const seqOf = ({ offset, partition }: ReadPosition): number => places.get(`${partition}/${offset}`) as number;
+  const soundSeqs = sound.map(seqOf);
+  while (rows.keys.length > 0 && !(await storeRows(computed)));
+  const marker = (seq: number) => ({
+    streamId: `${streamId}/${seq}`,
+    partition: 0,
+    offset: 1n,
+    watermark: undefined,
+    expected: undefined,
+  });
+  /** Folds rows, which are those of the letters with the numbers. */
+  const fold = (seqs: readonly number[], from: number, until: number): Promise<boolean> => {
+    const part = new Map([...columns].map(([fqn, values]) => [fqn, values.slice(from, until)]));
+    const { tiles: deltas } = folding.deltas(rows.namespace, { rows: until - from, columns: part }, BigInt(Math.round(now())) * 1000n);
+    return store.commit(scope, { deltas, steps: seqs.map(marker), guard: folding.guard }, folding.merge);
+  };
+  let before = 0;
+  if (sound.length > 0 && !(await fold(soundSeqs, 0, rows.keys.length))) {
+    if (sound.length === 1) before++;
+    else for (const [row, seq] of soundSeqs.entries()) if (!(await fold([seq], row, row + 1))) before++;
+  }
+  const failedSeqs = refused.map(({ message }) => seqOf(message));
+  const done = letters.map(({ seq }) => seq).filter((seq) => !failedSeqs.includes(seq));
+  if (refused.length > 0)
+    await streams.addLetters(
+      refused.map((refusal) => letterOf(streamId, refusal)),
+      LETTER_BOUNDS,
+    );
+  await streams.removeLetters(streamId, done);
+  await store.forgetStreams(
+    scope,
+    soundSeqs.map((seq) => marker(seq).streamId),
+  );
+  return { stored: sound.length - before, skipped: done.length - sound.length + before, failed: refused.length };
 }
 
 /** Refuses what would count in the tiles of this node and not in those of another. */

@@ -8,9 +8,11 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { suspended } from "../deployments/environment-states.ts";
 import { onlineScope } from "../deployments/live-scopes.ts";
+import type { Lease } from "../deployments/running.ts";
 import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { JobRecord } from "../stores/metadata/jobs.ts";
 import type { ValueUploadPatch, ValueUploadRecord } from "../stores/metadata/value-uploads.ts";
+import { checkValues } from "./checked-values.ts";
 import { Problems, type TypedRows, typedRows } from "./typed-rows.ts";
 import type { DeploymentPlace, VersionedDeployment } from "./upload-deployment.ts";
 import { type FileOpener, finalFailure, MAX_ERROR, type OpenFile } from "./upload-file.ts";
@@ -43,6 +45,12 @@ export function createUploadHandler(
     return { deploymentId: request.deploymentId, environmentId, environmentName: environment.name, branch: request.branch };
   };
 
+  const workersOf = async ({ environmentId, request: { branch, deploymentId } }: ValueUploadRecord): Promise<Lease> => {
+    const environment = await metadata.environment(environmentId);
+    if (!environment) throw new JobFailed("its environment was deleted");
+    return options.deployments.acquire({ environment, branch, deploymentId });
+  };
+
   const readRows = async function* (
     file: OpenFile,
     record: ValueUploadRecord,
@@ -73,9 +81,11 @@ export function createUploadHandler(
     tell: (rowsChecked: number) => Promise<void>,
   ): Promise<number> => {
     const problems = new Problems();
+    const names = file.columns.map(({ name }) => name);
     let checked = 0;
     for await (const { offset, rows, typed } of readRows(file, record, () => deployment, 0, problems, signal)) {
-      typed();
+      const values = typed();
+      if (problems.found.length === 0) await checkValues(() => workersOf(record), values, { names, offset }, problems);
       checked = offset + rows;
       if (problems.isFull) break;
       await tell(checked);

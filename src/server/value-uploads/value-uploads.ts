@@ -11,6 +11,7 @@ import type { DeploymentTarget } from "../access/scope.ts";
 import type { DeletedValues } from "../deletions/deleted-values.ts";
 import { suspended } from "../deployments/environment-states.ts";
 import { onlineScope } from "../deployments/live-scopes.ts";
+import type { Lease } from "../deployments/running.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -26,6 +27,7 @@ import { MAX_OBJECT_BYTES, type ObjectStore, type SignedAddress } from "../store
 import type { OfflineStore } from "../stores/offline/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
+import { checkValues } from "./checked-values.ts";
 import { type CallTiming, createKeptUploads, type FileWish, type KeptUploads } from "./kept-uploads.ts";
 import { Problems, type TypedRows, typedRows } from "./typed-rows.ts";
 import { createUploadDeployments, type DeploymentPlace, type VersionedDeployment } from "./upload-deployment.ts";
@@ -98,6 +100,7 @@ export interface ValueUploadsOptions {
   readonly deployments: {
     resolve(target: DeploymentTarget): Promise<string>;
     graph(id: string): Promise<Graph>;
+    acquire(target: DeploymentTarget): Lease | Promise<Lease>;
   };
   readonly objects: ObjectStore;
   readonly online: Pick<OnlineStore, "dropped" | "flush" | "put">;
@@ -186,6 +189,10 @@ export async function createValueUploads(options: ValueUploadsOptions): Promise<
       const problems = new Problems();
       const times = { time: given.time ?? time, knownAt: given.knownAt, now };
       const typed = typedRows(plan, { rows, columns, offset: 0 }, "typed", times, problems);
+      if (problems.found.length === 0) {
+        const workers = () => deployments.acquire({ ...target, deploymentId: place.deploymentId });
+        await checkValues(workers, typed, { names, offset: 0 }, problems);
+      }
       if (problems.found.length > 0) throw new UploadRefused(problems.found);
       if (isDryRun) return { ...NOTHING_WRITTEN, rows };
       const origin = { scope: onlineScope(place.environmentId, place.branch), deploymentId: place.deploymentId };

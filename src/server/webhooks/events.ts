@@ -72,7 +72,9 @@ export interface Events {
   deploymentSettled(deployment: DeploymentRecord): Promise<void>;
   /** Queues the event of a monitor, durably when this resolves. May be called again. */
   monitorChanged(event: MonitorEvent): Promise<void>;
-  /** Queues the event of a stream that was stopped, durably when this resolves. May be called again. */
+  /**
+   * Queues the event of a stream that was stopped, durably when this resolves. May be called again.
+   */
   streamStopped(stopped: StreamStop): Promise<void>;
   /** Resolves when the events until now were queued or dropped. */
   flush(): Promise<void>;

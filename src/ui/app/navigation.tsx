@@ -15,6 +15,7 @@ const LISTS: Readonly<Partial<Record<PageName, PageName>>> = {
   schedule: "schedules",
   dataset: "datasets",
   eval: "evals",
+  evalRun: "evals",
   notebook: "notebooks",
   deployment: "deployments",
   stream: "streams",

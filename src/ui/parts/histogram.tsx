@@ -21,19 +21,19 @@ interface HistogramParts {
 }
 
 const WIDTH = 600;
-const FOOT = 18;
+/** Share of the width from which a mark has no room on its right. */
+const NEAR_END = 0.85;
 
 /** How often values were where: bars whose counts arrows read. */
-export function Histogram({ label, buckets, bound = figureText, height = 120, onChoose }: HistogramParts) {
+export function Histogram({ label, buckets, bound = figureText, height = 100, onChoose }: HistogramParts) {
   const at = useSignal(-1);
   const most = Math.max(...buckets.map(({ count }) => count), 1);
   const unit = WIDTH / Math.max(buckets.length, 1);
-  const top = height - FOOT;
   const all = buckets.reduce((sum, { count }) => sum + count, 0);
   const chosen = buckets[at.value];
   const words = chosen
     ? `${bound(chosen.from)} to ${bound(chosen.to)}: ${chosen.count}`
-    : `${figureText(all)} values, at most ${figureText(most)} in a bar`;
+    : `${figureText(all)} ${all === 1 ? "value" : "values"}, at most ${figureText(most)} in a bar`;
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step !== undefined) at.value = Math.max(0, Math.min(buckets.length - 1, at.value + step));
@@ -49,6 +49,8 @@ export function Histogram({ label, buckets, bound = figureText, height = 120, on
         role="img"
         aria-label={`${label}: ${words}`}
         viewBox={`0 0 ${WIDTH} ${height}`}
+        preserveAspectRatio="none"
+        style={{ height: `${height}px` }}
         // Attributes of drawings keep their case: `tabIndex` would do nothing.
         tabindex={0}
         onKeyDown={onKeyDown}
@@ -57,23 +59,24 @@ export function Histogram({ label, buckets, bound = figureText, height = 120, on
         {buckets.map(({ from, count }, place) => (
           // biome-ignore lint/a11y/noStaticElementInteractions: the keys are the whole chart's
           <g key={from} onPointerEnter={() => (at.value = place)} onClick={() => onChoose?.({ ...(buckets[place] as Bucket) })}>
-            <rect x={place * unit} y={0} width={unit} height={top} fill="transparent" />
+            <rect x={place * unit} y={0} width={unit} height={height} fill="transparent" />
             <rect
               class={place === at.value ? "chosen" : "bar"}
               x={place * unit + 0.5}
-              y={top - (count / most) * (top - 4)}
+              y={height - (count / most) * (height - 4)}
               width={Math.max(unit - 1, 0.5)}
-              height={(count / most) * (top - 4)}
+              height={(count / most) * (height - 4)}
             />
           </g>
         ))}
-        <line x1="0" x2={WIDTH} y1={top} y2={top} class="axis" />
-        {marks.map((mark) => (
-          <text key={mark} x={mark * unit + 2} y={height - 4}>
-            {bound(buckets[mark]?.from ?? 0)}
-          </text>
-        ))}
       </svg>
+      <div class="marks figure" aria-hidden="true">
+        {marks.map((mark) => (
+          <span key={mark} style={mark / buckets.length > NEAR_END ? { right: "0" } : { left: `${(100 * mark) / buckets.length}%` }}>
+            {bound(buckets[mark]?.from ?? 0)}
+          </span>
+        ))}
+      </div>
       <figcaption class="dim">{words}</figcaption>
     </figure>
   );

@@ -61,7 +61,8 @@ export function LineChart(parts: LineChartParts) {
       destroy?.();
     };
   }, [times, series, parts.dots, theme.value]);
-  const index = at.value ?? times.length - 1;
+  const last = times.findLastIndex((_, time) => series.some(({ values }) => values[time] != null));
+  const index = at.value ?? (last < 0 ? times.length - 1 : last);
   return (
     <figure class="chart">
       <div

@@ -3,11 +3,13 @@
 import uPlot from "uplot";
 import { figureText } from "./figure-text.ts";
 import { DASHES, type Dot, type LineChartParts } from "./line-chart.tsx";
-import { localText } from "./time-text.ts";
+import { timeMarks } from "./time-text.ts";
 import { flatScale, loneValues } from "./value-scale.ts";
 
 const HEIGHT = 200;
 const COLOURS = 5;
+/** Pixels from one mark of the time's scale to the next at least. */
+const TIME_SPACE = 64;
 /** Share of the values' range that is left free above and below. */
 const PADDING = 0.1;
 
@@ -30,7 +32,7 @@ export function drawLines(place: HTMLElement, parts: LineChartParts, onCursor: (
         drag: { x: onRange !== undefined, y: false, setScale: false },
       },
       axes: [
-        { ...axis, values: (_, splits) => timeMarks(splits) },
+        { ...axis, space: TIME_SPACE, values: (_, splits) => timeMarks(splits) },
         { ...axis, size: 56, values: (_, splits) => splits.map((value) => (value === null ? "" : figure(value))) },
       ],
       series: [
@@ -112,15 +114,6 @@ function dotAt(drawn: uPlot, dots: readonly Dot[]): number | undefined {
   const far = dots.map(({ time, value }) => Math.hypot(drawn.valToPos(time / 1000, "x") - left, drawn.valToPos(value, "y") - top));
   const nearest = far.indexOf(Math.min(...far));
   return (far[nearest] ?? Number.POSITIVE_INFINITY) <= NEAR ? nearest : undefined;
-}
-
-/** The marks of the time's scale: times of the day, or days when they are a day apart. */
-function timeMarks(seconds: readonly number[]): string[] {
-  const isByDay = (seconds[1] ?? 0) - (seconds[0] ?? 0) >= 86_400;
-  return seconds.map((second) => {
-    const text = localText(second * 1000);
-    return isByDay || text.endsWith("00:00:00") ? text.slice(5, 10) : text.slice(11, 16);
-  });
 }
 
 /** Reads colours of the style, as they are in the present theme. */

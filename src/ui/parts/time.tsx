@@ -9,7 +9,7 @@ export function Time({ at }: { readonly at: string | undefined }) {
   if (Number.isNaN(ms)) return <span class="dim">never</span>;
   return (
     <time dateTime={at} title={utcText(ms)}>
-      {shortText(ms, now.value)}
+      {shortText(ms, Math.max(now.value, Date.now()))}
     </time>
   );
 }

@@ -201,6 +201,14 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     ),
   },
   {
+    rule: "E166",
+    says: "user.half is checked by is_even, and its expression computes it without Python",
+    files: after(
+      IMPORTS,
+      "\nfrom svc.features import Validation, _, feature\n\n\ndef is_even(value):\n    return value % 2 == 0\n\n\n@features\nclass User:\n    id: int\n    «half»: int = feature(validations=[Validation(check=is_even)], expression=_.id * 2)\n",
+    ),
+  },
+  {
     rule: "E170",
     says: "the named query 'q' asks for what does not exist: User has no feature 'nmae'; did you mean 'name'?",
     files: after(USER, "\n\nNamedQuery(name='q', input=[User.id], output=[«'user.nmae'»])\n"),
@@ -289,8 +297,8 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
   },
   {
     rule: "E194",
-    says: "SnowflakeSource needs the driver snowflake-connector-python, which no requirements file names: add 'svc[snowflake]' or 'snowflake-connector-python'",
-    files: after("from svc.sources import SnowflakeSource\n\n", "wh = «SnowflakeSource»(name='wh')\n"),
+    says: "RedshiftSource needs the driver redshift-connector, which no requirements file names: add 'svc[redshift]' or 'redshift-connector'",
+    files: after("from svc.sources import RedshiftSource\n\n", "wh = «RedshiftSource»(name='wh')\n"),
     beside: [105],
   },
   {
@@ -335,6 +343,23 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     says: "txn.amount: the expression is str, and the feature is float",
     files: streamed(
       'make_stream_resolver(name="on", source=events, message_type=TxnMsg, output_features={Txn.id: _.id, Txn.amount: «_.memo»})',
+    ),
+  },
+  {
+    rule: "E205",
+    says: "'messages' is DataFrame[dict]: messages that came together are a DataFrame of one dataclass, whose fields are the columns, such as 'messages: DataFrame[TxnMsg]'",
+    files: streamed("@stream(source=events)\ndef on(messages: «DataFrame[dict]») -> DataFrame[Txn.id, Txn.amount]: ..."),
+  },
+  {
+    rule: "E205",
+    says: "'on' takes messages as a DataFrame, so it returns rows, such as DataFrame[Txn.id, Txn.amount]",
+    files: streamed("@stream(source=events)\ndef on(messages: DataFrame[TxnMsg]) -> «Features[Txn.id, Txn.amount]»: ..."),
+  },
+  {
+    rule: "E205",
+    says: "streams whose body is SQL are not in this version of svc: 'on' takes a DataFrame and returns one, so compute its rows in Python",
+    files: streamed(
+      '@stream(source=events)\ndef on(messages: DataFrame[TxnMsg]) -> DataFrame[Txn.id, Txn.amount]:\n    «return f"select id, amount from {messages}"»',
     ),
   },
   {

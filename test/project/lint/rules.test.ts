@@ -374,14 +374,14 @@ describe("the project", () => {
 
   test("194: the driver of a source", () => {
     const source =
-      "from svc.sources import SnowflakeSource, PostgreSQLSource\n\nwarehouse = «SnowflakeSource»(name='w')\npg = PostgreSQLSource(name='pg')\n";
+      "from svc.sources import RedshiftSource, PostgreSQLSource\n\nwarehouse = «RedshiftSource»(name='w')\npg = PostgreSQLSource(name='pg')\n";
     const message = (which: string) =>
-      `SnowflakeSource needs the driver snowflake-connector-python, which ${which}: add 'svc[snowflake]' or 'snowflake-connector-python'`;
+      `RedshiftSource needs the driver redshift-connector, which ${which}: add 'svc[redshift]' or 'redshift-connector'`;
     expectFindings(source, [{ rule: "E194", message: message("no requirements file names"), label: "driver missing" }]);
     expectFindings(source, [{ rule: "E194", message: message("the requirements file does not name"), label: "driver missing" }], {
       requirements: "requests\n",
     });
-    for (const requirements of ["svc[postgresql, snowflake]>=1\n", "Snowflake_Connector.Python==3 # driver\n", "-r base.txt\n"])
+    for (const requirements of ["svc[postgresql, redshift]>=1\n", "Redshift_Connector==3 # driver\n", "-r base.txt\n"])
       expect(lint(source, { requirements }).found).toEqual([]);
     expect(lint(source, { skipDrivers: true }).found).toEqual([]);
   });

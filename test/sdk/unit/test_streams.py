@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import List, Optional
 
-from svc.features import Features, features
+from svc.features import DataFrame, Features, features
 from svc.sources import TopicSource
 from svc.streams import stream
 from svc._codec.message import BadMessage, reader_of
@@ -31,6 +31,15 @@ class Message:
 @stream(source=events)
 def on(message: Message) -> Features[Payment.id, Payment.amount]:
     return Payment(id=message.id, amount=message.amount)
+
+
+@stream(source=events)
+def doubled(messages: DataFrame[Message]) -> DataFrame[Payment.id, Payment.amount]:
+    def name() -> str:
+        return "no statement of SQL"
+
+    with_name = bool(name())
+    return DataFrame({Payment.id: messages.column("id"), Payment.amount: [2 * with_name * amount for amount in messages.column("amount")]})
 
 
 class Kind(Enum):
@@ -60,6 +69,13 @@ class Functions(unittest.TestCase):
         row = on(Message(id=3, amount=2.5))
         self.assertEqual((row.id, row.amount), (3, 2.5))
         self.assertEqual(on.__name__, "on")
+
+    def test_of_a_dataframe_stays_callable(self):
+        rows = doubled(DataFrame({"id": [3, 4], "amount": [2.5, 1.0]}))
+        self.assertEqual(rows.to_dicts(), [{"payment.id": 3, "payment.amount": 5.0}, {"payment.id": 4, "payment.amount": 2.0}])
+        spec = registry.streams[f"{__name__}.doubled"]
+        self.assertTrue(spec.batches)
+        self.assertIs(spec.message_type, Message)
 
 
 class Messages(unittest.TestCase):

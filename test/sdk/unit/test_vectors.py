@@ -1,11 +1,12 @@
 """Vectors: their types, their defaults, and what is no vector."""
 
 import unittest
+from typing import Optional
 
 from svc._codec.values import decode, encode
 from svc._codec.wire import value_json
 from svc._diagnostics.findings import DefinitionError
-from svc._types.annotations import Scope
+from svc._types.annotations import Scope, read_annotation
 from svc._types.data_type import type_name
 from svc._types.dtypes import value_type
 from svc.features import Vector
@@ -25,6 +26,14 @@ class Vectors(unittest.TestCase):
         for name, written in named.items():
             self.assertEqual(type_name(value_type(written, SCOPE).dtype), name)
         self.assertEqual(repr(Vector["f16", 8]), 'Vector["f16", 8]')
+
+    def test_they_may_be_none(self):
+        for written in (Vector[2] | None, None | Vector[2], Optional[Vector[2]], "Vector[2] | None", Vector | None, list[Vector[2]] | None):
+            reading = read_annotation(written, Scope("m", "m.py", {"Vector": Vector}, {}))
+            self.assertTrue(reading.nullable, written)
+            value_type(reading.core, SCOPE)
+        with self.assertRaisesRegex(DefinitionError, "more than one type"):
+            read_annotation(Vector[2] | Vector[3], SCOPE)
 
     def test_what_is_no_type_of_vectors(self):
         for parts in (0, -1, 65_537, True, 1.5, "f8", ("f8", 3), (3, "f16"), (3, 4), ("f16", 3, 4), ("f16", None), None):

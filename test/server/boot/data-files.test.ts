@@ -11,6 +11,7 @@ import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
+import { Pusher } from "../streams/pusher.ts";
 
 const GREETED = "hello user 3";
 
@@ -184,6 +185,19 @@ describe("of a server that was stopped", () => {
       expect(error).toMatchObject({ code: "data_missing", message: expect.stringContaining("meta.db is missing") });
       expect(existsSync(join(folder.path, "data", "meta.db"))).toBe(false);
     }
+  });
+
+  test("topics that were there at a start are missed at a later one", async () => {
+    using folder = new TempFolder();
+    const [data, { environmentId }] = [join(folder.path, "data"), credentials];
+    cpSync(template.path, folder.path, { recursive: true });
+    const pusher = new Pusher(data, environmentId);
+    await pusher.push("clicks", [{ id: 1 }]);
+    await pusher[Symbol.asyncDispose]();
+    await (await TestServer.start(folder.path, { credentials })).server.stop();
+    for (const file of ["topics.db", "topics.db-wal", "topics.db-shm"]) rmSync(join(data, file), { force: true });
+    const error: unknown = await TestServer.start(folder.path, { credentials }).catch((error: unknown) => error);
+    expect(error).toMatchObject({ code: "data_missing", message: expect.stringContaining("it held the messages of the server's topics") });
   });
 
   test("begun anew on demand: everything is set aside, and nothing of it is gone", async () => {

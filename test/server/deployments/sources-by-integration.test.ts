@@ -1,11 +1,16 @@
 /** SQL resolvers read databases through the integration of their source's name. */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
 import { IntegrationService } from "../../../gen/svc/v1/integration_pb.ts";
+import { lacksClickhouse, startClickhouse } from "../../harness/clickhouse.ts";
 import { lacksMariadb, startMariadb } from "../../harness/mariadb.ts";
 import { lacksPostgres, startPostgres, type TestPostgres } from "../../harness/postgres.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { until } from "../nodes/two-nodes.ts";
+import { SERVICE_ACCOUNT, writeDuckdb } from "../sql/drivers.ts";
+import { FakeBigquery } from "../sql/fake-bigquery.ts";
+import { FakeSnowflake } from "../sql/fake-snowflake.ts";
 import { deploy, expectLive, type ProjectFiles } from "./deploying.ts";
 
 const folder = new TempFolder();
@@ -20,7 +25,9 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-const project = (kind: "PostgreSQLSource" | "MySQLSource"): ProjectFiles => ({
+type Kind = "PostgreSQLSource" | "MySQLSource" | "ClickhouseSource" | "DuckDBSource" | "SnowflakeSource" | "BigQuerySource";
+
+const project = (kind: Kind, settings = ""): ProjectFiles => ({
   "features.py": `from svc.features import features, feature
 
 @features
@@ -28,7 +35,7 @@ class User:
     id: int
     name: str = feature(max_staleness="0s")
 `,
-  "sources.py": `from svc.sources import ${kind}\n\nwarehouse = ${kind}(name="warehouse")\n`,
+  "sources.py": `from svc.sources import ${kind}\n\nwarehouse = ${kind}(name="warehouse"${settings})\n`,
   "get_user.svc.sql": "-- resolves: User\n-- source: warehouse\nselect id, name from app_user\n",
 });
 
@@ -122,3 +129,75 @@ test.skipIf(lacksMariadb())(
   },
   300_000,
 );
+
+const applied = (kind: string, environmentVariables: Record<string, string>) =>
+  server.client(IntegrationService).applyIntegration({ name: "warehouse", kind, environmentVariables });
+
+test.skipIf(lacksClickhouse())(
+  "ClickHouse",
+  async () => {
+    const clickhouse = await startClickhouse();
+    try {
+      const address = { CLICKHOUSE_HOST: clickhouse.host, CLICKHOUSE_PORT: String(clickhouse.port), CLICKHOUSE_SECURE: "false" };
+      for (const body of [
+        "create table app_user (id Int64, name String) engine = MergeTree order by id",
+        "insert into app_user values (1, 'of ClickHouse')",
+      ])
+        await fetch(`http://${clickhouse.host}:${clickhouse.port}/`, { method: "POST", body });
+      await applied("clickhouse", address);
+      expectLive(await deploy(server, project("ClickhouseSource")));
+      expect(await nameOfUser()).toBe("of ClickHouse");
+    } finally {
+      await clickhouse.stop();
+    }
+  },
+  300_000,
+);
+
+test("Snowflake (a fake): names that it folds are found", async () => {
+  const fake = new FakeSnowflake("token-of-test");
+  try {
+    fake.engine.db.run("create table app_user (ID bigint primary key, NAME varchar(40))");
+    fake.engine.db.run("insert into app_user values (1, 'of Snowflake')");
+    await applied("snowflake", {
+      SNOWFLAKE_ACCOUNT: "org-acc",
+      SNOWFLAKE_USER: "me",
+      SNOWFLAKE_TOKEN: "token-of-test",
+      SNOWFLAKE_ENDPOINT_URL: fake.url,
+    });
+    expectLive(await deploy(server, project("SnowflakeSource")));
+    expect(await nameOfUser()).toBe("of Snowflake");
+    expect(fake.begun.some(({ body }) => String(body.statement).includes('q."ID" = ?'))).toBe(true);
+  } finally {
+    await fake.stop();
+  }
+}, 300_000);
+
+test("BigQuery (a fake)", async () => {
+  const fake = new FakeBigquery();
+  try {
+    fake.engine.db.run("create table app_user (id bigint primary key, name varchar(40))");
+    fake.engine.db.run("insert into app_user values (1, 'of BigQuery')");
+    await applied("bigquery", { GOOGLE_CREDENTIALS: SERVICE_ACCOUNT, GOOGLE_ENDPOINT_URL: fake.url });
+    expectLive(await deploy(server, project("BigQuerySource")));
+    expect(await nameOfUser()).toBe("of BigQuery");
+  } finally {
+    await fake.stop();
+  }
+}, 300_000);
+
+test("DuckDB: a file, by its path in code; a statement that it rejects stops the deployment", async () => {
+  await server.client(IntegrationService).deleteIntegrations({ names: ["warehouse"] });
+  const file = join(folder.path, "users.duckdb");
+  await writeDuckdb(file, `${TABLE}; insert into app_user values (1, 'of DuckDB')`);
+  const files = project("DuckDBSource", `, path=${JSON.stringify(file)}`);
+  expectLive(await deploy(server, files));
+  expect(await nameOfUser()).toBe("of DuckDB");
+  await writeDuckdb(file, "update app_user set name = 'changed'");
+  expect(await nameOfUser()).toBe("changed");
+  const refused = await deploy(server, {
+    ...files,
+    "get_user.svc.sql": "-- resolves: User\n-- source: warehouse\nselect id, nam as name from app_user\n",
+  });
+  expect(Bun.inspect(refused, { depth: 8 })).toContain("not found in FROM clause");
+}, 300_000);

@@ -4,6 +4,7 @@
  */
 
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { ApprovalService } from "../../../gen/svc/v1/approval_pb.ts";
 import { AuditService } from "../../../gen/svc/v1/audit_pb.ts";
@@ -17,6 +18,7 @@ import { TrafficService } from "../../../gen/svc/v1/traffic_pb.ts";
 import { hashSecret } from "../../../src/server/access/secrets.ts";
 import type { Bus } from "../../../src/server/jobs/bus.ts";
 import { exchange } from "../../harness/browser-session.ts";
+import { eventually } from "../../harness/eventually.ts";
 import type { TestServer } from "../../harness/running-server.ts";
 import { deploy, expectLive, follow, GREETING, type ProjectFiles, uploadProject } from "../deployments/deploying.ts";
 import { Cluster, mortal, until } from "./two-nodes.ts";
@@ -44,12 +46,10 @@ async function greeting(server: TestServer): Promise<string> {
   return response.ok ? String(body.data?.[0]?.value).replace(` user ${id}`, "") : `${response.status} ${body.message}`;
 }
 
-/** Follows a deployment, and returns its events. */
-async function told(server: TestServer, deploymentId: string): Promise<string[]> {
-  const lines: string[] = [];
+/** Follows a deployment, and adds its events to `lines`. */
+async function listen(server: TestServer, deploymentId: string, lines: string[]): Promise<void> {
   for await (const { deployment, progress } of server.client(DeploymentService).watchDeployment({ deploymentId }))
     lines.push(progress || DeploymentStatus[deployment?.status ?? 0] || "");
-  return lines;
 }
 
 const attempts = (cluster: Cluster) =>
@@ -118,10 +118,16 @@ describe("two nodes", () => {
   test("progress is told on both, whichever builds", async () => {
     await using cluster = new Cluster();
     const [a, b] = [await cluster.start("a"), await cluster.start("b")];
-    const uploadId = await uploadProject(a, GREETING);
+    const gate = join(cluster.folder, "gate");
+    const waiting = `import os, time\nwhile not os.path.exists(${JSON.stringify(gate)}): time.sleep(0.01)\n`;
+    const uploadId = await uploadProject(a, { ...GREETING, "waiting.py": waiting });
     const { deployment } = await a.client(DeploymentService).createDeployment({ uploadId });
-    const id = deployment?.id ?? "";
-    for (const lines of await Promise.all([told(a, id), told(b, id)])) {
+    const told = [a, b].map((node) => ({ node, lines: [] as string[] }));
+    const over = told.map(({ node, lines }) => listen(node, deployment?.id ?? "", lines));
+    await eventually(() => told.every(({ lines }) => lines.length > 0), "both nodes tell of the build");
+    await Bun.write(gate, "");
+    await Promise.all(over);
+    for (const { lines } of told) {
       expect(lines.at(-1)).toBe("LIVE");
       expect(lines).toContain("STARTING");
       expect(lines).toContain("starting workers");

@@ -73,7 +73,6 @@ export class Cluster implements AsyncDisposable {
     const objects = createDirectoryObjectStore(join(this.#folder.path, "objects"), addresses);
     const server = await TestServer.start(join(this.#folder.path, name), {
       clock: this.clock,
-      home: join(this.#folder.path, "home"),
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...KEY },
       shared: { metadata, bus, objects, ...(tiles && { tiles }) },
       ...options,

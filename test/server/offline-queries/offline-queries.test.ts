@@ -115,6 +115,25 @@ describe("samples", () => {
   });
 });
 
+test("an offline_expression computes a feature of samples, and what takes it, where online queries compute it otherwise", async () => {
+  const outputs = ["user.worth", "user.more", "user.guess"];
+  const wanted = SPINE.map(({ user, at }) => {
+    const score = knownAt(SEEN, "user.score", user, at)?.value as number | undefined;
+    return score === undefined ? [null, null, null] : [score * 3 + 1, score * 3 + 1.5, score - 1];
+  });
+  for (const more of [{}, { recomputeFeatures: ["user.more"] }]) {
+    const { rows } = await run({ ...spine(), outputs, ...more });
+    expect(rows.map((row) => outputs.map((name) => row[name]))).toEqual(wanted);
+  }
+  const online = await fetch(`${server.url}/v1/query/bulk`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${await server.token()}` },
+    body: JSON.stringify({ inputs: { "user.id": [1], "user.score": [10] }, outputs }),
+  });
+  const { data } = (await online.json()) as { data: Record<string, unknown[]> };
+  expect(outputs.map((name) => data[name])).toEqual([[20], [20.5], [7]]);
+});
+
 describe("recomputed", () => {
   test("values are those of online queries with the rows' times", async () => {
     const outputs = ["user.spent", "user.recent[2h]", "user.recent[1d]", "user.level"];

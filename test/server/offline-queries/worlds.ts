@@ -71,6 +71,13 @@ class User:
     level: int
     odd: int
     band: str
+    worth: float = feature(expression=_.score * 2, offline_expression=_.score * 3 + 1)
+    more: float = _.worth + 0.5
+    guess: float = feature(offline_expression=_.score - 1)
+
+@online
+def get_guess(id: User.id) -> User.guess:
+    return 7.0
 
 @online(when=User.account.balance > 5 and User.score is not None)
 def rich_band(score: User.score) -> User.band:

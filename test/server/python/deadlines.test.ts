@@ -91,6 +91,45 @@ async def later(i: Thing.i) -> Thing.out:
     await asyncio.sleep(i / 1000)
     return i
 
+barrier = threading.Barrier(20)
+
+@online(resource_hint="io")
+def meets_on_threads(i: Thing.i) -> Thing.out:
+    print(f"row {i}")
+    barrier.wait()
+    return i + 1
+
+@online(resource_hint="io")
+def spins_on_thread(i: Thing.i) -> Thing.out:
+    if i == 13:
+        try:
+            while True:
+                pass
+        finally:
+            print("thread cleaned up")
+    return i
+
+@online(resource_hint="io")
+def native_on_thread(i: Thing.i) -> Thing.out:
+    ctypes.PyDLL(None).usleep(30_000_000 * i)
+    return 1
+
+@online(resource_hint="io")
+def talks_on_thread(i: Thing.i) -> Thing.out:
+    while True:
+        print("thread talk " + "x" * 1000)
+
+@online(resource_hint="io")
+def forks_on_thread(i: Thing.i) -> Thing.out:
+    child = os.fork()
+    if child == 0:
+        return 1
+    return os.waitpid(child, 0)[1]
+
+@online(resource_hint="io")
+def raises_on_thread(i: Thing.i) -> Thing.out:
+    raise [StopIteration("stop"), SystemExit(3), ValueError("odd")][i]
+
 met = 0
 
 @online
@@ -249,6 +288,48 @@ test("async resolvers run beside each other and beside a synchronous one", async
   expect(results).toEqual(Array.from({ length: 50 }, () => 50));
   expect(await isPending(blocked)).toBe(true);
   expect((await blocked).errors[0]?.code).toBe(ErrorCode.RESOLVER_TIMED_OUT);
+});
+
+test("resolvers that wait run on threads beside each other: the rows of a call, and calls", async () => {
+  await using live = await startPool(files);
+  const { i, result } = { i: Array.from({ length: 20 }, (_, row) => row), result: (row: number) => row + 1 };
+  expect((await live.rows("mod.meets_on_threads", { i })).columns["thing.out"]).toEqual(i.map(result));
+  expect(await Promise.all(i.map((row) => live.value("mod.meets_on_threads", { i: row })))).toEqual(i.map(result));
+  const texts = () => live.logs.map(({ text }) => text);
+  await eventually(() => texts().filter((text) => text.startsWith("row ")).length === 40, "the prints of all rows");
+  expect(live.logs.every(({ resolver }) => resolver === "mod.meets_on_threads")).toBe(true);
+});
+
+test("a resolver on a thread is interrupted at its deadline, and its worker goes on", async () => {
+  await using live = await startPool(files);
+  expect((await live.row("mod.talks_on_thread", { i: 13 }, { deadlineMs: 100 })).errors[0]?.code).toBe(ErrorCode.RESOLVER_TIMED_OUT);
+  const gaveWay = async () => {
+    const { errors } = await live.row("mod.spins_on_thread", { i: 13 }, { deadlineMs: 100 });
+    expect(errors[0]?.code).toBe(ErrorCode.RESOLVER_TIMED_OUT);
+    return live.logs.some(({ text }) => text === "thread cleaned up");
+  };
+  await eventually(gaveWay, "the finally block's print of a thread that had time to give way");
+  expect(await live.value("mod.spins_on_thread", { i: 2 })).toBe(2);
+});
+
+test("a thread that does not give way costs its worker", async () => {
+  await using live = await startPool(files);
+  const pid = (await live.value("mod.pid", { i: 1 })) as number;
+  const result = await live.row("mod.native_on_thread", { i: 1 }, { deadlineMs: 100 });
+  expect(result.errors[0]?.code).toBe(ErrorCode.RESOLVER_TIMED_OUT);
+  await eventually(() => !isAlive(pid), "the worker's end");
+  expect(await live.value("mod.native_on_thread", { i: 0 })).toBe(1);
+});
+
+test("what a thread raises is the error of its row, and a fork on one ends", async () => {
+  await using live = await startPool(files);
+  const { errors } = await live.rows("mod.raises_on_thread", { i: [0, 1, 2] });
+  expect(errors.map(({ row, exception }) => [row, exception?.kind])).toEqual([
+    [0, "RuntimeError"],
+    [1, "SystemExit"],
+    [2, "ValueError"],
+  ]);
+  expect(await live.value("mod.forks_on_thread", { i: 1 })).toBe(0);
 });
 
 test("a call without a deadline has the pool's", async () => {

@@ -27,7 +27,7 @@ export async function anyPython(runtime?: string): Promise<string | undefined> {
 }
 
 /** Writes files into a new folder, which is removed when the scope that holds it ends. */
-export async function writeProject(files: Readonly<Record<string, string>>): Promise<{ root: string } & AsyncDisposable> {
+export async function writeProject(files: Readonly<Record<string, string | Uint8Array>>): Promise<{ root: string } & AsyncDisposable> {
   const root = await mkdtemp(join(tmpdir(), "svc-project-"));
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(root, path)), { recursive: true });
@@ -61,7 +61,10 @@ export interface CallOptions {
 const PATIENT_MS = 20_000;
 
 /** Starts a pool on a project whose modules are given. `resolvers` are those that must be there. */
-export async function startPool(files: Readonly<Record<string, string>>, options: Partial<WorkerPoolOptions> = {}): Promise<TestPool> {
+export async function startPool(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  options: Partial<WorkerPoolOptions> = {},
+): Promise<TestPool> {
   const project = await writeProject(files);
   const sockets = await mkdtemp(join(tmpdir(), "svc-sock-"));
   const logs: WorkerLog[] = [];

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { type FeatureValue, tagged } from "../../../src/domain/value.ts";
+import type { ResolverResult } from "../../../src/server/python/pool.ts";
 import { seed, seeded } from "../../harness/seed.ts";
 import { module, startPool, type TestPool } from "./project.ts";
 
@@ -195,12 +196,16 @@ const SAMPLES: Record<string, FeatureValue[]> = {
   maybe: [5, null],
 };
 
+/** What an echo gave. */
+const outputOf = ({ columns }: ResolverResult, name: string): unknown[] | undefined =>
+  columns[`thing.${name}_out`]?.map((value) => tagged(value as FeatureValue));
+
 describe("values", () => {
   for (const [name, samples] of Object.entries(SAMPLES))
     test(`${name} comes back as it was`, async () => {
       const result = await live.rows(`mod.echo_${name}`, { value: samples });
       expect(result.errors).toEqual([]);
-      expect(result.columns[`thing.${name}_out`]?.map(tagged)).toEqual(samples.map(tagged));
+      expect(outputOf(result, name)).toEqual(samples.map(tagged));
     });
 
   test.each([
@@ -216,7 +221,7 @@ describe("values", () => {
     const samples = Array.from({ length: 1_000 }, (_, row) => pattern[row % pattern.length] as FeatureValue);
     const result = await live.rows(`mod.echo_${name}`, { value: samples });
     expect(result.errors).toEqual([]);
-    expect(result.columns[`thing.${name}_out`]?.map(tagged)).toEqual(samples.map(tagged));
+    expect(outputOf(result, name)).toEqual(samples.map(tagged));
     if (!(name in KINDS) || pattern.includes(null)) return;
     const kinds = await live.rows(`mod.kind_${name}`, { value: samples });
     expect(new Set(kinds.columns["thing.kind"])).toEqual(new Set([KINDS[name] as string]));
@@ -261,7 +266,7 @@ describe("values", () => {
           const values = rows.map((row) => row[position] as FeatureValue);
           const result = await live.rows(`mod.echo_${name}`, { value: values });
           expect(result.errors, `seed ${seed}`).toEqual([]);
-          expect(result.columns[`thing.${name}_out`]?.map(tagged)).toEqual(values.map(tagged));
+          expect(outputOf(result, name)).toEqual(values.map(tagged));
         }
       }),
       seeded(50, 5_000),

@@ -15,12 +15,12 @@ import { Pusher } from "./pusher.ts";
 const PROJECT = {
   "features.py": `from dataclasses import dataclass
 from datetime import datetime
-from typing import Optional
+from typing import List, Optional
 import json
 import svc.functions as F
-from svc.features import Features, FeatureTime, _, features
+from svc.features import DataFrame, Features, FeatureTime, _, features
 from svc.sources import TopicSource
-from svc.streams import make_stream_resolver, stream
+from svc.streams import Windowed, make_stream_resolver, stream, windowed
 
 txns = TopicSource(name="txns", partitions=2)
 plain = TopicSource(name="plain")
@@ -87,6 +87,40 @@ def halve(message: bytes):
 @stream(source=raw, parse=halve, name="on_raw")
 def raw_message(message: bytes) -> Features[Raw.id, Raw.size]:
     return Raw(id=message[0], size=len(message))
+
+visits = TopicSource(name="visits")
+
+@features(max_staleness="infinity")
+class Page:
+    id: int
+    site_id: "Site.id"
+    ms: float
+    at: FeatureTime
+
+@features
+class Site:
+    id: str
+    pages: DataFrame[Page]
+    ms: Windowed[float] = windowed(
+        "30d", expression=_.pages[_.ms, _.at > _.svc_window, _.at <= _.svc_now].sum(), materialization={"bucket_duration": "1h"}, default=0.0
+    )
+
+@dataclass
+class Visit:
+    site: str
+    at: datetime
+    pages: List[int]
+    ms: float = 1.0
+
+@stream(source=visits)
+def on_visits(visits: DataFrame[Visit]) -> DataFrame[Page.id, Page.site_id, Page.ms, Page.at]:
+    if visits.min("ms") < 0:
+        raise ValueError("no time is below 0")
+    return [
+        Page(id=page if page else None, site_id=visit["site"], ms=visit["ms"], at=visit["at"])
+        for visit in visits
+        for page in visit["pages"]
+    ]
 `,
 };
 
@@ -159,6 +193,63 @@ describe("messages become rows", () => {
   });
 });
 
+describe("messages that came together become rows by a function of a DataFrame", () => {
+  const at = new Date(Date.now() - 3_600_000).toISOString();
+  const total = async () => Object.values(await query({ "site.id": "a" }, ["site.ms[30d]"]))[0];
+
+  test("any number of them, which count in kept windows; only a message that is at fault is put aside", async () => {
+    await pusher.push("visits", [
+      { site: "a", at, pages: [1, 2, 3], ms: 10 },
+      { site: "a", at, pages: [4], ms: -1 },
+      "no json",
+      { site: "b", at, pages: [] },
+      { site: "a", at, pages: [5, 0] },
+      { site: "a", at, pages: [6, 7], ms: 0.5 },
+      { site: "a", at: new Date(Date.now() + 86_400_000).toISOString(), pages: [8] },
+    ]);
+    await caughtUp("on_visits", 7);
+    expect(await total()).toBe(31);
+    expect(await query({ "page.id": 7 }, ["page.ms", "page.site_id"])).toEqual({ "page.ms": 0.5, "page.site_id": "a" });
+    const { deadLetters } = await server.client(StreamService).listDeadLetters({ name: "on_visits" });
+    expect(deadLetters.toReversed().map(({ offset, reason, stage }) => [Number(offset), stage, reason])).toEqual([
+      [1, "resolver", expect.stringContaining("raised ValueError: no time is below 0 (features.py:")],
+      [2, "parse", expect.stringContaining("JSONDecodeError")],
+      [4, "row", "it has no page.id, the primary key"],
+      [6, "row", expect.stringContaining("its time is in the future")],
+    ]);
+  });
+
+  test("and again on request, each once", async () => {
+    const mended = PROJECT["features.py"].replace('visits.min("ms") < 0', "False").replace("page if page else None", "page");
+    expectLive(await deploy(server, { "features.py": mended }));
+    const service = server.client(StreamService);
+    expect(await service.replayDeadLetters({ name: "on_visits" })).toMatchObject({ stored: 2n, skipped: 0n, failed: 2n });
+    expect(await service.replayDeadLetters({ name: "on_visits" })).toMatchObject({ stored: 0n, failed: 2n });
+    expect(await total()).toBe(32);
+    expectLive(await deploy(server, PROJECT));
+  });
+});
+
+test("a function of a DataFrame that fails for all messages stops the stream, without a call for each of many", async () => {
+  const broken = PROJECT["features.py"].replace('visits.min("ms") < 0', "True");
+  expectLive(await deploy(server, { "features.py": broken }));
+  const before = (await stream("on_visits")).deadLetters;
+  await pusher.push(
+    "visits",
+    Array.from({ length: 2_000 }, (_, id) => ({ site: "c", at: "2026-01-01T00:00:00Z", pages: [1_000 + id] })),
+  );
+  await eventually(async () => (await stream("on_visits")).status === StreamStatus.FAILED, "the stream is stopped");
+  expect(await stream("on_visits")).toMatchObject({
+    problem: expect.stringContaining("100 messages in a row failed in the same way: resolver 'features.on_visits' raised ValueError"),
+    deadLetters: before,
+    lag: 2_000n,
+  });
+  expectLive(await deploy(server, PROJECT));
+  await caughtUp("on_visits", 2_007);
+  expect((await stream("on_visits")).deadLetters).toBe(before);
+  expect(await query({ "page.id": 2_999 }, ["page.ms"])).toEqual({ "page.ms": 1 });
+});
+
 describe("messages that fail", () => {
   const letters = async (name: string) => (await server.client(StreamService).listDeadLetters({ name })).deadLetters;
 
@@ -224,7 +315,8 @@ describe("messages that fail", () => {
     expect(stopped.problem).toContain("messages in a row failed in the same way: resolver 'features.on_broken' raised ZeroDivisionError");
     expect(stopped.partitions.map(({ offset }) => offset)).toEqual([undefined]);
     expect(stopped.deadLetters).toBe(0n);
-    expect(server.log.filter(({ message }) => message === "a stream was stopped")).toHaveLength(1);
+    const said = server.log.filter(({ message, stream }) => message === "a stream was stopped" && stream === "features.on_broken");
+    expect(said).toHaveLength(1);
     await eventually(async () => (await webhooks.listWebhookDeliveries({})).deliveries.length > 0, "the webhook is told");
     expect((await webhooks.listWebhookDeliveries({})).deliveries.map(({ subscription }) => subscription)).toEqual(["stream.stopped"]);
     const { checks } = await server.client(HealthService).checkHealth({});

@@ -7,7 +7,7 @@ import { durationText } from "../../../src/ui/parts/duration.tsx";
 import { figureText } from "../../../src/ui/parts/figure-text.ts";
 import { ticks } from "../../../src/ui/parts/ticks.ts";
 import { rangeText, readRange } from "../../../src/ui/parts/time-range.ts";
-import { localText, shortText, utcText } from "../../../src/ui/parts/time-text.ts";
+import { localText, shortText, timeMarks, utcText } from "../../../src/ui/parts/time-text.ts";
 import { seeded } from "../../harness/seed.ts";
 
 const NOW = Date.UTC(2026, 4, 1, 12, 0, 0);
@@ -68,4 +68,14 @@ test("marks of a scale are round, inside of it, rising, and not too many", () =>
     }),
     seeded(500),
   );
+});
+
+test("marks of times say what tells them apart, however near they are", () => {
+  const from = Date.UTC(2026, 4, 1, 23, 59, 58) / 1000;
+  const marks = (...seconds: number[]) => timeMarks(seconds, "UTC");
+  expect(marks(from, from + 0.5)).toEqual(["59:58.000", "59:58.500"]);
+  expect(marks(from, from + 1)).toEqual(["23:59:58", "23:59:59"]);
+  expect(marks(from - 58, from + 2)).toEqual(["23:59", "05-02"]);
+  expect(marks(from + 2, from + 86_402)).toEqual(["05-02", "05-03"]);
+  expect(marks(from)).toEqual(["23:59"]);
 });

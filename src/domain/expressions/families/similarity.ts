@@ -22,8 +22,8 @@ type Numbers = readonly (number | null)[];
 type Sums = [number, number, number];
 
 /**
- * Sums over the pairs of two lists' numbers; null when a number is. Throws EvaluationError for lists
- * of different lengths.
+ * Sums over the pairs of two lists' numbers; null when a number is. Throws EvaluationError for
+ * lists of different lengths.
  */
 function paired(name: string, left: Numbers, right: Numbers, add: (sums: Sums, x: number, y: number) => void): Sums | null {
   if (left.length !== right.length) throw new EvaluationError(`${name} of lists of ${left.length} and ${right.length} numbers`);

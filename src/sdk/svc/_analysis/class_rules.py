@@ -96,8 +96,9 @@ def check_field(field: Field, report: Report) -> None:
     _check_windows(field, report)
     _check_default(field, report)
     _check_caching(field, report)
-    if field.options.expression is not None and field in field.owner_class.primary_keys:
-        report(rules.UnsupportedType.computed_key(feature=field.fqn).at(value_span(field, "expression")))
+    for option in ("expression", "offline_expression"):
+        if getattr(field.options, option) is not None and field in field.owner_class.primary_keys:
+            report(rules.UnsupportedType.computed_key(feature=field.fqn).at(value_span(field, option)))
     if (kind.marked_primary or (field.attribute == "id" and field in field.owner_class.primary_keys)) and _is_no_key(field):
         what = "may be None" if kind.nullable else f"is of type {type_name(kind.dtype)}"
         report(rules.UnsupportedType.unfit_key(feature=field.fqn, what=what).at(annotation_span(field)))
@@ -133,8 +134,9 @@ def _check_relation(field: Field, target: FeatureClass, report: Report) -> None:
                 feature=field.fqn, leads=leads, attribute=field.attribute, written=written
             ).at(annotation_span(field))
         )
-    if field.options.expression is not None:
-        report(rules.UnsupportedType.computed_relation(feature=field.fqn).at(value_span(field, "expression")))
+    for option in ("expression", "offline_expression"):
+        if getattr(field.options, option) is not None:
+            report(rules.UnsupportedType.computed_relation(feature=field.fqn).at(value_span(field, option)))
     for option in STORING:
         if getattr(field.options, option) is not None:
             report(rules.BadValue.of_relation(feature=field.fqn, option=option).at(value_span(field, option)))

@@ -42,26 +42,32 @@ class Unreadable(Exception):
 
 
 def resolve_expressions(classes: list[FeatureClass], report: Report) -> dict[Field, Json]:
-    """The expressions of all features that have one, per window; findings for those that make no
-    sense.
+    """The expressions of all features that have one, per window, by their members of the graph's
+    scalar features; findings for those that make no sense.
     """
     found: dict[Field, Json] = {}
     for item in classes:
         for field in item.members():
-            if field.expression is None:
-                continue
-            try:
-                if field.type.target is None:
-                    found[field] = ExpressionReader(field, report).read(field.expression)
-            except RecursionError:
-                report(_too_deep(field))
-            except (DefinitionError, Unreadable):
-                continue
+            for member, option in _OPTIONS.items():
+                expression = field.computed_by(option)
+                if expression is None:
+                    continue
+                try:
+                    if field.type.target is None:
+                        found.setdefault(field, {})[member] = ExpressionReader(field, report, option).read(expression)
+                except RecursionError:
+                    report(_too_deep(field, option))
+                except (DefinitionError, Unreadable):
+                    continue
     return found
 
 
-def _too_deep(field: Field) -> Finding:
-    return rules.BadExpression.too_deep(feature=field.fqn, limit=DEEPEST).at(value_span(field, "expression"))
+#: Options of features that are expressions, by their members of the graph's scalar features.
+_OPTIONS = {"expression": "expression", "offlineExpression": "offline_expression"}
+
+
+def _too_deep(field: Field, option: str) -> Finding:
+    return rules.BadExpression.too_deep(feature=field.fqn, limit=DEEPEST).at(value_span(field, option))
 
 
 class ExpressionReader:
@@ -69,8 +75,9 @@ class ExpressionReader:
     that is known.
     """
 
-    def __init__(self, field: Field, report: Report) -> None:
+    def __init__(self, field: Field, report: Report, option: str = "expression") -> None:
         self.field = field
+        self._option = option
         self.source = field.owner_class.source
         self.window = field.seconds if isinstance(field, WindowField) else None
         self._report = report
@@ -80,13 +87,13 @@ class ExpressionReader:
 
     def read(self, expression: Expression) -> Json:
         """The whole expression. Raises Unreadable when there were findings."""
-        document = self.node(expression, value_node(self.field, "expression"), self.field.owner_class)
+        document = self.node(expression, value_node(self.field, self._option), self.field.owner_class)
         if self._failed:
             raise Unreadable
         return document
 
     def span(self, node: Optional[ast.AST]) -> Span:
-        return self.source.span(node) if self.source and node else value_span(self.field, "expression")
+        return self.source.span(node) if self.source and node else value_span(self.field, self._option)
 
     def problem(self, said: Said, part: Union[ast.AST, Span, None]) -> Unreadable:
         """Reports a finding; returns an exception for the caller to raise."""
@@ -104,7 +111,7 @@ class ExpressionReader:
         self._depth += 1
         try:
             if self._depth > DEEPEST:
-                raise self.problem_of(_too_deep(self.field))
+                raise self.problem_of(_too_deep(self.field, self._option))
             document = self._node(item, node, owner)
         except Unreadable:
             return {}

@@ -153,7 +153,7 @@ def _feature(
     else:
         document["scalar"] = _scalar(field, facts)
         if field in expressions:
-            document["scalar"]["expression"] = expressions[field]
+            document["scalar"].update(expressions[field])
         staleness = parse_duration(field.options.max_staleness if field in facts.keys else field.max_staleness)
     comment, span = facts.comment_and_span(field)
     own = text_of(field.options.description)
@@ -263,6 +263,7 @@ def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any
             total=options.total is True,
             relation=spec.relation,
             untranslated=translation.get("untranslated"),
+            resourceHint=f"RESOURCE_HINT_{options.resource_hint.upper()}" if options.resource_hint else None,
             when=None if spec.when is None else condition_json(spec.when, getattr(spec.output_class, "__svc_features__")),
             whenText=None if spec.when is None else resolver_option_text(definition, "when") or repr(spec.when),
         )

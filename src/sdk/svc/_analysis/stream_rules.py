@@ -237,13 +237,15 @@ def stream_json(item: Resolved, message_set: Callable[[FeatureClass], Json]) -> 
         code = getattr(item.fn, "__code__").co_code
         document: Json = {
             "fqn": item.fqn,
-            "messageType": annotation_text(item.message_type),
+            "messageType": f"DataFrame[{annotation_text(item.message_type)}]" if item.batches else annotation_text(item.message_type),
             "outputs": [output.fqn for output in item.outputs],
             "span": resolver_span(definition).json(),
             "sourceSha256": outline.text_sha256 if outline else hashlib.sha256(code).hexdigest(),
             "python": {"module": definition.module, "name": definition.function_name},
         }
         description: Optional[str] = definition.description
+        if item.batches:
+            document["batches"] = True
         if options.parse is not None:
             document["parse"] = getattr(options.parse, "__qualname__", type(options.parse).__name__)
     else:

@@ -110,6 +110,9 @@ def _check_signature(spec: ResolverSpec) -> None:
         raise Untranslatable("a model computes it")
     if spec.definition.options.translate is False:
         raise Untranslatable("its decorator says translate=False")
+    checked = next((item.attribute for item in spec.outputs if item.checks), None)
+    if checked is not None:
+        raise Untranslatable(f"a function checks '{checked}'")
     if spec.is_async:
         raise Untranslatable("it is async")
     if spec.has_frames:

@@ -4,6 +4,7 @@ type, 115 for a default that breaks one; and the validations as proto3 JSON.
 
 from __future__ import annotations
 
+import inspect
 import math
 from decimal import Decimal
 from typing import Any, Callable, Optional
@@ -12,7 +13,7 @@ from .._codec.wire import describe, value_json
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError, Finding
 from .._model.field import MISSING, NO_OPTIONS, Field
-from .._model.validation import RULES, Validation, broken_rule, validations_of
+from .._model.validation import RULES, Check, Validation, broken_rule, check_name, validations_of
 from .._types.data_type import DataType, type_name
 from .spans import value_span
 
@@ -47,14 +48,19 @@ def check_validations(field: Field, report: Report) -> None:
     for item in listed or ():
         if not isinstance(item, Validation):
             name = getattr(item, "__name__", None) if callable(item) else None
-            advice = "a function cannot check values; have a resolver compare them" if name else "write one such as Validation(min=0)"
+            advice = f"write Validation(check={name if name.isidentifier() else '...'})" if name else "write one such as Validation(min=0)"
             wrong("validations", f"validations holds {f'the function {name}' if name else describe(item)}: {advice}")
             return
-        if not item.rules:
-            wrong("validations", f"{item!r} states no rule: its rules are {', '.join(RULES)}")
+        problem = None if item.check is None else _check_problem(item.check, field)
+        if problem:
+            written = check_name(item.check) if callable(item.check) else describe(item.check)
+            wrong("validations", f"check of '{field.fqn}' is {written}: {problem}")
+            return
+        if not item.rules and item.check is None:
+            wrong("validations", f"{item!r} states no rule: its rules are {', '.join((*RULES, 'check'))}")
         if item.strict is not None and not isinstance(item.strict, bool):
             wrong("validations", f"strict is {describe(item.strict)}: write True or False")
-    if options.strict is not None and not any(own.validation.rules for own in validations_of(options)):
+    if options.strict is not None and not any(own.validation.rules or own.validation.check for own in validations_of(options)):
         wrong("strict", f"strict says what becomes of values that break a rule, and '{field.fqn}' has none: add one such as min=0")
     for own in validations_of(options):
         for rule, bound in own.validation.rules.items():
@@ -67,6 +73,23 @@ def check_validations(field: Field, report: Report) -> None:
             wrong(own.option, f"nothing keeps to the validation of '{field.fqn}': {problem}")
             return
     _check_default(field, report)
+
+
+def _check_problem(check: Any, field: Field) -> Optional[str]:
+    """The reason why something cannot be asked about values of a feature."""
+    if not callable(check) or isinstance(check, type):
+        return "write a function of the value"
+    if field in field.owner_class.primary_keys:
+        return "a primary key is no value that a function checks; write min= and its like"
+    if inspect.iscoroutinefunction(check):
+        return "write it without async"
+    try:
+        inspect.signature(check).bind(None)
+    except TypeError:
+        return "it is called with the value alone"
+    except ValueError:  # what is built in may not tell its parameters
+        pass
+    return None
 
 
 def _problem(rule: str, bound: Any, dtype: DataType) -> Optional[str]:
@@ -125,6 +148,8 @@ def _check_default(field: Field, report: Report) -> None:
     plain = getattr(value, "value", value)
     for own in validations_of(field.options):
         broken = broken_rule(own.validation.rules, plain)
+        if not broken and own.validation.check is not None:
+            broken = Check(own.validation.check, own.strict).broken(value)
         if broken:
             report(rules.BadDefault.breaks_rule(feature=field.fqn, value=describe(value), rule=broken).at(value_span(field, "default")))
             return
@@ -136,8 +161,8 @@ def validations_json(field: Field) -> list[dict[str, Any]]:
     if field.options is NO_OPTIONS:
         return found
     for own in validations_of(field.options):
-        given = own.validation.rules
-        if not given or any(_problem(rule, bound, field.type.dtype) for rule, bound in given.items()):
+        given, check = own.validation.rules, own.validation.check
+        if not (given or check) or any(_problem(rule, bound, field.type.dtype) for rule, bound in given.items()):
             continue
         document: dict[str, Any] = {name: float(given[rule]) for rule, name in (("min", "min"), ("max", "max")) if rule in given}
         for rule, name in (("min_length", "minLength"), ("max_length", "maxLength")):
@@ -146,6 +171,8 @@ def validations_json(field: Field) -> list[dict[str, Any]]:
         if "contains" in given:
             dtype = field.type.dtype
             document["contains"] = value_json(given["contains"], dtype["list"]["element"] if "list" in dtype else _TEXT)
+        if check is not None:
+            document["check"] = check_name(check)
         if own.strict:
             document["strict"] = True
         found.append(document)

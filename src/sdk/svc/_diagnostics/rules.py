@@ -595,6 +595,11 @@ class BadValue:
     """An option has a value that it cannot have."""
 
     code = 146
+    async_cpu = Message(
+        code,
+        "an async def runs on one event loop with all others, so one that computes for long keeps them waiting: write a plain def for resource_hint='cpu'",
+        "async",
+    )
     of_relation = Message(
         code,
         "'{feature}' is a relation and takes no {option}: its rows are stored if it has a max_staleness",
@@ -863,16 +868,30 @@ class BadMessageExpression:
 
 
 class BadStream:
-    """A stream's function is not one of one message."""
+    """A stream's function is not one of messages."""
 
     code = 205
     parameters = Message(code, "'{resolver}' takes {count} parameters: a stream's function takes one, the message", "one message")
     frame = Message(
         code,
-        "streams over windows of messages are not in this version of svc: take one message, such as '{parameter}: TxnMsg', and let a windowed feature aggregate its rows",
-        "one message",
+        "'{parameter}' is {written}: messages that came together are a DataFrame of one dataclass, whose fields are the columns, such as '{parameter}: DataFrame[TxnMsg]'",
+        "no dataclass",
     )
-    rows = Message(code, "a stream gives one row for each message: return Features[...], not {written}", "one row")
+    no_rows = Message(
+        code,
+        "'{resolver}' takes messages as a DataFrame, so it returns rows, such as DataFrame[Txn.id, Txn.amount]",
+        "no rows",
+    )
+    sql = Message(
+        code,
+        "streams whose body is SQL are not in this version of svc: '{resolver}' takes a DataFrame and returns one, so compute its rows in Python",
+        "SQL",
+    )
+    rows = Message(
+        code,
+        "a stream of one message gives one row: return Features[...], not {written}, or take the messages as a DataFrame",
+        "one row",
+    )
     is_async = Message(
         code,
         "'{resolver}' is async: messages of a partition are computed in their order, so write a plain function",

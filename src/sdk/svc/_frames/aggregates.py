@@ -8,7 +8,6 @@ import math
 from datetime import date, timedelta
 from decimal import Decimal
 from enum import Enum
-from fractions import Fraction
 from typing import Any, Callable
 
 Column = list[Any]
@@ -103,6 +102,8 @@ def percentile(values: Column, quantile: float) -> Any:
         return None
     if isinstance(known[-1], float) and math.isnan(known[-1]):
         return known[-1]
+    from fractions import Fraction
+
     found = known[max(0, math.ceil(Fraction(repr(quantile)) * len(known)) - 1)]
     return float(found) if isinstance(found, int) else found
 

@@ -70,6 +70,7 @@ class FeatureOptions:
     versions: Any = None
     cache_defaults: Union[bool, str, None] = None
     offline_ttl: Union[str, timedelta, None] = None
+    offline_expression: Any = None
     others: Others = ()
 
 
@@ -270,7 +271,13 @@ class Field:
     @property
     def expression(self) -> Optional[Expression]:
         """The expression that computes it; None when there is none."""
-        return self.options.expression if isinstance(self.options.expression, Expression) else None
+        return self.computed_by("expression")
+
+    def computed_by(self, option: str) -> Optional[Expression]:
+        """The expression of an option, `expression` or `offline_expression`; None when it has none.
+        """
+        given = getattr(self.options, option)
+        return given if isinstance(given, Expression) else None
 
 
 class WindowField(Field):

@@ -15,6 +15,7 @@ from .._types.data_type import DataType
 from .cron import Cron
 from .decorated import DecoratedFunction
 from .field import MISSING, Tags
+from .validation import Check
 from .windows import format_window, split_windowed_name, window_seconds
 
 ONLINE = "RESOLVER_KIND_ONLINE"
@@ -34,6 +35,7 @@ class ResolverOptions:
     total: Optional[bool] = None
     translate: Optional[bool] = None
     when: Any = None
+    resource_hint: Optional[str] = None
     others: Others = ()
 
 
@@ -84,6 +86,8 @@ class OutputSpec(NamedTuple):
     nullable: bool
     #: The window's seconds, for one window of a feature.
     window: Optional[int] = None
+    #: The functions that are asked about its values.
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,11 @@ class ResolverSpec:
     relation: str = ""
     #: What must be true of a row for it to be computed; None = nothing.
     when: Optional[Condition] = None
+
+    @property
+    def is_threaded(self) -> bool:
+        """Whether its calls run beside each other on threads."""
+        return self.definition.options.resource_hint == "io" and not self.is_async
 
     @property
     def takes_table(self) -> bool:

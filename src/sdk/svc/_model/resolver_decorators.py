@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import timedelta
-from typing import Any, Callable, NoReturn, Optional, Sequence, TypeVar, Union, overload
+from typing import Any, Callable, Literal, NoReturn, Optional, Sequence, TypeVar, Union, overload
 
 from .._frames.unit_call import callable_in_tests
 from .._surface.unknown_options import kept
@@ -47,6 +47,7 @@ def online(
     total: Optional[bool] = None,
     translate: Optional[bool] = None,
     when: Any = None,
+    resource_hint: Optional[Literal["cpu", "io"]] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -63,6 +64,7 @@ def online(
     total: Optional[bool] = None,
     translate: Optional[bool] = None,
     when: Any = None,
+    resource_hint: Optional[Literal["cpu", "io"]] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for online and offline queries. It can be called in tests like
@@ -93,9 +95,12 @@ def online(
         which it is true are computed by this resolver. Of several resolvers of a feature each row is
         computed by the first one whose condition is true, in the order of the file, and else by the
         one without a condition. A row for which none is true gets the feature's default.
+    resource_hint: "io" for a function that mostly waits, as for the answer of an API: its calls run
+        on threads, up to 32 at once in each worker process, and nothing waits behind them. Default:
+        "cpu", one call at a time in each process. An `async def` runs beside others anyway.
     """
     unknown = kept("online", others)
-    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, unknown))
+    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, unknown))
 
 
 @overload
@@ -114,6 +119,7 @@ def offline(
     total: Optional[bool] = None,
     translate: Optional[bool] = None,
     when: Any = None,
+    resource_hint: Optional[Literal["cpu", "io"]] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -130,11 +136,12 @@ def offline(
     total: Optional[bool] = None,
     translate: Optional[bool] = None,
     when: Any = None,
+    resource_hint: Optional[Literal["cpu", "io"]] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
     unknown = kept("offline", others)
-    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, unknown))
+    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, unknown))
 
 
 realtime = online

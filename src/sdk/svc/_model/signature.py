@@ -24,6 +24,7 @@ from .field import MISSING, WindowField
 from .reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from .registry import registry
 from .resolver import InputSpec, OutputSpec, ResolverDefinition, ResolverSpec
+from .validation import checks_of
 from .windows import format_window, readable_path, windowed_name
 
 
@@ -36,6 +37,8 @@ class SignatureReader(FrameSignature):
     def read(self) -> None:
         for option, text in check_options(RESOLVER_CHECKS, self.definition.options).items():
             self.problem(rules.BadValue.option(problem=text), "option", option)
+        if self.definition.options.resource_hint == "cpu" and self.definition.is_async:
+            self.problem(rules.BadValue.async_cpu(), "option", "resource_hint")
         for parameter in self.definition.parameters.values():
             self.read_parameter(parameter)
         self.check_tables()
@@ -347,18 +350,20 @@ def _with_windows(function: Callable[..., Any], inputs: list[InputSpec]) -> Call
     return call
 
 
+def output_spec(reference: FeatureReference) -> OutputSpec:
+    """A feature that a resolver produces."""
+    target = field_of(reference)
+    kind = target.type
+    window = target.seconds if isinstance(target, WindowField) else None
+    return OutputSpec(target.fqn, target.attribute, kind.python_type, kind.dtype, kind.nullable, window, checks_of(target.options))
+
+
 def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverSpec], list[Problem]]:
     """The resolver, or its faults."""
     reader = SignatureReader(definition)
     reader.read()
     if reader.is_broken or any(problem.error.said.severity == ERROR for problem in reader.problems):
         return None, reader.problems
-    outputs = []
-    for reference in reader.outputs:
-        target = field_of(reference)
-        kind = target.type
-        window = target.seconds if isinstance(target, WindowField) else None
-        outputs.append(OutputSpec(target.fqn, target.attribute, kind.python_type, kind.dtype, kind.nullable, window))
     micros = parse_duration(definition.options.timeout)
     return (
         ResolverSpec(
@@ -366,7 +371,7 @@ def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverS
             _with_windows(_by_position(definition), [spec for spec, _ in reader.inputs]),
             definition.kind,
             tuple(spec for spec, _ in reader.inputs),
-            tuple(outputs),
+            tuple(map(output_spec, reader.outputs)),
             definition.is_async,
             reader.returns_several,
             reader.outputs[0]._svc_root.cls,

@@ -34,10 +34,12 @@ class StreamSpec(ResolverSpec):
     message_type: Any = None
     #: Makes the message of its bytes, or returns None to leave it out; None = its type says how.
     parse: Optional[Callable[[bytes], Any]] = None
+    #: Whether it takes the messages that came together as a DataFrame, and returns rows.
+    batches: bool = False
 
 
 class StreamDefinition(ResolverDefinition):
-    """A function of one message."""
+    """A function of one message, or of those that came together."""
 
     options: StreamOptions
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 from typing import Any, Callable, Iterator, Optional
@@ -21,10 +22,8 @@ from .._types.annotations import annotation_text, read_annotation
 from .._types.dtypes import value_type
 from ..sources import DataSource
 from .feature_class import FeatureClass
-from .field import WindowField
 from .reference import field_of
-from .resolver import OutputSpec
-from .signature import SignatureReader
+from .signature import SignatureReader, output_spec
 from .stream import BARE, StreamDefinition, StreamOptions, StreamSpec
 
 #: Kinds of sources that have topics.
@@ -84,6 +83,7 @@ class _StreamReader(SignatureReader):
 
     definition: StreamDefinition
     message_type: Any = None
+    batches: bool = False
 
     def read(self) -> None:
         for said, option in option_problems(self.definition.options):
@@ -93,8 +93,20 @@ class _StreamReader(SignatureReader):
         self.read_message()
         self.read_return()
         self.check_roots()
+        if self.batches and self.outputs and not self.shape:
+            self.problem(rules.BadStream.no_rows(resolver=self.definition.function_name), "return")
+        if self.batches:
+            self.check_body()
         if self.outputs and not self.problems:
             self.check_key()
+
+    def check_body(self) -> None:
+        """Refuses a function that returns the text of a statement."""
+        for node in _returns(self.definition.node):
+            if isinstance(node.value, ast.JoinedStr) or isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+                said = rules.BadStream.sql(resolver=self.definition.function_name)
+                self.problems.append(Problem(DefinitionError(said), "body", node=node))
+                return
 
     def read_message(self) -> None:
         parameters = list(self.definition.parameters.values())
@@ -110,7 +122,15 @@ class _StreamReader(SignatureReader):
             self.problems.append(Problem(error, "annotation", parameter.name))
             return None
         if core is DataFrame or isinstance(core, TableType):
-            return self.problem(rules.BadStream.frame(parameter=parameter.name), "annotation", parameter.name)
+            self.batches = True
+            written, items = repr(core) if isinstance(core, TableType) else "DataFrame", getattr(core, "items", ())
+            try:
+                core = read_annotation(items[0], self.definition.scope).core if len(items) == 1 else None
+            except DefinitionError as error:
+                self.problems.append(Problem(error, "annotation", parameter.name))
+                return None
+            if not _is_message_class(core):
+                return self.problem(rules.BadStream.frame(parameter=parameter.name, written=written), "annotation", parameter.name)
         self.message_type = core
         if self.definition.options.parse is None:
             said = self.unreadable(core)
@@ -121,11 +141,13 @@ class _StreamReader(SignatureReader):
     def unreadable(self, core: Any) -> Optional[Said]:
         if core in (dict, str, bytes) or getattr(core, "__origin__", None) is dict or is_pydantic(core):
             return None
-        if isinstance(core, type) and "__svc_features__" not in core.__dict__ and dataclasses.is_dataclass(core):
+        if _is_message_class(core):
             return unreadable_field(core, self.definition.scope)
         return rules.UnreadableMessage.no_schema(type=annotation_text(core))
 
     def read_rows_returned(self, core: Any) -> None:
+        if self.batches and isinstance(core, TableType):
+            return super().read_rows_returned(core)
         raise DefinitionError(rules.BadStream.rows(written=repr(core)))
 
     def check_key(self) -> None:
@@ -133,6 +155,20 @@ class _StreamReader(SignatureReader):
         said = key_problem(owner, [field_of(output) for output in self.outputs])
         if said is not None:
             self.problem(said, "return")
+
+
+def _returns(node: Optional[ast.AST]) -> Iterator[ast.Return]:
+    """The `return` statements of a function itself, none of those inside of it."""
+    for child in ast.iter_child_nodes(node) if node is not None else ():
+        if isinstance(child, ast.Return):
+            yield child
+        elif isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)) and not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield from _returns(child)
+
+
+def _is_message_class(core: Any) -> bool:
+    """Whether a type is a dataclass, and no feature class."""
+    return isinstance(core, type) and "__svc_features__" not in core.__dict__ and dataclasses.is_dataclass(core)
 
 
 def key_problem(owner: FeatureClass, outputs: list[Any]) -> Optional[Said]:
@@ -152,12 +188,6 @@ def compile_stream(definition: StreamDefinition) -> tuple[Optional[StreamSpec], 
     reader.read()
     if reader.is_broken or any(problem.error.said.severity == ERROR for problem in reader.problems):
         return None, reader.problems
-    outputs = []
-    for reference in reader.outputs:
-        target = field_of(reference)
-        kind = target.type
-        window = target.seconds if isinstance(target, WindowField) else None
-        outputs.append(OutputSpec(target.fqn, target.attribute, kind.python_type, kind.dtype, kind.nullable, window))
     micros = parse_duration(definition.options.timeout)
     fn: Callable[..., Any] = definition.fn
     parameter = next(iter(definition.parameters.values()))
@@ -172,13 +202,15 @@ def compile_stream(definition: StreamDefinition) -> tuple[Optional[StreamSpec], 
             fn,
             definition.kind,
             (),
-            tuple(outputs),
+            tuple(map(output_spec, reader.outputs)),
             False,
             True,
             reader.outputs[0]._svc_root.cls,
             None if micros is None else micros / 1_000_000,
             definition,
+            shape=reader.shape,
             message_type=reader.message_type,
+            batches=reader.batches,
             parse=definition.options.parse,
         ),
         reader.problems,

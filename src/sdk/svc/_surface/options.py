@@ -193,7 +193,7 @@ STORING: dict[str, Check] = {
     "offline_ttl": check_ttl,
 }
 CLASS_CHECKS: dict[str, Check] = {"name": check_name, "owner": check_text, "tags": check_tags, "max_staleness": check_staleness, **STORING}
-FEATURE_CHECKS: dict[str, Check] = {**CLASS_CHECKS, "description": check_text, "primary": check_flag, "expression": check_expression, "deprecated": check_flag, "strict": check_flag}
+FEATURE_CHECKS: dict[str, Check] = {**CLASS_CHECKS, "description": check_text, "primary": check_flag, "expression": check_expression, "offline_expression": check_expression, "deprecated": check_flag, "strict": check_flag}
 RESOLVER_CHECKS: dict[str, Check] = {
     "tags": check_tags,
     "environment": check_environments,
@@ -203,4 +203,5 @@ RESOLVER_CHECKS: dict[str, Check] = {
     "name": check_name,
     "total": check_flag,
     "translate": check_flag,
+    "resource_hint": lambda option, value: check_choice(option, value, ("cpu", "io")),
 }

@@ -31,7 +31,9 @@ _PROMPTS = "svc.prompts"
 #: `svc.functions` come from the function table.
 PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "AuthenticationError": (_CLIENT, _ROOT),
+    "BigQuerySource": (_SQL, _SOURCES, _ROOT),
     "BulkQueryResult": (_CLIENT, _ROOT),
+    "ClickhouseSource": (_SQL, _SOURCES, _ROOT),
     "ClientError": (_CLIENT, _ROOT),
     "ConfigError": (_CLIENT, _ROOT),
     "Cron": (_FEATURES, _ROOT),
@@ -39,6 +41,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "DataSource": (_SQL, _SOURCES, _ROOT),
     "Dataset": (_CLIENT, _ROOT),
     "DatasetRevision": (_CLIENT, _ROOT),
+    "DuckDBSource": (_SQL, _SOURCES, _ROOT),
     "ErrorDetail": (_CLIENT, _ROOT),
     "Evaluation": (_EVALUATIONS, _ROOT),
     "ExceptionDetail": (_CLIENT, _ROOT),
@@ -68,6 +71,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "SQLiteSource": (_SQL, _SOURCES, _ROOT),
     "ScheduledQuery": (_QUERIES, _FEATURES, _ROOT),
     "ServerUnreachable": (_CLIENT, _ROOT),
+    "SnowflakeSource": (_SQL, _SOURCES, _ROOT),
     "SvcClient": (_CLIENT, _ROOT),
     "TopicSource": (_SOURCES, _STREAMS, _ROOT),
     "UnexpectedAnswer": (_CLIENT, _ROOT),
@@ -120,7 +124,7 @@ _OTHER_STREAM = "streams read KafkaSource and TopicSource"
 _NO_SINKS = "values go to the stores; query them, or have a webhook told of them"
 _SCHEDULES = "a resolver runs by cron=, and a query by ScheduledQuery(schedule=...)"
 _ONE_QUERY = "offline_query takes environment= and tags= itself"
-_OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource and SQLiteSource"
+_OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource, SQLiteSource, DuckDBSource, ClickhouseSource, SnowflakeSource and BigQuerySource"
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _ONE_CLIENT = "SvcClient is its only client"
 _NO_MATERIALIZATION = "windowed(..., materialization=...) keeps the aggregates of windows"
@@ -130,10 +134,8 @@ _NO_CHARTS = "it has no charts as code; a Monitor(...) tells when a metric break
 ABSENT_NAMES: Mapping[str, str] = {
     "AsyncSvcClient": _ONE_CLIENT,
     "AthenaSource": _OTHER_SOURCE,
-    "BigQuerySource": _OTHER_SOURCE,
     "CacheStrategy": "max_staleness=, store_online= and cache_nulls= say what is stored",
     "Chart": _NO_CHARTS,
-    "ClickhouseSource": _OTHER_SOURCE,
     "CloudSQLSource": _OTHER_SOURCE,
     "DatabricksSource": _OTHER_SOURCE,
     "Distance": "F.cosine_similarity, F.dot_product and F.l2_distance compare two vectors",
@@ -166,7 +168,6 @@ ABSENT_NAMES: Mapping[str, str] = {
     "ScheduleOptions": _SCHEDULES,
     "Series": _NO_CHARTS,
     "Sink": _NO_SINKS,
-    "SnowflakeSource": _OTHER_SOURCE,
     "SpannerSource": _OTHER_SOURCE,
     "State": "resolvers keep no state between calls",
     "StreamResolver": "the resolver of a stream is the function that @stream stands above",

@@ -28,7 +28,6 @@ _NO_ENCODING = "values are encoded by the feature's type"
 _NO_STREAM_WINDOWS = "each message is computed by itself; a windowed feature aggregates the rows"
 _WINDOWS = "windows are written as texts, such as windowed('10m', '7d')"
 _STORED = "store_online=, store_offline= and cache_nulls= say what is stored"
-_NO_OFFLINE = "there are no offline queries"
 _IN_FEATURE = "max_staleness= of the feature, or of its class, says how long its values are kept"
 _NO_ENGINE_ARGUMENTS = "the server reads the database itself and has no driver to hand them to"
 _RUN_AT_ONCE = "a resolver is given the rows of a query, in batches that the server makes"
@@ -43,7 +42,6 @@ _RESOLVER: Mapping[str, str] = {
     "output_row_order": _RUN_AT_ONCE,
     "partitioned_by": _RUN_AT_ONCE,
     "resource_group": _NO_RESOURCES,
-    "resource_hint": _NO_RESOURCES,
     "retries": "a call that fails is not tried again",
     "schedule": "cron= is the schedule",
     "static": "a DataFrame is computed when the resolver runs",
@@ -60,7 +58,6 @@ _VALUE: Mapping[str, str] = {
     "decoder": _NO_ENCODING,
     "dtype": "the annotation is the type",
     "encoder": _NO_ENCODING,
-    "offline_expression": _NO_OFFLINE,
     "typ": "the annotation is the type",
     "underscore": "expression= takes an expression of _",
 }
@@ -161,6 +158,8 @@ def _source(password: str) -> Mapping[str, str]:
     }
 
 
+_FILE: Mapping[str, str] = {"engine_args": _NO_ENGINE_ARGUMENTS, "filename": "path= is the file", "file_name": "path= is the file"}
+
 _KAFKA: Mapping[str, str] = {
     "bootstrap_server": "bootstrap_servers= names the brokers",
     "brokers": "bootstrap_servers= names the brokers",
@@ -194,9 +193,25 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "Evaluation": _EVALUATION,
     "PostgreSQLSource": _source("<NAME>_PGPASSWORD"),
     "MySQLSource": _source("<NAME>_MYSQL_PASSWORD"),
+    "ClickhouseSource": _source("<NAME>_CLICKHOUSE_PASSWORD"),
+    "DuckDBSource": _FILE,
+    "SnowflakeSource": {
+        **_source("<NAME>_SNOWFLAKE_PRIVATE_KEY or <NAME>_SNOWFLAKE_TOKEN"),
+        "uri": "account=, database= and schema= say where it is",
+        "account_identifier": "account= is the account identifier",
+        "private_key": "credentials come from the server's environment, as <NAME>_SNOWFLAKE_PRIVATE_KEY",
+        "private_key_b64": "credentials come from the server's environment, as <NAME>_SNOWFLAKE_PRIVATE_KEY",
+    },
+    "BigQuerySource": {
+        **_source("<NAME>_GOOGLE_CREDENTIALS"),
+        **dict.fromkeys(("database", "db", "dbname"), "dataset= names the dataset"),
+        "uri": "project= and dataset= say where it is",
+        "credentials_base64": "credentials come from the server's environment, as <NAME>_GOOGLE_CREDENTIALS",
+        "credentials_path": "credentials come from the server's environment, as <NAME>_GOOGLE_CREDENTIALS",
+    },
     "KafkaSource": _KAFKA,
     "TopicSource": {"retention": "`svc infra apply kafka-topics` says how long the server keeps messages"},
-    "SQLiteSource": {"engine_args": _NO_ENGINE_ARGUMENTS, "filename": "path= is the file", "file_name": "path= is the file"},
+    "SQLiteSource": _FILE,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, Mapping, Union
 
 #: Precisions, by which elements are rounded.
 PRECISIONS = ("f16", "f32", "f64")
@@ -29,6 +29,22 @@ class VectorType:
         if not self.is_sound:
             return f"Vector[{', '.join(map(repr, self.parts))}]"
         return vector_name(self.json())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VectorType) and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __or__(self, other: Any) -> Any:
+        return Union[self, other]
+
+    def __ror__(self, other: Any) -> Any:
+        return Union[other, self]
+
+    def __call__(self, *_: Any) -> Any:
+        """Raises TypeError; Python 3.10 takes nothing that cannot be called for a type."""
+        raise TypeError(f"{self!r} is a type of lists: write a list of floats")
 
     def json(self) -> Dict[str, Any]:
         """The proto3 JSON of `svc.v1.VectorType`."""

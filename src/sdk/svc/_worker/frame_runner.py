@@ -20,8 +20,9 @@ from .._model.model_call import ModelDefinition
 from .._model.resolver import InputSpec, ResolverSpec
 from .._model.stream import StreamSpec
 from .blocks import packed
+from .column_codec import Unreadable, attempt, column_decoder, column_encoder
 from .raised import Project
-from .runner import CallCancelled, Errors, Input, Row, Runner, Unreadable, attempt, column_decoder, column_encoder
+from .runner import CallCancelled, Errors, Input, Row, Runner
 
 _to_datetime = decoder(datetime)
 
@@ -29,9 +30,9 @@ _to_datetime = decoder(datetime)
 def runner_for(spec: ResolverSpec, project: Project) -> Runner:
     """The runner of a resolver."""
     if isinstance(spec, StreamSpec):
-        from .stream_runner import StreamRunner
+        from .stream_runner import BatchRunner, StreamRunner
 
-        return StreamRunner(spec, project)
+        return BatchRunner(spec, project) if spec.batches else StreamRunner(spec, project)
     if isinstance(spec.definition, ModelDefinition):
         from .model_runner import ModelRunner
 
@@ -144,6 +145,7 @@ class RowsRunner(FrameRunner):
             "groups": {"offsets": offsets if self._is_relation else [0, offsets[-1]], "columns": {name: packed(values) for name, values in columns.items()}},
             "ranMs": (time.perf_counter() - started) * 1000,
         }
+        self._checks.add_to(result, columns)
         if errors and self._takes_table:
             result["errors"] = [{**errors[0], "row": row} for row in range(message["rows"])]
         elif errors:

@@ -5,18 +5,17 @@ declared types.
 from __future__ import annotations
 
 import time
-from array import array
 from datetime import datetime
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
-from .._codec.values import decoder, encoder, plain_type, untag
+from .._codec.values import decoder, untag
 from .._model.context import NO_CONTEXT, CallInfo, frozen
 from .._model.resolver import InputSpec, ResolverSpec
-from .blocks import Column, packed_floats, packed_integers
+from .blocks import Column
+from .checks import Checks
+from .column_codec import Unreadable, attempt, column_decoder, packing_encoder
 from .raised import Project
 
-_SAFE_INTEGER = 2**53 - 1
-_HUGE = 1.7976931348623157e308
 #: The number of rows whose errors carry a traceback; the others have kind, message, file and line
 #: only.
 _STACKS = 10
@@ -29,13 +28,6 @@ class CallCancelled(BaseException):
     """The exception raised into a running resolver whose time is up. Not an Exception, so that
     ``except Exception`` does not catch it.
     """
-
-
-class Unreadable:
-    """A marker in a row for an input that could not be decoded."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
 
 
 def call_info(message: Dict[str, Any]) -> CallInfo:
@@ -51,51 +43,6 @@ def call_info(message: Dict[str, Any]) -> CallInfo:
         context.get("traceparent", ""),
         {name: context[name] for name in ("tracestate", "baggage") if name in context},
     )
-
-
-def column_decoder(python_type: Any) -> Callable[[Column], List[Any]]:
-    """A decoder of columns; values that JSON or a block holds as they are pass through unchanged.
-    """
-    slow = decoder(python_type)
-    wanted = plain_type(python_type)
-
-    if wanted not in (float, int, str, bool):
-        return lambda values: [slow(value) for value in values]
-
-    def decode(values: Column) -> List[Any]:
-        if type(values) is not array:
-            return [value if type(value) is wanted else slow(value) for value in values]
-        if wanted is float:
-            return values.tolist()
-        return [int(value) if wanted is int and value.is_integer() else slow(value) for value in values]
-
-    return decode
-
-
-def column_encoder(python_type: Any) -> Callable[[List[Any]], List[Any]]:
-    """An encoder of columns; values that JSON holds as they are pass through unchanged."""
-    slow = encoder(python_type)
-    wanted = plain_type(python_type)
-    if wanted is float:
-        return lambda values: [
-            value if type(value) is float and (0.0 < value <= _HUGE or -_HUGE <= value < 0.0) else slow(value) for value in values
-        ]
-    if wanted is int:
-        return lambda values: [value if type(value) is int and -_SAFE_INTEGER <= value <= _SAFE_INTEGER else slow(value) for value in values]
-    if wanted is str or wanted is bool:
-        return lambda values: [value if type(value) is wanted else slow(value) for value in values]
-    return lambda values: [slow(value) for value in values]
-
-
-def packing_encoder(python_type: Any) -> Callable[[List[Any]], Column]:
-    """An encoder of columns, as a block where possible."""
-    encode = column_encoder(python_type)
-    wanted = plain_type(python_type)
-    if wanted is float:
-        return lambda values: packed_floats(values) or encode(values)
-    if wanted is int:
-        return lambda values: packed_integers(values) or encode(values)
-    return encode
 
 
 class Runner:
@@ -117,6 +64,7 @@ class Runner:
         self._inputs = [Input(item) for item in spec.inputs]
         self._names = [item.fqn for item in spec.outputs]
         self._encoders = [packing_encoder(item.python_type) for item in spec.outputs]
+        self._checks = Checks(spec.outputs)
 
     def run(self, message: Dict[str, Any]) -> Dict[str, Any]:
         """Calls the resolver once a row. A row that raises is an error of that row. Raises
@@ -193,6 +141,7 @@ class Runner:
         except Exception:
             columns = self._columns([self._checked(index, value, errors) for index, value in enumerate(returned)])
         result: Dict[str, Any] = {"type": "RESULT", "id": message["id"], "columns": columns, "ranMs": (time.perf_counter() - started) * 1000}
+        self._checks.add_to(result, columns)
         if errors:
             errors.sort(key=lambda error: error["row"])
             result["errors"] = errors
@@ -241,11 +190,3 @@ class Input:
         except Exception:
             column, clean = [attempt(self._decode, value) for value in values], False
         return (column if self._default is None else [self._default if value is None else value for value in column]), clean
-
-
-def attempt(decode: Callable[[Any], Any], value: Any) -> Any:
-    """The decoded value, or Unreadable for one that cannot be decoded."""
-    try:
-        return decode(value)
-    except Exception as error:
-        return Unreadable(error)

@@ -4,7 +4,8 @@ Synchronous resolvers run on the main thread, one call after the other, straight
 connection: no call is handed from thread to thread. A second thread reads the control connection.
 To interrupt a call it sends this process's main thread a signal, whose handler raises
 CallCancelled; that also ends waiting in system calls, locks and `time.sleep`. `async def` resolvers
-run on an event loop in a third thread.
+run on an event loop in a third thread, from which those with `resource_hint="io"` are handed to
+threads of their own.
 """
 
 from __future__ import annotations
@@ -28,28 +29,30 @@ from .._model.context import current_call
 from .._model.hooks import AFTER, BEFORE, HookDefinition
 from .._model.registry import registry
 from .._model.resolver import ResolverSpec
+from .checks import PREFIX, CheckRunner
 from .frame_runner import runner_for
 from .limits import limit_memory
 from .logs import LogSink, LogStream, take_over, write_line
 from .protocol import Connection, Message
 from .raised import Project
-from .runner import CallCancelled, Runner, call_info
+from .runner import CallCancelled, call_info
+from .threads import ThreadLane
 
 _MAIN, _CONTROL = 1, 2
 #: Seconds without a call after which the garbage of the import is collected, once.
 _IDLE = 1.0
 
 
-class Runners(Dict[str, Runner]):
-    """The runners by FQN, each made at its first call."""
+class Runners(Dict[str, Any]):
+    """The runners by FQN, and those that check values by their names, each made at its first call."""
 
     def __init__(self, specs: Mapping[str, ResolverSpec], project: Project) -> None:
         super().__init__()
         self._specs = specs
         self._project = project
 
-    def __missing__(self, fqn: str) -> Runner:
-        runner = self[fqn] = runner_for(self._specs[fqn], self._project)
+    def __missing__(self, fqn: str) -> Any:
+        runner = self[fqn] = CheckRunner(fqn) if fqn.startswith(PREFIX) else runner_for(self._specs[fqn], self._project)
         return runner
 
 
@@ -61,7 +64,7 @@ class Worker:
         self._control = control
         self._project = project
         self._main_thread = threading.main_thread().ident or 0
-        self._runners: Mapping[str, Runner] = {}
+        self._runners: Mapping[str, Any] = {}
         #: The thread that claimed a call first: the main thread to run it, or the control thread to
         #: return it.
         self._claims: Dict[int, int] = {}
@@ -77,6 +80,7 @@ class Worker:
         self._concurrent: Set[int] = set()
         self._tasks: Dict[int, Any] = {}
         self._profiler: Any = None
+        self.lane = ThreadLane(self._leave_child)
         self.sink = LogSink(self._send_log)
         self.stdout = LogStream(self.sink, "info", "stdout", sys.stdout)
         self.stderr = LogStream(self.sink, "warning", "stderr", sys.stderr)
@@ -146,9 +150,9 @@ class Worker:
         busy = [self._main_thread] if self._running else []
         if self._tasks and self._loop_thread is not None:
             busy.append(self._loop_thread.ident or 0)
-        return busy
+        return [*busy, *self.lane.running()]
 
-    def serve(self, runners: Mapping[str, Runner], resolvers: Dict[str, Dict[str, Any]], has_after_hooks: bool) -> None:
+    def serve(self, runners: Mapping[str, Any], resolvers: Dict[str, Dict[str, Any]], has_after_hooks: bool) -> None:
         """Answers calls until the server drains this worker."""
         self._runners = runners
         if any(resolver["isAsync"] for resolver in resolvers.values()):
@@ -221,6 +225,11 @@ class Worker:
         self._data.close()
         self._control.close()
 
+    def _leave_child(self) -> None:
+        """Ends a fork that a resolver made on a thread, where nothing else would."""
+        if self._is_child:
+            os._exit(0)
+
     def _await_end(self, result: Message) -> None:
         """Has the server kill this process together with the processes that an interrupted call
         left running.
@@ -237,6 +246,10 @@ class Worker:
 
     def _send_log(self, message: Message) -> None:
         """Sends a LOG frame. An interruption waits until the frame is complete."""
+        if self.lane.is_current() and not self._is_child:
+            # A thread of the lane may be interrupted within a frame, that of the loop never.
+            self._loop.call_soon_threadsafe(self._control.send, message)
+            return
         if threading.get_ident() != self._main_thread:
             self._control.send(message)
             return
@@ -362,7 +375,8 @@ def main(argv: List[str]) -> int:
             worker.fail([finding.json() for finding in findings])
             return 1
         with no_collections():  # of what is nearly all of use to the end of the process
-            specs = {**registry.resolvers, **registry.streams}
+            threaded = {fqn: worker.lane.concurrent(spec) for fqn, spec in registry.resolvers.items() if spec.is_threaded}
+            specs = {**registry.resolvers, **threaded, **registry.streams}
             resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in specs.items()}
             gc.freeze()
     environment = os.environ.get("SVC_ENVIRONMENT_NAME", "")

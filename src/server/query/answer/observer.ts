@@ -25,6 +25,10 @@ const MAX_STATEMENT = 2_000;
 const DB_SYSTEMS: Readonly<Partial<Record<SourceKind, string>>> = {
   [SourceKind.POSTGRESQL]: "postgresql",
   [SourceKind.MYSQL]: "mysql",
+  [SourceKind.CLICKHOUSE]: "clickhouse",
+  [SourceKind.DUCKDB]: "duckdb",
+  [SourceKind.SNOWFLAKE]: "snowflake",
+  [SourceKind.BIGQUERY]: "gcp.bigquery",
   [SourceKind.SQLITE]: "sqlite",
 };
 

@@ -26,7 +26,10 @@ export interface DescribedFeature {
   readonly is_given: boolean;
   /** Index of the step that gives it; null = none does. */
   readonly step: number | null;
-  /** Indexes of steps that give it instead in rows for which their conditions are true, the first of them. */
+  /**
+   * Indexes of steps with conditions, in their order: the first whose condition is true for a row
+   * gives it instead.
+   */
   readonly conditional_steps: readonly number[];
   /** Oldest stored value that is served, as text; null = the online store is not read. */
   readonly max_age: string | null;

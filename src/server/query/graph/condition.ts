@@ -11,8 +11,8 @@ const BOOL = create(DataTypeSchema, { kind: { case: "primitive", value: Primitiv
 const ANSWER_TYPE = new AnswerType(BOOL);
 
 /**
- * The pseudo-feature of a resolver's condition, which its expression computes for a row; undefined =
- * it has none.
+ * The pseudo-feature of a resolver's condition, which its expression computes for a row.
+ * Undefined = it has none.
  */
 export function conditionInfo({ fqn, when }: Resolver, namespace: string): ScalarInfo | undefined {
   if (!when) return undefined;

@@ -12,7 +12,7 @@ import { durationToMs } from "../../../domain/proto-time.ts";
 import { fromProtoValue } from "../../../domain/proto-value.ts";
 import { findRecursion } from "../../../domain/recursion.ts";
 import { INCREMENTAL_PLACEHOLDER } from "../../../domain/sql/statement.ts";
-import { compileRules, withRules } from "../../../domain/validations.ts";
+import { compileRules, hasStrictCheck, withRules } from "../../../domain/validations.ts";
 import { compileCoercer, typeName } from "../../../domain/value.ts";
 import type { CompiledExpression } from "../../expressions/compiled.ts";
 import type { Caching } from "../../writes/policy.ts";
@@ -202,6 +202,7 @@ function scalarInfo(
     primary,
     featureTime,
     expression,
+    offlineExpression,
     window,
     storeOnline,
     storeOffline,
@@ -212,6 +213,7 @@ function scalarInfo(
     offlineTtl,
   } = feature.kind.value;
   const strictRules = compileRules(feature.kind.value, true);
+  const isChecked = hasStrictCheck(feature.kind.value);
   return {
     kind: "scalar",
     fqn: feature.fqn,
@@ -234,12 +236,14 @@ function scalarInfo(
     deprecation: feature.deprecated ? deprecationText(feature.description) : undefined,
     primary,
     featureTime,
-    strict: withRules(compileCoercer(dtype, primary || keys.has(feature.fqn) ? "key" : "strict"), strictRules, dtype),
+    strict: withRules(compileCoercer(dtype, primary || keys.has(feature.fqn) ? "key" : "strict"), strictRules, dtype, isChecked),
     lenient: withRules(compileCoercer(dtype, "lenient"), strictRules, dtype),
     strictRules,
+    hasStrictCheck: isChecked,
     softRules: compileRules(feature.kind.value, false),
     producers: [],
     expression,
+    offlineExpression,
     windowMs: window ? durationToMs(window) : undefined,
   };
 }
@@ -347,6 +351,10 @@ const SOURCE_KIND_NAMES: Readonly<Record<SourceKind, string>> = {
   [SourceKind.SQLITE]: "sqlite",
   [SourceKind.POSTGRESQL]: "postgresql",
   [SourceKind.MYSQL]: "mysql",
+  [SourceKind.CLICKHOUSE]: "clickhouse",
+  [SourceKind.DUCKDB]: "duckdb",
+  [SourceKind.SNOWFLAKE]: "snowflake",
+  [SourceKind.BIGQUERY]: "bigquery",
   [SourceKind.KAFKA]: "kafka",
   [SourceKind.TOPIC]: "topic",
 };

@@ -60,10 +60,14 @@ export interface ScalarInfo {
   readonly strictRules?: RuleCheck | undefined;
   /** The rules that are only counted. */
   readonly softRules?: RuleCheck | undefined;
+  /** Whether a strict rule is a function of the project: workers are asked about uploads. */
+  readonly hasStrictCheck?: boolean;
   /** Every resolver that lists it among its outputs, by FQN. */
   readonly producers: ResolverInfo[];
   /** The expression that computes it without code. */
   readonly expression?: Expression | undefined;
+  /** The one that does so in offline queries; undefined = the same. */
+  readonly offlineExpression?: Expression | undefined;
   /** The window of a windowed feature in milliseconds. */
   readonly windowMs?: number | undefined;
   /** Set for the pseudo-feature that represents the rows of a has-many relation in a plan. */

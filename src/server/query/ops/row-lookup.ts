@@ -2,6 +2,7 @@
 
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
+import type { ResultValue } from "../../python/pool.ts";
 import type { ResolverInfo } from "../graph/index-types.ts";
 import type { Row } from "../plan/ids.ts";
 import type { PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
@@ -24,7 +25,7 @@ export class RowLookup {
   readonly #frame: PlanFrame;
   readonly #resolver: ResolverInfo;
   readonly #index: ScanIndex;
-  readonly #times: readonly FeatureValue[] | undefined;
+  readonly #times: readonly ResultValue[] | undefined;
   readonly #found: readonly Found[];
 
   /** @param keyOf the values of `op.keys` for a row of the run */

@@ -3,7 +3,7 @@
  * query, and their rows are looked up by key.
  */
 
-import type { FeatureValue } from "../../../domain/value.ts";
+import type { ResultValue } from "../../python/pool.ts";
 import type { ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
 import type { Row } from "../plan/ids.ts";
 import type { PlanOp } from "../plan/plan.ts";
@@ -57,7 +57,7 @@ export async function runScan(context: RunContext, op: PlanOp | undefined, resol
   const [error] = result.errors;
   if (error) throw new CallFailed(error.code, error.message, error.exception);
   const rows = result.groups?.offsets.at(-1) ?? 0;
-  const columns = new Map<ScalarInfo, readonly FeatureValue[]>();
+  const columns = new Map<ScalarInfo, readonly ResultValue[]>();
   for (const feature of resolver.features) {
     const column = result.groups?.columns[feature.fqn];
     if (column) columns.set(feature, column);

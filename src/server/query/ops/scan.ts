@@ -1,6 +1,7 @@
 /** Lookup by key in the rows that a Python resolver returned. */
 
 import { type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
+import type { ResultValue } from "../../python/pool.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 import { keyTextOf } from "./key-text.ts";
 
@@ -9,7 +10,7 @@ export class Scan {
   readonly #indexes = new Map<string, ScanIndex>();
 
   constructor(
-    readonly columns: ReadonlyMap<ScalarInfo, readonly FeatureValue[]>,
+    readonly columns: ReadonlyMap<ScalarInfo, readonly ResultValue[]>,
     readonly rows: number,
   ) {}
 
@@ -59,7 +60,7 @@ export interface ScanIndex {
 /** The key of a row; null when the row has no owner, a text with the reason when it is invalid. */
 function keyAt(
   keys: readonly ScalarInfo[],
-  columns: readonly (readonly FeatureValue[])[],
+  columns: readonly (readonly ResultValue[])[],
   row: number,
 ): FeatureValue[] | null | { readonly reason: string } {
   const values: FeatureValue[] = [];

@@ -118,13 +118,17 @@ export function parameterName({ parameters }: SqlInfo, position: number): string
   return parameter?.now ? (parameter.incremental ? parameter.name : "now") : (parameter?.feature?.fqn ?? parameter?.name ?? "");
 }
 
+/** Letters that a name does not have where the database has folded it. */
+const UNFOLDED: Readonly<Partial<Record<SourceKind, RegExp>>> = { [SourceKind.POSTGRESQL]: /[A-Z]/, [SourceKind.SNOWFLAKE]: /[a-z]/ };
+
 /**
  * A function to the database's names of a body's columns; undefined = the declared names are used.
- * PostgreSQL folds unquoted names, so a name with capitals is looked up once in the body's
- * description; elsewhere names ignore case.
+ * PostgreSQL and Snowflake fold unquoted names, so a name that is not as they fold it is looked up
+ * once in the body's description; elsewhere names ignore case, or are as they are written.
  */
 export function exactColumnNames(sql: SqlInfo, source: SqlSource): Promise<(column: string) => string> | undefined {
-  if (sql.sourceKind !== SourceKind.POSTGRESQL || ![...sql.columns.values()].some((column) => /[A-Z]/.test(column))) return undefined;
+  const unfolded = UNFOLDED[sql.sourceKind];
+  if (!unfolded || ![...sql.columns.values()].some((column) => unfolded.test(column))) return undefined;
   const { learned } = sql;
   if (!learned.exactName) {
     const exactName = source.describe(boundStatement(sql, source)).then((names) => {

@@ -14,12 +14,18 @@ export const POOL_GRACE_MS = 150;
  * Calls a resolver for an op, or for none, telling it what it may know of the query. Rejects when
  * the pool breaks.
  */
-export function callWorker(context: RunContext, op: PlanOp | undefined, call: Omit<ResolverCall, "context">): Promise<ResolverResult> {
+export async function callWorker(
+  context: RunContext,
+  op: PlanOp | undefined,
+  call: Omit<ResolverCall, "context">,
+): Promise<ResolverResult> {
   const { deployment, observer, queryId, traceId, traceparent, carried, tags, queryContext, origin } = context;
   const whole: ResolverCall = {
     ...call,
     origin,
     context: { queryId, traceId, ...(traceparent === "" ? {} : { traceparent }), ...carried, tags, queryContext },
   };
-  return observer && op ? observer.call(deployment.pool, op, whole) : deployment.pool.call(whole);
+  const result = await (observer && op ? observer.call(deployment.pool, op, whole) : deployment.pool.call(whole));
+  for (const [fqn, values] of Object.entries(result.counted ?? {})) context.meter?.broke(fqn, values);
+  return result;
 }

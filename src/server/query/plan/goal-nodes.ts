@@ -90,7 +90,7 @@ export interface Choice {
 /** The provider chosen for a goal. */
 export interface Decision {
   readonly goal: Goal;
-  /** Calls with conditions, in their order: a row is computed by the first whose condition is true. */
+  /** Calls with conditions, in their order: the first whose condition is true computes a row. */
   readonly conditional: readonly CallNode[];
   /**
    * The call for all other rows. Undefined when the goal is given, absent, or has only a default,

@@ -165,8 +165,9 @@ export class GoalGraph {
       const call = tilesCall(this, frame, feature, feature.kept);
       if (typeof call !== "string") candidates.push({ kind: "expression", call, required: call.required });
     }
-    if (feature.expression) {
-      const call = expressionCall(this, frame, feature, feature.expression);
+    const expression = (this.shape.history && feature.offlineExpression) ?? feature.expression;
+    if (expression) {
+      const call = expressionCall(this, frame, feature, expression);
       if (typeof call === "string") goal.obstacle = call;
       else candidates.push({ kind: "expression", call, required: call.required });
     }

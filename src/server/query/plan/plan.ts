@@ -155,7 +155,7 @@ export interface PlanSlot {
   readonly op: OpId | undefined;
   /** Whether it is the condition of an op. */
   readonly isCondition: boolean;
-  /** Whether rows for which no condition is true are left out: of a resolver that runs by itself. */
+  /** Whether rows for which no condition is true are left out, as in a run of the resolver. */
   readonly leavesOut: boolean;
   /** Oldest stored value that is served, milliseconds; 0 = the store is not read. */
   readonly readMs: number;

@@ -9,8 +9,8 @@ import type { Run } from "./run.ts";
 type Decided = Pick<Run, "plan" | "cells">;
 
 /**
- * The first condition that has to be known before it is known which op provides a slot in a row, and
- * has no value, or not yet; undefined = it is known.
+ * The first condition on which it depends which op provides a slot in a row, and which has no
+ * value, or not yet; undefined = it is known.
  */
 export function openCondition({ cells }: Decided, slot: PlanSlot, row: Row): CellId | undefined {
   for (const { condition } of slot.choices) {

@@ -142,8 +142,9 @@ class Search {
         else if (input.feature) this.need(to, input.feature);
       }
     }
-    if (feature.expression) {
-      const compiled = index.compile(feature.expression, feature);
+    const expression = feature.offlineExpression ?? feature.expression;
+    if (expression) {
+      const compiled = index.compile(expression, feature);
       if (typeof compiled === "string") return undefined;
       this.#needPaths(relations, feature.namespace, compiled.references.columns);
       for (const { path } of compiled.references.relations) {
@@ -170,7 +171,8 @@ class Search {
  * that are sampled: those without an expression, and those over child rows.
  */
 function columnsOf(index: GraphIndex, feature: ScalarInfo): readonly string[] | undefined {
-  if (!feature.expression) return undefined;
-  const compiled = index.compile(feature.expression, feature);
+  const expression = feature.offlineExpression ?? feature.expression;
+  if (!expression) return undefined;
+  const compiled = index.compile(expression, feature);
   return typeof compiled === "string" || compiled.references.relations.length > 0 ? undefined : compiled.references.columns;
 }

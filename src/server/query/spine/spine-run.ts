@@ -510,7 +510,10 @@ const UNOBSERVED = new WeakSet<CellFailure>();
 interface KnownRows {
   readonly root: NamespaceInfo;
   readonly known: ReadonlyMap<string, KnownColumn>;
-  /** By the path of a feature that an optional relation leads to: where this key is null there is no row. */
+  /**
+   * By the path of a feature that an optional relation leads to: where this key is null there is no
+   * row.
+   */
   readonly optionalKeys: ReadonlyMap<string, string>;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Streams: what is kept of the resolvers of topics beside how far they have read, which is with the
- * aggregates (`stores/tiles`); the leases by which nodes share their partitions; the nodes that have
- * what lies in a store of one node alone; and dead letters.
- * Every method is one atomic step. Times are epoch milliseconds of the store's own clock.
+ * aggregates (`stores/tiles`); the leases by which nodes share their partitions; the nodes that
+ * have what lies in a store of one node alone; and dead letters. Every method is one atomic step.
+ * Times are epoch milliseconds of the store's own clock.
  */
 
 /** A stream: a resolver of messages in an environment, whatever deployments it was in. */

@@ -4,7 +4,7 @@
  * to do extends `DatabaseProcess`.
  */
 
-import type { Appender, Connection, Database, LogicalType, Result } from "@duckdb/node-bindings";
+import type { Appender, Connection, Database, LogicalType, PreparedStatement, Result } from "@duckdb/node-bindings";
 import { FrameReader, FrameWriter } from "../column-frame.ts";
 import { TableError } from "../engine.ts";
 import type { Shape } from "../shape.ts";
@@ -30,6 +30,12 @@ const BASE_STATEMENTS = ["SET TimeZone = 'UTC'", "SET Calendar = 'gregorian'"];
 
 /** Most bytes of a frame that is handed out. */
 const MAX_FRAME_BYTES = 256 * 1024 * 1024;
+
+/**
+ * A parameter of a statement, as it travels to the process: numbers as texts with what they are,
+ * because JSON has neither 64-bit integers nor infinity.
+ */
+export type BoundParameter = null | boolean | string | Uint8Array | { readonly int64: string } | { readonly double: string };
 
 /** Rows that were read. */
 export interface RowFrames {
@@ -144,11 +150,14 @@ export class DatabaseProcess {
   /**
    * Begins to read a statement's rows as they are computed; its columns must have these shapes.
    * `next` reads on. A connection reads one statement at a time.
+   * @param parameters values of `$1` and so on
    */
-  async read(id: number, sql: string, shapes: readonly Shape[]): Promise<number> {
+  async read(id: number, sql: string, shapes: readonly Shape[], parameters: readonly BoundParameter[] = []): Promise<number> {
     const connection = this.connection(id);
     const prepared = await this.library.prepare(connection, sql);
     try {
+      const taken = this.library.nparams(prepared);
+      for (const [at, value] of parameters.slice(0, taken).entries()) this.#bind(prepared, at + 1, value);
       const result = await this.library.execute_prepared_streaming(prepared);
       this.#readings.set(++this.#last, { connection, result, shapes });
       return this.#last;
@@ -215,6 +224,15 @@ export class DatabaseProcess {
     const connection = this.#connections.get(id);
     if (!connection) throw new TableError("failed", "there is no such connection");
     return connection;
+  }
+
+  #bind(prepared: PreparedStatement, position: number, value: BoundParameter): void {
+    if (value === null) this.library.bind_null(prepared, position);
+    else if (typeof value === "boolean") this.library.bind_boolean(prepared, position, value);
+    else if (typeof value === "string") this.library.bind_varchar(prepared, position, value);
+    else if (value instanceof Uint8Array) this.library.bind_blob(prepared, position, value);
+    else if ("int64" in value) this.library.bind_int64(prepared, position, BigInt(value.int64));
+    else this.library.bind_double(prepared, position, Number(value.double));
   }
 
   #appending(id: number): Appending {

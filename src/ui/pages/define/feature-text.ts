@@ -63,6 +63,13 @@ export function cachedFor({ maxStaleness }: FeatureJson): string {
   return ms === 0 ? "" : ms === Number.POSITIVE_INFINITY ? "always" : formatDuration(ms);
 }
 
+/** Whether stored values are served: `never`, `for 1h`, `always`. */
+export function servedText(feature: FeatureJson): string {
+  const cached = cachedFor(feature);
+  if (cached === "") return "never";
+  return cached === "always" ? cached : `for ${cached}`;
+}
+
 /** Where values are stored, by the options of the feature. */
 export function storedText({
   storeOnline = true,

@@ -21,12 +21,12 @@ import { ResolverLink } from "../run/answer.tsx";
 import { FeatureErrors } from "./feature-errors.tsx";
 import { FeatureLink } from "./feature-link.tsx";
 import {
-  cachedFor,
   durationMs,
   featureKind,
   featureType,
   featureVersionText,
   primaryKeyOf,
+  servedText,
   storedText,
   validationsText,
   versionsOf,
@@ -103,7 +103,7 @@ function Content({ all, answer }: ContentParts) {
           ["Feature version", featureVersionText(feature)],
           ["Feature versions", numbered.length > 1 && <Siblings all={numbered} shown={fqn} />],
           ["Deprecated", deprecated && <Badge text="deprecated" tone="warn" />],
-          ["Served from the store", cachedFor(feature) === "" ? "never" : `for ${cachedFor(feature)}`],
+          ["Served from the store", servedText(feature)],
           ["Stored", scalar && storedText(scalar)],
           ["Cache policy", scalar && asCode(cachePolicyText(scalar))],
           ["Offline TTL", scalar?.offlineTtl && formatDuration(durationMs(scalar.offlineTtl))],

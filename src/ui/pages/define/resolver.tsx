@@ -20,6 +20,7 @@ import { resolverMetric } from "./metric-expressions.ts";
 import { Neighbours } from "./neighbours.tsx";
 import { inputPaths, resolverKind, resultText, translationText } from "./resolver-text.ts";
 import { SourceText } from "./source-text.tsx";
+import { StreamResolver } from "./stream-resolver.tsx";
 
 /** One resolver: what it computes of what, how long that takes, and its source. */
 export default function Resolver({ place }: PageProps<"resolver">) {
@@ -27,12 +28,19 @@ export default function Resolver({ place }: PageProps<"resolver">) {
   const { fqn } = place.params;
   const answer = useAnswer("GraphService/ListResolvers", {}, scope.value);
   const resolver = answer.data?.resolvers?.find((one) => one.fqn === fqn);
+  const stream = answer.data?.streamResolvers?.find((one) => one.fqn === fqn);
   return (
-    <Page title={fqn} command={command("resolvers", "show", fqn)} actions={resolver && <Actions resolver={resolver} />}>
+    <Page
+      title={fqn}
+      command={stream ? command("streams", "get", fqn) : command("resolvers", "show", fqn)}
+      actions={resolver && <Actions resolver={resolver} />}
+    >
       <Loading of={answer} lines={10}>
         {({ deploymentId = "" }) =>
           resolver ? (
             <Content resolver={resolver} deployment={deploymentId} />
+          ) : stream ? (
+            <StreamResolver resolver={stream} deployment={deploymentId} />
           ) : (
             <Empty command={command("resolvers")}>The deployment has no resolver of this name. Those that it has:</Empty>
           )
@@ -68,6 +76,7 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
     environments = [],
     fqn = "",
     owner = "",
+    resourceHint,
     schedule = "",
     span,
     sql,
@@ -86,6 +95,7 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
           ["Kind", resolverKind(resolver)],
           ["Gives", escapeControls(resultText(resolver))],
           ["Runs", escapeControls(translationText(resolver))],
+          ["Calls", resourceHint === "RESOURCE_HINT_IO" && "beside each other, on threads"],
           ["Source", sql?.source && escapeControls(sql.source)],
           ["Tags", tags.length > 0 && tags.map((tag) => <Badge key={tag} text={tag} />)],
           ["Only in", environments.length > 0 && environments.map((one) => <Badge key={one} text={one} />)],

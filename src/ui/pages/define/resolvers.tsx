@@ -3,7 +3,7 @@ import type { ResolverJson } from "../../../../gen/svc/v1/graph_pb.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
 import { useAnswer } from "../../api/load.ts";
 import { useCommand } from "../../app/command.ts";
-import { queried, scope, setQueried } from "../../app/place.ts";
+import { href, queried, scope, setQueried } from "../../app/place.ts";
 import { Empty } from "../../parts/empty.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -47,7 +47,17 @@ export default function Resolvers() {
         <Empty command="svc apply">Nothing is deployed here yet. Deploy a project:</Empty>
       ) : (
         <Loading of={answer} lines={12}>
-          {({ resolvers = [] }) => <ResolverList resolvers={resolvers} />}
+          {({ resolvers = [], streamResolvers = [] }) => (
+            <>
+              <ResolverList resolvers={resolvers} />
+              {streamResolvers.length > 0 && (
+                <p>
+                  Messages of topics run {streamResolvers.map(({ fqn = "" }, at) => [at > 0 && ", ", <ResolverLink key={fqn} fqn={fqn} />])}
+                  : <a href={href("streams", {}, { deployment: "" })}>streams</a>.
+                </p>
+              )}
+            </>
+          )}
         </Loading>
       )}
     </Page>

@@ -32,23 +32,24 @@ const COLUMNS: readonly Column<AuditLogJson>[] = [
   {
     name: "client",
     title: "Client",
-    width: "9rem",
+    width: "7.5rem",
     cell: ({ clientId = "", clientName = "" }) => <span title={clientId}>{escapeControls(clientName || clientId)}</span>,
   },
   {
     name: "endpoint",
     title: "Endpoint",
-    width: "17rem",
+    width: "19.5rem",
     cell: ({ endpoint = "" }) => <code>{escapeControls(endpoint.replace(/^svc\.v1\./, ""))}</code>,
   },
   {
     name: "code",
     title: "Answer",
-    width: "7rem",
+    width: "8.5rem",
     cell: ({ code = "", count = 1 }) => (
       <Status tone={code === "ok" ? "good" : "bad"}>{`${code}${count > 1 ? `, ${count} times` : ""}`}</Status>
     ),
   },
+  { name: "address", title: "Address", width: "7rem", cell: ({ address = "" }) => <code>{escapeControls(address)}</code> },
   {
     name: "about",
     title: "About",
@@ -58,7 +59,6 @@ const COLUMNS: readonly Column<AuditLogJson>[] = [
         .map(([name, value]) => escapeControls(`${name}=${value}`))
         .join(" "),
   },
-  { name: "address", title: "Address", width: "7rem", cell: ({ address = "" }) => <code>{escapeControls(address)}</code> },
 ];
 
 /** Who called what: the rows of the audit log, newest first. */

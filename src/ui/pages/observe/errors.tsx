@@ -16,6 +16,7 @@ import { rangeTimes } from "../../parts/range-times.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { Time } from "../../parts/time.tsx";
 import { rangeText, readRange } from "../../parts/time-range.ts";
+import { localText } from "../../parts/time-text.ts";
 import { ResolverLink } from "../run/answer.tsx";
 import { searchProblem } from "../run/record-search.ts";
 import { sinceFlags } from "../run/since-flags.ts";
@@ -56,7 +57,7 @@ export default function Errors() {
         empty={
           <Empty>
             {search === "" ? "No errors since " : "No error fits the search since "}
-            <Time at={filter.startTime} />.
+            {localText(Date.parse(filter.startTime ?? ""))}.
           </Empty>
         }
       >

@@ -57,9 +57,25 @@ export function LogBars({ answer }: { readonly answer: AggregateLogsResponseJson
       </div>
       <figcaption class="dim figure">
         {when}
-        {words}
+        <Legend counts={chosen?.counts ?? sums} />
       </figcaption>
     </figure>
+  );
+}
+
+/** Each group of levels with its colour and the number of its lines. */
+function Legend({ counts }: { readonly counts: readonly number[] }) {
+  return (
+    <ul class="legend">
+      {LEVEL_GROUPS.map(({ name }, group) => (
+        <li key={name}>
+          <svg width="10" height="10" aria-hidden="true">
+            <rect class={name.toLowerCase()} width="10" height="10" />
+          </svg>
+          {name} {(counts[group] ?? 0).toLocaleString("en")}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -16,7 +16,7 @@ const PAGE_SIZE = 200;
 
 const COLUMNS: readonly Column<LoggedRequestJson>[] = [
   { name: "time", title: "Time", width: "11rem", cell: ({ time }) => <Time at={time} /> },
-  { name: "path", title: "Path", width: "26rem", cell: ({ method = "", path = "" }) => <code>{escapeControls(`${method} ${path}`)}</code> },
+  { name: "path", title: "Path", width: "24rem", cell: ({ method = "", path = "" }) => <code>{escapeControls(`${method} ${path}`)}</code> },
   {
     name: "code",
     title: "Answer",

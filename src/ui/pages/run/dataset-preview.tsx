@@ -58,7 +58,7 @@ function Rows({ preview }: { readonly preview: PreviewDatasetResponseJson }) {
       ) : (
         <WindowTable label="First rows" columns={shown} rows={Array.from({ length: rows }, (_, row) => row)} keyOf={String} />
       )}
-      <p role="status" class="dim">{`${rows} rows${truncated ? ": more would be too large to show" : ""}`}</p>
+      <p role="status" class="dim">{`${rows} ${rows === 1 ? "row" : "rows"}${truncated ? ": more would be too large to show" : ""}`}</p>
     </>
   );
 }

@@ -124,8 +124,8 @@ function WaitsFor({ wait: { behind = [], reason, until } }: { readonly wait: Non
 const ATTEMPTS: readonly Column<JobAttemptJson>[] = [
   { name: "number", title: "Attempt", width: "5rem", isNumber: true, cell: ({ number }) => number },
   { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="JOB_ATTEMPT_STATE_" /> },
-  { name: "node", title: "Node", width: "14rem", cell: ({ node = "" }) => <code>{escapeControls(node)}</code> },
-  { name: "started", title: "Began", width: "11rem", cell: ({ startedAt }) => <Time at={startedAt} /> },
+  { name: "node", title: "Node", width: "18.5rem", cell: ({ node = "" }) => <code>{escapeControls(node)}</code> },
+  { name: "started", title: "Began", width: "10rem", cell: ({ startedAt }) => <Time at={startedAt} /> },
   {
     name: "took",
     title: "Took",

@@ -49,10 +49,10 @@ function RunList<M extends Method, Row extends { readonly id?: string }>({
   );
 }
 
-const idColumn = <Row extends { readonly id?: string }>(title: string): Column<Row> => ({
+const idColumn = <Row extends { readonly id?: string }>(title: string, width = "19rem"): Column<Row> => ({
   name: "id",
   title,
-  width: "19rem",
+  width,
   cell: ({ id = "" }) => <RunLink id={id} />,
 });
 
@@ -82,7 +82,8 @@ const timeColumns = <
 ];
 
 const JOBS: readonly Column<JobJson>[] = [
-  idColumn("Job"),
+  // Ids of parts of a query end in the part's name.
+  idColumn("Job", "22.5rem"),
   { name: "kind", title: "Kind", width: "9.5rem", cell: ({ kind = "" }) => escapeControls(kind) },
   { name: "state", title: "State", width: "7.5rem", cell: ({ state }) => <State of={state} prefix="JOB_STATE_" /> },
   {

@@ -1,12 +1,12 @@
-import type { PlanStageJson, RunLogLineJson } from "../../../../gen/svc/v1/query_pb.ts";
+import type { PlanStageJson } from "../../../../gen/svc/v1/query_pb.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
-import { visibleLines } from "../../../domain/visible.ts";
 import { useAnswer } from "../../api/load.ts";
 import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Loading } from "../../parts/loading.tsx";
-import { Time } from "../../parts/time.tsx";
+import { LogView } from "../../parts/log-view.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { levelTone } from "../observe/log-levels.ts";
 import { ResolverLink } from "./answer.tsx";
 import { Plan } from "./plan.tsx";
 import { Spans } from "./spans.tsx";
@@ -93,18 +93,6 @@ export function RunStages({ id }: { readonly id: string }) {
   );
 }
 
-const LINE_COLUMNS: readonly Column<{ readonly line: RunLogLineJson; readonly at: number }>[] = [
-  { name: "time", title: "Time", width: "11rem", cell: ({ line: { time } }) => <Time at={time} /> },
-  {
-    name: "level",
-    title: "Level",
-    width: "6rem",
-    cell: ({ line: { level = "" } }) => <span class={level === "error" ? "bad" : level === "warning" ? "warn" : "dim"}>{level}</span>,
-  },
-  { name: "from", title: "From", width: "15rem", cell: ({ line: { logger = "", resolver = "" } }) => escapeControls(resolver || logger) },
-  { name: "text", title: "Text", cell: ({ line: { text = "" } }) => <code title={visibleLines(text)}>{visibleLines(text)}</code> },
-];
-
 /** What the resolvers of a run printed and logged. */
 export function RunLog({ id }: { readonly id: string }) {
   const answer = useAnswer("QueryService/GetQueryRunLog", { queryId: id, limit: LOG_LINES }, environmentScope.value);
@@ -114,7 +102,12 @@ export function RunLog({ id }: { readonly id: string }) {
         lines.length === 0 ? (
           <p class="dim">Its resolvers printed and logged nothing.</p>
         ) : (
-          <WindowTable label="Log" columns={LINE_COLUMNS} rows={lines.map((line, at) => ({ line, at }))} keyOf={({ at }) => String(at)} />
+          <LogView
+            label="Log"
+            lines={lines.map(({ level = "", logger = "", resolver = "", text = "", time = "" }, at) => ({
+              ...{ key: String(at), time: Date.parse(time), level, tone: levelTone(level), source: resolver || logger, text },
+            }))}
+          />
         )
       }
     </Loading>

@@ -36,7 +36,7 @@ export default function Permissions() {
               name: "description",
               title: "Allows",
               width: "24rem",
-              cell: ({ description = "" }) => <span title={description}>{description}</span>,
+              cell: ({ description = "" }) => <span class="wrapped">{description}</span>,
             },
           ]}
         />

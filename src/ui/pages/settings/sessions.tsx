@@ -16,7 +16,7 @@ export default function Sessions() {
     {
       name: "browser",
       title: "Browser",
-      width: "16rem",
+      width: "14.5rem",
       cell: ({ current, readOnly, userAgent = "" }) => (
         <>
           {current && <Badge text="this one" tone="good" />}
@@ -33,7 +33,7 @@ export default function Sessions() {
     },
     { name: "created", title: "Began", width: "10rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
     { name: "used", title: "Last used", width: "10rem", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-    { name: "expires", title: "Ends unless used", width: "10rem", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { name: "expires", title: "Ends unless used", width: "11.5rem", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
     { name: "actions", title: "Actions", width: "7rem", cell: (row) => !row.current && <End session={row} onDone={answer.reload} /> },
   ];
   return (

@@ -7,6 +7,7 @@ import {
   featureVersionText,
   primaryKeyOf,
   providerText,
+  servedText,
   storedText,
   validationsText,
   versionsOf,
@@ -67,6 +68,7 @@ test("facts are in words, and text of data is visible", () => {
     "offline only",
     "nowhere",
   ]);
+  expect([{}, { maxStaleness: "3600s" }, { maxStaleness: "315576000000s" }].map(servedText)).toEqual(["never", "for 1h", "always"]);
   expect(versionText({ internalVersion: 1, type: "in\u202et", ended: true })).toBe("1 in\\u202et (ended)");
   expect([providerText({ kind: "PROVIDER_KIND_JOIN" }), providerText({ kind: "PROVIDER_KIND_RESOLVER", resolver: "r" })]).toEqual([
     "its join",

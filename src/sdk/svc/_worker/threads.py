@@ -1,0 +1,128 @@
+"""The threads on which resolvers run that wait for others (`resource_hint="io"`), beside each other
+and beside the main thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextvars import copy_context
+from dataclasses import replace
+from typing import Any, Callable, Optional, Set, Tuple
+
+from .._model.resolver import ResolverSpec
+from .runner import CallCancelled
+
+#: Calls of the function of a resolver that run at once in a worker; others wait for one to end.
+THREADS = 32
+
+
+class ThreadLane:
+    """Threads that are begun when they are needed, at most `THREADS`."""
+
+    def __init__(self, after_call: Callable[[], None]) -> None:
+        #: Called on the thread when a function has ended.
+        self._after_call = after_call
+        self._pool: Any = None
+        self._threads: Set[int] = set()
+        self._running: Set[int] = set()
+
+    def is_current(self) -> bool:
+        """Whether the current thread is one of them."""
+        return threading.get_ident() in self._threads
+
+    def running(self) -> Set[int]:
+        """Those on which a resolver is running."""
+        return set(self._running)
+
+    def concurrent(self, spec: ResolverSpec) -> ResolverSpec:
+        """The resolver as one that is awaited, whose function runs on a thread."""
+
+        async def call(*row: Any) -> Any:
+            return await self._call(spec.fn, row)
+
+        return replace(spec, fn=call, is_async=True)
+
+    async def _call(self, function: Callable[..., Any], row: Tuple[Any, ...]) -> Any:
+        """Calls a function on a thread. When it is cancelled the thread is interrupted, and awaited
+        until it gives way.
+        """
+        import asyncio
+
+        job = _Job(function, row, self._running, self._after_call)
+        submitted = self._started().submit(copy_context().run, job.run)
+        ended = asyncio.wrap_future(submitted)
+        try:
+            value, error = await asyncio.shield(ended)
+        except asyncio.CancelledError:
+            if not submitted.cancel():
+                job.interrupt()
+                await asyncio.wait([ended])
+            raise
+        if error is not None:
+            raise error
+        return value
+
+    def _started(self) -> Any:
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(THREADS, "svc-io", lambda: self._threads.add(threading.get_ident()))
+        return self._pool
+
+
+class _Job:
+    """One call of a function."""
+
+    def __init__(self, function: Callable[..., Any], row: Tuple[Any, ...], running: Set[int], after_call: Callable[[], None]) -> None:
+        self._function = function
+        self._row = row
+        self._running = running
+        self._after_call = after_call
+        self._lock = threading.Lock()
+        #: The thread that runs the function; 0 before and after.
+        self._thread = 0
+        self._interrupted = False
+
+    def run(self) -> Tuple[Any, Optional[BaseException]]:
+        """The value of the function, or what it raised."""
+        outcome: Tuple[Any, Optional[BaseException]]
+        try:
+            try:
+                self._begin()
+                outcome = self._function(*self._row), None
+            except BaseException as error:
+                outcome = None, error
+            finally:
+                self._end()
+        except CallCancelled as error:  # it came when the function had just ended
+            self._end()
+            outcome = None, error
+        self._after_call()
+        return outcome
+
+    def interrupt(self) -> None:
+        """Raises CallCancelled into the function, as soon as it runs Python code."""
+        with self._lock:
+            if self._thread:
+                self._interrupted = True
+                _raise_in(self._thread, CallCancelled)
+
+    def _begin(self) -> None:
+        thread = threading.get_ident()
+        with self._lock:
+            self._thread = thread
+            self._running.add(thread)
+
+    def _end(self) -> None:
+        with self._lock:
+            self._running.discard(self._thread)
+            self._thread = 0
+            if self._interrupted:
+                _raise_in(threading.get_ident(), None)
+
+
+def _raise_in(thread: int, error: Any) -> None:
+    """Has a thread raise an exception; None takes back one that has not been raised yet."""
+    import ctypes
+
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error))
