@@ -27,7 +27,7 @@ import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { type OnlineStore, storeKey } from "../stores/online/store.ts";
 import type { SeriesMeasures, TileStore } from "../stores/tiles/store.ts";
-import { type Filled, filledOf, filledRead, filledTile } from "../tiles/coverage.ts";
+import { type Filled, filledOf, filledRead, filledTile, marksRead } from "../tiles/coverage.ts";
 import { identifySeries } from "../tiles/series-ids.ts";
 import { createSeriesReader } from "../tiles/series-rows.ts";
 import { backfill, ENDLESS_MICROS, spanOf } from "./backfill.ts";
@@ -271,10 +271,10 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
         const id = ids.get(use.series.key) as number;
         const filled = await filledBy(id);
         const { tiles = 0, groups = 0, bytes = 0 } = measures.get(id) ?? {};
-        const marks = filled ? 1 : 0;
+        const [marks = []] = await (await options.tiles()).read(SCOPE, [marksRead(id)]);
         return {
           ...{ ...use, id, filled, streamedUntil: streamedUntil.get(use.series.key), schedule: planned.get(use.features[0] ?? "") },
-          measures: { tiles: tiles - marks, groups: groups - marks, bytes },
+          measures: { tiles: tiles - marks.length, groups: groups - Math.min(marks.length, 1), bytes },
         };
       });
       return (await Promise.all(standings)).sort((a, b) => a.id - b.id);

@@ -5,7 +5,7 @@ import type { SeriesUse } from "../../domain/kept-series.ts";
 import { JobFailed } from "../jobs/runner.ts";
 import type { ClassRows, TimeSpan } from "../query/class-rows.ts";
 import type { Tile, TileReplacement, TileStore } from "../stores/tiles/store.ts";
-import { type Filled, filledOf, filledRead, filledTile } from "../tiles/coverage.ts";
+import { type Filled, filledOf, filledRead, filledTile, fillingTile, marksRead } from "../tiles/coverage.ts";
 import type { SeriesReader } from "../tiles/series-rows.ts";
 import type { ErasedTest } from "./erased-rows.ts";
 import { BucketFold } from "./folding.ts";
@@ -57,7 +57,8 @@ export const ENDLESS_MICROS = 36_500n * 86_400_000_000n;
 
 /**
  * Fills the buckets of a time. Buckets are replaced whole, so an attempt that was cut off may begin
- * again. What was filled is told last.
+ * again. What is being filled is told first, so that streams count no row of it, which is read
+ * here too; what was filled is told last.
  * @param progress is called after each read
  */
 export async function backfill(
@@ -68,6 +69,10 @@ export async function backfill(
 ): Promise<Backfilled> {
   const { series, seriesId, span, scope, isStored, rows } = work;
   if (span.from !== undefined && span.from >= span.until) return { rows: 0, tiles: 0 };
+  if (isStored) {
+    const mark = fillingTile(seriesId, span);
+    await store.replace(scope, [{ seriesId, from: mark.bucket, until: mark.bucket + 1, tiles: [mark] }]);
+  }
   let sum: Backfilled = { rows: 0, tiles: 0 };
   const erased = work.erased();
   for await (const { taken, tiles, part } of parts(work, await rows.isSelective(), signal)) {
@@ -82,12 +87,16 @@ export async function backfill(
   return sum;
 }
 
-/** Notes that a time was filled, together with what was filled before if they touch. */
+/**
+ * Notes that a time was filled, together with what was filled before if they touch, and that
+ * nothing is being filled any more.
+ */
 async function tellFilled(store: TileStore, { seriesId, scope }: SeriesBackfill, { from, until }: TimeSpan): Promise<void> {
   const [found = []] = await store.read(scope, [filledRead(seriesId)]);
   const filled = united(filledOf(found), { from, until });
   const mark = filledTile(seriesId, filled);
-  await store.replace(scope, [{ seriesId, from: mark.bucket, until: mark.bucket + 1, tiles: [mark] }]);
+  const { from: first, until: after } = marksRead(seriesId);
+  await store.replace(scope, [{ seriesId, from: first, until: after, tiles: [mark] }]);
 }
 
 /** Two times as one if they touch; else the later one. */

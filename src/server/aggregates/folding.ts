@@ -6,7 +6,8 @@ import { seriesOf } from "../../domain/kept-series.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { RowDeletion } from "../deletions/deleted-values.ts";
 import { storeKey } from "../stores/online/store.ts";
-import type { MergeStates, Tile } from "../stores/tiles/store.ts";
+import type { MergeStates, Tile, TileGuard } from "../stores/tiles/store.ts";
+import { isMarked, marksRead } from "../tiles/coverage.ts";
 import { createSeriesReader, type SeriesReader } from "../tiles/series-rows.ts";
 import { TileState } from "../tiles/tile-state.ts";
 import { type ErasedTest, erasedTests } from "./erased-rows.ts";
@@ -37,6 +38,8 @@ export interface Folding {
   deltas(namespace: string, rows: FoldedRows, nowMicros: bigint): Deltas;
   /** Merges states of the series. */
   readonly merge: MergeStates;
+  /** Leaves rows to backfills whose buckets they fill: those read the rows of their resolver. */
+  readonly guard: TileGuard;
 }
 
 /**
@@ -72,6 +75,13 @@ export function createFolding(
         expired += folded.leftOut;
       }
       return { tiles, expired };
+    },
+    guard: {
+      read: marksRead,
+      admits({ seriesId, bucket }, marks) {
+        const series = byId.get(seriesId);
+        return series === undefined || !isMarked(series, bucket, marks);
+      },
     },
     merge: (seriesId, stored, added) => {
       const series = byId.get(seriesId);

@@ -327,7 +327,9 @@ export async function openParts({
     sweep("online values", { everyMs: ONLINE_SWEEP_MS }, (signal) => store.sweep(signal));
     return store;
   });
-  const tiles = once(async () => mergedTiles(timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics)));
+  const tiles = once(async () =>
+    mergedTiles(timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics), shared?.tiles !== undefined),
+  );
   const offline = once(async () => timedStore(await stores.offline(), "offline", TIMED_OFFLINE, metrics));
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");

@@ -93,18 +93,20 @@ export function spansSql(
 
 /**
  * Times as text in SQLite: those of a day before and after, because zones differ by less than a
- * day, but for times in UTC of other minutes.
+ * day, but for times in UTC of other minutes. The form that ends with `Z` is looked at first: it is
+ * the usual one, and the index's rows of these days are many.
  */
 function inSqliteSpan(column: string, from: bigint, until: bigint, add: AddParameter): string {
   const [first, last] = [formatMicros(from), formatMicros(until)];
   const after = formatMicros(until + MINUTE_MICROS);
-  const outside = (separator: string): string => {
-    const minute = (text: string) => add(`${text.slice(0, 10)}${separator}${text.slice(11, 16)}`);
-    return `${column} < ${minute(first)} or ${column} >= ${minute(after)}`;
-  };
+  const minutes = (separator: string) => [first, after].map((text) => add(`${text.slice(0, 10)}${separator}${text.slice(11, 16)}`));
   const range = `${column} >= ${add(dayBeside(first, -1))} and ${column} < ${add(dayBeside(last, 2))}`;
-  const isBeside = `case substr(${column}, 11, 1) when 'T' then ${outside("T")} when ' ' then ${outside(" ")} else 0 end`;
-  return `(${range} and not (${isBeside} and substr(${column}, 12) not glob '*[-+]*'))`;
+  const [start, end] = minutes("T");
+  const [plainStart, plainEnd] = minutes(" ");
+  const isBeside = `case substr(${column}, 11, 1)
+    when 'T' then ${column} < ${start} or ${column} >= ${end} when ' ' then ${column} < ${plainStart} or ${column} >= ${plainEnd} else 0 end
+    and substr(${column}, 12) not glob '*[-+]*'`;
+  return `(${range} and (${column} >= ${start} and ${column} < ${end} or ${column} not glob '??????????T*Z' and not (${isBeside})))`;
 }
 
 /**

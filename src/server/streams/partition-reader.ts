@@ -32,7 +32,7 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
 /** Windows that rows count in, see `aggregates/folding.ts`. */
-export type KeptWindows = Pick<Folding, "deltas" | "merge">;
+export type KeptWindows = Pick<Folding, "deltas" | "guard" | "merge">;
 
 /** A deployment as a step needs it. */
 export interface StepDeployment {
@@ -169,7 +169,7 @@ class PartitionReader {
     warn("messages of a stream were removed before they were read, or the topic was made anew", {
       ...{ topic, partition: key.partition, from: String(from), on: String(earliest) },
     });
-    await this.#commit([], earliest, this.#position?.watermark, NO_MERGE);
+    await this.#commit([], earliest, this.#position?.watermark);
     return true;
   }
 
@@ -198,7 +198,7 @@ class PartitionReader {
     const nowMicros = BigInt(Math.round(now())) * 1000n;
     const deltas = onTime.rows === 0 ? [] : folding.deltas(computed.rows.namespace, onTime, nowMicros).tiles;
     const last = messages.at(-1) as TopicMessage;
-    if (!(await this.#commit(deltas, last.offset + 1n, watermark, folding.merge))) return true;
+    if (!(await this.#commit(deltas, last.offset + 1n, watermark, folding))) return true;
     this.#streak = streak;
     this.#most = Math.min(STEP_MESSAGES, this.#most * 4);
     stepped({
@@ -224,11 +224,12 @@ class PartitionReader {
   }
 
   /** Moves on; false when somebody else did, and the position is to be read again. */
-  async #commit(deltas: readonly Tile[], offset: bigint, watermark: number | undefined, merge: MergeStates): Promise<boolean> {
+  async #commit(deltas: readonly Tile[], offset: bigint, watermark: number | undefined, folding?: KeptWindows): Promise<boolean> {
     const { key, scope, tiles } = this.options;
     const step = { ...key, offset, watermark, expected: this.#position?.offset };
     this.#isKnown = false;
-    if (!(await tiles.commit(scope, { deltas, steps: [step] }, merge))) return false;
+    if (!(await tiles.commit(scope, { deltas, steps: [step], ...(folding && { guard: folding.guard }) }, folding?.merge ?? NO_MERGE)))
+      return false;
     this.#position = { ...key, offset, watermark };
     this.#isKnown = true;
     return true;

@@ -376,7 +376,7 @@ async function recomputeTogether(
   const fold = (seqs: readonly number[], from: number, until: number): Promise<boolean> => {
     const part = new Map([...columns].map(([fqn, values]) => [fqn, values.slice(from, until)]));
     const { tiles: deltas } = folding.deltas(rows.namespace, { rows: until - from, columns: part }, BigInt(Math.round(now())) * 1000n);
-    return store.commit(scope, { deltas, steps: seqs.map(marker) }, folding.merge);
+    return store.commit(scope, { deltas, steps: seqs.map(marker), guard: folding.guard }, folding.merge);
   };
   let before = 0;
   if (sound.length > 0 && !(await fold(soundSeqs, 0, rows.keys.length))) {

@@ -14,6 +14,8 @@ import type { FoundTile, Tile, TileRead } from "../stores/tiles/store.ts";
  */
 const FILLED_GROUP = "";
 const FILLED_BUCKET = 2 ** 52;
+/** The bucket beside it, in which it is written what is being filled. */
+const FILLING_BUCKET = FILLED_BUCKET + 1;
 
 /** The earliest instant; no window begins before it. */
 const FIRST_MICROS = BigInt(Date.parse("0001-01-01T00:00:00Z")) * 1000n;
@@ -38,6 +40,25 @@ export interface Coverage {
 /** The read that tells what was filled of a series. */
 export function filledRead(seriesId: number): TileRead {
   return { seriesId, group: FILLED_GROUP, from: FILLED_BUCKET, until: FILLED_BUCKET + 1 };
+}
+
+/** The read that tells what was filled of a series, and what is being filled. */
+export function marksRead(seriesId: number): TileRead {
+  return { ...filledRead(seriesId), until: FILLING_BUCKET + 1 };
+}
+
+/** Whether a read of `marksRead` says that a bucket was filled, or is being filled. */
+export function isMarked(series: TileSeries, bucket: number, marks: readonly FoundTile[]): boolean {
+  const start = bucketStart(series, bucket);
+  return marks.some((mark) => {
+    const filled = filledOf([mark]);
+    return filled !== undefined && (filled.from === undefined || start >= filled.from) && start < filled.until;
+  });
+}
+
+/** The tile that says what is being filled of a series. */
+export function fillingTile(seriesId: number, filled: Filled): Tile {
+  return { ...filledTile(seriesId, filled), bucket: FILLING_BUCKET };
 }
 
 /** What a read of `filledRead` says; undefined = nothing was filled. */

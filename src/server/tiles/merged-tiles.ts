@@ -1,7 +1,7 @@
 /**
  * Tiles as queries read them: the merged state of a range of buckets, which stays the same until
  * one of them is written again. All that is written goes through here too, so that what is
- * remembered is what is stored; one process owns the store.
+ * remembered is what is stored. Of a store that other processes write too, nothing is remembered.
  */
 
 import type { TileSeries } from "../../domain/expressions/tile-series.ts";
@@ -52,8 +52,11 @@ interface Written {
 
 const ALL = { from: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY };
 
-/** Makes a store that remembers what was read of another. */
-export function mergedTiles(store: TileStore): MergedTiles {
+/**
+ * Makes a store that remembers what was read of another.
+ * @param isShared whether others write to the store beside this one
+ */
+export function mergedTiles(store: TileStore, isShared = false): MergedTiles {
   /** By use, the latest last. */
   const groups = new Map<string, Group>();
   const filled = new Map<string, Filled | undefined>();
@@ -133,7 +136,7 @@ export function mergedTiles(store: TileStore): MergedTiles {
       const merge = (found: FoundTiles): MergedRange[] => {
         const made = missing.map((read, at): MergedRange => {
           const range = mergedRange(series, found[at] ?? []);
-          if (writes === before) remember(scope, read, range);
+          if (writes === before && !isShared) remember(scope, read, range);
           return range;
         });
         let next = 0;
@@ -149,7 +152,7 @@ export function mergedTiles(store: TileStore): MergedTiles {
       const before = writes;
       const keep = ([found = []]: FoundTiles): Filled | undefined => {
         const known = filledOf(found);
-        if (writes === before) filled.set(key, known);
+        if (writes === before && !isShared) filled.set(key, known);
         return known;
       };
       const found = store.read(scope, [filledRead(seriesId)]);

@@ -17,6 +17,7 @@ import type { Tile, TileStore } from "../../../src/server/stores/tiles/store.ts"
 import { createSqliteTopicStore } from "../../../src/server/stores/topics/sqlite.ts";
 import { MessageComputer } from "../../../src/server/streams/messages.ts";
 import { type KeptWindows, readPartition } from "../../../src/server/streams/partition-reader.ts";
+import { filledRead } from "../../../src/server/tiles/coverage.ts";
 import { createEmbeddedTopics } from "../../../src/server/topics/embedded.ts";
 
 /** Names of the world that is counted. */
@@ -79,6 +80,7 @@ const folding: KeptWindows = {
     );
     return { tiles, expired: 0 };
   },
+  guard: { read: filledRead, admits: () => true },
   merge(_seriesId, stored, added) {
     const [a, b] = [stored, added].map((state) => Buffer.from(state).toString().split(" ").map(Number));
     return Buffer.from(`${(a?.[0] ?? 0) + (b?.[0] ?? 0)} ${(a?.[1] ?? 0) + (b?.[1] ?? 0)}`);

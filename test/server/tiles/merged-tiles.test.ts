@@ -105,3 +105,16 @@ test(`tiles are merged as they are stored, whatever is written (seed ${seed})`, 
   }
   await store.close();
 });
+
+test("of a store that others write to nothing is remembered", async () => {
+  const other = openSqliteTileStore(":memory:");
+  const store = mergedTiles(other, true);
+  const read: TileRead = { seriesId: 1, group: "i:1", from: 0, until: 10 };
+  const put = (rows: number) => other.replace("main", [{ ...read, tiles: [{ ...read, bucket: 1, state: counted(rows) }] }]);
+  for (const rows of [1, 2]) {
+    await put(rows);
+    const [range] = await store.merged("main", [read], series);
+    expect(count(range?.state)).toBe(rows);
+  }
+  await store.close();
+});

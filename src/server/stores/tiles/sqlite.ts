@@ -106,11 +106,18 @@ class SqliteTileStore implements TileStore {
     );
   }
 
-  commit(scope: string, { deltas, steps }: TileCommit, merge: MergeStates): Promise<boolean> {
+  commit(scope: string, { deltas, guard, steps }: TileCommit, merge: MergeStates): Promise<boolean> {
     return this.#writer.write(() => {
       for (const { streamId, partition, expected } of steps)
         if (this.#position.get(scope, streamId, partition)?.next_offset !== expected?.toString()) return false;
-      for (const { seriesId, group, bucket, state } of deltas) {
+      const marks = new Map<number, readonly FoundTile[]>();
+      for (const delta of deltas) {
+        const { seriesId, group, bucket, state } = delta;
+        if (guard) {
+          const found = marks.get(seriesId) ?? this.read(scope, [guard.read(seriesId)])[0] ?? [];
+          marks.set(seriesId, found);
+          if (!guard.admits(delta, found)) continue;
+        }
         const stored = this.#one.get(seriesId, scope, group, bucket)?.state;
         this.#upsert.run(seriesId, scope, group, bucket, stored ? merge(seriesId, stored, state) : state);
       }

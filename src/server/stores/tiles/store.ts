@@ -75,6 +75,16 @@ export interface TileCommit {
   readonly deltas: readonly Tile[];
   /** Partitions that move on with them. */
   readonly steps: readonly StreamStep[];
+  /** Leaves deltas out; default: all are written. */
+  readonly guard?: TileGuard;
+}
+
+/** What says of deltas, by tiles of their series as they are in the step, whether they count. */
+export interface TileGuard {
+  /** The tiles that say so. */
+  read(seriesId: number): TileRead;
+  /** Whether a delta is written. Pure. */
+  admits(delta: TileKey, found: readonly FoundTile[]): boolean;
 }
 
 /** What a tile store holds of a series. */
