@@ -38,7 +38,7 @@ export interface Backfilled {
 
 /**
  * The buckets that a backfill fills: from that of the lower bound on, but none that no window
- * reaches, and those that end by the upper bound.
+ * reaches, and those that end by the upper bound; none when that is before all that windows reach.
  * @param lower, upper microseconds since 1970
  */
 export function spanOf(
@@ -49,7 +49,8 @@ export function spanOf(
   const until = start(upper === undefined || upper > now ? now : upper);
   if (retentionMicros >= ENDLESS_MICROS) return { from: lower === undefined ? undefined : start(lower), until };
   const earliest = start(now - retentionMicros);
-  return { from: lower === undefined || lower < earliest ? earliest : start(lower), until };
+  const from = lower === undefined || lower < earliest ? earliest : start(lower);
+  return { from, until: until < from ? from : until };
 }
 
 /** The window `all`: its tiles are kept for ever. */

@@ -5,7 +5,7 @@ import { bucketOf } from "../../../src/domain/expressions/tile-series.ts";
 import { seriesOf } from "../../../src/domain/kept-series.ts";
 import { formatMicros } from "../../../src/domain/timestamp.ts";
 import type { FeatureValue } from "../../../src/domain/value.ts";
-import { backfill } from "../../../src/server/aggregates/backfill.ts";
+import { backfill, spanOf } from "../../../src/server/aggregates/backfill.ts";
 import { createFolding } from "../../../src/server/aggregates/folding.ts";
 import { openSqliteTileStore } from "../../../src/server/stores/tiles/sqlite.ts";
 import { createSeriesReader } from "../../../src/server/tiles/series-rows.ts";
@@ -75,4 +75,12 @@ test.each(["before", "while", "after"])("a late message whose row is backfilled,
   if (when === "after") await fold();
   expect(await count()).toBe(1);
   await store.close();
+});
+
+test.each([
+  ["before all that windows reach", NOW - 7n * 3_600n * 1_000_000n],
+  ["in the first bucket", NOW - use.retentionMicros + 1n],
+])("an upper bound %s leaves no bucket to fill", (_, upper) => {
+  const { from, until } = spanOf(use, { lower: undefined, upper, now: NOW });
+  expect(until).toBe(from as bigint);
 });
