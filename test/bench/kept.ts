@@ -1,14 +1,15 @@
 /**
  * Kept windows: 30 days of 1,000,000 rows of one key, with buckets of an hour and of a minute,
- * against a cached query; the engine's time apart. What is left beside the cached query is one
- * statement for the rows of the edges, which follow from the length of a bucket.
+ * against a cached query; the engine's time apart. What a stream of messages keeps is read from
+ * tiles alone. Of rows in a database, what is left beside the cached query is one statement for the
+ * rows of the edges, which follow from the length of a bucket.
  */
 
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { lacksPostgres, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 import type { Sandbox } from "../harness/sandbox.ts";
-import { type Requests, sampleText, send, serve } from "./client.ts";
+import { type Requests, type Served, sampleText, send, serve } from "./client.ts";
 import { interleave, type Line, median, milliseconds } from "./figures.ts";
 import type { Latencies } from "./load.ts";
 
@@ -16,9 +17,11 @@ const ROWS = Number(process.env.SVC_BENCH_ROWS ?? 1_000_000);
 const DAYS = 30;
 const REQUESTS = 300;
 const BUCKETS = { hour: "1h", minute: "1m" } as const;
+/** Messages of a push. */
+const PUSHED = 1_000;
 const CACHED = "cached query";
 
-type Kind = "sqlite" | "postgres";
+type Kind = "sqlite" | "postgres" | "topic";
 
 /** Measures queries of kept windows of each database that is here. */
 export async function measureKept(sandbox: Sandbox, rounds: number): Promise<readonly Line[]> {
@@ -39,9 +42,9 @@ async function measure(sandbox: Sandbox, rounds: number, path: string, postgres:
     Object.assign(env, { PG_PGHOST: host, PG_PGPORT: String(port), PG_PGUSER: user, PG_PGPASSWORD: password, PG_PGDATABASE: database });
     await fillPostgres(postgres);
   }
-  const kinds: Kind[] = postgres ? ["sqlite", "postgres"] : ["sqlite"];
+  const kinds: Kind[] = ["sqlite", "topic", ...(postgres ? ["postgres" as const] : [])];
   const served = await serve(sandbox, Object.assign({ "svc.yaml": "project: kept\n" }, ...kinds.map(projectOf)), env);
-  for (const kind of kinds) await fill(sandbox, kind);
+  for (const kind of kinds) await (kind === "topic" ? push(sandbox, served) : fill(sandbox, kind));
 
   const ask = (feature: string): Requests =>
     served.json("/v1/query/online", [{ inputs: { [`${feature.split(".")[0]}.id`]: 1 }, outputs: [feature] }]);
@@ -69,16 +72,23 @@ async function measure(sandbox: Sandbox, rounds: number, path: string, postgres:
   );
 }
 
-/** The project's files for a database. */
+const SOURCES: Readonly<Record<Kind, readonly [prefix: string, source: string]>> = {
+  sqlite: ["Sqlite", 'SQLiteSource(name="lite")'],
+  postgres: ["Postgres", 'PostgreSQLSource(name="pg")'],
+  topic: ["Topic", 'TopicSource(name="payments")'],
+};
+
+/** The project's files for a kind of rows. */
 function projectOf(kind: Kind): Record<string, string> {
-  const [prefix, source] = kind === "sqlite" ? ["Sqlite", 'SQLiteSource(name="lite")'] : ["Postgres", 'PostgreSQLSource(name="pg")'];
+  const [prefix, source] = SOURCES[kind];
   const window = (name: string, options: string): string =>
     `    ${name}: Windowed[float] = windowed("30d", expression=_.payments[_.amount, _.at > _.svc_window, _.at <= _.svc_now].sum(), ${options})\n`;
-  return {
-    [`${kind}_features.py`]: `from svc import DataFrame
+  const features = `from dataclasses import dataclass
+from datetime import datetime
+from svc import DataFrame
 from svc.features import FeatureTime, _, features
-from svc.sources import PostgreSQLSource, SQLiteSource
-from svc.streams import Windowed, windowed
+from svc.sources import PostgreSQLSource, SQLiteSource, TopicSource
+from svc.streams import Windowed, make_stream_resolver, windowed
 
 source = ${source}
 
@@ -95,9 +105,45 @@ class ${prefix}User:
     payments: DataFrame[${prefix}Payment]
 ${Object.entries(BUCKETS)
   .map(([length, bucket]) => window(`by_${length}`, `materialization={"bucket_duration": "${bucket}"}`))
-  .join("")}${window("cached", 'max_staleness="1d", materialization={"bucket_duration": "1h"}')}`,
+  .join("")}${window("cached", 'max_staleness="1d", materialization={"bucket_duration": "1h"}')}`;
+  if (kind === "topic")
+    return {
+      "topic_features.py": `${features}
+@dataclass
+class Message:
+    id: int
+    user_id: int
+    amount: float
+    at: datetime
+
+make_stream_resolver(name="on_payment", source=source, message_type=Message,
+    output_features={${["id", "user_id", "amount", "at"].map((name) => `TopicPayment.${name}: _.${name}`).join(", ")}})
+`,
+    };
+  return {
+    [`${kind}_features.py`]: features,
     [`${kind}_payments.svc.sql`]: `-- resolves: ${prefix}Payment\n-- source: ${kind === "sqlite" ? "lite" : "pg"}\n-- count: all\nselect id, user_id, amount, at from payment\n`,
   };
+}
+
+/** Pushes the rows as messages, the oldest first, and waits until the stream has read them. */
+async function push(sandbox: Sandbox, { host, port, authorization }: Served): Promise<void> {
+  const now = Date.now();
+  for (let begin = 0; begin < ROWS; begin += PUSHED) {
+    const messages = Array.from({ length: Math.min(PUSHED, ROWS - begin) }, (_, at) => {
+      const back = ROWS - 1 - begin - at;
+      const time = new Date(now - back * STEP_SECONDS * 1_000).toISOString();
+      return { value: Buffer.from(JSON.stringify({ id: back, user_id: 1, amount: (back % 1_000) / 100, at: time })).toString("base64") };
+    });
+    const pushed = await fetch(`http://${host}:${port}/svc.v1.TopicService/PushMessages`, {
+      method: "POST",
+      headers: { authorization, "content-type": "application/json" },
+      body: JSON.stringify({ topicName: "payments", messages }),
+    });
+    if (!pushed.ok) throw new Error(`push: ${await pushed.text()}`);
+  }
+  const waited = await sandbox.svc(["streams", "get", "on_payment", "--wait"]);
+  if (waited.exitCode !== 0) throw new Error(`streams get: ${waited.stdout}${waited.stderr}`);
 }
 
 async function fill(sandbox: Sandbox, kind: Kind): Promise<void> {
