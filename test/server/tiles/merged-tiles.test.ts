@@ -1,9 +1,9 @@
 /** Merged tiles that are remembered are those that are stored, whatever is written in between. */
 
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { seriesOf } from "../../../src/domain/kept-series.ts";
 import { openSqliteTileStore } from "../../../src/server/stores/tiles/sqlite.ts";
-import type { TileRead } from "../../../src/server/stores/tiles/store.ts";
+import type { FoundTiles, TileRead } from "../../../src/server/stores/tiles/store.ts";
 import { filledTile } from "../../../src/server/tiles/coverage.ts";
 import { mergedTiles } from "../../../src/server/tiles/merged-tiles.ts";
 import { TileState } from "../../../src/server/tiles/tile-state.ts";
@@ -102,6 +102,63 @@ test(`tiles are merged as they are stored, whatever is written (seed ${seed})`, 
     });
     expect({ step, counts: found.map(({ state }) => count(state)) }).toEqual({ step, counts: wanted });
     expect((await store.filled(scope, seriesId))?.until).toEqual(filled.get(`${scope} ${seriesId}`));
+  }
+  await store.close();
+});
+
+test(`ranges of many tiles are divided, and each part is as it is stored (seed ${seed})`, async () => {
+  const random = randomOf(seed);
+  const stored = openSqliteTileStore(":memory:");
+  const reading = spyOn(stored, "read");
+  const tilesRead = () => reading.mock.results.flatMap(({ value }) => (value as FoundTiles).flat()).length;
+  const store = mergedTiles(stored);
+  const [SIZE, ALL] = [2_000, Number.MIN_SAFE_INTEGER];
+  const of = { seriesId: 1, group: "i:1" };
+  const rows: number[] = Array.from({ length: SIZE }, () => 1);
+  const fill = () =>
+    store.replace("main", [
+      { ...of, from: 0, until: SIZE, tiles: rows.map((added, bucket) => ({ ...of, bucket, state: counted(added) })) },
+    ]);
+  const add = async (bucket: number, added: number) => {
+    rows[bucket] = (rows[bucket] ?? 0) + added;
+    await store.commit("main", { deltas: [{ ...of, bucket, state: counted(added) }], steps: [] }, (_, before, more) =>
+      counted((count(before) as number) + (count(more) as number)),
+    );
+  };
+  const expectSum = async (from: number, until: number) => {
+    const [range] = await store.merged("main", [{ ...of, from, until }], series);
+    const sum = rows.slice(Math.max(from, 0), until).reduce((all, one) => all + one, 0);
+    expect({ from, until, count: count(range?.state) }).toEqual({ from, until, count: sum });
+  };
+  await fill();
+  await expectSum(10, 1_990);
+  reading.mockClear();
+  await add(700, 2);
+  await expectSum(10, 1_990);
+  // The block of bucket 700, and what is beside whole blocks: from 10 to 256, and from 1,792 to 1,990.
+  expect(tilesRead()).toBe(256 + 246 + 198);
+
+  for (let step = 0; step < runs(300, 20_000); step++) {
+    const [one, other] = [Math.floor(random() * SIZE), Math.floor(random() * SIZE)];
+    const [from, until] = [Math.min(one, other), Math.max(one, other) + 1];
+    const choice = random();
+    if (choice < 0.6) await add(one, 1 + Math.floor(random() * 3));
+    else if (choice < 0.7) {
+      rows.fill(0, from, until);
+      rows[from] = 3;
+      await store.replace("main", [{ ...of, from, until, tiles: [{ ...of, bucket: from, state: counted(3) }] }]);
+    } else if (choice < 0.72) {
+      rows.fill(0, 0, from);
+      await store.prune(1, from);
+    } else if (choice < 0.74) {
+      rows.fill(0);
+      await store.deleteGroups("main", [of]);
+    } else if (choice < 0.78) {
+      rows.fill(1);
+      await fill();
+    }
+    await expectSum(from, until);
+    await expectSum(random() < 0.1 ? ALL : 0, SIZE);
   }
   await store.close();
 });
