@@ -182,7 +182,7 @@ class Operators(unittest.TestCase):
 def read(cls, *others):
     found = []
     expressions = resolve_expressions([cls.__svc_features__, *(other.__svc_features__ for other in others)], found.append)
-    return {field.fqn: document for field, document in expressions.items()}, [(item.code, item.message) for item in found]
+    return {field.fqn: members["expression"] for field, members in expressions.items()}, [(item.code, item.message) for item in found]
 
 
 class Reading(unittest.TestCase):
