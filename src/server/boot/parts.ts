@@ -73,7 +73,7 @@ import type { StreamRunner } from "../streams/stream-runner.ts";
 import type { Streams } from "../streams/streams.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import type { Tasks } from "../tasks/tasks.ts";
-import { type MergedTiles, mergedTiles } from "../tiles/merged-tiles.ts";
+import type { MergedTiles } from "../tiles/merged-tiles.ts";
 import type { EmbeddedTopics } from "../topics/embedded.ts";
 import type { Homes } from "../topics/homes.ts";
 import type { TopicSources } from "../topics/topic-sources.ts";
@@ -327,9 +327,11 @@ export async function openParts({
     sweep("online values", { everyMs: ONLINE_SWEEP_MS }, (signal) => store.sweep(signal));
     return store;
   });
-  const tiles = once(async () =>
-    mergedTiles(timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics), shared?.tiles !== undefined),
-  );
+  const tiles = once(async () => {
+    const { mergedTiles } = await import("../tiles/merged-tiles.ts");
+    const store = timedStore(await stores.tiles(), "tiles", ["read", "commit", "replace", "prune"], metrics);
+    return mergedTiles(store, shared?.tiles !== undefined);
+  });
   const offline = once(async () => timedStore(await stores.offline(), "offline", TIMED_OFFLINE, metrics));
   const deletions = once(async () => {
     const { createDeletions } = await import("../deletions/deletions.ts");
