@@ -50,7 +50,7 @@ export function spanOf(
   if (retentionMicros >= ENDLESS_MICROS) return { from: lower === undefined ? undefined : start(lower), until };
   const earliest = start(now - retentionMicros);
   const from = lower === undefined || lower < earliest ? earliest : start(lower);
-  return { from, until: until < from ? from : until };
+  return { from: earlier(from, until), until };
 }
 
 /** The window `all`: its tiles are kept for ever. */
