@@ -15,6 +15,7 @@ import { sizeText } from "../domain/size.ts";
 import { AbortedError, CliError } from "../errors/cli-error.ts";
 import { countLine, formatDiagnostics, lspDiagnostic } from "../output/diagnostic.ts";
 import { largeFiles } from "../project/bundle.ts";
+import type { SourceBundle } from "../project/project.ts";
 import { secretsLeftOut } from "../project/secrets.ts";
 import { followDeployment, statusName } from "./follow.ts";
 import { pausedSchedules } from "./paused-schedules.ts";
@@ -66,11 +67,17 @@ export interface Plan {
  * when the user says no; then nothing is deployed.
  */
 export async function* deploy(context: Context, options: DeployOptions): AsyncGenerator<ApplyEvent, void, undefined> {
+  let packing: Promise<SourceBundle> | undefined;
   const validation = await validateProject(context, {
     branch: options.branch,
     needsServer: true,
     skipLocalWarnings: options.skipLsp,
     skipDrivers: options.skipSqlExtrasCheck,
+    meanwhile(project, { name }) {
+      if (options.dryRun) return;
+      packing = project.bundle(name);
+      packing.catch(() => undefined);
+    },
   });
   showFindings(context, validation);
   if (validation.serverFailure !== undefined) throw validation.serverFailure;
@@ -118,7 +125,7 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
   const service = await context.api.deployments();
   const started = await context.progress.step("Uploading the source", async (say) => {
     say(`packing ${sizeText(files.reduce((sum, { size }) => sum + size, 0))}`);
-    const uploadId = await uploadBundle(context, await project.bundle(environment.name), say);
+    const uploadId = await uploadBundle(context, await (packing ?? project.bundle(environment.name)), say);
     return (await service.createDeployment({ ...request, uploadId })).deployment;
   });
   if (!started) throw new CliError("the server did not name the deployment", { code: "broken_answer" });

@@ -32,6 +32,8 @@ export interface ValidateOptions {
   readonly skipLocalWarnings?: boolean;
   /** Whether rule 194 is left out (`--skip-sql-extras-check`). */
   readonly skipDrivers?: boolean;
+  /** Called while Python analyzes, when this process has nothing else to do. Must not throw. */
+  readonly meanwhile?: (project: Project, environment: ProjectEnvironment) => void;
 }
 
 /** The environment that is deployed to. */
@@ -128,6 +130,7 @@ export async function validateProject(context: Context, options: ValidateOptions
         ...(environment.runtime ? { runtime: environment.runtime } : {}),
         ...(requirements === undefined ? {} : { requirements }),
       });
+      options.meanwhile?.(project, environment);
       return await withAnalysis(found, analysis, project);
     },
     hasErrors,
