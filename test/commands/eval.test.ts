@@ -4,14 +4,13 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder } from "../client/test-context.ts";
+import { followPage } from "../harness/docs-page.ts";
 import { FakeOpenai } from "../harness/fake-openai.ts";
 import { lacks } from "../harness/needs.ts";
 import { type Outcome, type Platform, runCommand, startPlatform } from "./platform.ts";
-
-const PAGE = readFileSync(join(import.meta.dir, "../../docs/evaluations.md"), "utf8");
 
 let platform: Platform;
 let project: string;
@@ -94,28 +93,14 @@ function steady(text: string): string[] {
 }
 
 test("the page of the docs", async () => {
-  for (const [, info = "", text = ""] of PAGE.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)) {
-    const file = /file: (\S+)$/.exec(info)?.[1];
-    if (file !== undefined) {
-      writeFileSync(join(project, file), text);
-      continue;
-    }
-    expect(info).toBe("console");
-    for (const [, line = "", said = ""] of text.matchAll(/^\$ svc (.*)\n((?:(?!\$ ).*\n)*)/gm)) {
-      const [second, first] = line.includes("FIRST") ? await runs() : [];
-      const words = [
-        ...line
-          .replace("FIRST", first?.id ?? "")
-          .replace("SECOND", second?.id ?? "")
-          .matchAll(/'([^']*)'|(\S+)/g),
-      ];
-      const given = words.map(([, quoted, plain]) => quoted ?? plain ?? "");
-      const length = given.findIndex((_, at) => /^(apply|upload|list|trigger|compare)$/.test(given[at] ?? "")) + 1;
-      const outcome = await svc(given.slice(0, length).join("/"), ...given.slice(length));
-      expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);
-      if (said !== "...\n") expect(steady(outcome.stderr + outcome.stdout), line).toEqual(steady(said));
-    }
-  }
+  await followPage("evaluations.md", project, async ({ line, words, said }) => {
+    const [second, first] = line.includes("FIRST") ? await runs() : [];
+    const given = words.map((word) => word.replace("FIRST", first?.id ?? "").replace("SECOND", second?.id ?? ""));
+    const length = given.findIndex((word) => /^(apply|upload|list|trigger|compare)$/.test(word)) + 1;
+    const outcome = await svc(given.slice(0, length).join("/"), ...given.slice(length));
+    expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);
+    if (said !== "...\n") expect(steady(outcome.stderr + outcome.stdout), line).toEqual(steady(said));
+  });
 }, 300_000);
 
 describe("svc eval", () => {

@@ -1,12 +1,12 @@
 /** `svc streams`, as people type it: the page of the docs is followed from its first block to its last. */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder } from "../client/test-context.ts";
+import { followPage } from "../harness/docs-page.ts";
 import { type Outcome, type Platform, runCommand, startPlatform } from "./platform.ts";
 
-const PAGE = readFileSync(join(import.meta.dir, "../../docs/streams.md"), "utf8");
 /** Where the words of a command's name end. */
 const NAME_END = /^(apply|push|get|list|query|pause|seek|resume)$/;
 
@@ -28,22 +28,13 @@ const steady = (text: string): string[] =>
   text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trimEnd().replaceAll(/ {2,}/g, "  ")]));
 
 test("the page of the docs", async () => {
-  for (const [, info = "", text = ""] of PAGE.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)) {
-    const file = /file: (\S+)$/.exec(info)?.[1];
-    if (file !== undefined) {
-      writeFileSync(join(project, file), text);
-      continue;
-    }
-    expect(info).toBe("console");
-    for (const [, line = "", said = ""] of text.matchAll(/^\$ svc (.*)\n((?:(?!\$ ).*\n)*)/gm)) {
-      const given = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
-      const length = given.findIndex((word) => NAME_END.test(word)) + 1;
-      const outcome = await svc(given.slice(0, length).join("/"), ...given.slice(length));
-      expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);
-      const shown = steady(said.replace(/^\.\.\.\n$/m, ""));
-      expect(steady(outcome.stdout).slice(0, shown.length), line).toEqual(shown);
-    }
-  }
+  await followPage("streams.md", project, async ({ line, words, said }) => {
+    const length = words.findIndex((word) => NAME_END.test(word)) + 1;
+    const outcome = await svc(words.slice(0, length).join("/"), ...words.slice(length));
+    expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);
+    const shown = steady(said.replace(/^\.\.\.\n$/m, ""));
+    expect(steady(outcome.stdout).slice(0, shown.length), line).toEqual(shown);
+  });
 }, 300_000);
 
 test("a kept aggregate is filled up to the latest row of its stream", async () => {

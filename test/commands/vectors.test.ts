@@ -4,14 +4,13 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder } from "../client/test-context.ts";
+import { followPage } from "../harness/docs-page.ts";
 import { eventually } from "../harness/eventually.ts";
 import { FakeOpenai, failure } from "../harness/fake-openai.ts";
 import { type Outcome, type Platform, runCommand, startPlatform } from "./platform.ts";
-
-const PAGE = readFileSync(join(import.meta.dir, "../../docs/vectors.md"), "utf8");
 
 /** Features of every kind, of texts that say what the fake is to do. */
 const PROJECT = `from dataclasses import dataclass
@@ -73,22 +72,13 @@ function steady(text: string): string[] {
 }
 
 test("the page of the docs", async () => {
-  for (const [, info = "", text = ""] of PAGE.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)) {
-    const file = /file: (\S+)$/.exec(info)?.[1];
-    if (file !== undefined) {
-      writeFileSync(join(project, file), text);
-      continue;
-    }
-    expect(info).toBe("console");
-    for (const [, line = "", said = ""] of text.matchAll(/^\$ svc (.*)\n((?:(?!\$ ).*\n)*)/gm)) {
-      const given = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
-      const length = given[0] === "metrics" ? 2 : given.findIndex((word) => word.startsWith("-"));
-      const key = given[1] === "insert" ? [`OPENAI_API_KEY=${fake.key}`, `OPENAI_BASE_URL=${fake.url}`] : undefined;
-      const outcome = await svc(given.slice(0, length).join("/"), given.slice(length), key);
-      expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);
-      if (said !== "...\n") expect(steady(outcome.stdout), line).toEqual(steady(said));
-    }
-  }
+  await followPage("vectors.md", project, async ({ line, words, said }) => {
+    const length = words[0] === "metrics" ? 2 : words.findIndex((word) => word.startsWith("-"));
+    const key = words[1] === "insert" ? [`OPENAI_API_KEY=${fake.key}`, `OPENAI_BASE_URL=${fake.url}`] : undefined;
+    const outcome = await svc(words.slice(0, length).join("/"), words.slice(length), key);
+    expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);
+    if (said !== "...\n") expect(steady(outcome.stdout), line).toEqual(steady(said));
+  });
 }, 300_000);
 
 interface Answered {
