@@ -27,6 +27,8 @@ const RENEW_BEFORE_SECONDS = 300;
 /** Pauses between two looks whether a statement has ended: they grow. */
 const FIRST_LOOK_MS = 20;
 const LONGEST_LOOK_MS = 2_000;
+/** Longest that the beginning of a statement may take, which does not wait for its rows. */
+const BEGIN_MS = 60_000;
 /** Longest that the cancelling of a statement may take. */
 const CANCEL_MS = 10_000;
 
@@ -105,8 +107,8 @@ export class SnowflakeSource extends WebSource {
       ...(parameters.length > 0 && { bindings }),
       parameters: { TIMEZONE: "UTC", MULTI_STATEMENT_COUNT: "1" },
     });
-    const begun = await this.#ask("?async=true", { method: "POST", body }, signal);
-    const handle = typeof begun.answer.statementHandle === "string" ? begun.answer.statementHandle : undefined;
+    const begun = await this.#begun(body, signal);
+    const handle = handleOf(begun);
     const onAbort = (): void => void this.#cancel(handle);
     signal.addEventListener("abort", onAbort, { once: true });
     try {
@@ -115,6 +117,25 @@ export class SnowflakeSource extends WebSource {
       return await this.#rows(first.answer, handle, signal);
     } finally {
       signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /**
+   * The answer to the beginning of a statement. Who gives up while it begins does not end the
+   * request, whose answer alone says what there is to cancel.
+   */
+  async #begun(body: string, signal: AbortSignal): Promise<Asked> {
+    signal.throwIfAborted();
+    const begun = this.#ask("?async=true", { method: "POST", body }, AbortSignal.timeout(BEGIN_MS));
+    try {
+      return await unlessAborted(begun, signal);
+    } catch (error) {
+      if (signal.aborted)
+        begun.then(
+          (asked) => this.#cancel(handleOf(asked)),
+          () => undefined,
+        );
+      throw error;
     }
   }
 
@@ -194,6 +215,18 @@ interface Asked {
   readonly status: number;
   readonly bytes: number;
   readonly answer: Answer;
+}
+
+function handleOf({ answer }: Asked): string | undefined {
+  return typeof answer.statementHandle === "string" ? answer.statementHandle : undefined;
+}
+
+/** What a promise comes to; rejects with the signal's reason once that is aborted, while the promise goes on. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
 }
 
 function pauseFor(ms: number, signal: AbortSignal): Promise<void> {

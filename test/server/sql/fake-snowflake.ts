@@ -30,6 +30,8 @@ export class FakeSnowflake {
   readonly begun: { readonly body: Record<string, unknown>; readonly headers: Headers }[] = [];
   /** Answers given in place of the engine's, by statement. */
   readonly given = new Map<string, { readonly columns: readonly GivenColumn[]; readonly rows: readonly (readonly (string | null)[])[] }>();
+  /** What the answer to a statement that was begun waits for. */
+  answersAfter: Promise<void> = Promise.resolve();
   readonly #statements = new Map<string, Statement>();
   #server = this.#serve(0);
 
@@ -73,8 +75,9 @@ export class FakeSnowflake {
     return Response.json({ ...found.body, ...(found.status === 200 && { data: found.partitions[partition] }) }, { status: found.status });
   }
 
-  #begin(body: Record<string, unknown>, headers: Headers): Response {
+  async #begin(body: Record<string, unknown>, headers: Headers): Promise<Response> {
     this.begun.push({ body, headers });
+    await this.answersAfter;
     const handle = crypto.randomUUID();
     this.#statements.set(handle, { ...this.#run(String(body.statement), body.bindings), looks: 1 });
     return Response.json({ code: "333334", statementHandle: handle, message: "Asynchronous execution in progress." }, { status: 202 });

@@ -197,6 +197,19 @@ describe("Snowflake (a fake)", () => {
     await eventually(() => fake.cancelled.length > 0, "it is cancelled");
   });
 
+  test("a statement that is given up while it begins is cancelled once its name is known", async () => {
+    const controller = new AbortController();
+    const [before, cancelled] = [fake.begun.length, fake.cancelled.length];
+    const answer = Promise.withResolvers<void>();
+    fake.answersAfter = answer.promise;
+    const waiting = source.query("select wait(600)", [], controller.signal).catch((error: unknown) => error);
+    await eventually(() => fake.begun.length > before, "the statement is begun");
+    controller.abort(new Error("given up"));
+    expect(await waiting).toMatchObject({ message: "given up" });
+    answer.resolve();
+    await eventually(() => fake.cancelled.length > cancelled, "it is cancelled");
+  });
+
   test("nothing but a query is sent", async () => {
     const before = fake.begun.length;
     for (const statement of [
