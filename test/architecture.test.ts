@@ -363,7 +363,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   "@duckdb/node-bindings": ["server"],
   preact: ["ui"],
   "@preact/signals": ["ui"],
-  "@tanstack/virtual-core": ["ui"],
 };
 
 describe("packages", () => {

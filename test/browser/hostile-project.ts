@@ -60,7 +60,7 @@ export async function deployHostile(server: TestServer): Promise<Deployed> {
   };
   const first = await deploy(server, FILES, texts);
   expectLive(first);
-  const second = await deploy(server, { ...FILES, "more.py": "x = 1\n" }, { ...texts, tags: [] });
+  const second = await deploy(server, { ...FILES, "more.py": "x = 1\n" }, texts);
   expectLive(second);
   const broken = { ...FILES, "resolvers.py": `raise ValueError(${JSON.stringify(TEXT)})\n` };
   const { id: failed } = await deploy(server, broken, texts);

@@ -28,6 +28,7 @@ const PAGES = [
     "QueryMeta",
     "ResolverRun",
     "RunTasksResponse",
+    "StreamStanding",
     "Task",
   ],
   "TriggerScheduledQueryResponse",
@@ -42,12 +43,14 @@ const NO_PAGES = [
 ];
 
 /** What runs by itself. */
-const RUNS = `from datetime import datetime, timezone
+const RUNS = `from dataclasses import dataclass
+from datetime import datetime, timezone
 from features import User
 from svc import DataFrame, Evaluation, Monitor, exact_match, offline, online
-from svc.features import FeatureTime, _, features
+from svc.features import Features, FeatureTime, _, features
 from svc.queries import ScheduledQuery
-from svc.streams import Windowed, windowed
+from svc.sources import TopicSource
+from svc.streams import Windowed, stream, windowed
 
 ScheduledQuery(name="names", schedule="30 2 * * *", output=[User.name])
 Monitor("slow queries/p99", "p99:query.latency", above="80ms")
@@ -76,6 +79,23 @@ class Shop:
 @online
 def visits() -> DataFrame[Visit.id, Visit.shop_id, Visit.at]:
     return DataFrame({Visit.id: [1], Visit.shop_id: [7], Visit.at: [datetime.now(timezone.utc)]})
+
+
+@dataclass
+class Message:
+    id: int
+    page: str
+
+
+@features(max_staleness="infinity")
+class Click:
+    id: int
+    page: str
+
+
+@stream(source=TopicSource(name="clicks"))
+def on_click(message: Message) -> Features[Click.id, Click.page]:
+    return Click(id=message.id, page=message.page)
 `;
 
 describe.skipIf(lacksBrowser())("the address that a command prints", () => {
@@ -167,6 +187,14 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       await json("task/run", "work.py::main");
       const { tasks } = (await json("task/list")) as { tasks: readonly Printed[] };
       return tasks[0] as Printed;
+    },
+    async "streams list"() {
+      const { streams } = (await json("streams/list")) as { streams: readonly { name: string; url: string }[] };
+      return { id: streams[0]?.name ?? "", url: streams[0]?.url ?? "" };
+    },
+    async "streams get"() {
+      const { name, url } = (await json("streams/get", "on_click")) as { name: string; url: string };
+      return { id: name, url };
     },
     "scheduled-query trigger": async () => (await json("scheduled-query/trigger", "--name", "names")) as Printed,
   };

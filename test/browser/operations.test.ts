@@ -53,7 +53,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   "files of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=files`, shows: /\.parquet$/ },
   resolvers: { path: () => "/resolvers", shows: "payments.on_payment" },
   "a resolver of messages": { path: ({ stream }) => `/resolvers/${stream}`, shows: "raise ValueError(message.note)" },
-  streams: { path: () => "/streams", shows: "ValueError" },
+  sources: { path: () => "/sources", shows: "not declared in the project" },
+  source: { path: () => "/sources/payments", shows: "payments.on_payment" },
+  streams: { path: () => "/streams", shows: "payments" },
+  stream: { path: ({ stream }) => `/streams/${stream}`, shows: "ValueError" },
   "a feature's rules and cache policy": { path: () => "/features/payment.amount", shows: "min=0, max=1000 (strict)" },
   "a version of a feature": { path: () => "/features/payment.note", shows: 'cache_defaults="evict_defaults"' },
   "a window in tiles": { path: () => "/features/shop.visited__86400__", shows: "in tiles" },
@@ -253,14 +256,20 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
   test("a stream is paused, given a message, moved past it, and its dead letters computed again", async () => {
     const { page } = tab;
     await open("/streams");
-    const row = page.getByRole("row", { name: /payments\.on_payment/ });
-    const details = page.getByRole("region", { name: made.stream });
+    await page
+      .getByRole("row", { name: /payments\.on_payment/ })
+      .getByRole("link")
+      .click();
+    await page.getByRole("heading", { level: 1, name: `Stream ${made.stream}` }).waitFor();
+    const details = page.getByRole("main");
+    const facts = page.locator("main .facts");
+    await details.getByRole("row").nth(3).waitFor();
     const within = await details
       .getByRole("button")
       .evaluateAll((all) => all.every((one) => one.getBoundingClientRect().right <= innerWidth));
     expect(within).toBe(true);
-    await row.getByText("running", { exact: true }).waitFor();
-    expect(await details.getByRole("row").count()).toBe(4);
+    await facts.getByText("running", { exact: true }).waitFor();
+    expect(await details.getByRole("table", { name: "Dead letters" }).getByRole("row").count()).toBe(4);
     await details.getByText(/raised ValueError: .*<img src=x/).waitFor();
     await details.getByText("expected int with max=1000", { exact: false }).waitFor();
     await details.getByText(/^{"id":4,"shop":7,"amount":10000/).waitFor();
@@ -273,7 +282,7 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
       await dialog.waitFor({ state: "detached" });
     };
     await act("Pause", `svc streams pause ${made.stream}`);
-    await row.getByText("paused", { exact: true }).waitFor();
+    await facts.getByText("paused", { exact: true }).waitFor();
     await eventually(async () => {
       const { stream } = await server.client(StreamService).getStream({ name: made.stream });
       return stream?.partitions.every(({ node }) => node === "") === true;
@@ -281,11 +290,11 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     await details.getByRole("button", { name: /^Push:/ }).click();
     await page.getByRole("dialog").getByLabel("Message").fill('{"id": 9, "shop": 8, "amount": 1, "at": "2024-05-01T12:00:00Z"}');
     await page.getByRole("dialog").getByRole("button", { name: "Push", exact: true }).click();
-    await row.getByRole("cell", { name: "1", exact: true }).waitFor();
+    await facts.getByText("1 messages", { exact: true }).waitFor();
     await act("Seek", `svc streams seek ${made.stream} --to latest`);
-    await row.getByRole("cell", { name: "0", exact: true }).waitFor();
+    await facts.getByText("0 messages", { exact: true }).waitFor();
     await act("Resume", `svc streams resume ${made.stream}`);
-    await row.getByText("running", { exact: true }).waitFor();
+    await facts.getByText("running", { exact: true }).waitFor();
     await act("Replay", `svc streams dead-letters replay ${made.stream}`);
     await page.getByText("0 stored, 3 failed again.").waitFor();
     await details.getByRole("link", { name: "payment.amount" }).click();
@@ -354,6 +363,40 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     expect(await page.getByText("secret-<img").count()).toBe(0);
     await open("/audit?endpoint=Reveal");
     await page.getByText("SecretService/RevealSecrets").waitFor();
+  }, 300_000);
+
+  test("an integration is added on the page of sources, and is a source then", async () => {
+    const { page } = tab;
+    await open("/sources");
+    await page
+      .getByRole("row", { name: /^payments/ })
+      .getByText("read", { exact: true })
+      .waitFor();
+    await page.getByRole("button", { name: /^Add:/ }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name", { exact: true }).fill("ware house");
+    await dialog.getByLabel("Kind").selectOption("clickhouse");
+    await dialog.getByLabel(/^CLICKHOUSE_HOST/).fill("ch.example.com");
+    await dialog.getByLabel(/^CLICKHOUSE_PASSWORD/).fill("not to be seen");
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Add", exact: true }).click();
+    await dialog.getByRole("alert").waitFor();
+    await dialog.getByLabel("Name", { exact: true }).fill("warehouse");
+    await dialog.getByRole("button", { name: "Add", exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page
+      .getByRole("row", { name: /^warehouse/ })
+      .getByText("not asked")
+      .waitFor();
+    await page.getByRole("link", { name: "warehouse" }).click();
+    await page.getByRole("heading", { level: 1, name: "Source warehouse" }).waitFor();
+    await page.getByText("WAREHOUSE_CLICKHOUSE_HOST", { exact: false }).waitFor();
+    expect(await page.locator("main").textContent()).not.toContain("not to be seen");
+    await page.getByRole("button", { name: /^Delete:/ }).click();
+    await page.getByRole("dialog").getByRole("textbox").fill("warehouse");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("There is no source of this name", { exact: false }).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
   }, 300_000);
 
   test("an integration is tested, and one that cannot be used says why", async () => {

@@ -28,6 +28,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   resolver: { path: () => "/resolvers/resolvers.greet", heading: /^resolvers.greet$/, shows: "hello " },
   namedQueries: { path: () => "/named-queries", heading: /^Named queries$/, shows: "An example" },
   namedQuery: { path: () => "/named-queries/none", heading: /^none$/, shows: "no query of this name" },
+  sources: { path: () => "/sources", heading: /^Sources$/, shows: "declares no source" },
+  source: { path: () => "/sources/none", heading: /^Source none$/, shows: "no source of this name" },
   query: {
     path: () => "/query?in=user.id%3D1&out=user.greeting&out=%3Cb%3E&staleness=user.name%3D1h&with=trace",
     heading: /^Query$/,
@@ -53,6 +55,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   evalRun: { path: () => "/evals/none/runs/none", heading: /^Run none$/, shows: "There is no run" },
   branches: { path: () => "/branches", heading: /^Branches$/, shows: "svc apply --branch NAME" },
   streams: { path: () => "/streams", heading: /^Streams$/, shows: "No topic is read" },
+  stream: { path: () => "/streams/none", heading: /^Stream none$/, shows: "none" },
   aggregates: { path: () => "/aggregates", heading: /^Kept aggregates$/, shows: "No window is kept" },
   traffic: { path: () => "/traffic", heading: /^Traffic$/, shows: "<img" },
   metrics: { path: () => "/metrics", heading: /^Metrics$/, shows: "Latency of queries" },
@@ -158,6 +161,18 @@ describe.skipIf(lacksBrowser())("every page", () => {
     await page.getByRole("heading", { name: "Deployments" }).waitFor();
     expect(await page.evaluate(() => [document.activeElement?.id, "isSame" in window])).toEqual(["main", true]);
   });
+
+  test("a deployment that failed is shown without the queries of others with its tag", async () => {
+    const { complaints, page } = tab;
+    await page.goto(`${base()}/deployments/${deployed.live}`);
+    await page.getByRole("heading", { name: "Latest queries" }).waitFor();
+    await page.getByText(/^Metrics know it by its tag/).waitFor();
+    await page.goto(`${base()}/deployments/${deployed.failed}`);
+    await settled(page);
+    await page.getByRole("heading", { name: "Log" }).waitFor();
+    expect(await page.getByRole("heading", { name: /queries/i }).count()).toBe(0);
+    expect(complaints.splice(0)).toEqual([]);
+  }, 300_000);
 
   test("keys: help, search, rows, the command", async () => {
     const { context, page } = tab;

@@ -121,7 +121,11 @@ const SHOTS_AT_WORK: readonly Shot<Operated>[] = [
   { name: "dataset-rows", path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=rows` },
   { name: "dataset-files", path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=files` },
   { name: "branches", path: () => "/branches" },
+  { name: "sources", path: () => "/sources", isWhole: true },
+  { name: "source", path: () => "/sources/payments", isWhole: true },
+  { name: "source-database", path: () => "/sources/closed", isWhole: true },
   { name: "streams", path: () => "/streams", isWhole: true },
+  { name: "stream", path: ({ stream }) => `/streams/${stream}`, isWhole: true },
   { name: "aggregates", path: () => "/aggregates", isWhole: true },
   {
     name: "aggregates-plan",

@@ -43,4 +43,5 @@ export const STREAM_FIELDS: FieldViews<StreamStanding> = {
         })
         .join("; "),
   },
+  url: "Page",
 };

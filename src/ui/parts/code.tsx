@@ -1,8 +1,7 @@
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { visibleLines } from "../../domain/visible.ts";
 import { Copy } from "./copy.tsx";
-import type { Piece } from "./highlight.ts";
+import { type Piece, pythonLines } from "./highlight.ts";
 
 interface CodeParts {
   readonly text: string;
@@ -15,22 +14,13 @@ interface CodeParts {
   readonly line?: number;
 }
 
-/** Source text with numbered lines; coloured once the grammar is loaded. */
+/** Source text with numbered lines, coloured where its language is known. */
 export function Code({ text: given, language = "text", file, firstLine = 1, line }: CodeParts) {
   const text = given.endsWith("\n") ? given.slice(0, -1) : given;
-  const coloured = useSignal<readonly Piece[][] | undefined>(undefined);
-  useEffect(() => {
-    coloured.value = undefined;
-    if (language !== "python") return;
-    let isWanted = true;
-    void import("./highlight.ts").then(({ pythonLines }) => {
-      if (isWanted) coloured.value = pythonLines(text);
-    });
-    return () => {
-      isWanted = false;
-    };
-  }, [text, language]);
-  const lines = coloured.value ?? text.split("\n").map((one): Piece[] => [{ text: one, classes: "" }]);
+  const lines = useMemo(
+    () => (language === "python" ? pythonLines(text) : text.split("\n").map((one): Piece[] => [{ text: one, classes: "" }])),
+    [text, language],
+  );
   return (
     <figure class="code">
       <figcaption>

@@ -1,11 +1,13 @@
 /** Long lists of rows of one height, of which only those in sight are drawn. */
 
-import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
-import { useLayoutEffect, useReducer, useRef } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
-const OVERSCAN = 12;
+/** Rows that are drawn before those in sight, and after them. */
+const AROUND = 12;
 /** Rows up to which all are drawn. */
 const ALL_ROWS = 100;
+/** Rows of a list whose height is not known yet. */
+const FIRST_ROWS = 30;
 
 /** The rows that are drawn. */
 export interface Shown {
@@ -18,29 +20,40 @@ export interface Shown {
   readonly after: number;
 }
 
+/** Where a list is scrolled to, and how much of it is in sight, in rows. */
+export interface Sight {
+  readonly first: number;
+  readonly rows: number;
+}
+
+/** The rows of a list that are drawn: those in sight, and some around them; at least one. */
+export function shownRows(count: number, rowHeight: number, { first, rows }: Sight): Shown {
+  if (count <= ALL_ROWS) return { isWindowed: false, from: 0, to: count, before: 0, after: 0 };
+  // A list that became shorter is scrolled back only after it was drawn.
+  const start = Math.max(0, Math.min(first, count - rows));
+  const [from, to] = [Math.max(0, start - AROUND), Math.min(count, start + rows + AROUND)];
+  return { isWindowed: true, from, to, before: from * rowHeight, after: (count - to) * rowHeight };
+}
+
 /** The rows that are in sight of the element, and some around them. */
 export function useWindow(scroller: { readonly current: HTMLElement | null }, count: number, rowHeight: number): Shown {
-  const isWindowed = count > ALL_ROWS;
-  const [, draw] = useReducer<number, void>((times) => times + 1, 0);
-  const made = useRef<Virtualizer<HTMLElement, Element> | null>(null);
-  const options = {
-    count: isWindowed ? count : 0,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    overscan: OVERSCAN,
-    scrollToFn: elementScroll,
-    observeElementRect,
-    observeElementOffset,
-    onChange: () => draw(),
-  };
-  made.current ??= new Virtualizer(options);
-  const windowed = made.current;
-  windowed.setOptions(options);
-  useLayoutEffect(() => windowed._didMount(), []);
-  useLayoutEffect(() => windowed._willUpdate());
-  if (!isWindowed) return { isWindowed, from: 0, to: count, before: 0, after: 0 };
-  const items = windowed.getVirtualItems();
-  const [first, last] = [items[0], items.at(-1)];
-  if (!first || !last) return { isWindowed, from: 0, to: Math.min(count, ALL_ROWS), before: 0, after: (count - ALL_ROWS) * rowHeight };
-  return { isWindowed, from: first.index, to: last.index + 1, before: first.start, after: windowed.getTotalSize() - last.end };
+  const [first, setFirst] = useState(0);
+  const [rows, setRows] = useState(FIRST_ROWS);
+  const shown = shownRows(count, rowHeight, { first, rows });
+  useLayoutEffect(() => {
+    const { current } = scroller;
+    if (!current || !shown.isWindowed) return;
+    const look = () => {
+      setFirst(Math.floor(current.scrollTop / rowHeight));
+      setRows(Math.ceil(current.clientHeight / rowHeight) + 1);
+    };
+    const resized = new ResizeObserver(look);
+    resized.observe(current);
+    current.addEventListener("scroll", look, { passive: true });
+    return () => {
+      resized.disconnect();
+      current.removeEventListener("scroll", look);
+    };
+  }, [shown.isWindowed, rowHeight]);
+  return shown;
 }

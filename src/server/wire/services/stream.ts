@@ -9,6 +9,7 @@ import {
   type StreamStandingSchema,
   StreamStatus,
 } from "../../../../gen/svc/v1/stream_pb.ts";
+import { addressOf } from "../../../domain/addresses.ts";
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
@@ -35,32 +36,40 @@ const MOST_CHOSEN = 500;
 const MOST_PARTITIONS = 1_000;
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { environments, keys, streams }: Platform): void {
+export function register(router: ConnectRouter, { addressFor, environments, headless, keys, streams }: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(environments, callerOf(context), context.requestHeader)).environment;
+  const standingOf = (standing: StreamStanding, environmentId: string, { requestHeader }: HandlerContext) => ({
+    ...standingMessage(standing),
+    url: headless ? "" : addressFor(requestHeader) + addressOf("stream", { name: standing.record.name }, { environment: environmentId }),
+  });
 
   router.service(StreamService, {
     async listStreams(_request, context) {
-      return { streams: (await (await streams()).list(await environmentOf(context))).map(standingMessage) };
+      const environment = await environmentOf(context);
+      return { streams: (await (await streams()).list(environment)).map((one) => standingOf(one, environment.id, context)) };
     },
 
     async getStream({ name }, context) {
-      return { stream: standingMessage(await (await streams()).find(await environmentOf(context), name)) };
+      const environment = await environmentOf(context);
+      return { stream: standingOf(await (await streams()).find(environment, name), environment.id, context) };
     },
 
     async pauseStream({ name }, context) {
-      return { stream: standingMessage(await (await streams()).pause(await environmentOf(context), name, true)) };
+      const environment = await environmentOf(context);
+      return { stream: standingOf(await (await streams()).pause(environment, name, true), environment.id, context) };
     },
 
     async resumeStream({ name }, context) {
-      return { stream: standingMessage(await (await streams()).pause(await environmentOf(context), name, false)) };
+      const environment = await environmentOf(context);
+      return { stream: standingOf(await (await streams()).pause(environment, name, false), environment.id, context) };
     },
 
     async seekStream({ name, partitions, to }, context) {
       if (partitions.length > MOST_PARTITIONS)
         throw new Failure("invalid_argument", `At most ${MOST_PARTITIONS} partitions are moved at once; leave them out to move all.`);
       const environment = await environmentOf(context);
-      return { stream: standingMessage(await (await streams()).seek(environment, name, targetOf(to), partitions)) };
+      return { stream: standingOf(await (await streams()).seek(environment, name, targetOf(to), partitions), environment.id, context) };
     },
 
     async listDeadLetters({ name, pageSize, pageToken }, context) {

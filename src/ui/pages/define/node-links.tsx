@@ -19,6 +19,7 @@ export function nodeAddress({ kind, name }: LineageNode): string | undefined {
   if (kind === "class") return href("features", {}, { query: new URLSearchParams({ q: `${name}.` }) });
   if (kind === "query") return href("namedQuery", { name: name.split(" ", 1)[0] ?? name });
   if (kind === "scheduledQuery") return href("schedules", {});
+  if (kind === "source") return href("source", { name });
   return undefined;
 }
 

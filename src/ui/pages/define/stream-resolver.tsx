@@ -53,7 +53,7 @@ export function StreamResolver({ deployment, resolver }: StreamResolverParts) {
 /** A link to how far a stream is. */
 export function StreamLink({ fqn }: { readonly fqn: string }) {
   return (
-    <a class="name" href={href("streams", {}, { deployment: "", query: new URLSearchParams({ stream: fqn }) })}>
+    <a class="name" href={href("stream", { name: fqn }, { deployment: "" })}>
       {escapeControls(fqn)}
     </a>
   );

@@ -1,3 +1,4 @@
+import { escapeControls } from "../../../domain/name.ts";
 import { href, setQueried } from "../../app/place.ts";
 import { MetricChart } from "../../parts/metric-chart.tsx";
 import { Range } from "../../parts/range.tsx";
@@ -17,6 +18,8 @@ interface RatesParts {
   /** The deployment that it is compared with; undefined = none. */
   readonly other: Named | undefined;
   readonly createdAt: string | undefined;
+  /** Whether another deployment has its first tag, so that the metrics are those of both. */
+  readonly isTagShared: boolean;
 }
 
 function filterOf({ id, tags }: Named): string {
@@ -24,7 +27,7 @@ function filterOf({ id, tags }: Named): string {
 }
 
 /** How often a deployment and another one were asked, how fast they answered, and what failed. */
-export function DeploymentRates({ of, other, createdAt }: RatesParts) {
+export function DeploymentRates({ of, other, createdAt, isTagShared }: RatesParts) {
   const begun = Date.parse(createdAt ?? "");
   const lines = (expression: (filter: string) => string) => [
     ["this one", expression(filterOf(of))] as const,
@@ -41,6 +44,12 @@ export function DeploymentRates({ of, other, createdAt }: RatesParts) {
           </button>
         )}
       </div>
+      {isTagShared && (
+        <p class="dim">
+          Metrics know it by its tag <code>{escapeControls(of.tags[0] ?? "")}</code>, as they do other deployments: choose the time when it
+          was live.
+        </p>
+      )}
       {other && (
         <p class="dim">
           The other one is{" "}

@@ -13,6 +13,11 @@ export function isUnderWay({ status }: DeploymentJson): boolean {
   return status === "DEPLOYMENT_STATUS_QUEUED" || status === "DEPLOYMENT_STATUS_BUILDING" || status === "DEPLOYMENT_STATUS_STARTING";
 }
 
+/** Whether it was built and may have answered queries. */
+export function isReady({ status }: DeploymentJson): boolean {
+  return status === "DEPLOYMENT_STATUS_LIVE" || status === "DEPLOYMENT_STATUS_INACTIVE";
+}
+
 const TONES: Readonly<Record<string, Tone>> = {
   live: "good",
   failed: "bad",

@@ -21,7 +21,7 @@ import type { PageProps } from "../../routes.ts";
 import { Comparison } from "./comparison.tsx";
 import { DeploymentActions } from "./deployment-actions.tsx";
 import { DeploymentLog } from "./deployment-log.tsx";
-import { DeploymentState, isUnderWay } from "./deployment-state.tsx";
+import { DeploymentState, isReady, isUnderWay } from "./deployment-state.tsx";
 import { LatestQueries } from "./latest-queries.tsx";
 
 /** One deployment: its state as it changes, what it was made from, and what was found. */
@@ -79,7 +79,7 @@ function Content({
           ["Branch", branch !== "" && <a href={href("deployments", {}, { branch, deployment: "" })}>{escapeControls(branch)}</a>],
           [
             "Defines",
-            !isUnderWay(deployment) && deployment.status !== "DEPLOYMENT_STATUS_FAILED" && (
+            isReady(deployment) && (
               <a key="" href={href("features", {}, { branch, deployment: id })}>
                 its features
               </a>
@@ -109,7 +109,7 @@ function Content({
       {error && <Failed error={error} />}
       {!isUnderWay(deployment) && <Comparison deployment={deployment} />}
       <DeploymentLog id={id} progress={progress} />
-      {!isUnderWay(deployment) && <LatestQueries deploymentId={id} />}
+      {isReady(deployment) && <LatestQueries deploymentId={id} />}
     </>
   );
 }
