@@ -1,17 +1,16 @@
 import { type RunSqlResponse, SqlFormat, type SqlHead } from "../../gen/svc/v1/sql_pb.ts";
 import { defineCommand } from "../cli/command.ts";
 import { choice, duration, int, optionalArg, path } from "../cli/flag.ts";
-import type { Context } from "../context/context.ts";
 import { streamToFile } from "../dataset-files/stream-to-file.ts";
 import { sizeText } from "../domain/size.ts";
 import { type FeatureValue, parseExactJson, toPlainJson, typeName } from "../domain/value.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 import { type Column, choiceView, tableView, textView, type View } from "../output/view.ts";
+import { statementText } from "./statement-flags.ts";
 
 const FORMATS = { table: SqlFormat.JSON, json: SqlFormat.JSON, csv: SqlFormat.CSV, parquet: SqlFormat.PARQUET } as const;
 const MAX_ROWS = 10_000_000;
 const MAX_TIMEOUT_MS = 600_000;
-const MAX_STATEMENT_BYTES = 256 * 1024;
 
 /** The rows of an answer. */
 interface Rows {
@@ -134,19 +133,6 @@ function formatOf(out: string): "parquet" | "csv" | "json" {
   const ending = /\.(parquet|csv|json|jsonl|ndjson)$/i.exec(out)?.[1]?.toLowerCase();
   if (ending === undefined) throw new UsageError(`--out ${out}: end it with .parquet, .csv or .json, or name the --format`);
   return ending === "parquet" || ending === "csv" ? ending : "json";
-}
-
-/** The statement of the argument, a file or stdin. */
-async function statementText({ io, machine }: Context, given: string | undefined): Promise<string> {
-  const file = given?.startsWith("@") ? given.slice(1) : undefined;
-  const isStdin = given === undefined || given === "-";
-  if (isStdin && io.stdinIsTTY) throw new UsageError('there is no statement: svc sql "select ...", svc sql @file.sql, or on stdin');
-  const bytes = isStdin ? await io.readAll() : file === undefined ? undefined : await machine.readBytes(file);
-  if (file !== undefined && bytes === undefined) throw new UsageError(`there is no file ${file}`);
-  const text = bytes === undefined ? (given as string) : new TextDecoder().decode(bytes);
-  if (text.trim() === "") throw new UsageError("the statement is empty");
-  if (Buffer.byteLength(text) > MAX_STATEMENT_BYTES) throw new UsageError("the statement is longer than 256 KiB");
-  return text;
 }
 
 /** The head of an answer, and its pieces as they come. */

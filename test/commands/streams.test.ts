@@ -54,3 +54,15 @@ test("a dead letter that fails again ends the command with 1, and one that is no
   const none = await svc("streams/dead-letters/replay", "on_payment", "--letter", "9999");
   expect([none.exitCode === 0, none.stderr]).toEqual([false, expect.stringContaining("has no dead letter 9999")]);
 }, 300_000);
+
+test.each([
+  [["--store-offline"], "--store-offline needs --lower-bound and --upper-bound"],
+  [["--allow-empty-tiles"], "--allow-empty-tiles needs --store-offline"],
+  [["--input-sql", "select 1", "--resolver", "all"], "--input-sql and --resolver exclude each other"],
+  [["--input-sql", "select 1", "--tag", "old"], "--input-sql and --tag exclude each other"],
+  [["--input-sql", "@missing.sql"], "there is no file missing.sql"],
+])("a backfill with %j is refused", async (words, why) => {
+  const outcome = await svc("aggregate/backfill", "--feature", "user.spend", ...words);
+  expect(outcome.exitCode).not.toBe(0);
+  expect(outcome.stderr).toContain(why);
+});

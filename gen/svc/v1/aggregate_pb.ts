@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/aggregate.proto.
  */
 export const file_svc_v1_aggregate: GenFile = /*@__PURE__*/
-  fileDesc("ChZzdmMvdjEvYWdncmVnYXRlLnByb3RvEgZzdmMudjEiFwoVTGlzdEFnZ3JlZ2F0ZXNSZXF1ZXN0IkEKFkxpc3RBZ2dyZWdhdGVzUmVzcG9uc2USJwoGc2VyaWVzGAEgAygLMhcuc3ZjLnYxLkFnZ3JlZ2F0ZVNlcmllcyLuAwoPQWdncmVnYXRlU2VyaWVzEg4KBnNlcmllcxgBIAEoAxIRCgluYW1lc3BhY2UYAiABKAkSDQoFZ3JvdXAYAyADKAkSEgoKYWdncmVnYXRlZBgEIAEoCRIpCgZidWNrZXQYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLAoJcmV0ZW50aW9uGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhMKC2FnZ3JlZ2F0aW9uGAcgASgJEhoKEmRlcGVuZGVudF9mZWF0dXJlcxgIIAMoCRINCgV0aWxlcxgJIAEoAxIOCgZncm91cHMYCiABKAMSDQoFYnl0ZXMYCyABKAMSLwoLZmlsbGVkX2Zyb20YDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGZpbGxlZF91bnRpbBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2NoZWR1bGUYDiABKAkSNAoQbmV4dF9iYWNrZmlsbF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOc3RyZWFtZWRfdW50aWwYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIq4BChFBZ2dyZWdhdGVCYWNrZmlsbBIPCgdmZWF0dXJlGAEgASgJEi8KC2xvd2VyX2JvdW5kGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cHBlcl9ib3VuZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIcmVzb2x2ZXIYBCABKAkSFAoMY29tcHV0ZV9vbmx5GAUgASgIIloKHFBsYW5BZ2dyZWdhdGVCYWNrZmlsbFJlcXVlc3QSKwoIYmFja2ZpbGwYASABKAsyGS5zdmMudjEuQWdncmVnYXRlQmFja2ZpbGwSDQoFZXhhY3QYAiABKAgiTQodUGxhbkFnZ3JlZ2F0ZUJhY2tmaWxsUmVzcG9uc2USLAoFcGxhbnMYASADKAsyHS5zdmMudjEuQWdncmVnYXRlQmFja2ZpbGxQbGFuIqQCChVBZ2dyZWdhdGVCYWNrZmlsbFBsYW4SDgoGc2VyaWVzGAEgASgDEhoKEmRlcGVuZGVudF9mZWF0dXJlcxgCIAMoCRIQCghyZXNvbHZlchgDIAEoCRIoCgRmcm9tGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoHYnVja2V0cxgGIAEoA0gAiAEBEhEKBHJvd3MYByABKANIAYgBARISCgV0aWxlcxgIIAEoA0gCiAEBEhIKBWJ5dGVzGAkgASgDSAOIAQFCCgoIX2J1Y2tldHNCBwoFX3Jvd3NCCAoGX3RpbGVzQggKBl9ieXRlcyJIChlCYWNrZmlsbEFnZ3JlZ2F0ZXNSZXF1ZXN0EisKCGJhY2tmaWxsGAEgASgLMhkuc3ZjLnYxLkFnZ3JlZ2F0ZUJhY2tmaWxsIkkKGkJhY2tmaWxsQWdncmVnYXRlc1Jlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIOCgZzZXJpZXMYAiADKAMSCwoDdXJsGAMgASgJMr4CChBBZ2dyZWdhdGVTZXJ2aWNlElgKDkxpc3RBZ2dyZWdhdGVzEh0uc3ZjLnYxLkxpc3RBZ2dyZWdhdGVzUmVxdWVzdBoeLnN2Yy52MS5MaXN0QWdncmVnYXRlc1Jlc3BvbnNlIgeQAgGItRgDEm0KFVBsYW5BZ2dyZWdhdGVCYWNrZmlsbBIkLnN2Yy52MS5QbGFuQWdncmVnYXRlQmFja2ZpbGxSZXF1ZXN0GiUuc3ZjLnYxLlBsYW5BZ2dyZWdhdGVCYWNrZmlsbFJlc3BvbnNlIgeQAgGItRgFEmEKEkJhY2tmaWxsQWdncmVnYXRlcxIhLnN2Yy52MS5CYWNrZmlsbEFnZ3JlZ2F0ZXNSZXF1ZXN0GiIuc3ZjLnYxLkJhY2tmaWxsQWdncmVnYXRlc1Jlc3BvbnNlIgSItRgFYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChZzdmMvdjEvYWdncmVnYXRlLnByb3RvEgZzdmMudjEiFwoVTGlzdEFnZ3JlZ2F0ZXNSZXF1ZXN0IkEKFkxpc3RBZ2dyZWdhdGVzUmVzcG9uc2USJwoGc2VyaWVzGAEgAygLMhcuc3ZjLnYxLkFnZ3JlZ2F0ZVNlcmllcyLuAwoPQWdncmVnYXRlU2VyaWVzEg4KBnNlcmllcxgBIAEoAxIRCgluYW1lc3BhY2UYAiABKAkSDQoFZ3JvdXAYAyADKAkSEgoKYWdncmVnYXRlZBgEIAEoCRIpCgZidWNrZXQYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLAoJcmV0ZW50aW9uGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhMKC2FnZ3JlZ2F0aW9uGAcgASgJEhoKEmRlcGVuZGVudF9mZWF0dXJlcxgIIAMoCRINCgV0aWxlcxgJIAEoAxIOCgZncm91cHMYCiABKAMSDQoFYnl0ZXMYCyABKAMSLwoLZmlsbGVkX2Zyb20YDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGZpbGxlZF91bnRpbBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2NoZWR1bGUYDiABKAkSNAoQbmV4dF9iYWNrZmlsbF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOc3RyZWFtZWRfdW50aWwYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIpkCChFBZ2dyZWdhdGVCYWNrZmlsbBIPCgdmZWF0dXJlGAEgASgJEi8KC2xvd2VyX2JvdW5kGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cHBlcl9ib3VuZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIcmVzb2x2ZXIYBCABKAkSFAoMY29tcHV0ZV9vbmx5GAUgASgIEgwKBHRhZ3MYBiADKAkSEQoJaW5wdXRfc3FsGAcgASgJEhUKDXN0b3JlX29mZmxpbmUYCCABKAgSGQoRYWxsb3dfZW1wdHlfdGlsZXMYCSABKAgSFgoOcmVzb3VyY2VfZ3JvdXAYCiABKAkiWgocUGxhbkFnZ3JlZ2F0ZUJhY2tmaWxsUmVxdWVzdBIrCghiYWNrZmlsbBgBIAEoCzIZLnN2Yy52MS5BZ2dyZWdhdGVCYWNrZmlsbBINCgVleGFjdBgCIAEoCCJNCh1QbGFuQWdncmVnYXRlQmFja2ZpbGxSZXNwb25zZRIsCgVwbGFucxgBIAMoCzIdLnN2Yy52MS5BZ2dyZWdhdGVCYWNrZmlsbFBsYW4itQIKFUFnZ3JlZ2F0ZUJhY2tmaWxsUGxhbhIOCgZzZXJpZXMYASABKAMSGgoSZGVwZW5kZW50X2ZlYXR1cmVzGAIgAygJEhAKCHJlc29sdmVyGAMgASgJEigKBGZyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBXVudGlsGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgdidWNrZXRzGAYgASgDSACIAQESEQoEcm93cxgHIAEoA0gBiAEBEhIKBXRpbGVzGAggASgDSAKIAQESEgoFYnl0ZXMYCSABKANIA4gBARIPCgdkYXRhc2V0GAogASgJQgoKCF9idWNrZXRzQgcKBV9yb3dzQggKBl90aWxlc0IICgZfYnl0ZXMiSAoZQmFja2ZpbGxBZ2dyZWdhdGVzUmVxdWVzdBIrCghiYWNrZmlsbBgBIAEoCzIZLnN2Yy52MS5BZ2dyZWdhdGVCYWNrZmlsbCJJChpCYWNrZmlsbEFnZ3JlZ2F0ZXNSZXNwb25zZRIOCgZqb2JfaWQYASABKAkSDgoGc2VyaWVzGAIgAygDEgsKA3VybBgDIAEoCTK+AgoQQWdncmVnYXRlU2VydmljZRJYCg5MaXN0QWdncmVnYXRlcxIdLnN2Yy52MS5MaXN0QWdncmVnYXRlc1JlcXVlc3QaHi5zdmMudjEuTGlzdEFnZ3JlZ2F0ZXNSZXNwb25zZSIHkAIBiLUYAxJtChVQbGFuQWdncmVnYXRlQmFja2ZpbGwSJC5zdmMudjEuUGxhbkFnZ3JlZ2F0ZUJhY2tmaWxsUmVxdWVzdBolLnN2Yy52MS5QbGFuQWdncmVnYXRlQmFja2ZpbGxSZXNwb25zZSIHkAIBiLUYBRJhChJCYWNrZmlsbEFnZ3JlZ2F0ZXMSIS5zdmMudjEuQmFja2ZpbGxBZ2dyZWdhdGVzUmVxdWVzdBoiLnN2Yy52MS5CYWNrZmlsbEFnZ3JlZ2F0ZXNSZXNwb25zZSIEiLUYBWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * Request of ListAggregates.
@@ -357,11 +357,50 @@ export type AggregateBackfill = Message<"svc.v1.AggregateBackfill"> & {
   resolver: string;
 
   /**
-   * Whether tiles are computed and not stored.
+   * Whether tiles are not stored for queries; without `store_offline`, they are computed alone.
    *
    * @generated from field: bool compute_only = 5;
    */
   computeOnly: boolean;
+
+  /**
+   * Tags for choosing the resolver: one that needs another tag is left out, and one that has them is
+   * chosen first. INVALID_ARGUMENT when none has them.
+   *
+   * @generated from field: repeated string tags = 6;
+   */
+  tags: string[];
+
+  /**
+   * Select over the environment's tables that gives the rows instead of a resolver, with a column
+   * for each feature that is read, by its name or FQN; it excludes `resolver` and `tags`.
+   *
+   * @generated from field: string input_sql = 7;
+   */
+  inputSql: string;
+
+  /**
+   * Whether the tiles are published as a revision of the dataset `aggregate_series_<number>` of
+   * each series. It needs both bounds, which windows do not limit then.
+   *
+   * @generated from field: bool store_offline = 8;
+   */
+  storeOffline: boolean;
+
+  /**
+   * Whether buckets of a published group without rows are published too. It needs `store_offline`.
+   *
+   * @generated from field: bool allow_empty_tiles = 9;
+   */
+  allowEmptyTiles: boolean;
+
+  /**
+   * Resource group of the environment's configuration, or `default`, whose backfills run one after
+   * another; empty = none, and the backfill waits for no other.
+   *
+   * @generated from field: string resource_group = 10;
+   */
+  resourceGroup: string;
 };
 
 /**
@@ -401,11 +440,50 @@ export type AggregateBackfillJson = {
   resolver?: string;
 
   /**
-   * Whether tiles are computed and not stored.
+   * Whether tiles are not stored for queries; without `store_offline`, they are computed alone.
    *
    * @generated from field: bool compute_only = 5;
    */
   computeOnly?: boolean;
+
+  /**
+   * Tags for choosing the resolver: one that needs another tag is left out, and one that has them is
+   * chosen first. INVALID_ARGUMENT when none has them.
+   *
+   * @generated from field: repeated string tags = 6;
+   */
+  tags?: string[];
+
+  /**
+   * Select over the environment's tables that gives the rows instead of a resolver, with a column
+   * for each feature that is read, by its name or FQN; it excludes `resolver` and `tags`.
+   *
+   * @generated from field: string input_sql = 7;
+   */
+  inputSql?: string;
+
+  /**
+   * Whether the tiles are published as a revision of the dataset `aggregate_series_<number>` of
+   * each series. It needs both bounds, which windows do not limit then.
+   *
+   * @generated from field: bool store_offline = 8;
+   */
+  storeOffline?: boolean;
+
+  /**
+   * Whether buckets of a published group without rows are published too. It needs `store_offline`.
+   *
+   * @generated from field: bool allow_empty_tiles = 9;
+   */
+  allowEmptyTiles?: boolean;
+
+  /**
+   * Resource group of the environment's configuration, or `default`, whose backfills run one after
+   * another; empty = none, and the backfill waits for no other.
+   *
+   * @generated from field: string resource_group = 10;
+   */
+  resourceGroup?: string;
 };
 
 /**
@@ -520,7 +598,7 @@ export type AggregateBackfillPlan = Message<"svc.v1.AggregateBackfillPlan"> & {
   dependentFeatures: string[];
 
   /**
-   * FQN of the resolver whose rows are read.
+   * FQN of the resolver whose rows are read; empty = those of the statement.
    *
    * @generated from field: string resolver = 3;
    */
@@ -568,6 +646,13 @@ export type AggregateBackfillPlan = Message<"svc.v1.AggregateBackfillPlan"> & {
    * @generated from field: optional int64 bytes = 9;
    */
   bytes?: bigint | undefined;
+
+  /**
+   * Dataset in which the tiles are published; empty = they are not.
+   *
+   * @generated from field: string dataset = 10;
+   */
+  dataset: string;
 };
 
 /**
@@ -591,7 +676,7 @@ export type AggregateBackfillPlanJson = {
   dependentFeatures?: string[];
 
   /**
-   * FQN of the resolver whose rows are read.
+   * FQN of the resolver whose rows are read; empty = those of the statement.
    *
    * @generated from field: string resolver = 3;
    */
@@ -639,6 +724,13 @@ export type AggregateBackfillPlanJson = {
    * @generated from field: optional int64 bytes = 9;
    */
   bytes?: string;
+
+  /**
+   * Dataset in which the tiles are published; empty = they are not.
+   *
+   * @generated from field: string dataset = 10;
+   */
+  dataset?: string;
 };
 
 /**

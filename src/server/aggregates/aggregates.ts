@@ -3,6 +3,8 @@
  * schedule, and the removal of tiles that nothing reads any more.
  */
 
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { didYouMean } from "../../domain/closest.ts";
@@ -11,27 +13,35 @@ import { bucketOf, bucketStart, groupKey } from "../../domain/expressions/tile-s
 import { GraphIndex } from "../../domain/graph-index.ts";
 import { type SeriesUse, seriesOf } from "../../domain/kept-series.ts";
 import { readableName } from "../../domain/name.ts";
+import { once } from "../../domain/once.ts";
+import type { RevisionMaker } from "../datasets/revisions.ts";
 import type { DeletedValues } from "../deletions/deleted-values.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import { suspended } from "../deployments/environment-states.ts";
 import { createLiveSchedules, type LiveSchedule, type LiveSchedules, type LiveSchedulesOptions } from "../deployments/live-schedules.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
-import { JobFailed, type JobHandler } from "../jobs/runner.ts";
+import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { ScheduledRun } from "../jobs/scheduler.ts";
-import type { ClassRows, TimeSpan } from "../query/class-rows.ts";
+import type { ClassRows, ClassTable, TimeSpan } from "../query/class-rows.ts";
 import { createEngine } from "../query/create-engine.ts";
 import { type LiveDeployment, QueryRefused } from "../query/live-deployment.ts";
 import type { DeletedRows } from "../stores/metadata/deletions.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
+import type { JobState } from "../stores/metadata/jobs.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
+import type { OfflineStore } from "../stores/offline/store.ts";
 import { type OnlineStore, storeKey } from "../stores/online/store.ts";
 import type { SeriesMeasures, TileStore } from "../stores/tiles/store.ts";
+import type { TableEngine } from "../tables/engine.ts";
 import { type Filled, filledOf, filledRead, filledTile, marksRead } from "../tiles/coverage.ts";
 import { identifySeries } from "../tiles/series-ids.ts";
 import { createSeriesReader } from "../tiles/series-rows.ts";
-import { backfill, ENDLESS_MICROS, spanOf } from "./backfill.ts";
-import { erasedTests, erasureOf, keyName } from "./erased-rows.ts";
+import { backfill, ENDLESS_MICROS, endFilling, spanOf } from "./backfill.ts";
+import { erasedRows, erasureOf, keyName } from "./erased-rows.ts";
+import { createPublication, publicationOrigin, publishedDataset } from "./publication.ts";
+import { selectedRows } from "./selected-rows.ts";
+import { createTurns } from "./turns.ts";
 
 /** The kind of the jobs, and of the schedules that make them. */
 export const BACKFILL_JOB = "aggregate_backfill";
@@ -40,6 +50,7 @@ export const BACKFILL_JOB = "aggregate_backfill";
 const SCOPE = "main";
 const MAX_ATTEMPTS = 5;
 const ATTEMPT_TIMEOUT_MS = 12 * 3_600_000;
+const ENDED: ReadonlySet<JobState> = new Set(["succeeded", "failed", "cancelled"]);
 /** Milliseconds that a series is kept after its last use: a deployment may come back. */
 const UNUSED_KEPT_MS = DAY_MS;
 
@@ -47,12 +58,19 @@ const UNUSED_KEPT_MS = DAY_MS;
 export interface AggregatesOptions extends LiveSchedulesOptions {
   readonly metadata: Pick<
     MetadataStore,
-    "environment" | "environments" | "jobs" | "knownFeatures" | "livePointers" | "schedules" | "series" | "streams"
+    "datasets" | "environment" | "environments" | "jobs" | "knownFeatures" | "livePointers" | "schedules" | "series" | "streams"
   >;
   readonly deployments: Deployments;
   readonly tiles: () => Promise<TileStore>;
   readonly online: Pick<OnlineStore, "read">;
   readonly deleted: Pick<DeletedValues, "rowsOf">;
+  readonly offline: () => Promise<OfflineStore>;
+  readonly revisions: RevisionMaker;
+  readonly tables: () => Promise<TableEngine>;
+  /** Names of an environment's resource groups. */
+  readonly resourceGroups: (environmentId: string) => Promise<readonly string[]>;
+  /** Folder of this node for files that are being written. */
+  readonly folder: string;
   readonly clock: Clock;
 }
 
@@ -65,7 +83,20 @@ export interface BackfillWish {
   readonly upper: bigint | undefined;
   /** Name of a resolver; empty = that of the definition. */
   readonly resolver: string;
+  /** Tags for choosing the resolver; empty = those of resolvers do not matter. */
+  readonly tags: readonly string[];
+  /** Statement that gives the rows; empty = a resolver does. */
+  readonly inputSql: string;
+  /** Whether no tiles are stored for queries. */
   readonly computeOnly: boolean;
+  /** Whether tiles are published in datasets. */
+  readonly storeOffline: boolean;
+  /** Whether published groups have tiles of buckets without rows. */
+  readonly allowEmptyTiles: boolean;
+  /** Empty = of none. */
+  readonly resourceGroup: string;
+  /** Client that asks for it. */
+  readonly createdBy: string;
 }
 
 /** A series as it stands. */
@@ -82,7 +113,10 @@ export interface SeriesStanding extends SeriesUse {
 export interface BackfillPlan {
   readonly id: number;
   readonly features: readonly string[];
+  /** Empty = a statement. */
   readonly resolver: string;
+  /** Dataset in which tiles are published; empty = none. */
+  readonly dataset: string;
   readonly span: TimeSpan;
   /** Undefined = all that there are. */
   readonly buckets: number | undefined;
@@ -115,11 +149,19 @@ export interface Aggregates {
 }
 
 /** The payload of a job that was asked for. */
-interface AskedBackfill extends Omit<BackfillWish, "lower" | "upper"> {
+interface AskedBackfill extends Pick<BackfillWish, "feature" | "resolver" | "computeOnly">, Partial<WrittenSince> {
   readonly environmentId: string;
   readonly lower?: string;
   readonly upper?: string;
 }
+
+/** What payloads of versions before have not. */
+type WrittenSince = Pick<BackfillWish, "tags" | "inputSql" | "storeOffline" | "allowEmptyTiles" | "resourceGroup" | "createdBy">;
+
+const WISHES: WrittenSince & Pick<BackfillWish, "resolver" | "computeOnly"> = {
+  ...{ resolver: "", computeOnly: false, tags: [], inputSql: "", storeOffline: false, allowEmptyTiles: false },
+  ...{ resourceGroup: "", createdBy: "" },
+};
 
 /** The payload of a schedule's jobs. */
 interface ScheduledBackfill {
@@ -131,6 +173,8 @@ interface ScheduledBackfill {
 export function createAggregates(options: AggregatesOptions): Aggregates {
   const { metadata, deployments, clock, bus, log } = options;
   const engine = createEngine({ clock, log });
+  const inTurn = createTurns();
+  const emptied = once(() => rm(options.folder, { recursive: true, force: true }));
   const nowMicros = (): bigint => BigInt(Math.floor(clock.now())) * 1000n;
 
   const liveGraph = async (environment: EnvironmentRecord): Promise<Graph> =>
@@ -181,10 +225,10 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
   };
 
   /** The rows of a series; with their keys if some were deleted and the resolver gives keys. */
-  const rowsOf = (deployment: LiveDeployment, { series }: SeriesUse, resolver: string): ClassRows => {
+  const rowsOf = (deployment: LiveDeployment, { series }: SeriesUse, { resolver, tags }: BackfillWish, table?: ClassTable): ClassRows => {
     const rowsWith = (features: readonly string[]): ClassRows =>
       engine.classRows(deployment, {
-        ...{ namespace: series.namespace, features, time: series.time },
+        ...{ namespace: series.namespace, features, time: series.time, tags, table },
         ...{ resolver: resolver || series.backfillResolver, now: clock.now() },
       });
     const key = keyName(new GraphIndex(deployment.graph), series.namespace);
@@ -198,12 +242,49 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
     }
   };
 
-  /** The groups of stored rows. */
-  const groupsOf = async (environmentId: string, { series }: SeriesUse, keys: readonly string[]): Promise<string[]> => {
+  /** The rows of all series of a wish; one of its tags has to be a resolver's. */
+  const rowsOfAll = (deployment: LiveDeployment, uses: readonly SeriesUse[], wish: BackfillWish, table?: ClassTable): ClassRows[] => {
+    const all = uses.map((use) => rowsOf(deployment, use, wish, table));
+    if (wish.tags.length > 0 && !all.some(({ tags }) => tags.length > 0))
+      throw new Failure("invalid_argument", `No resolver of these rows has the tags ${wish.tags.join(", ")}.`, {
+        hint: `The rows are those of ${all.map(({ resolver }) => resolver).join(", ")}: leave out --tag, or give a resolver the tag.`,
+      });
+    return all;
+  };
+
+  /** Runs with the table of a wish's statement, and a folder that is removed afterwards. */
+  const withTable = async <T>(
+    deployment: LiveDeployment,
+    { inputSql, storeOffline }: BackfillWish,
+    { isTried, signal }: { readonly isTried: boolean; readonly signal: AbortSignal },
+    run: (table: ClassTable | undefined, folder: string) => Promise<T>,
+  ): Promise<T> => {
+    if (inputSql === "" && !storeOffline) return run(undefined, "");
+    await emptied();
+    const folder = join(options.folder, crypto.randomUUID());
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    try {
+      if (inputSql === "") return await run(undefined, folder);
+      const parts = { metadata, revisions: options.revisions, tables: await options.tables(), offline: options.offline };
+      const { environmentId } = deployment;
+      const namespaces = engine.classesOf(deployment);
+      return await run(await selectedRows(inputSql, { ...parts, environmentId, namespaces, folder, signal }, isTried), folder);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  };
+
+  /** Groups by stored values of rows: of those that are aggregated, or of their parents. */
+  const groupsOf = async (
+    environmentId: string,
+    namespace: string,
+    names: readonly string[],
+    keys: readonly string[],
+  ): Promise<string[]> => {
     const known = await metadata.knownFeatures(environmentId);
-    const idsOf = (name: string): number[] => known.filter(({ fqn }) => fqn === `${series.namespace}.${name}`).map(({ id }) => id);
-    const ids = series.group.map(idsOf);
-    const read = { namespace: series.namespace, keys, featureIds: ids.flat() };
+    const idsOf = (name: string): number[] => known.filter(({ fqn }) => fqn === `${namespace}.${name}`).map(({ id }) => id);
+    const ids = names.map(idsOf);
+    const read = { namespace, keys, featureIds: ids.flat() };
     const { values } = await options.online.read(SCOPE, { values: [read], rows: [] });
     return (values[0] ?? []).flatMap((found) => {
       const all = new Map(read.featureIds.map((id, at) => [id, found[at]?.value ?? null]));
@@ -212,9 +293,24 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
     });
   };
 
-  const checkBounds = ({ lower, upper }: Pick<BackfillWish, "lower" | "upper">): void => {
+  /** Throws Failure for a wish that contradicts itself. */
+  const checkWish = async ({ id }: EnvironmentRecord, wish: BackfillWish): Promise<void> => {
+    const { allowEmptyTiles, inputSql, lower, resolver, resourceGroup, storeOffline, tags, upper } = wish;
+    const refuse = (message: string, hint: string): Failure => new Failure("invalid_argument", message, { hint });
     if (lower !== undefined && upper !== undefined && lower >= upper)
-      throw new Failure("invalid_argument", "The lower bound is not before the upper bound.", { hint: "Give an earlier --lower-bound." });
+      throw refuse("The lower bound is not before the upper bound.", "Give an earlier --lower-bound.");
+    if (inputSql !== "" && (resolver !== "" || tags.length > 0))
+      throw refuse("Rows come from a statement or from a resolver.", "Leave out --input-sql, or --resolver and --tag.");
+    if (storeOffline && (lower === undefined || upper === undefined))
+      throw refuse("Published tiles are those of a stated time.", "Give --lower-bound and --upper-bound with --store-offline.");
+    if (allowEmptyTiles && !storeOffline)
+      throw refuse("Only published tiles can be empty.", "Give --store-offline with --allow-empty-tiles, or leave it out.");
+    const groups = resourceGroup === "" ? [] : await options.resourceGroups(id);
+    if (resourceGroup !== "" && !groups.includes(resourceGroup))
+      throw refuse(
+        `The environment has no resource group '${resourceGroup.slice(0, 100)}'.`,
+        didYouMean(resourceGroup, new Set(groups)) || `It has ${groups.join(", ")}; \`svc environment update\` adds others.`,
+      );
   };
 
   const runnable = async (environmentId: string): Promise<EnvironmentRecord> => {
@@ -224,33 +320,42 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
     return environment;
   };
 
-  /** Backfills the series of a feature. `from` chooses where each begins. */
+  /** Backfills the series of a wish, each for the time that `spanFor` gives. */
   const fill = async (
     environment: EnvironmentRecord,
-    { feature, resolver, computeOnly }: Omit<BackfillWish, "lower" | "upper">,
+    jobId: string,
+    wish: BackfillWish,
     spanFor: (use: SeriesUse & { readonly id: number }) => Promise<TimeSpan>,
-    signal: AbortSignal,
-    progress: (text: string) => void,
+    { progress, signal }: Attempt,
   ): Promise<void> => {
     const lease = await deployments.acquire({ environment, branch: "", deploymentId: "" });
+    const { deployment } = lease;
     try {
-      const { deployment } = lease;
-      const store = await options.tiles();
-      for (const use of await chosen(environment, deployment.graph, feature)) {
-        const { series, id: seriesId } = use;
-        const done = await backfill(
-          store,
-          {
-            ...{ seriesId, series, scope: SCOPE, isStored: !computeOnly, span: await spanFor(use) },
-            reader: createSeriesReader(deployment.graph, series),
-            erased: erasedTests(deployment.graph, use, () => options.deleted.rowsOf(environment.id)),
-            rows: rowsOf(deployment, use, resolver),
-          },
-          signal,
-          (rows) => progress(`${rows} rows of series ${seriesId}`),
-        );
-        log.info("a series was backfilled", { environment: environment.id, series: seriesId, ...done });
-      }
+      await withTable(deployment, wish, { isTried: false, signal }, async (table, folder) => {
+        const store = await options.tiles();
+        for (const use of await chosen(environment, deployment.graph, wish.feature)) {
+          const { series, id: seriesId } = use;
+          const origin = publicationOrigin(environment.id, jobId, seriesId);
+          const isPublished = wish.storeOffline && (await metadata.datasets.begun(origin))?.state === "complete";
+          if (isPublished && wish.computeOnly) continue;
+          const { allowEmptyTiles: allowsEmpty, createdBy } = wish;
+          const tables = wish.storeOffline ? await options.tables() : undefined;
+          const parts = { revisions: options.revisions, deployment, use, jobId, createdBy, allowsEmpty, folder, signal };
+          const done = await backfill(
+            store,
+            {
+              ...{ seriesId, series, scope: SCOPE, job: jobId, isStored: !wish.computeOnly, span: await spanFor(use), inTurn },
+              publish: tables && !isPublished ? () => createPublication({ ...parts, tables }) : undefined,
+              reader: createSeriesReader(deployment.graph, series),
+              erased: erasedRows(deployment.graph, use, () => options.deleted.rowsOf(environment.id)),
+              rows: rowsOf(deployment, use, wish, table),
+            },
+            signal,
+            (rows) => progress(`${rows} rows of series ${seriesId}`),
+          );
+          log.info("a series was backfilled", { environment: environment.id, series: seriesId, ...done });
+        }
+      });
     } finally {
       lease.release();
     }
@@ -281,35 +386,46 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
     },
 
     async plan(environment, wish, isExact) {
-      checkBounds(wish);
+      await checkWish(environment, wish);
+      const signal = AbortSignal.timeout(COUNT_TIMEOUT_MS);
       const lease = await deployments.acquire({ environment, branch: "", deploymentId: "" });
       try {
-        const measures = await (await options.tiles()).measure();
-        const plans: BackfillPlan[] = [];
-        for (const use of await chosen(environment, lease.deployment.graph, wish.feature)) {
-          const rows = rowsOf(lease.deployment, use, wish.resolver);
-          const span = spanOf(use, { ...wish, now: nowMicros() });
-          const counted = isExact ? await rows.count(span, AbortSignal.timeout(COUNT_TIMEOUT_MS)) : undefined;
-          plans.push({
-            ...{ id: use.id, features: use.features, resolver: rows.resolver, span },
-            ...estimate(use, span, counted, measures.get(use.id)),
-          });
-        }
-        return plans;
+        const { deployment } = lease;
+        return await withTable(deployment, wish, { isTried: !isExact, signal }, async (table) => {
+          const measures = await (await options.tiles()).measure();
+          const uses = await chosen(environment, deployment.graph, wish.feature);
+          const all = rowsOfAll(deployment, uses, wish, table);
+          const plans: BackfillPlan[] = [];
+          for (const [at, use] of uses.entries()) {
+            const rows = all[at] as ClassRows;
+            const span = spanOf(use, { ...wish, now: nowMicros(), isBeyond: wish.storeOffline });
+            const counted = isExact ? await rows.count(span, signal) : undefined;
+            plans.push({
+              ...{ id: use.id, features: use.features, resolver: rows.resolver, span },
+              dataset: wish.storeOffline ? publishedDataset(use.id) : "",
+              ...estimate(use, span, counted, measures.get(use.id)),
+            });
+          }
+          return plans;
+        });
       } finally {
         lease.release();
       }
     },
 
     async begin(environment, wish) {
-      checkBounds(wish);
+      await checkWish(environment, wish);
       if (environment.suspendedAt !== undefined) throw suspended(environment);
       const lease = await deployments.acquire({ environment, branch: "", deploymentId: "" });
       try {
-        const uses = await chosen(environment, lease.deployment.graph, wish.feature);
-        for (const use of uses) rowsOf(lease.deployment, use, wish.resolver);
+        const { deployment } = lease;
+        const uses = await chosen(environment, deployment.graph, wish.feature);
+        const signal = AbortSignal.timeout(COUNT_TIMEOUT_MS);
+        await withTable(deployment, { ...wish, storeOffline: false }, { isTried: true, signal }, async (table) => {
+          rowsOfAll(deployment, uses, wish, table);
+        });
         const jobId = newId("job", clock.now());
-        const { lower, upper, ...others } = wish;
+        const { lower, upper, resourceGroup, ...others } = wish;
         const payload: AskedBackfill = {
           ...{ environmentId: environment.id, ...others },
           ...(lower !== undefined && { lower: String(lower) }),
@@ -317,6 +433,7 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
         };
         await metadata.jobs.enqueue({
           ...{ id: jobId, kind: BACKFILL_JOB, payload, name: "backfill", scope: environment.id, subject: wish.feature },
+          ...(resourceGroup !== "" && { group: { name: `${BACKFILL_JOB}/${environment.id}/${resourceGroup}`, slots: 1 } }),
           ...{ maxAttempts: MAX_ATTEMPTS, attemptTimeoutMs: ATTEMPT_TIMEOUT_MS },
         });
         bus.publish("jobs");
@@ -328,7 +445,7 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
 
     handler: {
       isLong: true,
-      async run({ payload }, { signal, progress }) {
+      async run({ id, payload }, attempt) {
         try {
           if ("payload" in (payload as object)) {
             const { environmentId, feature } = (payload as ScheduledRun).payload as ScheduledBackfill;
@@ -337,15 +454,16 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
             const use =
               live === undefined ? undefined : seriesOf(await deployments.graph(live)).find(({ features }) => features[0] === feature);
             if (!environment || !use || use.series.backfillSchedule === "") return;
-            const wish = { feature, resolver: "", computeOnly: false };
-            await fill(environment, wish, async (one) => nextSpan(one, await filledBy(one.id), nowMicros()), signal, progress);
+            const wish = { ...WISHES, feature, lower: undefined, upper: undefined };
+            await fill(environment, id, wish, async (one) => nextSpan(one, await filledBy(one.id), nowMicros()), attempt);
           } else {
-            const { environmentId, lower, upper, ...wish } = payload as AskedBackfill;
-            const bounds = {
-              lower: lower === undefined ? undefined : BigInt(lower),
-              upper: upper === undefined ? undefined : BigInt(upper),
+            const { environmentId, lower, upper, ...asked } = payload as AskedBackfill;
+            const wish: BackfillWish = {
+              ...{ ...WISHES, ...asked },
+              ...{ lower: lower === undefined ? undefined : BigInt(lower), upper: upper === undefined ? undefined : BigInt(upper) },
             };
-            await fill(await runnable(environmentId), wish, async (use) => spanOf(use, { ...bounds, now: nowMicros() }), signal, progress);
+            const spanFor = async (use: SeriesUse) => spanOf(use, { ...wish, now: nowMicros(), isBeyond: wish.storeOffline });
+            await fill(await runnable(environmentId), id, wish, spanFor, attempt);
           }
         } catch (error) {
           if (error instanceof QueryRefused) throw new JobFailed(error.errors.map(({ message }) => message).join("; "));
@@ -353,7 +471,16 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
           throw error;
         }
       },
-      async giveUp() {},
+      async giveUp({ id, payload }) {
+        const { environmentId } =
+          "payload" in (payload as object) ? ((payload as ScheduledRun).payload as ScheduledBackfill) : (payload as AskedBackfill);
+        const store = await options.tiles();
+        for (const { id: seriesId } of await metadata.series.list(environmentId)) {
+          await endFilling(store, { scope: SCOPE, seriesId }, (job) => job === id);
+          const begun = await metadata.datasets.begun(publicationOrigin(environmentId, id, seriesId));
+          if (begun?.state === "writing") await options.revisions.abandon(begun.id);
+        }
+      },
     },
 
     async forget(environmentId, rows, signal) {
@@ -365,10 +492,8 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
       const ids = graph ? await identifySeries(metadata.series, environmentId, graph) : new Map<string, number>();
       const store = await options.tiles();
       const inUse = new Set(ids.values());
-      await store.dropSeries(
-        kept.flatMap(({ id }) => (inUse.has(id) ? [] : [id])),
-        signal,
-      );
+      const unused = kept.flatMap(({ id }) => (inUse.has(id) ? [] : [id]));
+      await inTurn(() => store.dropSeries(unused, signal));
       if (!graph) return;
       const index = new GraphIndex(graph);
       for (const use of seriesOf(graph))
@@ -377,13 +502,21 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
           const erasure = erasureOf(index, use, deleted);
           if (!erasure) continue;
           const seriesId = ids.get(use.series.key) as number;
-          const isFilled = (await filledBy(seriesId)) !== undefined;
-          if (erasure.rows.length > 0 && isFilled) await store.dropSeries([seriesId], signal);
-          const groups = [...erasure.groups, ...(isFilled ? [] : await groupsOf(environmentId, use, erasure.rows))];
-          await store.deleteGroups(
-            SCOPE,
-            groups.map((group) => ({ seriesId, group })),
-          );
+          await inTurn(async () => {
+            const [marks = []] = await store.read(SCOPE, [marksRead(seriesId)]);
+            const isShared = erasure.rows.length + erasure.parents.length > 0;
+            if (isShared && marks.length > 0) await store.dropSeries([seriesId], signal);
+            const groups = [...erasure.groups];
+            if (marks.length === 0) {
+              groups.push(...(await groupsOf(environmentId, use.series.namespace, use.series.group, erasure.rows)));
+              for (const { namespace, local, keys } of erasure.parents)
+                groups.push(...(await groupsOf(environmentId, namespace, local, keys)));
+            }
+            await store.deleteGroups(
+              SCOPE,
+              groups.map((group) => ({ seriesId, group })),
+            );
+          });
         }
     },
 
@@ -401,10 +534,12 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
           signal.throwIfAborted();
           if (retentionMicros >= ENDLESS_MICROS) continue;
           const id = ids.get(series.key) as number;
-          await forgetBefore(store, id, bucketStart(series, bucketOf(series, now - retentionMicros)));
+          await inTurn(() => forgetBefore(store, id, bucketStart(series, bucketOf(series, now - retentionMicros))));
           await store.prune(id, bucketOf(series, now - retentionMicros - LONGEST_BACKFILL_MICROS), signal);
         }
       }
+      for (const { id: seriesId } of kept)
+        await endFilling(store, { scope: SCOPE, seriesId }, async (job) => ENDED.has((await metadata.jobs.job(job))?.state ?? "failed"));
       const ids = kept.map(({ id }) => id);
       const unused = await metadata.series.forget(ids, clock.now() - UNUSED_KEPT_MS);
       await store.dropSeries(unused, signal);

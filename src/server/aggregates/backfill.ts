@@ -5,10 +5,11 @@ import type { SeriesUse } from "../../domain/kept-series.ts";
 import { JobFailed } from "../jobs/runner.ts";
 import type { ClassRows, TimeSpan } from "../query/class-rows.ts";
 import type { Tile, TileReplacement, TileStore } from "../stores/tiles/store.ts";
-import { type Filled, filledOf, filledRead, filledTile, fillingTile, marksRead } from "../tiles/coverage.ts";
+import { type Filled, filledOf, filledRead, filledTile, fillerOf, fillingRead, fillingTile } from "../tiles/coverage.ts";
 import type { SeriesReader } from "../tiles/series-rows.ts";
-import type { ErasedTest } from "./erased-rows.ts";
+import type { ErasedRows } from "./erased-rows.ts";
 import { BucketFold } from "./folding.ts";
+import type { InTurn } from "./turns.ts";
 
 /** Rows that are aimed at with one read. */
 const ROWS_PER_READ = 100_000;
@@ -22,12 +23,26 @@ export interface SeriesBackfill {
   readonly span: TimeSpan;
   /** Scope of the tiles. */
   readonly scope: string;
+  /** Id of the job that does it. */
+  readonly job: string;
   /** Whether tiles are stored. */
   readonly isStored: boolean;
-  /**
-   * The test of rows that were deleted, as far as is known now; another one after a deletion.
-   */
-  readonly erased: () => ErasedTest | undefined;
+  /** Begins a publication of the tiles; absent = they are not published. */
+  readonly publish?: (() => Promise<TilePublication>) | undefined;
+  /** What was deleted of the series, as far as is known now. */
+  readonly erased: () => ErasedRows;
+  /** Keeps removals of tiles apart from what is told of them. */
+  readonly inTurn: InTurn;
+}
+
+/** A place where tiles are published. */
+export interface TilePublication {
+  /** Adds the tiles of a part of the time. */
+  add(tiles: readonly Tile[]): Promise<void>;
+  /** Completes it: all tiles of the time were added. */
+  finish(span: TimeSpan): Promise<void>;
+  /** Ends without it. */
+  abandon(): Promise<void>;
 }
 
 /** What a backfill did. */
@@ -36,18 +51,24 @@ export interface Backfilled {
   readonly tiles: number;
 }
 
+/** The bounds of a backfill, microseconds since 1970. */
+export interface BackfillBounds {
+  readonly lower: bigint | undefined;
+  readonly upper: bigint | undefined;
+  readonly now: bigint;
+  /** Whether buckets are filled that no window reaches; default: none is. */
+  readonly isBeyond?: boolean;
+}
+
 /**
  * The buckets that a backfill fills: from that of the lower bound on, but none that no window
  * reaches, and those that end by the upper bound; none when that is before all that windows reach.
- * @param lower, upper microseconds since 1970
  */
-export function spanOf(
-  { series, retentionMicros }: SeriesUse,
-  { lower, upper, now }: { readonly lower: bigint | undefined; readonly upper: bigint | undefined; readonly now: bigint },
-): TimeSpan {
+export function spanOf({ series, retentionMicros }: SeriesUse, { lower, upper, now, isBeyond = false }: BackfillBounds): TimeSpan {
   const start = (micros: bigint): bigint => bucketStart(series, bucketOf(series, micros));
   const until = start(upper === undefined || upper > now ? now : upper);
-  if (retentionMicros >= ENDLESS_MICROS) return { from: lower === undefined ? undefined : start(lower), until };
+  if (retentionMicros >= ENDLESS_MICROS || (isBeyond && lower !== undefined))
+    return { from: lower === undefined ? undefined : earlier(start(lower), until), until };
   const earliest = start(now - retentionMicros);
   const from = lower === undefined || lower < earliest ? earliest : start(lower);
   return { from: earlier(from, until), until };
@@ -68,36 +89,82 @@ export async function backfill(
   signal: AbortSignal,
   progress: (rows: number) => void,
 ): Promise<Backfilled> {
-  const { series, seriesId, span, scope, isStored, rows } = work;
-  if (span.from !== undefined && span.from >= span.until) return { rows: 0, tiles: 0 };
-  if (isStored) {
-    const mark = fillingTile(seriesId, span);
-    await store.replace(scope, [{ seriesId, from: mark.bucket, until: mark.bucket + 1, tiles: [mark] }]);
+  const { span, inTurn } = work;
+  for (;;) {
+    const publication = await work.publish?.();
+    try {
+      const erased = work.erased();
+      const done =
+        span.from !== undefined && span.from >= span.until ? NOTHING : await fillBuckets(store, work, publication, signal, progress);
+      // A deletion removes tiles that were stored before it: they are made again, without its rows.
+      const isWhole = await inTurn(async () => {
+        if (work.erased() !== erased) return false;
+        if (done !== NOTHING && work.isStored) await tellFilled(store, work);
+        return true;
+      });
+      if (isWhole) {
+        await publication?.finish(span);
+        return done;
+      }
+    } catch (error) {
+      await publication?.abandon();
+      throw error;
+    }
+    await publication?.abandon();
   }
+}
+
+const NOTHING: Backfilled = { rows: 0, tiles: 0 };
+
+async function fillBuckets(
+  store: TileStore,
+  work: SeriesBackfill,
+  publication: TilePublication | undefined,
+  signal: AbortSignal,
+  progress: (rows: number) => void,
+): Promise<Backfilled> {
+  const { series, seriesId, span, scope, isStored, job, inTurn } = work;
   let sum: Backfilled = { rows: 0, tiles: 0 };
-  const erased = work.erased();
-  for await (const { taken, tiles, part } of parts(work, await rows.isSelective(), signal)) {
+  if (isStored) {
+    const mark = fillingTile(seriesId, span, job);
+    await inTurn(() => store.replace(scope, [{ seriesId, from: mark.bucket, until: mark.bucket + 1, tiles: [mark] }]));
+  }
+  for await (const { taken, tiles, part } of parts(work, await work.rows.isSelective(), signal)) {
     signal.throwIfAborted();
     if (isStored) await store.replace(scope, [replacementOf(series, seriesId, part, tiles)]);
+    await publication?.add(tiles);
     sum = { rows: sum.rows + taken, tiles: sum.tiles + tiles.length };
     progress(sum.rows);
   }
-  // A deletion removes tiles that were stored before it: they are made again, without its rows.
-  if (work.erased() !== erased) return backfill(store, work, signal, progress);
-  if (isStored) await tellFilled(store, work, span);
   return sum;
 }
 
 /**
- * Notes that a time was filled, together with what was filled before if they touch, and that
- * nothing is being filled any more.
+ * Notes that a time was filled, together with what was filled before if they touch, and that the
+ * job fills nothing any more.
  */
-async function tellFilled(store: TileStore, { seriesId, scope }: SeriesBackfill, { from, until }: TimeSpan): Promise<void> {
+async function tellFilled(store: TileStore, { seriesId, scope, span, job }: SeriesBackfill): Promise<void> {
   const [found = []] = await store.read(scope, [filledRead(seriesId)]);
-  const filled = united(filledOf(found), { from, until });
-  const mark = filledTile(seriesId, filled);
-  const { from: first, until: after } = marksRead(seriesId);
-  await store.replace(scope, [{ seriesId, from: first, until: after, tiles: [mark] }]);
+  const mark = filledTile(seriesId, united(filledOf(found), span));
+  const { bucket } = fillingTile(seriesId, span, job);
+  await store.replace(scope, [
+    { seriesId, from: mark.bucket, until: mark.bucket + 1, tiles: [mark] },
+    { seriesId, from: bucket, until: bucket + 1, tiles: [] },
+  ]);
+}
+
+/**
+ * Ends the marks of jobs that fill a series no more, whatever became of them.
+ * @param isOver whether the job of an id has ended; empty = a job of before there were ids
+ */
+export async function endFilling(
+  store: TileStore,
+  { scope, seriesId }: Pick<SeriesBackfill, "scope" | "seriesId">,
+  isOver: (job: string) => boolean | Promise<boolean>,
+): Promise<void> {
+  const [marks = []] = await store.read(scope, [fillingRead(seriesId)]);
+  for (const mark of marks)
+    if (await isOver(fillerOf(mark))) await store.replace(scope, [{ seriesId, from: mark.bucket, until: mark.bucket + 1, tiles: [] }]);
 }
 
 /** Two times as one if they touch; else the later one. */
@@ -140,13 +207,15 @@ async function* parts(
   }
 
   async function fold(part: TimeSpan): Promise<Part> {
-    const read = await rows.read(part, signal);
-    for (const name of [series.time, ...series.group]) {
-      const [failure] = read.failures.get(name)?.values() ?? [];
-      if (failure !== undefined) throw new JobFailed(`a row cannot be placed: ${failure}`);
+    const folded = new BucketFold(seriesId, series, reader, part.from, part.until, erased().test);
+    for await (const read of rows.read(part, signal)) {
+      signal.throwIfAborted();
+      for (const name of [series.time, ...series.group]) {
+        const [failure] = read.failures.get(name)?.values() ?? [];
+        if (failure !== undefined) throw new JobFailed(`a row cannot be placed: ${failure}`);
+      }
+      folded.add(read.columns, read.rows, read.failures);
     }
-    const folded = new BucketFold(seriesId, series, reader, part.from, part.until, erased());
-    folded.add(read.columns, read.rows, read.failures);
     return { part, taken: folded.taken, tiles: folded.tiles() };
   }
 }

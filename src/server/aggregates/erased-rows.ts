@@ -15,8 +15,21 @@ import { storeKey } from "../stores/online/store.ts";
 export interface SeriesErasure {
   /** Keys of the groups whose windows were deleted. */
   readonly groups: readonly string[];
+  /**
+   * Rows whose windows were deleted, by keys, where the join is not by the key alone: their groups
+   * follow from values of theirs, and may be those of other rows too.
+   */
+  readonly parents: readonly DeletedParents[];
   /** Keys of the rows that were deleted. */
   readonly rows: readonly string[];
+}
+
+/** Rows whose windows were deleted. */
+export interface DeletedParents {
+  readonly namespace: string;
+  /** Names of the features that the join compares, in the order of the series' group. */
+  readonly local: readonly string[];
+  readonly keys: readonly string[];
 }
 
 /** Whether a row of a batch was deleted. */
@@ -31,29 +44,46 @@ export function erasureOf(
   const isNamed = (fqn: string): boolean => features === undefined || features.includes(fqn);
   const { series, windows } = use;
   const isOfRows = namespace === series.namespace && series.reads.some((name) => isNamed(`${namespace}.${name}`));
-  const isOfGroups = windows.some(
-    ({ fqn, local }) => namespaceOf(fqn) === namespace && isNamed(fqn) && local.length === 1 && local[0] === keyName(index, namespace),
-  );
-  return isOfRows || isOfGroups ? { rows: isOfRows ? keys : [], groups: isOfGroups ? keys : [] } : undefined;
+  const deleted = windows.filter(({ fqn }) => namespaceOf(fqn) === namespace && isNamed(fqn));
+  const isByKey = ({ local }: (typeof windows)[number]): boolean => local.length === 1 && local[0] === keyName(index, namespace);
+  const joins = new Map(deleted.filter((window) => !isByKey(window)).map(({ local }) => [local.join(), local]));
+  if (!isOfRows && deleted.length === 0) return undefined;
+  return {
+    rows: isOfRows ? keys : [],
+    groups: deleted.some(isByKey) ? keys : [],
+    parents: [...joins.values()].map((local) => ({ namespace, local, keys })),
+  };
 }
 
+/** What was deleted of a series, as far as is known. */
+export interface ErasedRows {
+  /** Whether a row was deleted; undefined = none was. */
+  readonly test: ErasedTest | undefined;
+}
+
+const NOTHING: ErasedRows = { test: undefined };
+
 /**
- * The test of rows of a series by the deletions that are known whenever it is asked for; undefined
- * = none was deleted.
+ * What was deleted of a series by the deletions that are known whenever it is asked for: the same
+ * object until there is one more, or one less, that is something to the series.
  */
-export function erasedTests(graph: Graph, use: SeriesUse, deletions: () => readonly RowDeletion[]): () => ErasedTest | undefined {
+export function erasedRows(graph: Graph, use: SeriesUse, deletions: () => readonly RowDeletion[]): () => ErasedRows {
+  const index = new GraphIndex(graph);
+  let seen: readonly RowDeletion[] = [];
   let of: readonly RowDeletion[] = [];
-  let made: ErasedTest | undefined;
+  let made = NOTHING;
   return () => {
     const known = deletions();
-    if (known !== of) [of, made] = [known, erasedTest(graph, use, known)];
+    if (known === seen) return made;
+    seen = known;
+    const own = known.filter((deletion) => erasureOf(index, use, deletion) !== undefined);
+    if (own.length !== of.length || own.some(({ keys }, at) => keys !== of[at]?.keys))
+      [of, made] = [own, own.length === 0 ? NOTHING : { test: erasedTest(index, use, own) }];
     return made;
   };
 }
 
-function erasedTest(graph: Graph, use: SeriesUse, deletions: readonly RowDeletion[]): ErasedTest | undefined {
-  if (deletions.length === 0) return undefined;
-  const index = new GraphIndex(graph);
+function erasedTest(index: GraphIndex, use: SeriesUse, deletions: readonly RowDeletion[]): ErasedTest | undefined {
   const groups = new Map<string, bigint>();
   const rows = new Map<string, bigint>();
   for (const deletion of deletions) {

@@ -10,7 +10,7 @@ import type { MergeStates, Tile, TileGuard } from "../stores/tiles/store.ts";
 import { isMarked, marksRead } from "../tiles/coverage.ts";
 import { createSeriesReader, type SeriesReader } from "../tiles/series-rows.ts";
 import { TileState } from "../tiles/tile-state.ts";
-import { type ErasedTest, erasedTests } from "./erased-rows.ts";
+import { type ErasedTest, erasedRows } from "./erased-rows.ts";
 
 /** Rows of a class, by columns. */
 export interface FoldedRows {
@@ -56,7 +56,7 @@ export function createFolding(
     const id = seriesIds.get(use.series.key);
     return id === undefined
       ? []
-      : [{ ...use, id, reader: createSeriesReader(graph, use.series), erased: erasedTests(graph, use, deletions) }];
+      : [{ ...use, id, reader: createSeriesReader(graph, use.series), erased: erasedRows(graph, use, deletions) }];
   });
   const byId = new Map(uses.map(({ id, series }) => [id, series]));
   return {
@@ -69,7 +69,7 @@ export function createFolding(
         const columns = columnsOf(series, rows);
         if (!columns) continue;
         const first = bucketStart(series, bucketOf(series, nowMicros - retentionMicros));
-        const folded = new BucketFold(id, series, reader, first, undefined, erased());
+        const folded = new BucketFold(id, series, reader, first, undefined, erased().test);
         folded.add(columns, rows.rows);
         tiles.push(...folded.tiles());
         expired += folded.leftOut;

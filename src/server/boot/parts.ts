@@ -593,9 +593,13 @@ export async function openParts({
   });
   const aggregates = once(async () => {
     const { createAggregates } = await import("../aggregates/aggregates.ts");
+    const { groupNames } = await import("../../domain/environment-config.ts");
+    const kept = await configurations();
     return createAggregates({
-      ...{ metadata, deployments: await deployments(), tiles, bus, clock, log },
-      ...{ online: await online(), deleted: (await deletions()).deleted },
+      ...{ metadata, deployments: await deployments(), bus, clock, log, tiles, tables },
+      ...{ online: await online(), offline, deleted: (await deletions()).deleted, revisions: (await datasets()).revisions },
+      resourceGroups: async (environmentId) => groupNames((await kept.get(environmentId)).config.specs_config),
+      folder: directory.file(join("tmp", "aggregates")),
     });
   });
   const tasks = once(async () => {

@@ -1,6 +1,6 @@
 /**
- * Rows of a class between two times, all of them: those of a resolver that takes nothing. Tiles are
- * made of them.
+ * Rows of a class between two times, all of them: those of a resolver that takes nothing, or of a
+ * table. Tiles are made of them.
  */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
@@ -12,7 +12,7 @@ import type { Log } from "../log.ts";
 import type { GraphIndex } from "./graph/graph-index.ts";
 import type { NamespaceInfo, ResolverInfo, ScalarInfo, SqlInfo } from "./graph/index-types.ts";
 import type { LiveDeployment } from "./live-deployment.ts";
-import { checked } from "./ops/rows-source.ts";
+import { checked, checkedColumn } from "./ops/rows-source.ts";
 import { runScan } from "./ops/scan-op.ts";
 import { sqlFilter } from "./ops/sql-filter.ts";
 import { boundStatement, exactColumnNames, placeValues } from "./ops/sql-statement.ts";
@@ -31,8 +31,23 @@ export interface ClassRowsRequest {
   readonly time: string;
   /** FQN of a resolver, or its last part; empty = the one that gives the rows to queries. */
   readonly resolver: string;
+  /** Tags for choosing the resolver; empty = those of resolvers do not matter. */
+  readonly tags: readonly string[];
+  /** Table whose rows are read in place of a resolver's. */
+  readonly table?: ClassTable | undefined;
   /** Epoch milliseconds: the time that resolvers are given. */
   readonly now: number;
+}
+
+/** A table with rows of a class. */
+export interface ClassTable {
+  /** Names of its columns: of features, with their namespace or without; others are not read. */
+  readonly names: readonly string[];
+  /** All rows, in chunks of the columns that are asked for, in that order. */
+  read(
+    names: readonly string[],
+    signal: AbortSignal,
+  ): AsyncIterable<{ readonly rows: number; readonly columns: readonly (readonly FeatureValue[])[] }>;
 }
 
 /** A time, microseconds since 1970. */
@@ -53,28 +68,39 @@ export interface ReadClassRows {
 
 /** The rows of a class. */
 export interface ClassRows {
-  /** FQN of the resolver. */
+  /** FQN of the resolver; empty = they are those of a table. */
   readonly resolver: string;
+  /** Tags of the resolver. */
+  readonly tags: readonly string[];
   /** Whether a part of the time costs a part of the work: a database leaves out other rows. */
   readonly isSelective: () => Promise<boolean>;
-  /** Reads the rows of a time. Rejects when the resolver fails. */
-  read(span: TimeSpan, signal: AbortSignal): Promise<ReadClassRows>;
+  /** Reads the rows of a time, in parts. Throws when the resolver fails. */
+  read(span: TimeSpan, signal: AbortSignal): AsyncIterable<ReadClassRows>;
   /** Counts the rows of a time. */
   count(span: TimeSpan, signal: AbortSignal): Promise<number>;
 }
 
 /** Prepares the reading. Throws QueryRefused. */
 export function createClassRows(
-  { namespace: name, features, time, resolver: wanted, now }: ClassRowsRequest,
+  { namespace: name, features, time, resolver: wanted, tags, table, now }: ClassRowsRequest,
   { deployment, index, log }: { readonly deployment: LiveDeployment; readonly index: GraphIndex; readonly log: Log },
 ): ClassRows {
   const namespace = index.namespaces.get(name) as NamespaceInfo;
   const infoOf = (feature: string): ScalarInfo => index.scalars.get(`${name}.${feature}`) as ScalarInfo;
   const infos = features.map(infoOf);
-  const resolver = chosenResolver(index, namespace, infos, wanted);
+  if (table) return tableRows(namespace, infos, time, table);
+  const resolver = chosenResolver(index, namespace, infos, wanted, tags);
   const contextOf = (signal: AbortSignal): QueryContext =>
     new QueryContext({
-      ...{ deployment, request: EMPTY_REQUEST, tags: resolver.tags, receivedAt: now, log, signal, compile: index.compile },
+      ...{
+        deployment,
+        request: EMPTY_REQUEST,
+        tags: tags.length > 0 ? tags : resolver.tags,
+        receivedAt: now,
+        log,
+        signal,
+        compile: index.compile,
+      },
       ...{ tracing: undefined, operation: undefined, meter: undefined },
     });
   const named = (found: ReturnType<typeof checked>): ReadClassRows => ({
@@ -93,8 +119,11 @@ export function createClassRows(
     };
     return {
       resolver: resolver.fqn,
+      tags: resolver.tags,
       isSelective: async () => false,
-      read: (_, signal) => scanned(signal),
+      async *read(_, signal) {
+        yield await scanned(signal);
+      },
       count: async (span, signal) => countIn(await scanned(signal), time, span),
     };
   }
@@ -112,12 +141,64 @@ export function createClassRows(
   };
   return {
     resolver: resolver.fqn,
+    tags: resolver.tags,
     isSelective: async () => (await statement({ from: 0n, until: 1n }, infos, contextOf(new AbortController().signal))).isSelective,
-    read: (span, signal) => queried(span, infos, signal),
+    async *read(span, signal) {
+      yield await queried(span, infos, signal);
+    },
     // Databases let rows beside the time through where they compare times in text.
     count: async (span, signal) => countIn(await queried(span, [infoOf(time)], signal), time, span),
   };
 }
+
+/** The rows of a table. Throws QueryRefused where it has no column of a feature. */
+function tableRows(
+  { className, name: namespace }: NamespaceInfo,
+  features: readonly ScalarInfo[],
+  time: string,
+  { names, read }: ClassTable,
+): ClassRows {
+  const columnOf = ({ fqn, name }: ScalarInfo): string => {
+    const found = names.find((own) => own === fqn) ?? names.find((own) => own === name);
+    if (found !== undefined) return found;
+    throw refused(`the statement gives no column '${name}' of ${className}; it gives ${names.slice(0, TOLD_COLUMNS).join(", ")}`);
+  };
+  const wanted = new Map(features.map((feature) => [feature, columnOf(feature)]));
+  const rowsOf = async function* (asked: readonly ScalarInfo[], signal: AbortSignal): AsyncGenerator<ReadClassRows> {
+    const chunks = read(
+      asked.map((feature) => wanted.get(feature) as string),
+      signal,
+    );
+    for await (const chunk of chunks) {
+      const found = asked.map((feature, at) => {
+        const values = chunk.columns[at] ?? [];
+        return { feature, ...checkedColumn(feature, values, feature.lenient, { fqn: "the statement" }, namespace) };
+      });
+      yield {
+        rows: chunk.rows,
+        columns: new Map(found.map(({ feature, values }) => [feature.name, values])),
+        failures: new Map(
+          found.map(({ feature, failures }) => [feature.name, new Map([...failures].map(([row, { message }]) => [row, message]))]),
+        ),
+      };
+    }
+  };
+  return {
+    resolver: "",
+    tags: [],
+    isSelective: async () => false,
+    read: (_, signal) => rowsOf(features, signal),
+    async count(span, signal) {
+      let count = 0;
+      const times = features.filter((feature) => feature.name === time);
+      for await (const part of rowsOf(times, signal)) count += countIn(part, time, span);
+      return count;
+    },
+  };
+}
+
+/** Columns of a table that a message tells. */
+const TOLD_COLUMNS = 20;
 
 /** The number of rows of a time. */
 function countIn({ columns, rows }: ReadClassRows, time: string, { from, until }: TimeSpan): number {
@@ -157,20 +238,33 @@ function statementOf({ sources }: LiveDeployment, namespace: NamespaceInfo, sql:
 }
 
 /** The resolver whose rows are read: one with all rows first, then SQL, then by name. */
-function chosenResolver(index: GraphIndex, namespace: NamespaceInfo, features: readonly ScalarInfo[], wanted: string): ResolverInfo {
+function chosenResolver(
+  index: GraphIndex,
+  namespace: NamespaceInfo,
+  features: readonly ScalarInfo[],
+  wanted: string,
+  tags: readonly string[],
+): ResolverInfo {
+  const carried = (tag: string): boolean => tags.some((given) => given === tag || given.startsWith(`${tag}:`));
+  const whyUnfit = ({ tags: own }: ResolverInfo): string | undefined =>
+    tags.length === 0 || own.every(carried) ? undefined : `it needs the tags ${own.join(", ")}`;
   const all = [...index.resolvers.values()].sort((a, b) => (a.fqn < b.fqn ? -1 : 1));
   if (wanted !== "") {
     const named = all.filter(({ fqn }) => fqn === wanted || fqn.endsWith(`.${wanted}`));
     const [only] = named;
     if (!only) throw refused(`there is no resolver '${wanted}'`);
-    const why = whyNot(index, only, features);
+    const why = whyNot(index, only, features) ?? whyUnfit(only);
     if (why !== undefined) throw refused(`${only.fqn} cannot give the rows of ${namespace.className}: ${why}`);
     return only;
   }
   const able = all.filter((resolver) => whyNot(index, resolver, features) === undefined);
   const rank = (resolver: ResolverInfo): number => Number(!resolver.total) * 4 + Number(resolver.offline) * 2 + Number(!resolver.sql);
-  const [best] = able.sort((a, b) => rank(a) - rank(b));
+  const matched = (resolver: ResolverInfo): number => (tags.length === 0 ? 0 : resolver.tags.length);
+  const fit = able.filter((resolver) => whyUnfit(resolver) === undefined);
+  const [best] = fit.sort((a, b) => matched(b) - matched(a) || rank(a) - rank(b));
   if (best) return best;
+  const [tagged] = able;
+  if (tagged) throw refused(`${tagged.fqn} gives all rows of ${namespace.className}, but ${whyUnfit(tagged)}, which --tag does not name`);
   const needed = features.map(({ fqn }) => fqn).join(", ");
   const stream = features.find((feature) => feature.stream !== undefined)?.stream;
   const others =

@@ -4,6 +4,7 @@
  * one. So the aggregate is that of the rows, to the microsecond.
  */
 
+import { createHash } from "node:crypto";
 import { bucketOf, bucketStart, type KeptWindow, type TileSeries } from "../../domain/expressions/tile-series.ts";
 import type { FoundTile, Tile, TileRead } from "../stores/tiles/store.ts";
 
@@ -14,8 +15,10 @@ import type { FoundTile, Tile, TileRead } from "../stores/tiles/store.ts";
  */
 const FILLED_GROUP = "";
 const FILLED_BUCKET = 2 ** 52;
-/** The bucket beside it, in which it is written what is being filled. */
+/** The buckets beside it, in which it is written what jobs are filling. */
 const FILLING_BUCKET = FILLED_BUCKET + 1;
+/** Their number: two jobs that fill a series at once hardly ever have the same one. */
+const FILLING_BUCKETS = 2 ** 20;
 
 /** The earliest instant; no window begins before it. */
 const FIRST_MICROS = BigInt(Date.parse("0001-01-01T00:00:00Z")) * 1000n;
@@ -44,7 +47,12 @@ export function filledRead(seriesId: number): TileRead {
 
 /** The read that tells what was filled of a series, and what is being filled. */
 export function marksRead(seriesId: number): TileRead {
-  return { ...filledRead(seriesId), until: FILLING_BUCKET + 1 };
+  return { ...filledRead(seriesId), until: FILLING_BUCKET + FILLING_BUCKETS };
+}
+
+/** The read that tells what jobs are filling of a series. */
+export function fillingRead(seriesId: number): TileRead {
+  return { ...marksRead(seriesId), from: FILLING_BUCKET };
 }
 
 /** Whether a read of `marksRead` says that a bucket was filled, or is being filled. */
@@ -56,9 +64,15 @@ export function isMarked(series: TileSeries, bucket: number, marks: readonly Fou
   });
 }
 
-/** The tile that says what is being filled of a series. */
-export function fillingTile(seriesId: number, filled: Filled): Tile {
-  return { ...filledTile(seriesId, filled), bucket: FILLING_BUCKET };
+/** The tile that says what a job is filling of a series. */
+export function fillingTile(seriesId: number, { from, until }: Filled, job: string): Tile {
+  const bucket = FILLING_BUCKET + (createHash("sha256").update(job).digest().readUInt32BE() % FILLING_BUCKETS);
+  return { seriesId, group: FILLED_GROUP, bucket, state: encoded({ ...textsOf({ from, until }), job }) };
+}
+
+/** The job whose mark a tile of `fillingRead` is; empty = it does not say. */
+export function fillerOf({ state }: FoundTile): string {
+  return (JSON.parse(new TextDecoder().decode(state)) as { job?: string }).job ?? "";
 }
 
 /** What a read of `filledRead` says; undefined = nothing was filled. */
@@ -70,8 +84,15 @@ export function filledOf([found]: readonly FoundTile[]): Filled | undefined {
 
 /** The tile that says what was filled of a series. */
 export function filledTile(seriesId: number, { from, until }: Filled): Tile {
-  const text = JSON.stringify({ ...(from !== undefined && { from: String(from) }), until: String(until) });
-  return { seriesId, group: FILLED_GROUP, bucket: FILLED_BUCKET, state: new TextEncoder().encode(text) };
+  return { seriesId, group: FILLED_GROUP, bucket: FILLED_BUCKET, state: encoded(textsOf({ from, until })) };
+}
+
+function textsOf({ from, until }: Filled): object {
+  return { ...(from !== undefined && { from: String(from) }), until: String(until) };
+}
+
+function encoded(mark: object): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(mark));
 }
 
 /** The buckets of a window that are read as tiles for a query of a time; undefined = none. */

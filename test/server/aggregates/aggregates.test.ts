@@ -8,6 +8,7 @@ import { AggregateService } from "../../../gen/svc/v1/aggregate_pb.ts";
 import { FeatureDataService } from "../../../gen/svc/v1/feature_data_pb.ts";
 import { JobService, JobState } from "../../../gen/svc/v1/job_pb.ts";
 import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
+import { SqlFormat, SqlService } from "../../../gen/svc/v1/sql_pb.ts";
 import { microsToTimestamp, timestampToMicros } from "../../../src/domain/proto-time.ts";
 import { fromProtoValue } from "../../../src/domain/proto-value.ts";
 import { formatMicros } from "../../../src/domain/timestamp.ts";
@@ -193,6 +194,173 @@ test("the project that the page shows keeps what it says", async () => {
   expect(data.map(({ value }) => value && fromProtoValue(value))).toEqual([expected(2, NOW)["user.spend__86400__"] as number]);
 });
 
+test("what cannot be backfilled is refused, with what can", async () => {
+  const refused = (backfill: object) =>
+    aggregates.backfillAggregates({ backfill }).then(
+      () => "accepted",
+      (error: Error) => error.message,
+    );
+  expect(await refused({ feature: "user.spent" })).toContain("did you mean 'user.spend'");
+  expect(await refused({ feature: "user.plain" })).toContain("no feature whose aggregate is kept");
+  expect(await refused({ feature: "user.spend", resolver: "nobody" })).toContain("there is no resolver 'nobody'");
+  expect(await refused({ feature: "" })).toContain("Name a feature");
+  const bounds = { lowerBound: microsToTimestamp(NOW), upperBound: microsToTimestamp(NOW) };
+  expect(await refused({ feature: "user.spend", ...bounds })).toContain("not before");
+});
+
+const published = (series: bigint) => `datasets.aggregate_series_${series}`;
+
+/** The rows of a statement. */
+async function selected(statement: string): Promise<unknown[][]> {
+  const pieces: Uint8Array[] = [];
+  for await (const { part } of server.client(SqlService).runSql({ statement, format: SqlFormat.JSON }))
+    if (part.case === "piece") pieces.push(part.value);
+  const text = Buffer.concat(pieces).toString();
+  return (
+    text.trim() === ""
+      ? []
+      : text.trim().startsWith("[")
+        ? JSON.parse(text)
+        : text
+            .trim()
+            .split("\n")
+            .map((line) => JSON.parse(line))
+  ).map((row: object) => Object.values(row));
+}
+
+test("tiles are published as a dataset, with buckets that have no rows where that is asked for", async () => {
+  expectLive(await deploy(server, paymentProject(folder.path, '{"bucket_duration": "1d"}')));
+  const DAY = 24n * HOUR;
+  const until = NOW - (NOW % DAY);
+  const from = until - 5n * DAY;
+  const bounds = { lowerBound: microsToTimestamp(from), upperBound: microsToTimestamp(until) };
+  const series = (await aggregates.listAggregates({})).series.find(({ aggregation }) => aggregation === "sum");
+  const dataset = published(series?.series as bigint);
+  const { plans } = await aggregates.planAggregateBackfill({ backfill: { feature: "user.spend", storeOffline: true, ...bounds } });
+  expect(plans.map((plan) => `datasets.${plan.dataset}`)).toEqual([dataset]);
+  await backfill("user.spend", { storeOffline: true, computeOnly: true, ...bounds });
+  const tiles = () => selected(`select "payment.user_id", epoch_us(bucket_start), value, error from ${dataset} order by 1, 2`);
+  const byBucket = new Map<string, number>();
+  for (const { amount, at, user } of rows)
+    if (at >= from && at < until) {
+      const key = `${user} ${at - (at % DAY)}`;
+      byBucket.set(key, (byBucket.get(key) ?? 0) + amount);
+    }
+  const sums = (await tiles()).map(([user, start, value, error]) => [`${user} ${start}`, Number(value), error]);
+  expect(sums).toEqual([...byBucket].map(([key, sum]): [string, number, null] => [key, sum, null]).sort(([a], [b]) => (a < b ? -1 : 1)));
+  expect((await aggregates.listAggregates({})).series.find(({ aggregation }) => aggregation === "sum")?.filledUntil).toBeUndefined();
+  const before = rows.length;
+  put({ id: 30_000, user: 9, amount: 4, at: from + 1n });
+  await backfill("user.spend", { storeOffline: true, allowEmptyTiles: true, ...bounds });
+  expect((await tiles()).filter(([user]) => Number(user) === 9).map(([, , value]) => Number(value))).toEqual([4, 0, 0, 0, 0]);
+  expect((await aggregates.listAggregates({})).series.find(({ aggregation }) => aggregation === "sum")?.filledUntil).toBeDefined();
+  expect(rows.splice(before)).toHaveLength(1);
+  db.run("delete from payment where id = 30000");
+}, 120_000);
+
+test("a statement gives the rows of a backfill, and names what it has to give", async () => {
+  const { series } = await aggregates.listAggregates({});
+  const dataset = published(series.find(({ aggregation }) => aggregation === "sum")?.series as bigint);
+  const inputSql = `select "payment.user_id" as user_id, bucket_start as "payment.at", cast(value as bigint) as amount from ${dataset}`;
+  const until = NOW - (NOW % (24n * HOUR));
+  const bounds = { lowerBound: microsToTimestamp(until - 5n * 24n * HOUR), upperBound: microsToTimestamp(until) };
+  const { plans } = await aggregates.planAggregateBackfill({ backfill: { feature: "user.spend", inputSql, ...bounds }, exact: true });
+  expect(plans.map(({ resolver }) => resolver)).toEqual([""]);
+  const [[count] = []] = await selected(`select count(*) from ${dataset}`);
+  expect(plans[0]?.rows).toBe(BigInt(count as number));
+  await backfill("user.spend", { inputSql, ...bounds });
+  for (const user of [1, 2, 3]) expect((await ask(user, NOW)).values).toEqual(expected(user, NOW));
+  const wrong = (statement: string) =>
+    aggregates.backfillAggregates({ backfill: { feature: "user.spend", inputSql: statement } }).then(
+      () => "accepted",
+      (error: Error) => error.message,
+    );
+  expect(await wrong(`select 1 as amount from ${dataset}`)).toContain("gives no column 'user_id'");
+  expect(await wrong("select 1 from nowhere")).toContain("nowhere");
+  expect(await wrong("drop table x")).not.toBe("accepted");
+}, 120_000);
+
+test("wishes that contradict themselves, or name what is not there, are refused", async () => {
+  const refused = (backfill: object) =>
+    aggregates.backfillAggregates({ backfill: { feature: "user.spend", ...backfill } }).then(
+      () => "accepted",
+      (error: Error) => error.message,
+    );
+  expect(await refused({ storeOffline: true })).toContain("a stated time");
+  expect(await refused({ allowEmptyTiles: true })).toContain("can be empty");
+  expect(await refused({ inputSql: "select 1", resolver: "payments" })).toContain("from a statement or from a resolver");
+  expect(await refused({ inputSql: "select 1", tags: ["x"] })).toContain("from a statement or from a resolver");
+  expect(await refused({ tags: ["nobody"] })).toContain("has the tags nobody");
+  expect(await refused({ resourceGroup: "large" })).toContain("no resource group 'large'");
+});
+
+test("backfills of a resource group are jobs of one group", async () => {
+  const { jobId } = await aggregates.backfillAggregates({ backfill: { feature: "user.spend", resourceGroup: "default" } });
+  await done(jobId);
+  const { job } = await server.client(JobService).getJob({ id: jobId });
+  expect([job?.resourceGroup.endsWith("/default"), job?.slots]).toEqual([true, 1]);
+});
+
+test("tags choose the resolver whose rows are backfilled", async () => {
+  const { "payments.svc.sql": plain = "", ...project } = paymentProject(folder.path, '{"bucket_duration": "1d"}');
+  const tagged = plain.replace("-- count: all", "-- count: all\n-- tags: [history]").replace("amount, at", "amount * 10 as amount, at");
+  expectLive(await deploy(server, { ...project, "payments.svc.sql": plain, "old.svc.sql": tagged }));
+  const resolverOf = async (tags: string[]) =>
+    (await aggregates.planAggregateBackfill({ backfill: { feature: "user.spend", tags } })).plans.map(({ resolver }) => resolver);
+  expect(await resolverOf(["history"])).toEqual(["old"]);
+  expect(await resolverOf([])).not.toEqual([]);
+});
+
+/** Tiles of a class that is joined by a text which rows of the parent have. */
+const byMail = (materialization: string) => ({
+  ...paymentProject(folder.path, materialization),
+  "mail.py": `from svc import DataFrame, online
+from svc.features import FeatureTime, _, features, has_many
+from svc.streams import Windowed, windowed
+from features import payments
+
+@features
+class Gift:
+    id: int
+    mail: str
+    amount: int
+    at: FeatureTime
+
+@features(max_staleness="1d")
+class Donor:
+    id: int
+    mail: str
+    gifts: DataFrame[Gift] = has_many(lambda: Gift.mail == Donor.mail)
+    given: Windowed[int] = windowed("30d", materialization=${materialization}, max_staleness="0s",
+        expression=_.gifts[_.amount, _.at > _.svc_window, _.at <= _.svc_now].sum())
+
+@online
+def mail(id: Donor.id) -> Donor.mail:
+    return f"m{id}"
+`,
+  "gifts.svc.sql": "-- resolves: Gift\n-- source: payments\n-- count: all\nselect id, 'm' || user_id as mail, amount, at from payment\n",
+});
+
+test("a deletion of a row reaches tiles that are joined by another of its values", async () => {
+  expectLive(await deploy(server, byMail('{"bucket_duration": "1d"}')));
+  const given = async (donor: number) => {
+    const { data, errors } = await server.client(QueryService).query({
+      inputs: [{ feature: "donor.id", value: { case: "text", value: String(donor) } }],
+      outputs: ["donor.given__2592000__"],
+      now: microsToTimestamp(NOW),
+    });
+    expect(errors).toEqual([]);
+    return data.map(({ value }) => value && fromProtoValue(value))[0];
+  };
+  await backfill("donor.given");
+  const gifts = async () => (await aggregates.listAggregates({})).series.find(({ namespace }) => namespace === "gift");
+  expect((await gifts())?.groups).toBe(3n);
+  expect(await given(1)).toBe(expected(1, NOW)["user.spend__2592000__"]);
+  await server.client(FeatureDataService).deleteValues({ selection: { namespace: "donor", keys: ["1"] } });
+  expect((await gifts())?.tiles).toBe(0n);
+  expect(await given(2)).toBe(expected(2, NOW)["user.spend__2592000__"]);
+});
+
 /** The groups of series that have tiles, as the store's file has them. */
 function groupsInFile(): string[] {
   using tiles = new Database(join(folder.path, "data", "tiles.db"), { readonly: true });
@@ -227,18 +395,4 @@ test("a deletion reaches tiles, and those that are made later", async () => {
   expect(groupsInFile()).toEqual(["i:1", "i:3"]);
   expect(await spend(1)).toBe(sum(1) - erased.amount);
   expect(await spend(3)).toBe(sum(3));
-});
-
-test("what cannot be backfilled is refused, with what can", async () => {
-  const refused = (backfill: object) =>
-    aggregates.backfillAggregates({ backfill }).then(
-      () => "accepted",
-      (error: Error) => error.message,
-    );
-  expect(await refused({ feature: "user.spent" })).toContain("did you mean 'user.spend'");
-  expect(await refused({ feature: "user.plain" })).toContain("no feature whose aggregate is kept");
-  expect(await refused({ feature: "user.spend", resolver: "nobody" })).toContain("there is no resolver 'nobody'");
-  expect(await refused({ feature: "" })).toContain("Name a feature");
-  const bounds = { lowerBound: microsToTimestamp(NOW), upperBound: microsToTimestamp(NOW) };
-  expect(await refused({ feature: "user.spend", ...bounds })).toContain("not before");
 });

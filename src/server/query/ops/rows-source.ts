@@ -243,11 +243,11 @@ export function checked(raw: RawColumns, wanted: ReadonlySet<ScalarInfo>, resolv
 }
 
 /** The values of a column; null where there is none, with the reason where one must be. */
-function checkedColumn(
+export function checkedColumn(
   feature: ScalarInfo,
   given: readonly unknown[],
   coerce: Coercer,
-  resolver: ResolverInfo,
+  resolver: Pick<ResolverInfo, "fqn">,
   path: string,
 ): { readonly values: readonly FeatureValue[]; readonly failures: ReadonlyMap<number, CellFailure> } {
   const failures = new Map<number, CellFailure>();
@@ -272,6 +272,6 @@ function checkedColumn(
   return { values, failures };
 }
 
-function mismatch(feature: ScalarInfo, message: string, resolver: ResolverInfo, path: string): CellFailure {
+function mismatch(feature: ScalarInfo, message: string, resolver: Pick<ResolverInfo, "fqn">, path: string): CellFailure {
   return { code: ErrorCode.VALIDATION_FAILED, message, path: `${path}.${feature.name}`, resolver: resolver.fqn };
 }

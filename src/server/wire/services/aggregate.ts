@@ -36,24 +36,30 @@ export function register(router: ConnectRouter, { addressFor, aggregates, enviro
 
     async planAggregateBackfill({ backfill, exact }, context) {
       const environment = await environmentOf(context);
-      return { plans: (await (await aggregates()).plan(environment, wishOf(backfill), exact)).map(planMessage) };
+      return {
+        plans: (await (await aggregates()).plan(environment, wishOf(backfill, callerOf(context).clientId), exact)).map(planMessage),
+      };
     },
 
     async backfillAggregates({ backfill }, context) {
       const environment = await environmentOf(context);
-      const { jobId, series } = await (await aggregates()).begin(environment, wishOf(backfill));
+      const { jobId, series } = await (await aggregates()).begin(environment, wishOf(backfill, callerOf(context).clientId));
       const page = addressOf("run", { id: jobId }, { environment: environment.id });
       return { jobId, series: series.map(BigInt), url: headless ? "" : addressFor(context.requestHeader) + page };
     },
   });
 }
 
-function wishOf(backfill: AggregateBackfill | undefined): BackfillWish {
+/** Most tags of a backfill. */
+const MOST_TAGS = 100;
+
+function wishOf(backfill: AggregateBackfill | undefined, createdBy: string): BackfillWish {
   if (!backfill?.feature)
     throw new Failure("invalid_argument", "Name a feature.", { hint: "`svc aggregate list` shows those that are kept." });
-  const { feature, lowerBound, upperBound, resolver, computeOnly } = backfill;
+  const { allowEmptyTiles, computeOnly, feature, inputSql, lowerBound, resolver, resourceGroup, storeOffline, tags, upperBound } = backfill;
+  if (tags.length > MOST_TAGS) throw new Failure("invalid_argument", `A backfill has at most ${MOST_TAGS} tags.`);
   return {
-    ...{ feature, resolver, computeOnly },
+    ...{ allowEmptyTiles, computeOnly, createdBy, feature, inputSql, resolver, resourceGroup, storeOffline, tags },
     lower: lowerBound && timestampToMicros(lowerBound),
     upper: upperBound && timestampToMicros(upperBound),
   };
@@ -100,6 +106,7 @@ function planMessage({
   id,
   features,
   resolver,
+  dataset,
   span,
   buckets,
   rows,
@@ -108,7 +115,7 @@ function planMessage({
 }: BackfillPlan): MessageInitShape<typeof AggregateBackfillPlanSchema> {
   const number = (value: number | undefined, name: string) => (value === undefined ? {} : { [name]: BigInt(value) });
   return {
-    ...{ series: BigInt(id), dependentFeatures: [...features], resolver, until: microsToTimestamp(span.until) },
+    ...{ series: BigInt(id), dependentFeatures: [...features], resolver, dataset, until: microsToTimestamp(span.until) },
     ...(span.from !== undefined && { from: microsToTimestamp(span.from) }),
     ...{ ...number(buckets, "buckets"), ...number(rows, "rows"), ...number(tiles, "tiles"), ...number(bytes, "bytes") },
   };

@@ -39,6 +39,7 @@ const ORIGINS = {
   sql: DatasetOrigin.SQL,
   upload: DatasetOrigin.UPLOAD,
   evaluation: DatasetOrigin.EVALUATION,
+  aggregate_backfill: DatasetOrigin.AGGREGATE_BACKFILL,
 } as const;
 
 const KINDS = {
