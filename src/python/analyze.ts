@@ -15,6 +15,7 @@ import { checkGraph } from "../domain/graph-rules.ts";
 import { IMPORT_UNFINISHED } from "../domain/rules/loading.ts";
 import { isPythonModule, isSqlFile } from "../domain/source-file.ts";
 import { linkSqlFiles } from "../domain/sql/link.ts";
+import { linkStatements } from "../domain/sql/link-statement.ts";
 import type { ImportEffects } from "./analysis-cache.ts";
 import { crashedAt, lastOutput } from "./crash.ts";
 import { GraphReader } from "./read-graph.ts";
@@ -66,9 +67,11 @@ export async function analyzeProject(options: AnalyzeOptions, analyzer: Analyzer
   const { graph, encoder, effects } = await importProject(root, options, analyzer);
   const sqlPaths = options.files.filter(isSqlFile);
   const sqlFiles = await Promise.all(sqlPaths.map(async (path) => ({ path, text: await readFile(join(root, path), "utf8") })));
+  const stated = linkStatements(graph);
+  graph.resolvers = stated.resolvers;
   const linked = linkSqlFiles(sqlFiles, graph);
   graph.resolvers = [...graph.resolvers, ...linked.resolvers].sort((a, b) => (a.fqn < b.fqn ? -1 : 1));
-  graph.diagnostics = mergeFindings(graph.diagnostics, linked.diagnostics);
+  graph.diagnostics = mergeFindings(graph.diagnostics, stated.diagnostics, linked.diagnostics);
   if (!graph.diagnostics.some(isError))
     graph.diagnostics = mergeFindings(graph.diagnostics, checkGraphExpressions(graph), checkGraph(graph));
   return { graph, encoder, effects };

@@ -46,6 +46,7 @@ import { parseSearch } from "../../src/domain/search/tree.ts";
 import { secretNameProblem, secretValueProblem } from "../../src/domain/secret-name.ts";
 import { readHeader } from "../../src/domain/sql/header.ts";
 import { linkSqlFiles } from "../../src/domain/sql/link.ts";
+import { namedParameters } from "../../src/domain/sql/named-parameters.ts";
 import { selectList } from "../../src/domain/sql/select-list.ts";
 import { countParameters, withoutTerminator } from "../../src/domain/sql/statement.ts";
 import { tokenize } from "../../src/domain/sql/tokenize.ts";
@@ -550,6 +551,7 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
   },
   "the header of a SQL file": { pieces: SQL, parse: (given) => readHeader(given) },
   "tokens of SQL": { pieces: SQL, parse: (given) => tokenize(given).length },
+  "placeholders of a statement in Python": { pieces: [...SQL, ":"], parse: (given) => namedParameters(given, undefined).length },
   "a select list": { pieces: SQL, parse: (given) => selectList(given) },
   "a SQL resolver": { pieces: SQL, parse: (given) => linkSqlFiles([{ path: "a.svc.sql", text: given }], create(GraphSchema)) },
   "a statement": {

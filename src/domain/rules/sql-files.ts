@@ -1,4 +1,4 @@
-/** Rules about SQL files and the sources that they read: 150 to 159. */
+/** Rules about SQL files, statements in Python, and the sources that they read: 150 to 159, 210. */
 
 import { error, message, rule, warning } from "./rule.ts";
 
@@ -225,5 +225,38 @@ export const STATEMENT_REJECTED = rule(
   {
     here: message("{source} rejects the statement: {problem}", "here"),
     somewhere: message("{source} rejects the statement: {problem}", "in this resolver"),
+  },
+);
+
+const STATEMENT = (text: string): { "features.py": string } => ({
+  "features.py": `${PYTHON}\n\n@online\ndef contact(i: User.id) -> Features[User.name, User.email]:\n    return lite.query_string(${text}).one()\n`,
+});
+
+export const PYTHON_STATEMENT = rule(
+  {
+    code: 210,
+    id: "python-statement",
+    title: "A statement that a resolver returns cannot be run",
+    severity: "error",
+    foundBy: ["analyzer"],
+    means:
+      "A resolver that returns `source.query_string(...)` names a value in `args=` for each placeholder `:name`, and the statement has a column for each feature that the resolver returns.",
+    why: "The resolver would fail at every call.",
+    example: {
+      broken: STATEMENT('"select name, email from users where id = :id", args={"i": i}'),
+      mended: STATEMENT('"select name, email from users where id = :i", args={"i": i}'),
+    },
+  },
+  {
+    refused: message("{problem}", "no statement"),
+    noArgument: message("placeholder :{name} has no value: give it in args=", "no value"),
+    unusedArgument: message("args= has '{name}', which is no placeholder of the statement: it has {placeholders}", "no such placeholder"),
+    notReturned: message("column '{column}' fills {feature}, which {resolver} does not return", "not returned"),
+    noColumn: message("{resolver} returns {feature}, and the statement has no column for it", "no column"),
+    notReturnedField: message("fields= has {feature}, which {resolver} does not return", "not returned"),
+    hiddenRead: message(
+      "{resolver} has .incremental(...), which is seen only where the body is a single `return` of a statement whose text, args= and fields= stand there, without arguments of features",
+      "cannot be seen",
+    ),
   },
 );

@@ -34,12 +34,22 @@ export class FileReport {
 
   /** Adds a finding at offsets of the file. */
   addAt(problem: RuleProblem, start: number, end: number, details?: FindingDetails): void {
-    this.add(finding(problem, this.lines.span(start, end), details));
+    this.addFinding(problem, this.span(start, end), details);
+  }
+
+  /** Adds a finding at a span. */
+  addFinding(problem: RuleProblem, span: Span | undefined, details?: FindingDetails): void {
+    this.add(finding(problem, span, details));
   }
 
   /** Adds a finding at offsets of the body. */
   addInBody(problem: RuleProblem, start: number, end: number, details?: FindingDetails): void {
-    this.add(finding(problem, this.spanInBody(start, end), details));
+    this.addFinding(problem, this.spanInBody(start, end), details);
+  }
+
+  /** A span of the file. */
+  span(start: number, end: number): Span {
+    return this.lines.span(start, end);
   }
 
   /** A span of the body. */

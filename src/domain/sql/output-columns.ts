@@ -88,7 +88,7 @@ export class ColumnReader {
       if (!feature && !target && this.spare !== undefined && sameColumn(this.spare, column, item.quoted)) return;
       if (!this.completeness.allFeatures(set.namespace)) return;
       if (wanted === undefined || (!target && item.derived && !feature)) report.addInBody(BAD_SELECT_LIST.unnamed(), item.start, item.end);
-      else if (target) report.add(noSuchOutput(wanted, set, report.lines.span(target.start, target.end)));
+      else if (target) report.add(noSuchOutput(wanted, set, report.span(target.start, target.end)));
       else report.add(noSuchOutput(wanted, set, report.spanInBody(item.nameStart, item.nameEnd)));
       return;
     }
@@ -114,11 +114,11 @@ export class ColumnReader {
       const [keyStart, keyEnd] = [key?.keyStart ?? field.start, key?.keyEnd ?? field.end];
       if (list.star) {
         const feature = featureOfColumn(field.feature, set);
-        const span = report.lines.span(keyStart, keyEnd);
+        const span = report.span(keyStart, keyEnd);
         if (feature?.kind.case === "scalar")
           this.#columns.push(create(SqlColumnSchema, { column: field.column, feature: feature.fqn, span }));
         else if (this.completeness.allFeatures(set.namespace))
-          report.add(noSuchOutput(field.feature, set, report.lines.span(field.start, field.end)));
+          report.add(noSuchOutput(field.feature, set, report.span(field.start, field.end)));
         continue;
       }
       if (list.items.some((item) => item.derived)) continue;

@@ -66,6 +66,8 @@ from .sources import (
     MySQLSource,
     PostgreSQLSource,
     SQLiteSource,
+    SQLSourceGroup,
+    SQLStatement,
     SnowflakeSource,
     TopicSource,
 )
@@ -136,6 +138,8 @@ __all__ = [
     "ResolverRun",
     "ResolverRunFailed",
     "PromptResponse",
+    "SQLSourceGroup",
+    "SQLStatement",
     "SQLiteSource",
     "ScheduledQuery",
     "ServerUnreachable",

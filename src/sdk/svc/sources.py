@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
 from ._diagnostics.source import Origin
 from ._model.registry import registry
+from ._model.statement import Queryable, SQLSourceGroup, SQLStatement
 from ._surface.options import check_brokers, check_choice, check_partitions, check_text, check_topic
 from ._surface.unknown_options import Others, kept
 
@@ -34,6 +35,8 @@ __all__ = [
     "KafkaSource",
     "MySQLSource",
     "PostgreSQLSource",
+    "SQLSourceGroup",
+    "SQLStatement",
     "SQLiteSource",
     "SnowflakeSource",
     "TopicSource",
@@ -65,7 +68,7 @@ class DataSource:
         return f"{type(self).__name__}(name={self.name!r}{given})"
 
 
-class SQLiteSource(DataSource):
+class SQLiteSource(DataSource, Queryable):
     """A SQLite file. A relative path starts from the project's folder. Environment:
     `<NAME>_SQLITE_PATH`.
 
@@ -80,7 +83,7 @@ class SQLiteSource(DataSource):
         super().__init__(name, kept(self.taker, others), path=None if path is None else os.fspath(path))
 
 
-class PostgreSQLSource(DataSource):
+class PostgreSQLSource(DataSource, Queryable):
     """A PostgreSQL database. Environment: `<NAME>_PGHOST`, `_PGPORT`, `_PGUSER`, `_PGPASSWORD`,
     `_PGDATABASE`, `_PGSSLMODE`, `_PGSSLROOTCERT`.
     """
@@ -103,7 +106,7 @@ class PostgreSQLSource(DataSource):
         super().__init__(name, kept(self.taker, others), host=host, port=port, database=database, user=user, sslmode=sslmode, sslrootcert=sslrootcert)
 
 
-class MySQLSource(DataSource):
+class MySQLSource(DataSource, Queryable):
     """A MySQL or MariaDB database. Environment: `<NAME>_MYSQL_HOST`, `_MYSQL_PORT`, `_MYSQL_USER`,
     `_MYSQL_PASSWORD`, `_MYSQL_DATABASE`, `_MYSQL_SSLMODE`, `_MYSQL_SSL_CA`.
     """
@@ -126,7 +129,7 @@ class MySQLSource(DataSource):
         super().__init__(name, kept(self.taker, others), host=host, port=port, database=database, user=user, sslmode=sslmode, ssl_ca=ssl_ca)
 
 
-class ClickhouseSource(DataSource):
+class ClickhouseSource(DataSource, Queryable):
     """A ClickHouse database, over its HTTP interface. Environment: `<NAME>_CLICKHOUSE_HOST`,
     `_CLICKHOUSE_PORT`, `_CLICKHOUSE_USER`, `_CLICKHOUSE_PASSWORD`, `_CLICKHOUSE_DATABASE`,
     `_CLICKHOUSE_SECURE`.
@@ -160,7 +163,7 @@ class ClickhouseSource(DataSource):
         )
 
 
-class DuckDBSource(DataSource):
+class DuckDBSource(DataSource, Queryable):
     """A file of DuckDB. A relative path starts from the project's folder. Environment:
     `<NAME>_DUCKDB_PATH`.
 
@@ -174,7 +177,7 @@ class DuckDBSource(DataSource):
         super().__init__(name, kept(self.taker, others), path=None if path is None else os.fspath(path))
 
 
-class SnowflakeSource(DataSource):
+class SnowflakeSource(DataSource, Queryable):
     """A Snowflake account, over its SQL API. Environment: `<NAME>_SNOWFLAKE_ACCOUNT`,
     `_SNOWFLAKE_USER`, `_SNOWFLAKE_PRIVATE_KEY` or `_SNOWFLAKE_TOKEN`, `_SNOWFLAKE_WAREHOUSE`,
     `_SNOWFLAKE_DATABASE`, `_SNOWFLAKE_SCHEMA`, `_SNOWFLAKE_ROLE`, `_SNOWFLAKE_ENDPOINT_URL`.
@@ -203,7 +206,7 @@ class SnowflakeSource(DataSource):
         )
 
 
-class BigQuerySource(DataSource):
+class BigQuerySource(DataSource, Queryable):
     """Datasets of BigQuery. Environment: `<NAME>_GOOGLE_CREDENTIALS` (the key of a service account,
     as JSON), `_GOOGLE_PROJECT`, `_BIGQUERY_LOCATION`, `_BIGQUERY_DATASET`, `_GOOGLE_ENDPOINT_URL`.
 

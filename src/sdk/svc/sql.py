@@ -1,4 +1,4 @@
-"""Databases that SQL resolvers read, also under `svc.sources`.
+"""Databases that SQL resolvers read, and their statements, also under `svc.sources`.
 
     from svc.sql import PostgreSQLSource
 """
@@ -15,6 +15,8 @@ from .sources import (
     MySQLSource,
     PostgreSQLSource,
     SQLiteSource,
+    SQLSourceGroup,
+    SQLStatement,
     SnowflakeSource,
 )
 
@@ -25,6 +27,8 @@ __all__ = [
     "DuckDBSource",
     "MySQLSource",
     "PostgreSQLSource",
+    "SQLSourceGroup",
+    "SQLStatement",
     "SQLiteSource",
     "SnowflakeSource",
 ]

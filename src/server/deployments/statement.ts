@@ -47,12 +47,15 @@ export function prepareStatement(query: SqlQuery, source: Pick<SqlSource, "kind"
  * code points.
  */
 export function spanInBody(resolver: Resolver, query: SqlQuery, offset: number): Span {
+  const { python } = query;
+  if (python && !python.exact && python.textSpan) return python.textSpan;
   const before = query.body.slice(0, Math.min(offset, query.body.length)).split("\n");
   const line = query.bodyLine + before.length - 1;
-  const column = [...(before.at(-1) ?? "")].length + 1;
+  const shift = before.length === 1 ? (python?.textSpan?.column ?? 1) - 1 : 0;
+  const column = [...(before.at(-1) ?? "")].length + 1 + shift;
   const token = /^(?:[\p{L}\p{N}_$]+|[^\s])/u.exec(query.body.slice(offset))?.[0] ?? "";
   return create(SpanSchema, {
-    file: resolver.span?.file ?? "",
+    file: python?.textSpan?.file ?? resolver.span?.file ?? "",
     line,
     column,
     endLine: line,

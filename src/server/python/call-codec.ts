@@ -4,7 +4,7 @@ import { CheckedValue } from "../../domain/validations.ts";
 import { type FeatureValue, tagged, untagged } from "../../domain/value.ts";
 import { type RaisedError, raised } from "./failures.ts";
 import { encodeFrame, MAX_FRAME, type Message } from "./frames.ts";
-import type { ModelUsage, ResolverCall, ResolverResult, ResultGroups, ResultValue } from "./pool.ts";
+import type { ModelUsage, ResolverCall, ResolverResult, ResultGroups, ResultValue, ReturnedStatement } from "./pool.ts";
 
 type Columns = Readonly<Record<string, readonly FeatureValue[]>>;
 /** A column on the wire: its values, or the index of its block. */
@@ -60,10 +60,21 @@ export function decodeResult(call: ResolverCall, message: Message): ResolverResu
     ...(groups && { groups }),
     errors: errors.map((error) => raised(call, error)),
     ...(skipped && { skipped }),
+    ...(message.statements !== undefined && {
+      statements: (message.statements as readonly object[]).map((one) => readStatement(call, one)),
+    }),
     ...(message.broken !== undefined && { broken }),
     ...(message.counted !== undefined && { counted: message.counted as Record<string, number> }),
     ranMs: Number(message.ranMs),
   };
+}
+
+/** A statement that rows returned. Throws RangeError for rows that the call does not have. */
+function readStatement(call: ResolverCall, given: object): ReturnedStatement {
+  const { values, ...statement } = given as Omit<ReturnedStatement, "values"> & { readonly values: readonly (readonly unknown[])[] };
+  const isKnown = (row: unknown) => Number.isInteger(row) && (row as number) >= 0 && (row as number) < call.rows;
+  if (!statement.rows.every(isKnown)) throw new RangeError("the frame has a statement of a row that the call does not have");
+  return { ...statement, values: values.map((row) => row.map(untagged)) };
 }
 
 /** A column whose values say which of them break a check. */

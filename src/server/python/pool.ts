@@ -112,9 +112,29 @@ export interface ResolverResult {
   readonly skipped?: readonly number[];
   /** What the call asked of a model; absent = the resolver asks none. */
   readonly usage?: ModelUsage;
+  /** What rows returned in place of values, which are null or without rows; absent = nothing. */
+  readonly statements?: readonly ReturnedStatement[];
   /** Why no row was computed, if that is about the call or the pool; absent = rows were. */
   readonly whole?: "crashed" | "timed_out" | "unavailable";
   readonly ranMs: number;
+}
+
+/** Statements of one text that a resolver returned for rows of a call: the platform runs them. */
+export interface ReturnedStatement {
+  readonly source: string;
+  readonly text: string;
+  /** How many rows it gives; empty = as the resolver's result says. */
+  readonly count: "" | "one" | "one_or_none" | "all";
+  /** The names of the arguments, and those of them that are floats. */
+  readonly names: readonly string[];
+  readonly floats: readonly string[];
+  /** FQNs of features by the column that fills them. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** Columns that it may have beside those of what the resolver returns. */
+  readonly keys: readonly string[];
+  /** The rows of the call, and for each its arguments. */
+  readonly rows: readonly number[];
+  readonly values: readonly (readonly FeatureValue[])[];
 }
 
 /** State of a pool, for health and messages. */

@@ -271,4 +271,12 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     says: "when= is True for every row: Python decides at once what does not begin with a feature; compare a feature, such as User.id == 1",
     files: after(USER, '\n\n@online(when=«1 == 1»)\ndef f(id: User.id) -> User.name:\n    return "x"\n'),
   },
+  {
+    rule: "E210",
+    says: "placeholder :id has no value: give it in args=",
+    files: after(
+      USER,
+      '\n\nlite = SQLiteSource("lite")\n\n\n@online\ndef f(i: User.id) -> User.name:\n    return lite.query_string("select name from app_user where id = «:id» or id = :i", args={"i": i}).one()\n',
+    ),
+  },
 ];

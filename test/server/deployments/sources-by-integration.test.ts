@@ -216,7 +216,7 @@ test("the project of docs/sources.md answers from a file of DuckDB", async () =>
   expectLive(await deploy(server, { ...files, "sources.py": sources } as ProjectFiles));
   const { data } = await server.client(QueryService).query({
     inputs: [{ feature: "shop.id", value: { case: "text", value: "7" } }],
-    outputs: ["shop.city", "shop.turnover"],
+    outputs: ["shop.city", "shop.turnover", "shop.best"],
   });
-  expect(data.map(({ value }) => value && fromProtoValue(value))).toEqual(["Ulm", 3.5]);
+  expect(data.map(({ value }) => value && fromProtoValue(value))).toEqual(["Ulm", 3.5, 2]);
 }, 300_000);

@@ -45,6 +45,7 @@ from .option_rules import check_hooks, check_unknown_options
 from .query_rules import check_queries, check_sources
 from .schedule_rules import check_scheduled_queries
 from .spans import resolver_part_span, resolver_span, value_span
+from .statements import read_statements
 from .stream_rules import check_streams
 from .translate import translate_all
 
@@ -88,9 +89,10 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
         report,
     )
     check_hooks(registry.hooks, report)
-    translations = translate_all(resolvers, _code_of(root, files))
+    statements = read_statements(resolvers, report)
+    translations = translate_all([spec for spec in resolvers if spec.fqn not in statements], _code_of(root, files))
     document = graph_json(
-        classes, joins, expressions, resolvers, crons, translations, queries, schedules, monitors, evaluations, sources, streams, []
+        classes, joins, expressions, resolvers, crons, translations, statements, queries, schedules, monitors, evaluations, sources, streams, []
     )
     document["diagnostics"] = [finding.json() for finding in found.sorted()]
     return document

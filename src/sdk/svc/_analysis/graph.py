@@ -38,6 +38,7 @@ def graph_json(
     resolvers: list[ResolverSpec],
     crons: dict[str, ChosenRows],
     translations: dict[str, dict[str, Any]],
+    statements: dict[str, dict[str, Any]],
     queries: list[ResolvedQuery],
     schedules: list[ResolvedSchedule],
     monitors: list[ResolvedMonitor],
@@ -52,7 +53,7 @@ def graph_json(
     return {
         "featureSets": (_feature_set(item, joins, expressions) for item in sorted(classes, key=lambda item: item.namespace)),
         "resolvers": (
-            _resolver(spec, crons.get(spec.fqn, ChosenRows()), translations.get(spec.fqn, {}))
+            _resolver(spec, crons.get(spec.fqn, ChosenRows()), translations.get(spec.fqn, {}), statements.get(spec.fqn))
             for spec in sorted(resolvers, key=lambda spec: spec.fqn)
         ),
         "namedQueries": [_named_query(item) for item in sorted(queries, key=lambda item: (item.query.name, item.query.version or ""))],
@@ -235,7 +236,7 @@ def _input(item: InputSpec) -> dict[str, Any]:
     return {"name": item.name, "feature": feature}
 
 
-def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any]) -> Json:
+def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any], statement: Optional[dict[str, Any]]) -> Json:
     definition = spec.definition
     options = definition.options
     environments = [options.environment] if isinstance(options.environment, str) else list(options.environment or ())
@@ -248,7 +249,7 @@ def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any
         "outputs": [item.fqn for item in spec.outputs],
         "span": resolver_span(definition).json(),
         "sourceSha256": _source_hash(spec),
-        "python": _put(python, isAsync=spec.is_async),
+        **({"python": _put(python, isAsync=spec.is_async)} if statement is None else {"sql": statement}),
     }
     line = json_line(
         _put(
@@ -261,7 +262,7 @@ def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any
             schedule=None if options.cron is None else schedule_text(options.cron),
             runFilter=chosen.filter,
             runSample=chosen.sample,
-            outputShape=f"OUTPUT_SHAPE_{spec.shape}" if spec.shape else None,
+            outputShape=f"OUTPUT_SHAPE_{spec.shape}" if spec.shape and statement is None else None,
             total=options.total is True,
             relation=spec.relation,
             untranslated=translation.get("untranslated"),

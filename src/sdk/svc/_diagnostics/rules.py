@@ -897,3 +897,24 @@ class BadStream:
         "'{resolver}' is async: messages of a partition are computed in their order, so write a plain function",
         "async",
     )
+
+
+class PythonStatement:
+    """A statement that a resolver returns cannot be run."""
+
+    code = 210
+    refused = Message(code, "{problem}", "no statement")
+    no_argument = Message(code, "placeholder :{name} has no value: give it in args=", "no value")
+    unused_argument = Message(
+        code,
+        "args= has '{name}', which is no placeholder of the statement: it has {placeholders}",
+        "no such placeholder",
+    )
+    not_returned = Message(code, "column '{column}' fills {feature}, which {resolver} does not return", "not returned")
+    no_column = Message(code, "{resolver} returns {feature}, and the statement has no column for it", "no column")
+    not_returned_field = Message(code, "fields= has {feature}, which {resolver} does not return", "not returned")
+    hidden_read = Message(
+        code,
+        "{resolver} has .incremental(...), which is seen only where the body is a single `return` of a statement whose text, args= and fields= stand there, without arguments of features",
+        "cannot be seen",
+    )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 from .._diagnostics.findings import DefinitionError
 from .._model.frozen_time import frozen_time
 from .._model.reference import FeatureReference, RowSelection, crosses_many, field_of
+from .._model.statement import SQLStatement
 from .._types.annotations import Now, is_union
 from .columns import columns_of
 from .conditions import references_in
@@ -134,9 +135,9 @@ def chosen(rows: RowsSpec, frame: DataFrame) -> DataFrame:
 
 def check_result(spec: ResolverSpec, result: Any) -> Any:
     """The result of a resolver, unchanged. Raises TypeError when it has columns that are not
-    declared.
+    declared; those of a statement are known to its database.
     """
-    if spec.shape and not inspect.isawaitable(result):
+    if spec.shape and not inspect.isawaitable(result) and not isinstance(result, SQLStatement):
         frame = rows_returned(spec, result)
         refuse_others(frame, [item.fqn for item in spec.outputs], f"what {spec.fqn} returns")
     return result

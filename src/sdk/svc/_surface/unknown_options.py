@@ -33,9 +33,9 @@ _RUN_AT_ONCE = "a resolver is given the rows of a query, in batches that the ser
 
 _RESOLVER: Mapping[str, str] = {
     "cache": _IN_FEATURE,
-    "data_sources": "a SQL resolver names its source in its file",
+    "data_sources": "a SQL resolver names its source in its file, or returns source.query_string(...)",
     "description": "the docstring is the description",
-    "incremental": "SQL resolvers run incrementally: the header of their file has 'incremental'",
+    "incremental": "SQL resolvers run incrementally: query_string(...).incremental(...), or 'incremental' in the header of their file",
     "machine_type": _NO_RESOURCES,
     "max_staleness": _IN_FEATURE,
     "output_row_order": _RUN_AT_ONCE,

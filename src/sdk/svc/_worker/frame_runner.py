@@ -122,6 +122,7 @@ class RowsRunner(FrameRunner):
         return super()._prepare(once)
 
     def _result(self, message: Dict[str, Any], returned: List[Any], errors: Errors, started: float) -> Dict[str, Any]:
+        statements = self._statements_of(returned, errors)
         offsets = [0]
         columns: Dict[str, List[Any]] = {name: [] for name in self._names}
         failed = {error["row"] for error in errors}
@@ -146,6 +147,7 @@ class RowsRunner(FrameRunner):
             "ranMs": (time.perf_counter() - started) * 1000,
         }
         self._checks.add_to(result, columns)
+        statements.add_to(result)
         if errors and self._takes_table:
             result["errors"] = [{**errors[0], "row": row} for row in range(message["rows"])]
         elif errors:

@@ -11,10 +11,12 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple
 from .._codec.values import decoder, untag
 from .._model.context import NO_CONTEXT, CallInfo, frozen
 from .._model.resolver import InputSpec, ResolverSpec
+from .._model.statement import SQLStatement
 from .blocks import Column
 from .checks import Checks
 from .column_codec import Unreadable, attempt, column_decoder, packing_encoder
 from .raised import Project
+from .statements import Statements
 
 #: The number of rows whose errors carry a traceback; the others have kind, message, file and line
 #: only.
@@ -50,6 +52,9 @@ class Runner:
     `run_async` on an event loop.
     """
 
+    #: Whether the server runs the statements that it returns.
+    takes_statements = True
+
     def __init__(self, spec: ResolverSpec, project: Project) -> None:
         self.fqn = spec.fqn
         self.is_async = spec.is_async
@@ -65,6 +70,8 @@ class Runner:
         self._names = [item.fqn for item in spec.outputs]
         self._encoders = [packing_encoder(item.python_type) for item in spec.outputs]
         self._checks = Checks(spec.outputs)
+        self._is_rows = bool(spec.shape)
+        self._keys = [key.attribute for key in keys]
 
     def run(self, message: Dict[str, Any]) -> Dict[str, Any]:
         """Calls the resolver once a row. A row that raises is an error of that row. Raises
@@ -136,16 +143,33 @@ class Runner:
         errors.append(described)
 
     def _result(self, message: Dict[str, Any], returned: List[Any], errors: Errors, started: float) -> Dict[str, Any]:
+        statements = self._statements_of(returned, errors)
         try:
             columns = self._columns(returned)
         except Exception:
             columns = self._columns([self._checked(index, value, errors) for index, value in enumerate(returned)])
         result: Dict[str, Any] = {"type": "RESULT", "id": message["id"], "columns": columns, "ranMs": (time.perf_counter() - started) * 1000}
         self._checks.add_to(result, columns)
+        statements.add_to(result)
         if errors:
             errors.sort(key=lambda error: error["row"])
             result["errors"] = errors
         return result
+
+    def _statements_of(self, returned: List[Any], errors: Errors) -> Statements:
+        """The statements among the results, which are None there afterwards: the server runs them."""
+        statements = Statements(self._names, self._keys, self._is_rows)
+        for index, value in enumerate(returned):
+            if type(value) is not SQLStatement:
+                continue
+            returned[index] = None
+            try:
+                if not self.takes_statements:
+                    raise TypeError("what a stream's function returns is not run: it returns values, and no statement")
+                statements.add(index, value)
+            except Exception as error:
+                self._failed(errors, index, error)
+        return statements
 
     def _columns(self, returned: List[Any]) -> Dict[str, Column]:
         if not self._several and not any(type(value) is self._output_class for value in returned):

@@ -40,6 +40,8 @@ def _message_reader(spec: StreamSpec) -> Callable[[Any], Any]:
 class StreamRunner(Runner):
     """The runner of a stream of single messages."""
 
+    takes_statements = False
+
     def __init__(self, spec: StreamSpec, project: Project) -> None:
         super().__init__(spec, project)
         self._reader = _message_reader(spec)
@@ -78,6 +80,8 @@ class StreamRunner(Runner):
 
 class BatchRunner(RowsRunner):
     """The runner of a stream whose function takes the messages of a call as a DataFrame."""
+
+    takes_statements = False
 
     def __init__(self, spec: StreamSpec, project: Project) -> None:
         super().__init__(spec, project)

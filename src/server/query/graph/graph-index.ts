@@ -320,6 +320,11 @@ function sqlInfo(
   const parameters = query.parameters.map((parameter): ParameterInfo => {
     const none = { relations: [], optional: false, hasDefault: false };
     if (parameter.incremental) return { name: INCREMENTAL_PLACEHOLDER, now: true, incremental: true, ...none };
+    if (parameter.constant) {
+      const name = query.body.slice(parameter.offset, parameter.offset + parameter.length);
+      const constant = { value: fromProtoValue(parameter.constant), isFloat: parameter.constant.kind.case === "doubleValue" };
+      return { name, now: true, constant, ...none };
+    }
     if (parameter.path === "") return { name: "now", now: true, ...none };
     const declared = inputs.find((input) => input.feature && pathOf(namespace, input) === parameter.path);
     if (declared) return declared;

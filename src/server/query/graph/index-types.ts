@@ -161,6 +161,8 @@ export interface ParameterInfo {
   readonly now: boolean;
   /** Whether it is the bound of incremental runs, which goes by the name of a time. */
   readonly incremental?: boolean | undefined;
+  /** The value of a constant of Python code, which goes by the name of a time. */
+  readonly constant?: { readonly value: FeatureValue; readonly isFloat: boolean } | undefined;
   /** The relation path from the resolver's class to the feature's. */
   readonly relations: readonly RelationInfo[];
   /** Undefined for `now` and for a broken parameter. */

@@ -7,7 +7,7 @@ import { eachOf } from "./run-statement.ts";
 
 /** Whether a resolver's result may depend on the query's time. */
 export function takesTime({ inputs, sql }: ResolverInfo): boolean {
-  return (sql?.parameters ?? inputs).some((parameter) => parameter.now);
+  return (sql?.parameters ?? inputs).some((parameter) => parameter.now && !parameter.constant);
 }
 
 /**

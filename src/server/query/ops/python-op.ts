@@ -109,8 +109,7 @@ export async function callPool(run: Run, op: PlanOp, rows: readonly Row[]): Prom
   const deadlineMs = Math.max(resolver.timeoutMs, Math.min(resolver.timeoutMs * calls, MAX_CALL_MS));
   const result = await within(
     deadlineMs + POOL_GRACE_MS,
-    callWorker(context, op, {
-      resolver: resolver.fqn,
+    callWorker(context, op, resolver, {
       rows: rows.length,
       now: rows.map((row) => run.timeOf(row).text),
       columns,

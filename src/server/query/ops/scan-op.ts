@@ -52,7 +52,7 @@ export function scanOf({ context, times }: Run, op: PlanOp, resolver: ResolverIn
  */
 export async function runScan(context: RunContext, op: PlanOp | undefined, resolver: ResolverInfo, now: QueryTime): Promise<Scan> {
   const result = await withDeadline(resolver.timeoutMs + POOL_GRACE_MS, context.signal, () =>
-    callWorker(context, op, { resolver: resolver.fqn, rows: 1, now: [now.text], columns: {}, deadlineMs: resolver.timeoutMs }),
+    callWorker(context, op, resolver, { rows: 1, now: [now.text], columns: {}, deadlineMs: resolver.timeoutMs }),
   );
   const [error] = result.errors;
   if (error) throw new CallFailed(error.code, error.message, error.exception);

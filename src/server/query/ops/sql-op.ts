@@ -244,7 +244,7 @@ function statementOf(call: SqlCall, source: SqlSource, exactName: (column: strin
 function describeKeys(op: PlanOp, args: readonly FeatureValue[]): string {
   if (op.inputs.length === 0) return "no arguments";
   const names = op.inputs.map(({ parameter }, i) =>
-    parameter.now ? "now" : (op.keys[i]?.fqn ?? parameter.feature?.fqn ?? parameter.name),
+    parameter.constant ? parameter.name : parameter.now ? "now" : (op.keys[i]?.fqn ?? parameter.feature?.fqn ?? parameter.name),
   );
   return lookedFor(
     names.map((fqn) => ({ fqn })),

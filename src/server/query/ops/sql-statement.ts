@@ -8,8 +8,9 @@ import { PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
 import { dialectOfKind } from "../../../domain/sql/dialect.ts";
 import { withoutTerminator } from "../../../domain/sql/statement.ts";
 import { formatMicros } from "../../../domain/timestamp.ts";
+import type { FeatureValue } from "../../../domain/value.ts";
 import type { SqlSource } from "../../sql/source.ts";
-import type { ScalarInfo, SqlInfo } from "../graph/index-types.ts";
+import type { ParameterInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 
 /** Most keys that one statement looks up. */
 export const MAX_KEYS = 1_000;
@@ -74,6 +75,11 @@ function formOf(feature: ScalarInfo | undefined): "float" | undefined {
   return feature?.dtype.kind.case === "primitive" && feature.dtype.kind.value === PrimitiveType.FLOAT64 ? "float" : undefined;
 }
 
+/** The same for a parameter of a body. */
+function formOfParameter(parameter: ParameterInfo | undefined): "float" | undefined {
+  return parameter?.constant?.isFloat ? "float" : formOf(parameter?.feature);
+}
+
 /** Keys of several columns are tuples: a chain of `or` would be deeper than databases take. */
 function condition(names: readonly string[], count: number, kind: SourceKind, placeholder: (position: number) => string): string {
   const [only] = names;
@@ -98,24 +104,28 @@ export function boundStatement(sql: SqlInfo, source: Pick<SqlSource, "placeholde
   let text = "";
   let at = 0;
   for (const [position, place] of sql.places.entries()) {
-    text += sql.body.slice(at, place.offset) + source.placeholder(position + 1, formOf(sql.parameters[position]?.feature));
+    text += sql.body.slice(at, place.offset) + source.placeholder(position + 1, formOfParameter(sql.parameters[position]));
     at = place.offset + place.length;
   }
   return withoutTerminator(text + sql.body.slice(at), dialectOfKind(sql.sourceKind));
 }
 
 /**
- * The values of the placeholders of a body that takes no features: times.
+ * The values of the placeholders of a body that takes no features: times and constants.
  * @param since the bound of an incremental run; undefined = the beginning of 1970
  */
-export function placeValues({ parameters }: SqlInfo, now: string, since: string | undefined): readonly string[] {
-  return parameters.map(({ incremental }) => (incremental ? (since ?? formatMicros(0n)) : now));
+export function placeValues({ parameters }: SqlInfo, now: string, since: string | undefined): readonly FeatureValue[] {
+  return parameters.map(({ constant, incremental }) => (constant ? constant.value : incremental ? (since ?? formatMicros(0n)) : now));
 }
 
 /** The name of a bound body's parameter at a position, from 0. */
 export function parameterName({ parameters }: SqlInfo, position: number): string {
   const parameter = parameters[position];
-  return parameter?.now ? (parameter.incremental ? parameter.name : "now") : (parameter?.feature?.fqn ?? parameter?.name ?? "");
+  return parameter?.now
+    ? parameter.incremental || parameter.constant
+      ? parameter.name
+      : "now"
+    : (parameter?.feature?.fqn ?? parameter?.name ?? "");
 }
 
 /** Letters that a name does not have where the database has folded it. */

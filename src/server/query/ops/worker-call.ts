@@ -1,8 +1,10 @@
 /** Calls of Python workers. */
 
 import type { ResolverCall, ResolverResult } from "../../python/pool.ts";
+import type { ResolverInfo } from "../graph/index-types.ts";
 import type { PlanOp } from "../plan/plan.ts";
 import type { RunContext } from "../run/run.ts";
+import { runReturned } from "./returned-statements.ts";
 
 /**
  * Milliseconds after a resolver's own limit that the engine waits for the pool to say that it
@@ -11,21 +13,26 @@ import type { RunContext } from "../run/run.ts";
 export const POOL_GRACE_MS = 150;
 
 /**
- * Calls a resolver for an op, or for none, telling it what it may know of the query. Rejects when
- * the pool breaks.
+ * Calls a resolver for an op, or for none, telling it what it may know of the query, and runs the
+ * statements that it returns. Rejects when the pool breaks, or its statements take too long.
  */
 export async function callWorker(
   context: RunContext,
   op: PlanOp | undefined,
-  call: Omit<ResolverCall, "context">,
+  resolver: ResolverInfo,
+  call: Omit<ResolverCall, "context" | "resolver">,
 ): Promise<ResolverResult> {
   const { deployment, observer, queryId, traceId, traceparent, carried, tags, queryContext, origin } = context;
   const whole: ResolverCall = {
     ...call,
+    resolver: resolver.fqn,
     origin,
     context: { queryId, traceId, ...(traceparent === "" ? {} : { traceparent }), ...carried, tags, queryContext },
   };
+  const started = performance.now();
   const result = await (observer && op ? observer.call(deployment.pool, op, whole) : deployment.pool.call(whole));
   for (const [fqn, values] of Object.entries(result.counted ?? {})) context.meter?.broke(fqn, values);
-  return result;
+  if (!result.statements) return result;
+  const leftMs = Math.max(1, call.deadlineMs - (performance.now() - started));
+  return runReturned({ context, op, resolver, call: whole, leftMs }, result, result.statements);
 }

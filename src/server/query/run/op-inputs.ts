@@ -43,6 +43,7 @@ export function missingRowFailure(path: string, message: string): CellFailure {
 
 /** The value of an argument for a row that the op runs for. */
 export function argumentOf(run: Run, input: PlanInput, row: Row): FeatureValue {
+  if (input.parameter.constant) return input.parameter.constant.value;
   if (input.parameter.now) return run.timeOf(row).text;
   const { cells } = run;
   if (input.slot === undefined) return absentArgument(input.parameter);
