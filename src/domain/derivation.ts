@@ -238,7 +238,11 @@ function isOptional({ kind }: ResolverInput): boolean {
     : kind.case === "rows" && kind.value.optional;
 }
 
-function joinOf(relation: Feature): readonly JoinKey[] {
+function joinOf(relation: Feature): readonly Pick<JoinKey, "local" | "foreign">[] {
+  if (relation.kind.case === "hasMany" && relation.kind.value.nearest) {
+    const { local, distance, equal, containing } = relation.kind.value.nearest;
+    return [{ local, foreign: distance }, ...[...equal, ...containing].map((key) => ({ local: key.local, foreign: "" }))];
+  }
   return relation.kind.case === "hasOne" || relation.kind.case === "hasMany" ? relation.kind.value.join : [];
 }
 

@@ -28,6 +28,7 @@ import { type Feature, type Graph, type NamedQuery, OutputShape, type Resolver }
 import { didYouMean } from "./closest.ts";
 import { deprecationFindings } from "./deprecation.ts";
 import { Derivation, hasDefault, type Need, type Step } from "./derivation.ts";
+import { readPaths } from "./expressions/read-paths.ts";
 import { finding, mergeFindings } from "./finding.ts";
 import { monitorFindings } from "./monitor-rules.ts";
 import { readableName } from "./name.ts";
@@ -264,6 +265,15 @@ function orphanFindings(derivation: Derivation): Diagnostic[] {
       used.add(key.local);
       used.add(key.foreign);
     }
+    const nearest = feature.kind.case === "hasMany" ? feature.kind.value.nearest : undefined;
+    if (!nearest) continue;
+    for (const key of [nearest, ...nearest.equal, ...nearest.containing]) {
+      used.add(key.local);
+      used.add(key.foreign);
+    }
+    used.add(nearest.distance);
+    const set = derivation.index.sets.get(feature.kind.value.foreignNamespace);
+    for (const filter of nearest.filters) for (const path of set ? readPaths(filter, set, derivation.index) : []) use(path);
   }
   return [...derivation.index.features.values()].flatMap((feature) => {
     const scalar = feature.kind.case === "scalar" ? feature.kind.value : undefined;

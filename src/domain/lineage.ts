@@ -126,6 +126,10 @@ class Lines {
   addFeature({ fqn = "", hasMany, hasOne, namespace = "", scalar }: FeatureJson): void {
     const id = this.add("feature", fqn);
     for (const { foreign = "", local = "" } of (hasOne ?? hasMany)?.join ?? []) this.link([...this.path(local), ...this.path(foreign)], id);
+    const { local = "", foreign = "", equal = [], containing = [], filters = [] } = hasMany?.nearest ?? {};
+    for (const key of hasMany?.nearest ? [{ local, foreign }, ...equal, ...containing] : [])
+      this.link([...this.path(key.foreign ?? ""), ...this.path(key.local ?? "")], id);
+    for (const filter of filters) this.link(this.#expression(filter, [hasMany?.foreignNamespace ?? ""]), id);
     for (const one of [scalar?.expression, scalar?.offlineExpression]) if (one) this.link(this.#expression(one, [namespace]), id);
   }
 

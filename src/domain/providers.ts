@@ -3,7 +3,7 @@
  * they do not depend on one query.
  */
 
-import { type Feature, type Graph, OutputShape, type Resolver, ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
+import { type Feature, type Graph, type Nearest, OutputShape, type Resolver, ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
 import { hasDefault } from "./derivation.ts";
 import { formatDuration } from "./duration.ts";
 import { durationToMs } from "./proto-time.ts";
@@ -54,7 +54,8 @@ export function providersOf(graph: Graph, feature: Feature, environmentName: str
       reason: hasExpression ? "its expression gives the value" : whyHere(resolver, fit),
     });
   }
-  if (kind.case === "hasMany") add("join", `rows of ${kind.value.foreignNamespace} that resolvers of that class find by the join`);
+  if (kind.case === "hasMany" && kind.value.nearest) add("join", nearestText(kind.value.nearest));
+  else if (kind.case === "hasMany") add("join", `rows of ${kind.value.foreignNamespace} that resolvers of that class find by the join`);
   if (hasDefault(feature)) add("default", "when nothing else gives a value");
   for (const { resolver, unfit } of givers)
     if (unfit !== undefined) found.push({ kind: "resolver", resolver: resolver.fqn, usable: false, reason: unfit });
@@ -120,4 +121,8 @@ function whyHere(resolver: Resolver, all: readonly Resolver[]): string {
             ? "where the inputs of the others are missing"
             : "";
   return [needs, place, inputs].filter((part) => part !== "").join("; ") || "after the others";
+}
+
+function nearestText({ foreign, limit, local }: Nearest): string {
+  return `the ${limit} rows whose ${foreign} is nearest to ${local}, of those that the online store has`;
 }

@@ -73,7 +73,7 @@ function steady(text: string): string[] {
 
 test("the page of the docs", async () => {
   await followPage("vectors.md", project, async ({ line, words, said }) => {
-    const length = words[0] === "metrics" ? 2 : words.findIndex((word) => word.startsWith("-"));
+    const length = words[0] === "metrics" ? 2 : words[0] === "upload" ? 1 : words.findIndex((word) => word.startsWith("-"));
     const key = words[1] === "insert" ? [`OPENAI_API_KEY=${fake.key}`, `OPENAI_BASE_URL=${fake.url}`] : undefined;
     const outcome = await svc(words.slice(0, length).join("/"), words.slice(length), key);
     expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);

@@ -380,6 +380,92 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "required",
     ],
   ],
+  "127-nearest": [
+    [
+      "E127 features.py:32:69 Doc.other",
+      "'search.emb' is Vector[3] and 'doc.other' is Vector[\"f16\", 3]: vectors of the same size and precision have a distance",
+      "another size or precision",
+    ],
+    [
+      "E127 features.py:33:66 Doc.longer",
+      "'search.emb' is Vector[3] and 'doc.longer' is Vector[4]: vectors of the same size and precision have a distance",
+      "another size or precision",
+    ],
+    ["E127 features.py:34:49 Search.any", "Search.any has vectors of any length: state their size, such as Vector[768]", "no size"],
+    ["E127 features.py:35:45 Search.word", "Search.word is str: is_near compares vectors, such as Vector[768]", "no vector"],
+    [
+      "E127 features.py:36:55 is_near",
+      "'search.turned' has the condition Doc.emb.is_near(Search.emb): a vector of Search is compared with one of Doc, Search.emb.is_near(Doc.emb)",
+      "not between the classes",
+    ],
+    [
+      "E127 features.py:37:57 is_near",
+      "'search.plain' has the condition Search.emb.is_near([1.0, 0.0, 0.0]): a vector of Search is compared with one of Doc, Search.emb.is_near(Doc.emb)",
+      "not between the classes",
+    ],
+    [
+      "E127 features.py:38:28 has_many(lambda: Search.emb.is_near(Doc.emb, k=0))",
+      "'search.none' asks for 0 rows: k is a number from 1 to 1000",
+      "out of bounds",
+    ],
+    [
+      "E127 features.py:39:28 has_many(lambda: Search.emb.is_near(Doc.emb, k=1001))",
+      "'search.much' asks for 1001 rows: k is a number from 1 to 1000",
+      "out of bounds",
+    ],
+    [
+      'E127 features.py:40:30 has_many(lambda: Search.emb.is_near(Doc.emb, metric="manhattan"))',
+      '\'search.metric\' has the metric \'manhattan\': write one of "cosine", "l2", "dot"',
+      "no metric",
+    ],
+    [
+      "E127 features.py:41:32 has_many(lambda: Search.emb.is_near(Doc.emb, distance=Doc.farness))",
+      "the distance of 'search.distance' goes to Doc.farness: name a feature of Doc of type float | None, such as distance=Doc.distance",
+      "no feature for a distance",
+    ],
+    [
+      "E127 features.py:42:65 Doc.fresh",
+      "'search.fresh' looks for rows by 'doc.fresh', which is never stored online: give it a max_staleness, such as feature(max_staleness=\"infinity\")",
+      "not stored",
+    ],
+    [
+      "E127 features.py:43:78 Doc.lone",
+      "'search.lonely' looks for rows by 'doc.lone', which is never stored online: give it a max_staleness, such as feature(max_staleness=\"infinity\")",
+      "not stored",
+    ],
+    [
+      "E127 features.py:44:55 is_near",
+      "'search.two' has is_near twice: the rows that are nearest to one vector can be filtered by another distance",
+      "twice",
+    ],
+    [
+      "E127 features.py:45:43 is_near",
+      "'search.one' leads to one row, and is_near to several: write DataFrame[...] and has_many",
+      "several rows",
+    ],
+    [
+      "E127 features.py:46:88 contains",
+      "'search.words' has the condition Search.word.contains(Doc.body): a text of Doc contains another text, Doc.body.contains(Search.word)",
+      "no texts",
+    ],
+    [
+      "E127 features.py:47:79 Doc.search.word",
+      "'search.through' has a condition on Doc.search.word: the nearest rows are chosen by features of their own",
+      "through a relation",
+    ],
+    [
+      "E127 features.py:48:76 Search.size",
+      "Search.size is no feature of Doc: filters and columns of these rows start from Doc",
+      "not from Doc",
+    ],
+    ["E127 features.py:49:77 Doc.size", "Doc.size is int and is compared with str 'a': the two are never alike", "types differ"],
+    [
+      "E127 features.py:53:39 is_near",
+      "Search.emb.is_near(Doc.emb) is no filter: it chooses the rows of a relation, so it stands in has_many(lambda: Search.emb.is_near(Doc.emb))",
+      "outside of has_many",
+    ],
+    ["E140 features.py:58:29 Doc.size", "Doc.size is int: a text contains another text", "no text"],
+  ],
   "137-models": [
     ["E137 features.py:32:37 lambda: Doc.id", "'doc.number' is made of 'doc.id', which is int: a model embeds a str", "no text"],
     [

@@ -3,7 +3,7 @@
  * notation of users.
  */
 
-import type { Feature, FeatureMetadata } from "../../../gen/svc/v1/graph_pb.ts";
+import { type Feature, type FeatureMetadata, type Nearest, VectorMetric } from "../../../gen/svc/v1/graph_pb.ts";
 import { messageJson } from "../../contract/message-json.ts";
 import { readableName } from "../../domain/name.ts";
 import { fromProtoValue } from "../../domain/proto-value.ts";
@@ -49,8 +49,14 @@ function kindJson(feature: Feature): Record<string, unknown> {
         kind: "has_many",
         type: kind.value.foreignNamespace,
         join: kind.value.join.map(({ local, foreign }) => ({ local, foreign })),
+        ...(kind.value.nearest && { nearest: nearestJson(kind.value.nearest) }),
       };
     default:
       return { kind: "unknown" };
   }
+}
+
+function nearestJson({ distance, foreign, limit, local, metric }: Nearest): Record<string, unknown> {
+  const name = metric === VectorMetric.L2 ? "l2" : metric === VectorMetric.DOT ? "dot" : "cosine";
+  return { local, foreign, k: limit, metric: name, ...(distance !== "" && { distance }) };
 }

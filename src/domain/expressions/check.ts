@@ -50,7 +50,8 @@ export function checkExpression(expression: Expression, scope: ExpressionScope, 
 }
 
 /**
- * Findings about the expressions of all features and the filters of resolvers' inputs. Equal
+ * Findings about the expressions of all features, and the filters of resolvers' inputs and
+ * of relations to the nearest rows. Equal
  * findings about the windows of one feature are reported once.
  */
 export function checkGraphExpressions(graph: Graph): Diagnostic[] {
@@ -69,8 +70,16 @@ export function checkGraphExpressions(graph: Graph): Diagnostic[] {
     const set = when && index.sets.get(outputs[0]?.split(".", 1)[0] ?? "");
     return set ? checkFilter(when, { index, set, isWindowed: false }, span) : [];
   });
+  const nearest = graph.featureSets.flatMap((set) =>
+    set.features.flatMap(({ kind, span }) => {
+      const child = kind.case === "hasMany" ? index.sets.get(kind.value.foreignNamespace) : undefined;
+      if (kind.case !== "hasMany" || !child) return [];
+      const scope = { index, set: child, isWindowed: false };
+      return (kind.value.nearest?.filters ?? []).flatMap((filter) => checkFilter(filter, scope, span));
+    }),
+  );
   const streams = graph.streamResolvers.flatMap((stream) => checkStream(index, stream));
-  return mergeFindings([...features, ...filters, ...conditions, ...streams]);
+  return mergeFindings([...features, ...filters, ...conditions, ...nearest, ...streams]);
 }
 
 /**

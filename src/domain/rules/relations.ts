@@ -1,4 +1,4 @@
-/** Rules about relations and their joins: 120 to 126. */
+/** Rules about relations and their joins: 120 to 127. */
 
 import { message, rule } from "./rule.ts";
 
@@ -197,5 +197,73 @@ export const NULLABLE_KEY = rule(
   },
   {
     required: message("'{feature}' is required, but its key '{key}' may be None: write '{attribute}: \"{target} | None\"'", "required"),
+  },
+);
+
+const searched = (join: string): string =>
+  `@features(max_staleness="infinity")
+class Doc:
+    id: int
+    emb: Vector[3]
+
+
+@features
+class Search:
+    id: int
+    emb: Vector[3]
+    near: DataFrame[Doc] = has_many(lambda: ${join})
+`;
+
+export const BAD_NEARNESS = rule(
+  {
+    code: 127,
+    id: "bad-nearness",
+    title: "The nearest rows cannot be found so",
+    severity: "error",
+    foundBy: ["analyzer"],
+    means:
+      "`is_near` stands in the function of `has_many`. It compares a `Vector[...]` of the class with one of the other class that has the same size and precision " +
+      'and is stored online; `k` is 1 to 1000, and `metric` is "cosine", "l2" or "dot".',
+    why: "Distances between other things mean nothing, and rows that are not stored are not found.",
+    example: {
+      broken: { "features.py": searched("Search.emb.is_near(Doc.emb, k=5000)") },
+      mended: { "features.py": searched("Search.emb.is_near(Doc.emb, k=50)") },
+    },
+  },
+  {
+    differ: message(
+      "'{local}' is {local_type} and '{foreign}' is {foreign_type}: vectors of the same size and precision have a distance",
+      "another size or precision",
+    ),
+    distance: message(
+      "the distance of '{feature}' goes to {given}: name a feature of {target} of type float | None, such as distance={target}.distance",
+      "no feature for a distance",
+    ),
+    limit: message("'{feature}' asks for {given} rows: k is a number from 1 to {most}", "out of bounds"),
+    metric: message("'{feature}' has the metric {given}: write one of {known}", "no metric"),
+    noFilter: message(
+      "{condition} is no filter: it chooses the rows of a relation, so it stands in has_many(lambda: {condition})",
+      "outside of has_many",
+    ),
+    noSize: message("{side} has vectors of any length: state their size, such as Vector[768]", "no size"),
+    noText: message(
+      "'{feature}' has the condition {condition}: a text of {target} contains another text, Doc.body.contains(Search.word)",
+      "no texts",
+    ),
+    notStored: message(
+      "'{feature}' looks for rows by '{stored}', which is never stored online: give it a max_staleness, such as feature(max_staleness=\"infinity\")",
+      "not stored",
+    ),
+    noVector: message("{side} is {type}: is_near compares vectors, such as Vector[768]", "no vector"),
+    oneRow: message("'{feature}' leads to one row, and is_near to several: write DataFrame[...] and has_many", "several rows"),
+    sides: message(
+      "'{feature}' has the condition {given}: a vector of {owner} is compared with one of {target}, {owner}.emb.is_near({target}.emb)",
+      "not between the classes",
+    ),
+    throughRelation: message(
+      "'{feature}' has a condition on {side}: the nearest rows are chosen by features of their own",
+      "through a relation",
+    ),
+    twice: message("'{feature}' has is_near twice: the rows that are nearest to one vector can be filtered by another distance", "twice"),
   },
 );

@@ -47,6 +47,7 @@ export const BAD_INPUT = rule(
     noNumber: message("{operand} is {type}: in a filter one can calculate with int and float", "no number"),
     noRows: message("'{path}' has no rows: brackets choose rows and columns of a has-many relation", "no has-many relation"),
     notBool: message("{operand} is not bool, so it is no filter by itself: compare it", "not bool"),
+    noText: message("{operand} is {type}: a text contains another text", "no text"),
     number: message("{condition} is a number, so it is no filter by itself: compare it", "not bool"),
     numberAndOther: message("{operand} is a number and is compared with {value}: the two are never alike", "types differ"),
     ofHook: message(

@@ -195,7 +195,10 @@ def has_many(join: Callable[[], Any], *, max_staleness: Union[str, timedelta, No
         visits: "DataFrame[Visit]" = has_many(lambda: (Visit.org == User.org) & (Visit.mail == User.email))
 
     Without `has_many` the join is inferred from the foreign keys of the other class, or from its
-    relation back.
+    relation back. With `is_near` it leads to the rows whose stored vectors are nearest to one of
+    the row, by ascending distance; what stands beside it is tested before they are chosen:
+
+        near: DataFrame[Doc] = has_many(lambda: Search.emb.is_near(Doc.emb, k=10) & (Doc.lang == Search.lang))
 
     max_staleness: how old stored rows may be to be served.
     """

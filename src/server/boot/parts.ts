@@ -321,8 +321,13 @@ export async function openParts({
     const onError = (error: unknown): void => log.warning("what has expired could not be removed", { of, error: String(error) });
     sweeps.push(startSweep(run, { ...times, clock, onError }));
   };
-  const online = once(async () => {
+  const vectors = once(async () => {
+    const { createVectors } = await import("../vectors/create-vectors.ts");
     const store = timedStore(await stores.online(), "online", ["read", "put", "flush", "dropFeatures", "deleteKeys", "sweep"], metrics);
+    return createVectors(store, { now: () => clock.now() });
+  });
+  const online = once(async () => {
+    const store = (await vectors()).online;
     followPersistence(store);
     sweep("online values", { everyMs: ONLINE_SWEEP_MS }, (signal) => store.sweep(signal));
     return store;
@@ -521,6 +526,7 @@ export async function openParts({
       online: (await deletions()).deleted.guardOnline(await online()),
       logs: logRecorder,
       sinks: await sinks(),
+      vectors,
       tiles,
       secrets: (await secrets()).secrets,
       bus,
@@ -956,6 +962,7 @@ export async function openParts({
         topicStore,
       ];
       for (const store of opened) await store.close((one) => one.close());
+      await vectors.close((one) => one.close());
       await stores.close();
     },
   };

@@ -45,6 +45,7 @@ import { ObjectMismatch, type ObjectStore } from "../stores/objects/store.ts";
 import { verified } from "../stores/objects/verified.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import { identifySeries } from "../tiles/series-ids.ts";
+import type { Vectors } from "../vectors/create-vectors.ts";
 import { longestStaleness } from "../writes/policy.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import { checkSqlResolvers } from "./checks.ts";
@@ -71,6 +72,8 @@ export interface BuilderOptions {
   readonly metadata: IdentityStore & GraphStore & VersionStore & Pick<MetadataStore, "series">;
   readonly objects: ObjectStore;
   readonly online: Pick<OnlineStore, "read" | "put" | "dropScope">;
+  /** The vectors of the online store. */
+  readonly vectors: () => Promise<Pick<Vectors, "nearest">>;
   /** Tiles of kept windows. */
   readonly tiles: () => Promise<KeptTiles["store"]>;
   readonly logs: LogRecorder;
@@ -390,10 +393,11 @@ export function createBuilder(options: BuilderOptions): Builder {
         longestStaleness: longestStaleness(of, identities),
         sink: sinks.of({ id: deployment.id, environmentId: environment.id, branch: deployment.branch, graph: of, identities }),
       });
-      const [workers, storedAtStart, kept] = await Promise.all([
+      const [workers, storedAtStart, kept, vectors] = await Promise.all([
         asBuildFailure(note, () => (isCurrent ? ahead.workers.pool : begin(variables, note, signal))),
         identitiesOf(of, environment.id).then(stored),
         keptTiles(deployment, of),
+        hasNearest(of) ? options.vectors() : undefined,
       ]);
       const pool = createRenewablePool(workers, onError);
       begun.delete(deployment.id);
@@ -417,6 +421,7 @@ export function createBuilder(options: BuilderOptions): Builder {
         pool,
         sources: metered,
         online,
+        ...(vectors && { vectors }),
         ...(kept && { tiles: kept }),
         ...versions,
       });
@@ -557,4 +562,9 @@ const withoutWorkers: PythonPool = {
 /** Whether workers are asked about uploaded values. */
 function asksWorkers({ featureSets }: Graph): boolean {
   return featureSets.some(({ features }) => features.some(({ kind }) => kind.case === "scalar" && hasStrictCheck(kind.value)));
+}
+
+/** Whether a relation leads to the nearest rows. */
+function hasNearest({ featureSets }: Graph): boolean {
+  return featureSets.some(({ features }) => features.some(({ kind }) => kind.case === "hasMany" && kind.value.nearest !== undefined));
 }

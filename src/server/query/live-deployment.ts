@@ -7,6 +7,7 @@ import type { PythonPool } from "../python/pool.ts";
 import type { SqlSources } from "../sql/source.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { MergedTiles } from "../tiles/merged-tiles.ts";
+import type { Vectors } from "../vectors/create-vectors.ts";
 import type { ValueSink } from "../writes/sink.ts";
 
 /** The tiles that a deployment reads. */
@@ -33,6 +34,8 @@ export interface LiveDeployment {
   readonly pool: PythonPool;
   readonly sources: SqlSources;
   readonly online: Pick<OnlineStore, "read" | "put">;
+  /** The vectors of the online store; undefined = nobody looks for the nearest rows. */
+  readonly vectors?: Pick<Vectors, "nearest"> | undefined;
   /**
    * The longest staleness, in milliseconds, that a definition or a named query allows, by feature
    * id; a feature that is absent has that of its definition.

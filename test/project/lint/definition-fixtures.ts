@@ -217,6 +217,15 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     files: after(USER, '    size: str = «F.when(_.id > 1).then("a")»\n'),
   },
   {
+    rule: "E127",
+    says: "'search.near' asks for 5000 rows: k is a number from 1 to 1000",
+    files: {
+      "features.py":
+        'from svc.features import DataFrame, Vector, features, has_many\n\n\n@features(max_staleness="1d")\nclass Doc:\n    id: int\n    emb: Vector[3]\n\n\n' +
+        "@features\nclass Search:\n    id: int\n    emb: Vector[3]\n    near: DataFrame[Doc] = «has_many(lambda: Search.emb.is_near(Doc.emb, k=5000))»\n",
+    },
+  },
+  {
     rule: "E137",
     says: "'user.emb' is str, and a model gives a vector: write Vector[768], with the model's number of dimensions",
     files: after(`from svc import embed\n\n\n${USER}`, '    emb: «str» = embed(input=lambda: User.name, model="m")\n'),

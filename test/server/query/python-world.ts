@@ -18,6 +18,7 @@ import type { LiveDeployment } from "../../../src/server/query/live-deployment.t
 import { bulkColumn, type QueryRequest } from "../../../src/server/query/request/request.ts";
 import { createSqlSources } from "../../../src/server/sql/create-sources.ts";
 import { openSqliteOnlineStore } from "../../../src/server/stores/online/sqlite.ts";
+import { createVectors, type Vectors } from "../../../src/server/vectors/create-vectors.ts";
 import { sharedHome } from "../../harness/first-use.ts";
 import { anyPython } from "../python/project.ts";
 import { featureIdsOf } from "./graphs.ts";
@@ -34,6 +35,7 @@ export class PythonWorld {
     readonly graph: Graph,
     readonly engine: OnlineEngine,
     readonly deployment: LiveDeployment,
+    readonly vectors: Vectors,
     readonly folder: string,
   ) {}
 
@@ -78,6 +80,7 @@ export class PythonWorld {
       health: () => pool.health(),
       drain: (graceMs) => pool.drain(graceMs),
     };
+    const vectors = createVectors(openSqliteOnlineStore(":memory:", { now: () => clock.now() }), { now: () => clock.now() });
     const deployment: LiveDeployment = {
       id: "dpl_1",
       environmentId: "env_1",
@@ -87,10 +90,11 @@ export class PythonWorld {
       featureIds: featureIdsOf(graph),
       pool: counted,
       sources: createSqlSources({ declared: graph.sources, env }),
-      online: openSqliteOnlineStore(":memory:"),
+      online: vectors.online,
+      vectors,
     };
     const engine = createEngine({ clock, log: createLog({ write: () => {}, clock, level: "error" }) });
-    const world = new PythonWorld(graph, engine, deployment, folder);
+    const world = new PythonWorld(graph, engine, deployment, vectors, folder);
     return world;
   }
 
@@ -117,6 +121,8 @@ export class PythonWorld {
   async close(): Promise<void> {
     await this.deployment.pool.drain(0);
     await this.deployment.sources.close();
+    await this.vectors.close();
+    await this.vectors.online.close();
     await rm(this.folder, { recursive: true, force: true });
   }
 }

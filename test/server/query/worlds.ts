@@ -303,6 +303,7 @@ export function later(inner: OnlineStore): OnlineStore {
     dropped: () => inner.dropped(),
     measure: () => inner.measure(),
     measureFeatures: (signal) => inner.measureFeatures(signal),
+    eachVector: (...args) => inner.eachVector(...args),
     pending: () => inner.pending(),
     suspend: () => inner.suspend(),
     resume: () => inner.resume(),

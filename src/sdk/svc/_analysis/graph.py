@@ -137,12 +137,14 @@ def _feature(
     staleness: Optional[float] = None
     if kind.target is not None:
         join = joins.get(field)
-        if not join:
+        if join is None:
             return None
         relation = {
             "foreignNamespace": kind.target.namespace,
-            "join": [{"local": local.fqn, "foreign": foreign.fqn} for local, foreign in join],
+            "join": [{"local": local.fqn, "foreign": foreign.fqn} for local, foreign in join.pairs],
         }
+        if join.nearest is not None:
+            relation["nearest"] = join.nearest.json()
         if kind.many:
             document["hasMany"] = relation
             own = field.relation.max_staleness if field.relation else field.options.max_staleness

@@ -1,5 +1,5 @@
 """Joins of relations: explicit with `has_one` or `has_many`, or inferred from foreign keys. Rules
-120 to 123 and 126.
+120 to 123, 126 and 127.
 """
 
 from __future__ import annotations
@@ -11,16 +11,22 @@ from typing import Any, Callable, Optional
 
 from .._diagnostics import rules
 from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Span
-from .._frames.conditions import Comparison, Condition, Conjunction
+from .._frames.conditions import Comparison, Condition, Conjunction, Nearness
 from .._model.feature_class import FeatureClass
 from .._model.field import Field
 from .._model.reference import FeatureReference, field_of, type_of
 from .._types.annotations import attribute_error
 from .._types.data_type import comparable, type_name
+from .nearest import Nearest, Pairs, resolve_nearest
 from .spans import annotation_span, field_span, value_span
 
-#: Pairs of (feature of the class that has the relation, feature of the other class).
-Join = list[tuple[Field, Field]]
+
+@dataclass(frozen=True)
+class Join:
+    """How the rows of a relation are found: by equal features, or as the nearest ones."""
+
+    pairs: Pairs
+    nearest: Optional[Nearest] = None
 
 
 @dataclass(frozen=True)
@@ -53,12 +59,12 @@ def resolve_joins(classes: list[FeatureClass], report: Callable[[Finding], None]
                 continue
             if field.relation is not None:
                 join = _explicit(field, target, report)
-                if join:
+                if join is not None:
                     joins[field] = join
                 continue
             found, several = _infer(field, target)
             if found:
-                joins[field] = [found]
+                joins[field] = Join([found])
             else:
                 open_relations.append((field, target, several))
     for field, join in _mirrored(open_relations, joins).items():
@@ -116,8 +122,8 @@ def _mirrored(open_relations: list[tuple[Field, FeatureClass, list[tuple[Field, 
     for field, target, _ in open_relations:
         owner = field.owner_class
         back = [other for other in target.fields.values() if other in joins and other is not field and _target(other) is owner]
-        if len(back) == 1:
-            found[field] = [(foreign, local) for local, foreign in joins[back[0]]]
+        if len(back) == 1 and joins[back[0]].nearest is None:
+            found[field] = Join([(foreign, local) for local, foreign in joins[back[0]].pairs])
     return found
 
 
@@ -201,28 +207,39 @@ def _evaluate(field: Field, join: Any) -> Any:
     return condition
 
 
-def _comparisons(condition: Any) -> list[Comparison]:
-    if isinstance(condition, Conjunction):
-        return _comparisons(condition.left) + _comparisons(condition.right)
+def _parts(condition: Condition) -> list[Condition]:
+    """The conditions that are joined by `&`."""
+    return _parts(condition.left) + _parts(condition.right) if isinstance(condition, Conjunction) else [condition]
+
+
+def _comparison(condition: Condition) -> Comparison:
     if isinstance(condition, Comparison):
-        return [condition]
+        return condition
     raise DefinitionError(rules.BadJoin.not_a_join(condition=repr(condition)))
 
 
-def _explicit(field: Field, target: FeatureClass, report: Callable[[Finding], None]) -> Join:
+#: Rules of conditions and types that are broken within a join, and the join's own rule.
+_OF_JOINS = {rules.UnsupportedType.code: rules.BadJoin.code, rules.BadInput.code: rules.BadNearness.code}
+
+
+def _explicit(field: Field, target: FeatureClass, report: Callable[[Finding], None]) -> Optional[Join]:
     owner = field.owner_class
     names = f"{owner.cls.__name__} with one of {target.cls.__name__}"
     try:
         condition = _evaluate(field, field.relation.join if field.relation else None)
         if not isinstance(condition, Condition):
             raise DefinitionError(rules.BadJoin.no_comparison(feature=field.fqn, names=names))
-        return [_pair(field, target, comparison, report) for comparison in _comparisons(condition)]
+        parts = _parts(condition)
+        if any(isinstance(part, Nearness) for part in parts):
+            nearest = resolve_nearest(field, target, parts, lambda comparison: _pair(field, target, comparison, report))
+            return Join([], nearest)
+        return Join([_pair(field, target, _comparison(part), report) for part in parts])
     except BrokenReference:
-        return []
+        return None
     except DefinitionError as error:
-        said = error.said._replace(code=rules.BadJoin.code) if error.code == rules.UnsupportedType.code else error.said
+        said = error.said._replace(code=_OF_JOINS.get(error.code, error.code))
         report(said.at(value_span(field, token=error.token), hint=error.hint))
-        return []
+        return None
 
 
 def _pair(field: Field, target: FeatureClass, comparison: Comparison, report: Callable[[Finding], None]) -> tuple[Field, Field]:
@@ -302,7 +319,7 @@ def _refers(field: Field, key: Field) -> bool:
 def _check_nullable(field: Field, join: Join, report: Callable[[Finding], None]) -> None:
     if field.type.many:
         return
-    for local, _ in join:
+    for local, _ in join.pairs:
         if local.type.nullable and not field.type.nullable:
             target = field.type.target
             name = target.cls.__name__ if target else ""

@@ -111,4 +111,5 @@ def _newest() -> Optional[FeatureClass]:
 
 def _join_of(field: Field) -> list[tuple[Field, Field]]:
     """The join of a relation; empty when there is none."""
-    return resolve_joins(list(registry.classes), lambda _: None).get(field, [])
+    join = resolve_joins(list(registry.classes), lambda _: None).get(field)
+    return join.pairs if join is not None else []

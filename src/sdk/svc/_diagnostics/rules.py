@@ -312,6 +312,57 @@ class NullableKey:
     )
 
 
+class BadNearness:
+    """The nearest rows cannot be found so."""
+
+    code = 127
+    differ = Message(
+        code,
+        "'{local}' is {local_type} and '{foreign}' is {foreign_type}: vectors of the same size and precision have a distance",
+        "another size or precision",
+    )
+    distance = Message(
+        code,
+        "the distance of '{feature}' goes to {given}: name a feature of {target} of type float | None, such as distance={target}.distance",
+        "no feature for a distance",
+    )
+    limit = Message(code, "'{feature}' asks for {given} rows: k is a number from 1 to {most}", "out of bounds")
+    metric = Message(code, "'{feature}' has the metric {given}: write one of {known}", "no metric")
+    no_filter = Message(
+        code,
+        "{condition} is no filter: it chooses the rows of a relation, so it stands in has_many(lambda: {condition})",
+        "outside of has_many",
+    )
+    no_size = Message(code, "{side} has vectors of any length: state their size, such as Vector[768]", "no size")
+    no_text = Message(
+        code,
+        "'{feature}' has the condition {condition}: a text of {target} contains another text, Doc.body.contains(Search.word)",
+        "no texts",
+    )
+    not_stored = Message(
+        code,
+        "'{feature}' looks for rows by '{stored}', which is never stored online: give it a max_staleness, such as feature(max_staleness=\"infinity\")",
+        "not stored",
+    )
+    no_vector = Message(code, "{side} is {type}: is_near compares vectors, such as Vector[768]", "no vector")
+    one_row = Message(code, "'{feature}' leads to one row, and is_near to several: write DataFrame[...] and has_many", "several rows")
+    sides = Message(
+        code,
+        "'{feature}' has the condition {given}: a vector of {owner} is compared with one of {target}, {owner}.emb.is_near({target}.emb)",
+        "not between the classes",
+    )
+    through_relation = Message(
+        code,
+        "'{feature}' has a condition on {side}: the nearest rows are chosen by features of their own",
+        "through a relation",
+    )
+    twice = Message(
+        code,
+        "'{feature}' has is_near twice: the rows that are nearest to one vector can be filtered by another distance",
+        "twice",
+    )
+
+
 class BadExpression:
     """An expression uses what its row does not have, or what is no value."""
 
@@ -468,6 +519,7 @@ class BadInput:
     no_number = Message(code, "{operand} is {type}: in a filter one can calculate with int and float", "no number")
     no_rows = Message(code, "'{path}' has no rows: brackets choose rows and columns of a has-many relation", "no has-many relation")
     not_bool = Message(code, "{operand} is not bool, so it is no filter by itself: compare it", "not bool")
+    no_text = Message(code, "{operand} is {type}: a text contains another text", "no text")
     number = Message(code, "{condition} is a number, so it is no filter by itself: compare it", "not bool")
     number_and_other = Message(code, "{operand} is a number and is compared with {value}: the two are never alike", "types differ")
     of_hook = Message(

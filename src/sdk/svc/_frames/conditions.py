@@ -219,6 +219,53 @@ class Membership(Condition):
         return f"{_shown(self.left)}.isin([{', '.join(repr(value) for value in self.values)}])"
 
 
+class Containment(Condition):
+    """`feature.contains(text)`: whether a text has another one in it, letter by letter."""
+
+    def __init__(self, left: Any, right: Any) -> None:
+        if not isinstance(right, str) and not is_reference(right):
+            raise TypeError(f'contains takes a text: {left!r}.contains("word")')
+        self.left = left
+        self.right = right
+
+    def operands(self) -> tuple[Any, ...]:
+        return (self.left, self.right)
+
+    def evaluate(self, frame: DataFrame) -> Column:
+        pairs = zip(column_of(self.left, frame), column_of(self.right, frame))
+        try:
+            return [None if value is None or part is None else part in value for value, part in pairs]
+        except TypeError as error:
+            raise TypeError(f"the filter {self!r} cannot be evaluated: {error}") from None
+
+    def __repr__(self) -> str:
+        return f"{_shown(self.left)}.contains({_shown(self.right)})"
+
+
+class Nearness(Condition):
+    """`Search.emb.is_near(Doc.emb, k=10)`: the part of a join that chooses the nearest rows.
+
+    k: number of rows. metric: what is small for near vectors. distance: the feature of the other
+    class that is given the distance. What is wrong with them is a finding of the relation.
+    """
+
+    def __init__(self, left: Any, right: Any, *, k: Any = 10, metric: Any = "cosine", distance: Any = None) -> None:
+        self.left = left
+        self.right = right
+        self.k = k
+        self.metric = metric
+        self.distance = distance
+
+    def operands(self) -> tuple[Any, ...]:
+        return (self.left, self.right)
+
+    def evaluate(self, frame: DataFrame) -> Column:
+        raise TypeError(f"{self!r} is no filter: it stands in has_many(lambda: ...)")
+
+    def __repr__(self) -> str:
+        return f"{_shown(self.left)}.is_near({_shown(self.right)})"
+
+
 class NullTest(Condition):
     """`feature.is_null()`: true or false, never null itself."""
 

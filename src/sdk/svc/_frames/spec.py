@@ -13,9 +13,23 @@ from .._codec.wire import describe
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
 from .._model.reference import FeatureReference, crosses_many, field_of, fields_of, path_of, type_of
-from .._types.data_type import DataType, type_name
+from .._types.data_type import DataType, primitive, type_name
 from .arithmetic import ARITHMETIC, Arithmetic
-from .conditions import Comparison, Condition, Conjunction, Constant, Disjunction, Membership, Negation, NullTest, TimeBound, Truth, is_reference
+from .conditions import (
+    Comparison,
+    Condition,
+    Conjunction,
+    Constant,
+    Containment,
+    Disjunction,
+    Membership,
+    Nearness,
+    Negation,
+    NullTest,
+    TimeBound,
+    Truth,
+    is_reference,
+)
 
 if TYPE_CHECKING:
     from .._model.feature_class import FeatureClass
@@ -201,6 +215,14 @@ def condition_json(condition: Condition, child: FeatureClass) -> Json:
         for value in values:
             _check_type(condition.left, value)
         return _call("is_in", _operand(condition.left, child), _literal(values))
+    if isinstance(condition, Containment):
+        _check_text(condition.left, child)
+        if is_reference(condition.right):
+            _check_text(condition.right, child)
+        place = _call("strpos", _operand(condition.left, child), _operand(condition.right, child))
+        return _call("ge", place, _literal(0))
+    if isinstance(condition, Nearness):
+        raise DefinitionError(rules.BadNearness.no_filter(condition=repr(condition)), token="is_near")
     if isinstance(condition, Comparison):
         if condition.right is None and condition.operator in ("==", "!="):
             null = _call("is_null", _operand(condition.left, child))
@@ -213,6 +235,14 @@ def condition_json(condition: Condition, child: FeatureClass) -> Json:
     if isinstance(condition, Arithmetic):
         raise DefinitionError(rules.BadInput.number(condition=repr(condition)))
     raise DefinitionError(rules.BadInput.no_filter(condition=repr(condition)))
+
+
+def _check_text(operand: Any, child: FeatureClass) -> None:
+    """Raises DefinitionError 140 for a feature that holds no text."""
+    _check_root(operand, child)
+    dtype = column_spec(operand).dtype
+    if dtype != primitive("STRING"):
+        raise DefinitionError(rules.BadInput.no_text(operand=repr(operand), type=type_name(dtype)), token=repr(operand))
 
 
 def _time_bound(condition: TimeBound, child: FeatureClass) -> Json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from .._diagnostics import rules
 from .._diagnostics.findings import BrokenReference, DefinitionError
 from .._frames.arithmetic import ArithmeticOperators
-from .._frames.conditions import Comparison, Condition, Membership, NullTest, Truth, as_condition, is_reference
+from .._frames.conditions import Comparison, Condition, Containment, Membership, Nearness, NullTest, Truth, as_condition, is_reference
 from .._surface.names import did_you_mean
 from .expression import LITERALS
 from .versions import is_version
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .field import Field, FieldType
 
 #: Methods of references to values.
-_METHODS: dict[str, Any] = {"isin": Membership, "is_null": NullTest}
+_METHODS: dict[str, Any] = {"isin": Membership, "is_null": NullTest, "contains": Containment, "is_near": Nearness}
 
 
 class FeatureReference(ArithmeticOperators):
@@ -164,9 +164,9 @@ class FeatureReference(ArithmeticOperators):
         Condition.truth_tests += 1
         raise TypeError(f"{self!r} stands for a feature, not for a value: it is neither true nor false")
 
-    def __call__(self, *arguments: Any, **__: object) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         if self._svc_names[-1] in _METHODS and self._svc_parent is not None:
-            return _METHODS[self._svc_names[-1]](self._svc_parent, *arguments)
+            return _METHODS[self._svc_names[-1]](self._svc_parent, *arguments, **named)
         raise TypeError(f"{self!r} stands for a feature and cannot be called")
 
     def __deepcopy__(self, _: object) -> FeatureReference:

@@ -68,9 +68,10 @@ export const OP_DESCRIPTIONS: Readonly<Record<OpKind, OpDescription>> = {
     provider: (_, { resolver, rows }) => resolver?.fqn ?? (rows as PlanRows).many.fqn,
     lines(_, op, _slot, trace) {
       const { many, source } = op.rows as PlanRows;
+      const searched = source === "nearest" ? figuresText(trace?.ops.get(op)) : "";
       const by = op.resolver ? ` ${nameResolver(op.resolver)}${figuresText(trace?.ops.get(op))}` : "";
       const test = trace?.tests.get(op);
-      return [`Rows of ${many.fqn}, ${SOURCES[source]}${by}`, ...(test === undefined ? [] : [`asked of the database: ${test}`])];
+      return [`Rows of ${many.fqn}, ${SOURCES[source]}${searched}${by}`, ...(test === undefined ? [] : [`asked of the database: ${test}`])];
     },
   },
 };
@@ -80,6 +81,7 @@ const SOURCES: Readonly<Record<RowsSourceKind, string>> = {
   relation: "PyResolver",
   sql: "SqlResolver",
   scan: "PyScan",
+  nearest: "nearest in the online store",
 };
 
 /** The relation of a join. */

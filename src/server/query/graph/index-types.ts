@@ -11,6 +11,7 @@ import type { Coercer, FeatureValue } from "../../../domain/value.ts";
 import type { CompiledTranslation } from "../../expressions/python/compile-translation.ts";
 import type { ColumnType } from "../../sql/condition.ts";
 import type { SeriesReader } from "../../tiles/series-rows.ts";
+import type { Metric, VectorForm } from "../../vectors/vector-memory.ts";
 import type { Caching } from "../../writes/policy.ts";
 import type { AnswerType } from "./answer-type.ts";
 
@@ -106,6 +107,27 @@ export interface RelationInfo {
   readonly onPrimaryKey: boolean;
 }
 
+/** Features of the two sides of a relation. */
+export interface PairInfo {
+  readonly local: ScalarInfo;
+  readonly foreign: ScalarInfo;
+}
+
+/** The rows of a relation that are nearest to a vector. */
+export interface NearestInfo extends PairInfo {
+  /** Number of rows. */
+  readonly limit: number;
+  readonly metric: Metric;
+  readonly form: VectorForm;
+  /** Feature of the rows that is given the distance; undefined = none. */
+  readonly distance: ScalarInfo | undefined;
+  /** Pairs of features that must be equal. */
+  readonly equal: readonly PairInfo[];
+  /** Pairs of texts, of which the foreign one contains the local one. */
+  readonly containing: readonly PairInfo[];
+  readonly filters: readonly Expression[];
+}
+
 /** A has-many relation. */
 export interface ManyInfo {
   readonly kind: "has_many";
@@ -113,8 +135,10 @@ export interface ManyInfo {
   readonly name: string;
   readonly namespace: string;
   readonly foreign: NamespaceInfo;
-  /** Empty when it cannot be joined: its rows are given, or a resolver's. */
-  readonly join: readonly { readonly local: ScalarInfo; readonly foreign: ScalarInfo }[];
+  /** Empty when it cannot be joined: its rows are given, a resolver's, or the nearest ones. */
+  readonly join: readonly PairInfo[];
+  /** Set for the relation to the nearest rows. */
+  readonly nearest: NearestInfo | undefined;
   /** Pseudo-feature of its rows in a plan. */
   readonly rows: ScalarInfo;
   /** Pseudo-feature of its rows as given with a query. */

@@ -1,12 +1,13 @@
 /** The relations of a graph, resolved. */
 
 import { create } from "@bufbuild/protobuf";
-import type { Feature, Graph } from "../../../../gen/svc/v1/graph_pb.ts";
-import { DataTypeSchema, PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
+import { type Feature, type Graph, type JoinKey, type Nearest, VectorMetric } from "../../../../gen/svc/v1/graph_pb.ts";
+import { DataTypeSchema, PrimitiveType, VectorPrecision } from "../../../../gen/svc/v1/value_pb.ts";
 import { durationToMs } from "../../../domain/proto-time.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
+import type { Metric } from "../../vectors/vector-memory.ts";
 import { AnswerType } from "./answer-type.ts";
-import type { ManyInfo, Member, NamespaceInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
+import type { ManyInfo, Member, NamespaceInfo, NearestInfo, PairInfo, RelationInfo, ScalarInfo } from "./index-types.ts";
 
 /** The pseudo-feature of a relation's rows. */
 export function rowsInfo(many: { readonly namespace: string }, name: string): ScalarInfo {
@@ -40,7 +41,46 @@ export function rowsInfo(many: { readonly namespace: string }, name: string): Sc
 
 const ROWS_TYPE = create(DataTypeSchema, { kind: { case: "primitive", value: PrimitiveType.JSON } });
 
-function manyInfo(feature: Feature, foreign: NamespaceInfo, join: ManyInfo["join"], id: number | undefined): ManyInfo {
+/** Most rows of a relation to the nearest ones, as the analyzer says too. */
+const MOST_NEAREST = 1_000;
+
+const METRICS: Readonly<Record<VectorMetric, Metric | undefined>> = {
+  [VectorMetric.UNSPECIFIED]: undefined,
+  [VectorMetric.COSINE]: "cosine",
+  [VectorMetric.L2]: "l2",
+  [VectorMetric.DOT]: "dot",
+};
+
+/** The pairs of a join; undefined when a feature is missing. */
+function pairsOf(keys: readonly JoinKey[], scalars: ReadonlyMap<string, ScalarInfo>): readonly PairInfo[] | undefined {
+  const pairs = keys.flatMap((key) => {
+    const local = scalars.get(key.local);
+    const foreign = scalars.get(key.foreign);
+    return local && foreign ? [{ local, foreign }] : [];
+  });
+  return pairs.length === keys.length ? pairs : undefined;
+}
+
+/** How the nearest rows are found; undefined when a feature of it is missing. */
+function nearestInfo(nearest: Nearest, scalars: ReadonlyMap<string, ScalarInfo>): NearestInfo | undefined {
+  const [vectors] = pairsOf([nearest as Pick<Nearest, "local" | "foreign"> as JoinKey], scalars) ?? [];
+  const [equal, containing] = [pairsOf(nearest.equal, scalars), pairsOf(nearest.containing, scalars)];
+  const kind = vectors?.foreign.dtype.kind;
+  const vector = kind?.case === "list" ? kind.value.vector : undefined;
+  const metric = METRICS[nearest.metric];
+  const distance = scalars.get(nearest.distance);
+  if (!vectors || !equal || !containing || !vector || !metric || (nearest.distance !== "" && !distance)) return undefined;
+  if (vector.size < 1 || nearest.limit < 1 || nearest.limit > MOST_NEAREST) return undefined;
+  const form = { size: vector.size, isDouble: vector.precision === VectorPrecision.F64 };
+  return { ...vectors, limit: nearest.limit, metric, form, distance, equal, containing, filters: nearest.filters };
+}
+
+function manyInfo(
+  feature: Feature,
+  foreign: NamespaceInfo,
+  { join, nearest }: Pick<ManyInfo, "join" | "nearest">,
+  id: number | undefined,
+): ManyInfo {
   const many = {
     kind: "has_many" as const,
     fqn: feature.fqn,
@@ -48,6 +88,7 @@ function manyInfo(feature: Feature, foreign: NamespaceInfo, join: ManyInfo["join
     namespace: feature.namespace,
     foreign,
     join,
+    nearest,
     rows: rowsInfo(feature, feature.name),
     given: rowsInfo(feature, `${feature.name}=`),
     fillers: [],
@@ -73,14 +114,12 @@ export function linkRelations(
       if (feature.kind.case !== "hasOne" && feature.kind.case !== "hasMany") continue;
       const { foreignNamespace, join } = feature.kind.value;
       const foreign = namespaces.get(foreignNamespace);
-      const pairs = join.flatMap((key) => {
-        const local = scalars.get(key.local);
-        const other = scalars.get(key.foreign);
-        return local && other ? [{ local, foreign: other }] : [];
-      });
-      if (foreign && feature.kind.case === "hasMany")
-        members.set(feature.name, manyInfo(feature, foreign, pairs.length === join.length ? pairs : [], featureIds.get(feature.fqn)));
-      if (!foreign || feature.kind.case !== "hasOne" || pairs.length === 0 || pairs.length !== join.length) continue;
+      const pairs = pairsOf(join, scalars) ?? [];
+      if (foreign && feature.kind.case === "hasMany") {
+        const nearest = feature.kind.value.nearest && nearestInfo(feature.kind.value.nearest, scalars);
+        members.set(feature.name, manyInfo(feature, foreign, { join: pairs, nearest }, featureIds.get(feature.fqn)));
+      }
+      if (!foreign || feature.kind.case !== "hasOne" || pairs.length === 0) continue;
       const { optional } = feature.kind.value;
       const relation: RelationInfo = {
         kind: "has_one",

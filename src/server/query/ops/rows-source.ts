@@ -18,6 +18,7 @@ import { callFailure } from "../run/outcome.ts";
 import type { Run } from "../run/run.ts";
 import { columnCoercer } from "./column-values.ts";
 import { eachTime, takesTime } from "./each-time.ts";
+import { nearestRows } from "./nearest-rows.ts";
 import { callPool, inChunks } from "./python-op.ts";
 import { scanOf } from "./scan-op.ts";
 import { sqlFailure } from "./sql-refusal.ts";
@@ -47,8 +48,8 @@ export interface RawColumns {
 /** Rows as a source of one kind has them for some parents. Rejects when they cannot be fetched. */
 type Fetch = (run: Run, op: PlanOp, rows: PlanRows, resolver: ResolverInfo, parents: readonly Row[]) => Promise<RawColumns>;
 
-/** The fetcher of each kind of source; rows that were given need none. */
-const FETCHES: Readonly<Record<Exclude<RowsSourceKind, "given">, Fetch>> = {
+/** The fetcher of each kind of source that is a resolver. */
+const FETCHES: Readonly<Record<Exclude<RowsSourceKind, "given" | "nearest">, Fetch>> = {
   relation: relationRows,
   sql: queriedRows,
   scan: scannedRows,
@@ -60,6 +61,7 @@ const FETCHES: Readonly<Record<Exclude<RowsSourceKind, "given">, Fetch>> = {
  */
 export function fetchRows(run: Run, op: PlanOp, rows: PlanRows, parents: readonly Row[]): Awaitable<SourceRows> {
   const { source } = rows;
+  if (source === "nearest") return nearestRows(run, op, rows, parents);
   return source === "given" ? givenRows(run, op, rows, parents) : fetchedRows(run, op, rows, FETCHES[source], parents);
 }
 

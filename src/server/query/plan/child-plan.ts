@@ -127,8 +127,15 @@ export function planChildren(
     columns: positions,
     relations: new Map([...relations.keys()].map((path, position) => [path, columns.size + position])),
     whole,
+    oldest: source.kind === "nearest" ? (feature) => staleMs(parent, feature) : undefined,
     isComplete: child.outputs.every(({ slot }) => slot === undefined || child.slot(slot).given >= 0),
   };
+}
+
+/** The oldest stored value of a feature that a query takes, milliseconds; 0 = none is taken. */
+export function staleMs({ options, staleness }: PlanShape, feature: ScalarInfo): number {
+  if (feature.featureId === undefined || !feature.storesOnline || options.disableCacheReads) return 0;
+  return staleness.get(feature.fqn) ?? feature.stalenessMs;
 }
 
 /** The values of a whole row: of features with versions the default ones. */

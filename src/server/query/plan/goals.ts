@@ -4,6 +4,7 @@ import type { GraphIndex } from "../graph/graph-index.ts";
 import type { NamespaceInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
 import { pathOf } from "../graph/parameter-index.ts";
 import { expressionCall, gives, joinCall, resolverCall, tilesCall } from "./calls.ts";
+import { staleMs } from "./child-plan.ts";
 import { type CallNode, type Candidate, type FrameNode, type Goal, PlanTooLarge, type Rejection } from "./goal-nodes.ts";
 import type { FrameMode, Plan, PlanShape } from "./plan.ts";
 import { whyUnfit } from "./resolver-fitness.ts";
@@ -73,10 +74,7 @@ export class GoalGraph {
       candidates: [],
       rejected: [],
       key: undefined,
-      staleMs:
-        feature.featureId === undefined || !feature.storesOnline || this.shape.options.disableCacheReads
-          ? 0
-          : (this.shape.staleness.get(feature.fqn) ?? feature.stalenessMs),
+      staleMs: staleMs(this.shape, feature),
     };
     frame.goals.set(feature, goal);
     this.goals.push(goal);

@@ -225,7 +225,7 @@ export interface PlanOp {
 export type OpKind = "python" | "translated" | "sql" | "join" | "scan" | "expression" | "rows" | "tiles";
 
 /** The source of the rows of a has-many relation. */
-export type RowsSourceKind = "given" | "relation" | "sql" | "scan";
+export type RowsSourceKind = "given" | "relation" | "sql" | "scan" | "nearest";
 
 /** The source of child rows, and the plan that is run on all of them together. */
 export interface PlanRows {
@@ -250,6 +250,10 @@ export interface PlanRows {
   readonly whole: readonly number[];
   /** Set when only the rows of a kept window are needed that are not read as tiles. */
   readonly edgesOf?: KeptInfo | undefined;
+  /**
+   * Of the nearest rows: the oldest stored values of a feature that count, milliseconds.
+   */
+  readonly oldest?: ((feature: ScalarInfo) => number) | undefined;
   /** Whether the source provides all needed features, so that nothing has to be run. */
   readonly isComplete: boolean;
 }

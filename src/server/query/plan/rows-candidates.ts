@@ -1,9 +1,9 @@
 /** The access paths to the rows of a has-many relation. */
 
-import type { ManyInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
+import type { ManyInfo, NearestInfo, RelationInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
 import { QueryRefused } from "../refusal.ts";
 import { gives, resolverCall } from "./calls.ts";
-import { needsKey, passedTooOften, planChildren, type RowsSource } from "./child-plan.ts";
+import { needsKey, passedTooOften, planChildren, type RowsSource, staleMs } from "./child-plan.ts";
 import { type CallNode, type Candidate, type FrameNode, type Goal, hiddenParameter, keyParameter, type Rejection } from "./goal-nodes.ts";
 import type { GoalGraph } from "./goals.ts";
 import type { PathFeature, RowsNeeds } from "./plan.ts";
@@ -57,8 +57,10 @@ export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): Ro
     });
     return { candidates, rejected };
   }
-  const obstacle = passedTooOften(graph.index, many, graph.shape);
-  if (obstacle) return { candidates, rejected, obstacle };
+  const tooOften = passedTooOften(graph.index, many, graph.shape);
+  if (tooOften) return { candidates, rejected, obstacle: tooOften };
+  const nearest = many.nearest && nearestPath(graph, goal, many, many.nearest);
+  if (nearest && typeof nearest !== "string") add(2, nearest);
   for (const resolver of new Set([...many.fillers, ...many.foreign.scalars.flatMap((feature) => feature.producers)])) {
     const path = resolver.shape === "relation" ? relationPath(graph, goal, many, resolver) : joinPath(graph, goal, many, resolver);
     if (path === undefined) continue;
@@ -66,7 +68,36 @@ export function rowsCandidates(graph: GoalGraph, goal: Goal, many: ManyInfo): Ro
     if (reason !== undefined) rejected.push({ resolver, reason });
     else if (typeof path !== "string") add(resolver.shape === "relation" ? 1 : resolver.sql ? 2 : 3, path);
   }
-  return { candidates, rejected };
+  return { candidates, rejected, ...(typeof nearest === "string" && { obstacle: nearest }) };
+}
+
+/** The rows whose vector is nearest, or why they are not looked for. */
+function nearestPath(graph: GoalGraph, { frame }: Goal, { foreign }: ManyInfo, nearest: NearestInfo): AccessPath | string {
+  const { primaryKey } = foreign;
+  const { shape } = graph;
+  if (shape.history) return "the nearest rows are those that are stored online now, and what was stored then is not known";
+  if (!primaryKey) return `${foreign.className} has no primary key, by which its rows are stored`;
+  const conditions = [...nearest.equal, ...nearest.containing];
+  const read = new Set([nearest, ...conditions].map((pair) => pair.foreign));
+  for (const filter of nearest.filters) {
+    const compiled = graph.index.compile(filter, foreign);
+    if (typeof compiled === "string") return compiled;
+    for (const path of compiled.references.columns) {
+      const feature = foreign.members.get(path);
+      if (feature?.kind !== "scalar") return `its condition reads ${path}, which is no feature of ${foreign.className} itself`;
+      read.add(feature);
+    }
+  }
+  const unread = [...read].find((one) => !one.primary && staleMs(shape, one) === 0);
+  if (unread) return `this query takes no stored value of ${unread.fqn}, and the nearest rows are those that are stored`;
+  const inputs = [nearest, ...conditions].map(({ local }) => ({
+    ...{ parameter: keyParameter(local), goal: graph.goal(frame, local), nullable: false },
+  }));
+  return {
+    source: { kind: "nearest", givens: [primaryKey, ...(nearest.distance ? [nearest.distance] : [])] },
+    inputs,
+    required: inputs.map((input) => input.goal),
+  };
 }
 
 /**

@@ -95,6 +95,7 @@ export function openRenewableOnlineStore(path: string, options: RenewableOptions
     dropped: () => dropped + store.dropped(),
     measure: () => withRenewal((of) => of.measure()),
     measureFeatures: (signal) => walking((of) => of.measureFeatures(signal)),
+    eachVector: (...given) => walking((of) => of.eachVector(...given)),
     pending: () => store.pending(),
     suspend() {
       isSuspended = true;

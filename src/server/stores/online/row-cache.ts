@@ -1,6 +1,7 @@
 /** Rows of the online store in memory: recently read or written ones, and those not written yet. */
 
 import { decodeStored, encodeStored, type FeatureValue } from "../../../domain/value.ts";
+import { packedList, unpackedList } from "./packed-list.ts";
 import type { StoredValue } from "./store.ts";
 
 /** Estimated bytes of a cell beside its text: the objects, the map's slots, numbers. */
@@ -13,6 +14,9 @@ const LOOKS_PER_EVICTION = 256;
 /** The expiry of a value that never expires. */
 export const NEVER = Number.POSITIVE_INFINITY;
 
+/** A value as the file has it: a packed list of numbers, else the text of `encodeStored`. */
+export type Encoded = string | Uint8Array;
+
 /** One feature of one row. */
 export interface Cell {
   readonly row: Row;
@@ -23,7 +27,7 @@ export interface Cell {
    * The encoded value of a list, struct or bytes: each read decodes its own copy, so that no caller
    * can change another's value.
    */
-  text: string | undefined;
+  encoded: Encoded | undefined;
   /** Epoch milliseconds from which on the value may be removed; Infinity = never. */
   expiresAt: number;
   /** Whether the file is known to hold nothing newer. Only such a cell answers a read. */
@@ -51,13 +55,26 @@ export interface Row {
 export function readCell(cell: Cell, asOf: number): StoredValue | undefined {
   const { stored } = cell;
   if (stored === undefined || stored.observedAt > asOf) return undefined;
-  if (cell.text === undefined) return stored;
-  return { value: decodeStored(cell.text), observedAt: stored.observedAt, resolver: stored.resolver };
+  if (cell.encoded === undefined) return stored;
+  return { value: decoded(cell.encoded), observedAt: stored.observedAt, resolver: stored.resolver };
 }
 
-/** The text of a cell's value for the file. */
-export function cellText(cell: Cell): string {
-  return cell.text ?? encodeStored(cell.stored?.value ?? null);
+/** A cell's value for the file. */
+export function encodedCell(cell: Cell): Encoded {
+  return cell.encoded ?? encodeStored(cell.stored?.value ?? null);
+}
+
+/** The value that was encoded. */
+export function decoded(encoded: Encoded): FeatureValue {
+  return typeof encoded === "string" ? decodeStored(encoded) : unpackedList(encoded);
+}
+
+/** Stands for a packed value, which is not read before it is asked for. */
+const PACKED: FeatureValue = [];
+
+function readText(text: string): FeatureValue {
+  const first = text.charCodeAt(0);
+  return first === 0x7b || first === 0x5b ? decodeStored(text) : (JSON.parse(text) as FeatureValue);
 }
 
 /**
@@ -102,17 +119,15 @@ export class RowCache {
   /** Sets a cell from a value in memory. */
   assign(row: Row, featureId: number, { value, observedAt, resolver }: StoredValue, expiresAt = NEVER): Cell {
     const composite = typeof value === "object" && value !== null;
-    const text = composite ? encodeStored(value) : undefined;
-    return this.set(row, featureId, { value: composite ? null : value, observedAt, resolver }, text, expiresAt);
+    const encoded = composite ? (packedList(value) ?? encodeStored(value)) : undefined;
+    return this.set(row, featureId, { value: composite ? null : value, observedAt, resolver }, encoded, expiresAt);
   }
 
-  /** Sets a cell from the file, where its value is the text of `encodeStored`. */
-  assignStored(row: Row, featureId: number, text: string, observedAt: number, resolver: string, expiresAt: number): Cell {
-    const first = text.charCodeAt(0);
-    const composite = first === 0x7b || first === 0x5b;
-    const value = composite ? decodeStored(text) : (JSON.parse(text) as FeatureValue);
+  /** Sets a cell from the file. */
+  assignStored(row: Row, featureId: number, encoded: Encoded, observedAt: number, resolver: string, expiresAt: number): Cell {
+    const value = typeof encoded === "string" ? readText(encoded) : PACKED;
     if (typeof value === "object" && value !== null)
-      return this.set(row, featureId, { value: null, observedAt, resolver }, text, expiresAt);
+      return this.set(row, featureId, { value: null, observedAt, resolver }, encoded, expiresAt);
     return this.set(row, featureId, { value, observedAt, resolver }, undefined, expiresAt);
   }
 
@@ -157,18 +172,19 @@ export class RowCache {
     }
   }
 
-  private set(row: Row, featureId: number, stored: StoredValue | undefined, text: string | undefined, expiresAt: number): Cell {
-    const size = CELL_BYTES + 2 * (text?.length ?? (typeof stored?.value === "string" ? stored.value.length : 0));
+  private set(row: Row, featureId: number, stored: StoredValue | undefined, encoded: Encoded | undefined, expiresAt: number): Cell {
+    const text = encoded ?? stored?.value;
+    const size = CELL_BYTES + (typeof text === "string" ? 2 * text.length : text instanceof Uint8Array ? text.length : 0);
     const known = row.cells.get(featureId);
     if (known) {
       known.stored = stored;
-      known.text = text;
+      known.encoded = encoded;
       known.expiresAt = expiresAt;
       this.grow(row, size - known.bytes);
       known.bytes = size;
       return known;
     }
-    const cell: Cell = { row, featureId, stored, text, expiresAt, certain: false, dirty: false, bytes: size };
+    const cell: Cell = { row, featureId, stored, encoded, expiresAt, certain: false, dirty: false, bytes: size };
     row.cells.set(featureId, cell);
     this.grow(row, size);
     return cell;

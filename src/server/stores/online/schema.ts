@@ -7,9 +7,9 @@ export const ONLINE_APPLICATION_ID = 0x7376636f;
 
 /**
  * Steps of the schema. `scope` is `main` or a branch's name, `pk` the type-tagged key of
- * `storeKey`, `value` the text of `encodeStored`, times are epoch milliseconds, `op` is the
- * resolver's FQN, `expires_at` is null for values that never expire. Without rowid, so that the
- * features of one row are adjacent on a page.
+ * `storeKey`, `value` the text of `encodeStored` or the bytes of a packed list, times are epoch
+ * milliseconds, `op` is the resolver's FQN, `expires_at` is null for values that never expire.
+ * Without rowid, so that the features of one row are adjacent on a page.
  */
 export const ONLINE_MIGRATIONS: readonly Migration[] = [
   (db) => {
@@ -28,4 +28,6 @@ export const ONLINE_MIGRATIONS: readonly Migration[] = [
   (db) => {
     db.run("alter table online add column expires_at integer");
   },
+  // From here on values may be packed lists, which programs of before cannot read.
+  () => undefined,
 ];

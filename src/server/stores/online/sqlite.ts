@@ -12,7 +12,8 @@ import type { Database, Statement } from "bun:sqlite";
 import type { FeatureValue } from "../../../domain/value.ts";
 import { explainDamage, openDatabase } from "../sqlite/open.ts";
 import { Checkpointer } from "./checkpointer.ts";
-import { type Cell, cellText, NEVER, type Row, RowCache, readCell } from "./row-cache.ts";
+import { isNumeric, packNumbers } from "./packed-list.ts";
+import { type Cell, decoded, type Encoded, encodedCell, NEVER, type Row, RowCache, readCell } from "./row-cache.ts";
 import { ONLINE_APPLICATION_ID, ONLINE_MIGRATIONS } from "./schema.ts";
 import type {
   DeletedCells,
@@ -25,7 +26,9 @@ import type {
   OnlineWrites,
   StoredRows,
   StoredValue,
+  StoredVector,
   ValuesRead,
+  VectorsRead,
 } from "./store.ts";
 import { WriteQueue } from "./write-queue.ts";
 
@@ -77,7 +80,7 @@ export interface SqliteOnlineOptions {
 
 interface StoredRow {
   readonly fid: number;
-  readonly value: string;
+  readonly value: Encoded;
   readonly observed_at: number;
   readonly op: string;
   readonly expires_at: number | null;
@@ -122,6 +125,8 @@ export function openSqliteOnlineStore(path: string, options: SqliteOnlineOptions
 type StoredCell = CellPosition & Pick<StoredRow, "expires_at">;
 /** The position of a stored cell, and the bytes of its row. */
 type SizedCell = CellPosition & { readonly bytes: number };
+/** The position of a stored cell, and its value if it is the feature's that is looked for. */
+type ValueCell = CellPosition & Pick<StoredRow, "observed_at" | "expires_at"> & { readonly value: Encoded | null };
 
 class SqliteOnlineStore implements OnlineStore {
   private readonly cache: RowCache;
@@ -130,9 +135,10 @@ class SqliteOnlineStore implements OnlineStore {
   private readonly checkpointer: Checkpointer | undefined;
   private readonly listed = new Map<number, Statement<StoredRow, (string | number)[]>>();
   private readonly range: Statement<StoredRow, [string, string, string, number, number]>;
-  private readonly upsert: Statement<unknown, [string, string, string, number, string, number, number, string, number | null, number]>;
+  private readonly upsert: Statement<unknown, [string, string, string, number, Encoded, number, number, string, number | null, number]>;
   private readonly next: Statement<StoredCell, [string, string, string, number, number]>;
   private readonly sized: Statement<SizedCell, [string, string, string, number, number]>;
+  private readonly valued: Statement<ValueCell, [string, string, string, number, number, number]>;
   private readonly expire: Statement<unknown, [string, string, string, number, number]>;
   private measuring: Promise<OnlineMeasures> | undefined;
   private readonly erase: Statement<unknown, [string, string, string, number]>;
@@ -169,6 +175,10 @@ class SqliteOnlineStore implements OnlineStore {
     this.sized = db.prepare(
       `select scope, ns, pk, fid, ${bytes} + iif(expires_at is null, 24, 32) as bytes from online
        where (scope, ns, pk, fid) > (?1, ?2, ?3, ?4) order by scope, ns, pk, fid limit ?5`,
+    );
+    this.valued = db.prepare(
+      `select scope, ns, pk, fid, observed_at, expires_at, iif(fid = ?6, value, null) as value from online
+       where scope = ?1 and ns = ?2 and (pk, fid) > (?3, ?4) order by pk, fid limit ?5`,
     );
     this.expire = db.prepare("delete from online where scope = ?1 and ns = ?2 and pk = ?3 and fid = ?4 and expires_at <= ?5");
     this.deleted = db.prepare(
@@ -221,6 +231,27 @@ class SqliteOnlineStore implements OnlineStore {
       for (const { fid, bytes } of cells) features.set(fid, (features.get(fid) ?? 0) + bytes);
     });
     return { bytes: this.bytes(), features };
+  }
+
+  async eachVector(
+    scope: string,
+    { namespace, featureId }: VectorsRead,
+    visit: (vectors: readonly StoredVector[]) => void,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const queued = this.queue.listed(({ row, featureId: id }) => row.scope === scope && row.namespace === namespace && id === featureId);
+    visit(
+      queued.flatMap(({ row, encoded = "null", stored, expiresAt }) =>
+        vectorOf(row.key, encoded, stored?.observedAt ?? 0, expiresAt === NEVER ? null : expiresAt),
+      ),
+    );
+    for (let position: Pick<CellPosition, "pk" | "fid"> | undefined = BEGINNING; position && !this.closed && !signal?.aborted; ) {
+      const { pk, fid }: Pick<CellPosition, "pk" | "fid"> = position;
+      const cells: ValueCell[] = this.valued.all(scope, namespace, pk, fid, CELLS_PER_SWEEP, featureId);
+      visit(cells.flatMap((cell) => (cell.value === null ? [] : vectorOf(cell.pk, cell.value, cell.observed_at, cell.expires_at))));
+      position = cells.length === CELLS_PER_SWEEP ? cells.at(-1) : undefined;
+      if (position) await pause(0);
+    }
   }
 
   pending(): number {
@@ -293,6 +324,7 @@ class SqliteOnlineStore implements OnlineStore {
       this.upsert,
       this.next,
       this.sized,
+      this.valued,
       this.expire,
       this.deleted,
       this.erase,
@@ -409,7 +441,7 @@ class SqliteOnlineStore implements OnlineStore {
           row.namespace,
           row.key,
           cell.featureId,
-          cellText(cell),
+          encodedCell(cell),
           observedAt,
           insertedAt,
           resolver,
@@ -573,6 +605,14 @@ function rowsOf({ value, observedAt, resolver }: StoredValue): StoredRows {
     readonly columns: Readonly<Record<string, readonly FeatureValue[]>>;
   };
   return { rows, columns: new Map(Object.entries(columns).map(([id, values]) => [Number(id), values])), observedAt, resolver };
+}
+
+/** A stored value as a vector; none if it is no list of numbers. */
+function vectorOf(key: string, encoded: Encoded, observedAt: number, expiresAt: number | null): StoredVector[] {
+  const rest = { key, observedAt, ...(expiresAt === null ? {} : { expiresAt }) };
+  if (typeof encoded !== "string") return [{ ...rest, packed: encoded }];
+  const value = encoded.startsWith("[") ? decoded(encoded) : null;
+  return isNumeric(value) ? [{ ...rest, packed: packNumbers(value) }] : [];
 }
 
 function rowPrefix(scope: string, namespace: string): string {

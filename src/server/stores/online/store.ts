@@ -69,6 +69,23 @@ interface WrittenRow {
   readonly expiresAt?: number;
 }
 
+/** A feature whose stored vectors are visited. */
+export interface VectorsRead {
+  readonly namespace: string;
+  readonly featureId: number;
+}
+
+/** A stored list of numbers. Times are epoch milliseconds. */
+export interface StoredVector {
+  /** Type-tagged key of the row, see `storeKey`. */
+  readonly key: string;
+  /** Its elements, see `packed-list.ts`. */
+  readonly packed: Uint8Array;
+  readonly observedAt: number;
+  /** Undefined = it never expires. */
+  readonly expiresAt?: number;
+}
+
 /** A value to be stored. */
 export interface ValueWrite extends WrittenRow, StoredValue {
   readonly featureId: number;
@@ -173,6 +190,13 @@ export interface OnlineStore {
    * served. Ends early when the signal is aborted.
    */
   measureFeatures(signal?: AbortSignal): Promise<FeatureMeasures>;
+  /**
+   * Visits the values of a feature that are lists of numbers, queued ones and expired ones among
+   * them, in short steps between which queries are served. What is put meanwhile may be missing; a
+   * value that is queued and stored is visited in both states. Ends early when the signal is
+   * aborted.
+   */
+  eachVector(scope: string, read: VectorsRead, visit: (vectors: readonly StoredVector[]) => void, signal?: AbortSignal): Promise<void>;
   /** Number of values and relations that wait to be written. */
   pending(): number;
   /**

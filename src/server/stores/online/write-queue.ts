@@ -86,9 +86,14 @@ export class WriteQueue {
     this.#cells.delete(cell);
   }
 
+  /** The matching cells. */
+  listed(matches: (cell: Cell) => boolean): Cell[] {
+    return [...this.#cells].filter(matches);
+  }
+
   /** Removes the matching cells; returns them. */
   removeWhere(matches: (cell: Cell) => boolean): Cell[] {
-    const removed = [...this.#cells].filter(matches);
+    const removed = this.listed(matches);
     for (const cell of removed) this.remove(cell);
     return removed;
   }

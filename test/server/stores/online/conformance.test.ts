@@ -3,12 +3,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { FeatureValue } from "../../../../src/domain/value.ts";
+import { unpackedList } from "../../../../src/server/stores/online/packed-list.ts";
 import {
   type OnlineStore,
   type RowsRead,
   type RowsWrite,
   type StoredRows,
   type StoredValue,
+  type StoredVector,
   storeKey,
   type ValuesRead,
   type ValueWrite,
@@ -98,6 +100,77 @@ for (const driver of ONLINE_DRIVERS)
       expect((await of(keys, [3])).map((row) => row[0]?.value)).toEqual([undefined, "c", "c"]);
       expect(await of([], [1])).toEqual([]);
       expect(await of(["i:1"], [])).toEqual([[]]);
+    });
+
+    test("gives lists of numbers as they were put, whatever their precision and length", async () => {
+      const numbers = fc.oneof(
+        fc.double().map((number) => (Number.isNaN(number) ? Number.NaN : number)),
+        fc.float(),
+        fc.constantFrom(0, -0, 1, 0.5, 65_504, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY),
+      );
+      const halves = fc.double({ min: -65_000, max: 65_000, noNaN: true }).map(Math.f16round);
+      const singles = fc.double({ noNaN: true }).map(Math.fround);
+      const list = fc.oneof(...[numbers, halves, singles].map((one) => fc.array(one, { maxLength: 40, size: "max" })));
+      const mixed = fc.array(fc.oneof(numbers, fc.constantFrom(null, "1", true, 2n ** 60n)), { minLength: 8, maxLength: 12 });
+      let featureId = 100;
+      await fc.assert(
+        fc.asyncProperty(fc.oneof(list, mixed), fc.boolean(), async (given, isReopened) => {
+          const value = given as FeatureValue[];
+          await put([{ featureId: ++featureId, value: [...value] }]);
+          if (isReopened) await (isDurable ? reopen() : store.flush());
+          expect((await get([featureId]))[0]?.value).toEqual(value);
+        }),
+        seeded(60),
+      );
+    });
+
+    test("a list that a caller changes stays as it was stored", async () => {
+      const value = Array.from({ length: 20 }, (_, n) => n / 3);
+      await put([{ featureId: 1, value }]);
+      for (let round = 0; round < 2; round++) {
+        const [stored] = await get([1]);
+        expect(stored?.value).toEqual(Array.from({ length: 20 }, (_, n) => n / 3));
+        (stored?.value as number[])[0] = 99;
+      }
+    });
+
+    test("visits the vectors of a feature in one scope and class, stored and queued, with their times", async () => {
+      const vector = (n: number) => Array.from({ length: 10 }, (_, at) => Math.fround(Math.sin(n * 10 + at)));
+      const keys = Array.from({ length: 1_200 }, (_, n) => `i:${n}`);
+      await put(keys.flatMap((key, n) => [1, 2, 3].map((featureId) => ({ key, featureId, value: featureId === 2 ? vector(n) : n }))));
+      await put([
+        { key: "i:1", featureId: 2, value: vector(-1), namespace: "team" },
+        { key: "s:none", featureId: 2, value: null },
+        { key: "s:text", featureId: 2, value: "[1,2]" },
+        { key: "s:short", featureId: 2, value: [0.1, 2] },
+      ]);
+      await put([{ key: "i:2", featureId: 2, value: vector(-2) }], "branch");
+      await store.flush();
+      await put([{ key: "i:3", featureId: 2, value: vector(-3), observedAt: 9, expiresAt: 4_000_000_000_000 }]);
+      const seen = new Map<string, { observedAt: number; expiresAt: number | undefined; elements: number[] }>();
+      const visit = async (signal?: AbortSignal) => {
+        seen.clear();
+        const add = ({ key, packed, observedAt, expiresAt }: StoredVector) => {
+          const known = seen.get(key)?.observedAt ?? Number.NEGATIVE_INFINITY;
+          if (observedAt >= known) seen.set(key, { observedAt, expiresAt, elements: unpackedList(packed) });
+        };
+        await store.eachVector("main", { namespace: "user", featureId: 2 }, (vectors) => vectors.forEach(add), signal);
+      };
+      await visit();
+      const expected = new Map(
+        keys.map((key, n) => [key, { observedAt: 0, expiresAt: undefined as number | undefined, elements: vector(n) }]),
+      );
+      expected.set("s:short", { observedAt: 0, expiresAt: undefined, elements: [0.1, 2] });
+      expected.set("i:3", { observedAt: 9, expiresAt: 4_000_000_000_000, elements: vector(-3) });
+      expect(new Map([...seen].sort())).toEqual(new Map([...expected].sort()));
+      if (isDurable) {
+        await reopen();
+        await visit();
+        expect(seen.get("i:3")).toEqual(expected.get("i:3"));
+        expect(seen.size).toBe(expected.size);
+        await visit(AbortSignal.abort());
+        expect(seen.size).toBe(0);
+      }
     });
 
     test("one read gives values and rows of several classes, each in its place", async () => {

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { unpackedList } from "../../../../src/server/stores/online/packed-list.ts";
 import { openRenewableOnlineStore } from "../../../../src/server/stores/online/renewable.ts";
 import { ONLINE_MIGRATIONS } from "../../../../src/server/stores/online/schema.ts";
 import { openSqliteOnlineStore } from "../../../../src/server/stores/online/sqlite.ts";
@@ -149,6 +150,40 @@ describe("sqlite online store", () => {
     expect([await store.sweep(), storedAt(store, 1, 1)?.value]).toEqual([0, "kept"]);
     await store.close();
     expect(statSync(`${path}.v1.backup`).size).toBeGreaterThan(0);
+  });
+
+  test("lists of numbers that are stored as text are read as they were, and visited as vectors", async () => {
+    const path = newPath();
+    await openSqliteOnlineStore(path).close();
+    const numbers = Array.from({ length: 12 }, (_, n) => n / 7);
+    const db = new Database(path);
+    const stored =
+      "insert into online (scope, ns, pk, fid, value, observed_at, inserted_at, op) values ('main', 'user', ?, 1, ?, 5, 5, 'm.f')";
+    db.query(stored).run("i:1", JSON.stringify(numbers));
+    db.query(stored).run("i:2", '[1,{"$float":"NaN"},null]');
+    db.close();
+    const store = openSqliteOnlineStore(path);
+    expect(storedAt(store, 1, 1)).toEqual({ value: numbers, observedAt: 5, resolver: "m.f" });
+    expect(storedAt(store, 2, 1)?.value).toEqual([1, Number.NaN, null]);
+    const visited: (readonly [string, number[]])[] = [];
+    await store.eachVector("main", { namespace: "user", featureId: 1 }, (vectors) =>
+      visited.push(...vectors.map(({ key, packed }) => [key, unpackedList(packed)] as const)),
+    );
+    expect(visited).toEqual([["i:1", numbers]]);
+    await store.close();
+  });
+
+  test("a vector takes the bytes of its elements in the smallest precision that holds them", async () => {
+    const path = newPath();
+    const store = openSqliteOnlineStore(path);
+    const vector = (round: (number: number) => number) => Array.from({ length: 768 }, (_, n) => round(Math.sin(n)));
+    put(store, [write(1, 1, vector(Math.f16round)), write(1, 2, vector(Math.fround)), write(1, 3, vector(Number))]);
+    await store.flush();
+    await store.close();
+    const db = new Database(path, { readonly: true });
+    const sizes = db.query<{ bytes: number }, []>("select length(value) as bytes from online order by fid").all();
+    expect(sizes.map(({ bytes }) => bytes)).toEqual([2 * 768 + 1, 4 * 768 + 1, 8 * 768 + 1]);
+    db.close();
   });
 
   test("room that a sweep made is used again", async () => {
