@@ -221,7 +221,7 @@ function handleOf({ answer }: Asked): string | undefined {
   return typeof answer.statementHandle === "string" ? answer.statementHandle : undefined;
 }
 
-/** What a promise comes to; rejects with the signal's reason once that is aborted, while the promise goes on. */
+/** What work comes to; rejects with the signal's reason when that is aborted: the work goes on. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
