@@ -123,6 +123,7 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
         const graph = create(GraphSchema, { diagnostics: [...error.diagnostics] });
         return { graph, bytes: encoded(graph), python: undefined };
       }
+      await wanted.onEnvironment?.(python);
       const cached = new AnalysisCacheEntry(await realpath(wanted.root), python, wanted, options.env);
       const known = cached.get(analyses);
       if (known) return { graph: decodeGraph(known), bytes: () => known, python };

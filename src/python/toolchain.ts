@@ -43,6 +43,11 @@ export interface AnalyzeOptions {
   /** Called with the current activity in a few words, for example "installing requests 2.32.3". */
   readonly onProgress?: (doing: string) => void;
   /**
+   * Called with the interpreter once its environment is there, and waited for, before anything is
+   * analyzed. Must not reject.
+   */
+  readonly onEnvironment?: (python: string) => Promise<void>;
+  /**
    * Called when the analyzer's process has started: from then on, the caller's own work delays
    * nothing.
    */

@@ -145,6 +145,8 @@ interface Begun {
 /** Workers that start, or have started. */
 interface StartingWorkers {
   readonly pool: Promise<PythonPool>;
+  /** Resolves when the first process has been started, or none will be. */
+  readonly began: Promise<void>;
   /** Ends them at once. Never rejects. */
   end(): Promise<void>;
 }
@@ -276,20 +278,24 @@ export function createBuilder(options: BuilderOptions): Builder {
     };
   };
 
+  /**
+   * Starts the workers of a deployment: those of a graph that is still being analyzed import the
+   * project meanwhile. With a graph that needs none, none is started.
+   */
   const startPool = async (
     deployment: DeploymentRecord,
     environment: EnvironmentRecord,
-    of: Graph,
+    of: Graph | Promise<Graph>,
     source: string,
     given: EnvironmentVariables,
     note: Note,
     signal: AbortSignal,
+    began: () => void = () => undefined,
   ): Promise<PythonPool> => {
     const { hidden } = given;
-    const resolverFqns = [...of.resolvers, ...of.streamResolvers]
-      .filter(({ body, environments }) => body.case === "python" && (environments.length === 0 || environments.includes(environment.name)))
-      .map(({ fqn }) => fqn);
-    if (resolverFqns.length === 0 && !asksWorkers(of)) return withoutWorkers;
+    if (!(of instanceof Promise) && !needsWorkers(of, environment)) return withoutWorkers;
+    const resolverFqns = of instanceof Promise ? of.then((found) => pythonResolvers(found, environment)) : pythonResolvers(of, environment);
+    if (resolverFqns instanceof Promise) resolverFqns.catch(() => undefined);
     const started = await startedWith(deployment, source, given, note, signal);
     const { createWorkerPool } = await import("../python/worker-pool.ts");
     return createWorkerPool({
@@ -304,11 +310,13 @@ export function createBuilder(options: BuilderOptions): Builder {
       resolverFqns,
       ...(deployment.profiling && { onProfile: (samples) => profiles.add(deployment.id, samples) }),
       observer: {
-        began: (pid) =>
-          processes.began({
+        began(pid) {
+          began();
+          return processes.began({
             ...{ kind: "worker", pid, environmentId: environment.id, deploymentId: deployment.id },
             ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes: started.memoryLimitBytes, tag: deployment.tags[0] ?? "" },
-          }),
+          });
+        },
       },
       signal,
       onLog: (line) =>
@@ -345,29 +353,45 @@ export function createBuilder(options: BuilderOptions): Builder {
       note("analyzing");
       const chain = await python();
       const files = analyzedFiles(await listFiles(source));
-      const { graph: found, bytes } = await asBuildFailure(note, () =>
-        chain.analyze({
-          root: source,
-          files,
-          requirements,
-          requirementsFile: requirementsFile(deployment),
-          project: deployment.projectName,
-          environmentName: environment.name,
-          signal,
-          onProgress: note,
-          ...(deployment.runtime === "" ? {} : { runtime: deployment.runtime }),
-        }),
-      );
-      refuseErrors("The project has errors", found.diagnostics);
       const variables = withoutSecrets ? undefined : await secrets.variables(environment.id);
-      const workers = variables && starting(signal, (over) => startPool(deployment, environment, found, source, variables, note, over));
+      const begin = (of: Graph | Promise<Graph>): StartingWorkers | undefined =>
+        variables && starting(signal, (over, began) => startPool(deployment, environment, of, source, variables, note, over, began));
+      const analyzed = Promise.withResolvers<Graph>();
+      analyzed.promise.catch(() => undefined);
+      let workers: StartingWorkers | undefined;
       try {
+        const { graph: found, bytes } = await asBuildFailure(note, () =>
+          chain.analyze({
+            root: source,
+            files,
+            requirements,
+            requirementsFile: requirementsFile(deployment),
+            project: deployment.projectName,
+            environmentName: environment.name,
+            signal,
+            onProgress: note,
+            async onEnvironment(interpreter) {
+              const isCompiled = existsSync(await chain.compiledCode(interpreter, deployment.projectName));
+              if (isCompiled) workers = begin(analyzed.promise);
+              await workers?.began;
+            },
+            ...(deployment.runtime === "" ? {} : { runtime: deployment.runtime }),
+          }),
+        );
+        refuseErrors("The project has errors", found.diagnostics);
+        analyzed.resolve(found);
+        if (workers && !needsWorkers(found, environment)) {
+          await workers.end();
+          workers = undefined;
+        }
+        workers ??= begin(found);
         if (variables) await checkStatements(found, source, environment, variables, note);
         await metadata.putGraph(deployment.id, found.resolvers.some(isStar) ? toBinary(GraphSchema, found) : bytes());
         await identitiesOf(found, environment.id);
         await metadata.resolverVersions(environment.id, resolversIn(found), { deploymentId: deployment.id, now: clock.now() });
         if (variables && workers) begun.set(deployment.id, { graph: found, variables, workers });
       } catch (error) {
+        analyzed.reject(error);
         await workers?.end();
         throw error;
       }
@@ -482,12 +506,17 @@ export function createBuilder(options: BuilderOptions): Builder {
 }
 
 /** Workers that `start` begins; they end with the signal, or when they are told to. */
-function starting(signal: AbortSignal, start: (over: AbortSignal) => Promise<PythonPool>): StartingWorkers {
+function starting(signal: AbortSignal, start: (over: AbortSignal, began: () => void) => Promise<PythonPool>): StartingWorkers {
   const ending = new AbortController();
-  const pool = start(AbortSignal.any([signal, ending.signal]));
-  pool.catch(() => undefined);
+  const began = Promise.withResolvers<void>();
+  const pool = start(AbortSignal.any([signal, ending.signal]), began.resolve);
+  pool.then(
+    () => began.resolve(),
+    () => began.resolve(),
+  );
   return {
     pool,
+    began: began.promise,
     async end() {
       ending.abort();
       await pool.then((workers) => workers.drain(0)).catch(() => undefined);
@@ -558,6 +587,18 @@ const withoutWorkers: PythonPool = {
   health: () => ({ workers: 0, degraded: false }),
   async drain() {},
 };
+
+/** FQNs of the resolvers that workers of an environment run. */
+function pythonResolvers({ resolvers, streamResolvers }: Graph, { name }: EnvironmentRecord): readonly string[] {
+  return [...resolvers, ...streamResolvers]
+    .filter(({ body, environments }) => body.case === "python" && (environments.length === 0 || environments.includes(name)))
+    .map(({ fqn }) => fqn);
+}
+
+/** Whether there is anything that workers of an environment do. */
+function needsWorkers(of: Graph, environment: EnvironmentRecord): boolean {
+  return pythonResolvers(of, environment).length > 0 || asksWorkers(of);
+}
 
 /** Whether workers are asked about uploaded values. */
 function asksWorkers({ featureSets }: Graph): boolean {

@@ -45,35 +45,39 @@ export interface WorkerPoolOptions {
   readonly environmentName: string;
   /** Time allowed for a call that names none (`deadlineMs` zero). */
   readonly defaultTimeoutMs: number;
-  /** Longest time for importing the project, in milliseconds; default 60 s. */
+  /** Longest time until a worker is ready once its resolvers are known, in ms; default 60 s. */
   readonly startTimeoutMs?: number;
-  /** FQNs of the Python resolvers of the graph; the imported project must define each. */
-  readonly resolverFqns: readonly string[];
+  /**
+   * FQNs of the Python resolvers of the graph; the imported project must define each. Until a
+   * promise of them resolves, the workers import the project and run no hooks; when it rejects, the
+   * start is to be ended by `signal`.
+   */
+  readonly resolverFqns: readonly string[] | Promise<readonly string[]>;
   /** Ends a start that is under way, which then fails; default: never. */
   readonly signal?: AbortSignal;
 }
 
 /**
  * Starts the workers of a deployment. Resolves when the first of them has imported the project. For
- * a graph without Python resolvers none is started. Throws ToolchainError with findings when the
- * project does not import or lacks one of the resolvers.
+ * a graph that is known to have no Python resolvers none is started. Throws ToolchainError with
+ * findings when the project does not import or lacks one of the resolvers.
  */
 export async function createWorkerPool(options: WorkerPoolOptions): Promise<PythonPool> {
   const sourceRoot = await realpath(options.sourceRoot);
   const folder = await makeSocketFolder(options.socketDir);
+  const { resolverFqns, signal } = options;
   const supervisor = new Supervisor({
     ...options,
     spec: await specOf(options, sourceRoot, folder),
     onEnd: () => rm(folder, { recursive: true, force: true }),
   });
-  if (options.resolverFqns.length === 0) return supervisor;
-  const { signal } = options;
+  if (!(resolverFqns instanceof Promise) && resolverFqns.length === 0) return supervisor;
   const stop = (): void => void supervisor.drain(0);
   signal?.addEventListener("abort", stop, { once: true });
   try {
     signal?.throwIfAborted();
     const loaded = await supervisor.start();
-    const missing = options.resolverFqns.filter((fqn) => !loaded.has(fqn));
+    const missing = (await resolverFqns).filter((fqn) => !loaded.has(fqn));
     if (missing.length === 0) return supervisor;
     const said = IMPORT_FAILED.missingResolver({ resolvers: missing.join("', '") });
     throw new ToolchainError(said.message, [finding(said, undefined)]);
@@ -101,6 +105,7 @@ async function specOf(options: WorkerPoolOptions, sourceRoot: string, folder: st
     ...(options.codeFile !== undefined && { codeFile: options.codeFile }),
     profiles: options.onProfile !== undefined,
     startTimeoutMs: options.startTimeoutMs ?? 60_000,
+    ...(options.resolverFqns instanceof Promise && { begins: options.resolverFqns }),
     ...(options.memoryLimitBytes !== undefined && { memoryLimitBytes: options.memoryLimitBytes }),
   };
 }

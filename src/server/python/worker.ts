@@ -23,8 +23,13 @@ export interface WorkerSpec extends ProjectRuntime {
   readonly socketDir: string;
   /** Whether it samples what resolvers are doing. */
   readonly profiles?: boolean;
-  /** Longest time until it has imported the project. */
+  /** Longest time until it is ready, from `begins` on. */
   readonly startTimeoutMs: number;
+  /**
+   * Until it resolves, the worker imports the project and runs no hooks. When it rejects, the
+   * worker waits until it is killed. Default: it has resolved.
+   */
+  readonly begins?: Promise<unknown>;
 }
 
 /** A resolver that a worker has loaded. */
@@ -85,6 +90,9 @@ const EXIT_MS = 250;
 /** Time that the launcher then has, on a machine that may have much else to do. */
 const LAUNCHER_EXIT_MS = 10_000;
 
+/** The frame that lets a worker run its hooks. */
+const BEGIN = encodeFrame({ type: "BEGIN" });
+
 /** A running worker. */
 export class Worker {
   /** Resolvers by FQN; filled when ready. */
@@ -101,6 +109,9 @@ export class Worker {
   private hooks = false;
   private failure: WorkerStartError | undefined;
   private draining = false;
+  private hasBegun = false;
+  private isOver = false;
+  private startTimer: Timer | undefined;
   private readonly settle = Promise.withResolvers<void>();
 
   constructor(
@@ -127,13 +138,14 @@ export class Worker {
       },
     );
     this.ready = this.settle.promise;
-    const timer = setTimeout(() => {
-      this.slowStart = true;
-      this.process.kill("SIGABRT");
-      setTimeout(() => this.kill(), STACK_MS).unref();
-    }, spec.startTimeoutMs);
     this.ended = this.process.ended;
-    this.ready.catch(() => undefined).finally(() => clearTimeout(timer));
+    if (spec.begins)
+      spec.begins.then(
+        () => this.begin(),
+        () => undefined,
+      );
+    else this.begin();
+    this.ready.catch(() => undefined).finally(() => clearTimeout(this.startTimer));
   }
 
   /** Process id, also that of its process group. */
@@ -183,7 +195,20 @@ export class Worker {
     setTimeout(() => this.kill(), hasLauncher ? LAUNCHER_EXIT_MS : 0).unref();
   }
 
+  /** Lets it run its hooks once it has imported the project, and bounds the time of its start. */
+  private begin(): void {
+    if (this.isOver) return;
+    this.hasBegun = true;
+    this.data?.send(BEGIN);
+    this.startTimer = setTimeout(() => {
+      this.slowStart = true;
+      this.process.kill("SIGABRT");
+      setTimeout(() => this.kill(), STACK_MS).unref();
+    }, this.spec.startTimeoutMs);
+  }
+
   private over(end: ProcessEnd): void {
+    this.isOver = true;
     if (!this.isReady) this.failure ??= this.startError(end);
     if (this.failure) this.settle.reject(this.failure);
     this.events.onEnd({ ...end, ...(this.failure && { startFailure: this.failure.message }) });
@@ -211,8 +236,11 @@ export class Worker {
         this.events.onResult(message);
         break;
       case "HELLO":
-        if (message.role === "data") this.data = writer;
-        else this.control = writer;
+        if (message.role === "control") this.control = writer;
+        else {
+          this.data = writer;
+          if (this.hasBegun) writer.send(BEGIN);
+        }
         break;
       case "READY":
         for (const [fqn, loaded] of Object.entries(message.resolvers as Record<string, LoadedResolver>)) this.resolvers.set(fqn, loaded);
@@ -222,6 +250,7 @@ export class Worker {
         break;
       case "FAILED": {
         const diagnostics = (message.diagnostics as JsonValue[]).map((finding) => fromJson(DiagnosticSchema, finding));
+        this.isOver = true;
         this.failure = new WorkerStartError(diagnostics[0]?.message ?? "the project does not import", diagnostics);
         this.settle.reject(this.failure);
       }

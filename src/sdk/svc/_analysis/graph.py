@@ -71,7 +71,7 @@ def graph_json(
 def _put(document: dict[str, Any], **optional: Any) -> dict[str, Any]:
     """Adds the members that have a value; empty text, empty lists and None are left out."""
     for name, value in optional.items():
-        if value or isinstance(value, bool) and value:
+        if value:
             document[name] = value
     return document
 

@@ -75,6 +75,7 @@ def _micros(value: str) -> Optional[float]:
     return round(total) if text else None
 
 
+@lru_cache(1_000)
 def duration_json(micros: float) -> str:
     """A duration as proto3 JSON writes it; everything beyond the largest Duration means "never
     expires".

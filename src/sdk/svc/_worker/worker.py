@@ -98,6 +98,15 @@ class Worker:
         """Sends the findings that stopped the import."""
         self._data.send({"type": "FAILED", "diagnostics": diagnostics})
 
+    def await_begin(self) -> None:
+        """Waits until the server, which may still analyze the project, lets its hooks run."""
+        while True:
+            message = self._data.receive()
+            if message is None:
+                end_with_server()
+            elif message["type"] == "BEGIN":
+                return
+
     def run_before(self, hooks: List[HookDefinition]) -> Optional[Finding]:
         """Runs the hooks `before_all`, in the order of definition, and stops at the first that
         fails; returns the finding about it, else None.
@@ -379,6 +388,7 @@ def main(argv: List[str]) -> int:
             specs = {**registry.resolvers, **threaded, **registry.streams}
             resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in specs.items()}
             gc.freeze()
+    worker.await_begin()
     environment = os.environ.get("SVC_ENVIRONMENT_NAME", "")
     hooks = [hook for hook in registry.hooks if hook.runs_in(environment)]
     failed = worker.run_before([hook for hook in hooks if hook.kind == BEFORE])
