@@ -105,14 +105,40 @@ export class SnowflakeSource extends WebSource {
       ...(parameters.length > 0 && { bindings }),
       parameters: { TIMEZONE: "UTC", MULTI_STATEMENT_COUNT: "1" },
     });
-    const begun = await this.#ask("?async=true", { method: "POST", body }, signal);
-    const handle = typeof begun.answer.statementHandle === "string" ? begun.answer.statementHandle : undefined;
+    const begun = await this.#begin(body, signal);
+    const handle = handleOf(begun.answer);
     const onAbort = (): void => void this.#cancel(handle);
+    if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     try {
       const first = await this.#ended(begun, handle, signal);
       if (first.status !== 200) throw this.#refusal(first, statement, shift);
       return await this.#rows(first.answer, handle, signal);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /**
+   * Begins a statement. One that is given up before its handle is known is cancelled as soon as it
+   * is.
+   */
+  async #begin(body: string, signal: AbortSignal): Promise<Asked> {
+    signal.throwIfAborted();
+    const beginning = new AbortController();
+    const asking = this.#ask("?async=true", { method: "POST", body }, beginning.signal);
+    const { promise: givenUp, reject } = Promise.withResolvers<never>();
+    const onAbort = (): void => {
+      reject(signal.reason);
+      const timer = setTimeout(() => beginning.abort(), CANCEL_MS);
+      asking
+        .then(({ answer }) => this.#cancel(handleOf(answer)))
+        .catch(() => undefined)
+        .finally(() => clearTimeout(timer));
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await Promise.race([asking, givenUp]);
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
@@ -194,6 +220,10 @@ interface Asked {
   readonly status: number;
   readonly bytes: number;
   readonly answer: Answer;
+}
+
+function handleOf({ statementHandle }: Answer): string | undefined {
+  return typeof statementHandle === "string" ? statementHandle : undefined;
 }
 
 function pauseFor(ms: number, signal: AbortSignal): Promise<void> {

@@ -30,6 +30,8 @@ export class FakeSnowflake {
   readonly begun: { readonly body: Record<string, unknown>; readonly headers: Headers }[] = [];
   /** Answers given in place of the engine's, by statement. */
   readonly given = new Map<string, { readonly columns: readonly GivenColumn[]; readonly rows: readonly (readonly (string | null)[])[] }>();
+  /** What the answer to a statement that was begun waits for; undefined = nothing. */
+  answersAfter: Promise<void> | undefined;
   readonly #statements = new Map<string, Statement>();
   #server = this.#serve(0);
 
@@ -64,7 +66,11 @@ export class FakeSnowflake {
       this.cancelled.push(handle);
       return Response.json({ code: "000604", message: "successfully canceled." });
     }
-    if (request.method === "POST") return this.#begin((await request.json()) as Record<string, unknown>, request.headers);
+    if (request.method === "POST") {
+      const begun = this.#begin((await request.json()) as Record<string, unknown>, request.headers);
+      await this.answersAfter;
+      return begun;
+    }
     const found = this.#statements.get(handle);
     if (!found) return Response.json({ message: "there is no such statement" }, { status: 404 });
     if (found.status === 202 || found.looks-- > 0)

@@ -197,6 +197,20 @@ describe("Snowflake (a fake)", () => {
     await eventually(() => fake.cancelled.length > 0, "it is cancelled");
   });
 
+  test("a statement that is given up before its handle is known is cancelled once it is", async () => {
+    const controller = new AbortController();
+    const answered = Promise.withResolvers<void>();
+    const [begun, cancelled] = [fake.begun.length, fake.cancelled.length];
+    fake.answersAfter = answered.promise;
+    const waiting = source.query("select wait(600)", [], controller.signal).catch((error: unknown) => error);
+    await eventually(() => fake.begun.length > begun, "the statement is begun");
+    controller.abort(new Error("given up"));
+    expect(await waiting).toMatchObject({ message: "given up" });
+    fake.answersAfter = undefined;
+    answered.resolve();
+    await eventually(() => fake.cancelled.length > cancelled, "it is cancelled");
+  });
+
   test("nothing but a query is sent", async () => {
     const before = fake.begun.length;
     for (const statement of [
