@@ -129,16 +129,20 @@ async function generatedCodeIsCurrent(): Promise<Ended> {
   }
 }
 
-/** Builds the binary and checks the sources. Resolves with whether there is a binary to test. */
-async function checks(): Promise<boolean> {
-  const [isBuilt] = await Promise.all([
-    check("build", () => run([process.execPath, "build.ts", "--single"])),
+/**
+ * Builds the binary and checks the sources: whether there is a binary to test, and the end of all.
+ * Types are checked in one thread: the others would each read all declarations again.
+ */
+function checks(): { readonly isBuilt: Promise<boolean>; readonly all: Promise<unknown> } {
+  const isBuilt = check("build", () => run([process.execPath, "build.ts", "--single"]));
+  const all = Promise.all([
+    isBuilt,
     check("gen/ is what proto/ gives", generatedCodeIsCurrent),
     check("proto lint", () => run(["node_modules/.bin/buf", "lint", "proto"])),
-    check("types", () => run(["node_modules/.bin/tsc", "--noEmit"])),
+    check("types", () => run(["node_modules/.bin/tsc", "--noEmit", "--singleThreaded"])),
     check("lint and format", () => run(["node_modules/.bin/biome", "check", "--error-on-warnings", "."])),
   ]);
-  return isBuilt;
+  return { isBuilt, all };
 }
 
 /**
@@ -213,7 +217,9 @@ function listTimes(wall: number, cores: number): void {
 
 const repeated = repeatedBy(options);
 if (repeated !== "") console.log(`random cases: ${repeated}`);
-if (options.isWithoutChecks || (await checks())) await testFiles();
+const checking = options.isWithoutChecks ? undefined : checks();
+if (checking === undefined || (await checking.isBuilt)) await testFiles();
+await checking?.all;
 if (absent.size > 0)
   console.log(`${ABSENT}${[...absent].sort().join(", ")}. On Debian, .ci/install as root installs all of it but PowerShell.`);
 if (counts.failed > 0 && repeated !== "") console.log(`the same random cases again: bun test/run.ts ${repeated}`);

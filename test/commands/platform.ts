@@ -31,6 +31,7 @@ export async function startPlatform(env: Record<string, string> = {}): Promise<P
     dataDir: join(home, "data"),
     home: sharedHome(),
     clock: systemClock,
+    workers: 1,
     env: { PATH: process.env.PATH, HOME: sharedHome(), ...env },
     log: () => undefined,
     version: "v0.0.0-test",

@@ -44,7 +44,7 @@ export class TempFolder implements Disposable {
   }
 }
 
-/** Options of a test's server. */
+/** Options of a test's server; `workers` is 1 by default, as most tests ask one thing at a time. */
 export interface TestServerOptions extends Partial<Omit<StartOptions, "clock" | "log">> {
   readonly clock?: TestClock;
   readonly credentials?: InitialCredentials;
@@ -74,6 +74,7 @@ export class TestServer implements AsyncDisposable {
       env: { PATH: process.env.PATH, HOME: process.env.HOME },
       version: "1.2.3-test",
       logLevel: "debug",
+      workers: 1,
       log: (line) => log.push(JSON.parse(line) as Record<string, unknown>),
       ...rest,
     });

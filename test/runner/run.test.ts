@@ -109,8 +109,8 @@ describe("the schedule", () => {
     const long = Object.keys(LONG_FILES).find((path) => path.startsWith("test/commands/")) ?? "";
     const given = [long, ...few, "test/commands/x.test.ts", ...short];
     expect(processes(given)).toEqual([
-      [long],
       few.slice(0, 16),
+      [long],
       few.slice(16),
       ["test/commands/x.test.ts"],
       ...short.map((path) => [path]),

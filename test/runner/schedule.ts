@@ -22,6 +22,8 @@ const MOST_COMPUTING = 8;
 const MORE_THAN_CORES = 1;
 /** Most files of one process: the cores have work until the end, and a failure little else to read. */
 const MOST_TOGETHER = 16;
+/** Seconds that a file takes which `LONG_FILES` does not have. */
+const SHORT_SECONDS = 2;
 /** A file counts as waiting when it computes for less than this share of its time. */
 const WAITING_SHARE = 0.25;
 
@@ -44,8 +46,8 @@ export function shuffled(paths: readonly string[], seed: number): readonly strin
 }
 
 /**
- * The same files in the same order, those together that one process runs: short ones of a folder of
- * `TOGETHER`.
+ * The same files, those together that one process runs: short ones of a folder of `TOGETHER`. The
+ * processes that take longest come first.
  */
 export function processes(paths: readonly string[]): readonly (readonly string[])[] {
   const all: string[][] = [];
@@ -55,7 +57,11 @@ export function processes(paths: readonly string[]): readonly (readonly string[]
     if (last && folder !== undefined && folderOf(last[0] ?? "") === folder && last.length < MOST_TOGETHER) last.push(path);
     else all.push([path]);
   }
-  return all;
+  return all.sort((a, b) => secondsOf(b) - secondsOf(a));
+}
+
+function secondsOf(paths: readonly string[]): number {
+  return paths.reduce((sum, path) => sum + (LONG_FILES[path]?.wall ?? SHORT_SECONDS), 0);
 }
 
 /** The folder whose files run together with this one; undefined for a file that has a process of its own. */

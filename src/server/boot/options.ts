@@ -64,6 +64,8 @@ export interface StartOptions {
   readonly home?: string;
   /** Milliseconds without a query after which a branch's workers stop; default ten minutes. */
   readonly idleMs?: number;
+  /** Python workers of a deployment that answers queries; default: one for each core, at most 4. */
+  readonly workers?: number;
   /**
    * Milliseconds that the server continues to serve after it was told to stop, while it reports
    * that it is not ready; default 0.

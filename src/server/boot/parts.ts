@@ -544,6 +544,7 @@ export async function openParts({
         const { untoldWebhooks } = await import("../monitors/untold-webhooks.ts");
         return graph.monitors.length === 0 ? [] : untoldWebhooks(graph, await (await webhooks()).list(environmentId));
       },
+      workers: options.workers,
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
   });

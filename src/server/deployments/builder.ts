@@ -92,6 +92,8 @@ export interface BuilderOptions {
   /** Absolute folder of virtual environments and of the SDK. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** As in `StartOptions`. */
+  readonly workers?: number | undefined;
 }
 
 /** A listener of a build's steps, each described in a few words. */
@@ -159,8 +161,8 @@ const NO_WORKERS_ON_WINDOWS =
   "The embedded server does not run Python resolvers on Windows. Start it on Linux, on macOS or in WSL (`svc server start`), and deploy there: svc apply --api-host <address>.";
 
 /** Workers of a deployment that answers the queries of its environment. */
-export function servingWorkers(): number {
-  return Math.min(availableParallelism(), MAX_WORKERS);
+export function servingWorkers({ workers }: Pick<BuilderOptions, "workers">): number {
+  return workers ?? Math.min(availableParallelism(), MAX_WORKERS);
 }
 
 /** Makes the builder. */
@@ -301,7 +303,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     return createWorkerPool({
       ...started,
       codeFile: await (await python()).compiledCode(started.python, deployment.projectName),
-      size: deployment.branch === "" && !deployment.noPromote ? servingWorkers() : 1,
+      size: deployment.branch === "" && !deployment.noPromote ? servingWorkers(options) : 1,
       socketDir: join(folderOf(deployment.id), "sockets", newId("req", clock.now()).slice(-8)),
       clock,
       deploymentId: deployment.id,

@@ -389,7 +389,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   /** A lease on a deployment that serves, whatever its state: it was started before it served. */
   const acquireServing = async ({ id, environmentId, branch }: ServingDeployment): Promise<Lease> => {
     const lease = running.peek(id) ? await running.acquire(id, never) : await startById(await find(id, environmentId));
-    if (branch === "") lease.deployment.pool.resize?.(servingWorkers());
+    if (branch === "") lease.deployment.pool.resize?.(servingWorkers(options));
     return lease;
   };
 
