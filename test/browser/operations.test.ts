@@ -365,6 +365,36 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     await page.getByText("SecretService/RevealSecrets").waitFor();
   }, 300_000);
 
+  test("features show how they are used, in the columns that are wanted, and are saved as a file", async () => {
+    const { page } = tab;
+    await open("/features?q=user.");
+    const cell = (column: number) =>
+      page
+        .getByRole("row", { name: /^user\.name/ })
+        .getByRole("cell")
+        .nth(column);
+    await eventually(async () => Number(await cell(3).textContent()) > 0, "values that were asked for");
+    expect(await cell(4).textContent()).toBe("0 %");
+    const heads = () => page.getByRole("columnheader").allTextContents();
+    const before = await heads();
+    await page.getByText("Columns", { exact: true }).click();
+    await page.getByLabel("Kind").uncheck();
+    expect(await heads()).toEqual(before.filter((title) => title !== "Kind"));
+    expect(await violations(page)).toEqual([]);
+    await page.reload();
+    await settled(page);
+    expect(await heads()).not.toContain("Kind");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save as CSV" }).click()]);
+    const [head, ...lines] = (await Bun.file(await download.path()).text()).trimEnd().split(/\r?\n/);
+    expect(head).toStartWith("fqn,kind,type,asked_24h,null_share");
+    expect(lines.find((line) => line.startsWith("user.name,"))).toMatch(/^user\.name,value,str,\d+,0,/);
+    await page.getByRole("searchbox", { name: "Search features" }).fill("user. unused:");
+    await eventually(async () => (await page.getByRole("row", { name: /^user\.name/ }).count()) === 0, "used features are left out");
+    await page.getByRole("searchbox", { name: "Search features" }).fill("stale:soon");
+    await page.getByRole("alert").getByText("An age is written", { exact: false }).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 300_000);
+
   test("an integration is added on the page of sources, and is a source then", async () => {
     const { page } = tab;
     await open("/sources");

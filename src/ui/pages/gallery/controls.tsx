@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { queried, setQueried } from "../../app/place.ts";
 import { toast } from "../../app/toasts.tsx";
+import { ColumnChoice } from "../../parts/column-choice.tsx";
 import { Combo } from "../../parts/combo.tsx";
 import { Command } from "../../parts/command.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
@@ -101,6 +102,10 @@ export const CONTROLS: readonly Example[] = [
     ),
   ],
   ["Range", () => <Range />],
+  [
+    "Choice of columns",
+    () => <ColumnChoice columns={COLUMNS} hidden={queried("without")} onChoose={(without) => setQueried({ without })} />,
+  ],
   [
     "Tabs",
     () => (
