@@ -54,6 +54,7 @@ import { meteredSources } from "./metered-sources.ts";
 import type { Profiles } from "./profiles.ts";
 import { createRenewal, workersText } from "./renewal.ts";
 import type { StartedDeployment } from "./running.ts";
+import { checkStreamStatements, type StatementExaminer } from "./stream-statements.ts";
 
 /** A deployment cannot be built or started, for a reason that its author can fix. */
 export class BuildFailed extends Error {
@@ -71,6 +72,8 @@ export interface BuilderOptions {
   readonly metadata: IdentityStore & GraphStore & VersionStore & Pick<MetadataStore, "series">;
   readonly objects: ObjectStore;
   readonly online: Pick<OnlineStore, "read" | "put" | "dropScope">;
+  /** Examines streams that are statements. */
+  readonly tables: () => Promise<StatementExaminer>;
   /** Tiles of kept windows. */
   readonly tiles: () => Promise<KeptTiles["store"]>;
   readonly logs: LogRecorder;
@@ -359,6 +362,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       const variables = withoutSecrets ? undefined : await secrets.variables(environment.id);
       const workers = variables && starting(signal, (over) => startPool(deployment, environment, found, source, variables, note, over));
       try {
+        refuseErrors("The server refuses the project", await checkStreamStatements(found, environment.name, options.tables));
         if (variables) await checkStatements(found, source, environment, variables, note);
         await metadata.putGraph(deployment.id, found.resolvers.some(isStar) ? toBinary(GraphSchema, found) : bytes());
         await identitiesOf(found, environment.id);
