@@ -60,7 +60,7 @@ export const UNREADABLE_MESSAGE = rule(
     ),
     field: message("messages of type {type} cannot be read from JSON: {error}", "{label}"),
     innerDefault: message(
-      "{type}.{field} has a default, which make_stream_resolver knows of the message's own fields alone: use @stream, or write '| None = None'",
+      "{type}.{field} has a default, which a message read without Python knows of its own fields alone: use @stream with a function of Python, or write '| None = None'",
       "a default",
     ),
   },
@@ -175,7 +175,7 @@ export const BAD_STREAM = rule(
     foundBy: ["analyzer"],
     means:
       "The function takes one message and returns `Features[...]` of one class, or None to leave the message out; or it takes the messages that came together as a " +
-      "`DataFrame[...]` of a dataclass and returns rows, `DataFrame[...]` of one class. Streams whose body is SQL are not in this version.",
+      "`DataFrame[...]` of a dataclass or a pydantic model and returns rows, `DataFrame[...]` of one class. The function may return a statement of SQL over them instead.",
     why: "Messages become rows of one class, which are stored with the position behind the messages.",
     example: {
       broken: mapping("@stream(source=events)", "message: TxnMsg, other: str) -> Features[Txn.id, Txn.amount]"),
@@ -185,18 +185,45 @@ export const BAD_STREAM = rule(
   {
     parameters: message("'{resolver}' takes {count} parameters: a stream's function takes one, the message", "one message"),
     frame: message(
-      "'{parameter}' is {written}: messages that came together are a DataFrame of one dataclass, whose fields are the columns, such as '{parameter}: DataFrame[TxnMsg]'",
-      "no dataclass",
+      "'{parameter}' is {written}: messages that came together are a DataFrame of one dataclass or pydantic model, whose fields are the columns, such as '{parameter}: DataFrame[TxnMsg]'",
+      "no fields",
     ),
     noRows: message("'{resolver}' takes messages as a DataFrame, so it returns rows, such as DataFrame[Txn.id, Txn.amount]", "no rows"),
-    sql: message(
-      "streams whose body is SQL are not in this version of svc: '{resolver}' takes a DataFrame and returns one, so compute its rows in Python",
-      "SQL",
-    ),
     rows: message(
       "a stream of one message gives one row: return Features[...], not {written}, or take the messages as a DataFrame",
       "one row",
     ),
     isAsync: message("'{resolver}' is async: messages of a partition are computed in their order, so write a plain function", "async"),
+  },
+);
+
+const STATEMENT = "messages: DataFrame[TxnMsg]) -> DataFrame[Txn.id, Txn.amount]";
+
+export const BAD_STREAM_STATEMENT = rule(
+  {
+    code: 206,
+    id: "bad-stream-statement",
+    title: "The statement of a stream cannot be computed",
+    severity: "error",
+    foundBy: ["analyzer", "server"],
+    means:
+      "A stream's function of a `DataFrame[...]` of a dataclass may return one select of DuckDB's SQL over its parameter: `{messages}` in an f-string. " +
+      "It is called once, when the project is analyzed. The statement reads nothing but that table, and its columns are named as the outputs are, and have their types.",
+    why: "The server computes the statement for all messages without Python, so it has to be sure of it beforehand.",
+    example: {
+      broken: mapping("@stream(source=events)", STATEMENT, 'return f"select id, amount from {messages.rows}"'),
+      mended: mapping("@stream(source=events)", STATEMENT, 'return f"select id, 2 * amount as amount from {messages}"'),
+    },
+  },
+  {
+    severalReturns: message("'{resolver}' returns a statement in one place of several: write one return, as it is called once", "SQL"),
+    raised: message(
+      "the statement of '{resolver}' is not known: called with the name of its table, the function {problem}. Its text names the table as {table}, and hangs on nothing else",
+      "SQL",
+    ),
+    message: message("'{parameter}' is {written}: the fields of messages of a statement are those of a dataclass", "no dataclass"),
+    parse: message("a statement's messages are read as JSON, without Python: leave out parse=, or compute the rows in Python", "parse"),
+    here: message("the statement cannot be computed: {problem}", "here"),
+    somewhere: message("the statement cannot be computed: {problem}", "in this statement"),
   },
 );

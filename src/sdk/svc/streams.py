@@ -129,8 +129,9 @@ def stream(
             return DataFrame({Txn.id: messages.column("id"), Txn.amount: messages.column("amount")})
 
     Its parameter says what a message is: a dataclass or a pydantic model (a JSON object), `dict`,
-    `str` or `bytes`; in a DataFrame a dataclass. What it returns holds the primary key; None leaves the message out. The
-    time of a row is its feature time if it has one, else the message's.
+    `str` or `bytes`; in a DataFrame a dataclass or a pydantic model. What it returns holds the
+    primary key; None leaves the message out. The time of a row is its feature time if it has one,
+    else the message's.
 
     A message that cannot be read, or for which the function raises, is put aside with the reason:
     `svc streams dead-letters list`. When all messages fail in the same way, the stream stops.

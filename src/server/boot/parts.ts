@@ -521,6 +521,7 @@ export async function openParts({
   const deployments = once(async () => {
     const { createDeployments } = await import("../deployments/deployments.ts");
     return createDeployments({
+      tables,
       metadata,
       objects,
       online: (await deletions()).deleted.guardOnline(await online()),
@@ -686,7 +687,7 @@ export async function openParts({
       online: await online(),
       offline,
       deleted: (await deletions()).deleted,
-      tiles,
+      ...{ tables, tiles },
       homes: { topics: await homesOf("topic"), streams: await homesOf("stream") },
       open: async (environmentId, source) => (await topicSources()).open(environmentId, source),
       tellStopped: async (stopped) => (await webhooks()).events.streamStopped(stopped),

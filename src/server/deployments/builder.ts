@@ -55,6 +55,7 @@ import { meteredSources } from "./metered-sources.ts";
 import type { Profiles } from "./profiles.ts";
 import { createRenewal, workersText } from "./renewal.ts";
 import type { StartedDeployment } from "./running.ts";
+import { checkStreamStatements, type StatementExaminer } from "./stream-statements.ts";
 
 /** A deployment cannot be built or started, for a reason that its author can fix. */
 export class BuildFailed extends Error {
@@ -74,6 +75,8 @@ export interface BuilderOptions {
   readonly online: Pick<OnlineStore, "read" | "put" | "dropScope">;
   /** The vectors of the online store. */
   readonly vectors: () => Promise<Pick<Vectors, "nearest">>;
+  /** Examines streams that are statements. */
+  readonly tables: () => Promise<StatementExaminer>;
   /** Tiles of kept windows. */
   readonly tiles: () => Promise<KeptTiles["store"]>;
   readonly logs: LogRecorder;
@@ -381,6 +384,7 @@ export function createBuilder(options: BuilderOptions): Builder {
           }),
         );
         refuseErrors("The project has errors", found.diagnostics);
+        refuseErrors("The server refuses the project", await checkStreamStatements(found, environment.name, options.tables));
         analyzed.resolve(found);
         if (workers && !needsWorkers(found, environment)) {
           await workers.end();

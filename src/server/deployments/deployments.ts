@@ -547,6 +547,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         env: options.env,
         home: options.home,
         integrations: (await options.secrets.variables(environment.id)).integrations,
+        tables: options.tables,
         isProtected: await options.protection.isProtected(environment.id),
       });
       diagnostics.push(...((await options.advice?.(graph, environment.id)) ?? []));

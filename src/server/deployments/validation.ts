@@ -10,6 +10,7 @@ import { Failure } from "../failure.ts";
 import type { SqlSourcesOptions } from "../sql/create-sources.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import { checkSqlResolvers } from "./checks.ts";
+import { checkStreamStatements, type StatementExaminer } from "./stream-statements.ts";
 
 /** Most definitions of a graph that is checked and compared: other requests wait meanwhile. */
 const MAX_DEFINITIONS = 50_000;
@@ -33,9 +34,17 @@ export function refuseVastGraph({ featureSets, resolvers, namedQueries, monitors
 export async function validateGraph(
   graph: Graph,
   environment: Pick<EnvironmentRecord, "name">,
-  { isProtected, ...given }: Pick<SqlSourcesOptions, "env" | "integrations" | "home"> & { readonly isProtected: boolean },
+  {
+    isProtected,
+    tables,
+    ...given
+  }: Pick<SqlSourcesOptions, "env" | "integrations" | "home"> & {
+    readonly isProtected: boolean;
+    readonly tables: () => Promise<StatementExaminer>;
+  },
 ): Promise<Diagnostic[]> {
-  if (isProtected || !graph.resolvers.some(({ body }) => body.case === "sql")) return [];
+  const streams = await checkStreamStatements(graph, environment.name, tables);
+  if (isProtected || !graph.resolvers.some(({ body }) => body.case === "sql")) return streams;
   const { createSqlSources } = await import("../sql/create-sources.ts");
   const sources = createSqlSources({ declared: graph.sources, ...given });
   const inBundle = graph.sources.filter(({ name, kind, settings }) => {
@@ -45,7 +54,7 @@ export async function validateGraph(
   });
   const unavailable = new Set(inBundle.map(({ name }) => name));
   try {
-    return await checkSqlResolvers(graph, { sources, environmentName: environment.name, unavailable });
+    return [...(await checkSqlResolvers(graph, { sources, environmentName: environment.name, unavailable })), ...streams];
   } finally {
     await sources.close();
   }

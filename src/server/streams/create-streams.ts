@@ -13,6 +13,7 @@ import type { TileStore } from "../stores/tiles/store.ts";
 import type { Homes } from "../topics/homes.ts";
 import { createUploadDeployments } from "../value-uploads/upload-deployment.ts";
 import { LiveStreams, type TopicOpener } from "./live-streams.ts";
+import type { StatementEngine } from "./statement-body.ts";
 import { createStepDeployments } from "./step-deployments.ts";
 import { type StreamRunner, type StreamStop, startStreamRunner } from "./stream-runner.ts";
 import { createStreams, type Streams } from "./streams.ts";
@@ -32,6 +33,8 @@ export interface StreamCapabilitiesParts {
   readonly offline: () => Promise<Pick<OfflineStore, "append">>;
   readonly deleted: DeletedValues;
   readonly tiles: () => Promise<TileStore>;
+  /** Computes streams that are statements. */
+  readonly tables: () => Promise<StatementEngine>;
   readonly open: TopicOpener;
   /** The nodes that have the server's own topics, and the positions of streams. */
   readonly homes: { readonly topics: Homes; readonly streams: Homes };
@@ -55,7 +58,7 @@ export function createStreamCapabilities(parts: StreamCapabilitiesParts): Stream
   const now = () => clock.now();
   const live = new LiveStreams({ metadata, deployments });
   const stepOf = createStepDeployments({
-    ...{ deployments, series: metadata.series },
+    ...{ deployments, series: metadata.series, tables: parts.tables },
     deploymentOf: createUploadDeployments({ metadata, graphOf: (id) => deployments.graph(id), now }),
     writer: { online, offline, deleted, now },
   });

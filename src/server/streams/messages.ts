@@ -2,8 +2,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
-import { GraphSchema, type StreamResolver } from "../../../gen/svc/v1/graph_pb.ts";
-import { errorText } from "../../domain/error-text.ts";
+import { GraphSchema, type MessageExpressions, type StreamResolver } from "../../../gen/svc/v1/graph_pb.ts";
 import { GraphIndex } from "../../domain/graph-index.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { formatMicros, parseInstant } from "../../domain/timestamp.ts";
@@ -11,13 +10,23 @@ import { type FeatureValue, TypeMismatch } from "../../domain/value.ts";
 import { compileExpression } from "../expressions/compile.ts";
 import type { PythonPool, ResolverResult } from "../python/pool.ts";
 import type { NamespaceInfo, ScalarInfo } from "../query/graph/index-types.ts";
-import type { DeadLetterStage } from "../stores/metadata/streams.ts";
 import { storeKey } from "../stores/online/store.ts";
 import type { TopicMessage } from "../topics/topics.ts";
 import type { TypedRows } from "../value-uploads/typed-rows.ts";
 import type { VersionedDeployment } from "../value-uploads/upload-deployment.ts";
 import { plannedFeature } from "../value-uploads/upload-plan.ts";
-import { fieldReader } from "./message-fields.ts";
+import {
+  CallBroken,
+  fieldsReader,
+  type Given,
+  type GivenRows,
+  type Giver,
+  type GivingContext,
+  MAX_ROWS,
+  type Refusal,
+  textOf,
+} from "./given.ts";
+import { type StatementEngine, statementGiver } from "./statement-body.ts";
 
 /** Longest message that is computed, in bytes of its value. */
 export const MAX_MESSAGE_BYTES = 1_048_576;
@@ -28,20 +37,9 @@ const AHEAD_MS = 60_000;
  * stream stops.
  */
 export const FAILURES_IN_A_ROW = 100;
-/** Most rows that messages which came together give. */
-const MAX_ROWS = 100_000;
 /** Milliseconds for a message of a resolver that states no timeout, and most of a call. */
 const MESSAGE_TIMEOUT_MS = 10_000;
 const MAX_CALL_MS = 120_000;
-
-/** A message that gives no row. */
-export interface Refusal {
-  readonly message: TopicMessage;
-  readonly stage: DeadLetterStage;
-  readonly reason: string;
-  /** The same for messages that fail in the same way. */
-  readonly way: string;
-}
 
 /** What became of messages. */
 export interface ComputedMessages {
@@ -56,53 +54,38 @@ export interface ComputedMessages {
   readonly refused: readonly Refusal[];
   /** Number of messages that were left out on purpose. */
   readonly skipped: number;
+  /** Values of the rows that broke validations which only count them, by feature. */
+  readonly counted: ReadonlyMap<string, number>;
 }
-
-/** A call that computed nothing, for a reason that may be one of its messages. */
-export class CallBroken extends Error {
-  override readonly name = "CallBroken";
-}
-
-/** Values of messages as a resolver gave them. */
-interface Given {
-  /** By output, a value for each message. */
-  readonly columns: Readonly<Record<string, readonly unknown[]>>;
-  readonly refusals: ReadonlyMap<number, Omit<Refusal, "message">>;
-  readonly skipped: ReadonlySet<number>;
-}
-
-/** Rows of messages as a resolver of batches gave them. */
-interface GivenRows extends Given {
-  /** Values by output, one for each row; the refusals are of messages that could not be read. */
-  readonly rows: number;
-  /** Why there are no rows, if it is not a message's own fault. */
-  readonly failure: Omit<Refusal, "message"> | undefined;
-}
-
-/** Computes values of messages that have bytes. */
-type Giver = (messages: readonly TopicMessage[], pool: PythonPool, nowMs: number) => Promise<Given>;
 
 /** Computes rows of messages by a resolver of a deployment. */
 export class MessageComputer {
   readonly namespace: NamespaceInfo;
   readonly #outputs: readonly ScalarInfo[];
-  readonly #give: Giver;
+  readonly #give: Giver<Given> | undefined;
+  readonly #giveRows: Giver<GivenRows> | undefined;
   readonly #planned: ReadonlyMap<ScalarInfo, ReturnType<typeof plannedFeature>>;
 
   constructor(
     readonly resolver: StreamResolver,
     deployment: VersionedDeployment,
+    tables: () => Promise<StatementEngine>,
   ) {
     const { scalars, namespaces } = deployment.index;
     this.#outputs = resolver.outputs.map((fqn) => scalars.get(fqn) as ScalarInfo);
     this.namespace = namespaces.get(this.#outputs[0]?.namespace ?? "") as NamespaceInfo;
     this.#planned = new Map(this.#outputs.map((feature) => [feature, plannedFeature({ column: 0, feature }, "both", deployment)]));
-    this.#give = resolver.body.case === "expressions" ? expressionGiver(resolver, this.#outputs) : pythonGiver(resolver);
+    const { batches, body } = resolver;
+    if (body.case === "expressions") this.#give = expressionGiver(body.value, this.#outputs);
+    else if (body.case === "statement")
+      this.#giveRows = statementGiver(resolver, body.value, { engine: tables, outputs: this.#outputs, timeoutMs: timeoutOf(resolver) });
+    else if (batches) this.#giveRows = pythonRowsGiver(resolver);
+    else this.#give = pythonGiver(resolver);
   }
 
   /** Whether a pool of workers is needed. */
   get needsPython(): boolean {
-    return this.resolver.body.case !== "expressions";
+    return this.resolver.body.case === "python";
   }
 
   /**
@@ -122,8 +105,9 @@ export class MessageComputer {
         refused.push({ message, stage: "parse", way: "size", reason: `it has ${bytes} bytes, and a message at most ${MAX_MESSAGE_BYTES}` });
     }
     const tombstones = messages.length - full.length - refused.length;
-    if (this.resolver.batches) return this.#computeRows(messages, full, refused, pool, now, signal);
-    const given: Given = full.length === 0 ? NOTHING : await this.#give(full, pool, now);
+    const context = { pool, now, signal };
+    if (this.#giveRows) return this.#computeRows(messages, full, refused, this.#giveRows, context);
+    const given: Given = full.length === 0 || !this.#give ? NOTHING : await this.#give(full, context);
     const kept: number[] = [];
     const values = new Map<ScalarInfo, FeatureValue[]>(this.#outputs.map((feature) => [feature, []]));
     const times: number[] = [];
@@ -134,7 +118,15 @@ export class MessageComputer {
       else kept.push(row);
     }
     const taken = kept.map((row) => full[row] as TopicMessage);
-    return this.#finish(messages.length, taken, values, times, refused, tombstones + given.skipped.size);
+    return this.#finish(
+      messages.length,
+      taken,
+      values,
+      times,
+      refused,
+      tombstones + given.skipped.size,
+      new Map(Object.entries(given.counted)),
+    );
   }
 
   /**
@@ -146,28 +138,29 @@ export class MessageComputer {
     messages: readonly TopicMessage[],
     full: readonly TopicMessage[],
     refused: Refusal[],
-    pool: PythonPool,
-    now: number,
-    signal: AbortSignal | undefined,
+    give: Giver<GivenRows>,
+    context: GivingContext,
   ): Promise<ComputedMessages> {
     const values = new Map<ScalarInfo, FeatureValue[]>(this.#outputs.map((feature) => [feature, []]));
     const times: number[] = [];
     const taken: TopicMessage[] = [];
     const skipped: TopicMessage[] = messages.filter(({ value }) => value === undefined);
+    const counted = new Map<string, number>();
     let streak = { way: "", messages: 0 };
     let tried = messages.length;
     const take = async (part: readonly TopicMessage[]): Promise<void> => {
       if (part.length === 0 || streak.messages >= FAILURES_IN_A_ROW) return;
-      signal?.throwIfAborted();
-      const given = await callBatch(this.resolver, part, pool);
+      context.signal?.throwIfAborted();
+      const given = await give(part, context);
       for (const [row, refusal] of given.refusals) refused.push({ message: part[row] as TopicMessage, ...refusal });
       for (const row of given.skipped) skipped.push(part[row] as TopicMessage);
       const read = part.filter((_, row) => !given.refusals.has(row) && !given.skipped.has(row));
       const [first, ...others] = read;
       if (!first) return;
-      const failure = given.failure ?? this.#takeRows(read, given, now, values, times);
+      const failure = given.failure ?? this.#takeRows(read, given, context.now, values, times);
       if (!failure) {
         taken.push(...read);
+        for (const [fqn, count] of Object.entries(given.counted)) counted.set(fqn, (counted.get(fqn) ?? 0) + count);
         streak = { way: "", messages: 0 };
       } else if (others.length === 0) {
         refused.push({ message: first, ...failure });
@@ -182,7 +175,7 @@ export class MessageComputer {
     await take(full);
     const among = new Set(messages.slice(0, tried));
     const told = refused.filter(({ message }) => among.has(message));
-    return this.#finish(tried, taken, values, times, told, skipped.filter((message) => among.has(message)).length);
+    return this.#finish(tried, taken, values, times, told, skipped.filter((message) => among.has(message)).length, counted);
   }
 
   /**
@@ -239,8 +232,13 @@ export class MessageComputer {
     times: readonly number[],
     refused: Refusal[],
     skipped: number,
+    counted: Map<string, number>,
   ): ComputedMessages {
     refused.sort((a, b) => (a.message.offset < b.message.offset ? -1 : 1));
+    for (const [{ fqn, softRules }, column] of values) {
+      const broken = softRules ? column.filter((value) => value !== null && softRules(value) !== undefined).length : 0;
+      if (broken > 0) counted.set(fqn, (counted.get(fqn) ?? 0) + broken);
+    }
     const { primaryKey, featureTime, name } = this.namespace;
     const columns = new Map([...values].map(([feature, column]) => [feature.fqn, column]));
     if (featureTime && !columns.has(featureTime.fqn))
@@ -263,11 +261,12 @@ export class MessageComputer {
       columns,
       refused,
       skipped,
+      counted,
     };
   }
 }
 
-const NOTHING: Given = { columns: {}, refusals: new Map(), skipped: new Set() };
+const NOTHING: Given = { columns: {}, refusals: new Map(), skipped: new Set(), counted: {} };
 
 /** A value that a feature cannot have. */
 class RowRefused {
@@ -297,21 +296,15 @@ function timeOf(text: string): number {
   return Number(parseInstant(text)?.micros ?? 0n) / 1000;
 }
 
-const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-function textOf(bytes: Uint8Array): string | undefined {
-  try {
-    return UTF8.decode(bytes);
-  } catch {
-    return undefined;
-  }
+function timeoutOf({ timeout }: StreamResolver): number {
+  return timeout ? durationToMs(timeout) : MESSAGE_TIMEOUT_MS;
 }
 
 /** Has Python read the messages and call the function, once for each or once for all. */
-async function called({ fqn, timeout }: StreamResolver, messages: readonly TopicMessage[], pool: PythonPool): Promise<ResolverResult> {
-  const timeoutMs = timeout ? durationToMs(timeout) : MESSAGE_TIMEOUT_MS;
+async function called(resolver: StreamResolver, messages: readonly TopicMessage[], pool: PythonPool): Promise<ResolverResult> {
+  const timeoutMs = timeoutOf(resolver);
   const result = await pool.call({
-    resolver: fqn,
+    resolver: resolver.fqn,
     rows: messages.length,
     columns: { message: messages.map(({ value }) => (value && textOf(value)) ?? value ?? null) },
     now: [],
@@ -324,31 +317,34 @@ async function called({ fqn, timeout }: StreamResolver, messages: readonly Topic
 }
 
 /** Has a function take messages that came together. */
-async function callBatch(resolver: StreamResolver, messages: readonly TopicMessage[], pool: PythonPool): Promise<GivenRows> {
-  const { errors, groups, skipped } = await called(resolver, messages, pool);
-  const unread = errors.filter(({ code }) => code === ErrorCode.PARSE_FAILED);
-  const raised = errors.find(({ code }) => code !== ErrorCode.PARSE_FAILED);
-  const rows = groups?.offsets.at(-1) ?? 0;
-  const failure: GivenRows["failure"] = raised
-    ? refusalOf(raised)
-    : rows > MAX_ROWS
-      ? { stage: "resolver", way: "rows", reason: `it gives ${rows} rows, and messages that came together at most ${MAX_ROWS}` }
-      : undefined;
-  return {
-    ...{ rows, failure, columns: groups?.columns ?? {} },
-    refusals: new Map(unread.map((error) => [error.row, refusalOf(error)])),
-    skipped: new Set(skipped ?? []),
+function pythonRowsGiver(resolver: StreamResolver): Giver<GivenRows> {
+  return async (messages, { pool }) => {
+    const { counted = {}, errors, groups, skipped } = await called(resolver, messages, pool);
+    const unread = errors.filter(({ code }) => code === ErrorCode.PARSE_FAILED);
+    const raised = errors.find(({ code }) => code !== ErrorCode.PARSE_FAILED);
+    const rows = groups?.offsets.at(-1) ?? 0;
+    const failure: GivenRows["failure"] = raised
+      ? refusalOf(raised)
+      : rows > MAX_ROWS
+        ? { stage: "resolver", way: "rows", reason: `it gives ${rows} rows, and messages that came together at most ${MAX_ROWS}` }
+        : undefined;
+    return {
+      ...{ rows, failure, counted, columns: groups?.columns ?? {} },
+      refusals: new Map(unread.map((error) => [error.row, refusalOf(error)])),
+      skipped: new Set(skipped ?? []),
+    };
   };
 }
 
 /** Has Python compute the row of each message. */
-function pythonGiver(resolver: StreamResolver): Giver {
-  return async (messages, pool) => {
+function pythonGiver(resolver: StreamResolver): Giver<Given> {
+  return async (messages, { pool }) => {
     const result = await called(resolver, messages, pool);
     return {
       columns: result.columns,
       refusals: new Map(result.errors.map((error) => [error.row, refusalOf(error)])),
       skipped: new Set(result.skipped ?? []),
+      counted: result.counted ?? {},
     };
   };
 }
@@ -359,37 +355,20 @@ function refusalOf({ code, exception, message }: ResolverResult["errors"][number
 }
 
 /** Computes expressions of the fields of messages. */
-function expressionGiver({ body }: StreamResolver, outputs: readonly ScalarInfo[]): Giver {
-  if (body.case !== "expressions" || !body.value.message) throw new Error("a stream without a body");
-  const { message: set, outputs: expressions } = body.value;
-  const read = fieldReader(set);
+function expressionGiver({ message: set, outputs: expressions }: MessageExpressions, outputs: readonly ScalarInfo[]): Giver<Given> {
+  if (!set) throw new Error("expressions without a message");
+  const read = fieldsReader(set);
   const index = new GraphIndex(create(GraphSchema, { featureSets: [set] }));
   const compiled = outputs.map((feature) => {
     const expression = expressions[feature.fqn];
     if (!expression) throw new Error(`${feature.fqn} has no expression`);
     return { feature, ...compileExpression(expression, { index, set }, { type: feature.dtype }) };
   });
-  const names = set.features.map(({ name }) => name);
-  return async (messages, _pool, nowMs) => {
-    const refusals = new Map<number, Omit<Refusal, "message">>();
-    const fields = new Map<string, FeatureValue[]>(names.map((name) => [name, []]));
-    const rows: number[] = [];
-    for (const [row, { value }] of messages.entries()) {
-      try {
-        const text = value && textOf(value);
-        if (text === undefined) throw new TypeMismatch("a JSON object", "bytes that are no UTF-8");
-        const found = read(text);
-        for (const name of names) fields.get(name)?.push(found.get(name) ?? null);
-        rows.push(row);
-      } catch (error) {
-        const reason = error instanceof SyntaxError ? `it is no JSON: ${errorText(error)}` : errorText(error);
-        const way = error instanceof TypeMismatch ? `${error.wanted} ${error.at}` : "no JSON";
-        refusals.set(row, { stage: "parse", reason, way: `parse ${way}` });
-      }
-    }
+  return async (messages, { now }) => {
+    const { fields, read: rows, refusals } = read(messages);
     const columns: Record<string, (FeatureValue | undefined)[]> = {};
     for (const { feature, evaluate } of compiled) {
-      const { errors, values } = evaluate({ rows: rows.length, columns: fields }, { nowMicros: BigInt(Math.round(nowMs)) * 1000n });
+      const { errors, values } = evaluate({ rows: rows.length, columns: fields }, { nowMicros: BigInt(Math.round(now)) * 1000n });
       const column = new Array<FeatureValue | undefined>(messages.length).fill(undefined);
       for (const [place, row] of rows.entries()) {
         column[row] = values[place];
@@ -399,6 +378,6 @@ function expressionGiver({ body }: StreamResolver, outputs: readonly ScalarInfo[
       }
       columns[feature.fqn] = column;
     }
-    return { columns, refusals, skipped: new Set() };
+    return { columns, refusals, skipped: new Set(), counted: {} };
   };
 }

@@ -12,8 +12,9 @@ import type { PythonPool } from "../python/pool.ts";
 import type { DeadLetterBounds, NewDeadLetter, PartitionKey, StreamStore } from "../stores/metadata/streams.ts";
 import type { MergeStates, StreamPosition, Tile, TileStore } from "../stores/tiles/store.ts";
 import { TopicError, type TopicMessage } from "../topics/topics.ts";
+import { CallBroken, type Refusal } from "./given.ts";
 import { type OpenTopic, withTopic } from "./live-streams.ts";
-import { CallBroken, type ComputedMessages, FAILURES_IN_A_ROW, type MessageComputer, type Refusal } from "./messages.ts";
+import { type ComputedMessages, FAILURES_IN_A_ROW, type MessageComputer } from "./messages.ts";
 
 /** Messages and bytes of a step. */
 const STEP_MESSAGES = 5_000;
@@ -54,6 +55,8 @@ export interface StepFacts {
   readonly refused: number;
   readonly late: number;
   readonly skipped: number;
+  /** Stored values that broke validations which only count them, by feature. */
+  readonly counted: ReadonlyMap<string, number>;
   /** Time of the oldest message of the step, epoch milliseconds; undefined = it has none. */
   readonly oldest: number | undefined;
 }
@@ -203,6 +206,7 @@ class PartitionReader {
     this.#most = Math.min(STEP_MESSAGES, this.#most * 4);
     stepped({
       ...{ messages: messages.length, rows: computed.rows.keys.length, refused: computed.refused.length, late, skipped: computed.skipped },
+      counted: computed.counted,
       oldest: computed.messages.reduce<number | undefined>((least, { timestamp }) => Math.min(least ?? timestamp, timestamp), undefined),
     });
     return true;

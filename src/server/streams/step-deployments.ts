@@ -13,6 +13,7 @@ import { type WriterOptions, writeRows } from "../value-uploads/value-writer.ts"
 import type { LiveStream } from "./live-streams.ts";
 import { MessageComputer } from "./messages.ts";
 import type { KeptWindows, StepDeployment } from "./partition-reader.ts";
+import type { StatementEngine } from "./statement-body.ts";
 
 /** Milliseconds that messages may be late where a stream does not say. */
 const LATENESS_MS = 3_600_000;
@@ -22,6 +23,7 @@ export interface StepDeploymentsParts {
   readonly deployments: { acquire(target: DeploymentTarget): Lease | Promise<Lease> };
   readonly deploymentOf: (place: DeploymentPlace) => Promise<VersionedDeployment>;
   readonly writer: WriterOptions;
+  readonly tables: () => Promise<StatementEngine>;
   /** Ids of the series that rows are folded into. */
   readonly series: SeriesStore;
 }
@@ -30,7 +32,7 @@ export interface StepDeploymentsParts {
 export type StepDeployments = (stream: LiveStream) => Promise<StepDeployment>;
 
 /** Makes them; computers and windows are kept as long as the versions of features stay. */
-export function createStepDeployments({ deployments, deploymentOf, series, writer }: StepDeploymentsParts): StepDeployments {
+export function createStepDeployments({ deployments, deploymentOf, series, tables, writer }: StepDeploymentsParts): StepDeployments {
   const kept = new WeakMap<
     VersionedDeployment,
     Map<string, { readonly computer: MessageComputer; readonly folding: Promise<KeptWindows> }>
@@ -45,7 +47,7 @@ export function createStepDeployments({ deployments, deploymentOf, series, write
     const own = kept.get(versioned) ?? new Map();
     kept.set(versioned, own);
     const made = own.get(resolver.fqn) ?? {
-      computer: new MessageComputer(resolver, versioned),
+      computer: new MessageComputer(resolver, versioned, tables),
       folding: foldingOf(environment.id, versioned),
     };
     own.set(resolver.fqn, made);

@@ -269,6 +269,8 @@ function recordStep(metrics: MetricRecorder, environmentId: string, stream: stri
   if (!metrics.isOn) return;
   metrics.counter("stream.messages", environmentId, { stream }).add(facts.messages);
   if (facts.refused > 0) metrics.counter("stream.dead_letters", environmentId, { stream }).add(facts.refused);
+  for (const [feature, values] of facts.counted)
+    metrics.counter("feature.validation_failures", environmentId, { feature, branch: "" }).add(values);
   if (facts.late > 0) metrics.counter("stream.late", environmentId, { stream }).add(facts.late);
   if (facts.oldest !== undefined)
     metrics.histogram("stream.latency", environmentId, { stream }).observe(Math.max(0, now - facts.oldest) / 1000);

@@ -9,6 +9,7 @@ import { makePrivateFolder } from "../../disk/private-file.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
 import type { ChildProcess } from "../thread/child-process.ts";
+import { Asking } from "./asking.ts";
 import { decodeRows, encodeRows, type WideDecimals } from "./column-values.ts";
 import { CHUNK_ROWS } from "./duckdb/chunk-vectors.ts";
 import type { DatabaseProcess, DatabaseSettings } from "./duckdb/database-process.ts";
@@ -172,6 +173,14 @@ export function createTableEngine({ folder, libraryFolders, log, limits = machin
     mkdirSync(temporary, { mode: 0o700 });
     isPrepared = true;
   };
+  const asking = new Asking({
+    folder: () => {
+      prepare();
+      return temporary;
+    },
+    libraryFolders,
+    ...(onStart && { onStart }),
+  });
   const start = (): Database => {
     if (database) return database;
     prepare();
@@ -296,7 +305,12 @@ export function createTableEngine({ folder, libraryFolders, log, limits = machin
       return select({ statement, sources, target, limits: bounds, signal, scratch, libraryFolders, ...(onStart && { onStart }) });
     },
 
+    ask: (asked, given, options) => asking.ask(asked, given, options),
+
+    examine: (asked) => asking.examine(asked),
+
     async close() {
+      await asking.close();
       const closing = database;
       await closing?.close();
       rmSync(temporary, { recursive: true, force: true });

@@ -92,6 +92,24 @@ export interface NamedTable {
   readonly line: number | undefined;
 }
 
+/** A statement about rows that are given with each call. */
+export interface AskedStatement {
+  /** One select. */
+  readonly statement: string;
+  /** Name of the only table that it may name. */
+  readonly table: string;
+  readonly columns: readonly TableColumn[];
+  /** Columns that it gives, in any order; their types are those of its own, or wider. */
+  readonly answer: readonly TableColumn[];
+}
+
+/** Why a statement cannot be asked. */
+export interface StatementFault {
+  readonly problem: string;
+  /** Where in the statement, in UTF-16 units; undefined = that is not known. */
+  readonly offset: number | undefined;
+}
+
 /** What a statement may use. */
 export interface SelectLimits {
   readonly timeoutMs: number;
@@ -148,6 +166,18 @@ export interface TableEngine {
     target: string,
     options: { readonly limits: SelectLimits; readonly signal: AbortSignal },
   ): Promise<SelectedTable>;
+  /**
+   * Answers a statement of a project about rows, its columns in the order that was asked for. It
+   * runs in a process that has no other rows, reads no files, writes nothing, and ends at the
+   * limits. `refused` is about the statement or a value, `exhausted` about a limit.
+   */
+  ask(
+    asked: AskedStatement,
+    given: TableChunk,
+    options: { readonly limits: SelectLimits; readonly signal: AbortSignal | undefined },
+  ): Promise<TableChunk>;
+  /** What is wrong with such a statement; undefined = nothing is. */
+  examine(asked: AskedStatement): Promise<StatementFault | undefined>;
   /** Ends its processes. */
   close(): Promise<void>;
 }

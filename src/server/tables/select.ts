@@ -21,11 +21,11 @@ import { copyToParquet, fileSql } from "./table-sql.ts";
 
 const MIB = 1024 ** 2;
 /** Memory of the engine, of the process, and of its data. */
-const MEMORY = { engine: 512 * MIB, resident: 1_536 * MIB, data: 4_096 * MIB };
+export const STATEMENT_MEMORY = { engine: 512 * MIB, resident: 1_536 * MIB, data: 4_096 * MIB };
 /** Milliseconds between two looks at the size of the answer. */
 const SIZE_LOOK_MS = 50;
 /** Longest statement in bytes. */
-const MAX_STATEMENT_BYTES = 256 * 1024;
+export const MAX_STATEMENT_BYTES = 256 * 1024;
 
 /** What a statement is answered with. */
 export interface Selecting {
@@ -53,18 +53,11 @@ export async function select(order: Selecting): Promise<SelectedTable> {
     name: "the statement's process",
     verb: "__statement",
     folder: scratch,
-    limits: { residentBytes: MEMORY.resident, dataBytes: MEMORY.data },
+    limits: { residentBytes: STATEMENT_MEMORY.resident, dataBytes: STATEMENT_MEMORY.data },
     settings: {
       libraryFolders: order.libraryFolders,
       file: ":memory:",
-      config: {
-        memory_limit: `${MEMORY.engine / MIB}MiB`,
-        threads: "2",
-        temp_directory: "",
-        home_directory: scratch,
-        extension_directory: scratch,
-        secret_directory: scratch,
-      },
+      config: statementConfig(scratch),
     },
     ...(onStart && { onStart }),
   });
@@ -82,6 +75,18 @@ export async function select(order: Selecting): Promise<SelectedTable> {
     await rm(run.partial, { force: true });
     await rm(run.second, { force: true });
   }
+}
+
+/** Settings of a database that answers statements, with a folder of its own. */
+export function statementConfig(folder: string): Record<string, string> {
+  return {
+    memory_limit: `${STATEMENT_MEMORY.engine / MIB}MiB`,
+    threads: "2",
+    temp_directory: "",
+    home_directory: folder,
+    extension_directory: folder,
+    secret_directory: folder,
+  };
 }
 
 /** One statement from its process's start to its answer. */
@@ -346,7 +351,7 @@ function uniqueNames(columns: readonly SqlColumn[]): string[] {
 }
 
 function outOfMemory(): TableError {
-  return new TableError("exhausted", `the statement needs more memory than it may have (${MEMORY.engine / MIB} MiB)`);
+  return new TableError("exhausted", `the statement needs more memory than it may have (${STATEMENT_MEMORY.engine / MIB} MiB)`);
 }
 
 /** A message with the line that it is about. */

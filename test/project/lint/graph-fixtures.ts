@@ -347,7 +347,7 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
   },
   {
     rule: "E205",
-    says: "'messages' is DataFrame[dict]: messages that came together are a DataFrame of one dataclass, whose fields are the columns, such as 'messages: DataFrame[TxnMsg]'",
+    says: "'messages' is DataFrame[dict]: messages that came together are a DataFrame of one dataclass or pydantic model, whose fields are the columns, such as 'messages: DataFrame[TxnMsg]'",
     files: streamed("@stream(source=events)\ndef on(messages: «DataFrame[dict]») -> DataFrame[Txn.id, Txn.amount]: ..."),
   },
   {
@@ -357,17 +357,35 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
   },
   {
     rule: "E205",
-    says: "streams whose body is SQL are not in this version of svc: 'on' takes a DataFrame and returns one, so compute its rows in Python",
-    files: streamed(
-      '@stream(source=events)\ndef on(messages: DataFrame[TxnMsg]) -> DataFrame[Txn.id, Txn.amount]:\n    «return f"select id, amount from {messages}"»',
-    ),
-  },
-  {
-    rule: "E205",
     says: "'on' takes 2 parameters: a stream's function takes one, the message",
     files: streamed("@stream(source=events)\ndef on(message: dict, «other»: str) -> Features[Txn.id, Txn.amount]: ..."),
   },
+  {
+    rule: "E206",
+    says: "the statement of 'on' is not known: called with the name of its table, the function raised AttributeError: messages has no 'max': it is the name of a table here. Its text names the table as {messages}, and hangs on nothing else",
+    files: asked('«return f"select id, amount from {messages} where id < {messages.max()}"»'),
+  },
+  {
+    rule: "E206",
+    says: "the statement of 'on' is not known: called with the name of its table, the function raised TypeError: {messages:>9} has a format: a table has a name alone. Its text names the table as {messages}, and hangs on nothing else",
+    files: asked('«return f"select id, amount from {messages:>9}"»'),
+  },
+  {
+    rule: "E206",
+    says: "'on' returns a statement in one place of several: write one return, as it is called once",
+    files: asked('if messages:\n        «return f"select id, amount from {messages}"»\n    return DataFrame({})'),
+  },
+  {
+    rule: "E206",
+    says: "a statement's messages are read as JSON, without Python: leave out parse=, or compute the rows in Python",
+    files: asked('return f"select id, amount from {messages}"', ", parse=«lambda raw: None»"),
+  },
 ];
+
+/** A project with a stream whose function takes a DataFrame. */
+function asked(body: string, options = ""): ReturnType<typeof streamed> {
+  return streamed(`@stream(source=events${options})\ndef on(messages: DataFrame[TxnMsg]) -> DataFrame[Txn.id, Txn.amount]:\n    ${body}`);
+}
 
 /** A project with a class of payments, a topic and a stream. */
 function streamed(text: string): Readonly<Record<string, string>> {

@@ -8,15 +8,15 @@ import { join } from "node:path";
 import { eventually } from "../../harness/eventually.ts";
 import { TempFolder } from "../../harness/running-server.ts";
 import { runs, seed } from "../../harness/seed.ts";
-import { COUNTED, tilesOf, topicsOf } from "./counting.ts";
+import { COUNTED, COUNTERS, tilesOf, topicsOf } from "./counting.ts";
 
 const GROUPS = 7;
 
-/** What is kept of each group: the count and the sum of its messages. */
-async function kept(folder: string): Promise<Map<string, string>> {
+/** What a series keeps of each group: the count and the sum of its messages. */
+async function kept(folder: string, seriesId: number): Promise<Map<string, string>> {
   const tiles = tilesOf(folder);
   try {
-    const reads = Array.from({ length: GROUPS }, (_, group) => ({ seriesId: COUNTED.seriesId, group: `g${group}`, from: 0, until: 1 }));
+    const reads = Array.from({ length: GROUPS }, (_, group) => ({ seriesId, group: `g${group}`, from: 0, until: 1 }));
     const found = await tiles.read(COUNTED.scope, reads);
     return new Map(found.flatMap(([tile], group) => (tile ? [[`g${group}`, Buffer.from(tile.state).toString()]] : [])));
   } finally {
@@ -62,12 +62,15 @@ test("every message counts once, whenever the process that reads them is killed,
   }
   const last = begin();
   const tiles = tilesOf(folder.path);
-  const position = async () => (await tiles.positions(COUNTED.scope, COUNTED.streamId))[0]?.offset;
-  await eventually(async () => (await position()) === pushed, "all messages are read");
+  for (const { body, streamId } of COUNTERS) {
+    const position = async () => (await tiles.positions(COUNTED.scope, streamId))[0]?.offset;
+    await eventually(async () => (await position()) === pushed, `all messages are read by ${body}`);
+  }
   await tiles.close();
   last.kill("SIGKILL");
   await last.exited;
-  expect(await kept(folder.path)).toEqual(new Map([...wanted].map(([group, state]) => [group, state.join(" ")])));
+  const states = new Map([...wanted].map(([group, state]) => [group, state.join(" ")]));
+  for (const { seriesId } of COUNTERS) expect(await kept(folder.path, seriesId)).toEqual(states);
   embedded.close();
   await store.close();
 }, 300_000);

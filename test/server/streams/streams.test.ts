@@ -13,12 +13,12 @@ import { deploy, expectLive } from "../deployments/deploying.ts";
 import { Pusher } from "./pusher.ts";
 
 const PROJECT = {
-  "features.py": `from dataclasses import dataclass
+  "features.py": `from dataclasses import dataclass, field
 from datetime import datetime
 from typing import List, Optional
 import json
 import svc.functions as F
-from svc.features import DataFrame, Features, FeatureTime, _, features
+from svc.features import DataFrame, Features, FeatureTime, Validation, _, feature, features
 from svc.sources import TopicSource
 from svc.streams import Windowed, make_stream_resolver, stream, windowed
 
@@ -26,10 +26,13 @@ txns = TopicSource(name="txns", partitions=2)
 plain = TopicSource(name="plain")
 raw = TopicSource(name="raw")
 
+def is_no_seven(value: float) -> bool:
+    return value != 7
+
 @features(max_staleness="infinity")
 class Txn:
     id: int
-    amount: float
+    amount: float = feature(max=1000, validations=[Validation(check=is_no_seven)])
     at: FeatureTime
     memo: Optional[str]
 
@@ -87,6 +90,41 @@ def halve(message: bytes):
 @stream(source=raw, parse=halve, name="on_raw")
 def raw_message(message: bytes) -> Features[Raw.id, Raw.size]:
     return Raw(id=message[0], size=len(message))
+
+calls = TopicSource(name="calls")
+
+@features(max_staleness="infinity")
+class Call:
+    id: int
+    caller_id: "Caller.id"
+    seconds: int = feature(max=1000, validations=[Validation(min=0, strict=True)])
+    fee: float
+    at: FeatureTime
+
+@features
+class Caller:
+    id: str
+    calls: DataFrame[Call]
+    seconds: Windowed[int] = windowed(
+        "30d", expression=_.calls[_.seconds, _.at > _.svc_window, _.at <= _.svc_now].sum(), materialization={"bucket_duration": "1h"}, default=0
+    )
+
+@dataclass
+class CallMsg:
+    number: int
+    caller: str
+    seconds: str
+    at: datetime
+    tags: List[str] = field(default_factory=list)
+
+@stream(source=calls)
+def on_calls(ev: DataFrame[CallMsg]) -> DataFrame[Call.id, Call.caller_id, Call.seconds, Call.fee, Call.at]:
+    return f"""
+        select max(number) as id, caller as caller_id, sum(cast(seconds as bigint)) as seconds, 0.5 as fee, max({ev}.at) as at
+        from {ev}
+        where not list_contains(tags, 'test')
+        group by caller
+    """
 
 visits = TopicSource(name="visits")
 
@@ -230,6 +268,86 @@ describe("messages that came together become rows by a function of a DataFrame",
   });
 });
 
+describe("messages that came together become rows by a statement", () => {
+  const at = new Date(Date.now() - 3_600_000).toISOString();
+  const total = async (caller: string) => Object.values(await query({ "caller.id": caller }, ["caller.seconds[30d]"]))[0];
+  const letters = async (name: string) => (await server.client(StreamService).listDeadLetters({ name })).deadLetters.toReversed();
+
+  test("which count in kept windows; only a message that is at fault is put aside", async () => {
+    await pusher.push("calls", [
+      { number: 1, caller: "a", seconds: "30", at },
+      { number: 2, caller: "a", seconds: "12", at, tags: ["long"] },
+      { number: 3, caller: "b", seconds: "soon", at },
+      "no json",
+      { number: 4, caller: "b", seconds: "2000", at },
+      { number: 5, caller: "c", seconds: "-1", at },
+      { number: 6, caller: "b", seconds: "9", at, tags: ["test"] },
+    ]);
+    await caughtUp("on_calls", 7);
+    expect([await total("a"), await total("b")]).toEqual([42, 2000]);
+    expect(await query({ "call.id": 4 }, ["call.caller_id", "call.fee"])).toEqual({ "call.caller_id": "b", "call.fee": 0.5 });
+    expect((await letters("on_calls")).map(({ offset, reason, stage }) => [Number(offset), stage, reason])).toEqual([
+      [2, "resolver", expect.stringContaining("the statement of 'features.on_calls' failed: Could not convert string 'soon' to INT64")],
+      [3, "parse", expect.stringContaining("it is no JSON")],
+      [5, "row", "call.seconds: expected int with min=0, got int -1"],
+    ]);
+  });
+
+  test("that is refused where it cannot be computed, at its place", async () => {
+    const said = async (wrong: string, right: string): Promise<unknown[][]> => {
+      const { diagnostics } = await deploy(server, { "features.py": PROJECT["features.py"].replace(right, wrong) });
+      return diagnostics.map(({ code, message, span }) => [
+        code,
+        message,
+        PROJECT["features.py"].split("\n")[(span?.line ?? 0) - 1]?.trim(),
+      ]);
+    };
+    const line = "select max(number) as id, caller as caller_id, sum(cast(seconds as bigint)) as seconds, 0.5 as fee, max({ev}.at) as at";
+    const refused = (problem: unknown, place = line): unknown[][] => [[206, problem, place]];
+    const because = (problem: string) => expect.stringContaining(`the statement cannot be computed: ${problem}`);
+    expect(await said("max(nubmer)", "max(number)")).toEqual(refused(because('Referenced column "nubmer" not found')));
+    expect(await said("from {ev}, orders", "from {ev}")).toEqual(refused(because("there is no table orders, only ev"), "from {ev}"));
+    expect(await said("from {ev}, read_csv('/etc/passwd')", "from {ev}")).toEqual(refused(because("read_csv cannot be used"), "from {ev}"));
+    expect(await said("from {ev}, '/etc/passwd'", "from {ev}")).toEqual(refused(because("there is no table /etc/passwd"), "from {ev}"));
+    expect(await said("getenv('HOME') as caller_id", "caller as caller_id")).toEqual(refused(because("getenv cannot be used here")));
+    expect(await said("seconds as seconds", "sum(cast(seconds as bigint)) as seconds")).toEqual(
+      refused(expect.stringContaining('"seconds" must appear in the GROUP BY clause')),
+    );
+    expect(await said("count(*) as calls, 0.5 as fee", "0.5 as fee")).toEqual(
+      refused(because("its column calls is none of the outputs, which are id, caller_id, seconds, fee, at"), 'return f"""'),
+    );
+    expect(await said("", "0.5 as fee, ")).toEqual(refused(because("it has no column fee"), 'return f"""'));
+    expect(await said("'x' as fee", "0.5 as fee")).toEqual(
+      refused(because("its column fee is VARCHAR, and the feature is float"), 'return f"""'),
+    );
+    expect(await said("drop table x", "select max(number)")).toHaveLength(1);
+    expect(await total("a")).toBe(42);
+  });
+});
+
+test("values that break validations which only count them are stored, and counted", async () => {
+  const counted = async (feature: string) => {
+    const response = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${await server.token()}` } });
+    return (await response.text()).split("\n").filter((one) => one.includes("validation_failures") && one.includes(`"${feature}"`));
+  };
+  await pusher.push(
+    "txns",
+    [
+      { id: 21, amount: 7, at: "2026-01-01T00:00:00Z" },
+      { id: 22, amount: 5_000, at: "2026-01-01T00:00:00Z" },
+    ],
+    0,
+    2,
+  );
+  await caughtUp("on_txn", 6);
+  expect(await query({ "txn.id": 22 }, ["txn.amount"])).toEqual({ "txn.amount": 5_000 });
+  for (const [feature, values] of [
+    ["txn.amount", 2],
+    ["call.seconds", 1],
+  ] as const)
+    await eventually(async () => (await counted(feature)).join().endsWith(` ${values}`), `${values} values of ${feature} are counted`);
+});
+
 test("a function of a DataFrame that fails for all messages stops the stream, without a call for each of many", async () => {
   const broken = PROJECT["features.py"].replace('visits.min("ms") < 0', "True");
   expectLive(await deploy(server, { "features.py": broken }));
@@ -270,7 +388,7 @@ describe("messages that fail", () => {
       1,
       2,
     );
-    await caughtUp("on_txn", 12);
+    await caughtUp("on_txn", 14);
     const found = (await letters("on_txn")).toReversed();
     expect(found.map(({ partition, offset, stage }) => [partition, Number(offset), stage])).toEqual([
       [1, 1, "parse"],
@@ -285,7 +403,7 @@ describe("messages that fail", () => {
     expect(reasons[1]).toBe("BadMessage: TxnMsg.amount is missing");
     expect(reasons[2]).toBe("BadMessage: TxnMsg.id: an integer is expected, and this is a number: 12.5");
     expect(reasons[3]).toStartWith("its time is in the future: ");
-    expect(reasons[4]).toBe("resolver 'features.on_txn' raised ValueError: a bad memo (features.py:51)");
+    expect(reasons[4]).toBe("resolver 'features.on_txn' raised ValueError: a bad memo (features.py:54)");
     expect(reasons[5]).toStartWith("UnicodeDecodeError");
     expect(new TextDecoder().decode(found[0]?.value)).toBe("{no json");
     expect(found[5]?.value).toEqual(new Uint8Array([123, 255, 125]));
@@ -327,7 +445,7 @@ describe("messages that fail", () => {
     expect((await stream("on_broken")).status).toBe(StreamStatus.RUNNING);
     expect((await webhooks.listWebhookDeliveries({})).deliveries).toHaveLength(1);
     // The others went on from where they were.
-    expect((await stream("on_txn")).partitions.map(({ offset }) => offset)).toEqual([4n, 8n]);
+    expect((await stream("on_txn")).partitions.map(({ offset }) => offset)).toEqual([6n, 8n]);
   });
 
   test("are computed again on request, once each; those that fail again stay", async () => {

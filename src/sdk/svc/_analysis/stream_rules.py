@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import hashlib
+import re
 import typing
 from dataclasses import dataclass
 from typing import Any, Callable, Optional, Union
@@ -19,11 +20,11 @@ from .._model.field import MISSING, Field, tag_list
 from .._model.operand import Expression
 from .._model.reference import FeatureReference, field_of, type_of
 from .._model.resolver import ResolverSpec
-from .._model.stream import StreamCall, StreamDefinition, StreamOptions, StreamSpec, environments_of
+from .._model.stream import Statement, StreamCall, StreamDefinition, StreamOptions, StreamSpec, TableName, environments_of
 from .._model.stream_signature import compile_stream, key_problem, option_problems, unreadable_field
 from .._surface.names import did_you_mean, duration_json, parse_duration
 from .._surface.unknown_options import unknown_option
-from .._types.annotations import annotation_text
+from .._types.annotations import Scope, annotation_text
 from .expression_path import Steps
 from .expression_reader import ExpressionReader, Unreadable
 from .spans import call_option_name, call_span, resolver_option_name, resolver_part_span, resolver_span
@@ -33,6 +34,8 @@ Json = dict[str, Any]
 
 #: The namespace of a message's fields in the graph.
 MESSAGE = "message"
+#: A text as it is written, without what its escapes are.
+_QUOTED = re.compile(r"""(?P<begin>[fFrRuU]{0,2}(?P<quotes>\"{3}|'{3}|"|'))(?P<text>.*)(?P=quotes)""", re.DOTALL)
 
 
 @dataclass
@@ -70,6 +73,12 @@ def check_streams(
         for problem in problems:
             error = problem.error
             report(error.said.at(resolver_part_span(definition, problem.part, problem.name, error.token, problem.node), hint=error.hint))
+        if spec is not None and spec.statement is not None:
+            default = _inner_default(spec.message_type)
+            if default is not None:
+                parameter = next(iter(definition.parameters))
+                report(default.at(resolver_part_span(definition, "annotation", parameter, "", None)))
+                continue
         if spec is not None and is_new(spec.fqn, resolver_span(definition)):
             found.append(spec)
     for call in calls:
@@ -132,7 +141,7 @@ class _Call:
         if said is not None:
             self.refuse(said, "message_type")
             return None
-        return _message_class(wanted, self.call)
+        return _message_class(wanted, self.call.scope, self.call.origin.line)
 
     def outputs(self) -> list[tuple[Field, Expression]]:
         given = self.call.output_features
@@ -175,9 +184,9 @@ def _inner_default(message_type: type) -> Optional[Said]:
     return None
 
 
-def _message_class(message_type: type, call: StreamCall) -> FeatureClass:
+def _message_class(message_type: type, scope: Scope, line: int) -> FeatureClass:
     """The fields of a dataclass as features, which nobody else knows of."""
-    found = FeatureClass(message_type, ClassOptions(name=MESSAGE), call.scope, call.origin.line)
+    found = FeatureClass(message_type, ClassOptions(name=MESSAGE), scope, line)
     hints = typing.get_type_hints(message_type, include_extras=True)
     found.fields = {}
     for field in dataclasses.fields(message_type):
@@ -228,6 +237,24 @@ class _MessageReader(ExpressionReader):
         return super().follow(path, node, owner)
 
 
+def _statement_json(item: StreamSpec, statement: Statement, message_set: Callable[[FeatureClass], Json]) -> Json:
+    """The statement of a stream as proto3 JSON of `svc.v1.MessageStatement`."""
+    definition = item.definition
+    source, node = definition.source, statement.node
+    span = source.span(node) if source and node is not None else resolver_span(definition)
+    document: Json = {"sql": statement.text, "table": statement.table}
+    message = _message_class(item.message_type, definition.scope, definition.origin.line)
+    document["message"] = message_set(message)
+    written = ast.get_source_segment(source.text, node) if source and node is not None else None
+    quoted = _QUOTED.fullmatch(written or "")
+    # The table's name in quotes is as long as it is in braces, so that columns stay what they are.
+    if quoted is not None and quoted["text"].replace(f"{{{statement.table}}}", str(TableName(statement.table))) == statement.text:
+        begin = span.column + len(quoted["begin"])
+        span, document["verbatim"] = Span(span.file, span.line, begin, span.end_line, span.end_column), True
+    document["span"] = span.json()
+    return document
+
+
 def stream_json(item: Resolved, message_set: Callable[[FeatureClass], Json]) -> Json:
     """A stream as proto3 JSON of `svc.v1.StreamResolver`."""
     if isinstance(item, StreamSpec):
@@ -246,6 +273,9 @@ def stream_json(item: Resolved, message_set: Callable[[FeatureClass], Json]) -> 
         description: Optional[str] = definition.description
         if item.batches:
             document["batches"] = True
+        if item.statement is not None:
+            del document["python"]
+            document["statement"] = _statement_json(item, item.statement, message_set)
         if options.parse is not None:
             document["parse"] = getattr(options.parse, "__qualname__", type(options.parse).__name__)
     else:

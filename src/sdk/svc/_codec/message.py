@@ -48,6 +48,14 @@ def is_pydantic(message_type: Any) -> bool:
     return isinstance(message_type, type) and callable(getattr(message_type, "model_validate_json", getattr(message_type, "parse_raw", None)))
 
 
+def field_names(message_type: type) -> list[str]:
+    """The names of the fields of a dataclass, or of a model of pydantic."""
+    if not is_pydantic(message_type):
+        return [field.name for field in dataclasses.fields(message_type)]
+    # Version 1 of pydantic names them otherwise.
+    return list(getattr(message_type, "model_fields", None) or getattr(message_type, "__fields__"))
+
+
 def reader_of(message_type: Any) -> Reader:
     """The function that makes messages of a type of their bytes."""
     if message_type is bytes:

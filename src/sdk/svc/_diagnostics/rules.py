@@ -867,7 +867,7 @@ class UnreadableMessage:
     field = Message(code, "messages of type {type} cannot be read from JSON: {error}", "{label}")
     inner_default = Message(
         code,
-        "{type}.{field} has a default, which make_stream_resolver knows of the message's own fields alone: use @stream, or write '| None = None'",
+        "{type}.{field} has a default, which a message read without Python knows of its own fields alone: use @stream with a function of Python, or write '| None = None'",
         "a default",
     )
 
@@ -926,18 +926,13 @@ class BadStream:
     parameters = Message(code, "'{resolver}' takes {count} parameters: a stream's function takes one, the message", "one message")
     frame = Message(
         code,
-        "'{parameter}' is {written}: messages that came together are a DataFrame of one dataclass, whose fields are the columns, such as '{parameter}: DataFrame[TxnMsg]'",
-        "no dataclass",
+        "'{parameter}' is {written}: messages that came together are a DataFrame of one dataclass or pydantic model, whose fields are the columns, such as '{parameter}: DataFrame[TxnMsg]'",
+        "no fields",
     )
     no_rows = Message(
         code,
         "'{resolver}' takes messages as a DataFrame, so it returns rows, such as DataFrame[Txn.id, Txn.amount]",
         "no rows",
-    )
-    sql = Message(
-        code,
-        "streams whose body is SQL are not in this version of svc: '{resolver}' takes a DataFrame and returns one, so compute its rows in Python",
-        "SQL",
     )
     rows = Message(
         code,
@@ -949,6 +944,30 @@ class BadStream:
         "'{resolver}' is async: messages of a partition are computed in their order, so write a plain function",
         "async",
     )
+
+
+class BadStreamStatement:
+    """The statement of a stream cannot be computed."""
+
+    code = 206
+    several_returns = Message(
+        code,
+        "'{resolver}' returns a statement in one place of several: write one return, as it is called once",
+        "SQL",
+    )
+    raised = Message(
+        code,
+        "the statement of '{resolver}' is not known: called with the name of its table, the function {problem}. Its text names the table as {table}, and hangs on nothing else",
+        "SQL",
+    )
+    message = Message(code, "'{parameter}' is {written}: the fields of messages of a statement are those of a dataclass", "no dataclass")
+    parse = Message(
+        code,
+        "a statement's messages are read as JSON, without Python: leave out parse=, or compute the rows in Python",
+        "parse",
+    )
+    here = Message(code, "the statement cannot be computed: {problem}", "here")
+    somewhere = Message(code, "the statement cannot be computed: {problem}", "in this statement")
 
 
 class PythonStatement:

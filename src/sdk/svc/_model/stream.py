@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
@@ -26,6 +27,37 @@ class StreamOptions(ResolverOptions):
     lateness: Union[str, timedelta, None] = None
 
 
+class TableName:
+    """The table of a stream's messages, as a statement names it: what the function is called with
+    for its text.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __str__(self) -> str:
+        return f'"{self.name}"'
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TypeError(f"{{{self.name}:{spec}}} has a format: a table has a name alone")
+        return str(self)
+
+    def __getattr__(self, attribute: str) -> Any:
+        raise AttributeError(f"{self.name} has no {attribute!r}: it is the name of a table here")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The statement of a stream."""
+
+    text: str
+    #: The parameter: the name of its table.
+    table: str
+    #: The expression whose value it is, when the source can be read.
+    node: Optional[ast.expr]
+
+
 @dataclass(frozen=True)
 class StreamSpec(ResolverSpec):
     """A resolver of a stream, ready to be called with one message."""
@@ -36,6 +68,8 @@ class StreamSpec(ResolverSpec):
     parse: Optional[Callable[[bytes], Any]] = None
     #: Whether it takes the messages that came together as a DataFrame, and returns rows.
     batches: bool = False
+    #: The statement over the messages that came together; None = the function computes the rows.
+    statement: Optional[Statement] = None
 
 
 class StreamDefinition(ResolverDefinition):

@@ -13,6 +13,7 @@ from .._codec.message import is_pydantic
 from .._codec.wire import describe
 from .._diagnostics import rules
 from .._diagnostics.findings import ERROR, DefinitionError, Said
+from .._diagnostics.source import called_name
 from .._frames.dataframe import DataFrame
 from .._frames.selection import TableType
 from .._frames.signature import Problem
@@ -24,7 +25,7 @@ from ..sources import DataSource
 from .feature_class import FeatureClass
 from .reference import field_of
 from .signature import SignatureReader, output_spec
-from .stream import BARE, StreamDefinition, StreamOptions, StreamSpec
+from .stream import BARE, Statement, StreamDefinition, StreamOptions, StreamSpec, TableName
 
 #: Kinds of sources that have topics.
 TOPIC_KINDS = ("SOURCE_KIND_KAFKA", "SOURCE_KIND_TOPIC")
@@ -84,6 +85,7 @@ class _StreamReader(SignatureReader):
     definition: StreamDefinition
     message_type: Any = None
     batches: bool = False
+    statement: Optional[Statement] = None
 
     def read(self) -> None:
         for said, option in option_problems(self.definition.options):
@@ -95,18 +97,61 @@ class _StreamReader(SignatureReader):
         self.check_roots()
         if self.batches and self.outputs and not self.shape:
             self.problem(rules.BadStream.no_rows(resolver=self.definition.function_name), "return")
-        if self.batches:
-            self.check_body()
+        if self.batches and not self.problems:
+            self.read_body()
         if self.outputs and not self.problems:
             self.check_key()
 
-    def check_body(self) -> None:
-        """Refuses a function that returns the text of a statement."""
-        for node in _returns(self.definition.node):
-            if isinstance(node.value, ast.JoinedStr) or isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-                said = rules.BadStream.sql(resolver=self.definition.function_name)
-                self.problems.append(Problem(DefinitionError(said), "body", node=node))
-                return
+    def read_body(self) -> None:
+        """Has a function that returns the text of a statement give it, for a table of the
+        parameter's name.
+        """
+        definition = self.definition
+        returned = list(_returns(definition.node))
+        written = next((node for node in returned if node.value is not None and self.is_text(node.value)), None)
+        if written is None:
+            return
+        name, parameter = definition.function_name, next(iter(definition.parameters.values()))
+
+        def refuse(said: Said) -> None:
+            self.problems.append(Problem(DefinitionError(said), "body", node=written))
+
+        if len(returned) > 1:
+            return refuse(rules.BadStreamStatement.several_returns(resolver=name))
+        if definition.options.parse is not None:
+            return self.problem(rules.BadStreamStatement.parse(), "option", "parse")
+        if not _is_message_class(self.message_type):
+            said = rules.BadStreamStatement.message(parameter=parameter.name, written=annotation_text(parameter.annotation))
+            return self.problem(said, "annotation", parameter.name)
+        table = TableName(parameter.name)
+        try:
+            text = definition.fn(**{parameter.name: table}) if parameter.kind == parameter.KEYWORD_ONLY else definition.fn(table)
+            problem = None if type(text) is str else f"returned {describe(text)}"
+        except Exception as error:
+            problem = f"raised {type(error).__name__}: {error}"
+        if problem is not None:
+            return refuse(rules.BadStreamStatement.raised(resolver=name, problem=problem, table=f"{{{parameter.name}}}"))
+        self.statement = Statement(text, parameter.name, written.value)
+
+    def is_text(self, node: ast.expr) -> bool:
+        """Whether the value of an expression is a text, as far as its syntax tells: a literal, what
+        is made of one, or a name of one.
+        """
+        if isinstance(node, ast.JoinedStr):
+            return True
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, str)
+        if isinstance(node, ast.BinOp):
+            return self.is_text(node.left) or self.is_text(node.right)
+        if isinstance(node, ast.Call):
+            if called_name(node) in ("dedent", "cleandoc"):
+                return any(map(self.is_text, node.args))
+            return isinstance(node.func, ast.Attribute) and self.is_text(node.func.value)
+        if isinstance(node, ast.Name):
+            statements = getattr(self.definition.node, "body", [])
+            assigned = [one.value for one in statements if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == node.id]
+            return any(map(self.is_text, assigned)) if assigned else isinstance(self.definition.fn.__globals__.get(node.id), str)
+        return False
 
     def read_message(self) -> None:
         parameters = list(self.definition.parameters.values())
@@ -129,7 +174,7 @@ class _StreamReader(SignatureReader):
             except DefinitionError as error:
                 self.problems.append(Problem(error, "annotation", parameter.name))
                 return None
-            if not _is_message_class(core):
+            if not (_is_message_class(core) or is_pydantic(core)):
                 return self.problem(rules.BadStream.frame(parameter=parameter.name, written=written), "annotation", parameter.name)
         self.message_type = core
         if self.definition.options.parse is None:
@@ -211,6 +256,7 @@ def compile_stream(definition: StreamDefinition) -> tuple[Optional[StreamSpec], 
             shape=reader.shape,
             message_type=reader.message_type,
             batches=reader.batches,
+            statement=reader.statement,
             parse=definition.options.parse,
         ),
         reader.problems,

@@ -24,7 +24,7 @@ _NO_RESOURCES = "resolvers run in the server's worker processes, which have no s
 _NO_VERSIONS = "version= of feature(...) gives a feature several versions"
 _NO_WINDOW_VERSIONS = "a windowed feature has one version; give the new one another name"
 _NO_ENCODING = "values are encoded by the feature's type"
-_NO_STREAM_WINDOWS = "each message is computed by itself; a windowed feature aggregates the rows"
+_NO_STREAM_WINDOWS = "messages are computed once, as they come; a windowed feature with materialization= aggregates their rows"
 _WINDOWS = "windows are written as texts, such as windowed('10m', '7d')"
 _STORED = "store_online=, store_offline= and cache_nulls= say what is stored"
 _IN_FEATURE = "max_staleness= of the feature, or of its class, says how long its values are kept"

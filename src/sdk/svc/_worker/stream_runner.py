@@ -8,11 +8,10 @@ could not be read. A function of a batch that raises is an error of each message
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
-from .._codec.message import reader_of
+from .._codec.message import field_names, reader_of
 from .._codec.values import untag
 from .._frames.columns import key_of
 from .._frames.dataframe import DataFrame
@@ -86,7 +85,7 @@ class BatchRunner(RowsRunner):
     def __init__(self, spec: StreamSpec, project: Project) -> None:
         super().__init__(spec, project)
         self._reader = _message_reader(spec)
-        self._fields = [field.name for field in dataclasses.fields(spec.message_type)]
+        self._fields = field_names(spec.message_type)
 
     def run(self, message: Dict[str, Any]) -> Dict[str, Any]:
         """Reads the messages and calls the function once with those that could be read. Raises
@@ -113,6 +112,7 @@ class BatchRunner(RowsRunner):
             "groups": {"offsets": [0, size], "columns": {name: packed(values) for name, values in columns.items()}},
             "ranMs": (time.perf_counter() - started) * 1000,
         }
+        self._checks.add_to(result, columns)
         if errors:
             result["errors"] = errors
         if skipped:

@@ -19,7 +19,7 @@ interface StreamResolverParts {
 /** One resolver of a topic's messages: what it makes of which, and its source. */
 export function StreamResolver({ deployment, resolver }: StreamResolverParts) {
   const { description = "", environments = [], expressions, fqn = "", lateness, messageType = "", owner = "", parse = "" } = resolver;
-  const { source = "", span, tags = [], timeout } = resolver;
+  const { source = "", span, statement, tags = [], timeout } = resolver;
   return (
     <>
       {description !== "" && <p class="description">{visibleLines(description)}</p>}
@@ -30,7 +30,7 @@ export function StreamResolver({ deployment, resolver }: StreamResolverParts) {
           ["Source", escapeControls(source)],
           ["Messages", <code key="">{escapeControls(messageType)}</code>],
           ["Parsed by", parse !== "" && <code>{escapeControls(parse)}</code>],
-          ["Runs", expressions ? "computed without Python" : "runs in Python"],
+          ["Runs", expressions || statement ? "computed without Python" : "runs in Python"],
           ["Tags", tags.length > 0 && tags.map((tag) => <Badge key={tag} text={tag} />)],
           ["Only in", environments.length > 0 && environments.map((one) => <Badge key={one} text={one} />)],
           ["Timeout", timeout !== undefined && <Duration ms={durationMs(timeout)} />],
