@@ -52,6 +52,7 @@ export const SLOW_BY_NATURE: Readonly<Record<string, string>> = {
   "test/server/offline-queries/kills.test.ts": "nodes killed while they sample, again and again",
   "test/server/resolver-runs/kills.test.ts": "nodes killed while they run resolvers, again and again",
   "test/server/probes/kafka.test.ts": "a Kafka broker, for every way of logging in",
+  "test/server/streams/killed-servers.test.ts": "servers killed while they count streams, again and again",
   "test/server/streams/kills.test.ts": "processes killed while they read streams, again and again",
   "test/server/tasks/kills.test.ts": "servers killed while they run tasks, again and again",
   "test/server/topics/kafka.test.ts": "a Kafka broker, which is also killed, and a second client of it",
