@@ -207,7 +207,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "scheduled-queries": ["access", "deployments", "jobs", "offline-queries", "stores"],
   "query-log": ["deployments", "query", "stores"],
   deletions: ["deployments", "jobs", "nodes", "query-log", "stores"],
-  aggregates: ["datasets", "deletions", "deployments", "jobs", "offline-queries", "query", "stores", "tables", "tiles"],
+  aggregates: ["datasets", "deletions", "deployments", "jobs", "metrics", "offline-queries", "query", "stores", "tables", "tiles"],
   "value-uploads": ["access", "deletions", "deployments", "jobs", "python", "query", "stores", "tables", "writes"],
   streams: [
     "access",

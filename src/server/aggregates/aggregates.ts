@@ -9,6 +9,7 @@ import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { DAY_MS } from "../../domain/day.ts";
+import { errorText } from "../../domain/error-text.ts";
 import { bucketOf, bucketStart, groupKey } from "../../domain/expressions/tile-series.ts";
 import { GraphIndex } from "../../domain/graph-index.ts";
 import { type SeriesUse, seriesOf } from "../../domain/kept-series.ts";
@@ -23,6 +24,7 @@ import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { ScheduledRun } from "../jobs/scheduler.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { ClassRows, ClassTable, TimeSpan } from "../query/class-rows.ts";
 import { createEngine } from "../query/create-engine.ts";
 import { type LiveDeployment, QueryRefused } from "../query/live-deployment.ts";
@@ -71,6 +73,7 @@ export interface AggregatesOptions extends LiveSchedulesOptions {
   readonly resourceGroups: (environmentId: string) => Promise<readonly string[]>;
   /** Folder of this node for files that are being written. */
   readonly folder: string;
+  readonly metrics: MetricRecorder;
   readonly clock: Clock;
 }
 
@@ -171,7 +174,7 @@ interface ScheduledBackfill {
 
 /** Makes the capability; schedules are kept once they are started. */
 export function createAggregates(options: AggregatesOptions): Aggregates {
-  const { metadata, deployments, clock, bus, log } = options;
+  const { metadata, deployments, metrics, clock, bus, log } = options;
   const engine = createEngine({ clock, log });
   const inTurn = createTurns();
   const emptied = once(() => rm(options.folder, { recursive: true, force: true }));
@@ -353,6 +356,8 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
             signal,
             (rows) => progress(`${rows} rows of series ${seriesId}`),
           );
+          const label = { feature: use.features[0] ?? "" };
+          metrics.counter("aggregate.backfill_rows", environment.id, label).add(done.rows);
           log.info("a series was backfilled", { environment: environment.id, series: seriesId, ...done });
         }
       });
@@ -360,6 +365,37 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
       lease.release();
     }
   };
+
+  const ended = (environmentId: string, feature: string, state: "succeeded" | "failed" | "cancelled"): void => {
+    if (metrics.isOn) metrics.counter("aggregate.backfills", environmentId, { feature, state }).add();
+  };
+
+  /** The series of live deployments, by environment, as long as the same ones are live. */
+  const liveSeries = new Map<string, { readonly live: string; readonly features: ReadonlyMap<number, string> }>();
+  const sampleLags = async (): Promise<void> => {
+    for (const environment of await metadata.environments()) {
+      const live = deployments.live(environment.id, "");
+      if (live === undefined) continue;
+      let known = liveSeries.get(environment.id);
+      if (known?.live !== live) {
+        const graph = await deployments.graph(live);
+        const ids = await identifySeries(metadata.series, environment.id, graph);
+        known = {
+          live,
+          features: new Map(seriesOf(graph).map(({ features, series }) => [ids.get(series.key) as number, features[0] ?? ""])),
+        };
+        liveSeries.set(environment.id, known);
+      }
+      for (const [id, feature] of known.features) {
+        const filled = await filledBy(id);
+        if (filled) metrics.gauge("aggregate.lag", environment.id, { feature }).set(Math.max(0, Number(nowMicros() - filled.until) / 1e6));
+      }
+    }
+  };
+  if (metrics.isOn)
+    metrics.sample(() =>
+      sampleLags().catch((error: unknown) => log.debug("the lag of backfills could not be read", { error: errorText(error) })),
+    );
 
   return {
     schedules,
@@ -456,6 +492,7 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
             if (!environment || !use || use.series.backfillSchedule === "") return;
             const wish = { ...WISHES, feature, lower: undefined, upper: undefined };
             await fill(environment, id, wish, async (one) => nextSpan(one, await filledBy(one.id), nowMicros()), attempt);
+            ended(environmentId, feature, "succeeded");
           } else {
             const { environmentId, lower, upper, ...asked } = payload as AskedBackfill;
             const wish: BackfillWish = {
@@ -464,6 +501,7 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
             };
             const spanFor = async (use: SeriesUse) => spanOf(use, { ...wish, now: nowMicros(), isBeyond: wish.storeOffline });
             await fill(await runnable(environmentId), id, wish, spanFor, attempt);
+            ended(environmentId, wish.feature, "succeeded");
           }
         } catch (error) {
           if (error instanceof QueryRefused) throw new JobFailed(error.errors.map(({ message }) => message).join("; "));
@@ -471,15 +509,17 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
           throw error;
         }
       },
-      async giveUp({ id, payload }) {
-        const { environmentId } =
-          "payload" in (payload as object) ? ((payload as ScheduledRun).payload as ScheduledBackfill) : (payload as AskedBackfill);
+      async giveUp({ id, isCancelRequested, payload }) {
+        const isScheduled = "payload" in (payload as object);
+        const given = isScheduled ? (payload as ScheduledRun).payload : payload;
+        const { environmentId, feature } = given as ScheduledBackfill;
         const store = await options.tiles();
         for (const { id: seriesId } of await metadata.series.list(environmentId)) {
           await endFilling(store, { scope: SCOPE, seriesId }, (job) => job === id);
           const begun = await metadata.datasets.begun(publicationOrigin(environmentId, id, seriesId));
           if (begun?.state === "writing") await options.revisions.abandon(begun.id);
         }
+        ended(environmentId, feature, isCancelRequested ? "cancelled" : "failed");
       },
     },
 

@@ -106,6 +106,7 @@ export async function createPublication(parts: PublicationParts): Promise<TilePu
     async add(tiles) {
       await write(tiles);
       if (!allowsEmpty) return;
+      checkTiles(rows);
       for (const { group, bucket } of tiles) {
         const buckets = seen.get(group) ?? new Set();
         seen.set(group, buckets.add(bucket));
@@ -115,10 +116,7 @@ export async function createPublication(parts: PublicationParts): Promise<TilePu
     async finish({ from, until }) {
       if (from !== undefined && from < until && allowsEmpty) {
         const [first, after] = [bucketOf(series, from), bucketOf(series, until)];
-        if (seen.size * (after - first) > MOST_TILES)
-          throw new JobFailed(
-            `${seen.size} groups of ${after - first} buckets are more than ${MOST_TILES} tiles: leave out --allow-empty-tiles, or bring the bounds nearer`,
-          );
+        checkTiles(seen.size * (after - first));
         const state = new TileState(series).encode();
         for (const [group, buckets] of seen) {
           const missing = Array.from({ length: after - first }, (_, at) => first + at).filter((bucket) => !buckets.has(bucket));
@@ -138,6 +136,12 @@ export async function createPublication(parts: PublicationParts): Promise<TilePu
       isOpen = false;
     },
   };
+}
+
+/** Throws JobFailed for more tiles than are published where those without rows are too. */
+function checkTiles(tiles: number): void {
+  if (tiles > MOST_TILES)
+    throw new JobFailed(`more than ${MOST_TILES} tiles would be published: leave out --allow-empty-tiles, or bring the bounds nearer`);
 }
 
 /** The aggregate of a state, or why there is none. */

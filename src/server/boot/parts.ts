@@ -608,6 +608,7 @@ export async function openParts({
       ...{ online: await online(), offline, deleted: (await deletions()).deleted, revisions: (await datasets()).revisions },
       resourceGroups: async (environmentId) => groupNames((await kept.get(environmentId)).config.specs_config),
       folder: directory.file(join("tmp", "aggregates")),
+      metrics,
     });
   });
   const tasks = once(async () => {

@@ -48,6 +48,24 @@ interface ResolverSeries {
   readonly rows: Counter;
 }
 
+/** What a kept window was computed of. */
+export type WindowSource = "tiles" | "rows" | "both";
+
+/** Kept windows of some rows of a feature, as they were computed. */
+export interface ComputedWindows {
+  /** Number of windows by what they were computed of. */
+  readonly sources: Readonly<Record<WindowSource, number>>;
+  /** Tiles and rows that went into them. */
+  readonly tiles: number;
+  readonly rows: number;
+}
+
+interface WindowSeries {
+  readonly sources: readonly (readonly [source: WindowSource, counter: Counter])[];
+  readonly tiles: Counter;
+  readonly rows: Counter;
+}
+
 interface FeatureSeries {
   readonly requests: Counter;
   readonly hits: Counter;
@@ -113,6 +131,7 @@ class AnswerTally {
 export class DeploymentMeter {
   readonly #resolvers = new Map<ResolverInfo, ResolverSeries>();
   readonly #features = new Map<ScalarInfo, FeatureSeries>();
+  readonly #windows = new Map<ScalarInfo, WindowSeries>();
   readonly #answers = new WeakMap<Plan, AnswerTally>();
   /** Tallies of answers that were not recorded yet. */
   #tallied: AnswerTally[] = [];
@@ -176,6 +195,14 @@ export class DeploymentMeter {
       ["output", outputTokens],
     ] as const)
       if (tokens > 0) this.metrics.counter("model.tokens", environmentId, { ...labels, kind }).add(tokens);
+  }
+
+  /** Counts kept windows of a feature that were computed. */
+  windowed(feature: ScalarInfo, { rows, sources, tiles }: ComputedWindows): void {
+    const series = this.#seriesOfWindow(feature);
+    for (const [source, counter] of series.sources) if (sources[source] > 0) counter.add(sources[source]);
+    if (tiles > 0) series.tiles.add(tiles);
+    if (rows > 0) series.rows.add(rows);
   }
 
   /** Counts a value that breaks a rule and is answered all the same. */
@@ -292,6 +319,23 @@ export class DeploymentMeter {
     );
     if (primary || this.#personal.has(fqn) || dtype.kind.case !== "primitive") return undefined;
     return SKETCHED.get(dtype.kind.value);
+  }
+
+  #seriesOfWindow(feature: ScalarInfo): WindowSeries {
+    let series = this.#windows.get(feature);
+    if (!series) {
+      const { environmentId } = this.deployment;
+      const labels = { feature: feature.fqn, branch: this.#branch };
+      const counterOf = (source: WindowSource) =>
+        [source, this.metrics.counter("aggregate.windows", environmentId, { ...labels, source })] as const;
+      series = {
+        sources: [counterOf("tiles"), counterOf("rows"), counterOf("both")],
+        tiles: this.metrics.counter("aggregate.tiles", environmentId, labels),
+        rows: this.metrics.counter("aggregate.rows", environmentId, labels),
+      };
+      this.#windows.set(feature, series);
+    }
+    return series;
   }
 
   #seriesOfFeature(feature: ScalarInfo): FeatureSeries {

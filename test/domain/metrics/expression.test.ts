@@ -114,6 +114,7 @@ describe("which function goes with which kind", () => {
     "counter in seconds": "sum",
     "gauge in one": "avg sum min max",
     "gauge in bytes": "avg sum min max",
+    "gauge in seconds": "avg sum min max",
     "histogram in one": METRIC_FUNCTIONS.join(" "),
     "histogram in seconds": METRIC_FUNCTIONS.join(" "),
   };

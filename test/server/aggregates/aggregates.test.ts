@@ -7,6 +7,7 @@ import type { Client } from "@connectrpc/connect";
 import { AggregateService } from "../../../gen/svc/v1/aggregate_pb.ts";
 import { FeatureDataService } from "../../../gen/svc/v1/feature_data_pb.ts";
 import { JobService, JobState } from "../../../gen/svc/v1/job_pb.ts";
+import { MetricService } from "../../../gen/svc/v1/metric_pb.ts";
 import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import { SqlFormat, SqlService } from "../../../gen/svc/v1/sql_pb.ts";
 import { microsToTimestamp, timestampToMicros } from "../../../src/domain/proto-time.ts";
@@ -360,6 +361,42 @@ test("a deletion of a row reaches tiles that are joined by another of its values
   expect((await gifts())?.tiles).toBe(0n);
   expect(await given(2)).toBe(expected(2, NOW)["user.spend__2592000__"]);
 });
+
+/** What was recorded by a label, summed over time. */
+async function recorded(expression: string, label: string): Promise<Record<string, number>> {
+  const { series } = await server.client(MetricService).queryMetric({ expression });
+  return Object.fromEntries(
+    series.map(({ labels, points }) => [labels[label] ?? "", points.reduce((sum, { value }) => sum + (value ?? 0), 0)]),
+  );
+}
+
+test("metrics tell what windows were computed of, and how backfills went", async () => {
+  expectLive(await deploy(server, paymentProject(folder.path, '{"bucket_duration": "6h"}')));
+  const windows = async () => recorded('sum:aggregate.windows{feature:"user.spend__2592000__"} by {source}', "source");
+  const counts = async () => ({
+    ...(await windows()),
+    merged: (await recorded('sum:aggregate.tiles{feature:"user.spend__2592000__"} by {feature}', "feature"))["user.spend__2592000__"] ?? 0,
+    edges: (await recorded('sum:aggregate.rows{feature:"user.spend__2592000__"} by {feature}', "feature"))["user.spend__2592000__"] ?? 0,
+  });
+  const before: Record<string, number> = await counts();
+  const change = async () => Object.fromEntries(Object.entries(await counts()).map(([name, value]) => [name, value - (before[name] ?? 0)]));
+  await ask(1, NOW);
+  const inWindow = rows.filter(({ at, user }) => user === 1 && at <= NOW && at > NOW - 720n * HOUR).length;
+  expect(await change()).toMatchObject({ rows: 1, edges: inWindow, merged: 0 });
+  await backfill("user.spend");
+  await ask(1, NOW);
+  const { both = 0, edges = 0, merged = 0, rows: ofRows = 0, tiles = 0 } = await change();
+  expect([ofRows, both + tiles]).toEqual([1, 1]);
+  expect(merged).toBeGreaterThan(0);
+  expect(merged).toBeLessThanOrEqual(121);
+  expect(edges - inWindow).toBeLessThan(inWindow);
+  expect((await recorded("sum:aggregate.backfill_rows by {feature}", "feature"))["user.spend__86400__"]).toBeGreaterThan(0);
+  expect((await recorded("sum:aggregate.backfills by {state}", "state")).succeeded).toBeGreaterThan(0);
+  await eventually(
+    async () => "user.spend__86400__" in (await recorded("max:aggregate.lag by {feature}", "feature")),
+    "the lag is sampled",
+  );
+}, 120_000);
 
 /** The groups of series that have tiles, as the store's file has them. */
 function groupsInFile(): string[] {

@@ -38,7 +38,7 @@ function aggregate(run: Run, op: PlanOp, rows: readonly Row[]): Awaitable<OpResu
     const covered = rows.map((row) => coveredBy(run, op, kept, filled, row));
     const reads = rows.flatMap((row, at) => readOf(run, op, kept, covered[at], row));
     return andThen(read(run, reads, kept.window.series), (found) => {
-      const results = outcomesOf(run, op, kept, rows, covered, new Map(reads.map((one, at) => [one.row, found[at]?.state])));
+      const results = outcomesOf(run, op, kept, rows, covered, new Map(reads.map((one, at) => [one.row, found[at]])));
       run.context.trace?.ran(op, rows.length, rows.length, performance.now() - started);
       return results;
     });
@@ -96,7 +96,7 @@ function outcomesOf(
   { window, reader }: KeptInfo,
   rows: readonly Row[],
   covered: readonly (Coverage | undefined)[],
-  tiles: ReadonlyMap<Row, Uint8Array | undefined>,
+  tiles: ReadonlyMap<Row, MergedRange | undefined>,
 ): OpResults {
   const slot = run.plan.outputOf(op);
   const input = op.inputs.find(({ needs }) => needs !== undefined);
@@ -107,14 +107,19 @@ function outcomesOf(
     readers.set(table, known);
     return known;
   };
+  const sources = { tiles: 0, rows: 0, both: 0 };
+  let [mergedTiles, edgeRows] = [0, 0];
   const outcomes = rows.map((row, at): Outcome => {
     const state = new TileState(window.series);
     const children = input?.slot === undefined ? undefined : run.cells.childRows(run.cells.at(input.slot, row));
     const bounds = boundsOf(window, covered[at], run.timeOf(row).micros);
-    if (children) addEdge(state, rowsOf(children.table), children, bounds.start, bounds.firstTile);
+    let added = children ? addEdge(state, rowsOf(children.table), children, bounds.start, bounds.firstTile) : 0;
     const merged = tiles.get(row);
-    if (merged) state.merge(merged);
-    if (children) addEdge(state, rowsOf(children.table), children, bounds.afterTiles, bounds.end);
+    if (merged?.state) state.merge(merged.state);
+    if (children) added += addEdge(state, rowsOf(children.table), children, bounds.afterTiles, bounds.end);
+    sources[covered[at] === undefined ? "rows" : added > 0 ? "both" : "tiles"]++;
+    mergedTiles += merged?.tiles ?? 0;
+    edgeRows += added;
     try {
       const result = state.result();
       return checked(slot, widen && result !== null ? widen(result) : result);
@@ -123,6 +128,7 @@ function outcomesOf(
       return fault(slot, error.message, ErrorCode.RESOLVER_FAILED);
     }
   });
+  run.context.meter?.windowed(slot.feature, { sources, tiles: mergedTiles, rows: edgeRows });
   return { outcomes: [outcomes], observedAt: [] };
 }
 
@@ -139,11 +145,17 @@ function boundsOf(window: KeptWindow, covered: Coverage | undefined, now: bigint
   return { start: windowBegin(window, now), firstTile: covered?.fromMicros ?? end, afterTiles: covered?.untilMicros ?? end, end };
 }
 
-/** Adds the rows of a part of the window, in the order in which they came. */
-function addEdge(state: TileState, rows: ReadRows, { from, to }: RowsValue, start: bigint, end: bigint): void {
-  if (start >= end) return;
+/** Adds the rows of a part of the window, in the order in which they came; returns their number. */
+function addEdge(state: TileState, rows: ReadRows, { from, to }: RowsValue, start: bigint, end: bigint): number {
+  if (start >= end) return 0;
   const [first, after] = [formatMicros(start), end > LAST_MICROS ? AFTER_ALL : formatMicros(end)];
-  for (let row = from; row < to; row++) if (rows.isBetween(row, first, after)) rows.addTo(state, row);
+  let added = 0;
+  for (let row = from; row < to; row++) {
+    if (!rows.isBetween(row, first, after)) continue;
+    rows.addTo(state, row);
+    added++;
+  }
+  return added;
 }
 
 /** The last instant of the calendar, and text after that of every instant. */
