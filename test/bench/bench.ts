@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [streams] [kept] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [topics] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [streams] [kept] [vectors] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [topics] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
@@ -21,7 +21,8 @@
  * SVC_BENCH_SECONDS (20), and stalls of the event loop `jobs` what a job of the queue costs beside
  * 100,000 that wait, against beside 100 `streams` messages a second into
  * rows and a kept sum, and the time of one `kept` windows of 30 days over 1,000,000 rows of one key
- * (SVC_BENCH_ROWS) with their tiles, against a cached query `recording` queries with and without the recording of
+ * (SVC_BENCH_ROWS) with their tiles, against a cached query `vectors` reads of stored vectors of 768
+ * dimensions against their JSON, and searches of 6,250, 25,000 and 100,000 `recording` queries with and without the recording of
  * metrics `metrics` reads of the store of metrics `logs` searches of 100,000, 1,000,000 and
  * 3,000,000 lines `historical` point-in-time samples against Feast's, which is installed as for
  * `peer`, compared row by row `paint` first paint of the dashboard against a page of one paragraph,
@@ -54,6 +55,7 @@ import { measureTail } from "./tail.ts";
 import { measureTopics } from "./topics.ts";
 import { measureTranslation } from "./translate.ts";
 import { measureUpload } from "./upload.ts";
+import { measureVectors } from "./vectors.ts";
 import { measureWebhooks } from "./webhooks.ts";
 
 const PARTS = {
@@ -72,6 +74,7 @@ const PARTS = {
   landing: { title: "Landing of observations", measure: measureLanding },
   streams: { title: "Streams of messages", measure: measureStreams },
   kept: { title: "Kept windows", measure: measureKept },
+  vectors: { title: "Vectors", measure: measureVectors },
   jobs: { title: "Queue of jobs", measure: measureJobs },
   recording: { title: "Recording of metrics, statistics and requests", measure: measureRecording },
   metrics: { title: "Store of metrics", measure: measureMetrics },

@@ -53,6 +53,7 @@ class Generator:
             lambda: f"{self.number()} < Row.amount {self.pick('<', '<=')} {self.number()}",
             lambda: f"Row.kind {self.pick('in', 'not in')} {self.pick(repr(('a', 'b')), repr(['é']), '{None, chr(98)}')}",
             lambda: f"Row.kind.isin([{self.pick(repr('a'), repr('b'), '')}])",
+            lambda: f"Row.kind.contains({self.pick(repr('a'), repr('é'), repr(''), 'Row.kind')})",
             lambda: f"Row.count {self.pick('in', 'not in')} {self.pick('range(2)', '(1, 2, 9007199254740993)')}",
             lambda: f"Row.kind {self.operator()} {self.pick(repr('a'), repr('é'), repr(''))}",
             lambda: f"Row.ok {self.pick('is', 'is not', '==', '!=')} {self.pick('True', 'False', 'None')}",

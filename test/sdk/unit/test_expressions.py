@@ -292,7 +292,7 @@ class HasMany(unittest.TestCase):
             children: "DataFrame[Branch]"
 
         joins = resolve_joins([Branch.__svc_features__], lambda finding: self.fail(finding.message))
-        pairs = {field.fqn: [(local.fqn, foreign.fqn) for local, foreign in join] for field, join in joins.items()}
+        pairs = {field.fqn: [(local.fqn, foreign.fqn) for local, foreign in join.pairs] for field, join in joins.items()}
         self.assertEqual(pairs["branch.children"], [("branch.id", "branch.parent_id")])
         self.assertEqual(pairs["branch.parent"], [("branch.parent_id", "branch.id")])
 
@@ -317,7 +317,7 @@ class HasMany(unittest.TestCase):
             person: Person = has_one(lambda: Pet.keeper == Person.id)
 
         joins = resolve_joins([item.__svc_features__ for item in (Person, Club, Pet)], lambda finding: self.fail(finding.message))
-        pairs = {field.attribute: [(local.fqn, foreign.fqn) for local, foreign in join] for field, join in joins.items()}
+        pairs = {field.attribute: [(local.fqn, foreign.fqn) for local, foreign in join.pairs] for field, join in joins.items()}
         self.assertEqual(pairs["members"], [("club.town", "person.town")])
         self.assertEqual(pairs["pets"], [("person.id", "pet.keeper")])
 
@@ -340,7 +340,7 @@ class HasMany(unittest.TestCase):
             other: Shop.id
 
         joins = resolve_joins([item.__svc_features__ for item in (Shop, Sale, Good)], lambda finding: self.fail(finding.message))
-        pairs = {field.attribute: [(local.fqn, foreign.fqn) for local, foreign in join] for field, join in joins.items()}
+        pairs = {field.attribute: [(local.fqn, foreign.fqn) for local, foreign in join.pairs] for field, join in joins.items()}
         self.assertEqual(pairs, {"sales": [("shop.id", "sale.shop_id")], "goods": [("shop.id", "good.key")]})
 
     def test_takes_a_function(self):

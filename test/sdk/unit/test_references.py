@@ -37,7 +37,7 @@ class User:
 def joins_of(*classes):
     found = []
     joins = resolve_joins([cls.__svc_features__ for cls in classes], found.append)
-    pairs = {field.fqn: [(local.fqn, foreign.fqn) for local, foreign in join] for field, join in joins.items()}
+    pairs = {field.fqn: [(local.fqn, foreign.fqn) for local, foreign in join.pairs] for field, join in joins.items()}
     return pairs, [(finding.code, finding.message) for finding in found]
 
 

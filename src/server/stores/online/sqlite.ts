@@ -51,6 +51,8 @@ const SWEEP_PAUSE_MS = 20;
 const KEYS_PER_DELETION = 64;
 /** Cells that are counted in a step, about half a millisecond. */
 const CELLS_PER_COUNT = 4_096;
+/** Cells that are visited in a step for their vectors, of which most may be of some kilobytes. */
+const CELLS_PER_VISIT = 192;
 /** Most ids of a statement; longer lists are read as a range of the row. */
 const MAX_LISTED_IDS = 64;
 
@@ -247,9 +249,9 @@ class SqliteOnlineStore implements OnlineStore {
     );
     for (let position: Pick<CellPosition, "pk" | "fid"> | undefined = BEGINNING; position && !this.closed && !signal?.aborted; ) {
       const { pk, fid }: Pick<CellPosition, "pk" | "fid"> = position;
-      const cells: ValueCell[] = this.valued.all(scope, namespace, pk, fid, CELLS_PER_SWEEP, featureId);
+      const cells: ValueCell[] = this.valued.all(scope, namespace, pk, fid, CELLS_PER_VISIT, featureId);
       visit(cells.flatMap((cell) => (cell.value === null ? [] : vectorOf(cell.pk, cell.value, cell.observed_at, cell.expires_at))));
-      position = cells.length === CELLS_PER_SWEEP ? cells.at(-1) : undefined;
+      position = cells.length === CELLS_PER_VISIT ? cells.at(-1) : undefined;
       if (position) await pause(0);
     }
   }
