@@ -1,7 +1,8 @@
 /**
  * The search for features: words that the name or description holds; `owner:`, `tag:`, `type:`,
  * `kind:`, `resolver:` with a part of what they name; `unused:` for those that no query of the last
- * day asked for; and `stale:1h` for those whose served values are at least that old. All have to fit.
+ * day asked for; and `stale:1h` for those whose served values are at least that old. All have to
+ * fit.
  */
 
 import type { FeatureMetadataJson } from "../../../../gen/svc/v1/graph_pb.ts";

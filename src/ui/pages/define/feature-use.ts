@@ -9,7 +9,7 @@ export interface FeatureUse {
   readonly requests: number;
   /** Share of them that was null, 0 to 1; undefined = none was asked for. */
   readonly nullShare: number | undefined;
-  /** Median age in seconds of values that the online store served, in the newest hour that has one. */
+  /** Median age in seconds of values that the online store served, of the newest hour with one. */
   readonly ageSeconds: number | undefined;
 }
 

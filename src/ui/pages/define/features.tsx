@@ -29,9 +29,9 @@ const DAY_MS = 86_400_000;
 const STEP_MS = 600_000;
 
 const COLUMNS: readonly Column<FoundFeature>[] = [
-  { name: "name", title: "Feature", width: "15rem", cell: (row) => <Name row={row} />, sort: ({ fqn }) => fqn },
-  { name: "kind", title: "Kind", width: "7rem", cell: of(featureKind), sort: ({ metadata }) => featureKind(metadata.feature ?? {}) },
-  { name: "type", title: "Type", width: "7rem", cell: of(featureType), sort: ({ metadata }) => featureType(metadata.feature ?? {}) },
+  { name: "name", title: "Feature", width: "14rem", cell: (row) => <Name row={row} />, sort: ({ fqn }) => fqn },
+  { name: "kind", title: "Kind", width: "6.5rem", cell: of(featureKind), sort: ({ metadata }) => featureKind(metadata.feature ?? {}) },
+  { name: "type", title: "Type", width: "6rem", cell: of(featureType), sort: ({ metadata }) => featureType(metadata.feature ?? {}) },
   {
     name: "asked",
     title: "Asked, 24 h",
@@ -67,21 +67,21 @@ const COLUMNS: readonly Column<FoundFeature>[] = [
   {
     name: "resolver",
     title: "Providers",
-    width: "12rem",
+    width: "11rem",
     cell: ({ metadata }) => (metadata.resolvers ?? []).map(escapeControls).join(", "),
     sort: ({ metadata }) => metadata.resolvers?.[0] ?? "",
   },
   {
     name: "owner",
     title: "Owner",
-    width: "8rem",
+    width: "7rem",
     cell: ({ metadata }) => escapeControls(metadata.feature?.owner ?? ""),
     sort: ({ metadata }) => metadata.feature?.owner ?? "",
   },
   {
     name: "tag",
     title: "Tags",
-    width: "9rem",
+    width: "7.5rem",
     cell: ({ metadata }) => metadata.feature?.tags?.map((tag) => <Badge key={tag} text={tag} />),
   },
 ];

@@ -73,18 +73,18 @@ function columnsOf(askedOf: (name: string) => Asked, reload: () => void): readon
         </>
       ),
     },
-    { name: "kind", title: "Kind", width: "7rem", cell: ({ kind }) => kind },
-    { name: "state", title: "Last hour", width: "10rem", cell: (row) => <SourceStatus row={row} asked={askedOf(row.name)} /> },
+    { name: "kind", title: "Kind", width: "6rem", cell: ({ kind }) => kind },
+    { name: "state", title: "Last hour", width: "8rem", cell: (row) => <SourceStatus row={row} asked={askedOf(row.name)} /> },
     {
       name: "integration",
       title: "Integration",
-      width: "9rem",
+      width: "7rem",
       cell: ({ integration }) => integration && <Badge text={integration.name ?? ""} />,
     },
     {
       name: "users",
       title: "Used by",
-      width: "16rem",
+      width: "13rem",
       cell: ({ users }) => (
         <>
           {users.slice(0, MOST_USERS).map((node, at) => (

@@ -1,4 +1,5 @@
 import type { ApiClientJson } from "../../../../gen/svc/v1/auth_pb.ts";
+import type { RoleJson } from "../../../../gen/svc/v1/service_token_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { call } from "../../api/call.ts";
 import { useAnswer } from "../../api/load.ts";
@@ -9,9 +10,10 @@ import { Loading } from "../../parts/loading.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 
-/** Holders of credentials: command lines, programs, persons. */
+/** Who can call: persons, command lines and programs, each with the role that it has. */
 export default function Clients() {
   const answer = useAnswer("AuthService/ListClients", {}, environmentScope.value);
+  const roles = useAnswer("ServiceTokenService/ListPermissions", {}, environmentScope.value).data?.roles ?? [];
   const columns: readonly Column<ApiClientJson>[] = [
     {
       name: "name",
@@ -24,6 +26,7 @@ export default function Clients() {
         </>
       ),
     },
+    { name: "role", title: "Role", width: "8rem", cell: ({ permissions = [] }) => roleOf(permissions, roles) },
     { name: "id", title: "Client", width: "11rem", cell: ({ id = "" }) => <code title={id}>{id}</code> },
     {
       name: "permissions",
@@ -40,6 +43,12 @@ export default function Clients() {
       {({ clients = [] }) => <WindowTable label="Clients" columns={columns} rows={clients} keyOf={({ id = "" }) => id} />}
     </Loading>
   );
+}
+
+/** The name of the role that has exactly these permissions; empty when there is none. */
+function roleOf(permissions: readonly string[], roles: readonly RoleJson[]): string {
+  const same = (own: readonly string[]) => own.length === permissions.length && own.every((name) => permissions.includes(name));
+  return roles.find((role) => same(role.permissions ?? []))?.name ?? "";
 }
 
 function Revoke({ client: { current, id = "", name = "" }, onDone }: { readonly client: ApiClientJson; readonly onDone: () => void }) {
