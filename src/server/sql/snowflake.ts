@@ -12,6 +12,7 @@ import type { SourceDriver, SourceSettings } from "./source-driver.ts";
 import { utf16Offset, wordOffset } from "./statement-text.ts";
 import {
   MAX_ROWS_BYTES,
+  pauseFor,
   STATEMENT_TIMEOUT_MS,
   type WebAnswer,
   type WebColumn,
@@ -150,7 +151,7 @@ export class SnowflakeSource extends WebSource {
       "user-agent": "svc",
       ...(request.body !== undefined && { "content-type": "application/json" }),
     };
-    const answer: WebAnswer = await this.call(new URL(`/api/v2/statements${path}`, url), { ...request, headers }, signal, room);
+    const answer: WebAnswer = await this.callPatiently(new URL(`/api/v2/statements${path}`, url), { ...request, headers }, signal, room);
     return { status: answer.status, bytes: answer.text.length, answer: jsonObject(answer.text) ?? { message: answer.text } };
   }
 
@@ -194,20 +195,6 @@ interface Asked {
   readonly status: number;
   readonly bytes: number;
   readonly answer: Answer;
-}
-
-function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
 }
 
 /** The offset of a line, from 1, and a position in it, from 0. */

@@ -30,6 +30,8 @@ export class FakeSnowflake {
   readonly begun: { readonly body: Record<string, unknown>; readonly headers: Headers }[] = [];
   /** Answers given in place of the engine's, by statement. */
   readonly given = new Map<string, { readonly columns: readonly GivenColumn[]; readonly rows: readonly (readonly (string | null)[])[] }>();
+  /** Answers of a system without room, given before any other. */
+  readonly busy: Response[] = [];
   readonly #statements = new Map<string, Statement>();
   #server = this.#serve(0);
 
@@ -55,6 +57,8 @@ export class FakeSnowflake {
   }
 
   async #answer(request: Request): Promise<Response> {
+    const busy = this.busy.shift();
+    if (busy) return busy;
     const url = new URL(request.url);
     const bearer = request.headers.get("authorization");
     if (request.headers.get("x-snowflake-authorization-token-type") === "PROGRAMMATIC_ACCESS_TOKEN" && bearer !== `Bearer ${this.token}`)
