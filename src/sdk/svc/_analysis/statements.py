@@ -9,7 +9,6 @@ statement.
 from __future__ import annotations
 
 import ast
-import inspect
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Callable, Optional
@@ -75,11 +74,8 @@ def _statement_of(spec: ResolverSpec, report: Callable[[Finding], None]) -> tupl
     returned = _returned(definition)
     if returned is None or spec.is_async or spec.shape == "RELATION" or any(item.is_frame or item.windows_of for item in spec.inputs):
         return None, None
-    scope = dict(getattr(definition.inner, "__globals__"))
-    if inspect.getclosurevars(definition.inner).nonlocals:
-        return None, None
-    reader = _Chain(scope, {item.name for item in spec.inputs})
-    if not reader.read(returned):
+    reader = _Chain(definition.inner.__globals__, {item.name for item in spec.inputs})
+    if definition.inner.__closure__ or not reader.read(returned):
         return None, None
     features = {item.name for item in spec.inputs if not item.is_now}
     if (features != reader.arguments & features) or bool(features) is bool(spec.shape) or (spec.shape and reader.count in ("one", "one_or_none")):
