@@ -34,3 +34,10 @@ export function plain(words: string): string {
     .trim()
     .slice(0, MAX_WORDS);
 }
+
+/** The pause in milliseconds that a `Retry-After` asks for, in seconds or until a time. */
+export function askedPauseMs(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(ms, 0);
+}

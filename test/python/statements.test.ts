@@ -157,6 +157,28 @@ def table() -> DataFrame[User.id, User.email]:
     ]);
   });
 
+  test("of a file is read again when the file changes, whose place and text count", async () => {
+    const root = await mkdtemp(join(tmpdir(), "svc-statements-"));
+    try {
+      const code = `${IMPORTS}@online\ndef f(i: User.id) -> User.name:\n    return db.query_sql_file("name.sql", args={"i": i}).one()\n`;
+      const files = { "features.py": FEATURES, "f.py": code, "name.sql": "select name from u where id = :i" };
+      const chain = createToolchain({ home: sharedHome(), env: process.env });
+      const analyzed = async (text: string) => {
+        for (const [path, written] of Object.entries({ ...files, "name.sql": text })) await Bun.write(join(root, path), written);
+        return (await chain.analyze({ root, files: Object.keys(files) })).graph;
+      };
+      const before = (await analyzed(files["name.sql"])).resolvers[0];
+      const after = await analyzed("select name,\n  nick\nfrom u where id = :i");
+      expect(before?.body.case === "sql" && before.body.value.python?.textSpan?.file).toBe("name.sql");
+      expect(shown(after.diagnostics)).toMatchObject([{ rule: "E153", at: "name.sql:2:3-2:7" }]);
+      const changed = (await analyzed("select upper(name) as name from u where id = :i")).resolvers[0];
+      expect(changed?.body.case === "sql" && changed.body.value.body).toContain("upper");
+      expect(changed?.sourceSha256).not.toBe(before?.sourceSha256 as string);
+    } finally {
+      await rm(root, { recursive: true, force: true });
+    }
+  });
+
   test("of a table has its columns", () => {
     const found = graph.resolvers.find(({ fqn }) => fqn === "more.table")?.body;
     expect(found?.case === "sql" && found.value.body).toBe("select id, email from u");

@@ -40,9 +40,13 @@ export function policyFindings(graph: Graph, policy: MetadataPolicy): Diagnostic
   return [
     ...features.flatMap((feature) => missing("feature", feature, policy.feature, FEATURE_CURE)),
     ...(policy.resolver ? graph.resolvers : []).flatMap((resolver: Resolver) =>
-      missing("resolver", resolver, policy.resolver, resolver.body.case === "sql" ? SQL_CURE : PYTHON_CURE),
+      missing("resolver", resolver, policy.resolver, isSqlFile(resolver) ? SQL_CURE : PYTHON_CURE),
     ),
   ];
+}
+
+function isSqlFile({ body }: Resolver): boolean {
+  return body.case === "sql" && !body.value.python;
 }
 
 function missing(kind: string, item: Described, rules: MetadataPolicy["feature"], cure: Readonly<Record<Field, string>>): Diagnostic[] {

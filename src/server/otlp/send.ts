@@ -6,7 +6,7 @@
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { isLoopbackHost } from "../../domain/ip-address.ts";
 import { backoffMs } from "../jobs/backoff.ts";
-import { answerBytes, plain } from "../web-answer.ts";
+import { answerBytes, askedPauseMs, plain } from "../web-answer.ts";
 import { otlpText, readOtlpText } from "./json-form.ts";
 import type { ExportTls, SignalSettings } from "./settings.ts";
 
@@ -90,7 +90,8 @@ async function ask(
     const bytes = (await answerBytes(answer, MAX_ANSWER_BYTES)) ?? new Uint8Array(0);
     if (answer.status >= 200 && answer.status < 300) return { bytes };
     const reason = `the collector answered ${answer.status}`;
-    return { isRepeated: REPEATED.has(answer.status), waitMs: waitOf(answer.headers.get("retry-after")), reason };
+    const asked = askedPauseMs(answer.headers.get("retry-after"));
+    return { isRepeated: REPEATED.has(answer.status), waitMs: asked === undefined ? undefined : Math.min(asked, MAX_WAIT_MS), reason };
   } catch (error) {
     return { isRepeated: true, waitMs: undefined, reason: `the collector cannot be reached: ${faultOf(error)}` };
   }
@@ -99,13 +100,6 @@ async function ask(
 /** The options of a request; they hold whatever the process was told of certificates. */
 function optionsOf({ authorities, own }: ExportTls): Bun.TLSOptions {
   return { rejectUnauthorized: true, ...(authorities !== undefined && { ca: authorities }), ...own };
-}
-
-/** The wait that a collector asks for, in seconds or until a time. */
-function waitOf(header: string | null): number | undefined {
-  if (header === null) return undefined;
-  const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_WAIT_MS);
 }
 
 /** What an answer says was rejected; one that cannot be read says nothing. */

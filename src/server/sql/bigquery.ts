@@ -176,7 +176,7 @@ export class BigquerySource extends WebSource {
       ...(request.body !== undefined && { "content-type": "application/json" }),
     };
     const target = new URL(`/bigquery/v2/projects/${encodeURIComponent(project)}/${path}`, url);
-    const { status, text } = await this.call(target, { ...request, headers }, signal, room);
+    const { status, text } = await this.callPatiently(target, { ...request, headers }, signal, room);
     const answer = jsonObject(text);
     const error = (answer?.error ?? (answer?.status as { errorResult?: unknown } | undefined)?.errorResult) as ApiError | undefined;
     // The job is there: its request was sent twice.
@@ -193,7 +193,7 @@ export class BigquerySource extends WebSource {
       throw this.failure("GOOGLE_CREDENTIALS has a private_key that is no RSA key in PEM");
     });
     const headers = { "content-type": "application/x-www-form-urlencoded" };
-    const { status, text } = await this.call(tokenUrl, { method: "POST", headers, body: googleExchange(claim) }, signal);
+    const { status, text } = await this.callPatiently(tokenUrl, { method: "POST", headers, body: googleExchange(claim) }, signal);
     const answer = jsonObject(text);
     if (status !== 200 || typeof answer?.access_token !== "string") {
       const words = typeof answer?.error_description === "string" ? answer.error_description : answer?.error;

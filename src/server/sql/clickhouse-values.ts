@@ -13,7 +13,6 @@ const COMPARABLE: Readonly<Record<string, ColumnType>> = {
   Bool: "bool",
   Date: "date",
   Date32: "date",
-  Float32: "float",
   Float64: "float",
 };
 /** Instants in the form of feature values. */
@@ -36,7 +35,9 @@ export function clickhouseColumn(name: string, text: string): WebColumn {
 function comparableType(type: string, base: string): ColumnType | undefined {
   if (/^U?Int(?:8|16|32|64)$/.test(type)) return "int";
   if (base === "Decimal") return "decimal";
-  return base === "DateTime" || base === "DateTime64" ? "timestamptz" : COMPARABLE[type];
+  // What is finer than microseconds is not read, and floats of 32 bits are read by their digits.
+  if (base === "DateTime64") return /^DateTime64\([0-6]\b/.test(type) ? "timestamptz" : undefined;
+  return base === "DateTime" ? "timestamptz" : COMPARABLE[type];
 }
 
 function withoutWrappers(text: string): string {

@@ -7,7 +7,7 @@
 
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
-import { formatMicros } from "../../domain/timestamp.ts";
+import { formatMicros, parseInstant } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import { type InstantSpan, OPERATOR_SYMBOLS, type TestOperator } from "../expressions/row-test.ts";
 
@@ -59,10 +59,10 @@ export function comparisonSql(kind: SourceKind, comparison: ColumnComparison, ad
   const values = comparison.values.map((value) => normalized(comparison.feature, value));
   if (!values.every((value) => value !== undefined)) return undefined;
   if (values.length === 0) return comparison.operator === "in" && comparison.nullable ? "1 = 0" : undefined;
-  const write =
-    kind === SourceKind.SQLITE ? inSqlite : kind === SourceKind.POSTGRESQL ? inPostgres : kind === SourceKind.MYSQL ? inMysql : undefined;
-  return write?.({ ...comparison, values }, add);
+  return WRITERS[kind]?.({ ...comparison, values }, add);
 }
+
+type Writer = (comparison: ColumnComparison, add: AddParameter) => string | undefined;
 
 /**
  * Alternatives, of which a row with an instant in one of the times satisfies one; each is a range
@@ -273,6 +273,150 @@ function inMysql(comparison: ColumnComparison, add: AddParameter): string | unde
     default:
       return undefined;
   }
+}
+
+/** How a database that is told each parameter's type casts, and what it does not match exactly. */
+interface CastDialect {
+  readonly float: (value: string) => string;
+  readonly date: (placeholder: string) => string;
+  /** Of columns of type `timestamp`, and of `timestamptz`. */
+  readonly instant: Readonly<Record<"timestamp" | "timestamptz", (placeholder: string) => string>>;
+  /** The text of an instant that the casts take. */
+  readonly instantText: (text: string, type: "timestamp" | "timestamptz") => string;
+  /** Microseconds by which instants may differ from what is read of them. */
+  readonly slackMicros: bigint;
+  /** Dates that the database has. */
+  readonly dates: RegExp;
+  /** Whether columns of text are compared by their bytes, whatever their collation. */
+  readonly hasBytes: boolean;
+  /** Texts that would be bound as something else. */
+  readonly unlikeText?: RegExp;
+}
+
+const same = (text: string): string => text;
+/** Dates that every database of these has. */
+const COMMON_DATE = /^(?:19|2[012])\d\d-/;
+const CLICKHOUSE: CastDialect = {
+  float: (value) => `toFloat64(${value})`,
+  date: (placeholder) => `toDate32(${placeholder})`,
+  instant: { timestamp: same, timestamptz: same },
+  instantText: same,
+  slackMicros: 0n,
+  dates: COMMON_DATE,
+  hasBytes: true,
+  unlikeText: /^\d{4}-\d{2}-\d{2}T/,
+};
+const DUCKDB: CastDialect = {
+  float: (value) => `cast(${value} as double)`,
+  date: (placeholder) => `try_cast(${placeholder} as date)`,
+  instant: {
+    timestamp: (placeholder) => `try_cast(${placeholder} as timestamp)`,
+    timestamptz: (placeholder) => `try_cast(${placeholder} as timestamptz)`,
+  },
+  instantText: same,
+  slackMicros: 0n,
+  dates: PLAIN_DATE,
+  hasBytes: false,
+};
+const SNOWFLAKE: CastDialect = {
+  float: (value) => `cast(${value} as double)`,
+  date: (placeholder) => `cast(${placeholder} as date)`,
+  instant: {
+    timestamp: (placeholder) => `cast(${placeholder} as timestamp_ntz)`,
+    timestamptz: (placeholder) => `cast(${placeholder} as timestamp_tz)`,
+  },
+  instantText: (text, type) => (type === "timestamp" ? plainInstant(text) : `${plainInstant(text)} +00:00`),
+  slackMicros: 1n,
+  dates: COMMON_DATE,
+  hasBytes: false,
+};
+const BIGQUERY: CastDialect = {
+  float: (value) => `cast(${value} as float64)`,
+  date: (placeholder) => `cast(${placeholder} as date)`,
+  instant: {
+    timestamp: (placeholder) => `cast(${placeholder} as datetime)`,
+    timestamptz: (placeholder) => `cast(${placeholder} as timestamp)`,
+  },
+  instantText: (text, type) => (type === "timestamp" ? plainInstant(text) : `${plainInstant(text)}+00:00`),
+  slackMicros: 0n,
+  dates: COMMON_DATE,
+  hasBytes: false,
+};
+
+const WRITERS: Readonly<Partial<Record<SourceKind, Writer>>> = {
+  [SourceKind.SQLITE]: inSqlite,
+  [SourceKind.POSTGRESQL]: inPostgres,
+  [SourceKind.MYSQL]: inMysql,
+  [SourceKind.CLICKHOUSE]: inCasts(CLICKHOUSE),
+  [SourceKind.DUCKDB]: inCasts(DUCKDB),
+  [SourceKind.SNOWFLAKE]: inCasts(SNOWFLAKE),
+  [SourceKind.BIGQUERY]: inCasts(BIGQUERY),
+};
+
+/** `2024-05-01T12:00:00.000000Z` without its letters. */
+function plainInstant(text: string): string {
+  return text.replace("T", " ").replace("Z", "");
+}
+
+/** Comparisons in a database whose parameters have the types of their values. */
+function inCasts(dialect: CastDialect): Writer {
+  return (comparison, add) => {
+    const { column, type, feature, operator, values } = comparison;
+    const plain = (side: string, cast: (placeholder: string) => string, bound = values) => {
+      const placeholders = bound.map((value) => cast(add(value)));
+      return letNullThrough(compared(side, operator, placeholders), comparison);
+    };
+    switch (feature) {
+      case PrimitiveType.INT64:
+        return type === "int" ? plain(column, same) : undefined;
+      case PrimitiveType.FLOAT64: {
+        const asFloat = dialect.float(column);
+        if (type === "decimal") return withSlack({ ...comparison, column: asFloat }, (value) => dialect.float(add(value)));
+        return type === "int" || type === "float" ? plain(asFloat, dialect.float) : undefined;
+      }
+      case PrimitiveType.BOOL:
+        return type === "bool" && !isOrder(operator) ? plain(column, same) : undefined;
+      case PrimitiveType.STRING: {
+        const isText = !values.some((value) => dialect.unlikeText?.test(value as string));
+        const isExact = dialect.hasBytes || operator !== "ne";
+        return type === "text" && isText && isExact && !isOrder(operator) ? plain(column, same) : undefined;
+      }
+      case PrimitiveType.DATE: {
+        const isKnown = values.every((value) => dialect.dates.test(value as string));
+        return type === "date" && isKnown ? plain(column, dialect.date) : undefined;
+      }
+      case PrimitiveType.DATETIME:
+        if (type !== "timestamp" && type !== "timestamptz") return undefined;
+        if (!values.every((value) => dialect.dates.test(value as string))) return undefined;
+        return dialect.slackMicros === 0n
+          ? plain(
+              column,
+              dialect.instant[type],
+              values.map((value) => dialect.instantText(value as string, type)),
+            )
+          : aroundInstants(comparison, type, dialect, add);
+      default:
+        return undefined;
+    }
+  };
+}
+
+/** A comparison of instants, widened on each bounded side by what is not read of them. */
+function aroundInstants(
+  comparison: ColumnComparison,
+  type: "timestamp" | "timestamptz",
+  dialect: CastDialect,
+  add: AddParameter,
+): string | undefined {
+  const { column, operator } = comparison;
+  const all = (comparison.values as string[]).flatMap((text) => parseInstant(text)?.micros ?? []).sort((a, b) => (a < b ? -1 : 1));
+  const [first, last] = [all[0], all.at(-1)];
+  if (first === undefined || last === undefined || all.length < comparison.values.length || operator === "ne") return undefined;
+  const at = (micros: bigint) => dialect.instant[type](add(dialect.instantText(formatMicros(micros), type)));
+  const from = () => `${column} >= ${at(first - dialect.slackMicros)}`;
+  const to = () => `${column} <= ${at(last + dialect.slackMicros)}`;
+  if (operator === "gt" || operator === "ge") return letNullThrough(from(), comparison);
+  return letNullThrough(operator === "lt" || operator === "le" ? to() : `(${from()} and ${to()})`, comparison);
 }
 
 /** A comparison of a decimal column with floats, widened by a tolerance. */

@@ -412,7 +412,6 @@ const COMPARABLE: Readonly<Record<string, ColumnType>> = {
   SMALLINT: "int",
   INTEGER: "int",
   BIGINT: "int",
-  FLOAT: "float",
   DOUBLE: "float",
   DECIMAL: "decimal",
   BOOLEAN: "bool",

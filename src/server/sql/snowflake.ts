@@ -12,6 +12,7 @@ import type { SourceDriver, SourceSettings } from "./source-driver.ts";
 import { utf16Offset, wordOffset } from "./statement-text.ts";
 import {
   MAX_ROWS_BYTES,
+  pauseFor,
   STATEMENT_TIMEOUT_MS,
   type WebAnswer,
   type WebColumn,
@@ -27,8 +28,6 @@ const RENEW_BEFORE_SECONDS = 300;
 /** Pauses between two looks whether a statement has ended: they grow. */
 const FIRST_LOOK_MS = 20;
 const LONGEST_LOOK_MS = 2_000;
-/** Longest that the beginning of a statement may take, which does not wait for its rows. */
-const BEGIN_MS = 60_000;
 /** Longest that the cancelling of a statement may take. */
 const CANCEL_MS = 10_000;
 
@@ -126,7 +125,7 @@ export class SnowflakeSource extends WebSource {
    */
   async #begun(body: string, signal: AbortSignal): Promise<Asked> {
     signal.throwIfAborted();
-    const begun = this.#ask("?async=true", { method: "POST", body }, AbortSignal.timeout(BEGIN_MS));
+    const begun = this.#ask("?async=true", { method: "POST", body }, AbortSignal.timeout(STATEMENT_TIMEOUT_MS), undefined, signal);
     try {
       return await unlessAborted(begun, signal);
     } catch (error) {
@@ -162,7 +161,7 @@ export class SnowflakeSource extends WebSource {
     return { columns, rows };
   }
 
-  async #ask(path: string, request: WebRequest, signal: AbortSignal, room?: number): Promise<Asked> {
+  async #ask(path: string, request: WebRequest, signal: AbortSignal, room?: number, patience?: AbortSignal): Promise<Asked> {
     const { url, key } = this.#settings;
     const headers = {
       authorization: `Bearer ${await this.#token()}`,
@@ -171,7 +170,8 @@ export class SnowflakeSource extends WebSource {
       "user-agent": "svc",
       ...(request.body !== undefined && { "content-type": "application/json" }),
     };
-    const answer: WebAnswer = await this.call(new URL(`/api/v2/statements${path}`, url), { ...request, headers }, signal, room);
+    const target = new URL(`/api/v2/statements${path}`, url);
+    const answer: WebAnswer = await this.callPatiently(target, { ...request, headers }, signal, room, patience);
     return { status: answer.status, bytes: answer.text.length, answer: jsonObject(answer.text) ?? { message: answer.text } };
   }
 
@@ -227,20 +227,6 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
   const onAbort = (): void => reject(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
   return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
-}
-
-function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
 }
 
 /** The offset of a line, from 1, and a position in it, from 0. */

@@ -8,7 +8,7 @@ import { errorText } from "../../domain/error-text.ts";
 import { dialectOfKind } from "../../domain/sql/dialect.ts";
 import { countParameters, withoutTerminator } from "../../domain/sql/statement.ts";
 import type { FeatureValue } from "../../domain/value.ts";
-import { answerBytes } from "../web-answer.ts";
+import { answerBytes, askedPauseMs } from "../web-answer.ts";
 import type { ColumnType } from "./condition.ts";
 import { SqlError, type SqlResult, type SqlSource, type SqlType } from "./source.ts";
 import { withTraceparent } from "./traceparent-comment.ts";
@@ -40,12 +40,37 @@ export interface WebRequest {
 export interface WebAnswer {
   readonly status: number;
   readonly text: string;
+  /** The header of that name. */
+  readonly retryAfter: string | null;
 }
 
 /** Most bytes of the rows of one statement, as the system writes them. */
 export const MAX_ROWS_BYTES = 256 * 1024 * 1024;
 /** Longest that a statement runs. */
 export const STATEMENT_TIMEOUT_MS = 10 * 60_000;
+
+/** Statuses of a system that has no room or is away for a while. */
+const PASSING: ReadonlySet<number> = new Set([429, 503]);
+/** Most times that a request is sent to such a system. */
+const MAX_TRIES = 6;
+/** The first pause between two of them, which doubles, and the longest that may be asked for. */
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 60_000;
+
+/** Waits; rejects with the signal's reason when it is aborted. */
+export function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
 
 /** A source over HTTP. */
 export abstract class WebSource implements SqlSource {
@@ -135,7 +160,31 @@ export abstract class WebSource implements SqlSource {
       );
     if (answer.status >= 300 && answer.status < 400)
       throw this.failure(`it answered ${answer.status}, and credentials are not sent on to another address`);
-    return { status: answer.status, text: new TextDecoder().decode(bytes) };
+    return { status: answer.status, text: new TextDecoder().decode(bytes), retryAfter: answer.headers.get("retry-after") };
+  }
+
+  /**
+   * The same, for systems that answer 429 or 503 to what may be asked again: after the pause that
+   * `Retry-After` says, else after one that doubles, of which at least half is waited. The last
+   * answer is given when a system asks for longer, or stays as it is.
+   *
+   * @param patience when aborted, no pause is waited for any more; `signal` ends requests too
+   */
+  protected async callPatiently(
+    url: URL,
+    request: WebRequest,
+    signal: AbortSignal,
+    room?: number,
+    patience: AbortSignal = signal,
+  ): Promise<WebAnswer> {
+    for (let tries = 1; ; tries++) {
+      const answer = await this.call(url, request, signal, room);
+      if (!PASSING.has(answer.status) || tries === MAX_TRIES) return answer;
+      const asked = askedPauseMs(answer.retryAfter);
+      if (asked !== undefined && asked > LONGEST_PAUSE_MS) return answer;
+      patience.throwIfAborted();
+      await pauseFor(asked ?? FIRST_PAUSE_MS * 2 ** (tries - 1) * (0.5 + Math.random() / 2), patience);
+    }
   }
 
   /** The error of a system that cannot be used, without its secrets. */

@@ -7,7 +7,6 @@ from datetime import date
 
 from svc import KafkaSource, PostgreSQLSource, SQLSourceGroup, SQLStatement, online
 from svc._model.context import CallInfo, current_call
-from svc._model.registry import registry
 from svc.features import DataFrame, Features, features
 
 
@@ -74,7 +73,6 @@ class Statements(unittest.TestCase):
 
     def test_what_cannot_be_is_refused(self):
         topic = KafkaSource("clicks", topic="clicks")
-        registry.clear()
         self.assertFalse(hasattr(topic, "query_string"))
         cases = (
             (TypeError, "a statement is a text", lambda: pg.query_string(1)),

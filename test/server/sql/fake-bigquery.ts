@@ -32,6 +32,8 @@ export class FakeBigquery {
   readonly tokensFor: unknown[] = [];
   /** Answers given in place of the engine's, by statement. */
   readonly given = new Map<string, { readonly fields: readonly GivenField[]; readonly rows: readonly unknown[] }>();
+  /** Answers of a system without room, given before any other. */
+  readonly busy: Response[] = [];
   readonly #jobs = new Map<string, Job>();
   #server = this.#serve(0);
 
@@ -55,6 +57,8 @@ export class FakeBigquery {
   }
 
   async #answer(request: Request): Promise<Response> {
+    const busy = this.busy.shift();
+    if (busy) return busy;
     const url = new URL(request.url);
     if (url.pathname === "/token") {
       const form = new URLSearchParams(await request.text());

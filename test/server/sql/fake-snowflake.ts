@@ -32,6 +32,8 @@ export class FakeSnowflake {
   readonly given = new Map<string, { readonly columns: readonly GivenColumn[]; readonly rows: readonly (readonly (string | null)[])[] }>();
   /** What the answer to a statement that was begun waits for. */
   answersAfter: Promise<void> = Promise.resolve();
+  /** Answers of a system without room, given before any other. */
+  readonly busy: Response[] = [];
   readonly #statements = new Map<string, Statement>();
   #server = this.#serve(0);
 
@@ -57,6 +59,8 @@ export class FakeSnowflake {
   }
 
   async #answer(request: Request): Promise<Response> {
+    const busy = this.busy.shift();
+    if (busy) return busy;
     const url = new URL(request.url);
     const bearer = request.headers.get("authorization");
     if (request.headers.get("x-snowflake-authorization-token-type") === "PROGRAMMATIC_ACCESS_TOKEN" && bearer !== `Bearer ${this.token}`)

@@ -26,6 +26,29 @@ const failure = async (run: Promise<unknown>): Promise<SqlError> => {
   return error as SqlError;
 };
 
+/** Asks a fake that has no room for a while, or for too long. */
+async function asksAgain(fake: Pick<FakeSnowflake, "busy">, source: SqlSource): Promise<void> {
+  const busy = (retryAfter?: string) =>
+    Response.json(
+      { message: "slow down", error: { message: "slow down" } },
+      { status: 429, headers: retryAfter === undefined ? {} : { "retry-after": retryAfter } },
+    );
+  fake.busy.push(busy("0"), new Response("away", { status: 503, headers: { "retry-after": new Date(0).toUTCString() } }), busy());
+  expect((await source.query("select 41 + 1 as v", [])).rows).toEqual([[42]]);
+  expect(fake.busy).toEqual([]);
+  fake.busy.push(busy("3600"));
+  expect((await failure(source.query("select 43 as v", []))).message).toContain("slow down");
+  fake.busy.push(...Array.from({ length: 6 }, () => busy("0")));
+  expect((await failure(source.query("select 44 as v", []))).message).toContain("slow down");
+  expect(fake.busy).toEqual([]);
+  fake.busy.push(busy("50"));
+  const controller = new AbortController();
+  const waiting = source.query("select 45 as v", [], controller.signal).catch((error: unknown) => error);
+  await eventually(() => fake.busy.length === 0, "it is asked");
+  controller.abort(new Error("given up"));
+  expect(await waiting).toMatchObject({ message: "given up" });
+}
+
 const INSTANT = "2024-05-01T12:00:00.500000Z";
 
 describe.skipIf(lacksClickhouse())("ClickHouse", () => {
@@ -210,6 +233,8 @@ describe("Snowflake (a fake)", () => {
     await eventually(() => fake.cancelled.length > cancelled, "it is cancelled");
   });
 
+  test("a system without room is asked again, after the pause that it says", () => asksAgain(fake, source));
+
   test("nothing but a query is sent", async () => {
     const before = fake.begun.length;
     for (const statement of [
@@ -307,6 +332,8 @@ describe("BigQuery (a fake)", () => {
     expect(await waiting).toMatchObject({ message: "given up" });
     await eventually(() => fake.cancelled.length > 0, "it is cancelled");
   });
+
+  test("a system without room is asked again, after the pause that it says", () => asksAgain(fake, source));
 
   test("credentials that cannot be are refused, without what they are", async () => {
     expect(() => sourceOf({ ...variables, GOOGLE_CREDENTIALS: "hunter22" })).toThrow(

@@ -250,7 +250,7 @@ def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any
         "inputs": [_input(item) for item in spec.inputs],
         "outputs": [item.fqn for item in spec.outputs],
         "span": resolver_span(definition).json(),
-        "sourceSha256": _source_hash(spec),
+        "sourceSha256": _source_hash(spec, statement),
         **({"python": _put(python, isAsync=spec.is_async)} if statement is None else {"sql": statement}),
     }
     line = json_line(
@@ -277,13 +277,14 @@ def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any
     return Json(f'{line[:-1]},"translated":{{{translated}}}}}') if translated else line
 
 
-def _source_hash(spec: ResolverSpec) -> str:
+def _source_hash(spec: ResolverSpec, statement: Optional[dict[str, Any]]) -> str:
     """The hash of the function's text with its decorators; of its bytecode when the text cannot be
-    read.
+    read. A statement, which may stand in a file of its own, counts with it.
     """
     definition = spec.definition
     outline = definition.outline
-    return outline.text_sha256 if outline else hashlib.sha256(getattr(spec.fn, "__code__").co_code).hexdigest()
+    own = outline.text_sha256 if outline else hashlib.sha256(getattr(spec.fn, "__code__").co_code).hexdigest()
+    return own if statement is None else hashlib.sha256(f"{own} {statement['body']}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _named_query(item: ResolvedQuery) -> dict[str, Any]:

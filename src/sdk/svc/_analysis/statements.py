@@ -9,7 +9,6 @@ statement.
 from __future__ import annotations
 
 import ast
-import inspect
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Callable, Optional
@@ -29,13 +28,23 @@ from .._surface.names import duration_json, parse_duration
 from ..sources import DataSource
 from .spans import resolver_part_span, resolver_span
 
-_MAKERS = {"query_string": 0, "query_sql_file": 0, "with_table": None}
+_MAKERS = {"query_string", "query_sql_file", "with_table"}
 _ENDS = {"one", "one_or_none", "all", "incremental"}
 _COUNTS = {"": "ROW_COUNT_UNSPECIFIED", "one": "ROW_COUNT_ONE", "one_or_none": "ROW_COUNT_ONE_OR_NONE", "all": "ROW_COUNT_ALL"}
 _MODES = ("row", "group", "parameter")
 _BASES = {"feature_time": "MAX_INGESTED", "resolver_execution_time": "LAST_EXECUTION"}
 _INCREMENTAL = "svc_incremental_timestamp"
-_PRIMITIVES = ((bool, "BOOL"), (int, "INT64"), (float, "FLOAT64"), (str, "STRING"), (bytes, "BYTES"), (datetime, "DATETIME"), (date, "DATE"), (Decimal, "DECIMAL"))
+#: Types of constants, of which one that is a kind of another stands first.
+_PRIMITIVES = (
+    (bool, "BOOL"),
+    (int, "INT64"),
+    (float, "FLOAT64"),
+    (str, "STRING"),
+    (bytes, "BYTES"),
+    (datetime, "DATETIME"),
+    (date, "DATE"),
+    (Decimal, "DECIMAL"),
+)
 
 
 def read_statements(resolvers: list[ResolverSpec], report: Callable[[Finding], None]) -> dict[str, dict[str, Any]]:
@@ -75,17 +84,18 @@ def _statement_of(spec: ResolverSpec, report: Callable[[Finding], None]) -> tupl
     returned = _returned(definition)
     if returned is None or spec.is_async or spec.shape == "RELATION" or any(item.is_frame or item.windows_of for item in spec.inputs):
         return None, None
-    scope = dict(getattr(definition.inner, "__globals__"))
-    if inspect.getclosurevars(definition.inner).nonlocals:
-        return None, None
-    reader = _Chain(scope, {item.name for item in spec.inputs})
-    if not reader.read(returned):
+    reader = _Chain(definition.inner.__globals__, {item.name for item in spec.inputs})
+    if definition.inner.__closure__ or not reader.read(returned):
         return None, None
     features = {item.name for item in spec.inputs if not item.is_now}
-    if (features != reader.arguments & features) or bool(features) is bool(spec.shape) or (spec.shape and reader.count in ("one", "one_or_none")):
+    # Values belong to a row, which features find; rows of a class are all of them.
+    if not features <= reader.arguments or bool(features) is bool(spec.shape):
+        return None, None
+    if spec.shape and reader.count in ("one", "one_or_none"):
         return None, None
     if not spec.shape and reader.count == "all":
-        report(rules.PythonStatement.refused(problem=f"{definition.function_name} returns values of a row: end with .one() or .one_or_none(), not .all()").at(_body_span(definition)))
+        problem = f"{definition.function_name} returns values of a row: end with .one() or .one_or_none(), not .all()"
+        report(rules.PythonStatement.refused(problem=problem).at(_body_span(definition)))
         return None, None
     try:
         statement = spec.fn(*(Argument(item.name) for item in spec.inputs))
@@ -130,7 +140,9 @@ class _Chain:
         if method in _ENDS:
             self.count = self.count or ("all" if method == "incremental" else method)
             return not node.args and all(self.is_literal(item.value) and item.arg for item in node.keywords) and self.read(inner)
-        if method not in _MAKERS or not isinstance(inner, ast.Name) or inner.id in self.parameters or not isinstance(self.scope.get(inner.id), DataSource):
+        if method not in _MAKERS or not isinstance(inner, ast.Name) or inner.id in self.parameters:
+            return False
+        if not isinstance(self.scope.get(inner.id), DataSource):
             return False
         if method != "with_table" and node.args:
             self.text = node.args[0] if isinstance(node.args[0], ast.Constant) and method == "query_string" else None

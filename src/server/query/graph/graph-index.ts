@@ -338,6 +338,7 @@ function sqlInfo(
     source: source?.name ?? query.source,
     sourceKind: source?.kind ?? SourceKind.UNSPECIFIED,
     body: query.body,
+    file: query.python?.textSpan?.file ?? resolver.span?.file ?? "",
     bodyLine: query.bodyLine,
     parameters,
     places: query.parameters.map(({ offset, length }) => ({ offset, length })),

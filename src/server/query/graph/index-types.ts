@@ -212,6 +212,8 @@ export interface SqlInfo {
   readonly source: string;
   readonly sourceKind: SourceKind;
   readonly body: string;
+  /** Path of the file that has the body. */
+  readonly file: string;
   /** Line of the body's first line in its file. */
   readonly bodyLine: number;
   /** One per placeholder, in order of appearance. */

@@ -64,6 +64,6 @@ export function sqlFailure(error: unknown, path: string, resolver: ResolverInfo,
     message,
     path,
     resolver: resolver.fqn,
-    exception: create(ExceptionInfoSchema, { kind: "SqlError", message: error.message, file: resolver.file, line }),
+    exception: create(ExceptionInfoSchema, { kind: "SqlError", message: error.message, file: sql.file, line }),
   };
 }

@@ -90,7 +90,7 @@ export function sourceMessage(span: Span, form: DefinitionForm, file: SourceFile
 
 /** What a resolver's definition is. */
 export function formOf({ body }: Resolver): DefinitionForm {
-  return body.case === "sql" ? "file" : "function";
+  return body.case === "sql" && !body.value.python ? "file" : "function";
 }
 
 /** A provider as a message. */

@@ -48,13 +48,18 @@ class User:
     lacking: str
     unbound: str
     broken: str
-    mixed: str
+    slow: int
 
 @features
 class Shop:
     id: int
     city: str
     size: int
+
+@features
+class Animal:
+    id: int
+    sort: str
 
 @features
 class Item:
@@ -64,7 +69,7 @@ class Item:
   "item.sql": "select id, label -- all of them\nfrom item where kind = :kind",
   "resolvers.py": `
 from datetime import date, datetime
-from features import Item, Shop, Txn, User, both, db
+from features import Animal, Item, Shop, Txn, User, both, db
 from svc import offline, online
 from svc.features import DataFrame, Features
 
@@ -119,6 +124,17 @@ def listed(rows: DataFrame[User.id, User.plain]) -> DataFrame[User.id, User.list
     return db.query_string("select id, id * 10 as listed from person").all()
 
 @online
+def everybody() -> DataFrame[Animal.id, Animal.sort]:
+    # All of them.
+    query = "select id, sort from animal"
+    return db.query_string(query).all()
+
+@online(timeout="50ms")
+def slow(i: User.id) -> User.slow:
+    query = "with recursive n(x) as (select 1 union all select x + 1 from n) select max(x) as slow from n where x > :i"
+    return db.query_string(query, args={"i": i}).one()
+
+@online
 def strange(i: User.id) -> User.strange:
     query = "select display as strange, id as what from person where id = :i"
     return db.query_string(query, args={"i": i}).one()
@@ -167,6 +183,8 @@ beforeAll(async () => {
     db.run("insert into shop values (1, 'Oslo', 1), (2, 'Rome', 2), (3, 'Bonn', 3)");
     db.run("create table item (id integer primary key, label text, kind text)");
     db.run("insert into item values (1, 'one', 'a'), (2, 'two', 'b')");
+    db.run("create table animal (id integer primary key, sort text)");
+    db.run("insert into animal values (1, 'cat'), (2, 'dog')");
     db.run("create table place (id integer, place text)");
     db.run("insert into place values (1, 'here')");
     const other = new Database(join(root, "other.db"));
@@ -221,6 +239,15 @@ describe("a statement that Python makes", () => {
 
   test("gives the rows of a class for a whole table", async () => {
     expect(await of(3, "user.listed")).toEqual([30]);
+  });
+
+  test("gives all rows of a class, which are looked up by key", async () => {
+    expect(told(await world.ask({ "animal.id": 2 }, ["animal.sort"]))).toEqual(["dog"]);
+  });
+
+  test("ends with its resolver's time", async () => {
+    const { code, message } = failureOf(await world.ask({ "user.id": 1 }, ["user.slow"]), "user.slow");
+    expect([code, message]).toEqual(["RESOLVER_TIMED_OUT", expect.stringContaining("did not finish within 50ms")]);
   });
 
   test("reads the source of its group that the query's tags choose", async () => {
