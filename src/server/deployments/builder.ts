@@ -8,7 +8,7 @@ import { readdir, readFile, realpath, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, posix } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
-import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema, type Resolver } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
@@ -19,6 +19,7 @@ import { resolversIn } from "../../domain/graph-diff.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
 import { hasStrictCheck } from "../../domain/validations.ts";
+import { isIn, venvFindings } from "../../domain/venvs.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
 import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
@@ -32,10 +33,11 @@ import type { PythonPool } from "../python/pool.ts";
 import type { ProjectRuntime } from "../python/process.ts";
 import { createRenewablePool } from "../python/renewable-pool.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
+import type { VenvModules } from "../python/worker-pool.ts";
 import type { KeptTiles, LiveDeployment } from "../query/live-deployment.ts";
 import type { EnvironmentVariables, Secrets } from "../secrets/secrets.ts";
 import { createRenewableSources } from "../sql/renewable-sources.ts";
-import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
+import type { DeploymentRecord, VenvRecord } from "../stores/metadata/deployments.ts";
 import type { GraphStore } from "../stores/metadata/graphs.ts";
 import type { EnvironmentRecord, IdentityStore } from "../stores/metadata/identity.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
@@ -108,8 +110,9 @@ export interface Builder {
   /**
    * What a process of a deployment's code is started with, apart from its workers: its source is
    * unpacked into a folder that there is not yet. Throws BuildFailed.
+   * @param venv name of the venv in which it runs; default: none
    */
-  runtime(deployment: DeploymentRecord, source: string, signal: AbortSignal): Promise<DeploymentRuntime>;
+  runtime(deployment: DeploymentRecord, source: string, signal: AbortSignal, venv?: string): Promise<DeploymentRuntime>;
   /** Ends what a build has begun for a start that does not follow. */
   abandon(id: string): Promise<void>;
   /** The stored graph. Throws Failure failed_precondition when there is none. */
@@ -200,13 +203,13 @@ export function createBuilder(options: BuilderOptions): Builder {
     }
   };
 
-  const requirementsText = async (deployment: DeploymentRecord, source: string): Promise<string> => {
-    if (deployment.requirements === "") return "";
+  const requirementsText = async (stated: Pick<DeploymentRecord, "requirements">, source: string): Promise<string> => {
+    if (stated.requirements === "") return "";
     const files = await listFiles(source);
-    const name = requirementsFile(deployment);
+    const name = requirementsFile(stated);
     if (!files.includes(name)) {
       throw new BuildFailed(
-        `The requirements file '${deployment.requirements}' is not in the source bundle. Check \`requirements\` in svc.yaml and the ignore files.`,
+        `The requirements file '${stated.requirements}' is not in the source bundle. Check \`requirements\` in svc.yaml and the ignore files.`,
       );
     }
     return readFile(join(source, name), "utf8");
@@ -246,7 +249,7 @@ export function createBuilder(options: BuilderOptions): Builder {
 
   /** What processes of a deployment's code are started with, in the folder of its source. */
   const startedWith = async (
-    deployment: DeploymentRecord,
+    stated: Pick<DeploymentRecord, "requirements" | "runtime">,
     source: string,
     { env: variables, plain }: EnvironmentVariables,
     note: Note,
@@ -255,12 +258,12 @@ export function createBuilder(options: BuilderOptions): Builder {
     if (process.platform === "win32") throw new BuildFailed(NO_WORKERS_ON_WINDOWS);
     const chain = await python();
     const interpreter = await chain.environmentPython({
-      requirements: await requirementsText(deployment, source),
-      requirementsFile: requirementsFile(deployment),
+      requirements: await requirementsText(stated, source),
+      requirementsFile: requirementsFile(stated),
       root: source,
       signal,
       onProgress: note,
-      ...(deployment.runtime === "" ? {} : { runtime: deployment.runtime }),
+      ...(stated.runtime === "" ? {} : { runtime: stated.runtime }),
     });
     const memoryLimitBytes = workerMemoryLimit(env);
     const given = Object.entries({ ...userCodeEnv(env), ...plain, ...variables });
@@ -282,12 +285,44 @@ export function createBuilder(options: BuilderOptions): Builder {
     note: Note,
     signal: AbortSignal,
   ): Promise<PythonPool> => {
+    const used = venvsOf(of, environment.name);
+    const ending = new AbortController();
+    const over = AbortSignal.any([signal, ending.signal]);
+    const begin = async ({ venv, resolverFqns }: UsedVenv): Promise<PythonPool> => {
+      const stated = venv ? statedVenv(deployment, venv.name) : deployment;
+      return startWorkers(deployment, environment, { stated, venv, resolverFqns }, of, source, given, note, over);
+    };
+    const pools = used.map(begin);
+    try {
+      const [own = withoutWorkers, ...others] = await Promise.all(pools);
+      if (others.length === 0) return own;
+      const { createVenvPool } = await import("../python/venv-pool.ts");
+      return createVenvPool({
+        own,
+        venvs: new Map(others.map((pool, at) => [used[at + 1]?.venv?.name ?? "", pool])),
+        venvOf: new Map(used.flatMap(({ venv, resolverFqns }) => (venv ? resolverFqns.map((fqn) => [fqn, venv.name] as const) : []))),
+      });
+    } catch (error) {
+      ending.abort();
+      await Promise.all(pools.map((pool) => pool.then((workers) => workers.drain(0)).catch(() => undefined)));
+      throw error;
+    }
+  };
+
+  /** Workers of the environment's own requirements, or of a venv. */
+  const startWorkers = async (
+    deployment: DeploymentRecord,
+    environment: EnvironmentRecord,
+    { stated, venv, resolverFqns }: UsedVenv & { readonly stated: Pick<DeploymentRecord, "requirements" | "runtime"> },
+    of: Graph,
+    source: string,
+    given: EnvironmentVariables,
+    note: Note,
+    signal: AbortSignal,
+  ): Promise<PythonPool> => {
     const { hidden } = given;
-    const resolverFqns = [...of.resolvers, ...of.streamResolvers]
-      .filter(({ body, environments }) => body.case === "python" && (environments.length === 0 || environments.includes(environment.name)))
-      .map(({ fqn }) => fqn);
-    if (resolverFqns.length === 0 && !asksWorkers(of)) return withoutWorkers;
-    const started = await startedWith(deployment, source, given, note, signal);
+    if (resolverFqns.length === 0 && (venv || !asksWorkers(of))) return withoutWorkers;
+    const started = await startedWith(stated, source, given, note, signal);
     const { createWorkerPool } = await import("../python/worker-pool.ts");
     return createWorkerPool({
       ...started,
@@ -299,6 +334,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       environmentName: environment.name,
       defaultTimeoutMs: DEFAULT_RESOLVER_TIMEOUT_MS,
       resolverFqns,
+      ...(venv && { venv }),
       ...(deployment.profiling && { onProfile: (samples) => profiles.add(deployment.id, samples) }),
       observer: {
         began: (pid) =>
@@ -355,7 +391,7 @@ export function createBuilder(options: BuilderOptions): Builder {
           ...(deployment.runtime === "" ? {} : { runtime: deployment.runtime }),
         }),
       );
-      refuseErrors("The project has errors", found.diagnostics);
+      refuseErrors("The project has errors", [...found.diagnostics, ...venvFindings(found, deployment.venvs, environment.name)]);
       const variables = withoutSecrets ? undefined : await secrets.variables(environment.id);
       const workers = variables && starting(signal, (over) => startPool(deployment, environment, found, source, variables, note, over));
       try {
@@ -450,13 +486,14 @@ export function createBuilder(options: BuilderOptions): Builder {
       return new BuildFailed(`The server failed while it built the deployment; its log has the details under ${id}.`);
     },
 
-    async runtime(deployment, source, signal) {
+    async runtime(deployment, source, signal, venv = "") {
       const environment = await environmentOf(deployment);
       const variables = await secrets.variables(environment.id);
       await unpackInto(source, deployment);
       const note: Note = () => undefined;
       const root = await realpath(source);
-      const runtime = await asBuildFailure(note, () => startedWith(deployment, root, variables, note, signal));
+      const stated = venv === "" ? deployment : statedVenv(deployment, venv);
+      const runtime = await asBuildFailure(note, () => startedWith(stated, root, variables, note, signal));
       const names = { TARGET_ROOT: root, SVC_DEPLOYMENT_ID: deployment.id, SVC_ENVIRONMENT_NAME: environment.name };
       return { ...runtime, env: { ...runtime.env, ...names }, plain: (text) => withoutValues(text, variables.hidden) };
     },
@@ -541,7 +578,7 @@ async function listFiles(source: string): Promise<string[]> {
 }
 
 /** Normalized path of the requirements file, relative to the source; empty = none. */
-function requirementsFile({ requirements }: DeploymentRecord): string {
+function requirementsFile({ requirements }: Pick<DeploymentRecord, "requirements">): string {
   return requirements && posix.normalize(requirements);
 }
 
@@ -557,4 +594,51 @@ const withoutWorkers: PythonPool = {
 /** Whether workers are asked about uploaded values. */
 function asksWorkers({ featureSets }: Graph): boolean {
   return featureSets.some(({ features }) => features.some(({ kind }) => kind.case === "scalar" && hasStrictCheck(kind.value)));
+}
+
+/** Resolvers that run in workers of their own. */
+interface UsedVenv {
+  /** Undefined = those of the environment's own requirements. */
+  readonly venv: VenvModules | undefined;
+  readonly resolverFqns: readonly string[];
+}
+
+/**
+ * The Python resolvers of an environment by the venvs in which they run; first those of none, of
+ * which there may be none.
+ */
+function venvsOf(graph: Graph, environmentName: string): UsedVenv[] {
+  const { featureSets, hooks, resolvers, streamResolvers } = graph;
+  const python = [...resolvers, ...streamResolvers].filter(
+    ({ body, environments }) => body.case === "python" && isIn(environments, environmentName),
+  );
+  const own = python.filter(({ venv }) => venv === "").map(({ fqn }) => fqn);
+  const classModules = filesOf(featureSets);
+  const byVenv = [...Map.groupBy(python, ({ venv }) => venv)].filter(([name]) => name !== "");
+  return [
+    { venv: undefined, resolverFqns: own },
+    ...byVenv.map(([name, defined]) => {
+      const modules = filesOf([
+        ...defined,
+        ...hooks.filter(({ environments, venvs }) => venvs.includes(name) && isIn(environments, environmentName)),
+      ]);
+      return {
+        venv: { name, modules, classModules: classModules.filter((file) => !modules.includes(file)) },
+        resolverFqns: defined.map(({ fqn }) => fqn),
+      };
+    }),
+  ];
+}
+
+/** Files in which definitions are, each once. */
+function filesOf(definitions: readonly { readonly span?: Span | undefined }[]): string[] {
+  return [...new Set(definitions.flatMap(({ span }) => (span ? [span.file] : [])))];
+}
+
+/** The requirements of a venv. Throws BuildFailed. */
+function statedVenv({ runtime, venvs }: DeploymentRecord, name: string): VenvRecord {
+  const venv = venvs.find((one) => one.name === name);
+  if (venv) return { ...venv, runtime: venv.runtime || runtime };
+  const known = venvs.length > 0 ? `it has ${venvs.map((one) => one.name).join(", ")}` : "it has none";
+  throw new BuildFailed(`The deployment has no venv '${name}': ${known}. Add it under \`venvs\` of svc.yaml and deploy again.`);
 }

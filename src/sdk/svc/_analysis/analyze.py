@@ -87,10 +87,10 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
         registry.sources,
         report,
     )
-    check_hooks(registry.hooks, report)
+    hooks = check_hooks(registry.hooks, report)
     translations = translate_all(resolvers, _code_of(root, files))
     document = graph_json(
-        classes, joins, expressions, resolvers, crons, translations, queries, schedules, monitors, evaluations, sources, streams, []
+        classes, joins, expressions, resolvers, crons, translations, queries, schedules, monitors, evaluations, sources, streams, hooks, []
     )
     document["diagnostics"] = [finding.json() for finding in found.sorted()]
     return document
