@@ -18,7 +18,7 @@ interface VenvUser {
   readonly span: Span | undefined;
 }
 
-/** A venv as a project has it; with its place, one that nobody uses is a finding. */
+/** A venv as a project has it; with its place, one that nothing runs in is a finding. */
 export interface DeclaredVenv {
   readonly name: string;
   readonly span?: Span;
@@ -26,7 +26,7 @@ export interface DeclaredVenv {
 
 /**
  * Findings 196: venvs that definitions of an environment name and the project lacks, and those that
- * nobody uses.
+ * nothing runs in: hooks run only where resolvers do.
  * @param environmentName undefined = of any environment
  */
 export function venvFindings(graph: Graph, declared: readonly DeclaredVenv[], environmentName: string | undefined): Diagnostic[] {
@@ -40,7 +40,7 @@ export function venvFindings(graph: Graph, declared: readonly DeclaredVenv[], en
         return finding(UNKNOWN_VENV.unknown({ what, venv, advice }), span);
       }),
   );
-  const used = new Set(venvUsers(graph, undefined).flatMap(({ venvs }) => venvs));
+  const used = new Set([...graph.resolvers, ...graph.streamResolvers, ...graph.evaluations].map(({ venv }) => venv));
   const unused = declared
     .filter(({ name, span }) => span !== undefined && !used.has(name))
     .map(({ name, span }) => finding({ ...UNKNOWN_VENV.unused({ venv: name }), severity: "warning" }, span));

@@ -100,8 +100,8 @@ export const UNKNOWN_VENV = rule(
     severity: "error",
     foundBy: ["analyzer"],
     means:
-      "`venv=` names a set of requirements that the environment does not have under `venvs` in svc.yaml. One that is there, and that no resolver, hook or " +
-      "evaluation names, is a warning.",
+      "`venv=` names a set of requirements that the environment does not have under `venvs` in svc.yaml. One that is there, and that no resolver or evaluation " +
+      "names, is a warning.",
     why: "The packages that the function needs would not be installed.",
     example: {
       broken: { ...VENV_FILES, "features.py": RESOLVER.replace("OPTIONS", 'venv="modle"') },
@@ -110,7 +110,7 @@ export const UNKNOWN_VENV = rule(
   },
   {
     unknown: message("{what} runs in venv '{venv}', which svc.yaml does not have for this environment: {advice}", "no such venv"),
-    unused: message("no resolver, hook or evaluation runs in venv '{venv}'", "not used"),
+    unused: message("no resolver or evaluation runs in venv '{venv}', and so no hook: only `svc task run --venv` could use it", "not used"),
   },
 );
 

@@ -32,6 +32,7 @@ class User:
     hooks: str
     pid: int
     own_pid: int
+    end: int
 `;
 
 const PROJECT = (wheel: string): ProjectFiles => ({
@@ -95,6 +96,10 @@ def hooks(id: User.id) -> User.hooks:
 def pid(id: User.id) -> User.pid:
     return os.getpid()
 
+@online(venv="model-1")
+def end(id: User.id) -> User.end:
+    os._exit(3)
+
 def total() -> int:
     import tinypkg
     return tinypkg.ANSWER
@@ -145,6 +150,13 @@ describe("venvs", () => {
     expect(await ask("user.hooks")).toBe("models warm");
   });
 
+  test("a worker of it that dies is replaced, and ends no other's work", async () => {
+    const before = await ask("user.own_pid");
+    expect(await ask("user.end")).toContain("models.end");
+    expect(await ask("user.answer", 2)).toBe(44);
+    expect(await ask("user.own_pid")).toBe(before);
+  });
+
   test("the graph tells of it", async () => {
     const { resolver } = await server.client(GraphService).getResolver({ resolver: "models.answer" });
     expect(resolver?.venv).toBe("model-1");
@@ -170,7 +182,7 @@ describe("venvs", () => {
     const files = PROJECT(wheel);
     const unnamed = await deploy(server, files, { noPromote: true });
     expect(unnamed.error).toContain(
-      "Error[196] the resolver 'models.answer' runs in venv 'model-1', which svc.yaml does not have for this environment: it has none, and 4 more",
+      "Error[196] the resolver 'models.answer' runs in venv 'model-1', which svc.yaml does not have for this environment: it has none, and 5 more",
     );
     const absent = await deploy(server, files, { noPromote: true, venvs: [{ name: "model-1", requirements: "none.txt" }] });
     expect(absent.error).toContain("The requirements file 'none.txt' is not in the source bundle.");

@@ -798,7 +798,11 @@ class UnknownVenv:
 
     code = 196
     unknown = Message(code, "{what} runs in venv '{venv}', which svc.yaml does not have for this environment: {advice}", "no such venv")
-    unused = Message(code, "no resolver, hook or evaluation runs in venv '{venv}'", "not used")
+    unused = Message(
+        code,
+        "no resolver or evaluation runs in venv '{venv}', and so no hook: only `svc task run --venv` could use it",
+        "not used",
+    )
 
 
 class UnreadableMessage:
