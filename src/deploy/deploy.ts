@@ -3,7 +3,7 @@
  * deploy, wait.
  */
 
-import { fromBinary, toJson } from "@bufbuild/protobuf";
+import { create, fromBinary, toJson } from "@bufbuild/protobuf";
 import { CreateDeploymentRequestSchema, type Deployment, type DeploymentDiff, DeploymentStatus } from "../../gen/svc/v1/deployment_pb.ts";
 import { type Diagnostic, Severity } from "../../gen/svc/v1/error_pb.ts";
 import { type Feature, GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
@@ -97,12 +97,13 @@ export async function* deploy(context: Context, options: DeployOptions): AsyncGe
     reset: options.reset,
     runtime: environment.runtime ?? "",
     requirements: environment.requirements ?? "",
+    venvs: (environment.venvs ?? []).map(({ name, requirements, runtime = "" }) => ({ name, requirements, runtime })),
     projectName: project.name,
     environmentNames: environmentNames(project),
   };
   const payload = options.dump
     ? {
-        request: toJson(CreateDeploymentRequestSchema, { $typeName: "svc.v1.CreateDeploymentRequest", uploadId: "", ...request }),
+        request: toJson(CreateDeploymentRequestSchema, create(CreateDeploymentRequestSchema, request)),
         graph: toJson(GraphSchema, fromBinary(GraphSchema, graphBytes())),
         files: await project.files(environment.name),
       }

@@ -14,6 +14,7 @@ import { addFeatures } from "../domain/graph-diff.ts";
 import { INVALID_SYNTAX, NEWER_PYTHON } from "../domain/rules/loading.ts";
 import { ruleOf } from "../domain/rules/rules.ts";
 import { analyzedFiles } from "../domain/source-file.ts";
+import { venvFindings } from "../domain/venvs.ts";
 import { CliError } from "../errors/cli-error.ts";
 import type { SourceText } from "../output/diagnostic.ts";
 import type { LintInput } from "../project/lint/lint.ts";
@@ -131,7 +132,7 @@ export async function validateProject(context: Context, options: ValidateOptions
         ...(requirements === undefined ? {} : { requirements }),
       });
       options.meanwhile?.(project, environment);
-      return await withAnalysis(found, analysis, project);
+      return await withAnalysis(found, analysis, project, environment, name);
     },
     hasErrors,
   );
@@ -280,6 +281,8 @@ async function withAnalysis(
   found: readonly Diagnostic[],
   analysis: ReturnType<ReturnType<Context["python"]>["analyze"]>,
   project: Project,
+  { venvs = [] }: ProjectEnvironment,
+  environmentName: string | undefined,
 ): Promise<{ graph: Graph | undefined; graphBytes?: () => Uint8Array; diagnostics: Diagnostic[] }> {
   try {
     const { graph, bytes, python } = await analysis;
@@ -289,7 +292,12 @@ async function withAnalysis(
     const isSound = !graph.diagnostics.some(isError);
     const policy = policyFindings(graph, project.validation);
     const kept = found.filter((diagnostic) => !isOverruled(diagnostic, isSound, python !== undefined));
-    return { graph: python === undefined ? undefined : graph, graphBytes: bytes, diagnostics: mergeFindings(kept, analyzed, policy) };
+    const ofVenvs = python === undefined || !isSound ? [] : venvFindings(graph, venvs, environmentName);
+    return {
+      graph: python === undefined ? undefined : graph,
+      graphBytes: bytes,
+      diagnostics: mergeFindings(kept, analyzed, policy, ofVenvs),
+    };
   } catch (error) {
     const { ToolchainError } = await import("../python/toolchain.ts");
     if (!(error instanceof ToolchainError)) throw error;

@@ -146,6 +146,7 @@ async function missingFiles(root: string, environments: readonly ProjectEnvironm
     for (const [key, path] of [
       ["requirements", environment.requirements],
       ["ignore_file", environment.ignoreFile],
+      ...(environment.venvs ?? []).map(({ name, requirements }) => [`venvs.${name}.requirements`, requirements] as const),
     ] as const) {
       const full = path === undefined ? undefined : resolve(root, path);
       if (path === undefined || full === undefined || readTextFile(full) !== undefined) continue;

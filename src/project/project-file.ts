@@ -5,14 +5,16 @@ import { didYouMean } from "../domain/closest.ts";
 import { finding } from "../domain/finding.ts";
 import type { LineMap } from "../domain/line-map.ts";
 import { BAD_PROJECT_FILE } from "../domain/rules/project.ts";
+import { MAX_VENVS, VENV_NAME } from "../domain/venvs.ts";
 import { scalarText, type YamlEntry, type YamlMap, type YamlNode } from "../domain/yaml-tree.ts";
-import type { MetadataPolicy, Project, ProjectEnvironment } from "./project.ts";
+import type { MetadataPolicy, Project, ProjectEnvironment, ProjectVenv } from "./project.ts";
 
 /** Runtimes that an environment may name. */
 export const RUNTIMES = ["python310", "python311", "python312", "python313"] as const;
 
 const TOP_KEYS = ["project", "name", "environments", "validation"] as const;
-const ENVIRONMENT_KEYS = ["requirements", "runtime", "dockerfile", "platform_version", "ignore_file"] as const;
+const ENVIRONMENT_KEYS = ["requirements", "runtime", "dockerfile", "platform_version", "ignore_file", "venvs"] as const;
+const VENV_KEYS = ["requirements", "runtime"] as const;
 const METADATA = ["owner", "description", "tags"] as const;
 type Missing = NonNullable<MetadataPolicy["feature"]>[number];
 
@@ -60,16 +62,48 @@ class ProjectFileReader {
         return found && !isNull(found.value) ? this.#text(found, `${path}.${key}`) : undefined;
       };
       const runtime = this.#runtime(this.#entry(map, "runtime"), `${path}.runtime`);
+      const venvs = this.#venvs(this.#entry(map, "venvs"), `${path}.venvs`);
       const [requirements, dockerfile] = [text("requirements"), text("dockerfile")];
       const [platformVersion, ignoreFile] = [text("platform_version"), text("ignore_file")];
       return {
         name,
         ...(requirements ? { requirements } : {}),
         ...(runtime ? { runtime } : {}),
+        ...(venvs.length > 0 ? { venvs } : {}),
         ...(dockerfile ? { dockerfile } : {}),
         ...(platformVersion ? { platformVersion } : {}),
         ...(ignoreFile ? { ignoreFile } : {}),
       };
+    });
+  }
+
+  #venvs(entry: YamlEntry | undefined, path: string): ProjectVenv[] {
+    if (!entry || isNull(entry.value)) return [];
+    const { entries } = this.#map(entry.value, path);
+    if (entries.length > MAX_VENVS)
+      this.#error(entry.keyStart, entry.keyEnd, `${path}: has ${entries.length} venvs, and at most ${MAX_VENVS} are allowed`, "too many");
+    return entries.slice(0, MAX_VENVS).flatMap(({ key: name, value, keyStart, keyEnd }) => {
+      const own = `${path}.${name}`;
+      if (!VENV_NAME.test(name)) {
+        const rule = "a name has letters, digits, '.', '_' and '-', at most 100 of them";
+        this.#error(keyStart, keyEnd, `${path}: '${name}' cannot be the name of a venv; ${rule}`, "no name");
+        return [];
+      }
+      const map = isNull(value) ? emptyMap(value) : this.#map(value, own);
+      this.#knownKeys(map, own, VENV_KEYS);
+      const stated = this.#entry(map, "requirements");
+      const requirements = stated && this.#text(stated, `${own}.requirements`);
+      const runtime = this.#runtime(this.#entry(map, "runtime"), `${own}.runtime`);
+      if (!stated)
+        this.#error(
+          keyStart,
+          keyEnd,
+          `${own}: names no requirements file`,
+          "no requirements",
+          "Write `requirements: requirements-NAME.txt` below it.",
+        );
+      if (!requirements) return [];
+      return [{ name, requirements, ...(runtime ? { runtime } : {}), span: this.lines.span(keyStart, keyEnd) }];
     });
   }
 

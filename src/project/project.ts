@@ -1,6 +1,6 @@
 /** A project folder: `svc.yaml`, the files that belong to a deployment, and their bundle. */
 
-import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
+import type { Diagnostic, Span } from "../../gen/svc/v1/error_pb.ts";
 
 /** Settings of one environment in the project file. */
 export interface ProjectEnvironment {
@@ -10,10 +10,23 @@ export interface ProjectEnvironment {
   readonly requirements?: string;
   /** `python310` to `python313`. */
   readonly runtime?: string;
+  /** Sets of requirements that resolvers name by `venv=`. */
+  readonly venvs?: readonly ProjectVenv[];
   readonly dockerfile?: string;
   readonly platformVersion?: string;
   /** Ignore file of this environment, beside .gitignore and .svcignore. */
   readonly ignoreFile?: string;
+}
+
+/** A set of requirements in the project file. */
+export interface ProjectVenv {
+  readonly name: string;
+  /** Requirements file relative to the root. */
+  readonly requirements: string;
+  /** Undefined = that of the environment. */
+  readonly runtime?: string;
+  /** Place of its name in the project file. */
+  readonly span: Span;
 }
 
 /** Severity of the metadata policy (lint 192) per kind and field. */

@@ -131,7 +131,8 @@ describe("190", () => {
     expectFindings("project: x\nenvironments:\n  default:\n    «runtme»: python311\n    «colour»: red\n", [
       { message: "environments.default.runtme: unknown key; did you mean 'runtime'?", label: "unknown key" },
       {
-        message: "environments.default.colour: unknown key; the keys are requirements, runtime, dockerfile, platform_version, ignore_file",
+        message:
+          "environments.default.colour: unknown key; the keys are requirements, runtime, dockerfile, platform_version, ignore_file, venvs",
         label: "unknown key",
       },
     ]));
@@ -173,6 +174,27 @@ describe("190", () => {
       { message: "environments.default.requirements: reqs.txt does not exist", label: "no such file" },
       { message: "environments.default.ignore_file: dev.ignore does not exist", label: "no such file" },
     ]));
+
+  test("venvs without a name or a file of their own", () =>
+    expectFindings(
+      "project: x\nenvironments:\n  default:\n    venvs:\n      «a b»: {requirements: q.txt}\n      «none»:\n      odd: {«packages»: x, requirements: «[a]»}\n      other: {runtime: «py», requirements: «r.txt»}\n",
+      [
+        {
+          message:
+            "environments.default.venvs: 'a b' cannot be the name of a venv; a name has letters, digits, '.', '_' and '-', at most 100 of them",
+          label: "no name",
+        },
+        { message: "environments.default.venvs.none: names no requirements file", label: "no requirements" },
+        { message: "environments.default.venvs.odd.packages: unknown key; the keys are requirements, runtime", label: "unknown key" },
+        { message: "environments.default.venvs.odd.requirements: must be a text, but is a list", label: "not a text" },
+        {
+          message:
+            "environments.default.venvs.other.runtime: 'py' is no runtime; the runtimes are python310, python311, python312, python313",
+          label: "no such runtime",
+        },
+        { message: "environments.default.venvs.other.requirements: r.txt does not exist", label: "no such file" },
+      ],
+    ));
 
   test("something else than a mapping", () =>
     expectFindings("«- a»\n- b\n", [{ message: "the project file: must be a mapping of keys to values", label: "not a mapping" }]));

@@ -1173,5 +1173,6 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "etl_offline_to_online does nothing: no feature of the class is stored both offline and, by a max_staleness, online",
       "bad value",
     ],
+    ['E146 features.py:101:14 ""', "venv is str '': write a name under `venvs` of svc.yaml, such as 'model-1'", "bad value"],
   ],
 };

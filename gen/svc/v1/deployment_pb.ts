@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/deployment.proto.
  */
 export const file_svc_v1_deployment: GenFile = /*@__PURE__*/
-  fileDesc("ChdzdmMvdjEvZGVwbG95bWVudC5wcm90bxIGc3ZjLnYxIoABChRWYWxpZGF0ZUdyYXBoUmVxdWVzdBINCgVncmFwaBgBIAEoDBIOCgZicmFuY2gYAiABKAkSGAoQd2l0aG91dF9mZWF0dXJlcxgDIAEoCBIUCgxwcm9qZWN0X25hbWUYBCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYBSADKAki0QEKFVZhbGlkYXRlR3JhcGhSZXNwb25zZRInCgtkaWFnbm9zdGljcxgBIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEiQKBGRpZmYYAiABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYSGQoRbGl2ZV9wcm9qZWN0X25hbWUYAyABKAkSGAoQZW52aXJvbm1lbnRfbmFtZRgEIAEoCRIbChNjcmVhdGVzX2Vudmlyb25tZW50GAUgASgIEhcKD2NyZWF0ZXNfcHJvamVjdBgGIAEoCCLYAQoORGVwbG95bWVudERpZmYSKQoJcmVzb2x2ZXJzGAEgAygLMhYuc3ZjLnYxLlJlc29sdmVyQ2hhbmdlEicKCGZlYXR1cmVzGAIgAygLMhUuc3ZjLnYxLkZlYXR1cmVDaGFuZ2USGgoSYmFzZV9kZXBsb3ltZW50X2lkGAMgASgJEicKCG1vbml0b3JzGAQgAygLMhUuc3ZjLnYxLk1vbml0b3JDaGFuZ2USLQoLZXZhbHVhdGlvbnMYBSADKAsyGC5zdmMudjEuRXZhbHVhdGlvbkNoYW5nZSJSCg1Nb25pdG9yQ2hhbmdlEgwKBG5hbWUYASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSDwoHZGV0YWlscxgDIAMoCSJVChBFdmFsdWF0aW9uQ2hhbmdlEgwKBG5hbWUYASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSDwoHZGV0YWlscxgDIAMoCSJrCg5SZXNvbHZlckNoYW5nZRILCgNmcW4YASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSEwoLb2xkX3ZlcnNpb24YAyABKAUSEwoLbmV3X3ZlcnNpb24YBCABKAUicwoNRmVhdHVyZUNoYW5nZRILCgNmcW4YASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSIAoHZmVhdHVyZRgDIAEoCzIPLnN2Yy52MS5GZWF0dXJlEg8KB2RldGFpbHMYBCADKAkiOQoTQ3JlYXRlVXBsb2FkUmVxdWVzdBIOCgZzaGEyNTYYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoAyJ4ChRDcmVhdGVVcGxvYWRSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSCwoDdXJsGAIgASgJEhAKCGNvbXBsZXRlGAMgASgIEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIp8DChdDcmVhdGVEZXBsb3ltZW50UmVxdWVzdBIRCgl1cGxvYWRfaWQYASABKAkSDgoGYnJhbmNoGAIgASgJEhIKCm5vX3Byb21vdGUYAyABKAgSDAoEdGFncxgEIAMoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRI/CghtZXRhZGF0YRgGIAMoCzItLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVxdWVzdC5NZXRhZGF0YUVudHJ5EhIKCmNpX2pvYl91cmwYByABKAkSFgoOcmVwb3NpdG9yeV91cmwYCCABKAkSDQoFcmVzZXQYCSABKAgSDwoHcnVudGltZRgKIAEoCRIUCgxyZXF1aXJlbWVudHMYCyABKAkSFAoMcHJvamVjdF9uYW1lGAwgASgJEhkKEWVudmlyb25tZW50X25hbWVzGA0gAygJEhIKCmJsdWVfZ3JlZW4YDiABKAgSEQoJcHJvZmlsaW5nGA8gASgIGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJCChhDcmVhdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Ir0ECgpEZXBsb3ltZW50EgoKAmlkGAEgASgJEigKBnN0YXR1cxgCIAEoDjIYLnN2Yy52MS5EZXBsb3ltZW50U3RhdHVzEg4KBmJyYW5jaBgDIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgEIAEoCRIQCghwcm9tb3RlZBgFIAEoCBIMCgR0YWdzGAYgAygJEhMKC2Rlc2NyaXB0aW9uGAcgASgJEjIKCG1ldGFkYXRhGAggAygLMiAuc3ZjLnYxLkRlcGxveW1lbnQuTWV0YWRhdGFFbnRyeRISCgpjaV9qb2JfdXJsGAkgASgJEhYKDnJlcG9zaXRvcnlfdXJsGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVycm9yGA0gASgJEicKC2RpYWdub3N0aWNzGA4gAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSCwoDdXJsGA8gASgJEhUKDXNvdXJjZV9zaGEyNTYYECABKAkSDAoEbGl2ZRgRIAEoCBIRCglwcm9maWxpbmcYEiABKAgSGQoRd2FpdHNfZm9yX3RyYWZmaWMYEyABKAgSEwoLYXBwcm92YWxfaWQYFCABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIi0KFEdldERlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkiPwoVR2V0RGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudCJKChVEaWZmRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCRIaChJiYXNlX2RlcGxveW1lbnRfaWQYAiABKAkiPgoWRGlmZkRlcGxveW1lbnRSZXNwb25zZRIkCgRkaWZmGAEgASgLMhYuc3ZjLnYxLkRlcGxveW1lbnREaWZmIjEKGFByb21vdGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJImMKGVByb21vdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Eh4KFnJlcGxhY2VkX2RlcGxveW1lbnRfaWQYAiABKAkiGwoZUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdCJkChpSb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSHgoWcmVwbGFjZWRfZGVwbG95bWVudF9pZBgCIAEoCSIwChdEZWxldGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIkIKGERlbGV0ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQiJQoTRGVsZXRlQnJhbmNoUmVxdWVzdBIOCgZicmFuY2gYASABKAkiOwoURGVsZXRlQnJhbmNoUmVzcG9uc2USDgoGYnJhbmNoGAEgASgJEhMKC2RlcGxveW1lbnRzGAIgASgFIioKEUdldFByb2ZpbGVSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkihQEKEkdldFByb2ZpbGVSZXNwb25zZRIVCg1kZXBsb3ltZW50X2lkGAEgASgJEioKCXJlc29sdmVycxgCIAMoCzIXLnN2Yy52MS5SZXNvbHZlclByb2ZpbGUSEwoLaW50ZXJ2YWxfbXMYAyABKAESFwoPZHJvcHBlZF9zYW1wbGVzGAQgASgDIloKD1Jlc29sdmVyUHJvZmlsZRIQCghyZXNvbHZlchgBIAEoCRIPCgdzYW1wbGVzGAIgASgDEiQKBnN0YWNrcxgDIAMoCzIULnN2Yy52MS5Qcm9maWxlU3RhY2siLwoMUHJvZmlsZVN0YWNrEg4KBmZyYW1lcxgBIAMoCRIPCgdzYW1wbGVzGAIgASgDIl0KFkxpc3REZXBsb3ltZW50c1JlcXVlc3QSDgoGYnJhbmNoGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEgwKBHRhZ3MYBCADKAkiWwoXTGlzdERlcGxveW1lbnRzUmVzcG9uc2USJwoLZGVwbG95bWVudHMYASADKAsyEi5zdmMudjEuRGVwbG95bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiLwoWV2F0Y2hEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIlMKF1dhdGNoRGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBIQCghwcm9ncmVzcxgCIAEoCSIVChNMaXN0QnJhbmNoZXNSZXF1ZXN0IjgKFExpc3RCcmFuY2hlc1Jlc3BvbnNlEiAKCGJyYW5jaGVzGAEgAygLMg4uc3ZjLnYxLkJyYW5jaCJ7CgZCcmFuY2gSDAoEbmFtZRgBIAEoCRIPCgdkZXBsb3lzGAIgASgFEjQKEGxhc3RfZGVwbG95ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKFGxhdGVzdF9kZXBsb3ltZW50X2lkGAQgASgJIiIKEEdldFNvdXJjZVJlcXVlc3QSDgoGdGFyZ2V0GAEgASgJIkgKEUdldFNvdXJjZVJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBILCgN1cmwYAiABKAkqcgoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNIQU5HRV9LSU5EX0FEREVEEAESFwoTQ0hBTkdFX0tJTkRfQ0hBTkdFRBACEhcKE0NIQU5HRV9LSU5EX1JFTU9WRUQQAyqMAgoQRGVwbG95bWVudFN0YXR1cxIhCh1ERVBMT1lNRU5UX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGERFUExPWU1FTlRfU1RBVFVTX1FVRVVFRBABEh4KGkRFUExPWU1FTlRfU1RBVFVTX0JVSUxESU5HEAISHgoaREVQTE9ZTUVOVF9TVEFUVVNfU1RBUlRJTkcQAxIaChZERVBMT1lNRU5UX1NUQVRVU19MSVZFEAQSHAoYREVQTE9ZTUVOVF9TVEFUVVNfRkFJTEVEEAUSHgoaREVQTE9ZTUVOVF9TVEFUVVNfSU5BQ1RJVkUQBhIdChlERVBMT1lNRU5UX1NUQVRVU19XQUlUSU5HEAcy8AkKEURlcGxveW1lbnRTZXJ2aWNlElwKDVZhbGlkYXRlR3JhcGgSHC5zdmMudjEuVmFsaWRhdGVHcmFwaFJlcXVlc3QaHS5zdmMudjEuVmFsaWRhdGVHcmFwaFJlc3BvbnNlIg6QAgGItRgFkLUYgICAEBJPCgxDcmVhdGVVcGxvYWQSGy5zdmMudjEuQ3JlYXRlVXBsb2FkUmVxdWVzdBocLnN2Yy52MS5DcmVhdGVVcGxvYWRSZXNwb25zZSIEiLUYBRJhChBDcmVhdGVEZXBsb3ltZW50Eh8uc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXF1ZXN0GiAuc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXNwb25zZSIKiLUYBZC1GICAQBJVCg1HZXREZXBsb3ltZW50Ehwuc3ZjLnYxLkdldERlcGxveW1lbnRSZXF1ZXN0Gh0uc3ZjLnYxLkdldERlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAxJYCg5EaWZmRGVwbG95bWVudBIdLnN2Yy52MS5EaWZmRGVwbG95bWVudFJlcXVlc3QaHi5zdmMudjEuRGlmZkRlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAxJeChFQcm9tb3RlRGVwbG95bWVudBIgLnN2Yy52MS5Qcm9tb3RlRGVwbG95bWVudFJlcXVlc3QaIS5zdmMudjEuUHJvbW90ZURlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJhChJSb2xsQmFja0RlcGxveW1lbnQSIS5zdmMudjEuUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdBoiLnN2Yy52MS5Sb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJbChBEZWxldGVEZXBsb3ltZW50Eh8uc3ZjLnYxLkRlbGV0ZURlcGxveW1lbnRSZXF1ZXN0GiAuc3ZjLnYxLkRlbGV0ZURlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJPCgxEZWxldGVCcmFuY2gSGy5zdmMudjEuRGVsZXRlQnJhbmNoUmVxdWVzdBocLnN2Yy52MS5EZWxldGVCcmFuY2hSZXNwb25zZSIEiLUYBRJMCgpHZXRQcm9maWxlEhkuc3ZjLnYxLkdldFByb2ZpbGVSZXF1ZXN0Ghouc3ZjLnYxLkdldFByb2ZpbGVSZXNwb25zZSIHkAIBiLUYAxJbCg9MaXN0RGVwbG95bWVudHMSHi5zdmMudjEuTGlzdERlcGxveW1lbnRzUmVxdWVzdBofLnN2Yy52MS5MaXN0RGVwbG95bWVudHNSZXNwb25zZSIHkAIBiLUYAxJdCg9XYXRjaERlcGxveW1lbnQSHi5zdmMudjEuV2F0Y2hEZXBsb3ltZW50UmVxdWVzdBofLnN2Yy52MS5XYXRjaERlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAzABElIKDExpc3RCcmFuY2hlcxIbLnN2Yy52MS5MaXN0QnJhbmNoZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RCcmFuY2hlc1Jlc3BvbnNlIgeQAgGItRgDEkkKCUdldFNvdXJjZRIYLnN2Yy52MS5HZXRTb3VyY2VSZXF1ZXN0Ghkuc3ZjLnYxLkdldFNvdXJjZVJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
+  fileDesc("ChdzdmMvdjEvZGVwbG95bWVudC5wcm90bxIGc3ZjLnYxIoABChRWYWxpZGF0ZUdyYXBoUmVxdWVzdBINCgVncmFwaBgBIAEoDBIOCgZicmFuY2gYAiABKAkSGAoQd2l0aG91dF9mZWF0dXJlcxgDIAEoCBIUCgxwcm9qZWN0X25hbWUYBCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYBSADKAki0QEKFVZhbGlkYXRlR3JhcGhSZXNwb25zZRInCgtkaWFnbm9zdGljcxgBIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEiQKBGRpZmYYAiABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYSGQoRbGl2ZV9wcm9qZWN0X25hbWUYAyABKAkSGAoQZW52aXJvbm1lbnRfbmFtZRgEIAEoCRIbChNjcmVhdGVzX2Vudmlyb25tZW50GAUgASgIEhcKD2NyZWF0ZXNfcHJvamVjdBgGIAEoCCLYAQoORGVwbG95bWVudERpZmYSKQoJcmVzb2x2ZXJzGAEgAygLMhYuc3ZjLnYxLlJlc29sdmVyQ2hhbmdlEicKCGZlYXR1cmVzGAIgAygLMhUuc3ZjLnYxLkZlYXR1cmVDaGFuZ2USGgoSYmFzZV9kZXBsb3ltZW50X2lkGAMgASgJEicKCG1vbml0b3JzGAQgAygLMhUuc3ZjLnYxLk1vbml0b3JDaGFuZ2USLQoLZXZhbHVhdGlvbnMYBSADKAsyGC5zdmMudjEuRXZhbHVhdGlvbkNoYW5nZSJSCg1Nb25pdG9yQ2hhbmdlEgwKBG5hbWUYASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSDwoHZGV0YWlscxgDIAMoCSJVChBFdmFsdWF0aW9uQ2hhbmdlEgwKBG5hbWUYASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSDwoHZGV0YWlscxgDIAMoCSJrCg5SZXNvbHZlckNoYW5nZRILCgNmcW4YASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSEwoLb2xkX3ZlcnNpb24YAyABKAUSEwoLbmV3X3ZlcnNpb24YBCABKAUicwoNRmVhdHVyZUNoYW5nZRILCgNmcW4YASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSIAoHZmVhdHVyZRgDIAEoCzIPLnN2Yy52MS5GZWF0dXJlEg8KB2RldGFpbHMYBCADKAkiOQoTQ3JlYXRlVXBsb2FkUmVxdWVzdBIOCgZzaGEyNTYYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoAyJ4ChRDcmVhdGVVcGxvYWRSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSCwoDdXJsGAIgASgJEhAKCGNvbXBsZXRlGAMgASgIEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrwDChdDcmVhdGVEZXBsb3ltZW50UmVxdWVzdBIRCgl1cGxvYWRfaWQYASABKAkSDgoGYnJhbmNoGAIgASgJEhIKCm5vX3Byb21vdGUYAyABKAgSDAoEdGFncxgEIAMoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRI/CghtZXRhZGF0YRgGIAMoCzItLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVxdWVzdC5NZXRhZGF0YUVudHJ5EhIKCmNpX2pvYl91cmwYByABKAkSFgoOcmVwb3NpdG9yeV91cmwYCCABKAkSDQoFcmVzZXQYCSABKAgSDwoHcnVudGltZRgKIAEoCRIUCgxyZXF1aXJlbWVudHMYCyABKAkSFAoMcHJvamVjdF9uYW1lGAwgASgJEhkKEWVudmlyb25tZW50X25hbWVzGA0gAygJEhIKCmJsdWVfZ3JlZW4YDiABKAgSEQoJcHJvZmlsaW5nGA8gASgIEhsKBXZlbnZzGBAgAygLMgwuc3ZjLnYxLlZlbnYaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjsKBFZlbnYSDAoEbmFtZRgBIAEoCRIUCgxyZXF1aXJlbWVudHMYAiABKAkSDwoHcnVudGltZRgDIAEoCSJCChhDcmVhdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Ir0ECgpEZXBsb3ltZW50EgoKAmlkGAEgASgJEigKBnN0YXR1cxgCIAEoDjIYLnN2Yy52MS5EZXBsb3ltZW50U3RhdHVzEg4KBmJyYW5jaBgDIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgEIAEoCRIQCghwcm9tb3RlZBgFIAEoCBIMCgR0YWdzGAYgAygJEhMKC2Rlc2NyaXB0aW9uGAcgASgJEjIKCG1ldGFkYXRhGAggAygLMiAuc3ZjLnYxLkRlcGxveW1lbnQuTWV0YWRhdGFFbnRyeRISCgpjaV9qb2JfdXJsGAkgASgJEhYKDnJlcG9zaXRvcnlfdXJsGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVycm9yGA0gASgJEicKC2RpYWdub3N0aWNzGA4gAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSCwoDdXJsGA8gASgJEhUKDXNvdXJjZV9zaGEyNTYYECABKAkSDAoEbGl2ZRgRIAEoCBIRCglwcm9maWxpbmcYEiABKAgSGQoRd2FpdHNfZm9yX3RyYWZmaWMYEyABKAgSEwoLYXBwcm92YWxfaWQYFCABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIi0KFEdldERlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkiPwoVR2V0RGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudCJKChVEaWZmRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCRIaChJiYXNlX2RlcGxveW1lbnRfaWQYAiABKAkiPgoWRGlmZkRlcGxveW1lbnRSZXNwb25zZRIkCgRkaWZmGAEgASgLMhYuc3ZjLnYxLkRlcGxveW1lbnREaWZmIjEKGFByb21vdGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJImMKGVByb21vdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Eh4KFnJlcGxhY2VkX2RlcGxveW1lbnRfaWQYAiABKAkiGwoZUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdCJkChpSb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSHgoWcmVwbGFjZWRfZGVwbG95bWVudF9pZBgCIAEoCSIwChdEZWxldGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIkIKGERlbGV0ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQiJQoTRGVsZXRlQnJhbmNoUmVxdWVzdBIOCgZicmFuY2gYASABKAkiOwoURGVsZXRlQnJhbmNoUmVzcG9uc2USDgoGYnJhbmNoGAEgASgJEhMKC2RlcGxveW1lbnRzGAIgASgFIioKEUdldFByb2ZpbGVSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkihQEKEkdldFByb2ZpbGVSZXNwb25zZRIVCg1kZXBsb3ltZW50X2lkGAEgASgJEioKCXJlc29sdmVycxgCIAMoCzIXLnN2Yy52MS5SZXNvbHZlclByb2ZpbGUSEwoLaW50ZXJ2YWxfbXMYAyABKAESFwoPZHJvcHBlZF9zYW1wbGVzGAQgASgDIloKD1Jlc29sdmVyUHJvZmlsZRIQCghyZXNvbHZlchgBIAEoCRIPCgdzYW1wbGVzGAIgASgDEiQKBnN0YWNrcxgDIAMoCzIULnN2Yy52MS5Qcm9maWxlU3RhY2siLwoMUHJvZmlsZVN0YWNrEg4KBmZyYW1lcxgBIAMoCRIPCgdzYW1wbGVzGAIgASgDIl0KFkxpc3REZXBsb3ltZW50c1JlcXVlc3QSDgoGYnJhbmNoGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEgwKBHRhZ3MYBCADKAkiWwoXTGlzdERlcGxveW1lbnRzUmVzcG9uc2USJwoLZGVwbG95bWVudHMYASADKAsyEi5zdmMudjEuRGVwbG95bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiLwoWV2F0Y2hEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIlMKF1dhdGNoRGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBIQCghwcm9ncmVzcxgCIAEoCSIVChNMaXN0QnJhbmNoZXNSZXF1ZXN0IjgKFExpc3RCcmFuY2hlc1Jlc3BvbnNlEiAKCGJyYW5jaGVzGAEgAygLMg4uc3ZjLnYxLkJyYW5jaCJ7CgZCcmFuY2gSDAoEbmFtZRgBIAEoCRIPCgdkZXBsb3lzGAIgASgFEjQKEGxhc3RfZGVwbG95ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKFGxhdGVzdF9kZXBsb3ltZW50X2lkGAQgASgJIiIKEEdldFNvdXJjZVJlcXVlc3QSDgoGdGFyZ2V0GAEgASgJIkgKEUdldFNvdXJjZVJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBILCgN1cmwYAiABKAkqcgoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNIQU5HRV9LSU5EX0FEREVEEAESFwoTQ0hBTkdFX0tJTkRfQ0hBTkdFRBACEhcKE0NIQU5HRV9LSU5EX1JFTU9WRUQQAyqMAgoQRGVwbG95bWVudFN0YXR1cxIhCh1ERVBMT1lNRU5UX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGERFUExPWU1FTlRfU1RBVFVTX1FVRVVFRBABEh4KGkRFUExPWU1FTlRfU1RBVFVTX0JVSUxESU5HEAISHgoaREVQTE9ZTUVOVF9TVEFUVVNfU1RBUlRJTkcQAxIaChZERVBMT1lNRU5UX1NUQVRVU19MSVZFEAQSHAoYREVQTE9ZTUVOVF9TVEFUVVNfRkFJTEVEEAUSHgoaREVQTE9ZTUVOVF9TVEFUVVNfSU5BQ1RJVkUQBhIdChlERVBMT1lNRU5UX1NUQVRVU19XQUlUSU5HEAcy8AkKEURlcGxveW1lbnRTZXJ2aWNlElwKDVZhbGlkYXRlR3JhcGgSHC5zdmMudjEuVmFsaWRhdGVHcmFwaFJlcXVlc3QaHS5zdmMudjEuVmFsaWRhdGVHcmFwaFJlc3BvbnNlIg6QAgGItRgFkLUYgICAEBJPCgxDcmVhdGVVcGxvYWQSGy5zdmMudjEuQ3JlYXRlVXBsb2FkUmVxdWVzdBocLnN2Yy52MS5DcmVhdGVVcGxvYWRSZXNwb25zZSIEiLUYBRJhChBDcmVhdGVEZXBsb3ltZW50Eh8uc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXF1ZXN0GiAuc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXNwb25zZSIKiLUYBZC1GICAQBJVCg1HZXREZXBsb3ltZW50Ehwuc3ZjLnYxLkdldERlcGxveW1lbnRSZXF1ZXN0Gh0uc3ZjLnYxLkdldERlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAxJYCg5EaWZmRGVwbG95bWVudBIdLnN2Yy52MS5EaWZmRGVwbG95bWVudFJlcXVlc3QaHi5zdmMudjEuRGlmZkRlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAxJeChFQcm9tb3RlRGVwbG95bWVudBIgLnN2Yy52MS5Qcm9tb3RlRGVwbG95bWVudFJlcXVlc3QaIS5zdmMudjEuUHJvbW90ZURlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJhChJSb2xsQmFja0RlcGxveW1lbnQSIS5zdmMudjEuUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdBoiLnN2Yy52MS5Sb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJbChBEZWxldGVEZXBsb3ltZW50Eh8uc3ZjLnYxLkRlbGV0ZURlcGxveW1lbnRSZXF1ZXN0GiAuc3ZjLnYxLkRlbGV0ZURlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJPCgxEZWxldGVCcmFuY2gSGy5zdmMudjEuRGVsZXRlQnJhbmNoUmVxdWVzdBocLnN2Yy52MS5EZWxldGVCcmFuY2hSZXNwb25zZSIEiLUYBRJMCgpHZXRQcm9maWxlEhkuc3ZjLnYxLkdldFByb2ZpbGVSZXF1ZXN0Ghouc3ZjLnYxLkdldFByb2ZpbGVSZXNwb25zZSIHkAIBiLUYAxJbCg9MaXN0RGVwbG95bWVudHMSHi5zdmMudjEuTGlzdERlcGxveW1lbnRzUmVxdWVzdBofLnN2Yy52MS5MaXN0RGVwbG95bWVudHNSZXNwb25zZSIHkAIBiLUYAxJdCg9XYXRjaERlcGxveW1lbnQSHi5zdmMudjEuV2F0Y2hEZXBsb3ltZW50UmVxdWVzdBofLnN2Yy52MS5XYXRjaERlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAzABElIKDExpc3RCcmFuY2hlcxIbLnN2Yy52MS5MaXN0QnJhbmNoZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RCcmFuY2hlc1Jlc3BvbnNlIgeQAgGItRgDEkkKCUdldFNvdXJjZRIYLnN2Yy52MS5HZXRTb3VyY2VSZXF1ZXN0Ghkuc3ZjLnYxLkdldFNvdXJjZVJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
 
 /**
  * Request of ValidateGraph.
@@ -832,6 +832,13 @@ export type CreateDeploymentRequest = Message<"svc.v1.CreateDeploymentRequest"> 
    * @generated from field: bool profiling = 15;
    */
   profiling: boolean;
+
+  /**
+   * Sets of requirements beside the environment's own, by names that are unique; at most 20.
+   *
+   * @generated from field: repeated svc.v1.Venv venvs = 16;
+   */
+  venvs: Venv[];
 };
 
 /**
@@ -948,6 +955,13 @@ export type CreateDeploymentRequestJson = {
    * @generated from field: bool profiling = 15;
    */
   profiling?: boolean;
+
+  /**
+   * Sets of requirements beside the environment's own, by names that are unique; at most 20.
+   *
+   * @generated from field: repeated svc.v1.Venv venvs = 16;
+   */
+  venvs?: VenvJson[];
 };
 
 /**
@@ -956,6 +970,69 @@ export type CreateDeploymentRequestJson = {
  */
 export const CreateDeploymentRequestSchema: GenMessage<CreateDeploymentRequest, {jsonType: CreateDeploymentRequestJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_deployment, 9);
+
+/**
+ * A set of requirements by which some resolvers run in worker processes of their own.
+ *
+ * @generated from message svc.v1.Venv
+ */
+export type Venv = Message<"svc.v1.Venv"> & {
+  /**
+   * Its name: letters, digits, '.', '_' and '-', at most 100 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Requirements file relative to the project root.
+   *
+   * @generated from field: string requirements = 2;
+   */
+  requirements: string;
+
+  /**
+   * Runtime; empty = that of the environment.
+   *
+   * @generated from field: string runtime = 3;
+   */
+  runtime: string;
+};
+
+/**
+ * A set of requirements by which some resolvers run in worker processes of their own.
+ *
+ * @generated from message svc.v1.Venv
+ */
+export type VenvJson = {
+  /**
+   * Its name: letters, digits, '.', '_' and '-', at most 100 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Requirements file relative to the project root.
+   *
+   * @generated from field: string requirements = 2;
+   */
+  requirements?: string;
+
+  /**
+   * Runtime; empty = that of the environment.
+   *
+   * @generated from field: string runtime = 3;
+   */
+  runtime?: string;
+};
+
+/**
+ * Describes the message svc.v1.Venv.
+ * Use `create(VenvSchema)` to create a new message.
+ */
+export const VenvSchema: GenMessage<Venv, {jsonType: VenvJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 10);
 
 /**
  * Response of CreateDeployment.
@@ -990,7 +1067,7 @@ export type CreateDeploymentResponseJson = {
  * Use `create(CreateDeploymentResponseSchema)` to create a new message.
  */
 export const CreateDeploymentResponseSchema: GenMessage<CreateDeploymentResponse, {jsonType: CreateDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 10);
+  messageDesc(file_svc_v1_deployment, 11);
 
 /**
  * A deployment.
@@ -1293,7 +1370,7 @@ export type DeploymentJson = {
  * Use `create(DeploymentSchema)` to create a new message.
  */
 export const DeploymentSchema: GenMessage<Deployment, {jsonType: DeploymentJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 11);
+  messageDesc(file_svc_v1_deployment, 12);
 
 /**
  * Request of GetDeployment.
@@ -1328,7 +1405,7 @@ export type GetDeploymentRequestJson = {
  * Use `create(GetDeploymentRequestSchema)` to create a new message.
  */
 export const GetDeploymentRequestSchema: GenMessage<GetDeploymentRequest, {jsonType: GetDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 12);
+  messageDesc(file_svc_v1_deployment, 13);
 
 /**
  * Response of GetDeployment.
@@ -1363,7 +1440,7 @@ export type GetDeploymentResponseJson = {
  * Use `create(GetDeploymentResponseSchema)` to create a new message.
  */
 export const GetDeploymentResponseSchema: GenMessage<GetDeploymentResponse, {jsonType: GetDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 13);
+  messageDesc(file_svc_v1_deployment, 14);
 
 /**
  * Request of DiffDeployment.
@@ -1414,7 +1491,7 @@ export type DiffDeploymentRequestJson = {
  * Use `create(DiffDeploymentRequestSchema)` to create a new message.
  */
 export const DiffDeploymentRequestSchema: GenMessage<DiffDeploymentRequest, {jsonType: DiffDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 14);
+  messageDesc(file_svc_v1_deployment, 15);
 
 /**
  * Response of DiffDeployment.
@@ -1451,7 +1528,7 @@ export type DiffDeploymentResponseJson = {
  * Use `create(DiffDeploymentResponseSchema)` to create a new message.
  */
 export const DiffDeploymentResponseSchema: GenMessage<DiffDeploymentResponse, {jsonType: DiffDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 15);
+  messageDesc(file_svc_v1_deployment, 16);
 
 /**
  * Request of PromoteDeployment.
@@ -1486,7 +1563,7 @@ export type PromoteDeploymentRequestJson = {
  * Use `create(PromoteDeploymentRequestSchema)` to create a new message.
  */
 export const PromoteDeploymentRequestSchema: GenMessage<PromoteDeploymentRequest, {jsonType: PromoteDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 16);
+  messageDesc(file_svc_v1_deployment, 17);
 
 /**
  * Response of PromoteDeployment.
@@ -1535,7 +1612,7 @@ export type PromoteDeploymentResponseJson = {
  * Use `create(PromoteDeploymentResponseSchema)` to create a new message.
  */
 export const PromoteDeploymentResponseSchema: GenMessage<PromoteDeploymentResponse, {jsonType: PromoteDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 17);
+  messageDesc(file_svc_v1_deployment, 18);
 
 /**
  * Request of RollBackDeployment.
@@ -1558,7 +1635,7 @@ export type RollBackDeploymentRequestJson = {
  * Use `create(RollBackDeploymentRequestSchema)` to create a new message.
  */
 export const RollBackDeploymentRequestSchema: GenMessage<RollBackDeploymentRequest, {jsonType: RollBackDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 18);
+  messageDesc(file_svc_v1_deployment, 19);
 
 /**
  * Response of RollBackDeployment.
@@ -1607,7 +1684,7 @@ export type RollBackDeploymentResponseJson = {
  * Use `create(RollBackDeploymentResponseSchema)` to create a new message.
  */
 export const RollBackDeploymentResponseSchema: GenMessage<RollBackDeploymentResponse, {jsonType: RollBackDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 19);
+  messageDesc(file_svc_v1_deployment, 20);
 
 /**
  * Request of DeleteDeployment.
@@ -1642,7 +1719,7 @@ export type DeleteDeploymentRequestJson = {
  * Use `create(DeleteDeploymentRequestSchema)` to create a new message.
  */
 export const DeleteDeploymentRequestSchema: GenMessage<DeleteDeploymentRequest, {jsonType: DeleteDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 20);
+  messageDesc(file_svc_v1_deployment, 21);
 
 /**
  * Response of DeleteDeployment.
@@ -1677,7 +1754,7 @@ export type DeleteDeploymentResponseJson = {
  * Use `create(DeleteDeploymentResponseSchema)` to create a new message.
  */
 export const DeleteDeploymentResponseSchema: GenMessage<DeleteDeploymentResponse, {jsonType: DeleteDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 21);
+  messageDesc(file_svc_v1_deployment, 22);
 
 /**
  * Request of DeleteBranch.
@@ -1712,7 +1789,7 @@ export type DeleteBranchRequestJson = {
  * Use `create(DeleteBranchRequestSchema)` to create a new message.
  */
 export const DeleteBranchRequestSchema: GenMessage<DeleteBranchRequest, {jsonType: DeleteBranchRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 22);
+  messageDesc(file_svc_v1_deployment, 23);
 
 /**
  * Response of DeleteBranch.
@@ -1761,7 +1838,7 @@ export type DeleteBranchResponseJson = {
  * Use `create(DeleteBranchResponseSchema)` to create a new message.
  */
 export const DeleteBranchResponseSchema: GenMessage<DeleteBranchResponse, {jsonType: DeleteBranchResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 23);
+  messageDesc(file_svc_v1_deployment, 24);
 
 /**
  * Request of GetProfile.
@@ -1796,7 +1873,7 @@ export type GetProfileRequestJson = {
  * Use `create(GetProfileRequestSchema)` to create a new message.
  */
 export const GetProfileRequestSchema: GenMessage<GetProfileRequest, {jsonType: GetProfileRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 24);
+  messageDesc(file_svc_v1_deployment, 25);
 
 /**
  * Response of GetProfile.
@@ -1873,7 +1950,7 @@ export type GetProfileResponseJson = {
  * Use `create(GetProfileResponseSchema)` to create a new message.
  */
 export const GetProfileResponseSchema: GenMessage<GetProfileResponse, {jsonType: GetProfileResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 25);
+  messageDesc(file_svc_v1_deployment, 26);
 
 /**
  * What a resolver spent its time on.
@@ -1936,7 +2013,7 @@ export type ResolverProfileJson = {
  * Use `create(ResolverProfileSchema)` to create a new message.
  */
 export const ResolverProfileSchema: GenMessage<ResolverProfile, {jsonType: ResolverProfileJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 26);
+  messageDesc(file_svc_v1_deployment, 27);
 
 /**
  * One stack of calls.
@@ -1985,7 +2062,7 @@ export type ProfileStackJson = {
  * Use `create(ProfileStackSchema)` to create a new message.
  */
 export const ProfileStackSchema: GenMessage<ProfileStack, {jsonType: ProfileStackJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 27);
+  messageDesc(file_svc_v1_deployment, 28);
 
 /**
  * Request of ListDeployments.
@@ -2062,7 +2139,7 @@ export type ListDeploymentsRequestJson = {
  * Use `create(ListDeploymentsRequestSchema)` to create a new message.
  */
 export const ListDeploymentsRequestSchema: GenMessage<ListDeploymentsRequest, {jsonType: ListDeploymentsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 28);
+  messageDesc(file_svc_v1_deployment, 29);
 
 /**
  * Response of ListDeployments.
@@ -2111,7 +2188,7 @@ export type ListDeploymentsResponseJson = {
  * Use `create(ListDeploymentsResponseSchema)` to create a new message.
  */
 export const ListDeploymentsResponseSchema: GenMessage<ListDeploymentsResponse, {jsonType: ListDeploymentsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 29);
+  messageDesc(file_svc_v1_deployment, 30);
 
 /**
  * Request of WatchDeployment.
@@ -2146,7 +2223,7 @@ export type WatchDeploymentRequestJson = {
  * Use `create(WatchDeploymentRequestSchema)` to create a new message.
  */
 export const WatchDeploymentRequestSchema: GenMessage<WatchDeploymentRequest, {jsonType: WatchDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 30);
+  messageDesc(file_svc_v1_deployment, 31);
 
 /**
  * One state of a watched deployment.
@@ -2197,7 +2274,7 @@ export type WatchDeploymentResponseJson = {
  * Use `create(WatchDeploymentResponseSchema)` to create a new message.
  */
 export const WatchDeploymentResponseSchema: GenMessage<WatchDeploymentResponse, {jsonType: WatchDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 31);
+  messageDesc(file_svc_v1_deployment, 32);
 
 /**
  * Request of ListBranches.
@@ -2220,7 +2297,7 @@ export type ListBranchesRequestJson = {
  * Use `create(ListBranchesRequestSchema)` to create a new message.
  */
 export const ListBranchesRequestSchema: GenMessage<ListBranchesRequest, {jsonType: ListBranchesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 32);
+  messageDesc(file_svc_v1_deployment, 33);
 
 /**
  * Response of ListBranches.
@@ -2255,7 +2332,7 @@ export type ListBranchesResponseJson = {
  * Use `create(ListBranchesResponseSchema)` to create a new message.
  */
 export const ListBranchesResponseSchema: GenMessage<ListBranchesResponse, {jsonType: ListBranchesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 33);
+  messageDesc(file_svc_v1_deployment, 34);
 
 /**
  * A branch: a named, ephemeral line of deployments beside the environment's.
@@ -2332,7 +2409,7 @@ export type BranchJson = {
  * Use `create(BranchSchema)` to create a new message.
  */
 export const BranchSchema: GenMessage<Branch, {jsonType: BranchJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 34);
+  messageDesc(file_svc_v1_deployment, 35);
 
 /**
  * Request of GetSource.
@@ -2369,7 +2446,7 @@ export type GetSourceRequestJson = {
  * Use `create(GetSourceRequestSchema)` to create a new message.
  */
 export const GetSourceRequestSchema: GenMessage<GetSourceRequest, {jsonType: GetSourceRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 35);
+  messageDesc(file_svc_v1_deployment, 36);
 
 /**
  * Response of GetSource.
@@ -2420,7 +2497,7 @@ export type GetSourceResponseJson = {
  * Use `create(GetSourceResponseSchema)` to create a new message.
  */
 export const GetSourceResponseSchema: GenMessage<GetSourceResponse, {jsonType: GetSourceResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 36);
+  messageDesc(file_svc_v1_deployment, 37);
 
 /**
  * Kind of a change.

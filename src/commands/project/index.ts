@@ -40,6 +40,7 @@ export default defineCommand({
           { header: "Environment", cell: (row) => row.name },
           { header: "Requirements", cell: (row) => row.requirements ?? "" },
           { header: "Runtime", cell: (row) => row.runtime ?? "" },
+          ...(environments.some(({ venvs }) => venvs) ? [{ header: "Venvs", cell: venvNames }] : []),
         ],
         style,
       );
@@ -48,6 +49,10 @@ export default defineCommand({
     (shown: Shown) => ("edited" in shown ? shown : document(shown.project)),
   ),
 });
+
+function venvNames({ venvs = [] }: ProjectEnvironment): string {
+  return venvs.map(({ name }) => name).join(", ");
+}
 
 function document({ name, root, configPath, environments, validation }: Project): unknown {
   return {
@@ -58,6 +63,7 @@ function document({ name, root, configPath, environments, validation }: Project)
       environment: environment.name,
       requirements: environment.requirements ?? null,
       runtime: environment.runtime ?? null,
+      venvs: (environment.venvs ?? []).map(({ name: venv, requirements, runtime = null }) => ({ name: venv, requirements, runtime })),
       dockerfile: environment.dockerfile ?? null,
       platform_version: environment.platformVersion ?? null,
       ignore_file: environment.ignoreFile ?? null,

@@ -54,6 +54,7 @@ export default defineCommand({
           Outputs: resolver.outputs.map(readableName).join(", "),
           When: resolver.whenText,
           Calls: resolver.resourceHint === ResourceHint.IO ? "beside each other, on threads" : "",
+          Venv: resolver.venv,
           Schedule: resolver.schedule,
           Timeout: resolver.timeout && formatDuration(durationToMs(resolver.timeout)),
           Environments: resolver.environments.join(", "),

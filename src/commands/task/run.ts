@@ -30,6 +30,7 @@ const flags = {
   argsFile: path("file of JSON lines, each the arguments of one task", { placeholder: "<file>" }),
   skipApply: bool("with --branch: run what is live there, do not deploy first"),
   skipValidation: bool("do not look for the target in the deployment's source"),
+  venv: text("run with the requirements of this venv of svc.yaml", { placeholder: "<name>" }),
   watch: bool("follow the task until it ends: what it prints, and how"),
 };
 
@@ -70,7 +71,7 @@ export default defineCommand({
 type Input = InputOf<typeof flags> & { readonly target: string };
 
 async function* eventsOf(context: Context, input: Input): AsyncGenerator<Shown> {
-  const { target: wanted, module, maxRetries, arg: texts, argsFile, enableProfiling, skipValidation, watch } = input;
+  const { target: wanted, module, maxRetries, arg: texts, argsFile, enableProfiling, skipValidation, venv = "", watch } = input;
   const given = argsFile === undefined ? [argumentsOfTexts(texts)] : argumentsOfLines(await fileText(context, argsFile), argsFile);
   if (context.flags.branch !== undefined && !input.skipApply) await deployFirst(context);
   const { path: file, module: name, callable } = parseTarget(wanted, module);
@@ -78,7 +79,7 @@ async function* eventsOf(context: Context, input: Input): AsyncGenerator<Shown> 
     target: { callable, code: file === "" ? { case: "module", value: name } : { case: "path", value: file } },
     arguments: given,
     texts: argsFile === undefined,
-    ...{ maxRetries, skipValidation, profiling: enableProfiling },
+    ...{ maxRetries, skipValidation, profiling: enableProfiling, venv },
   });
   yield { kind: "asked", ids, workflowId, url };
   if (!watch) return;

@@ -6,6 +6,10 @@ const RESOLVER =
   '@features\nclass User:\n    id: int\n    name: str\n\n\n@online(OPTIONS)\ndef greet(id: User.id) -> User.name:\n    """Greets."""\n    return f"user {id}"\n';
 const DEPRECATED =
   "@features\nclass User:\n    id: int\n    # Use score\n    old: int = feature(deprecated=True, default=0)\n    score: int = 0\n    twice: int = _.USED * 2\n";
+const VENV_FILES = {
+  "svc.yaml": "project: demo\nenvironments:\n  default:\n    venvs:\n      model:\n        requirements: requirements-model.txt\n",
+  "requirements-model.txt": "",
+};
 const POLICY =
   "project: demo\nenvironments:\n  default: {}\nvalidation:\n  resolver:\n    metadata:\n      - name: owner\n        missing: error\n";
 
@@ -86,6 +90,28 @@ export const DEPRECATED_FEATURE = rule(
     },
   },
   { used: message("{user} uses {feature}, which {is}", "deprecated") },
+);
+
+export const UNKNOWN_VENV = rule(
+  {
+    code: 196,
+    id: "unknown-venv",
+    title: "A venv is not in the project file, or nobody uses it",
+    severity: "error",
+    foundBy: ["analyzer"],
+    means:
+      "`venv=` names a set of requirements that the environment does not have under `venvs` in svc.yaml. One that is there, and that no resolver or evaluation " +
+      "names, is a warning.",
+    why: "The packages that the function needs would not be installed.",
+    example: {
+      broken: { ...VENV_FILES, "features.py": RESOLVER.replace("OPTIONS", 'venv="modle"') },
+      mended: { ...VENV_FILES, "features.py": RESOLVER.replace("OPTIONS", 'venv="model"') },
+    },
+  },
+  {
+    unknown: message("{what} runs in venv '{venv}', which svc.yaml does not have for this environment: {advice}", "no such venv"),
+    unused: message("no resolver or evaluation runs in venv '{venv}', and so no hook: only `svc task run --venv` could use it", "not used"),
+  },
 );
 
 export const MISSING_DRIVER = rule(

@@ -113,6 +113,7 @@ def stream(
     environment: Union[str, Sequence[str], None] = None,
     owner: Optional[str] = None,
     tags: Optional[Tags] = None,
+    venv: Optional[str] = None,
     **others: NoReturn,
 ) -> Callable[[_F], _F]:
     """Makes a function a resolver of the messages of a topic: while its deployment is live, the row
@@ -145,12 +146,15 @@ def stream(
     timeout: the longest time for one message; default: 10s.
     environment: the environments that it exists in; default: all.
     owner, tags: metadata; the docstring is the description.
+    venv: as of `online`: the requirements that it runs with.
     """
     unknown = kept("stream", others)
     if function is not None:  # written without parentheses: a finding says so
         registry.add_stream(StreamDefinition(function, StreamOptions(source=BARE), sys._getframe(1)))
         return function  # type: ignore[return-value]
-    options = StreamOptions(tags, environment, timeout, None, owner, name, others=unknown, source=source, parse=parse, lateness=lateness)
+    options = StreamOptions(
+        tags, environment, timeout, None, owner, name, venv=venv, others=unknown, source=source, parse=parse, lateness=lateness
+    )
 
     def decorate(fn: _F) -> _F:
         registry.add_stream(StreamDefinition(fn, options, sys._getframe(1)))

@@ -8,7 +8,7 @@ import { readdir, readFile, realpath, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, posix } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
-import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
+import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
 import { type Graph, GraphSchema, type Resolver } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
@@ -19,6 +19,7 @@ import { resolversIn } from "../../domain/graph-diff.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
 import { hasStrictCheck } from "../../domain/validations.ts";
+import { isIn, venvFindings } from "../../domain/venvs.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
 import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
@@ -32,10 +33,11 @@ import type { PythonPool } from "../python/pool.ts";
 import type { ProjectRuntime } from "../python/process.ts";
 import { createRenewablePool } from "../python/renewable-pool.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
+import type { VenvModules } from "../python/worker-pool.ts";
 import type { KeptTiles, LiveDeployment } from "../query/live-deployment.ts";
 import type { EnvironmentVariables, Secrets } from "../secrets/secrets.ts";
 import { createRenewableSources } from "../sql/renewable-sources.ts";
-import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
+import type { DeploymentRecord, VenvRecord } from "../stores/metadata/deployments.ts";
 import type { GraphStore } from "../stores/metadata/graphs.ts";
 import type { EnvironmentRecord, IdentityStore } from "../stores/metadata/identity.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
@@ -116,8 +118,9 @@ export interface Builder {
   /**
    * What a process of a deployment's code is started with, apart from its workers: its source is
    * unpacked into a folder that there is not yet. Throws BuildFailed.
+   * @param venv name of the venv in which it runs; default: none
    */
-  runtime(deployment: DeploymentRecord, source: string, signal: AbortSignal): Promise<DeploymentRuntime>;
+  runtime(deployment: DeploymentRecord, source: string, signal: AbortSignal, venv?: string): Promise<DeploymentRuntime>;
   /** Ends what a build has begun for a start that does not follow. */
   abandon(id: string): Promise<void>;
   /** The stored graph. Throws Failure failed_precondition when there is none. */
@@ -210,13 +213,13 @@ export function createBuilder(options: BuilderOptions): Builder {
     }
   };
 
-  const requirementsText = async (deployment: DeploymentRecord, source: string): Promise<string> => {
-    if (deployment.requirements === "") return "";
+  const requirementsText = async (stated: Pick<DeploymentRecord, "requirements">, source: string): Promise<string> => {
+    if (stated.requirements === "") return "";
     const files = await listFiles(source);
-    const name = requirementsFile(deployment);
+    const name = requirementsFile(stated);
     if (!files.includes(name)) {
       throw new BuildFailed(
-        `The requirements file '${deployment.requirements}' is not in the source bundle. Check \`requirements\` in svc.yaml and the ignore files.`,
+        `The requirements file '${stated.requirements}' is not in the source bundle. Check \`requirements\` in svc.yaml and the ignore files.`,
       );
     }
     return readFile(join(source, name), "utf8");
@@ -256,7 +259,7 @@ export function createBuilder(options: BuilderOptions): Builder {
 
   /** What processes of a deployment's code are started with, in the folder of its source. */
   const startedWith = async (
-    deployment: DeploymentRecord,
+    stated: Pick<DeploymentRecord, "requirements" | "runtime">,
     source: string,
     { env: variables, plain }: EnvironmentVariables,
     note: Note,
@@ -265,12 +268,12 @@ export function createBuilder(options: BuilderOptions): Builder {
     if (process.platform === "win32") throw new BuildFailed(NO_WORKERS_ON_WINDOWS);
     const chain = await python();
     const interpreter = await chain.environmentPython({
-      requirements: await requirementsText(deployment, source),
-      requirementsFile: requirementsFile(deployment),
+      requirements: await requirementsText(stated, source),
+      requirementsFile: requirementsFile(stated),
       root: source,
       signal,
       onProgress: note,
-      ...(deployment.runtime === "" ? {} : { runtime: deployment.runtime }),
+      ...(stated.runtime === "" ? {} : { runtime: stated.runtime }),
     });
     const memoryLimitBytes = workerMemoryLimit(env);
     const given = Object.entries({ ...userCodeEnv(env), ...plain, ...variables });
@@ -297,11 +300,49 @@ export function createBuilder(options: BuilderOptions): Builder {
     signal: AbortSignal,
     began: () => void = () => undefined,
   ): Promise<PythonPool> => {
+    const ending = new AbortController();
+    const over = AbortSignal.any([signal, ending.signal]);
+    const pools: Promise<PythonPool>[] = [];
+    const begin = (workers: StartingPool): void => {
+      const pool = startWorkers(deployment, environment, workers, source, given, note, over, began);
+      pool.catch(() => undefined);
+      pools.push(pool);
+    };
+    try {
+      if (of instanceof Promise) begin({ stated: deployment, resolverFqns: of.then((found) => ownResolvers(found, environment)) });
+      else if (needsOwnWorkers(of, environment)) begin({ stated: deployment, resolverFqns: ownResolvers(of, environment) });
+      else pools.push(Promise.resolve(withoutWorkers));
+      const used = venvsOf(await of, environment);
+      for (const { venv, resolverFqns } of used) begin({ stated: statedVenv(deployment, venv.name), venv, resolverFqns });
+      const [own = withoutWorkers, ...others] = await Promise.all(pools);
+      if (others.length === 0) return own;
+      const { createVenvPool } = await import("../python/venv-pool.ts");
+      return createVenvPool({
+        own,
+        venvs: new Map(others.map((pool, at) => [used[at]?.venv.name ?? "", pool])),
+        venvOf: new Map(used.flatMap(({ venv, resolverFqns }) => resolverFqns.map((fqn) => [fqn, venv.name] as const))),
+      });
+    } catch (error) {
+      ending.abort();
+      await Promise.all(pools.map((pool) => pool.then((workers) => workers.drain(0)).catch(() => undefined)));
+      throw error;
+    }
+  };
+
+  /** Workers of the environment's own requirements, or of a venv. */
+  const startWorkers = async (
+    deployment: DeploymentRecord,
+    environment: EnvironmentRecord,
+    { stated, venv, resolverFqns }: StartingPool,
+    source: string,
+    given: EnvironmentVariables,
+    note: Note,
+    signal: AbortSignal,
+    began: () => void,
+  ): Promise<PythonPool> => {
     const { hidden } = given;
-    if (!(of instanceof Promise) && !needsWorkers(of, environment)) return withoutWorkers;
-    const resolverFqns = of instanceof Promise ? of.then((found) => pythonResolvers(found, environment)) : pythonResolvers(of, environment);
     if (resolverFqns instanceof Promise) resolverFqns.catch(() => undefined);
-    const started = await startedWith(deployment, source, given, note, signal);
+    const started = await startedWith(stated, source, given, note, signal);
     const { createWorkerPool } = await import("../python/worker-pool.ts");
     return createWorkerPool({
       ...started,
@@ -313,6 +354,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       environmentName: environment.name,
       defaultTimeoutMs: DEFAULT_RESOLVER_TIMEOUT_MS,
       resolverFqns,
+      ...(venv && { venv }),
       ...(deployment.profiling && { onProfile: (samples) => profiles.add(deployment.id, samples) }),
       observer: {
         began(pid) {
@@ -383,10 +425,10 @@ export function createBuilder(options: BuilderOptions): Builder {
             ...(deployment.runtime === "" ? {} : { runtime: deployment.runtime }),
           }),
         );
-        refuseErrors("The project has errors", found.diagnostics);
+        refuseErrors("The project has errors", [...found.diagnostics, ...venvFindings(found, deployment.venvs, environment.name)]);
         refuseErrors("The server refuses the project", await checkStreamStatements(found, environment.name, options.tables));
         analyzed.resolve(found);
-        if (workers && !needsWorkers(found, environment)) {
+        if (workers && !needsOwnWorkers(found, environment)) {
           await workers.end();
           workers = undefined;
         }
@@ -485,13 +527,14 @@ export function createBuilder(options: BuilderOptions): Builder {
       return new BuildFailed(`The server failed while it built the deployment; its log has the details under ${id}.`);
     },
 
-    async runtime(deployment, source, signal) {
+    async runtime(deployment, source, signal, venv = "") {
       const environment = await environmentOf(deployment);
       const variables = await secrets.variables(environment.id);
       await unpackInto(source, deployment);
       const note: Note = () => undefined;
       const root = await realpath(source);
-      const runtime = await asBuildFailure(note, () => startedWith(deployment, root, variables, note, signal));
+      const stated = venv === "" ? deployment : statedVenv(deployment, venv);
+      const runtime = await asBuildFailure(note, () => startedWith(stated, root, variables, note, signal));
       const names = { TARGET_ROOT: root, SVC_DEPLOYMENT_ID: deployment.id, SVC_ENVIRONMENT_NAME: environment.name };
       return { ...runtime, env: { ...runtime.env, ...names }, plain: (text) => withoutValues(text, variables.hidden) };
     },
@@ -581,7 +624,7 @@ async function listFiles(source: string): Promise<string[]> {
 }
 
 /** Normalized path of the requirements file, relative to the source; empty = none. */
-function requirementsFile({ requirements }: DeploymentRecord): string {
+function requirementsFile({ requirements }: Pick<DeploymentRecord, "requirements">): string {
   return requirements && posix.normalize(requirements);
 }
 
@@ -594,16 +637,19 @@ const withoutWorkers: PythonPool = {
   async drain() {},
 };
 
-/** FQNs of the resolvers that workers of an environment run. */
-function pythonResolvers({ resolvers, streamResolvers }: Graph, { name }: EnvironmentRecord): readonly string[] {
-  return [...resolvers, ...streamResolvers]
-    .filter(({ body, environments }) => body.case === "python" && (environments.length === 0 || environments.includes(name)))
-    .map(({ fqn }) => fqn);
+/** The resolvers that workers of an environment run, of every venv. */
+function pythonResolvers({ resolvers, streamResolvers }: Graph, { name }: EnvironmentRecord) {
+  return [...resolvers, ...streamResolvers].filter(({ body, environments }) => body.case === "python" && isIn(environments, name));
 }
 
-/** Whether there is anything that workers of an environment do. */
-function needsWorkers(of: Graph, environment: EnvironmentRecord): boolean {
-  return pythonResolvers(of, environment).length > 0 || asksWorkers(of);
+/** FQNs of those that run with the environment's own requirements. */
+function ownResolvers(of: Graph, environment: EnvironmentRecord): readonly string[] {
+  return pythonResolvers(of, environment).flatMap(({ fqn, venv }) => (venv === "" ? [fqn] : []));
+}
+
+/** Whether there is anything that workers with an environment's own requirements do. */
+function needsOwnWorkers(of: Graph, environment: EnvironmentRecord): boolean {
+  return ownResolvers(of, environment).length > 0 || asksWorkers(of);
 }
 
 /** Whether workers are asked about uploaded values. */
@@ -614,4 +660,47 @@ function asksWorkers({ featureSets }: Graph): boolean {
 /** Whether a relation leads to the nearest rows. */
 function hasNearest({ featureSets }: Graph): boolean {
   return featureSets.some(({ features }) => features.some(({ kind }) => kind.case === "hasMany" && kind.value.nearest !== undefined));
+}
+
+/** A venv and the resolvers that run there. */
+interface UsedVenv {
+  readonly venv: VenvModules;
+  readonly resolverFqns: readonly string[];
+}
+
+/** Workers that are started: by which requirements, of which venv (absent = none), for which resolvers. */
+interface StartingPool {
+  readonly stated: Pick<DeploymentRecord, "requirements" | "runtime">;
+  readonly venv?: VenvModules;
+  /** A promise while the graph is being analyzed. */
+  readonly resolverFqns: readonly string[] | Promise<readonly string[]>;
+}
+
+/** The venvs in which resolvers of an environment run. */
+function venvsOf(graph: Graph, environment: EnvironmentRecord): UsedVenv[] {
+  const classModules = filesOf(graph.featureSets);
+  const byVenv = [...Map.groupBy(pythonResolvers(graph, environment), ({ venv }) => venv)].filter(([name]) => name !== "");
+  return byVenv.map(([name, defined]) => {
+    const modules = filesOf([
+      ...defined,
+      ...graph.hooks.filter(({ environments, venvs }) => venvs.includes(name) && isIn(environments, environment.name)),
+    ]);
+    return {
+      venv: { name, modules, classModules: classModules.filter((file) => !modules.includes(file)) },
+      resolverFqns: defined.map(({ fqn }) => fqn),
+    };
+  });
+}
+
+/** Files in which definitions are, each once. */
+function filesOf(definitions: readonly { readonly span?: Span | undefined }[]): string[] {
+  return [...new Set(definitions.flatMap(({ span }) => (span ? [span.file] : [])))];
+}
+
+/** The requirements of a venv. Throws BuildFailed. */
+function statedVenv({ runtime, venvs }: DeploymentRecord, name: string): VenvRecord {
+  const venv = venvs.find((one) => one.name === name);
+  if (venv) return { ...venv, runtime: venv.runtime || runtime };
+  const known = venvs.length > 0 ? `it has ${venvs.map((one) => one.name).join(", ")}` : "it has none";
+  throw new BuildFailed(`The deployment has no venv '${name}': ${known}. Add it under \`venvs\` of svc.yaml and deploy again.`);
 }

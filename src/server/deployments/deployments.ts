@@ -151,7 +151,7 @@ export interface Deployments extends Promotions, Removals {
    * unpacked into a folder that there is not yet. Rejects with Failure when it may not run, and
    * with BuildFailed.
    */
-  runtime(id: string, environmentId: string, source: string, signal: AbortSignal): Promise<DeploymentRuntime>;
+  runtime(id: string, environmentId: string, source: string, signal: AbortSignal, venv?: string): Promise<DeploymentRuntime>;
   /**
    * A signal that is aborted, with a reason in words, when an environment is suspended or removed.
    */
@@ -585,7 +585,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         : acquireServing({ id, environmentId: target.environment.id, branch: target.branch });
     },
 
-    runtime: async (id, environmentId, source, signal) => builder.runtime(await runnable(id, environmentId), source, signal),
+    runtime: async (id, environmentId, source, signal, venv) => builder.runtime(await runnable(id, environmentId), source, signal, venv),
     halted: (environmentId) => states.signal(environmentId),
 
     mirrorsOf({ environment, branch, deploymentId }, answeredBy, correlationId) {

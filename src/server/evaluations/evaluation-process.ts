@@ -38,6 +38,8 @@ export interface EvaluationProcessOptions {
   /** Name of the evaluation. */
   readonly name: string;
   readonly scorers: readonly string[];
+  /** Modules that it imports, by their files; default: all. */
+  readonly files?: readonly string[];
   /** Columns of the rows, in the order of the chunks' columns. */
   readonly columns: readonly TableColumn[];
   /** Folder of this attempt, which there is. */
@@ -60,7 +62,7 @@ export async function startEvaluationProcess(options: EvaluationProcessOptions):
   const { runtime, name, scorers, columns, folder, signal, onLog, onStart, onEnd } = options;
   signal.throwIfAborted();
   const sockets = await makeSocketFolder(join(folder, "sockets"));
-  const modules = await Array.fromAsync(new Bun.Glob("**/*.py").scan({ cwd: runtime.sourceRoot }));
+  const modules = options.files ?? (await Array.fromAsync(new Bun.Glob("**/*.py").scan({ cwd: runtime.sourceRoot })));
   const asked = join(folder, "request.json");
   const dtypes = Object.fromEntries(columns.map((column) => [column.name, toJson(DataTypeSchema, column.dtype)]));
   await writeFile(asked, JSON.stringify({ name, files: modules.filter(isPythonModule).sort(), dtypes }), { mode: 0o600 });

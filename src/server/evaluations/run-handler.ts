@@ -6,6 +6,7 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Evaluation } from "../../../gen/svc/v1/graph_pb.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { errorText } from "../../domain/error-text.ts";
 import { tableColumns } from "../datasets/columns.ts";
@@ -47,6 +48,7 @@ const MAX_ERROR = 2_000;
 /** What an attempt at a run works with. */
 interface Work {
   readonly run: EvaluationRunRecord;
+  readonly evaluation: Evaluation;
   readonly fence: number;
   readonly signal: AbortSignal;
   /** Folder of this attempt. */
@@ -70,12 +72,13 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
   const { metadata, deployments, revisions, tables, processes, logs, metrics, folder } = options;
   const { evaluations: store } = metadata;
 
-  const startProcess = async ({ run, signal, folder: own, columns, scorers }: Work) => {
+  const startProcess = async ({ run, signal, folder: own, columns, scorers, evaluation: { venv, span } }: Work) => {
     const deployment = await deployments.find(run.deploymentId, run.environmentId);
-    const runtime = await deployments.runtime(deployment.id, run.environmentId, join(own, "src"), signal);
+    const runtime = await deployments.runtime(deployment.id, run.environmentId, join(own, "src"), signal, venv);
     let seen: ReturnType<Processes["began"]> | undefined;
     const process = await startEvaluationProcess({
       ...{ runtime, name: run.evaluationName, scorers, columns, folder: own, signal },
+      ...(venv !== "" && span && { files: [span.file] }),
       onLog: ({ level, text, logger, timestampMs }: PlainLog) =>
         logs.record({
           ...{ environmentId: run.environmentId, deploymentId: deployment.id, branch: deployment.branch },
@@ -198,7 +201,7 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
       const scorers = evaluation.scorers.map(({ name }) => name);
       const key = columns.find(({ name }) => name === evaluation.key);
       const isJudged = evaluation.scorers.some(({ kind }) => kind.case === "judge");
-      const work: Work = { run, fence, signal, folder: own, resultId, scorers, isJudged, columns, key };
+      const work: Work = { run, evaluation, fence, signal, folder: own, resultId, scorers, isJudged, columns, key };
       const parts = await revisions.files(resultId);
       const done = parts.reduce((sum, { rows }) => sum + rows, 0);
       if (done < run.rows) await evaluateRest(work, parts.length, done, attempt);

@@ -150,7 +150,8 @@ export interface PythonPool {
    * Runs a call. Never rejects because of user code: failures, crashes and timeouts are row errors.
    */
   call(call: ResolverCall): Promise<ResolverResult>;
-  health(): PoolHealth;
+  /** State of all workers, or of those that run a resolver. */
+  health(resolver?: string): PoolHealth;
   /** Sets the number of workers to at least this; absent where there are none. */
   resize?(atLeast: number): void;
   /** Lets running calls end (at most `graceMs`), then stops the workers. */

@@ -21,7 +21,7 @@ export function createRenewablePool(first: PythonPool, onError: (error: unknown)
   const draining = new Map<PythonPool, Promise<void>>();
   return {
     call: (call) => current.call(call),
-    health: () => current.health(),
+    health: (resolver) => current.health(resolver),
     resize(atLeast) {
       size = Math.max(size, atLeast);
       current.resize?.(size);

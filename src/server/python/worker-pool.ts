@@ -48,13 +48,24 @@ export interface WorkerPoolOptions {
   /** Longest time until a worker is ready once its resolvers are known, in ms; default 60 s. */
   readonly startTimeoutMs?: number;
   /**
-   * FQNs of the Python resolvers of the graph; the imported project must define each. Until a
+   * FQNs of the Python resolvers that it runs; the imported project must define each. Until a
    * promise of them resolves, the workers import the project and run no hooks; when it rejects, the
    * start is to be ended by `signal`.
    */
   readonly resolverFqns: readonly string[] | Promise<readonly string[]>;
+  /** Of workers of a venv; default: they import the whole project. */
+  readonly venv?: VenvModules;
   /** Ends a start that is under way, which then fails; default: never. */
   readonly signal?: AbortSignal;
+}
+
+/** What the workers of a venv import, as paths relative to the source. */
+export interface VenvModules {
+  readonly name: string;
+  /** Modules of its resolvers and hooks. */
+  readonly modules: readonly string[];
+  /** Modules of feature classes: one that cannot be imported is left out, unless it is needed. */
+  readonly classModules: readonly string[];
 }
 
 /**
@@ -90,9 +101,11 @@ export async function createWorkerPool(options: WorkerPoolOptions): Promise<Pyth
 }
 
 async function specOf(options: WorkerPoolOptions, sourceRoot: string, folder: string): Promise<WorkerSpec> {
-  const modules = (await Array.fromAsync(new Bun.Glob("**/*.py").scan({ cwd: sourceRoot }))).map((path) => path.replaceAll("\\", "/"));
+  const { venv } = options;
   const fileList = join(folder, "files.json");
-  await writeFile(fileList, JSON.stringify(modules.filter(isPythonModule).sort()), { mode: 0o600 });
+  const classList = join(folder, "classes.json");
+  await writeList(fileList, venv?.modules ?? (await modulesOf(sourceRoot)));
+  if (venv) await writeList(classList, venv.classModules);
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(options.env)) if (value !== undefined) env[name] = value;
   return {
@@ -103,9 +116,19 @@ async function specOf(options: WorkerPoolOptions, sourceRoot: string, folder: st
     env: { ...env, TARGET_ROOT: sourceRoot, SVC_DEPLOYMENT_ID: options.deploymentId, SVC_ENVIRONMENT_NAME: options.environmentName },
     socketDir: folder,
     ...(options.codeFile !== undefined && { codeFile: options.codeFile }),
+    ...(venv && { venv: { name: venv.name, classList } }),
     profiles: options.onProfile !== undefined,
     startTimeoutMs: options.startTimeoutMs ?? 60_000,
     ...(options.resolverFqns instanceof Promise && { begins: options.resolverFqns }),
     ...(options.memoryLimitBytes !== undefined && { memoryLimitBytes: options.memoryLimitBytes }),
   };
+}
+
+async function modulesOf(sourceRoot: string): Promise<string[]> {
+  const paths = await Array.fromAsync(new Bun.Glob("**/*.py").scan({ cwd: sourceRoot }));
+  return paths.map((path) => path.replaceAll("\\", "/")).filter(isPythonModule);
+}
+
+function writeList(path: string, files: readonly string[]): Promise<void> {
+  return writeFile(path, JSON.stringify([...files].sort()), { mode: 0o600 });
 }

@@ -19,6 +19,12 @@ export interface WorkerSpec extends ProjectRuntime {
   readonly codeFile?: string;
   /** File with the JSON list of the modules to import. */
   readonly fileList: string;
+  /** Of workers of a venv; absent = they are of the environment's own requirements. */
+  readonly venv?: {
+    readonly name: string;
+    /** File with the JSON list of modules that are left out when they cannot be imported. */
+    readonly classList: string;
+  };
   /** Folder for its socket, mode 0700, with a short path. */
   readonly socketDir: string;
   /** Whether it samples what resolvers are doing. */
@@ -126,6 +132,7 @@ export class Worker {
           "--files",
           spec.fileList,
           ...(spec.codeFile === undefined ? [] : ["--code", spec.codeFile]),
+          ...(spec.venv ? ["--venv", spec.venv.name, "--classes", spec.venv.classList] : []),
           ...(spec.profiles ? ["--profile"] : []),
         ],
       },

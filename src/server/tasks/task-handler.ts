@@ -36,7 +36,7 @@ export function createTaskHandler({ store, deployments, processes, logs, folder 
     const own = join(folder, `${task.id}.${task.attempts}`);
     makePrivateFolder(own);
     try {
-      const runtime = await deployments.runtime(deployment.id, task.environmentId, join(own, "src"), signal);
+      const runtime = await deployments.runtime(deployment.id, task.environmentId, join(own, "src"), signal, task.request.venv);
       const line = ({ level, text, logger, timestampMs }: PlainLog, podName: string): void =>
         logs.record({
           ...{ environmentId: task.environmentId, deploymentId: deployment.id, branch: deployment.branch },

@@ -18,6 +18,7 @@ import type { Bus } from "../jobs/bus.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import { planWorkflow } from "../jobs/workflows.ts";
 import { SAMPLE_INTERVAL_MS } from "../python/profile.ts";
+import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import type { NewJob } from "../stores/metadata/jobs.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { NewTask, TaskFilter, TaskOutput, TaskRecord, TaskRequest } from "../stores/metadata/tasks.ts";
@@ -152,6 +153,7 @@ export function createTasks(options: TasksOptions): Tasks {
             ? ""
             : await deployments.resolve({ ...at, deploymentId: "" });
       const runsIn = deploymentId || (await deployments.resolve({ ...at, deploymentId: "" }));
+      if (wish.venv !== undefined) checkVenv(wish.venv, await deployments.find(runsIn, at.environment.id));
       if (!skipValidation) await checkTarget(wish.target, runsIn, at.environment.id);
       return keep(at, { ...wish, deploymentId }, all);
     },
@@ -188,6 +190,14 @@ export function createTasks(options: TasksOptions): Tasks {
     list: (filter) => store.list(filter),
     handler: createTaskHandler({ ...options, store }),
   };
+}
+
+function checkVenv(venv: string, { id, venvs }: DeploymentRecord): void {
+  const names = venvs.map(({ name }) => name);
+  if (names.includes(venv)) return;
+  const known = names.length > 0 ? `It has ${names.join(", ")}.` : "It has none: they are under `venvs` of svc.yaml when it is deployed.";
+  const hint = [didYouMean(venv, names).replace(/^d/, "D"), known].filter((text) => text !== "").join(" ");
+  throw new Failure("invalid_argument", `Deployment ${id} has no venv of that name.`, { hint });
 }
 
 /** The id of a task's job. */

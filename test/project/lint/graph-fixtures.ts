@@ -302,6 +302,12 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     beside: [105],
   },
   {
+    rule: "E196",
+    says: "the resolver 'features.f' runs in venv 'modle', which svc.yaml does not have for this environment: did you mean 'model'?",
+    files: { ...after(USER, '\n\n@online(venv="modle")\ndef «f»(id: User.id) -> User.name: ...\n'), "model.txt": "" },
+    settings: "    venvs:\n      model:\n        requirements: model.txt\n",
+  },
+  {
     rule: "E200",
     says: "messages of type list have no fixed schema: write a dataclass, a pydantic model, dict, str or bytes, or give parse= a function that makes them of the bytes",
     files: streamed("@stream(source=events)\ndef on(message: «list») -> Features[Txn.id, Txn.amount]: ..."),

@@ -146,7 +146,7 @@ class Options(unittest.TestCase):
             (lambda: windowed("1d", days=1), "no option 'days' of windowed"),
             (lambda: has_many(lambda: None, maxstaleness="1h"), "did you mean 'max_staleness'?"),
             (lambda: has_one(lambda: None, max_staleness="1h"), "no option 'max_staleness' of has_one"),
-            (lambda: before_all(env="x"), "before_all has no option 'env'; its options are: environment"),
+            (lambda: before_all(where="x"), "before_all has no option 'where'; its options are: environment, venv"),
             (lambda: NamedQuery("q", vesion="1"), "did you mean 'version'?"),
             (lambda: svc.Cron("1d", filtr=None), "did you mean 'filter'?"),
             (lambda: PostgreSQLSource("pg", password="x"), "as <NAME>_PGPASSWORD"),

@@ -120,6 +120,7 @@ async function change(): Promise<void> {
         projectName: "p",
         runtime: "",
         requirements: "",
+        venvs: [],
         tags: ["a"],
         description: "",
         metadata: {},

@@ -88,11 +88,25 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
         registry.sources,
         report,
     )
-    check_hooks(registry.hooks, report)
+    hooks = check_hooks(registry.hooks, report)
     statements = read_statements(resolvers, report)
     translations = translate_all([spec for spec in resolvers if spec.fqn not in statements], _code_of(root, files))
     document = graph_json(
-        classes, joins, expressions, resolvers, crons, translations, statements, queries, schedules, monitors, evaluations, sources, streams, []
+        classes,
+        joins,
+        expressions,
+        resolvers,
+        crons,
+        translations,
+        statements,
+        queries,
+        schedules,
+        monitors,
+        evaluations,
+        sources,
+        streams,
+        hooks,
+        [],
     )
     document["diagnostics"] = [finding.json() for finding in found.sorted()]
     return document

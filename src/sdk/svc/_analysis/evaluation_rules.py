@@ -15,7 +15,7 @@ from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Message
 from .._model.evaluation import Contains, Evaluation, ExactMatch, Judge, Numeric
 from .._surface.names import parse_duration
-from .._surface.options import Check, check_options, check_tags, check_text
+from .._surface.options import Check, check_options, check_tags, check_text, check_venv
 from .spans import call_span
 
 Report = Callable[[Finding], None]
@@ -71,6 +71,7 @@ _CHECKS: dict[str, Check] = {
     "owner": check_text,
     "description": check_text,
     "tags": check_tags,
+    "venv": check_venv,
 }
 
 

@@ -14,6 +14,7 @@ from .._diagnostics.source import Comment
 from .._frames.spec import condition_json
 from .._model.feature_class import FeatureClass
 from .._model.field import MISSING, NO_OPTIONS, Field, VersionField, WindowField, tag_list, text_of
+from .._model.hooks import HookDefinition
 from .._model.reference import field_of
 from .._model.resolver import InputSpec, ResolverSpec
 from .._surface.names import duration_json, parse_duration
@@ -45,6 +46,7 @@ def graph_json(
     evaluations: list[ResolvedEvaluation],
     sources: list[DataSource],
     streams: list[Resolved],
+    hooks: list[HookDefinition],
     findings: list[Finding],
 ) -> dict[str, Any]:
     """The definitions that make sense, with the findings about the rest. Feature classes and
@@ -62,6 +64,7 @@ def graph_json(
         "evaluations": [_evaluation(item) for item in sorted(evaluations, key=lambda item: item.evaluation.name)],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
         "streamResolvers": sorted((stream_json(item, _message_set) for item in streams), key=lambda document: str(document["fqn"])),
+        "hooks": [_hook(item) for item in sorted(hooks, key=lambda item: item.name)],
         "diagnostics": [finding.json() for finding in findings],
         "sdkVersion": __version__,
         "pythonVersion": platform.python_version(),
@@ -268,6 +271,7 @@ def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any
             total=options.total is True,
             relation=spec.relation,
             untranslated=translation.get("untranslated"),
+            venv=options.venv,
             resourceHint=f"RESOURCE_HINT_{options.resource_hint.upper()}" if options.resource_hint else None,
             when=None if spec.when is None else condition_json(spec.when, getattr(spec.output_class, "__svc_features__")),
             whenText=None if spec.when is None else resolver_option_text(definition, "when") or repr(spec.when),
@@ -360,10 +364,17 @@ def _evaluation(item: ResolvedEvaluation) -> dict[str, Any]:
         dataset=item.dataset,
         revision=item.revision,
         key=evaluation.key,
+        venv=evaluation.venv,
         owner=evaluation.owner,
         description=evaluation.description,
         tags=tag_list(evaluation.tags),
     )
+
+
+def _hook(item: HookDefinition) -> dict[str, Any]:
+    environment = item.options.environment
+    document: dict[str, Any] = {"name": item.name, "kind": f"HOOK_KIND_{item.kind.upper()}", "span": resolver_span(item).json()}
+    return _put(document, environments=[environment] if isinstance(environment, str) else list(environment or ()), venvs=item.venvs)
 
 
 def _source(item: DataSource) -> dict[str, Any]:

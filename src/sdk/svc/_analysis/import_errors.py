@@ -316,6 +316,12 @@ def _import_advice(error: ImportError, root: str) -> str:
         own = [file[:-3].replace("/", ".").removesuffix(".__init__") for file in _project_classes(root)]
         return f"The project has no module '{name}'{did_you_mean(name, own)}"
     package = _DISTRIBUTIONS.get(top, top)
+    of_venvs = [file for file in venv_requirement_files(root) if _lists(os.path.join(root, file), package)]
+    if of_venvs:
+        return (
+            f"'{package}' is listed in {' and '.join(of_venvs)}, the requirements of a venv alone: "
+            f"import it inside of the functions with venv=, or add it to the environment's own requirements."
+        )
     files = requirement_files(root)
     if not files:
         return f"Name a requirements file in svc.yaml ('requirements: requirements.txt') and add '{package}' to it."
@@ -338,15 +344,37 @@ def _offered_instead(wanted: str, module: str, root: str) -> str:
 
 
 def requirement_files(root: str) -> list[str]:
-    """The requirements files that the project file names."""
+    """The requirements files that the project file names, without those of venvs."""
+    own, _ = _parted_at_venvs(_project_file(root))
+    return list(dict.fromkeys(_REQUIREMENTS.findall(own)))
+
+
+def venv_requirement_files(root: str) -> list[str]:
+    """The requirements files of the venvs of the project file."""
+    _, venvs = _parted_at_venvs(_project_file(root))
+    return list(dict.fromkeys(_REQUIREMENTS.findall(venvs)))
+
+
+def _parted_at_venvs(text: str) -> tuple[str, str]:
+    """The lines of a project file that are not below a `venvs:`, and those that are."""
+    parts: tuple[list[str], list[str]] = ([], [])
+    above: Optional[int] = None
+    for line in text.splitlines():
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and (above is None or indent <= above):
+            above = indent if line.lstrip().startswith("venvs:") else None
+        parts[above is not None].append(line)
+    return "\n".join(parts[0]), "\n".join(parts[1])
+
+
+def _project_file(root: str) -> str:
     for name in ("svc.yaml", "svc.yml"):
         try:
             with open(os.path.join(root, name), encoding="utf-8") as stream:
-                text = stream.read()
+                return stream.read()
         except (OSError, UnicodeDecodeError):
             continue
-        return list(dict.fromkeys(_REQUIREMENTS.findall(text)))
-    return []
+    return ""
 
 
 def _lists(path: str, package: str) -> bool:

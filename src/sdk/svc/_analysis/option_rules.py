@@ -82,13 +82,21 @@ def _given(field: Field) -> tuple[str, Others]:
     return "windowed" if isinstance(field.options, WindowedOptions) else "feature", field.options.others
 
 
-def check_hooks(hooks: Iterable[HookDefinition], report: Report) -> None:
-    """Reports finding 140 for hooks with parameters, and 146 for their environments."""
+def check_hooks(hooks: Iterable[HookDefinition], report: Report) -> list[HookDefinition]:
+    """The hooks whose options make sense. Reports finding 140 for hooks with parameters, and 146 for
+    their options.
+    """
+    sound: list[HookDefinition] = []
     for hook in hooks:
-        environment = hook.options.environment
-        problem = None if environment is None else check_environments("environment", environment)
-        if problem:
-            report(rules.BadValue.option(problem=problem).at(resolver_part_span(hook, "option", "environment", "")))
+        problems = 0
+        for option in ("environment", "venv"):
+            value = getattr(hook.options, option)
+            problem = None if value is None else check_environments(option, value)
+            if problem:
+                problems += 1
+                report(rules.BadValue.option(problem=problem).at(resolver_part_span(hook, "option", option, "")))
+        if not problems:
+            sound.append(hook)
         for parameter in hook.parameters.values():
             if parameter.default is parameter.empty and parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
                 report(
@@ -96,3 +104,4 @@ def check_hooks(hooks: Iterable[HookDefinition], report: Report) -> None:
                         resolver_part_span(hook, "parameter", parameter.name, "")
                     )
                 )
+    return sound

@@ -845,6 +845,18 @@ class BadCondition:
     )
 
 
+class UnknownVenv:
+    """A venv is not in the project file, or nobody uses it."""
+
+    code = 196
+    unknown = Message(code, "{what} runs in venv '{venv}', which svc.yaml does not have for this environment: {advice}", "no such venv")
+    unused = Message(
+        code,
+        "no resolver or evaluation runs in venv '{venv}', and so no hook: only `svc task run --venv` could use it",
+        "not used",
+    )
+
+
 class UnreadableMessage:
     """Nothing says how the messages of a stream are read."""
 

@@ -129,6 +129,8 @@ class Evaluation:
         of columns by parameter; default: the columns that its parameters are named after.
     key: the column that tells rows apart, by which runs over different revisions are compared.
     owner, description, tags: metadata.
+    venv: the name under `venvs` of svc.yaml of the requirements that it runs with; its process
+        imports the module of the evaluation alone.
     """
 
     def __init__(
@@ -143,6 +145,7 @@ class Evaluation:
         owner: Optional[str] = None,
         description: Optional[str] = None,
         tags: Union[str, Sequence[str], None] = None,
+        venv: Optional[str] = None,
         **others: NoReturn,
     ) -> None:
         frame = sys._getframe(1)
@@ -155,6 +158,7 @@ class Evaluation:
         self.owner = owner
         self.description = description
         self.tags = tags
+        self.venv = venv
         self.others = kept("Evaluation", others)
         self.origin = Origin(frame.f_code.co_filename, frame.f_lineno, type(self).__name__)
         registry.add_evaluation(self)

@@ -20,6 +20,7 @@ class HookOptions:
     """The options of a hook's decorator."""
 
     environment: Union[str, Sequence[str], None] = None
+    venv: Union[str, Sequence[str], None] = None
     others: Others = ()
 
 
@@ -33,14 +34,25 @@ class HookDefinition(DecoratedFunction):
         self.options = options
         self.name = f"{self.inner.__module__}.{self.inner.__name__}"
 
-    def runs_in(self, environment: str) -> bool:
-        """Whether it runs in an environment of that name."""
-        wanted = self.options.environment
-        return wanted is None or environment in ([wanted] if isinstance(wanted, str) else wanted)
+    def runs_in(self, environment: str, venv: str) -> bool:
+        """Whether it runs in an environment of that name, in the workers of a venv; empty = those of
+        the environment's own requirements.
+        """
+        wanted, venvs = self.options.environment, self.venvs
+        return (wanted is None or environment in _listed(wanted)) and (not venvs or venv in venvs)
+
+    @property
+    def venvs(self) -> list[str]:
+        """The venvs that it is limited to; empty = none."""
+        return _listed(self.options.venv)
 
 
-def _hook(kind: str, fn: Optional[F], environment: Any, others: dict[str, Any]) -> Any:
-    options = HookOptions(environment, kept(kind, others))
+def _listed(names: Union[str, Sequence[str], None]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names or ())
+
+
+def _hook(kind: str, fn: Optional[F], environment: Any, venv: Any, others: dict[str, Any]) -> Any:
+    options = HookOptions(environment, venv, kept(kind, others))
 
     def decorate(decorated: F) -> F:
         registry.add_hook(HookDefinition(decorated, kind, options))
@@ -54,10 +66,19 @@ def before_all(fn: F, /) -> F: ...
 
 
 @overload
-def before_all(*, environment: Union[str, Sequence[str], None] = None) -> Callable[[F], F]: ...
+def before_all(
+    *, environment: Union[str, Sequence[str], None] = None, venv: Union[str, Sequence[str], None] = None
+) -> Callable[[F], F]: ...
 
 
-def before_all(fn: Optional[F] = None, /, *, environment: Union[str, Sequence[str], None] = None, **others: NoReturn) -> Any:
+def before_all(
+    fn: Optional[F] = None,
+    /,
+    *,
+    environment: Union[str, Sequence[str], None] = None,
+    venv: Union[str, Sequence[str], None] = None,
+    **others: NoReturn,
+) -> Any:
     """Makes a function without parameters one that every worker process runs once, before its first
     resolver call:
 
@@ -67,10 +88,12 @@ def before_all(fn: Optional[F] = None, /, *, environment: Union[str, Sequence[st
             model = load_model()
 
     environment: the environments that it runs in; default: all.
+    venv: the names under `venvs` of svc.yaml whose workers run it; default: all workers that import
+        its module.
 
     Hooks run in the order of definition. One that raises fails the deployment.
     """
-    return _hook(BEFORE, fn, environment, others)
+    return _hook(BEFORE, fn, environment, venv, others)
 
 
 @overload
@@ -78,17 +101,28 @@ def after_all(fn: F, /) -> F: ...
 
 
 @overload
-def after_all(*, environment: Union[str, Sequence[str], None] = None) -> Callable[[F], F]: ...
+def after_all(
+    *, environment: Union[str, Sequence[str], None] = None, venv: Union[str, Sequence[str], None] = None
+) -> Callable[[F], F]: ...
 
 
-def after_all(fn: Optional[F] = None, /, *, environment: Union[str, Sequence[str], None] = None, **others: NoReturn) -> Any:
+def after_all(
+    fn: Optional[F] = None,
+    /,
+    *,
+    environment: Union[str, Sequence[str], None] = None,
+    venv: Union[str, Sequence[str], None] = None,
+    **others: NoReturn,
+) -> Any:
     """Makes a function without parameters one that every worker process runs once, after its last
     resolver call.
 
     environment: the environments that it runs in; default: all.
+    venv: the names under `venvs` of svc.yaml whose workers run it; default: all workers that import
+        its module.
 
     Hooks run in the reverse order of definition, for as long as the server waits for workers that
     it lets go: half a minute at a deployment. What one raises is logged. A process that is killed
     runs none.
     """
-    return _hook(AFTER, fn, environment, others)
+    return _hook(AFTER, fn, environment, venv, others)

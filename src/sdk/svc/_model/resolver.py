@@ -36,6 +36,7 @@ class ResolverOptions:
     translate: Optional[bool] = None
     when: Any = None
     resource_hint: Optional[str] = None
+    venv: Optional[str] = None
     others: Others = ()
 
 

@@ -48,6 +48,7 @@ def online(
     translate: Optional[bool] = None,
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
+    venv: Optional[str] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -65,6 +66,7 @@ def online(
     translate: Optional[bool] = None,
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
+    venv: Optional[str] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for online and offline queries. It can be called in tests like
@@ -98,9 +100,13 @@ def online(
     resource_hint: "io" for a function that mostly waits, as for the answer of an API: its calls run
         on threads, up to 32 at once in each worker process, and nothing waits behind them. Default:
         "cpu", one call at a time in each process. An `async def` runs beside others anyway.
+    venv: the name under `venvs` of svc.yaml of the requirements that the function needs: it runs in
+        worker processes of their own, which have these packages alone. Import there what the
+        environment's requirements lack: inside of the function, or in `before_all(venv=...)`.
     """
     unknown = kept("online", others)
-    return _decorate(ONLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, unknown))
+    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, unknown)
+    return _decorate(ONLINE, fn, options)
 
 
 @overload
@@ -120,6 +126,7 @@ def offline(
     translate: Optional[bool] = None,
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
+    venv: Optional[str] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -137,11 +144,13 @@ def offline(
     translate: Optional[bool] = None,
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
+    venv: Optional[str] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
     unknown = kept("offline", others)
-    return _decorate(OFFLINE, fn, ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, unknown))
+    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, unknown)
+    return _decorate(OFFLINE, fn, options)
 
 
 realtime = online

@@ -18,7 +18,17 @@ from .._frames.dataframe import DataFrame
 from .._frames.selection import TableType
 from .._frames.signature import Problem
 from .._surface.names import parse_duration
-from .._surface.options import Check, check_environments, check_lateness, check_name, check_options, check_tags, check_text, check_timeout
+from .._surface.options import (
+    Check,
+    check_environments,
+    check_lateness,
+    check_name,
+    check_options,
+    check_tags,
+    check_text,
+    check_timeout,
+    check_venv,
+)
 from .._types.annotations import annotation_text, read_annotation
 from .._types.dtypes import value_type
 from ..sources import DataSource
@@ -37,6 +47,7 @@ STREAM_CHECKS: dict[str, Check] = {
     "owner": check_text,
     "name": check_name,
     "lateness": check_lateness,
+    "venv": check_venv,
 }
 
 

@@ -92,6 +92,11 @@ def check_environments(option: str, value: Any) -> Optional[str]:
     return None
 
 
+def check_venv(option: str, value: Any) -> Optional[str]:
+    """The name of a set of requirements."""
+    return None if is_environment_name(value) else f"{option} is {describe(value)}: write a name under `venvs` of svc.yaml, such as 'model-1'"
+
+
 def check_tags(option: str, value: Any) -> Optional[str]:
     """One text, or several."""
     tags = [value] if isinstance(value, str) else value
@@ -205,4 +210,5 @@ RESOLVER_CHECKS: dict[str, Check] = {
     "total": check_flag,
     "translate": check_flag,
     "resource_hint": lambda option, value: check_choice(option, value, ("cpu", "io")),
+    "venv": check_venv,
 }

@@ -45,7 +45,6 @@ _RESOLVER: Mapping[str, str] = {
     "schedule": "cron= is the schedule",
     "static": "a DataFrame is computed when the resolver runs",
     "unique_on": "rows are told apart by the primary key",
-    "venv": "an environment of svc.yaml has one set of requirements",
 }
 _STORAGE: Mapping[str, str] = {
     "cache_strategy": _STORED,

@@ -368,18 +368,21 @@ def main(argv: List[str]) -> int:
     parser.add_argument("--memory-limit", type=int, help="cap on the address space in bytes")
     parser.add_argument("--profile", action="store_true", help="sample what resolvers are doing")
     parser.add_argument("--code", help="file of compiled modules")
+    parser.add_argument("--venv", default="", help="venv whose resolvers it runs; default: those of none")
+    parser.add_argument("--classes", help="JSON list of further files, of feature classes, that are left out when they cannot be imported")
     arguments = parser.parse_args(argv)
     if arguments.memory_limit is not None:
         limit_memory(arguments.memory_limit)
-    with open(arguments.files, encoding="utf-8") as stream:
-        files = json.load(stream)
+    files, classes = _read_list(arguments.files), _read_list(arguments.classes) if arguments.classes else []
     project = Project(arguments.root)
     worker = Worker(Connection(arguments.socket), Connection(arguments.socket), project)
     worker.start()
     use_code_cache(arguments.code)
     with few_collections():
         findings = load_project(arguments.root, files)
+        left_out = load_project(arguments.root, classes) if classes and not findings else []
         use_code_cache(None)
+        findings = findings or (left_out if _lacks_resolver(arguments.venv) else [])
         if findings:
             worker.fail([finding.json() for finding in findings])
             return 1
@@ -390,7 +393,7 @@ def main(argv: List[str]) -> int:
             gc.freeze()
     worker.await_begin()
     environment = os.environ.get("SVC_ENVIRONMENT_NAME", "")
-    hooks = [hook for hook in registry.hooks if hook.runs_in(environment)]
+    hooks = [hook for hook in registry.hooks if hook.runs_in(environment, arguments.venv)]
     failed = worker.run_before([hook for hook in hooks if hook.kind == BEFORE])
     if failed is not None:
         worker.fail([failed.json()])
@@ -401,6 +404,19 @@ def main(argv: List[str]) -> int:
     worker.serve(Runners(specs, project), resolvers, bool(after))
     worker.run_after(after)
     return 0
+
+
+def _read_list(path: str) -> List[str]:
+    with open(path, encoding="utf-8") as stream:
+        found: List[str] = json.load(stream)
+    return found
+
+
+def _lacks_resolver(venv: str) -> bool:
+    """Whether a resolver of a venv makes no sense without the modules that were left out."""
+    definitions = [*registry.definitions, *registry.stream_definitions]
+    known = {*registry.resolvers, *registry.streams}
+    return any(item.fqn not in known for item in definitions if item.options.venv == venv)
 
 
 def _hook_failure(hook: HookDefinition, described: Dict[str, Any]) -> str:

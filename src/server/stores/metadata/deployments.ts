@@ -25,6 +25,8 @@ export interface DeploymentRecord {
   readonly projectName: string;
   readonly runtime: string;
   readonly requirements: string;
+  /** Sets of requirements of some resolvers, beside those of all others. */
+  readonly venvs: readonly VenvRecord[];
   readonly tags: readonly string[];
   readonly description: string;
   readonly metadata: Readonly<Record<string, string>>;
@@ -35,6 +37,15 @@ export interface DeploymentRecord {
   readonly updatedAt: number;
   readonly error: string;
   readonly diagnostics: readonly Diagnostic[];
+}
+
+/** A set of requirements, by a name that is unique in a deployment. */
+export interface VenvRecord {
+  readonly name: string;
+  /** File, relative to the source. */
+  readonly requirements: string;
+  /** Empty = that of the deployment. */
+  readonly runtime: string;
 }
 
 /** A deployment as its author requests it, without the fields that the server sets. */

@@ -391,4 +391,7 @@ create table home (
   (db) => {
     db.run("alter table evaluation_run add column first_failure text");
   },
+  (db) => {
+    db.run("alter table deployment add column venvs text not null default '[]'");
+  },
 ];

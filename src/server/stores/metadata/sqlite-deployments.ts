@@ -37,6 +37,7 @@ export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job:
     projectName: text,
     runtime: text,
     requirements: text,
+    venvs: json(),
     description: text,
     metadata: json(),
     ciJobUrl: text,

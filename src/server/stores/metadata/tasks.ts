@@ -22,6 +22,8 @@ export interface TaskRequest {
   readonly deploymentId: string;
   readonly maxRetries: number;
   readonly profiling: boolean;
+  /** Venv of the project file in which it runs; absent = the environment's own requirements. */
+  readonly venv?: string;
 }
 
 /** A task to be stored. */

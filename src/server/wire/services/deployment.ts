@@ -21,19 +21,21 @@ import {
   PromoteDeploymentResponseSchema,
   RollBackDeploymentResponseSchema,
   ValidateGraphResponseSchema,
+  type Venv,
   WatchDeploymentResponseSchema,
 } from "../../../../gen/svc/v1/deployment_pb.ts";
 import { GraphSchema } from "../../../../gen/svc/v1/graph_pb.ts";
 import { addressOf } from "../../../domain/addresses.ts";
 import { closestNames } from "../../../domain/closest.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
+import { MAX_VENVS, VENV_NAME } from "../../../domain/venvs.ts";
 import { checkBranch, resolveScope, scopeNames } from "../../access/scope.ts";
 import { refuseOtherBranch, type Standing } from "../../deployments/deployments.ts";
 import { isSettled } from "../../deployments/progress.ts";
 import { COLORS } from "../../deployments/traffic-rules.ts";
 import { Failure } from "../../failure.ts";
 import { newId } from "../../identifier.ts";
-import type { DeploymentRecord } from "../../stores/metadata/deployments.ts";
+import type { DeploymentRecord, VenvRecord } from "../../stores/metadata/deployments.ts";
 import { MAX_OBJECT_BYTES } from "../../stores/objects/store.ts";
 import { callerOf, noteOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -42,6 +44,8 @@ import { readPage } from "./page-token.ts";
 import { uploadedBundle } from "./uploaded-bundle.ts";
 
 const UPLOAD_LIFETIME_MS = 86_400_000;
+/** Longest path, in characters. */
+const MAX_PATH = 1_000;
 const MAX_TEXT = 64 * 1024;
 const MAX_ENTRIES = 200;
 
@@ -152,6 +156,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
         profiling: request.profiling,
         runtime: request.runtime,
         requirements: request.requirements,
+        venvs: venvsOf(request.venvs),
         tags: request.tags,
         description: request.description,
         metadata: request.metadata,
@@ -338,4 +343,18 @@ function checkTexts(request: {
   if (texts.reduce((length, text) => length + text.length, 0) > MAX_TEXT) {
     throw new Failure("invalid_argument", `Tags, description and metadata have at most ${MAX_TEXT} characters together.`);
   }
+}
+
+/** The venvs of a request. Throws Failure invalid_argument. */
+function venvsOf(venvs: readonly Venv[]): VenvRecord[] {
+  if (venvs.length > MAX_VENVS) throw new Failure("invalid_argument", `A deployment has at most ${MAX_VENVS} venvs.`);
+  const names = new Set(venvs.map(({ name }) => name));
+  if (names.size < venvs.length) throw new Failure("invalid_argument", "Two venvs have one name.");
+  for (const { name, requirements, runtime } of venvs) {
+    const hint = "A name has letters, digits, '.', '_' and '-', at most 100 of them.";
+    if (!VENV_NAME.test(name)) throw new Failure("invalid_argument", "The name of a venv is none.", { hint });
+    if (requirements === "" || requirements.length > MAX_PATH || runtime.length > MAX_PATH)
+      throw new Failure("invalid_argument", `Venv '${name}' needs a requirements file, by a path of at most ${MAX_PATH} characters.`);
+  }
+  return venvs.map(({ name, requirements, runtime }) => ({ name, requirements, runtime }));
 }

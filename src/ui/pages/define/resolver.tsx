@@ -82,6 +82,7 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
     sql,
     tags = [],
     timeout,
+    venv = "",
     whenText = "",
   } = resolver;
   const { branch } = scope.value;
@@ -96,6 +97,7 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
           ["Gives", escapeControls(resultText(resolver))],
           ["Runs", escapeControls(translationText(resolver))],
           ["Calls", resourceHint === "RESOURCE_HINT_IO" && "beside each other, on threads"],
+          ["Venv", venv !== "" && <Badge text={venv} />],
           ["Source", sql?.source && escapeControls(sql.source)],
           ["Tags", tags.length > 0 && tags.map((tag) => <Badge key={tag} text={tag} />)],
           ["Only in", environments.length > 0 && environments.map((one) => <Badge key={one} text={one} />)],

@@ -74,6 +74,7 @@ export function deploymentRecord(id: string, environmentId: string, patch: Parti
     projectName: "project",
     runtime: "python311",
     requirements: "requirements.txt",
+    venvs: [{ name: "model-1", requirements: "requirements-model.txt", runtime: "" }],
     tags: ["b", "a", "a"],
     description: "**text**",
     metadata: { key: "value", __proto__x: "1" },
