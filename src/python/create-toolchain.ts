@@ -123,10 +123,12 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
         const graph = create(GraphSchema, { diagnostics: [...error.diagnostics] });
         return { graph, bytes: encoded(graph), python: undefined };
       }
-      await wanted.onEnvironment?.(python);
       const cached = new AnalysisCacheEntry(await realpath(wanted.root), python, wanted, options.env);
       const known = cached.get(analyses);
-      if (known) return { graph: decodeGraph(known), bytes: () => known, python };
+      if (known) {
+        await wanted.onKept?.();
+        return { graph: decodeGraph(known), bytes: () => known, python };
+      }
       const codeFile = await compiledCode(python, wanted.project);
       const scratchDir = join(options.home, "tmp");
       const isDecoded = options.decodeGraph !== undefined;

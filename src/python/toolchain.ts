@@ -43,10 +43,10 @@ export interface AnalyzeOptions {
   /** Called with the current activity in a few words, for example "installing requests 2.32.3". */
   readonly onProgress?: (doing: string) => void;
   /**
-   * Called with the interpreter once its environment is there, and waited for, before anything is
-   * analyzed. Must not reject.
+   * Called, and waited for, when the graph of the same bytes is kept from before and only has to be
+   * read. Must not reject.
    */
-  readonly onEnvironment?: (python: string) => Promise<void>;
+  readonly onKept?: () => Promise<void>;
   /**
    * Called when the analyzer's process has started: from then on, the caller's own work delays
    * nothing.

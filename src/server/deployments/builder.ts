@@ -417,9 +417,8 @@ export function createBuilder(options: BuilderOptions): Builder {
             environmentName: environment.name,
             signal,
             onProgress: note,
-            async onEnvironment(interpreter) {
-              const isCompiled = existsSync(await chain.compiledCode(interpreter, deployment.projectName));
-              if (isCompiled) workers = begin(analyzed.promise);
+            async onKept() {
+              workers = begin(analyzed.promise);
               await workers?.began;
             },
             ...(deployment.runtime === "" ? {} : { runtime: deployment.runtime }),
