@@ -667,7 +667,7 @@ interface UsedVenv {
   readonly resolverFqns: readonly string[];
 }
 
-/** Workers that are started: by which requirements, of which venv (absent = none), for which resolvers. */
+/** Workers that are started: by which requirements, of which venv (absent = none), for what. */
 interface StartingPool {
   readonly stated: Pick<DeploymentRecord, "requirements" | "runtime">;
   readonly venv?: VenvModules;
